@@ -1,0 +1,43 @@
+# make demo: install with the embedded CPU runtime and run the main job.   make test: the same for the tests.
+PYTHON ?= python3
+VENV ?= .venv
+RUN = $(VENV)/bin/python -m
+
+.PHONY: demo test lint oclgrind clean
+
+demo: $(VENV)/demo
+	$(RUN) gpuprims demo
+
+test: $(VENV)/test
+	$(RUN) pytest
+
+lint: $(VENV)/test
+	$(RUN) ruff check .
+	$(RUN) ruff format --check .
+	$(RUN) mypy
+
+# Every OpenCL kernel on a simulated device that reports data races, uninitialised reads and accesses out of bounds.
+# Its own environment, because Oclgrind's wheel would add its device to the other one.
+oclgrind: .venv-oclgrind/installed
+	.venv-oclgrind/bin/python tests/oclgrind.py
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) pip install --quiet --upgrade pip
+
+$(VENV)/demo: $(VENV)/bin/python pyproject.toml
+	$(RUN) pip install --quiet --editable ".[cpu,demo]"
+	touch $@
+
+$(VENV)/test: $(VENV)/bin/python pyproject.toml
+	$(RUN) pip install --quiet --editable ".[cpu,test]"
+	touch $@
+
+.venv-oclgrind/installed: pyproject.toml
+	$(PYTHON) -m venv .venv-oclgrind
+	.venv-oclgrind/bin/python -m pip install --quiet --upgrade pip
+	.venv-oclgrind/bin/python -m pip install --quiet --editable ".[test]" "pyopencl[oclgrind]"
+	touch $@
+
+clean:
+	rm -rf .venv .venv-oclgrind .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,64 @@
+"""gpuprims: parallel primitives for any array on any GPU, or on the CPU you already have.
+
+The public names; each is loaded when it is first used, so that importing the package costs next to nothing and brings in
+no vendor's library.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpuprims import errors, models
+    from gpuprims.device import Capabilities, Device, devices, use_device
+    from gpuprims.explain import explain
+    from gpuprims.operators import Op
+    from gpuprims.primitives.map import map  # noqa: A004 - the primitive's name in every library of its kind
+    from gpuprims.primitives.reduce import reduce
+    from gpuprims.registry import Call, Variant, register
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Call",
+    "Capabilities",
+    "Device",
+    "Op",
+    "Variant",
+    "devices",
+    "errors",
+    "explain",
+    "map",
+    "models",
+    "reduce",
+    "register",
+    "use_device",
+]
+
+_HOMES = {
+    "Call": "registry",
+    "Capabilities": "driver",
+    "Device": "device",
+    "Op": "operators",
+    "Variant": "registry",
+    "devices": "device",
+    "explain": "explain",
+    "map": "primitives.map",
+    "reduce": "primitives.reduce",
+    "register": "registry",
+    "use_device": "device",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("errors", "models"):
+        return importlib.import_module(f"gpuprims.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'gpuprims' has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(f"gpuprims.{_HOMES[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

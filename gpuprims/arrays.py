@@ -1,0 +1,164 @@
+"""Same type in, same type out: the caller's arrays as operands, and results as arrays of the caller's library."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpuprims.device import Device, device_of, pick_device
+from gpuprims.errors import ArrayError, DeviceMismatchError, DtypeError
+from gpuprims.expressions import computable
+from gpuprims.layout import View
+
+# DLPack device types (dlpack.h).
+_DLPACK_HOST, _DLPACK_CUDA = (1, 3), (2, 13)
+
+
+@dataclass(frozen=True)
+class Operands:
+    """The arrays of one call, ready for a kernel.
+
+    Parameters
+    ----------
+    device : Device
+        Where the call runs.
+    views : tuple of View
+        One for each array, in order.
+    finish : callable
+        From a result array of the device's own class to one of the caller's library.
+    """
+
+    device: Device
+    views: tuple[View, ...]
+    finish: Callable[[Any], Any]
+
+
+def as_operands(label: str, arrays: Sequence[Any], asked: str | Device | None) -> Operands:
+    """Find the device of a call and bring its arrays there.
+
+    Parameters
+    ----------
+    label : str
+        Which primitive, for messages.
+    arrays : sequence
+        NumPy arrays and whatever ``numpy.asarray`` takes, CuPy and pyopencl arrays, and any DLPack producer.
+    asked : str, Device or None
+        The caller's ``device=``.
+
+    Raises
+    ------
+    ArrayError
+        Something that is not an array.
+    DtypeError
+        An array of objects, strings, dates or complex numbers.
+    DeviceMismatchError
+        Arrays on two devices, or on another than the one asked for.
+    """
+    natives = [_native(label, array) for array in arrays]
+    found = [(array, device_of(array)) for array in natives]
+    places = {device for _, device in found if device is not None}
+    if len(places) > 1:
+        got = " and ".join(sorted(repr(device) for device in places))
+        raise DeviceMismatchError(f"{label}: arrays on one device; got arrays on {got}")
+    on = next(iter(places), None)
+    if on is not None and any(device is None and not _is_scalar(array) for array, device in found):
+        raise DeviceMismatchError(f"{label}: arrays on one device; got a host array beside one on {on!r}")
+    device = pick_device(on, asked)
+    dtypes = [computable(array.dtype, label) for array in natives if not _is_python_number(array)]
+    views = tuple(_view(label, array, place, device, dtypes) for array, place in found)
+    return Operands(device, views, _finisher(arrays, device, on))
+
+
+def _is_python_number(array: Any) -> bool:
+    return isinstance(array, bool | int | float)
+
+
+def _is_scalar(array: Any) -> bool:
+    return isinstance(array, bool | int | float | np.generic) or (isinstance(array, np.ndarray) and array.ndim == 0)
+
+
+def _native(label: str, array: Any) -> Any:
+    """Return a NumPy, CuPy or pyopencl array over the caller's memory, or a Python number as it is."""
+    library = type(array).__module__.partition(".")[0]
+    if library in ("numpy", "cupy", "pyopencl") or _is_python_number(array):
+        return _checked(label, array)
+    if hasattr(array, "__dlpack_device__"):
+        return _from_dlpack(label, array)
+    try:
+        return _checked(label, np.asarray(array))
+    except ValueError as error:  # ragged lists
+        raise ArrayError(f"{label}: an array, or nested lists of equal length; got {_short(array)} ({error})") from error
+
+
+def _checked(label: str, array: Any) -> Any:
+    if _is_python_number(array):
+        return array
+    if not hasattr(array, "dtype"):
+        raise ArrayError(f"{label}: an array; got {_short(array)}")
+    if array.dtype.kind in "OSUTMmVc":
+        raise DtypeError(f"{label}: an array of numbers or bools; got dtype {array.dtype} ({_short(array)})")
+    return array
+
+
+def _from_dlpack(label: str, array: Any) -> Any:
+    kind = int(array.__dlpack_device__()[0])
+    if kind in _DLPACK_HOST:
+        return _checked(label, np.from_dlpack(array.detach() if hasattr(array, "detach") else array))
+    if kind in _DLPACK_CUDA:
+        import cupy
+
+        return _checked(label, cupy.from_dlpack(array.detach() if hasattr(array, "detach") else array))
+    raise ArrayError(f"{label}: a DLPack array in host or CUDA memory; got device type {kind} ({_short(array)})")
+
+
+def _short(value: Any) -> str:
+    text = repr(value).replace("\n", " ")
+    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
+
+
+def _view(label: str, array: Any, place: Device | None, device: Device, dtypes: list[np.dtype[Any]]) -> View:
+    if place is not None:
+        return device.driver.view(array)
+    if _is_python_number(array):
+        # As NumPy does: a Python number takes its dtype from the arrays beside it.
+        array = np.asarray(array, dtype=np.result_type(*dtypes, array))
+    array = np.asarray(array)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    if array.size == 0:  # no memory to show; the primitives never launch on nothing
+        return View(None, array.dtype, array.shape, (0,) * array.ndim, 0)
+    return device.driver.upload(array)
+
+
+def _finisher(arrays: Sequence[Any], device: Device, on: Device | None) -> Callable[[Any], Any]:
+    """Choose how results go back, by the first array that is not NumPy's."""
+    foreign = next((a for a in arrays if _library(a) not in ("numpy", "builtins")), None)
+    if foreign is None:
+        return device.driver.download
+    if _library(foreign) in ("cupy", "pyopencl"):
+        return _unchanged
+    convert = _dlpack_reader(foreign)
+    if on is None:
+        return lambda result: convert(np.asarray(device.driver.download(result)))
+    return convert
+
+
+def _unchanged(result: Any) -> Any:
+    return result
+
+
+def _library(array: Any) -> str:
+    return type(array).__module__.partition(".")[0]
+
+
+def _dlpack_reader(array: Any) -> Callable[[Any], Any]:
+    """Return ``from_dlpack`` of the library that an array belongs to."""
+    namespace = array.__array_namespace__() if hasattr(array, "__array_namespace__") else sys.modules[_library(array)]
+    reader: Callable[[Any], Any] | None = getattr(namespace, "from_dlpack", None)
+    if reader is None:
+        raise ArrayError(f"array: of a library with from_dlpack, to return the same type; got {_short(array)}")
+    return reader

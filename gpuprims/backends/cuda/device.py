@@ -1,0 +1,111 @@
+"""CUDA devices through CuPy: memory pool, streams, compiler and its disk cache are CuPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache, cached_property
+from typing import Any
+
+import cupy
+import numpy as np
+
+from gpuprims.backends.cuda.variants import KERNELS
+from gpuprims.definitions import Definitions
+from gpuprims.driver import Capabilities
+from gpuprims.errors import BuildError
+from gpuprims.layout import View, host_memory, steps_of
+from gpuprims.registry import Variant
+
+
+class CudaDriver:
+    """One GPU; work goes to CuPy's current stream."""
+
+    backend = "cuda"
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.device = cupy.cuda.Device(index)
+
+    @cached_property
+    def capabilities(self) -> Capabilities:
+        """See :class:`~gpuprims.driver.Capabilities`."""
+        able = cupy.cuda.runtime.getDeviceProperties(self.index)
+        driver = cupy.cuda.runtime.driverGetVersion()
+        return Capabilities(
+            kind="gpu",
+            name=able["name"].decode(),
+            vendor="NVIDIA",
+            driver=f"CUDA {driver // 1000}.{driver % 1000 // 10}, CuPy {cupy.__version__}",
+            compute_units=able["multiProcessorCount"],
+            group_limit=able["maxThreadsPerBlock"],
+            local_memory=able["sharedMemPerBlock"],
+            memory=able["totalGlobalMem"],
+            subgroup_size=able["warpSize"],
+            fp64=True,
+            fp16=True,
+            int64_atomics=True,
+            forward_progress=True,
+        )
+
+    def build(self, variant: Variant, definitions: Definitions) -> CudaKernel:
+        """Compile a kernel file with its definitions; CuPy keeps the binary on disk."""
+        text = definitions.source(KERNELS / "prelude.cu", variant.source, variant.block, variant.items)
+        try:
+            with self.device:
+                module = cupy.RawModule(code=text, options=("--std=c++17",))
+                return CudaKernel(self.device, module.get_function(variant.entry), variant.block)
+        except (cupy.cuda.compiler.CompileException, cupy.cuda.driver.CUDADriverError) as error:
+            where = f"{variant.entry} on {self.capabilities.name} ({self.capabilities.driver})"
+            raise BuildError(f"{where}: a kernel that compiles; got\n{error}") from error
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cupy.ndarray:
+        """Allocate from CuPy's pool."""
+        with self.device:
+            return cupy.empty(shape, dtype)
+
+    def view(self, array: cupy.ndarray) -> View:
+        """See an array as an operand; its pointer is that of its first element."""
+        return View(array, array.dtype, array.shape, steps_of(array.strides, array.dtype), 0, array)
+
+    def upload(self, array: np.ndarray) -> View:
+        """Copy a host array to the GPU, strides and all."""
+        memory, steps, offset = host_memory(array)
+        with self.device:
+            return View(cupy.asarray(memory), array.dtype, array.shape, steps, offset)
+
+    def download(self, array: cupy.ndarray) -> np.ndarray:
+        """Copy an array to the host, after the work before it."""
+        return array.get()
+
+    def synchronize(self) -> None:
+        """Wait for the whole device."""
+        self.device.synchronize()
+
+
+class CudaKernel:
+    """A kernel bound to a device."""
+
+    def __init__(self, device: cupy.cuda.Device, function: Any, block: int) -> None:
+        self._device = device
+        self._function = function
+        self._block = block
+
+    def __call__(
+        self, groups: int, inputs: Sequence[View], outputs: Sequence[View], layout: np.ndarray, *numbers: int
+    ) -> None:
+        """Launch ``groups`` groups on the current stream."""
+        memories = [view.memory for view in (*inputs, *outputs)]
+        packed = layout.view(np.dtype((np.void, layout.nbytes)))  # CuPy passes a one-item array of a record by value
+        with self._device:
+            self._function((groups,), (self._block,), (*memories, packed, *(np.int64(number) for number in numbers)))
+
+
+@cache
+def drivers() -> Sequence[CudaDriver]:
+    """List the GPUs that CuPy sees."""
+    return tuple(CudaDriver(index) for index in range(cupy.cuda.runtime.getDeviceCount()))
+
+
+def driver_of(array: Any) -> CudaDriver | None:
+    """Return the driver of the GPU that an array lies on."""
+    return drivers()[array.device.id] if isinstance(array, cupy.ndarray) else None

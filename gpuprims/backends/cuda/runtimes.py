@@ -1,0 +1,75 @@
+"""Finding out why CUDA cannot be used, and the one command that mends it."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import warnings
+
+from gpuprims.errors import BackendUnavailableError
+
+_DRIVER_LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
+
+
+def require_cuda() -> None:
+    """Return when CuPy has a GPU to work with.
+
+    Raises
+    ------
+    BackendUnavailableError
+        CuPy is missing or broken, is of another CUDA than the driver, or there is no driver or no GPU.
+    """
+    supported = driver_version()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # CuPy warns of what is said below
+            import cupy
+    except ImportError as error:
+        raise _absent(_why_no_cupy(error, supported), _install(supported)) from error
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise _absent(*_why_no_device(cupy, supported, error)) from error
+    if count == 0:
+        raise _absent("the driver lists no GPU", "nvidia-smi, which says what the driver sees")
+
+
+def driver_version() -> tuple[int, int] | None:
+    """Return the newest CUDA that NVIDIA's driver supports, (13, 0), or None where no driver is installed."""
+    try:
+        library = ctypes.CDLL(_DRIVER_LIBRARY)
+    except OSError:
+        return None
+    version = ctypes.c_int(0)
+    if library.cuDriverGetVersion(ctypes.byref(version)) != 0:
+        return None
+    return version.value // 1000, version.value % 1000 // 10
+
+
+def _absent(reason: str, remedy: str) -> BackendUnavailableError:
+    return BackendUnavailableError("cuda", reason, remedy)
+
+
+def _install(supported: tuple[int, int] | None) -> str:
+    """Return the command that installs the CuPy for a driver."""
+    extra = "cuda12" if supported is not None and supported[0] <= 12 else "cuda13"
+    return f"pip install 'gpuprims[{extra}]'"
+
+
+def _why_no_cupy(error: ImportError, supported: tuple[int, int] | None) -> str:
+    missing = isinstance(error, ModuleNotFoundError) and error.name == "cupy"
+    what = "CuPy is not installed" if missing else f"CuPy does not load ({' '.join(str(error).split())[:120]})"
+    if supported is None:
+        return f"{what}, and there is no NVIDIA driver"
+    return f"{what}; the driver supports CUDA {supported[0]}.{supported[1]}"
+
+
+def _why_no_device(cupy: object, supported: tuple[int, int] | None, error: Exception) -> tuple[str, str]:
+    if supported is None:
+        return "CuPy is installed, but there is no NVIDIA driver", "install NVIDIA's driver; nvidia-smi then lists the GPU"
+    runtime = cupy.cuda.runtime.runtimeGetVersion()  # type: ignore[attr-defined]  # CuPy has no types
+    built = runtime // 1000, runtime % 1000 // 10
+    if built[0] > supported[0]:
+        reason = f"CuPy is built for CUDA {built[0]}.{built[1]}, the driver supports {supported[0]}.{supported[1]}"
+        return reason, f"pip uninstall -y cupy-cuda{built[0]}x && {_install(supported)}"
+    return f"CUDA does not start ({error})", "nvidia-smi, which says what is wrong with the driver"

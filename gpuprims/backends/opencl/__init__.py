@@ -1,0 +1,32 @@
+"""OpenCL through pyopencl: GPUs of any vendor, and CPUs through Intel's runtime or PoCL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpuprims.backends.opencl.variants import VARIANTS
+from gpuprims.driver import Driver
+from gpuprims.registry import Variant
+
+
+class OpenCLBackend:
+    """The backend ``opencl``; pyopencl is imported when its devices are first asked for."""
+
+    name = "opencl"
+    variants: Sequence[Variant] = VARIANTS
+
+    def drivers(self) -> Sequence[Driver]:
+        """List the devices of every OpenCL platform."""
+        from gpuprims.backends.opencl.device import drivers
+
+        return drivers()
+
+    def driver_of(self, array: Any) -> Driver | None:
+        """Return the driver of a ``pyopencl.array.Array``'s queue."""
+        from gpuprims.backends.opencl.device import driver_of
+
+        return driver_of(array)
+
+
+BACKEND = OpenCLBackend()

@@ -1,0 +1,38 @@
+/* reduce/cpu_chunks: each work-item folds one contiguous chunk in registers, for devices whose work-items are CPU threads.
+ *
+ * in      INPUTS: n elements for each of `outputs` outputs
+ * out     OUTPUTS: `parts` values for each output, at o * parts + part
+ * launch  any number of groups of one work-item; each takes (output, part) pairs until none are left
+ * host    MAP(o, j), OP(a, b), IDENTITY, STORE(at, value), COMMUTATIVE
+ * order   a chunk is folded by LANES accumulators side by side, which the compiler keeps in vector registers; where
+ *         order matters there is one
+ */
+#if COMMUTATIVE
+#define LANES 32
+#else
+#define LANES 1
+#endif
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void reduce_cpu_chunks(INPUTS, OUTPUTS, const layout_t layout, const i64 outputs, const i64 n, const i64 parts)
+{
+    const i64 chunk = (n + parts - 1) / parts;
+
+    for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
+        const i64 o = task / parts;
+        i64 j = min((task % parts) * chunk, n);
+        const i64 last = min(j + chunk, n);
+
+        /* 1. Load and fold, LANES elements a step. */
+        value_t folded[LANES];
+        for (int lane = 0; lane < LANES; lane++) folded[lane] = IDENTITY;
+        for (; j + LANES <= last; j += LANES)
+            for (int lane = 0; lane < LANES; lane++) folded[lane] = OP(folded[lane], MAP(o, j + lane));
+        for (; j < last; j++) folded[0] = OP(folded[0], MAP(o, j));
+
+        /* 2. Fold the lanes pairwise, and store. */
+        for (int half_of = LANES / 2; half_of > 0; half_of /= 2)
+            for (int lane = 0; lane < half_of; lane++) folded[lane] = OP(folded[lane], folded[lane + half_of]);
+        STORE(task, folded[0]);
+    }
+}

@@ -1,0 +1,85 @@
+"""Finding OpenCL drivers: the system's, and Intel's CPU runtime where its wheel is installed.
+
+The wheel ships a driver file with a path of the machine that built it, so no loader finds it. Here the library is looked
+up in the installed package's file list and offered beside the system's drivers in a folder for ``OCL_ICD_VENDORS``, which
+the loader reads once, at the first platform query.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, files
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyopencl as cl
+
+from gpuprims.errors import BackendUnavailableError
+
+INTEL_WHEEL, INTEL_LIBRARY = "intel-opencl-rt", "libintelocl.so"
+SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
+
+
+def platforms() -> Sequence[cl.Platform]:
+    """List OpenCL platforms that have devices.
+
+    Raises
+    ------
+    BackendUnavailableError
+        When there is no driver at all.
+    """
+    try:
+        with _embedded_runtime_offered():
+            found = cl.get_platforms()
+    except cl.LogicError as error:
+        raise BackendUnavailableError("opencl", _reason(error), "pip install 'gpuprims[cpu]'") from error
+    return [platform for platform in found if _has_devices(platform)]
+
+
+def _has_devices(platform: cl.Platform) -> bool:
+    try:
+        return bool(platform.get_devices())
+    except cl.RuntimeError:  # DEVICE_NOT_FOUND: a driver whose hardware is absent
+        return False
+
+
+def _reason(error: cl.Error) -> str:
+    if embedded_library() is not None:
+        return f"no OpenCL driver loads, though {INTEL_WHEEL} is installed ({error})"
+    return f"no OpenCL driver on this machine ({error})"
+
+
+def embedded_library() -> Path | None:
+    """Return the path of Intel's CPU runtime when its wheel is installed here."""
+    try:
+        listed = files(INTEL_WHEEL) or []
+    except PackageNotFoundError:
+        return None
+    return next((Path(str(f.locate())).resolve() for f in listed if f.name == INTEL_LIBRARY), None)
+
+
+@contextmanager
+def _embedded_runtime_offered() -> Iterator[None]:
+    """Show the loader the system's drivers and Intel's, unless the user chose a folder; Linux loaders alone read it."""
+    library = embedded_library()
+    if library is None or not sys.platform.startswith("linux") or "OCL_ICD_VENDORS" in os.environ:
+        yield
+        return
+    with TemporaryDirectory(prefix="gpuprims-icd-") as folder:
+        for source in _driver_files():
+            Path(folder, source.name).write_text(source.read_text())
+        Path(folder, "gpuprims-intel.icd").write_text(f"{library}\n")
+        os.environ["OCL_ICD_VENDORS"] = folder
+        try:
+            yield
+        finally:
+            del os.environ["OCL_ICD_VENDORS"]
+
+
+def _driver_files() -> list[Path]:
+    """List the driver files that the loader would have read by itself: the system's, and those of pyopencl's wheels."""
+    folders = [SYSTEM_VENDORS, Path(cl.__file__).parent / ".libs"]
+    return [path for folder in folders if folder.is_dir() for path in sorted(folder.glob("*.icd"))]

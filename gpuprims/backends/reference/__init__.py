@@ -1,0 +1,29 @@
+"""NumPy behind the same registry: the oracle that kernels are held against, asked for by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpuprims.backends.reference.device import DRIVER
+from gpuprims.backends.reference.variants import VARIANTS
+from gpuprims.driver import Driver
+from gpuprims.registry import Variant
+
+
+class ReferenceBackend:
+    """The backend ``reference``: always there, never chosen unasked."""
+
+    name = "reference"
+    variants: Sequence[Variant] = VARIANTS
+
+    def drivers(self) -> Sequence[Driver]:
+        """List the one device."""
+        return (DRIVER,)
+
+    def driver_of(self, array: Any) -> Driver | None:
+        """Claim no arrays: host arrays belong to whichever device a call chooses."""
+        return None
+
+
+BACKEND = ReferenceBackend()

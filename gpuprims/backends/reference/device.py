@@ -1,0 +1,83 @@
+"""The reference device: NumPy arrays, and kernels that are Python functions over them."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from gpuprims.definitions import Definitions
+from gpuprims.driver import Capabilities, Kernel
+from gpuprims.errors import BuildError
+from gpuprims.layout import View, steps_of
+from gpuprims.registry import Variant
+
+
+class ReferenceDriver:
+    """NumPy on the host."""
+
+    backend = "reference"
+    index = 0
+
+    @cached_property
+    def capabilities(self) -> Capabilities:
+        """See :class:`~gpuprims.driver.Capabilities`."""
+        return Capabilities(
+            kind="reference",
+            name=f"NumPy on {platform.machine()}",
+            vendor="NumPy",
+            driver=f"NumPy {np.__version__}",
+            compute_units=1,
+            group_limit=1,
+            local_memory=0,
+            memory=0,
+            subgroup_size=0,
+            fp64=True,
+            fp16=True,
+            int64_atomics=False,
+            forward_progress=False,
+        )
+
+    def build(self, variant: Variant, definitions: Definitions) -> Kernel:
+        """Bind a Python function to the definitions that a compiler would get."""
+        if not isinstance(variant.source, Callable):  # type: ignore[arg-type]  # the protocol, at run time
+            raise BuildError(f"{variant.entry} on reference: a Python function; got {variant.source}")
+        return partial(_run, variant.source, definitions)
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+        """Allocate a host array."""
+        return np.empty(shape, dtype)
+
+    def view(self, array: np.ndarray) -> View:
+        """See a host array as an operand."""
+        return View(array, array.dtype, array.shape, steps_of(array.strides, array.dtype), 0)
+
+    def upload(self, array: np.ndarray) -> View:
+        """Use the array where it lies."""
+        return self.view(array)
+
+    def download(self, array: np.ndarray) -> np.ndarray:
+        """Return the array itself."""
+        return array
+
+    def synchronize(self) -> None:
+        """Return at once: everything is done when its call returns."""
+
+
+def _run(
+    function: Callable[..., None],
+    definitions: Definitions,
+    groups: int,
+    inputs: Sequence[View],
+    outputs: Sequence[View],
+    layout: np.ndarray,
+    *numbers: int,
+) -> None:
+    with np.errstate(all="ignore"):  # kernels do not warn either
+        function(definitions, inputs, outputs, layout, *numbers)
+
+
+DRIVER = ReferenceDriver()

@@ -1,0 +1,311 @@
+"""Device: a place to compute, whatever the vendor; which ones there are, and which one a call uses."""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpuprims.definitions import Definitions
+from gpuprims.driver import Capabilities, Driver, Kernel
+from gpuprims.errors import (
+    BackendUnavailableError,
+    BuildError,
+    DeviceMismatchError,
+    NoDeviceError,
+    UnknownDeviceError,
+)
+from gpuprims.expressions import expression, typed
+from gpuprims.layout import View, plan_layout
+from gpuprims.registry import REGISTRY, Call, Explanation, Variant
+
+__all__ = ["Capabilities", "Device", "absences", "device_of", "devices", "pick_device", "use_device"]
+
+_ENVIRONMENT = "GPUPRIMS_DEVICE"
+# Backends that nobody gets without asking: computing with NumPy is not what a call was made for.
+_BY_NAME_ONLY = frozenset({"reference"})
+
+
+class Device:
+    """A device of any backend.
+
+    Parameters
+    ----------
+    spec : str or Device
+        ``"cuda"``, ``"opencl"`` or ``"reference"``, and after a colon a number (``"cuda:0"``), a kind (``"opencl:gpu"``,
+        ``"opencl:cpu"``) or a part of the vendor's or the device's name (``"opencl:intel"``).
+
+    Raises
+    ------
+    UnknownDeviceError
+        When the spec names no device here; the message lists those there are.
+    BackendUnavailableError
+        When its backend cannot be used; the message says why, and how to mend it.
+
+    Examples
+    --------
+    >>> import gpuprims
+    >>> device = gpuprims.Device("reference")
+    >>> device.capabilities.kind
+    'reference'
+    """
+
+    _known: dict[int, Device] = {}  # noqa: RUF012 - one Device for each driver, so that kernels are compiled once
+    _lock = threading.Lock()
+
+    driver: Driver
+    _kernels: dict[tuple[Variant, Definitions], Kernel]
+
+    def __new__(cls, spec: str | Device) -> Device:
+        return spec if isinstance(spec, Device) else cls._of(_find_driver(spec))
+
+    @classmethod
+    def _of(cls, driver: Driver) -> Device:
+        with cls._lock:
+            device = cls._known.get(id(driver))
+            if device is None:
+                device = super().__new__(cls)
+                device.driver = driver
+                device._kernels = {}
+                cls._known[id(driver)] = device
+        return device
+
+    @property
+    def spec(self) -> str:
+        """The spec that names exactly this device."""
+        return f"{self.driver.backend}:{self.driver.index}"
+
+    @property
+    def backend(self) -> str:
+        """Name of the backend."""
+        return self.driver.backend
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the device can do."""
+        return self.driver.capabilities
+
+    def __repr__(self) -> str:
+        return f"<gpuprims.Device {self.spec} {self.capabilities.name}>"
+
+    def explain(self, primitive: str, call: Call) -> Explanation:
+        """Return every variant's answer to a call."""
+        return REGISTRY.explain(primitive, self.backend, repr(self), self.capabilities, call)
+
+    def select(self, primitive: str, call: Call, name: str | None = None) -> Variant:
+        """Return the variant that runs a call; see :meth:`gpuprims.registry.Registry.select`."""
+        return REGISTRY.select(primitive, self.backend, repr(self), self.capabilities, call, name)
+
+    def kernel(self, variant: Variant, definitions: Definitions) -> Kernel:
+        """Return a compiled kernel, building it the first time."""
+        key = (variant, definitions)
+        kernel = self._kernels.get(key)
+        if kernel is None:
+            kernel = self._kernels[key] = self.driver.build(variant, definitions)
+        return kernel
+
+    def synchronize(self) -> None:
+        """Wait for everything started on the device."""
+        self.driver.synchronize()
+
+    def check(self) -> str | None:
+        """Run a small kernel, and return what is wrong with the device, or None when it computes.
+
+        A driver can list a device and still fail every build on it, so nothing less than a result shows that it works.
+        """
+        try:
+            computed = _trial(self)
+        except (BuildError, RuntimeError) as error:
+            return f"fails a trial kernel: {_first_line(error)}"
+        wrong = not np.array_equal(computed, np.float32([2, 3, 4]))
+        return f"computes {computed} for [1, 2, 3] + 1" if wrong else None
+
+
+def _trial(device: Device) -> np.ndarray:
+    """Compute [1, 2, 3] + 1 the way every map does."""
+    float32 = np.dtype(np.float32)
+    view = device.driver.upload(np.float32([1, 2, 3]))
+    layout = plan_layout([view], (3,))
+    function = typed(expression("x + 1"), (float32,))
+    finish = typed(expression(lambda value, count: value), (float32, np.dtype(np.int64)))
+    definitions = Definitions(layout.accesses([float32]), (float32,), (float32,), function, finish)
+    variant = device.select("map", Call((float32,), 3))
+    result = device.driver.empty((3,), float32)
+    device.kernel(variant, definitions)(1, [view], [device.driver.view(result)], layout.pack(3), 3)
+    return np.array(device.driver.download(result))
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return " ".join(lines[:2])[:200]
+
+
+def _find_driver(spec: str) -> Driver:
+    if not isinstance(spec, str):
+        raise UnknownDeviceError(f"device: a Device or a spec such as 'cuda:0' or 'opencl:cpu'; got {spec!r}")
+    name, _, selector = spec.partition(":")
+    drivers = REGISTRY.backend(name.lower()).drivers()
+    for driver in drivers:
+        if _matches(driver, selector.lower()):
+            return driver
+    there = ", ".join(f"{d.backend}:{d.index} ({d.capabilities.kind}, {d.capabilities.name})" for d in drivers)
+    raise UnknownDeviceError(f"device: one of {there or 'none on this machine'}; got {spec!r}")
+
+
+def _matches(driver: Driver, selector: str) -> bool:
+    able = driver.capabilities
+    if not selector or selector.isdecimal():
+        return not selector or driver.index == int(selector)
+    return selector == able.kind or selector in able.vendor.lower() or selector in able.name.lower()
+
+
+def devices() -> list[Device]:
+    """Return every device that a call may be given, best first: CUDA, then OpenCL GPUs, then OpenCL CPUs.
+
+    Returns
+    -------
+    list of Device
+        Empty where there is none; ``gpuprims info`` then says what is missing. The reference backend is asked for by
+        name and is not listed.
+
+    Examples
+    --------
+    >>> import gpuprims
+    >>> all(device.backend in ("cuda", "opencl") for device in gpuprims.devices())
+    True
+    """
+    found = [Device._of(driver) for name in _automatic() for driver in _drivers(name)]
+    return sorted(found, key=lambda device: _preference(device.driver))
+
+
+def _automatic() -> list[str]:
+    return [name for name in REGISTRY.backend_names if name not in _BY_NAME_ONLY]
+
+
+def _drivers(name: str) -> list[Driver]:
+    try:
+        return list(REGISTRY.backend(name).drivers())
+    except BackendUnavailableError:
+        return []
+
+
+def _preference(driver: Driver) -> tuple[int, int, int]:
+    kinds = ("gpu", "accelerator", "cpu")
+    return (driver.backend != "cuda", kinds.index(driver.capabilities.kind), driver.index)
+
+
+def absences() -> list[BackendUnavailableError]:
+    """Return, for each backend that cannot be used here, the reason and the remedy."""
+    found = []
+    for name in _automatic():
+        try:
+            REGISTRY.backend(name).drivers()
+        except BackendUnavailableError as error:
+            found.append(error)
+    return found
+
+
+def device_of(array: Any) -> Device | None:
+    """Return the device that a vendor's array lies on; None for host arrays and for arrays of other libraries."""
+    backend = {"cupy": "cuda", "pyopencl": "opencl"}.get(type(array).__module__.partition(".")[0])
+    if backend is None:
+        return None
+    driver = REGISTRY.backend(backend).driver_of(array)
+    return None if driver is None else Device._of(driver)
+
+
+@dataclass
+class _Default:
+    """The device of host arrays when a call names none."""
+
+    chosen: Device | None = None
+    found: Device | None = None
+
+
+_DEFAULT = _Default()
+
+
+class use_device:  # noqa: N801 - called like a function, as CuPy's and torch's are
+    """Make a device the one that calls use when neither their arrays nor ``device=`` say otherwise.
+
+    Parameters
+    ----------
+    spec : str, Device or None
+        None returns to the automatic choice.
+
+    Notes
+    -----
+    It takes effect at once, for the whole process; in a ``with`` statement the earlier choice comes back at the end.
+
+    Examples
+    --------
+    >>> import gpuprims
+    >>> with gpuprims.use_device("reference"):
+    ...     int(gpuprims.reduce([1, 2, 3]))
+    6
+    """
+
+    def __init__(self, spec: str | Device | None) -> None:
+        self._before = _DEFAULT.chosen
+        _DEFAULT.chosen = None if spec is None else Device(spec)
+
+    def __enter__(self) -> Device | None:
+        return _DEFAULT.chosen
+
+    def __exit__(self, *exception: object) -> None:
+        _DEFAULT.chosen = self._before
+
+
+def pick_device(on: Device | None, asked: str | Device | None) -> Device:
+    """Return the device of a call.
+
+    Parameters
+    ----------
+    on : Device or None
+        Where the call's arrays already lie.
+    asked : str, Device or None
+        The caller's ``device=``.
+
+    Raises
+    ------
+    DeviceMismatchError
+        When the two differ: an array is never moved to another device unasked.
+    NoDeviceError
+        When nothing is asked for and nothing is found.
+    """
+    if asked is not None:
+        device = Device(asked)
+        if on is not None and on is not device:
+            raise DeviceMismatchError(f"device: the one the arrays lie on, {on!r}; got device={device!r}")
+        return device
+    if on is not None:
+        return on
+    if _DEFAULT.chosen is not None:
+        return _DEFAULT.chosen
+    if spec := os.environ.get(_ENVIRONMENT):
+        return Device(spec)
+    if _DEFAULT.found is None:
+        _DEFAULT.found = _first_working()
+    return _DEFAULT.found
+
+
+def _first_working() -> Device:
+    """Return the best device that computes; one that does not is warned of, not passed over in silence."""
+    failures = [f"{error.backend}: {error.reason}; {error.remedy}" for error in absences()]
+    for device in devices():
+        if (problem := device.check()) is None:
+            return device
+        failures.append(f"{device.spec} {device.capabilities.name}: {problem}; {remedy(device)}")
+        warnings.warn(f"gpuprims passes over {failures[-1]}", RuntimeWarning, stacklevel=4)
+    raise NoDeviceError("device: a CUDA GPU, an OpenCL GPU or an OpenCL CPU; got\n  " + "\n  ".join(failures))
+
+
+def remedy(device: Device) -> str:
+    """Return the one command that mends a device that is listed but does not compute."""
+    if "portable computing" in device.capabilities.vendor.lower():
+        return "to mend it: pip uninstall -y pocl-binary-distribution && pip install 'gpuprims[cpu]'"
+    return "to mend it: update its driver"

@@ -1,0 +1,121 @@
+"""What a backend provides: the contract between gpuprims and a vendor's library.
+
+A backend is one object (:class:`Backend`) that lists its kernels and finds its drivers; a :class:`Driver` is one device
+with its memory, compiler and queue. Everything else in the library is written against these few verbs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from gpuprims.definitions import Definitions
+from gpuprims.layout import View
+
+if TYPE_CHECKING:
+    from gpuprims.registry import Variant
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a device can do, as far as kernels are chosen by it.
+
+    Parameters
+    ----------
+    kind : str
+        ``"gpu"``, ``"cpu"``, ``"accelerator"`` or ``"reference"``.
+    name, vendor, driver : str
+        As the vendor's library reports them.
+    compute_units : int
+        Multiprocessors of a GPU, cores of a CPU.
+    group_limit : int
+        Most work-items a group.
+    local_memory : int
+        Bytes of local memory a group.
+    memory : int
+        Bytes of device memory.
+    subgroup_size : int
+        Work-items that run in step (warp, sub-group); 0 where the driver has none.
+    fp64, fp16, int64_atomics : bool
+        Double and half precision arithmetic, atomics on 64-bit integers.
+    forward_progress : bool
+        Whether a group that waits for another, resident one lets it run.
+    """
+
+    kind: str
+    name: str
+    vendor: str
+    driver: str
+    compute_units: int
+    group_limit: int
+    local_memory: int
+    memory: int
+    subgroup_size: int
+    fp64: bool
+    fp16: bool
+    int64_atomics: bool
+    forward_progress: bool
+
+
+class Kernel(Protocol):
+    """A compiled kernel, ready to launch on the device it was built for."""
+
+    def __call__(
+        self, groups: int, inputs: Sequence[View], outputs: Sequence[View], layout: np.ndarray, *numbers: int
+    ) -> None:
+        """Start ``groups`` groups; returns before they are done."""
+
+
+class Driver(Protocol):
+    """One device of one backend."""
+
+    @property
+    def backend(self) -> str:
+        """Name of the backend."""
+
+    @property
+    def index(self) -> int:
+        """Position among the backend's devices."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the device can do."""
+
+    def build(self, variant: Variant, definitions: Definitions) -> Kernel:
+        """Compile a variant; raises :class:`~gpuprims.errors.BuildError` with the compiler's log."""
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """Allocate an array of the vendor's own class, C-contiguous, contents undefined."""
+
+    def view(self, array: Any) -> View:
+        """See an array of the vendor's own class as an operand."""
+
+    def upload(self, array: np.ndarray) -> View:
+        """Make a host array an operand: by reference where the device shares the host's memory, else by copy."""
+
+    def download(self, array: Any) -> np.ndarray:
+        """Return a vendor's array as a host array, once the work that fills it is done."""
+
+    def synchronize(self) -> None:
+        """Wait for everything started on the device."""
+
+
+class Backend(Protocol):
+    """A vendor's library as gpuprims sees it; importing it must not import the library."""
+
+    @property
+    def name(self) -> str:
+        """Name of the backend, the first part of a device spec."""
+
+    @property
+    def variants(self) -> Sequence[Variant]:
+        """Every kernel it ships."""
+
+    def drivers(self) -> Sequence[Driver]:
+        """List its devices; raises :class:`~gpuprims.errors.BackendUnavailableError` when there are none."""
+
+    def driver_of(self, array: Any) -> Driver | None:
+        """Return the driver of the device a vendor's array lies on, or None for anything else."""

@@ -1,0 +1,115 @@
+"""Every exception that gpuprims raises on purpose.
+
+::
+
+    GpuprimsError
+    |-- ArgumentError (ValueError)         an argument has a value the call cannot take
+    |   |-- UnknownOperatorError           op="median"
+    |   |-- AxisError (IndexError)         axis=3 of a 2-d array
+    |   |-- ShapeError                     arrays that do not broadcast together
+    |   '-- EmptyReductionError            min of nothing
+    |-- DtypeError (TypeError)             object, string, datetime, complex, or a cast that loses
+    |-- ArrayError (TypeError)             not an array, or an array of an unknown library
+    |-- ExpressionError (ValueError)       a string outside the whitelist, a function that cannot be traced
+    |-- DeviceError (RuntimeError)
+    |   |-- UnknownDeviceError (ValueError)    a spec that names no device
+    |   |-- NoDeviceError                      nothing to compute on
+    |   '-- DeviceMismatchError (ValueError)   arrays on two devices, or not on the one asked for
+    |-- BackendUnavailableError (RuntimeError) with ``reason`` and ``remedy``
+    |-- RegistryError (ValueError)
+    |   |-- UnknownVariantError            variant="fastest"
+    |   '-- NoVariantError                 every variant refused, with each reason
+    '-- BuildError (RuntimeError)          the vendor's compiler said no; carries its log
+
+Each message reads ``label: rule; got ...``: what was being done, what it asks for, and what came instead.
+"""
+
+from __future__ import annotations
+
+
+class GpuprimsError(Exception):
+    """Base of every exception that gpuprims raises on purpose."""
+
+
+class ArgumentError(GpuprimsError, ValueError):
+    """An argument has a value that the call cannot take."""
+
+
+class UnknownOperatorError(ArgumentError):
+    """``op`` names no operator."""
+
+
+class AxisError(ArgumentError, IndexError):
+    """``axis`` is outside the array, or named twice."""
+
+
+class ShapeError(ArgumentError):
+    """Shapes that do not broadcast together."""
+
+
+class EmptyReductionError(ArgumentError):
+    """A reduction of no elements whose operator has no value for nothing."""
+
+
+class DtypeError(GpuprimsError, TypeError):
+    """A dtype that the call cannot compute with."""
+
+
+class ArrayError(GpuprimsError, TypeError):
+    """Something that is not an array, or an array of a library that cannot be read or written."""
+
+
+class ExpressionError(GpuprimsError, ValueError):
+    """A function or string that cannot become an expression."""
+
+
+class DeviceError(GpuprimsError, RuntimeError):
+    """Base of the errors about devices."""
+
+
+class UnknownDeviceError(DeviceError, ValueError):
+    """A device spec that names no device here."""
+
+
+class NoDeviceError(DeviceError):
+    """No device to compute on."""
+
+
+class DeviceMismatchError(DeviceError, ValueError):
+    """Arrays on two devices, or on another device than the one asked for."""
+
+
+class BackendUnavailableError(GpuprimsError, RuntimeError):
+    """A backend that cannot be used on this machine.
+
+    Parameters
+    ----------
+    backend : str
+        Name of the backend.
+    reason : str
+        What is missing, in a sentence.
+    remedy : str
+        The one command or step that mends it.
+    """
+
+    def __init__(self, backend: str, reason: str, remedy: str) -> None:
+        super().__init__(f"{backend}: {reason}; to mend it: {remedy}")
+        self.backend = backend
+        self.reason = reason
+        self.remedy = remedy
+
+
+class RegistryError(GpuprimsError, ValueError):
+    """A registration that cannot stand: a name or a rank claimed twice."""
+
+
+class UnknownVariantError(RegistryError):
+    """``variant`` names none of a primitive's variants on this backend."""
+
+
+class NoVariantError(RegistryError):
+    """No variant can run the call; the message holds every refusal."""
+
+
+class BuildError(GpuprimsError, RuntimeError):
+    """The vendor's compiler refused a kernel; the message holds its log."""

@@ -1,0 +1,41 @@
+"""Functions of elements: a traced Python function or a parsed string, as C for kernels and as NumPy for the oracle.
+
+The one form is :class:`Expr`, a straight line of instructions. :mod:`.trace` makes one from a Python function,
+:mod:`.parse` from a string, :mod:`.typing` gives every instruction its NumPy dtype, and :mod:`.emit` writes C.
+"""
+
+from gpuprims.expressions.emit import c_type, emit_function, literal
+from gpuprims.expressions.expr import Expr, computable
+from gpuprims.expressions.parse import parse
+from gpuprims.expressions.trace import trace
+from gpuprims.expressions.typing import TypedExpr, typed
+
+__all__ = [
+    "Expr", "TypedExpr", "c_type", "computable", "emit_function", "expression", "literal", "parse", "trace", "typed",
+]  # fmt: skip
+
+
+def expression(source: object, arity: int | None = None) -> Expr:
+    """Turn what a caller gave as a function into an :class:`Expr`.
+
+    Parameters
+    ----------
+    source : Expr, str or callable
+        An expression, a string such as ``"2*x + y"``, or a Python function of elements.
+    arity : int, optional
+        Number of arguments the function is called with; a function with ``*args`` needs it.
+
+    Returns
+    -------
+    Expr
+
+    Raises
+    ------
+    ExpressionError
+        When the string leaves the whitelist or the function cannot be traced.
+    """
+    if isinstance(source, Expr):
+        return source
+    if isinstance(source, str):
+        return parse(source)
+    return trace(source, arity)

@@ -1,0 +1,84 @@
+"""From a typed expression to C that is both CUDA C++ and OpenCL C.
+
+The two dialects differ in words that each backend's prelude defines (``DEVICE``, ``ROUND_F16``); the text here is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpuprims.expressions.functions import FUNCTIONS
+from gpuprims.expressions.typing import Step, TypedExpr
+
+# Types in registers. A float16 lives there as a float, rounded to half after each step as NumPy rounds it.
+C_TYPES = {
+    "bool": "b8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16",
+    "uint32": "u32", "uint64": "u64", "float16": "f32", "float32": "f32", "float64": "f64",
+}  # fmt: skip
+
+
+def c_type(dtype: np.dtype[Any]) -> str:
+    """Return the C type that holds one value in a register."""
+    return C_TYPES[dtype.name]
+
+
+def literal(text: str, dtype: np.dtype[Any]) -> str:
+    """Spell a constant, given its Python text, in C."""
+    if dtype.kind == "b":
+        return "1" if text == "True" else "0"
+    if dtype.kind == "i":
+        value = int(text)
+        return f"(-{-(value + 1)} - 1)" if value < 0 else str(value)  # the most negative number has no literal in C
+    if dtype.kind == "u":
+        return f"{int(text)}UL"
+    value_f = float(text)
+    suffix = "" if dtype.itemsize == 8 else "f"
+    if np.isnan(value_f):
+        return f"(0.0{suffix} / 0.0{suffix})"
+    if np.isinf(value_f):
+        return f"({'-' if value_f < 0 else ''}1.0{suffix} / 0.0{suffix})"
+    spelled = repr(value_f) if "." in repr(value_f) or "e" in repr(value_f) else f"{value_f!r}.0"
+    return f"({spelled}{suffix})"
+
+
+def emit_function(head: str, expr: TypedExpr, arguments: Sequence[str], close: Callable[..., str]) -> str:
+    """Write a C function that computes an expression.
+
+    Parameters
+    ----------
+    head : str
+        The function's head, such as ``"DEVICE f32 twice(const f32 a)"``.
+    expr : TypedExpr
+    arguments : sequence of str
+        C text of each argument of the expression inside the body, such as ``"a"`` or ``"a.v0"``.
+    close : callable
+        Given the C names of the results, returns the body's last lines.
+
+    Returns
+    -------
+    str
+        The function, one statement a line.
+    """
+    body = [f"const {c_type(step.dtype)} t{k} = {_spell(step, expr.steps, arguments)};" for k, step in enumerate(expr.steps)]
+    body.append(close(*(f"t{k}" for k in expr.results)))
+    return "\n".join([head, "{", *(f"    {line}" for line in body), "}"])
+
+
+def _spell(step: Step, steps: Sequence[Step], arguments: Sequence[str]) -> str:
+    if step.name == "argument":
+        return arguments[int(step.value)]
+    kind = c_type(step.dtype)
+    if step.name == "constant":
+        return f"({kind}){literal(step.value, step.dtype)}"
+    operands = [f"t{k}" for k in step.operands]
+    source = steps[step.operands[-1]].dtype
+    if step.name == "cast":
+        text = f"{operands[0]} != 0" if step.dtype.kind == "b" else f"({kind}){operands[0]}"
+    else:
+        unsigned = f"u{8 * source.itemsize}"
+        template = FUNCTIONS[step.name].templates[source.kind]
+        text = template.format(*operands, T=c_type(source), U=unsigned)
+    return f"ROUND_F16({text})" if step.dtype == np.float16 else text

@@ -1,0 +1,131 @@
+"""Expr: a function of elements as a straight line of instructions.
+
+A line, not a tree, so that a value used twice is computed once, and hashing or comparing two expressions takes one pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpuprims.errors import DtypeError, ExpressionError
+from gpuprims.expressions.functions import FUNCTIONS
+
+_PYTHON_SCALARS = {"bool": "True".__eq__, "int": int, "float": float}
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One step: a function of earlier steps, or ``argument``, ``constant``, ``cast`` with its ``value``.
+
+    ``operands`` are indices of earlier instructions. The value is text, since 1, 1.0 and True are equal to Python but
+    not to an expression: an argument's position, a constant's ``type:repr``, or a dtype's name.
+    """
+
+    name: str
+    operands: tuple[int, ...] = ()
+    value: str = ""
+
+
+def encode_constant(value: object) -> Instruction:
+    """Make the instruction of a Python scalar (which takes its dtype from its company) or of a NumPy scalar."""
+    item = value.item() if isinstance(value, np.generic) else value
+    if type(item).__name__ not in _PYTHON_SCALARS:
+        raise ExpressionError(
+            f"constant in an expression: a bool, int, float or a NumPy scalar of such; got {type(value).__name__} {value!r}"
+        )
+    kind = value.dtype.name if isinstance(value, np.generic) else type(value).__name__
+    return Instruction("constant", value=f"{kind}:{item!r}")
+
+
+def decode_constant(instruction: Instruction) -> Any:
+    """Return the scalar that :func:`encode_constant` was given."""
+    kind, text = instruction.value.split(":", 1)
+    if kind in _PYTHON_SCALARS:
+        return _PYTHON_SCALARS[kind](text)
+    dtype = np.dtype(kind)
+    python = {"b": "bool", "i": "int", "u": "int", "f": "float"}[dtype.kind]
+    return dtype.type(_PYTHON_SCALARS[python](text))
+
+
+def cast(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Convert one value: a tracer, an array or a scalar."""
+    if hasattr(value, "astype"):
+        return value.astype(dtype)
+    return dtype.type(value)
+
+
+@dataclass(frozen=True)
+class Expr:
+    """A function of elements.
+
+    Parameters
+    ----------
+    parameters : tuple of str
+        Names of the arguments, in order.
+    code : tuple of Instruction
+        The straight line; instruction ``k`` may use the results of those before it.
+    results : tuple of int
+        Which instructions are the function's results.
+    single : bool
+        Whether the function returns its one result bare, not in a tuple.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gpuprims.expressions import expression
+    >>> square = expression(lambda x: x * x + 1)
+    >>> square(np.arange(3))
+    array([1, 2, 5])
+    """
+
+    parameters: tuple[str, ...]
+    code: tuple[Instruction, ...]
+    results: tuple[int, ...]
+    single: bool = True
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Evaluate on NumPy arrays, or on tracers, which inlines this expression into the one being traced."""
+        if len(arguments) != len(self.parameters):
+            raise ExpressionError(
+                f"expression of ({', '.join(self.parameters)}): as many arguments as parameters; got {len(arguments)}"
+            )
+        values: list[Any] = []
+        for instruction in self.code:
+            values.append(_step(instruction, values, arguments))
+        results = tuple(values[k] for k in self.results)
+        return results[0] if self.single else results
+
+
+def _step(instruction: Instruction, values: Sequence[Any], arguments: Sequence[Any]) -> Any:
+    if instruction.name == "argument":
+        return arguments[int(instruction.value)]
+    if instruction.name == "constant":
+        return decode_constant(instruction)
+    operands = [values[k] for k in instruction.operands]
+    if instruction.name == "cast":
+        return cast(operands[0], np.dtype(instruction.value))
+    return FUNCTIONS[instruction.name].numpy(*operands)
+
+
+COMPUTABLE = tuple(
+    np.dtype(name)
+    for name in (
+        "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+    )
+)  # fmt: skip
+_COMPUTABLE_SET = frozenset(COMPUTABLE)
+
+
+def computable(dtype: Any, label: str) -> np.dtype[Any]:
+    """Return ``dtype`` in native byte order, or raise :class:`DtypeError` when no kernel can compute with it."""
+    try:
+        native = np.dtype(dtype).newbyteorder("=")
+    except TypeError as error:
+        raise DtypeError(f"{label}: a dtype that NumPy knows; got {dtype!r}") from error
+    if native not in _COMPUTABLE_SET:
+        raise DtypeError(f"{label}: bool, an integer, float16, float32 or float64; got {np.dtype(dtype)}")
+    return native

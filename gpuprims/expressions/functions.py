@@ -1,0 +1,134 @@
+"""The functions that an expression may call: each one's NumPy meaning and its C.
+
+A C template names its operands ``{0}``, ``{1}``, ``{2}``, the type they have ``{T}`` and the unsigned type of the same
+width ``{U}``. There is one template per kind of operand, NumPy's kind letters: ``b`` bool, ``i`` signed, ``u`` unsigned,
+``f`` floating. A kind without a template is refused in a sentence. Signed arithmetic goes through unsigned, because
+NumPy wraps where C leaves overflow undefined. ``gp_...`` names are in ``arithmetic.h``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+WRAP_2 = "({T})(({U}){{0}} {op} ({U}){{1}})"
+LOGICAL = {"logical_and": "&&", "logical_or": "||"}
+COMPARE = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!="}
+BITWISE = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
+
+# NumPy's name -> C's, for functions that exist for floating operands alone.
+FLOATING = {
+    "sqrt": "sqrt", "cbrt": "cbrt", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2",
+    "log10": "log10", "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos",
+    "arctan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh",
+    "arctanh": "atanh", "arctan2": "atan2", "hypot": "hypot", "copysign": "copysign", "fabs": "fabs",
+}  # fmt: skip
+# The same, where integers and bools pass through unchanged.
+ROUNDING = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint"}
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of elements: ``numpy`` computes it on arrays, ``templates`` spells it in C for each kind."""
+
+    name: str
+    numpy: Callable[..., Any]
+    arity: int
+    templates: Mapping[str, str]
+
+
+def _arithmetic() -> dict[str, dict[str, str]]:
+    wrap = {op: WRAP_2.replace("{op}", op).replace("{{", "{").replace("}}", "}") for op in "+-*"}
+    return {
+        "add": {"f": "{0} + {1}", "i": wrap["+"], "u": wrap["+"], "b": "{0} || {1}"},
+        "subtract": {"f": "{0} - {1}", "i": wrap["-"], "u": wrap["-"]},
+        "multiply": {"f": "{0} * {1}", "i": wrap["*"], "u": wrap["*"], "b": "{0} && {1}"},
+        "divide": {"f": "{0} / {1}"},
+        "floor_divide": {
+            "f": "gp_floor_divide_{T}({0}, {1})",
+            "i": "({T})gp_floor_divide_i64({0}, {1})",
+            "u": "({T})({1} ? {0} / {1} : 0)",
+        },
+        "remainder": {
+            "f": "gp_remainder_{T}({0}, {1})",
+            "i": "({T})gp_remainder_i64({0}, {1})",
+            "u": "({T})({1} ? {0} % {1} : 0)",
+        },
+        "fmod": {"f": "fmod({0}, {1})"},
+        "power": {"f": "pow({0}, {1})", "i": "({T})gp_power({0}, {1})", "u": "({T})gp_power({0}, {1})"},
+        "square": {"f": "{0} * {0}", "i": "({T})(({U}){0} * ({U}){0})", "u": "({T})(({U}){0} * ({U}){0})"},
+        "reciprocal": {"f": "1 / {0}"},
+        "negative": {"f": "-{0}", "i": "({T})(({U})0 - ({U}){0})", "u": "({T})(({U})0 - ({U}){0})"},
+        "positive": {kind: "{0}" for kind in "fiu"},
+        "absolute": {"f": "fabs({0})", "i": "{0} < 0 ? ({T})(({U})0 - ({U}){0}) : {0}", "u": "{0}", "b": "{0}"},
+        "sign": {
+            "f": "{0} != {0} ? {0} : ({T})(({0} > 0) - ({0} < 0))",
+            "i": "({T})(({0} > 0) - ({0} < 0))",
+            "u": "({T})({0} > 0)",
+        },
+    }
+
+
+def _selection() -> dict[str, dict[str, str]]:
+    # NaN != NaN: a NaN in the first operand is kept by the first test, one in the second by the comparison being false.
+    larger = {"f": "({0} != {0} || {0} > {1}) ? {0} : {1}", "b": "{0} || {1}"}
+    smaller = {"f": "({0} != {0} || {0} < {1}) ? {0} : {1}", "b": "{0} && {1}"}
+    larger |= {kind: "{0} > {1} ? {0} : {1}" for kind in "iu"}
+    smaller |= {kind: "{0} < {1} ? {0} : {1}" for kind in "iu"}
+    return {
+        "maximum": larger,
+        "minimum": smaller,
+        "fmax": larger | {"f": "fmax({0}, {1})"},
+        "fmin": smaller | {"f": "fmin({0}, {1})"},
+    }
+
+
+def _predicates() -> dict[str, dict[str, str]]:
+    every = "biuf"
+    table = {name: {kind: f"{{0}} {op} {{1}}" for kind in every} for name, op in COMPARE.items()}
+    table |= {name: {kind: f"({{0}} != 0) {op} ({{1}} != 0)" for kind in every} for name, op in LOGICAL.items()}
+    table["logical_xor"] = {kind: "({0} != 0) != ({1} != 0)" for kind in every}
+    table["logical_not"] = {kind: "{0} == 0" for kind in every}
+    exact = dict.fromkeys("biu", "0")
+    table["isnan"] = {"f": "{0} != {0}"} | exact
+    table["isinf"] = {"f": "fabs({0}) == (1.0f / 0.0f)"} | exact
+    table["isfinite"] = {"f": "fabs({0}) < (1.0f / 0.0f)"} | dict.fromkeys("biu", "1")
+    table["signbit"] = {"f": "copysign(({T})1, {0}) < 0"}
+    return table
+
+
+def _bits() -> dict[str, dict[str, str]]:
+    table = {name: {kind: f"({{T}})({{0}} {op} {{1}})" for kind in "biu"} for name, op in BITWISE.items()}
+    table["invert"] = {"b": "{0} == 0", "i": "({T})~{0}", "u": "({T})~{0}"}
+    # A shift by the width or more is undefined in C; NumPy shifts every bit out.
+    inside = "(({U}){1} < 8 * sizeof({T}))"
+    left = inside + " ? ({T})(({U}){0} << ({1} & (8 * sizeof({T}) - 1))) : ({T})0"
+    right = inside + " ? ({T})({0} >> ({1} & (8 * sizeof({T}) - 1))) : ({T})"
+    table["left_shift"] = {"i": left, "u": left}
+    table["right_shift"] = {"i": right + "({0} < 0 ? -1 : 0)", "u": right + "0"}
+    return table
+
+
+def _ufuncs() -> dict[str, Function]:
+    templates = _arithmetic() | _selection() | _predicates() | _bits()
+    for name, c_name in FLOATING.items():
+        operands = ", ".join(f"{{{k}}}" for k in range(getattr(np, name).nin))
+        templates[name] = {"f": f"{c_name}({operands})"}
+    for name, c_name in ROUNDING.items():
+        templates[name] = {"f": f"{c_name}({{0}})"} | dict.fromkeys("biu", "{0}")
+    return {name: Function(name, getattr(np, name), getattr(np, name).nin, spelled) for name, spelled in templates.items()}
+
+
+UFUNCS: Mapping[str, Function] = _ufuncs()
+WHERE = Function("where", np.where, 3, dict.fromkeys("biuf", "{0} ? {1} : {2}"))
+FUNCTIONS: Mapping[str, Function] = {**UFUNCS, "where": WHERE}
+
+# Other names that NumPy has for the same functions.
+ALIASES = {
+    "abs": "absolute", "true_divide": "divide", "mod": "remainder", "pow": "power", "bitwise_not": "invert",
+    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2",
+    "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
+}  # fmt: skip

@@ -1,0 +1,198 @@
+"""From a Python function to an :class:`Expr`: call it once with tracers and write down what it does to them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from gpuprims.errors import ExpressionError
+from gpuprims.expressions.expr import Expr, Instruction, computable, encode_constant
+from gpuprims.expressions.functions import ALIASES, FUNCTIONS
+
+# NumPy functions that are not ufuncs and may be called on a tracer.
+_CLIP, _WHERE = np.clip, np.where
+
+
+class Recorder:
+    """The instructions written so far; the same instruction twice is one."""
+
+    def __init__(self) -> None:
+        self.code: list[Instruction] = []
+        self._known: dict[Instruction, int] = {}
+
+    def add(self, instruction: Instruction) -> Tracer:
+        """Append an instruction unless it is there, and return the tracer of its result."""
+        index = self._known.get(instruction)
+        if index is None:
+            index = self._known[instruction] = len(self.code)
+            self.code.append(instruction)
+        return Tracer(self, index)
+
+    def apply(self, name: str, *operands: object) -> Tracer:
+        """Append a call of a function of ``functions.FUNCTIONS``."""
+        return self.add(Instruction(name, tuple(self._index(operand) for operand in operands)))
+
+    def finish(self, parameters: Sequence[str], returned: object) -> Expr:
+        """Close the recording with what the traced function returned."""
+        single = not isinstance(returned, tuple)
+        values = (returned,) if not isinstance(returned, tuple) else returned
+        results = tuple(self._index(value) for value in values)
+        if not results:
+            raise ExpressionError("traced function: a value or a tuple of values to return; got an empty tuple")
+        return Expr(tuple(parameters), tuple(self.code), results, single)
+
+    def _index(self, operand: object) -> int:
+        if isinstance(operand, Tracer):
+            if operand.recorder is not self:
+                raise ExpressionError("traced function: values of this call alone; got a value kept from another trace")
+            return operand.index
+        if isinstance(operand, np.ndarray):
+            raise ExpressionError(
+                f"traced function: scalars and its own arguments; got a captured array of shape {operand.shape}"
+                " (pass it as an argument of the call)"
+            )
+        if operand is None:
+            raise ExpressionError("traced function: a value; got None (is a return missing?)")
+        return self.add(encode_constant(operand)).index
+
+
+class Tracer:
+    """Stands for an element while a function is traced; arithmetic, comparisons and NumPy functions on it are recorded."""
+
+    __slots__ = ("index", "recorder")
+    __hash__ = None  # type: ignore[assignment]  # a set or dict of elements cannot be traced
+
+    def __init__(self, recorder: Recorder, index: int) -> None:
+        self.recorder = recorder
+        self.index = index
+
+    def astype(self, dtype: Any) -> Tracer:
+        """Convert the element, as ``numpy.ndarray.astype`` does."""
+        name = computable(dtype, "astype in a traced function").name
+        return self.recorder.add(Instruction("cast", (self.index,), name))
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **keywords: object) -> Tracer:
+        if method != "__call__":
+            _refuse(f"np.{ufunc.__name__}.{method}", "call the function itself")
+        if keywords:
+            _refuse(f"np.{ufunc.__name__}({', '.join(keywords)}=...)", "positional operands alone")
+        name = ALIASES.get(ufunc.__name__, ufunc.__name__)
+        if name not in FUNCTIONS or FUNCTIONS[name].numpy is not ufunc:
+            _refuse(f"np.{ufunc.__name__}", "the functions listed in gpuprims.expressions.functions")
+        return self.recorder.apply(name, *inputs)
+
+    def __array_function__(self, function: Callable[..., Any], types: object, args: Any, keywords: Any) -> Tracer:
+        if function is _WHERE and len(args) == 3 and not keywords:
+            return self.recorder.apply("where", *args)
+        if function is _CLIP and len(args) == 3 and not keywords:
+            return self.recorder.apply("minimum", self.recorder.apply("maximum", args[0], args[1]), args[2])
+        return _refuse(f"np.{function.__name__}", "element-wise functions, np.where(c, a, b) and np.clip(x, low, high)")
+
+    def __bool__(self) -> bool:
+        return _refuse(
+            "if, while, and, or, not, or a chained comparison", "np.where(condition, a, b), & and | instead"
+        )
+
+    def __float__(self) -> float:
+        return _refuse("float() or a function of the math module", "x.astype(np.float64) or NumPy's function of that name")
+
+    def __int__(self) -> int:
+        return _refuse("int()", "x.astype(np.int64)")
+
+    def __index__(self) -> int:
+        return _refuse("range() or an index", "arithmetic on the element")
+
+    def __len__(self) -> int:
+        return _refuse("len()", "one element at a time; it has no length")
+
+    def __iter__(self) -> Any:
+        return _refuse("iteration or unpacking", "one element at a time")
+
+    def __getitem__(self, key: object) -> Any:
+        return _refuse(f"indexing with [{key!r}]", "one element at a time; pass each array as an argument")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # protocols that NumPy and copy look for
+            raise AttributeError(name)
+        return _refuse(f"the attribute .{name}", "operators, NumPy functions and .astype(dtype)")
+
+
+def _refuse(construct: str, instead: str) -> NoReturn:
+    raise ExpressionError(f"traced function: {instead}; got {construct}, which cannot be traced")
+
+
+def _install_operators() -> None:
+    """Give Tracer Python's operators, each as the ufunc that ndarray uses for it."""
+    binary = {
+        "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
+        "mod": "remainder", "pow": "power", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+        "lshift": "left_shift", "rshift": "right_shift",
+    }  # fmt: skip
+    compare = {
+        "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal",
+    }  # fmt: skip
+    unary = {"neg": "negative", "pos": "positive", "invert": "invert", "abs": "absolute"}
+    for method, name in binary.items():
+        setattr(Tracer, f"__{method}__", lambda self, other, name=name: self.recorder.apply(name, self, other))
+        setattr(Tracer, f"__r{method}__", lambda self, other, name=name: self.recorder.apply(name, other, self))
+    for method, name in compare.items():
+        setattr(Tracer, f"__{method}__", lambda self, other, name=name: self.recorder.apply(name, self, other))
+    for method, name in unary.items():
+        setattr(Tracer, f"__{method}__", lambda self, name=name: self.recorder.apply(name, self))
+
+
+_install_operators()
+
+
+def trace(function: object, arity: int | None = None) -> Expr:
+    """Record what a Python function does to its arguments.
+
+    Parameters
+    ----------
+    function : callable
+        A function of elements. NumPy ufuncs, ``np.where`` and ``np.clip`` work inside; branches, loops over elements,
+        ``math`` functions and indexing raise. It is called once, and whatever scalars it captures become constants.
+    arity : int, optional
+        How many arguments to trace it with; by default its positional parameters without a default.
+
+    Returns
+    -------
+    Expr
+
+    Raises
+    ------
+    ExpressionError
+        Naming the construct that cannot be traced.
+
+    Examples
+    --------
+    >>> trace(lambda x, y: x + 2 * y).parameters
+    ('x', 'y')
+    """
+    if not callable(function):
+        raise ExpressionError(f"function of elements: a Python function or a string; got {type(function).__name__}")
+    parameters = _parameters(function, arity)
+    recorder = Recorder()
+    arguments = [recorder.add(Instruction("argument", value=str(k))) for k in range(len(parameters))]
+    try:
+        returned = function(*arguments)
+    except TypeError as error:
+        raise ExpressionError(f"traced function: operators and NumPy functions of elements; got {error}") from error
+    return recorder.finish(parameters, returned)
+
+
+def _parameters(function: Callable[..., Any], arity: int | None) -> tuple[str, ...]:
+    if isinstance(function, np.ufunc):
+        return tuple(f"x{k}" for k in range(function.nin))
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError) as error:
+        raise ExpressionError(f"traced function: one with a signature; got {function!r}") from error
+    positional = [p for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    names = [p.name for p in positional if p.default is p.empty or (arity is not None and len(positional) <= arity)]
+    if any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values()) and arity is not None:
+        names += [f"x{k}" for k in range(len(names), arity)]
+    return tuple(names)

@@ -1,0 +1,210 @@
+"""The dtype of every step of an expression, by NumPy's own promotion rules.
+
+NumPy is asked (``ufunc.resolve_dtypes``, ``result_type``), not imitated, so a result dtype is NumPy's by construction,
+Python scalars included (NEP 50).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpuprims.errors import DtypeError
+from gpuprims.expressions.expr import Expr, Instruction, cast, decode_constant
+from gpuprims.expressions.functions import COMPARE, FUNCTIONS, UFUNCS
+
+Dtype = np.dtype[Any]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One typed instruction. ``value`` holds an argument's position or a constant's text; ``dtype`` is the result's."""
+
+    name: str
+    operands: tuple[int, ...]
+    value: str
+    dtype: Dtype
+
+
+@dataclass(frozen=True)
+class TypedExpr:
+    """An expression whose every step has a dtype; equal ones compile to the same C.
+
+    Parameters
+    ----------
+    steps : tuple of Step
+        The straight line, conversions written out.
+    results : tuple of int
+        Which steps are the results.
+    arity : int
+        Number of arguments.
+    """
+
+    steps: tuple[Step, ...]
+    results: tuple[int, ...]
+    arity: int
+
+    @property
+    def dtypes(self) -> tuple[Dtype, ...]:
+        """Dtypes of the results."""
+        return tuple(self.steps[k].dtype for k in self.results)
+
+    def __call__(self, *arguments: Any) -> tuple[Any, ...]:
+        """Evaluate on NumPy arrays of the argument dtypes; the reference backend's way of running a kernel."""
+        values: list[Any] = []
+        for step in self.steps:
+            values.append(_evaluate(step, values, arguments))
+        return tuple(values[k] for k in self.results)
+
+
+def _evaluate(step: Step, values: Sequence[Any], arguments: Sequence[Any]) -> Any:
+    if step.name == "argument":
+        return arguments[int(step.value)]
+    if step.name == "constant":
+        return decode_constant(Instruction("constant", value=f"{step.dtype.name}:{step.value}"))
+    operands = [values[k] for k in step.operands]
+    if step.name == "cast":
+        return cast(operands[0], step.dtype)
+    return FUNCTIONS[step.name].numpy(*operands)
+
+
+def typed(expr: Expr, dtypes: Sequence[Dtype], results: Sequence[Dtype] | None = None) -> TypedExpr:
+    """Give an expression the dtypes of its arguments.
+
+    Parameters
+    ----------
+    expr : Expr
+    dtypes : sequence of dtype
+        One for each parameter.
+    results : sequence of dtype, optional
+        Convert the results to these; by default they keep NumPy's.
+
+    Returns
+    -------
+    TypedExpr
+
+    Raises
+    ------
+    DtypeError
+        When NumPy, or this library, has no such function for such dtypes.
+    """
+    typist = _Typist(dtypes)
+    for instruction in expr.code:
+        typist.add(instruction)
+    chosen = [typist.settle(k) for k in expr.results]
+    if results is not None:
+        chosen = [typist.convert(step, dtype) for step, dtype in zip(chosen, results, strict=True)]
+    return TypedExpr(tuple(typist.steps), tuple(chosen), len(expr.parameters))
+
+
+class _Weak:
+    """A Python scalar that has not met a dtype yet."""
+
+    def __init__(self, value: bool | int | float) -> None:
+        self.value = value
+
+
+class _Typist:
+    """Writes typed steps; each instruction of the source is either the index of a step or a weak scalar."""
+
+    def __init__(self, dtypes: Sequence[Dtype]) -> None:
+        self.steps: list[Step] = []
+        self._dtypes = dtypes
+        self._known: dict[Step, int] = {}
+        self._values: list[int | _Weak] = []
+
+    def add(self, instruction: Instruction) -> None:
+        self._values.append(self._typed(instruction))
+
+    def settle(self, index: int) -> int:
+        """Return the step of a source instruction; a scalar that met nobody gets NumPy's default dtype."""
+        value = self._values[index]
+        return self._constant(np.asarray(value.value)[()]) if isinstance(value, _Weak) else value
+
+    def convert(self, step: int, dtype: Dtype) -> int:
+        if self.steps[step].dtype == dtype:
+            return step
+        return self._step("cast", (step,), "", dtype)
+
+    def _step(self, name: str, operands: tuple[int, ...], value: str, dtype: Dtype) -> int:
+        step = Step(name, operands, value, dtype)
+        index = self._known.setdefault(step, len(self.steps))
+        if index == len(self.steps):
+            self.steps.append(step)
+        return index
+
+    def _constant(self, scalar: Any) -> int:
+        return self._step("constant", (), repr(scalar.item()), scalar.dtype)
+
+    def _typed(self, instruction: Instruction) -> int | _Weak:
+        if instruction.name == "argument":
+            return self._step("argument", (), instruction.value, self._dtypes[int(instruction.value)])
+        if instruction.name == "constant":
+            scalar = decode_constant(instruction)
+            return self._constant(scalar) if isinstance(scalar, np.generic) else _Weak(scalar)
+        if instruction.name == "cast":
+            return self.convert(self.settle(instruction.operands[0]), np.dtype(instruction.value))
+        operands = [self._values[k] for k in instruction.operands]
+        wanted, result = self._resolve(instruction.name, operands)
+        steps = [self._as(operand, dtype) for operand, dtype in zip(operands, wanted, strict=True)]
+        self._check_power(instruction.name, steps)
+        return self._step(instruction.name, tuple(steps), "", result)
+
+    def _resolve(self, name: str, operands: Sequence[int | _Weak]) -> tuple[list[Dtype], Dtype]:
+        """Ask NumPy which dtypes a function computes in."""
+        given: list[Any] = [type(v.value) if isinstance(v, _Weak) else self.steps[v].dtype for v in operands]
+        if name == "where":
+            branches = [v.value if isinstance(v, _Weak) else self.steps[v].dtype for v in operands[1:]]
+            result = np.result_type(*branches)
+            return [np.dtype(bool), result, result], result
+        if name in COMPARE:
+            given = self._comparable(name, operands, given)
+        try:
+            resolved = UFUNCS[name].numpy.resolve_dtypes((*given, None))  # type: ignore[attr-defined]  # a ufunc's method
+        except TypeError as error:
+            raise DtypeError(f"{name}: dtypes that NumPy computes it for; got {_names(given)} ({error})") from error
+        *wanted, result = (_canonical(dtype) for dtype in resolved)
+        if wanted[0].kind not in UFUNCS[name].templates:
+            raise DtypeError(f"{name}: a kind of dtype it has a kernel for; got {_names(given)}")
+        return wanted, result
+
+    def _comparable(self, name: str, operands: Sequence[int | _Weak], given: list[Any]) -> list[Any]:
+        """Comparisons are exact in NumPy whatever the integers; widen where one dtype cannot hold both sides."""
+        kinds = {dtype.kind for dtype in given if isinstance(dtype, np.dtype) and dtype.itemsize == 8}
+        if kinds >= {"i", "u"}:
+            raise DtypeError(f"{name}: two signed or two unsigned 64-bit integers; got int64 and uint64 (convert one)")
+        wide = np.dtype(np.int64)
+        for value, dtype in zip(operands, reversed(given), strict=True):
+            if isinstance(value, _Weak) and isinstance(value.value, int) and isinstance(dtype, np.dtype):
+                if dtype.kind in "iu" and not np.iinfo(dtype).min <= value.value <= np.iinfo(dtype).max:
+                    return [wide, wide]
+        return given
+
+    def _as(self, value: int | _Weak, dtype: Dtype) -> int:
+        if not isinstance(value, _Weak):
+            return self.convert(value, dtype)
+        try:
+            return self._constant(dtype.type(value.value))
+        except OverflowError as error:
+            raise DtypeError(f"constant: a number that {dtype} holds; got {value.value} ({error})") from error
+
+    def _check_power(self, name: str, steps: Sequence[int]) -> None:
+        """NumPy raises at run time on a negative integer exponent; a kernel cannot, so it must be known not to be."""
+        if name != "power" or self.steps[steps[1]].dtype.kind != "i":
+            return
+        exponent = self.steps[steps[1]]
+        if exponent.name != "constant" or int(exponent.value) < 0:
+            got = f"the exponent {exponent.value}" if exponent.name == "constant" else f"a {exponent.dtype} exponent"
+            raise DtypeError(f"power of integers: an unsigned or a constant exponent >= 0; got {got} (convert to float)")
+
+
+def _canonical(dtype: Dtype) -> Dtype:
+    """One dtype per width: int64 where NumPy says longlong."""
+    return np.dtype(f"{dtype.kind}{dtype.itemsize}") if dtype.kind in "iuf" else dtype
+
+
+def _names(given: Sequence[Any]) -> str:
+    return " and ".join(dtype.name if isinstance(dtype, np.dtype) else f"a Python {dtype.__name__}" for dtype in given)

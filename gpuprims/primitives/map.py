@@ -1,0 +1,113 @@
+"""map: a function of each element, of one array or of several that broadcast together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from gpuprims.arrays import Operands, as_operands
+from gpuprims.definitions import Definitions, value_dtype
+from gpuprims.device import Device
+from gpuprims.errors import ArgumentError
+from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
+from gpuprims.layout import broadcast_shapes, plan_layout
+from gpuprims.registry import Call
+
+Dtypes = tuple[np.dtype[Any], ...]
+
+
+def map(  # noqa: A001 - the primitive's name in every library of its kind
+    fn: Any, /, *arrays: Any, device: str | Device | None = None, variant: str | None = None, **named: Any
+) -> Any:
+    """Apply a function to each element.
+
+    Parameters
+    ----------
+    fn : callable or str
+        A Python function of elements, in which operators, NumPy ufuncs, ``np.where`` and ``np.clip`` work, or the same
+        as a string: ``"where(x > 0, sqrt(x), -y)"``. A tuple returned gives several results.
+    *arrays : array_like
+        One for each parameter; they broadcast together. A string's names are bound in order of first appearance.
+    device : str or Device, optional
+        Where to compute, for host arrays.
+    variant : str, optional
+        The kernel to use, instead of the best one.
+    **named : array_like
+        Arrays bound to the parameters of these names.
+
+    Returns
+    -------
+    array or tuple of arrays
+        Of the same library as the first array that is not NumPy's, C-contiguous, of the dtype that NumPy gives.
+
+    Raises
+    ------
+    ExpressionError
+        A function that cannot be traced, or a string outside the whitelist.
+    ArgumentError
+        Arrays that do not match the function's parameters, or each other's shapes.
+    DtypeError
+        Arrays of objects, strings, dates or complex numbers.
+
+    Examples
+    --------
+    >>> import gpuprims, numpy as np
+    >>> gpuprims.map("2*x + 1", np.arange(4), device="reference")
+    array([1, 3, 5, 7])
+    >>> gpuprims.map(lambda x, y: np.hypot(x, y), np.float32([3, 5]), np.float32([4, 12]), device="reference")
+    array([ 5., 13.], dtype=float32)
+    """
+    if not arrays and not named:
+        raise ArgumentError("map: at least one array; got none")
+    expr = expression(fn, len(arrays) + len(named))
+    operands = as_operands("map", bind("map", expr, arrays, named), device)
+    results = [operands.finish(result) for result in _launch(expr, operands, variant)]
+    scalars = [result[()] if isinstance(result, np.ndarray) and result.ndim == 0 else result for result in results]
+    return scalars[0] if expr.single else tuple(scalars)
+
+
+def bind(label: str, expr: Expr, arrays: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+    """Put positional and named arrays in the order of the function's parameters."""
+    left = [name for name in expr.parameters if name not in named]
+    unknown = [name for name in named if name not in expr.parameters]
+    if unknown:
+        raise ArgumentError(f"{label}: keywords of its own or among {expr.parameters}; got {', '.join(unknown)}")
+    if len(left) != len(arrays):
+        raise ArgumentError(f"{label}: one array for each of ({', '.join(left)}); got {len(arrays)}")
+    bound = dict(zip(left, arrays, strict=True)) | named
+    return [bound[name] for name in expr.parameters]
+
+
+def _launch(expr: Expr, operands: Operands, variant: str | None) -> list[Any]:
+    views, device = operands.views, operands.device
+    shape = broadcast_shapes("map", [view.shape for view in views])
+    dtypes = tuple(view.dtype for view in views)
+    function, finish = _typed_map(expr, dtypes)
+    size = int(np.prod(shape, dtype=np.int64))
+    call = Call((*dtypes, *(step.dtype for step in function.steps)), 1, size, True, value_dtype(function.dtypes).itemsize)
+    chosen = device.select("map", call, variant)
+    results = [device.driver.empty(shape, dtype) for dtype in function.dtypes]
+    if size:
+        layout = plan_layout(views, shape)
+        definitions = Definitions(layout.accesses(dtypes), function.dtypes, function.dtypes, function, finish)
+        groups = chosen.groups(-(-size // chosen.tile), device.capabilities)
+        outputs = [device.driver.view(result) for result in results]
+        device.kernel(chosen, definitions)(groups, views, outputs, layout.pack(1), size)
+    return results
+
+
+@lru_cache(maxsize=1024)
+def _typed_map(expr: Expr, dtypes: Dtypes) -> tuple[TypedExpr, TypedExpr]:
+    """Type the function, and the step that hands its values to the outputs unchanged."""
+    function = typed(_ignoring_index(expr), (*dtypes, np.dtype(np.int64)))
+    n = len(function.dtypes)
+    finish = trace(lambda *values: values[:n], n + 1)
+    return function, typed(finish, (*function.dtypes, np.dtype(np.int64)))
+
+
+def _ignoring_index(expr: Expr) -> Expr:
+    """Give a function the index that every kernel's map is called with."""
+    return trace(lambda *given: expr(*given[:-1]), len(expr.parameters) + 1)

@@ -1,0 +1,264 @@
+"""Which kernels there are, and which one runs: variants as data, refusals as sentences.
+
+The highest-ranked variant that does not refuse a call is chosen. Two variants of one primitive and backend can share
+neither name nor rank, so the choice never depends on the order of imports.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpuprims.driver import Backend, Capabilities
+from gpuprims.errors import NoVariantError, RegistryError, UnknownDeviceError, UnknownVariantError
+
+_OWN_BACKENDS = {name: f"gpuprims.backends.{name}" for name in ("cuda", "opencl", "reference")}
+
+
+@dataclass(frozen=True)
+class Call:
+    """What is known of a call when its variant is chosen.
+
+    Parameters
+    ----------
+    dtypes : tuple of dtype
+        Every dtype the kernel computes with.
+    size : int
+        Elements read per output.
+    outputs : int
+        Outputs computed.
+    commutative : bool
+        Whether the operator, if there is one, is.
+    value_bytes : int
+        Bytes of one ``value_t``, what groups keep in local memory.
+    """
+
+    dtypes: tuple[np.dtype[Any], ...]
+    size: int
+    outputs: int = 1
+    commutative: bool = True
+    value_bytes: int = 4
+
+
+Refusal = Callable[[Capabilities, Call], str | None]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to run a primitive on a backend.
+
+    Parameters
+    ----------
+    primitive, name, backend : str
+        ``reduce``, ``tree``, ``opencl``: the kernel ``reduce_tree``, asked for by ``variant="tree"``.
+    source : Path or callable
+        The kernel file; for the reference backend a Python function.
+    rank : int
+        The highest able rank wins; unique within primitive and backend.
+    block : int
+        Work-items a group.
+    items : int
+        Elements a work-item takes before a group is worth adding.
+    refuse : callable
+        From capabilities and call to a reason, in a sentence, or None when able.
+    groups_per_unit : int, optional
+        Most groups a compute unit, for kernels whose groups stride over the input; by default as many as tiles.
+    """
+
+    primitive: str
+    name: str
+    backend: str
+    source: Path | Callable[..., None]
+    rank: int
+    block: int
+    items: int
+    refuse: Refusal
+    groups_per_unit: int | None = None
+
+    @property
+    def entry(self) -> str:
+        """Name of the kernel function, and of its file."""
+        return f"{self.primitive}_{self.name}"
+
+    @property
+    def tile(self) -> int:
+        """Elements a group takes: block x items."""
+        return self.block * self.items
+
+    def groups(self, tiles: int, capabilities: Capabilities) -> int:
+        """Return how many groups to start for so many tiles."""
+        if self.groups_per_unit is None:
+            return tiles
+        return min(tiles, self.groups_per_unit * capabilities.compute_units)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The answer to "which variant, and why": printable, and readable by a program.
+
+    ``refusals`` has one entry per variant, best rank first: the variant and its reason, None for the able.
+    """
+
+    primitive: str
+    device: str
+    refusals: tuple[tuple[Variant, str | None], ...]
+
+    @property
+    def chosen(self) -> Variant | None:
+        """The variant that runs, if any can."""
+        return next((variant for variant, reason in self.refusals if reason is None), None)
+
+    def __str__(self) -> str:
+        lines = [f"{self.primitive} on {self.device}:"]
+        for variant, reason in self.refusals:
+            word = "chosen" if variant is self.chosen else "able" if reason is None else "refused"
+            lines.append(f"  {word:8}{variant.name:14}rank {variant.rank:<5}{reason or ''}".rstrip())
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def first_refusal(*rules: Refusal) -> Refusal:
+    """Combine rules into one: the first reason given, or None when every rule is content."""
+
+    def refuse(capabilities: Capabilities, call: Call) -> str | None:
+        return next((reason for rule in rules if (reason := rule(capabilities, call))), None)
+
+    return refuse
+
+
+class Registry:
+    """The variants of every backend, loaded when first asked for."""
+
+    def __init__(self) -> None:
+        self._variants: dict[tuple[str, str], dict[str, Variant]] = {}
+        self._backends: dict[str, Backend] = {}
+
+    @cached_property
+    def backend_names(self) -> tuple[str, ...]:
+        """Names of all backends, this library's own first, then those of installed packages."""
+        return (*_OWN_BACKENDS, *self._foreign)
+
+    @cached_property
+    def _foreign(self) -> dict[str, EntryPoint]:
+        found: dict[str, EntryPoint] = {}
+        for point in entry_points(group="gpuprims.backends"):
+            if point.name in _OWN_BACKENDS or point.name in found:
+                raise RegistryError(f"backend {point.name!r}: a name claimed once; got a second claim by {point.value}")
+            found[point.name] = point
+        return found
+
+    def backend(self, name: str) -> Backend:
+        """Return a backend, with its variants and those of installed packages registered."""
+        if name not in self._backends:
+            self._backends[name] = self._load(name)
+        return self._backends[name]
+
+    def _load(self, name: str) -> Backend:
+        if name in _OWN_BACKENDS:
+            backend: Backend = importlib.import_module(_OWN_BACKENDS[name]).BACKEND
+        elif name in self._foreign:
+            backend = self._foreign[name].load()
+        else:
+            raise UnknownDeviceError(f"backend: one of {', '.join(self.backend_names)}; got {name!r}")
+        points = entry_points(group=f"gpuprims.kernels.{name}")
+        self._register_all([*backend.variants, *(variant for point in points for variant in point.load())])
+        return backend
+
+    def register(self, variant: Variant) -> None:
+        """Add a variant. See :func:`register`."""
+        self.backend(variant.backend)
+        self._register_all([variant])
+
+    def _register_all(self, variants: Iterable[Variant]) -> None:
+        for variant in variants:
+            known = self._variants.setdefault((variant.backend, variant.primitive), {})
+            label = f"{variant.backend} {variant.primitive}/{variant.name}"
+            if variant.name in known:
+                raise RegistryError(f"{label}: a name claimed once; got a second variant of that name")
+            for other in known.values():
+                if other.rank == variant.rank:
+                    raise RegistryError(f"{label}: a rank of its own; got {variant.rank}, which {other.name!r} has")
+            known[variant.name] = variant
+
+    def variants(self, primitive: str, backend: str) -> tuple[Variant, ...]:
+        """Return a primitive's variants on a backend, best rank first."""
+        self.backend(backend)
+        known = self._variants.get((backend, primitive), {})
+        return tuple(sorted(known.values(), key=lambda variant: -variant.rank))
+
+    def explain(self, primitive: str, backend: str, device: str, capabilities: Capabilities, call: Call) -> Explanation:
+        """Ask every variant of a primitive whether it can run a call."""
+        asked = tuple((v, v.refuse(capabilities, call)) for v in self.variants(primitive, backend))
+        return Explanation(primitive, device, asked)
+
+    def select(
+        self,
+        primitive: str,
+        backend: str,
+        device: str,
+        capabilities: Capabilities,
+        call: Call,
+        name: str | None = None,
+    ) -> Variant:
+        """Return the best able variant, or the one asked for by name.
+
+        Raises
+        ------
+        UnknownVariantError
+            When ``name`` names no variant of the primitive.
+        NoVariantError
+            When the named variant, or every variant, refuses; the message holds each reason.
+        """
+        explanation = self.explain(primitive, backend, device, capabilities, call)
+        if name is None:
+            if explanation.chosen is None:
+                raise NoVariantError(f"{primitive}: a variant able to run the call; got refusals alone\n{explanation}")
+            return explanation.chosen
+        for variant, reason in explanation.refusals:
+            if variant.name == name:
+                if reason is not None:
+                    raise NoVariantError(f"{primitive}: variant {name!r} able to run the call; got a refusal: {reason}")
+                return variant
+        names = _listed([variant.name for variant, _ in explanation.refusals])
+        raise UnknownVariantError(f"{primitive} on {device}: a variant among {names}; got {name!r}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names) or "none at all"
+
+
+REGISTRY = Registry()
+
+
+def register(variant: Variant) -> None:
+    """Add a kernel to those that gpuprims chooses from.
+
+    Parameters
+    ----------
+    variant : Variant
+        Installed packages name theirs under the entry point ``gpuprims.kernels.<backend>`` instead.
+
+    Raises
+    ------
+    RegistryError
+        When its name or rank is taken.
+
+    Examples
+    --------
+    >>> import dataclasses, gpuprims
+    >>> from gpuprims.registry import REGISTRY
+    >>> tree = REGISTRY.variants("map", "reference")[0]
+    >>> gpuprims.register(tree)
+    Traceback (most recent call last):
+    ...
+    gpuprims.errors.RegistryError: reference map/numpy: a name claimed once; got a second variant of that name
+    """
+    REGISTRY.register(variant)

@@ -1,0 +1,29 @@
+"""Refusals that variants of several backends share; each is a sentence about the variant it speaks for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpuprims.driver import Capabilities
+from gpuprims.registry import Call, Refusal
+
+
+def double_precision(capabilities: Capabilities, call: Call) -> str | None:
+    """Refuse float64 on a device without it."""
+    if np.dtype(np.float64) in call.dtypes and not capabilities.fp64:
+        return f"needs float64, which {capabilities.name} does not compute in (convert to float32)"
+    return None
+
+
+def group_fits(block: int) -> Refusal:
+    """Refuse devices whose groups, or their local memory, are too small for ``block`` values."""
+
+    def refuse(capabilities: Capabilities, call: Call) -> str | None:
+        if capabilities.group_limit < block:
+            return f"needs groups of {block} work-items; {capabilities.name} allows {capabilities.group_limit}"
+        wanted = block * call.value_bytes
+        if capabilities.local_memory < wanted:
+            return f"needs {wanted} bytes of local memory a group; {capabilities.name} has {capabilities.local_memory}"
+        return None
+
+    return refuse
