@@ -28,13 +28,40 @@ class Operands:
         Where the call runs.
     views : tuple of View
         One for each array, in order.
-    finish : callable
-        From a result array of the device's own class to one of the caller's library.
+    on_host : bool
+        Whether the caller's arrays are host arrays.
+    convert : callable
+        From a result, an array of NumPy's or of the device's own class, to one of the caller's library.
     """
 
     device: Device
     views: tuple[View, ...]
-    finish: Callable[[Any], Any]
+    on_host: bool
+    convert: Callable[[Any], Any]
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """Allocate a result where the kernel can write it and the caller will want it."""
+        if self._in_place:
+            return np.empty(shape, dtype)
+        return self.device.driver.empty(shape, dtype)
+
+    def view(self, result: Any) -> View:
+        """See a result as an operand."""
+        if self._in_place:
+            return self.device.driver.upload(result, share=True)
+        return self.device.driver.view(result)
+
+    def finish(self, result: Any) -> Any:
+        """Return a result as the caller wants it; one for the host is complete, one on a device may still be in work."""
+        if self._in_place:
+            self.device.synchronize()
+        elif self.on_host:
+            result = self.device.driver.download(result)
+        return self.convert(result)
+
+    @property
+    def _in_place(self) -> bool:
+        return self.on_host and self.device.driver.shares_host_memory
 
 
 def as_operands(label: str, arrays: Sequence[Any], asked: str | Device | None) -> Operands:
@@ -69,8 +96,12 @@ def as_operands(label: str, arrays: Sequence[Any], asked: str | Device | None) -
         raise DeviceMismatchError(f"{label}: arrays on one device; got a host array beside one on {on!r}")
     device = pick_device(on, asked)
     dtypes = [computable(array.dtype, label) for array in natives if not _is_python_number(array)]
-    views = tuple(_view(label, array, place, device, dtypes) for array, place in found)
-    return Operands(device, views, _finisher(arrays, device, on))
+    share = on is None and device.driver.shares_host_memory
+    views = tuple(
+        device.driver.view(array) if place is not None else _upload(label, array, device, dtypes, share)
+        for array, place in found
+    )
+    return Operands(device, views, on is None, _converter(arrays))
 
 
 def _is_python_number(array: Any) -> bool:
@@ -120,31 +151,30 @@ def _short(value: Any) -> str:
     return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
 
 
-def _view(label: str, array: Any, place: Device | None, device: Device, dtypes: list[np.dtype[Any]]) -> View:
-    if place is not None:
-        return device.driver.view(array)
+def _upload(label: str, array: Any, device: Device, dtypes: list[np.dtype[Any]], share: bool) -> View:
     if _is_python_number(array):
-        # As NumPy does: a Python number takes its dtype from the arrays beside it.
-        array = np.asarray(array, dtype=np.result_type(*dtypes, array))
+        array = _number(label, array, dtypes)
     array = np.asarray(array)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if array.size == 0:  # no memory to show; the primitives never launch on nothing
         return View(None, array.dtype, array.shape, (0,) * array.ndim, 0)
-    return device.driver.upload(array)
+    return device.driver.upload(array, share=share)
 
 
-def _finisher(arrays: Sequence[Any], device: Device, on: Device | None) -> Callable[[Any], Any]:
+def _number(label: str, number: Any, dtypes: list[np.dtype[Any]]) -> np.ndarray:
+    """Make an array of a Python number, which takes its dtype from the arrays beside it, as in NumPy."""
+    dtype = np.result_type(*dtypes, number)
+    try:
+        return np.asarray(number, dtype=dtype)
+    except OverflowError as error:
+        raise DtypeError(f"{label}: a number that {dtype} can hold; got {number} ({error})") from error
+
+
+def _converter(arrays: Sequence[Any]) -> Callable[[Any], Any]:
     """Choose how results go back, by the first array that is not NumPy's."""
-    foreign = next((a for a in arrays if _library(a) not in ("numpy", "builtins")), None)
-    if foreign is None:
-        return device.driver.download
-    if _library(foreign) in ("cupy", "pyopencl"):
-        return _unchanged
-    convert = _dlpack_reader(foreign)
-    if on is None:
-        return lambda result: convert(np.asarray(device.driver.download(result)))
-    return convert
+    foreign = next((a for a in arrays if _library(a) not in ("numpy", "builtins", "cupy", "pyopencl")), None)
+    return _unchanged if foreign is None or not hasattr(foreign, "__dlpack__") else _dlpack_reader(foreign)
 
 
 def _unchanged(result: Any) -> Any:

@@ -93,8 +93,12 @@ class Driver(Protocol):
     def view(self, array: Any) -> View:
         """See an array of the vendor's own class as an operand."""
 
-    def upload(self, array: np.ndarray) -> View:
-        """Make a host array an operand: by reference where the device shares the host's memory, else by copy."""
+    @property
+    def shares_host_memory(self) -> bool:
+        """Whether kernels can work on host arrays where they lie."""
+
+    def upload(self, array: np.ndarray, *, share: bool = False) -> View:
+        """Make a host array an operand, by copy; with ``share`` where it lies, which the caller then keeps alive."""
 
     def download(self, array: Any) -> np.ndarray:
         """Return a vendor's array as a host array, once the work that fills it is done."""

@@ -89,12 +89,12 @@ def _launch(expr: Expr, operands: Operands, variant: str | None) -> list[Any]:
     size = int(np.prod(shape, dtype=np.int64))
     call = Call((*dtypes, *(step.dtype for step in function.steps)), 1, size, True, value_dtype(function.dtypes).itemsize)
     chosen = device.select("map", call, variant)
-    results = [device.driver.empty(shape, dtype) for dtype in function.dtypes]
+    results = [operands.empty(shape, dtype) for dtype in function.dtypes]
     if size:
         layout = plan_layout(views, shape)
         definitions = Definitions(layout.accesses(dtypes), function.dtypes, function.dtypes, function, finish)
         groups = chosen.groups(-(-size // chosen.tile), device.capabilities)
-        outputs = [device.driver.view(result) for result in results]
+        outputs = [operands.view(result) for result in results]
         device.kernel(chosen, definitions)(groups, views, outputs, layout.pack(1), size)
     return results
 

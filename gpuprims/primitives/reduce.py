@@ -125,6 +125,7 @@ class _Reduction:
     def __init__(
         self, operands: Operands, operator: Op, folding: Folding, shape: tuple[int, ...], axes: Sequence[int]
     ) -> None:
+        self.operands = operands
         self.device = operands.device
         self.views = operands.views
         self.operator = operator
@@ -140,10 +141,10 @@ class _Reduction:
     def run(self, name: str | None) -> list[Any]:
         """Return the result arrays, of the device's own class."""
         variant = self.device.select("reduce", self._call(), name)
-        results = [self.device.driver.empty(self.kept, dtype) for dtype in self.folding.outputs]
+        results = [self.operands.empty(self.kept, dtype) for dtype in self.folding.outputs]
         if not self.outputs:
             return results
-        outputs = [self.device.driver.view(result) for result in results]
+        outputs = [self.operands.view(result) for result in results]
         parts = self._parts(variant) if self.count else 0
         if parts == 1:
             self._fold_elements(variant, outputs, parts)

@@ -21,6 +21,7 @@ class CudaDriver:
     """One GPU; work goes to CuPy's current stream."""
 
     backend = "cuda"
+    shares_host_memory = False
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -67,8 +68,10 @@ class CudaDriver:
         """See an array as an operand; its pointer is that of its first element."""
         return View(array, array.dtype, array.shape, steps_of(array.strides, array.dtype), 0, array)
 
-    def upload(self, array: np.ndarray) -> View:
+    def upload(self, array: np.ndarray, *, share: bool = False) -> View:
         """Copy a host array to the GPU, strides and all."""
+        if share:
+            raise ValueError("cuda: a copy of a host array; got share=True, which a GPU cannot do")
         memory, steps, offset = host_memory(array)
         with self.device:
             return View(cupy.asarray(memory), array.dtype, array.shape, steps, offset)

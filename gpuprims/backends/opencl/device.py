@@ -56,7 +56,8 @@ class OpenCLDriver:
         )
 
     @property
-    def _shares_host_memory(self) -> bool:
+    def shares_host_memory(self) -> bool:
+        """Whether kernels can work on host arrays where they lie."""
         return self.capabilities.kind == "cpu"
 
     def build(self, variant: Variant, definitions: Definitions) -> OpenCLKernel:
@@ -83,18 +84,18 @@ class OpenCLDriver:
         steps = steps_of(array.strides, array.dtype)
         return View(array.base_data, array.dtype, array.shape, steps, array.offset // array.dtype.itemsize, array)
 
-    def upload(self, array: np.ndarray) -> View:
-        """Share a host array with a CPU device, copy it to a GPU."""
+    def upload(self, array: np.ndarray, *, share: bool = False) -> View:
+        """Show a host array to a CPU device where it lies, or copy it."""
         memory, steps, offset = host_memory(array)
         # Not READ_ONLY: Intel's runtime then copies memory that is not aligned to 128 bytes, for 127 ms a 256 MiB array
         # (runtime 2026.2, 2 cores, 2026-11-21); kernels take inputs as const all the same.
-        how = cl.mem_flags.USE_HOST_PTR if self._shares_host_memory else cl.mem_flags.COPY_HOST_PTR
+        how = cl.mem_flags.USE_HOST_PTR if share else cl.mem_flags.COPY_HOST_PTR
         buffer = cl.Buffer(self.context, _READ_WRITE | how, hostbuf=memory)
         return View(buffer, array.dtype, array.shape, steps, offset, memory)
 
     def download(self, array: cl_array.Array) -> np.ndarray:
-        """Map the memory of a CPU device, copy that of a GPU."""
-        return array.map_to_host() if self._shares_host_memory and array.size else array.get()
+        """Copy an array to the host, after the work before it."""
+        return array.get()
 
     def synchronize(self) -> None:
         """Wait for the queue."""
@@ -116,12 +117,6 @@ class OpenCLKernel:
         memories = [view.memory for view in (*inputs, *outputs)]
         self._kernel.set_args(*memories, layout, *(np.int64(number) for number in numbers))
         cl.enqueue_nd_range_kernel(self._queue, self._kernel, (groups * self._block,), (self._block,))
-        if self._shared(inputs):
-            self._queue.finish()
-
-    def _shared(self, inputs: Sequence[View]) -> bool:
-        """Whether a host array is read in place: its owner may write to it as soon as the call returns."""
-        return any(isinstance(view.keep, np.ndarray) for view in inputs)
 
 
 def _kind(device: cl.Device) -> str:

@@ -21,6 +21,7 @@ class ReferenceDriver:
 
     backend = "reference"
     index = 0
+    shares_host_memory = True
 
     @cached_property
     def capabilities(self) -> Capabilities:
@@ -55,8 +56,8 @@ class ReferenceDriver:
         """See a host array as an operand."""
         return View(array, array.dtype, array.shape, steps_of(array.strides, array.dtype), 0)
 
-    def upload(self, array: np.ndarray) -> View:
-        """Use the array where it lies."""
+    def upload(self, array: np.ndarray, *, share: bool = False) -> View:
+        """Use the array where it lies: kernels here never write to inputs, and are done when they return."""
         return self.view(array)
 
     def download(self, array: np.ndarray) -> np.ndarray:
