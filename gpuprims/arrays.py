@@ -12,7 +12,7 @@ import numpy as np
 from gpuprims.device import Device, device_of, pick_device
 from gpuprims.errors import ArrayError, DeviceMismatchError, DtypeError
 from gpuprims.expressions import computable
-from gpuprims.layout import View
+from gpuprims.layout import Form, View
 
 # DLPack device types (dlpack.h).
 _DLPACK_HOST, _DLPACK_CUDA = (1, 3), (2, 13)
@@ -39,6 +39,11 @@ class Operands:
     on_host: bool
     convert: Callable[[Any], Any]
 
+    @property
+    def forms(self) -> tuple[Form, ...]:
+        """Where each array's elements lie."""
+        return tuple(view.form for view in self.views)
+
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """Allocate a result where the kernel can write it and the caller will want it."""
         if self._in_place:
@@ -48,7 +53,7 @@ class Operands:
     def view(self, result: Any) -> View:
         """See a result as an operand."""
         if self._in_place:
-            return self.device.driver.upload(result, share=True)
+            return self.device.driver.share(result)
         return self.device.driver.view(result)
 
     def finish(self, result: Any) -> Any:
@@ -158,8 +163,8 @@ def _upload(label: str, array: Any, device: Device, dtypes: list[np.dtype[Any]],
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     if array.size == 0:  # no memory to show; the primitives never launch on nothing
-        return View(None, array.dtype, array.shape, (0,) * array.ndim, 0)
-    return device.driver.upload(array, share=share)
+        return View(None, Form(array.dtype, array.shape, (0,) * array.ndim, 0))
+    return device.driver.share(array) if share else device.driver.view(device.driver.asarray(array))
 
 
 def _number(label: str, number: Any, dtypes: list[np.dtype[Any]]) -> np.ndarray:

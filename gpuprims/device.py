@@ -20,7 +20,7 @@ from gpuprims.errors import (
     UnknownDeviceError,
 )
 from gpuprims.expressions import expression, typed
-from gpuprims.layout import View, plan_layout
+from gpuprims.layout import plan_layout
 from gpuprims.registry import REGISTRY, Call, Explanation, Variant
 
 __all__ = ["Capabilities", "Device", "absences", "device_of", "devices", "pick_device", "use_device"]
@@ -108,6 +108,17 @@ class Device:
             kernel = self._kernels[key] = self.driver.build(variant, definitions)
         return kernel
 
+    def asarray(self, array: np.ndarray) -> Any:
+        """Copy a host array into an array of the device's own library, CuPy's or pyopencl's.
+
+        Work on such arrays stays on the device: results are of the same kind, and nothing waits.
+        """
+        return self.driver.asarray(np.asarray(array))
+
+    def to_host(self, array: Any) -> np.ndarray:
+        """Return a device array's contents as a NumPy array, when the work that fills it is done."""
+        return self.driver.download(array)
+
     def synchronize(self) -> None:
         """Wait for everything started on the device."""
         self.driver.synchronize()
@@ -128,14 +139,15 @@ class Device:
 def _trial(device: Device) -> np.ndarray:
     """Compute [1, 2, 3] + 1 the way every map does."""
     float32 = np.dtype(np.float32)
-    view = device.driver.upload(np.float32([1, 2, 3]))
-    layout = plan_layout([view], (3,))
+    view = device.driver.view(device.driver.asarray(np.float32([1, 2, 3])))
+    layout = plan_layout([view.form], (3,))
     function = typed(expression("x + 1"), (float32,))
     finish = typed(expression(lambda value, count: value), (float32, np.dtype(np.int64)))
     definitions = Definitions(layout.accesses([float32]), (float32,), (float32,), function, finish)
     variant = device.select("map", Call((float32,), 3))
     result = device.driver.empty((3,), float32)
-    device.kernel(variant, definitions)(1, [view], [device.driver.view(result)], layout.pack(3), 3)
+    launch = device.kernel(variant, definitions).prepare(1, layout.pack(3), 3)
+    launch([view.memory, device.driver.view(result).memory])
     return np.array(device.driver.download(result))
 
 

@@ -6,7 +6,7 @@ with its memory, compiler and queue. Everything else in the library is written a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -60,13 +60,15 @@ class Capabilities:
     forward_progress: bool
 
 
-class Kernel(Protocol):
-    """A compiled kernel, ready to launch on the device it was built for."""
+# Starts a kernel on the memories of its inputs and outputs, in order, and returns before it is done.
+Launch = Callable[[Sequence[Any]], None]
 
-    def __call__(
-        self, groups: int, inputs: Sequence[View], outputs: Sequence[View], layout: np.ndarray, *numbers: int
-    ) -> None:
-        """Start ``groups`` groups; returns before they are done."""
+
+class Kernel(Protocol):
+    """A compiled kernel of one device."""
+
+    def prepare(self, groups: int, layout: np.ndarray, *numbers: int) -> Launch:
+        """Fix everything about a launch but the memory: the number of groups, ``layout_t``, and the trailing numbers."""
 
 
 class Driver(Protocol):
@@ -97,8 +99,11 @@ class Driver(Protocol):
     def shares_host_memory(self) -> bool:
         """Whether kernels can work on host arrays where they lie."""
 
-    def upload(self, array: np.ndarray, *, share: bool = False) -> View:
-        """Make a host array an operand, by copy; with ``share`` where it lies, which the caller then keeps alive."""
+    def share(self, array: np.ndarray) -> View:
+        """Make a host array an operand where it lies; the caller keeps it alive. For devices that share host memory."""
+
+    def asarray(self, array: np.ndarray) -> Any:
+        """Copy a host array into an array of the vendor's own class."""
 
     def download(self, array: Any) -> np.ndarray:
         """Return a vendor's array as a host array, once the work that fills it is done."""

@@ -1,6 +1,6 @@
 """Where the elements of a call's operands lie: shapes and steps, merged to the fewest axes.
 
-A :class:`View` is one operand as a backend hands it over. :func:`plan_layout` splits the axes into kept and reduced ones
+A :class:`View` is one operand as a backend hands it over, a :class:`Form` its geometry. :func:`plan_layout` splits the axes into kept and reduced ones
 and merges neighbours that all operands walk in one stride, so that most calls come down to one axis of each kind.
 """
 
@@ -20,24 +20,24 @@ from gpuprims.errors import ArrayError, ShapeError
 Dtype = np.dtype[Any]
 
 
-class View(NamedTuple):
-    """An operand in a device's memory.
+class Form(NamedTuple):
+    """Where an operand's elements lie in its memory, without the memory: what a launch is planned from.
 
-    ``memory`` is what a kernel is given; the element at index ``i`` is ``offset + sum(i * steps)`` items into it. ``keep``
-    holds what must live as long as the memory does.
+    The element at index ``i`` is ``offset + sum(i * steps)`` items into the memory.
     """
 
-    memory: Any
     dtype: Dtype
     shape: tuple[int, ...]
     steps: tuple[int, ...]
     offset: int
-    keep: Any = None
 
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return int(np.prod(self.shape, dtype=np.int64))
+
+class View(NamedTuple):
+    """An operand in a device's memory: what a kernel is given, and what must live as long as it does."""
+
+    memory: Any
+    form: Form
+    keep: Any = None
 
 
 @dataclass(frozen=True)
@@ -113,12 +113,12 @@ def broadcast_shapes(label: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int
         raise ShapeError(f"{label}: shapes that broadcast together; got {got}") from error
 
 
-def plan_layout(views: Sequence[View], shape: tuple[int, ...], reduced_axes: Sequence[int] = ()) -> Layout:
+def plan_layout(forms: Sequence[Form], shape: tuple[int, ...], reduced_axes: Sequence[int] = ()) -> Layout:
     """Merge the axes of a call.
 
     Parameters
     ----------
-    views : sequence of View
+    forms : sequence of Form
         Operands that broadcast to ``shape``.
     shape : tuple of int
         The common shape.
@@ -129,16 +129,16 @@ def plan_layout(views: Sequence[View], shape: tuple[int, ...], reduced_axes: Seq
     -------
     Layout
     """
-    steps = [_broadcast_steps(view, shape) for view in views]
+    steps = [_broadcast_steps(form, shape) for form in forms]
     chosen = set(reduced_axes)
     kept = _merge([a for a in range(len(shape)) if a not in chosen], shape, steps)
     reduced = _merge(sorted(chosen), shape, steps)
-    return Layout(kept[0], reduced[0], kept[1], reduced[1], tuple(view.offset for view in views))
+    return Layout(kept[0], reduced[0], kept[1], reduced[1], tuple(form.offset for form in forms))
 
 
-def _broadcast_steps(view: View, shape: tuple[int, ...]) -> tuple[int, ...]:
-    missing = len(shape) - len(view.shape)
-    own = tuple(0 if n == 1 else step for n, step in zip(view.shape, view.steps, strict=True))
+def _broadcast_steps(form: Form, shape: tuple[int, ...]) -> tuple[int, ...]:
+    missing = len(shape) - len(form.shape)
+    own = tuple(0 if n == 1 else step for n, step in zip(form.shape, form.steps, strict=True))
     return (0,) * missing + own
 
 

@@ -140,6 +140,7 @@ class Registry:
     def __init__(self) -> None:
         self._variants: dict[tuple[str, str], dict[str, Variant]] = {}
         self._backends: dict[str, Backend] = {}
+        self.generation = 0  # grows with every registration, so that plans made before can be told apart
 
     @cached_property
     def backend_names(self) -> tuple[str, ...]:
@@ -187,6 +188,7 @@ class Registry:
                 if other.rank == variant.rank:
                     raise RegistryError(f"{label}: a rank of its own; got {variant.rank}, which {other.name!r} has")
             known[variant.name] = variant
+            self.generation += 1
 
     def variants(self, primitive: str, backend: str) -> tuple[Variant, ...]:
         """Return a primitive's variants on a backend, best rank first."""

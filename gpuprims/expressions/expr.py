@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,13 @@ class Expr:
     code: tuple[Instruction, ...]
     results: tuple[int, ...]
     single: bool = True
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.parameters, self.code, self.results, self.single))
+
+    def __hash__(self) -> int:  # plans are looked up by their expressions at every call, so it is computed once
+        return self._hash
 
     def __call__(self, *arguments: Any) -> Any:
         """Evaluate on NumPy arrays, or on tracers, which inlines this expression into the one being traced."""

@@ -26,7 +26,7 @@ _COMPARE: dict[type[ast.cmpop], str] = {
     ast.NotEq: "not_equal",
 }  # fmt: skip
 _UNARY: dict[type[ast.unaryop], str] = {ast.USub: "negative", ast.UAdd: "positive", ast.Invert: "invert"}
-_CONSTANTS = {"pi": np.pi, "e": np.e, "inf": np.inf, "nan": np.nan}
+_CONSTANTS = {"pi": np.pi, "inf": np.inf, "nan": np.nan}
 _CASTS = {dtype.name: dtype for dtype in COMPUTABLE}
 _INSTEAD: dict[type[ast.AST], str] = {
     ast.Attribute: "an attribute access (write sqrt(x), not np.sqrt(x))",
@@ -47,7 +47,7 @@ def parse(source: str) -> Expr:
     ----------
     source : str
         Python syntax over names, numbers, operators, comparisons and the functions of
-        ``gpuprims.expressions.functions``; dtype names convert (``"float32(x)"``), ``pi``, ``e``, ``inf`` and ``nan`` are
+        ``gpuprims.expressions.functions``; dtype names convert (``"float32(x)"``), ``pi``, ``inf`` and ``nan`` are
         numbers, and a tuple gives several results. Names become parameters in order of first appearance.
 
     Returns

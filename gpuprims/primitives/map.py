@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpuprims.arrays import Operands, as_operands
 from gpuprims.definitions import Definitions, value_dtype
 from gpuprims.device import Device
+from gpuprims.driver import Launch
 from gpuprims.errors import ArgumentError
 from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
-from gpuprims.layout import broadcast_shapes, plan_layout
-from gpuprims.registry import Call
+from gpuprims.layout import Form, broadcast_shapes, plan_layout
+from gpuprims.registry import REGISTRY, Call
 
 Dtypes = tuple[np.dtype[Any], ...]
 
@@ -64,7 +66,7 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
         raise ArgumentError("map: at least one array; got none")
     expr = expression(fn, len(arrays) + len(named))
     operands = as_operands("map", bind("map", expr, arrays, named), device)
-    results = [operands.finish(result) for result in _launch(expr, operands, variant)]
+    results = [operands.finish(result) for result in _run(expr, operands, variant)]
     scalars = [result[()] if isinstance(result, np.ndarray) and result.ndim == 0 else result for result in results]
     return scalars[0] if expr.single else tuple(scalars)
 
@@ -81,25 +83,40 @@ def bind(label: str, expr: Expr, arrays: Sequence[Any], named: dict[str, Any]) -
     return [bound[name] for name in expr.parameters]
 
 
-def _launch(expr: Expr, operands: Operands, variant: str | None) -> list[Any]:
-    views, device = operands.views, operands.device
-    shape = broadcast_shapes("map", [view.shape for view in views])
-    dtypes = tuple(view.dtype for view in views)
-    function, finish = _typed_map(expr, dtypes)
-    size = int(np.prod(shape, dtype=np.int64))
-    call = Call((*dtypes, *(step.dtype for step in function.steps)), 1, size, True, value_dtype(function.dtypes).itemsize)
-    chosen = device.select("map", call, variant)
-    results = [operands.empty(shape, dtype) for dtype in function.dtypes]
-    if size:
-        layout = plan_layout(views, shape)
-        definitions = Definitions(layout.accesses(dtypes), function.dtypes, function.dtypes, function, finish)
-        groups = chosen.groups(-(-size // chosen.tile), device.capabilities)
-        outputs = [operands.view(result) for result in results]
-        device.kernel(chosen, definitions)(groups, views, outputs, layout.pack(1), size)
+def _run(expr: Expr, operands: Operands, variant: str | None) -> list[Any]:
+    plan = _plan(expr, operands.forms, operands.device, variant, REGISTRY.generation)
+    results = [operands.empty(plan.shape, dtype) for dtype in plan.dtypes]
+    if plan.launch is not None:
+        views = [*operands.views, *(operands.view(result) for result in results)]
+        plan.launch([view.memory for view in views])
     return results
 
 
+class _Plan(NamedTuple):
+    """What is decided about a call before its memory is known."""
+
+    shape: tuple[int, ...]
+    dtypes: Dtypes
+    launch: Launch | None
+
+
 @lru_cache(maxsize=1024)
+def _plan(expr: Expr, forms: tuple[Form, ...], device: Device, variant: str | None, generation: int) -> _Plan:  # noqa: ARG001 - the registry's generation is part of the key
+    shape = broadcast_shapes("map", [form.shape for form in forms])
+    dtypes = tuple(form.dtype for form in forms)
+    function, finish = _typed_map(expr, dtypes)
+    size = math.prod(shape)
+    steps = tuple(step.dtype for step in function.steps)
+    call = Call((*dtypes, *steps), 1, size, value_bytes=value_dtype(function.dtypes).itemsize)
+    chosen = device.select("map", call, variant)
+    if not size:
+        return _Plan(shape, function.dtypes, None)
+    layout = plan_layout(forms, shape)
+    definitions = Definitions(layout.accesses(dtypes), function.dtypes, function.dtypes, function, finish)
+    groups = chosen.groups(-(-size // chosen.tile), device.capabilities)
+    return _Plan(shape, function.dtypes, device.kernel(chosen, definitions).prepare(groups, layout.pack(1), size))
+
+
 def _typed_map(expr: Expr, dtypes: Dtypes) -> tuple[TypedExpr, TypedExpr]:
     """Type the function, and the step that hands its values to the outputs unchanged."""
     function = typed(_ignoring_index(expr), (*dtypes, np.dtype(np.int64)))

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import math
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpuprims.arrays import Operands, as_operands
 from gpuprims.definitions import Access, Definitions, value_dtype
 from gpuprims.device import Device
+from gpuprims.driver import Launch
 from gpuprims.errors import ArgumentError, AxisError, EmptyReductionError
 from gpuprims.expressions import Expr, expression, trace
-from gpuprims.layout import Layout, View, broadcast_shapes, plan_layout
+from gpuprims.layout import Form, Layout, broadcast_shapes, plan_layout
 from gpuprims.operators import Folding, Op, as_dtype, find_op, make_folding
-from gpuprims.registry import Call, Variant
+from gpuprims.registry import REGISTRY, Call, Variant
 
 
 def reduce(
@@ -83,19 +85,28 @@ def reduce(
     if len(mapped.parameters) != len(arrays):
         raise ArgumentError(f"reduce: one array for each of ({', '.join(mapped.parameters)}); got {len(arrays)}")
     operands = as_operands("reduce", arrays, device)
-    shape = broadcast_shapes("reduce", [view.shape for view in operands.views])
-    axes = _axes(axis, len(shape))
-    folding = make_folding(operator, mapped, tuple(view.dtype for view in operands.views), as_dtype(dtype, "reduce"))
-    results = _Reduction(operands, operator, folding, shape, axes).run(variant)
-    kept = tuple(1 if k in axes else n for k, n in enumerate(shape)) if keepdims else None
-    finished = [_finish(operands, result, kept) for result in results]
-    return finished[0] if len(finished) == 1 else tuple(finished)
+    key = (operator, mapped, operands.forms, _hashable(axis), keepdims, as_dtype(dtype, "reduce"))
+    results = _plan(*key, operands.device, variant, REGISTRY.generation).run(operands)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _hashable(axis: Any) -> Any:
+    """Keep ``axis=True`` apart from ``axis=1`` in the cache, and an unhashable axis out of it."""
+    if axis is None or type(axis) is int:
+        return axis
+    given = axis if isinstance(axis, tuple) else (axis,)
+    if not all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in given):
+        raise AxisError(f"axis: an int or a tuple of ints; got {axis!r}")
+    return tuple(int(one) for one in given)
 
 
 def _map(function: Any, arity: int) -> Expr:
-    if function is None:
-        return trace(lambda *elements: elements, arity)
-    return expression(function, arity)
+    return _elements_themselves(arity) if function is None else expression(function, arity)
+
+
+@cache
+def _elements_themselves(arity: int) -> Expr:
+    return trace(lambda *elements: elements, arity)
 
 
 def _axes(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
@@ -103,90 +114,114 @@ def _axes(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
     given = axis if isinstance(axis, tuple) else (axis,)
-    for one in given:
-        if not isinstance(one, int | np.integer) or isinstance(one, bool):
-            raise AxisError(f"axis: an int or a tuple of ints; got {axis!r}")
-        if not -ndim <= one < ndim:
-            raise AxisError(f"axis: from {-ndim} to {ndim - 1} for {ndim} dimension(s); got {axis!r}")
-    axes = tuple(sorted(int(one) % ndim for one in given))
+    if not all(-ndim <= one < ndim for one in given):
+        raise AxisError(f"axis: from {-ndim} to {ndim - 1} for {ndim} dimension(s); got {axis!r}")
+    axes = tuple(sorted(one % ndim for one in given))
     if len(set(axes)) != len(axes):
         raise AxisError(f"axis: each axis once; got {axis!r}")
     return axes
 
 
-def _finish(operands: Operands, result: Any, kept: tuple[int, ...] | None) -> Any:
-    finished = operands.finish(result if kept is None else result.reshape(kept))
-    return finished[()] if isinstance(finished, np.ndarray) and finished.ndim == 0 else finished
+class _Plan(NamedTuple):
+    """What is decided about a call before its memory is known: one launch where a group takes an output whole, else two.
+
+    ``launches`` run in order; with ``scratch`` bytes, the first writes partial values there and the last folds them; the
+    fold of nothing starts at the last.
+    """
+
+    shape: tuple[int, ...]
+    dtypes: tuple[np.dtype[Any], ...]
+    launches: tuple[Launch, ...]
+    scratch: int
+    reads: bool
+
+    def run(self, operands: Operands) -> list[Any]:
+        """Launch on the memory of a call, and return its results as the caller wants them."""
+        results = [operands.empty(self.shape, dtype) for dtype in self.dtypes]
+        if self.launches:
+            self._launch(operands, [operands.view(result).memory for result in results])
+        finished = [operands.finish(result) for result in results]
+        return [each[()] if isinstance(each, np.ndarray) and each.ndim == 0 else each for each in finished]
+
+    def _launch(self, operands: Operands, outputs: list[Any]) -> None:
+        stage = [view.memory for view in operands.views] if self.reads else []
+        if self.scratch:
+            driver = operands.device.driver
+            partial = driver.view(driver.empty((self.scratch,), np.dtype(np.uint8))).memory
+            if self.reads:
+                self.launches[0]([*stage, partial])
+            stage = [partial]
+        self.launches[-1]([*stage, *outputs])
 
 
-class _Reduction:
-    """The passes of one call: one launch where a group takes an output whole, else two, through partial values."""
+@lru_cache(maxsize=1024)
+def _plan(
+    operator: Op,
+    mapped: Expr,
+    forms: tuple[Form, ...],
+    axis: int | tuple[int, ...] | None,
+    keepdims: bool,
+    dtype: np.dtype[Any] | None,
+    device: Device,
+    variant: str | None,
+    generation: int,  # noqa: ARG001 - the registry's generation is part of the key
+) -> _Plan:
+    shape = broadcast_shapes("reduce", [form.shape for form in forms])
+    axes = _axes(axis, len(shape))
+    folding = make_folding(operator, mapped, tuple(form.dtype for form in forms), dtype)
+    planner = _Planner(device, forms, operator, folding, shape, axes)
+    launches, scratch = planner.launches(device.select("reduce", planner.call(), variant))
+    kept = tuple(1 if k in axes else n for k, n in enumerate(shape) if keepdims or k not in axes)
+    return _Plan(kept, folding.outputs, launches, scratch, reads=bool(planner.count))
+
+
+class _Planner:
+    """Decides the passes of one call."""
 
     def __init__(
-        self, operands: Operands, operator: Op, folding: Folding, shape: tuple[int, ...], axes: Sequence[int]
+        self,
+        device: Device,
+        forms: tuple[Form, ...],
+        operator: Op,
+        folding: Folding,
+        shape: tuple[int, ...],
+        axes: tuple[int, ...],
     ) -> None:
-        self.operands = operands
-        self.device = operands.device
-        self.views = operands.views
+        self.device = device
+        self.forms = forms
         self.operator = operator
         self.folding = folding
         self.shape = shape
         self.axes = axes
-        self.kept = tuple(n for k, n in enumerate(shape) if k not in set(axes))
-        self.outputs = int(np.prod(self.kept, dtype=np.int64))
-        self.count = int(np.prod([shape[k] for k in axes], dtype=np.int64))
+        self.outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
+        self.count = math.prod(shape[k] for k in axes)
+        self.value = value_dtype(folding.values)
         if self.outputs and not self.count and not operator.of_nothing:
             raise EmptyReductionError(f"reduce with {operator.name}: at least one element to fold; got shape {shape}")
 
-    def run(self, name: str | None) -> list[Any]:
-        """Return the result arrays, of the device's own class."""
-        variant = self.device.select("reduce", self._call(), name)
-        results = [self.operands.empty(self.kept, dtype) for dtype in self.folding.outputs]
-        if not self.outputs:
-            return results
-        outputs = [self.operands.view(result) for result in results]
-        parts = self._parts(variant) if self.count else 0
-        if parts == 1:
-            self._fold_elements(variant, outputs, parts)
-        else:
-            values = self._partial_values(parts)
-            if parts:
-                self._fold_elements(variant, [values], parts)
-            self._fold_partials(variant, values, outputs, parts)
-        return results
-
-    def _fold_elements(self, variant: Variant, outputs: Sequence[View], parts: int) -> None:
-        """Run the pass that reads the arrays; each output's elements are shared by ``parts`` groups."""
-        layout = plan_layout(self.views, self.shape, self.axes)
-        inputs = layout.accesses([view.dtype for view in self.views])
-        definitions = self._definitions(inputs, first=True, last=parts == 1)
-        self._launch(variant, definitions, self.views, outputs, layout, self.count, parts)
-
-    def _fold_partials(self, variant: Variant, values: View, outputs: Sequence[View], parts: int) -> None:
-        """Run the pass that folds what the groups left, in order; of no parts it stores the finished identity."""
-        rows = Layout((self.outputs,), (parts,), ((parts,),), ((1,),), (values.offset,))
-        definitions = self._definitions((Access(values.dtype, (None,), (1,)),), first=False, last=True)
-        self._launch(variant, definitions, [values], outputs, rows, parts, 1)
-
-    def _partial_values(self, parts: int) -> View:
-        """Allocate one ``value_t`` for each part of each output."""
-        nbytes = self.outputs * max(parts, 1) * self._value_dtype.itemsize
-        raw = self.device.driver.view(self.device.driver.empty((nbytes,), np.dtype(np.uint8)))
-        return raw._replace(dtype=self._value_dtype)
-
-    @property
-    def _value_dtype(self) -> np.dtype[Any]:
-        return value_dtype(self.folding.values)
-
-    def _call(self) -> Call:
-        steps = (*self.folding.map.steps, *self.folding.op.steps, *self.folding.finish.steps)
+    def call(self) -> Call:
+        """Describe the call to the variants."""
+        expressions = (self.folding.map, self.folding.op, self.folding.finish)
         return Call(
-            dtypes=tuple(step.dtype for step in steps),
+            dtypes=tuple(step.dtype for typed in expressions for step in typed.steps),
             size=self.count,
             outputs=self.outputs,
             commutative=self.operator.commutative,
-            value_bytes=self._value_dtype.itemsize,
+            value_bytes=self.value.itemsize,
         )
+
+    def launches(self, variant: Variant) -> tuple[tuple[Launch, ...], int]:
+        """Return the launches, and how many bytes of partial values lie between them."""
+        if not self.outputs:
+            return (), 0
+        parts = self._parts(variant) if self.count else 0
+        scratch = 0 if parts == 1 else self.outputs * max(parts, 1) * self.value.itemsize
+        launches = []
+        if parts:
+            launches.append(self._fold_elements(variant, parts))
+        if parts != 1:
+            launches.append(self._fold_partials(variant, parts))
+        return tuple(launches), scratch
 
     def _parts(self, variant: Variant) -> int:
         """Return how many groups share one output: enough to fill the device, and each with a tile of its own."""
@@ -194,33 +229,35 @@ class _Reduction:
         groups = variant.groups(self.outputs * tiles, self.device.capabilities)
         return max(1, min(tiles, groups // self.outputs))
 
+    def _fold_elements(self, variant: Variant, parts: int) -> Launch:
+        """Prepare the pass that reads the arrays; each output's elements are shared by ``parts`` groups."""
+        layout = plan_layout(self.forms, self.shape, self.axes)
+        inputs = layout.accesses([form.dtype for form in self.forms])
+        return self._prepare(variant, self._definitions(inputs, first=True, last=parts == 1), layout, self.count, parts)
+
+    def _fold_partials(self, variant: Variant, parts: int) -> Launch:
+        """Prepare the pass that folds what the groups left, in order; of no parts it stores the finished identity."""
+        rows = Layout((self.outputs,), (parts,), ((parts,),), ((1,),), (0,))
+        definitions = self._definitions((Access(self.value, (None,), (1,)),), first=False, last=True)
+        return self._prepare(variant, definitions, rows, parts, 1)
+
     def _definitions(self, inputs: tuple[Access, ...], *, first: bool, last: bool) -> Definitions:
         """Return a pass's macros: the first maps elements to values, the last finishes values to results."""
-        folding = self.folding
         return Definitions(
             inputs=inputs,
-            outputs=folding.outputs if last else (self._value_dtype,),
-            values=folding.values,
-            map=folding.map if first else None,
-            finish=folding.finish if last else None,
-            op=folding.op,
-            identity=folding.identity,
+            outputs=self.folding.outputs if last else (self.value,),
+            values=self.folding.values,
+            map=self.folding.map if first else None,
+            finish=self.folding.finish if last else None,
+            op=self.folding.op,
+            identity=self.folding.identity,
             commutative=self.operator.commutative,
         )
 
-    def _launch(
-        self,
-        variant: Variant,
-        definitions: Definitions,
-        inputs: Sequence[View],
-        outputs: Sequence[View],
-        layout: Layout,
-        n: int,
-        parts: int,
-    ) -> None:
+    def _prepare(self, variant: Variant, definitions: Definitions, layout: Layout, n: int, parts: int) -> Launch:
         groups = min(self.outputs * parts, _MOST_GROUPS)
         kernel = self.device.kernel(variant, definitions)
-        kernel(groups, inputs, outputs, layout.pack(self.count), self.outputs, n, parts)
+        return kernel.prepare(groups, layout.pack(self.count), self.outputs, n, parts)
 
 
 # A grid's first dimension holds 2^31 - 1 groups in CUDA; groups take further tasks in a loop.

@@ -11,9 +11,9 @@ import numpy as np
 
 from gpuprims.backends.cuda.variants import KERNELS
 from gpuprims.definitions import Definitions
-from gpuprims.driver import Capabilities
+from gpuprims.driver import Capabilities, Launch
 from gpuprims.errors import BuildError
-from gpuprims.layout import View, host_memory, steps_of
+from gpuprims.layout import Form, View, steps_of
 from gpuprims.registry import Variant
 
 
@@ -66,15 +66,16 @@ class CudaDriver:
 
     def view(self, array: cupy.ndarray) -> View:
         """See an array as an operand; its pointer is that of its first element."""
-        return View(array, array.dtype, array.shape, steps_of(array.strides, array.dtype), 0, array)
+        return View(array, Form(array.dtype, array.shape, steps_of(array.strides, array.dtype), 0))
 
-    def upload(self, array: np.ndarray, *, share: bool = False) -> View:
-        """Copy a host array to the GPU, strides and all."""
-        if share:
-            raise ValueError("cuda: a copy of a host array; got share=True, which a GPU cannot do")
-        memory, steps, offset = host_memory(array)
+    def share(self, array: np.ndarray) -> View:
+        """Refuse: a GPU has memory of its own."""
+        raise TypeError("cuda: a copy of a host array, by asarray; got a request to share one")
+
+    def asarray(self, array: np.ndarray) -> cupy.ndarray:
+        """Copy a host array to the GPU."""
         with self.device:
-            return View(cupy.asarray(memory), array.dtype, array.shape, steps, offset)
+            return cupy.asarray(array)
 
     def download(self, array: cupy.ndarray) -> np.ndarray:
         """Copy an array to the host, after the work before it."""
@@ -93,14 +94,17 @@ class CudaKernel:
         self._function = function
         self._block = block
 
-    def __call__(
-        self, groups: int, inputs: Sequence[View], outputs: Sequence[View], layout: np.ndarray, *numbers: int
-    ) -> None:
-        """Launch ``groups`` groups on the current stream."""
-        memories = [view.memory for view in (*inputs, *outputs)]
-        packed = layout.view(np.dtype((np.void, layout.nbytes)))  # CuPy passes a one-item array of a record by value
-        with self._device:
-            self._function((groups,), (self._block,), (*memories, packed, *(np.int64(number) for number in numbers)))
+    def prepare(self, groups: int, layout: np.ndarray, *numbers: int) -> Launch:
+        """Fix a launch on CuPy's current stream."""
+        # CuPy passes a one-item array of a record by value.
+        fixed = (layout.view(np.dtype((np.void, layout.nbytes))), *(np.int64(number) for number in numbers))
+        grid, block, device, function = (groups,), (self._block,), self._device, self._function
+
+        def launch(memories: Sequence[cupy.ndarray]) -> None:
+            with device:
+                function(grid, block, (*memories, *fixed))
+
+        return launch
 
 
 @cache

@@ -15,12 +15,10 @@ from pyopencl.tools import ImmediateAllocator, MemoryPool
 from gpuprims.backends.opencl.runtimes import platforms
 from gpuprims.backends.opencl.variants import KERNELS
 from gpuprims.definitions import Definitions
-from gpuprims.driver import Capabilities
+from gpuprims.driver import Capabilities, Launch
 from gpuprims.errors import BuildError
-from gpuprims.layout import View, host_memory, steps_of
+from gpuprims.layout import Form, View, host_memory, steps_of
 from gpuprims.registry import Variant
-
-_READ_WRITE = cl.mem_flags.READ_WRITE
 
 
 class OpenCLDriver:
@@ -73,7 +71,7 @@ class OpenCLDriver:
         except cl.Error as error:
             where = f"{variant.entry} on {self.capabilities.name} ({self.capabilities.driver})"
             raise BuildError(f"{where}: a kernel that compiles; got\n{error}") from error
-        return OpenCLKernel(self.queue, cl.Kernel(program, variant.entry), variant.block)
+        return OpenCLKernel(self.queue, program, variant.entry, variant.block)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cl_array.Array:
         """Allocate from a pool that keeps freed memory for the next call."""
@@ -82,16 +80,19 @@ class OpenCLDriver:
     def view(self, array: cl_array.Array) -> View:
         """See an array as an operand; its offset is passed on, since buffers cannot be cut at any byte."""
         steps = steps_of(array.strides, array.dtype)
-        return View(array.base_data, array.dtype, array.shape, steps, array.offset // array.dtype.itemsize, array)
+        return View(array.base_data, Form(array.dtype, array.shape, steps, array.offset // array.dtype.itemsize))
 
-    def upload(self, array: np.ndarray, *, share: bool = False) -> View:
-        """Show a host array to a CPU device where it lies, or copy it."""
+    def share(self, array: np.ndarray) -> View:
+        """Show a host array to a CPU device where it lies."""
         memory, steps, offset = host_memory(array)
         # Not READ_ONLY: Intel's runtime then copies memory that is not aligned to 128 bytes, for 127 ms a 256 MiB array
         # (runtime 2026.2, 2 cores, 2026-11-21); kernels take inputs as const all the same.
-        how = cl.mem_flags.USE_HOST_PTR if share else cl.mem_flags.COPY_HOST_PTR
-        buffer = cl.Buffer(self.context, _READ_WRITE | how, hostbuf=memory)
-        return View(buffer, array.dtype, array.shape, steps, offset, memory)
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
+        return View(cl.Buffer(self.context, flags, hostbuf=memory), Form(array.dtype, array.shape, steps, offset), memory)
+
+    def asarray(self, array: np.ndarray) -> cl_array.Array:
+        """Copy a host array to the device."""
+        return cl_array.to_device(self.queue, np.ascontiguousarray(array).reshape(array.shape), allocator=self._pool)
 
     def download(self, array: cl_array.Array) -> np.ndarray:
         """Copy an array to the host, after the work before it."""
@@ -105,18 +106,26 @@ class OpenCLDriver:
 class OpenCLKernel:
     """A kernel bound to a queue."""
 
-    def __init__(self, queue: cl.CommandQueue, kernel: cl.Kernel, block: int) -> None:
+    def __init__(self, queue: cl.CommandQueue, program: cl.Program, entry: str, block: int) -> None:
         self._queue = queue
-        self._kernel = kernel
+        self._program = program
+        self._entry = entry
         self._block = block
 
-    def __call__(
-        self, groups: int, inputs: Sequence[View], outputs: Sequence[View], layout: np.ndarray, *numbers: int
-    ) -> None:
-        """Enqueue ``groups`` groups."""
-        memories = [view.memory for view in (*inputs, *outputs)]
-        self._kernel.set_args(*memories, layout, *(np.int64(number) for number in numbers))
-        cl.enqueue_nd_range_kernel(self._queue, self._kernel, (groups * self._block,), (self._block,))
+    def prepare(self, groups: int, layout: np.ndarray, *numbers: int) -> Launch:
+        """Fix a launch; it has a kernel object of its own, whose last arguments stay set."""
+        kernel, queue = cl.Kernel(self._program, self._entry), self._queue
+        size, block = (groups * self._block,), (self._block,)
+        fixed = [layout, *(np.int64(number) for number in numbers)]
+        for place, value in enumerate(fixed, kernel.num_args - len(fixed)):
+            kernel.set_arg(place, value)
+
+        def launch(memories: Sequence[cl.MemoryObject]) -> None:
+            for place, memory in enumerate(memories):
+                kernel.set_arg(place, memory)
+            cl.enqueue_nd_range_kernel(queue, kernel, size, block)
+
+        return launch
 
 
 def _kind(device: cl.Device) -> str:

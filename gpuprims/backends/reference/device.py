@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from gpuprims.definitions import Definitions
-from gpuprims.driver import Capabilities, Kernel
+from gpuprims.driver import Capabilities, Kernel, Launch
 from gpuprims.errors import BuildError
-from gpuprims.layout import View, steps_of
+from gpuprims.layout import Form, View, steps_of
 from gpuprims.registry import Variant
 
 
@@ -46,7 +46,7 @@ class ReferenceDriver:
         """Bind a Python function to the definitions that a compiler would get."""
         if not isinstance(variant.source, Callable):  # type: ignore[arg-type]  # the protocol, at run time
             raise BuildError(f"{variant.entry} on reference: a Python function; got {variant.source}")
-        return partial(_run, variant.source, definitions)
+        return ReferenceKernel(variant.source, definitions)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
         """Allocate a host array."""
@@ -54,11 +54,15 @@ class ReferenceDriver:
 
     def view(self, array: np.ndarray) -> View:
         """See a host array as an operand."""
-        return View(array, array.dtype, array.shape, steps_of(array.strides, array.dtype), 0)
+        return View(array, Form(array.dtype, array.shape, steps_of(array.strides, array.dtype), 0))
 
-    def upload(self, array: np.ndarray, *, share: bool = False) -> View:
-        """Use the array where it lies: kernels here never write to inputs, and are done when they return."""
+    def share(self, array: np.ndarray) -> View:
+        """Use the array where it lies."""
         return self.view(array)
+
+    def asarray(self, array: np.ndarray) -> np.ndarray:
+        """Return the array itself: kernels never write to their inputs."""
+        return array
 
     def download(self, array: np.ndarray) -> np.ndarray:
         """Return the array itself."""
@@ -68,17 +72,21 @@ class ReferenceDriver:
         """Return at once: everything is done when its call returns."""
 
 
-def _run(
-    function: Callable[..., None],
-    definitions: Definitions,
-    groups: int,
-    inputs: Sequence[View],
-    outputs: Sequence[View],
-    layout: np.ndarray,
-    *numbers: int,
-) -> None:
-    with np.errstate(all="ignore"):  # kernels do not warn either
-        function(definitions, inputs, outputs, layout, *numbers)
+class ReferenceKernel:
+    """A Python function with the definitions that a compiler would get."""
+
+    def __init__(self, function: Callable[..., None], definitions: Definitions) -> None:
+        self._function = function
+        self._definitions = definitions
+
+    def prepare(self, groups: int, layout: np.ndarray, *numbers: int) -> Launch:
+        """Fix a call; groups mean nothing here."""
+
+        def launch(memories: Sequence[np.ndarray]) -> None:
+            with np.errstate(all="ignore"):  # kernels do not warn either
+                self._function(self._definitions, memories, layout, *numbers)
+
+        return launch
 
 
 DRIVER = ReferenceDriver()

@@ -10,7 +10,6 @@ from numpy.lib.stride_tricks import as_strided
 
 from gpuprims.definitions import Definitions
 from gpuprims.driver import Capabilities
-from gpuprims.layout import View
 from gpuprims.registry import Call, Variant
 
 
@@ -18,60 +17,50 @@ def _able(capabilities: Capabilities, call: Call) -> str | None:
     return None
 
 
-def _elements(definitions: Definitions, inputs: Sequence[View], layout: np.ndarray, o: int, n: int) -> list[np.ndarray]:
+def _elements(definitions: Definitions, inputs: Sequence[np.ndarray], layout: np.ndarray, o: int, n: int) -> list[Any]:
     """Apply MAP everywhere: one array of shape (o, n) for each component of the values."""
     numbers = iter(layout[1:].tolist())
     first = definitions.inputs[0]
-    kept = [next(numbers) for _ in first.kept]
-    reduced = [next(numbers) for _ in first.reduced]
+    lengths = [next(numbers) for _ in (*first.kept, *first.reduced)]
     offsets = [next(numbers) for _ in inputs]
     kept_steps = [[next(numbers) for _ in first.kept] for _ in inputs]
     reduced_steps = [[next(numbers) for _ in first.reduced] for _ in inputs]
     loaded = []
-    for view, offset, across, along in zip(inputs, offsets, kept_steps, reduced_steps, strict=True):
-        memory = view.memory.view(view.dtype) if view.dtype.names else view.memory
-        strides = [step * view.dtype.itemsize for step in (*across, *along)]
+    for access, memory, offset, *steps in zip(
+        definitions.inputs, inputs, offsets, kept_steps, reduced_steps, strict=True
+    ):
+        strides = [step * access.dtype.itemsize for step in (*steps[0], *steps[1])]
         start = memory[offset:] if offset else memory
-        loaded.append(as_strided(start, (*kept, *reduced), strides, writeable=False).reshape(o, n))
+        loaded.append(as_strided(start, lengths, strides, writeable=False).reshape(o, n))
     if definitions.map is None:
-        names = loaded[0].dtype.names
-        return [loaded[0][name] for name in names] if names else loaded
+        raise TypeError("reference kernels: one pass, since a tile holds any array; got partial values")
     index = np.broadcast_to(np.arange(n), (o, n))
     return [np.broadcast_to(value, (o, n)) for value in definitions.map(*loaded, index)]
 
 
-def _store(definitions: Definitions, outputs: Sequence[View], values: Sequence[Any], count: int) -> None:
+def _store(definitions: Definitions, outputs: Sequence[np.ndarray], values: Sequence[Any], count: int) -> None:
     """STORE everywhere: finish the values and write them in order."""
     if definitions.finish is None:
-        target = outputs[0].memory.view(outputs[0].dtype)
-        for name, value in zip(target.dtype.names or (...,), values, strict=True):
-            target[name] = value
-        return
+        raise TypeError("reference kernels: one pass, since a tile holds any array; got partial results")
     counted = definitions.finish.steps[len(values)].dtype.type(count)
-    for view, result in zip(outputs, definitions.finish(*values, counted), strict=True):
-        view.memory.reshape(-1)[:] = result
+    for output, result in zip(outputs, definitions.finish(*values, counted), strict=True):
+        output.reshape(-1)[:] = result
 
 
-def map_numpy(
-    definitions: Definitions, inputs: Sequence[View], outputs: Sequence[View], layout: np.ndarray, count: int
-) -> None:
+def map_numpy(definitions: Definitions, memories: Sequence[np.ndarray], layout: np.ndarray, count: int) -> None:
     """Apply MAP to every element."""
+    inputs, outputs = _split(definitions, memories)
     values = [value[:, 0] for value in _elements(definitions, inputs, layout, count, 1)]
     _store(definitions, outputs, values, 1)
 
 
 def reduce_numpy(
-    definitions: Definitions,
-    inputs: Sequence[View],
-    outputs: Sequence[View],
-    layout: np.ndarray,
-    kept: int,
-    n: int,
-    parts: int,
+    definitions: Definitions, memories: Sequence[np.ndarray], layout: np.ndarray, kept: int, n: int, parts: int
 ) -> None:
     """Fold neighbours until one value is left of each row, which keeps order and rounds like pairwise summation."""
-    if definitions.op is None:
-        raise TypeError("reduce_numpy: definitions with an operator; got none")
+    if definitions.op is None or parts != 1:
+        raise TypeError(f"reduce_numpy: an operator and one part; got {definitions.op} and {parts}")
+    inputs, outputs = _split(definitions, memories)
     if n:
         values = _elements(definitions, inputs, layout, kept, n)
     else:
@@ -81,6 +70,11 @@ def reduce_numpy(
         folded = definitions.op(*(v[:, 0:even:2] for v in values), *(v[:, 1:even:2] for v in values))
         values = [np.concatenate([f, v[:, even:]], axis=1) for f, v in zip(folded, values, strict=True)]
     _store(definitions, outputs, [value[:, 0] for value in values], int(layout[0]))
+
+
+def _split(definitions: Definitions, memories: Sequence[np.ndarray]) -> tuple[Sequence[np.ndarray], Sequence[np.ndarray]]:
+    inputs = len(definitions.inputs)
+    return memories[:inputs], memories[inputs:]
 
 
 # Far more items than any array has: one part, so that a fold is one pass.
