@@ -41,7 +41,7 @@ class OpenCLDriver:
             kind=_kind(device),
             name=device.name.strip(),
             vendor=device.platform.name.strip(),
-            driver=f"{device.version.strip()}, {device.driver_version.strip()}",
+            driver=f"{' '.join(device.version.split()[:2])}, {device.driver_version.strip()}",
             compute_units=device.max_compute_units,
             group_limit=device.max_work_group_size,
             local_memory=device.local_mem_size,

@@ -1,0 +1,88 @@
+"""The command line: ``gpuprims info``, ``gpuprims demo``, ``gpuprims explain``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+import gpuprims
+from gpuprims.demo import run_demo
+from gpuprims.device import Device, absences, devices, remedy
+from gpuprims.errors import GpuprimsError
+from gpuprims.explain import PRIMITIVES, explain
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit status: 0, or 1 after an error that is printed in one line."""
+    chosen = _parser().parse_args(arguments)
+    try:
+        if chosen.command == "info":
+            print(info())
+        elif chosen.command == "demo":
+            run_demo(chosen.device)
+        else:
+            print(explain(chosen.primitive, chosen.device, dtype=chosen.dtype, size=chosen.size, op=chosen.op))
+    except GpuprimsError as error:
+        print(f"gpuprims: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="gpuprims", description="Parallel primitives on any device.")
+    parser.add_argument("--version", action="version", version=f"gpuprims {gpuprims.__version__}")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("info", help="list the devices, and what is missing for others")
+    demo = commands.add_parser("demo", help="run the primitives and a model on real data")
+    explained = commands.add_parser("explain", help="say which kernel a call would run, and why")
+    explained.add_argument("primitive", choices=PRIMITIVES)
+    for command in (demo, explained):
+        command.add_argument("--device", help="a spec such as cuda:0, opencl:gpu, opencl:cpu or reference")
+    explained.add_argument("--dtype", default="float32")
+    explained.add_argument("--size", type=int, default=2**20, help="number of elements")
+    explained.add_argument("--op", default="sum", help="the operator of a reduce")
+    return parser
+
+
+def info() -> str:
+    """Return a table of every device and of every backend that is absent, with what mends it."""
+    lines = [f"gpuprims {gpuprims.__version__}", ""]
+    rows = [_row(device) for device in (*devices(), Device("reference"))]
+    lines += _table([_HEADINGS, *(row for row, _ in rows)])
+    problems = [problem for _, problem in rows if problem]
+    problems += [f"{absence.backend} is absent: {absence.reason}\n    {absence.remedy}" for absence in absences()]
+    return "\n".join([*lines, *(f"\n{problem}" for problem in problems)])
+
+
+_HEADINGS = ("device", "kind", "name", "driver", "units", "group", "local", "warp", "memory", "fp64 fp16 a64", "works")
+
+
+def _row(device: Device) -> tuple[tuple[str, ...], str]:
+    """Return a device's line, and what is to be said of it below the table."""
+    able = device.capabilities
+    failure = device.check()
+    flags = "".join(f"{'yes' if flag else 'no':5}" for flag in (able.fp64, able.fp16, able.int64_atomics))
+    row = (
+        device.spec,
+        able.kind,
+        _short(able.name, 26),
+        _short(able.driver, 34),
+        str(able.compute_units),
+        str(able.group_limit),
+        f"{able.local_memory >> 10} KiB",
+        str(able.subgroup_size or "-"),
+        f"{able.memory / 2**30:.0f} GiB" if able.memory else "-",
+        flags.rstrip(),
+        "no" if failure else "yes",
+    )
+    return row, f"{device.spec} {failure}\n    {remedy(device)}" if failure else ""
+
+
+def _short(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -1,0 +1,101 @@
+"""``gpuprims demo``: each primitive and the model on real data, beside NumPy and scikit-learn."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import gpuprims
+from gpuprims.device import Device, pick_device
+from gpuprims.errors import GpuprimsError
+
+_GREY = "0.299*red + 0.587*green + 0.114*blue"
+
+
+def run_demo(spec: str | None = None) -> None:
+    """Run the demo and print what it finds.
+
+    Parameters
+    ----------
+    spec : str, optional
+        The device; by default the best there is.
+
+    Raises
+    ------
+    GpuprimsError
+        When no device works, or Pillow, which reads the photograph, is missing.
+    """
+    device = pick_device(None, spec)
+    able = device.capabilities
+    print(f"gpuprims {gpuprims.__version__} on {device.spec}: {able.name} ({able.driver})\n")
+    grey = _photograph(device)
+    _statistics(device, grey)
+    _model(device)
+
+
+def _photograph(device: Device) -> np.ndarray:
+    photo = _load_photo()
+    channels = [photo[..., k].astype(np.float32) for k in range(3)]
+    red, green, blue = channels
+    grey, ours = _timed(lambda: gpuprims.map(_GREY, red=red, green=green, blue=blue, device=device))
+    expected, theirs = _timed(lambda: np.float32(0.299) * red + np.float32(0.587) * green + np.float32(0.114) * blue)
+    rows, columns = grey.shape
+    print(f"photograph to grey, {rows} x {columns}: map({_GREY!r})")
+    difference = np.abs(grey - expected).max()
+    print(f"  largest difference from NumPy   {difference:.1e} of 255")
+    print(f"  time, NumPy's                   {ours * 1e3:.2f} ms, {theirs * 1e3:.2f} ms\n")
+    result: np.ndarray = grey
+    return result
+
+
+def _load_photo() -> np.ndarray:
+    from sklearn.datasets import load_sample_image
+
+    try:
+        photo: np.ndarray = load_sample_image("china.jpg")
+    except ImportError as error:
+        raise GpuprimsError("demo: Pillow, which reads the photograph; got none: pip install 'gpuprims[demo]'") from error
+    return photo
+
+
+def _statistics(device: Device, grey: np.ndarray) -> None:
+    print("its grey values: reduce(grey, op=...)")
+    print(f"  {'':6}{'gpuprims':>12}{'NumPy':>12}")
+    for op, peer in (("min", np.min), ("max", np.max), ("mean", np.mean)):
+        print(f"  {op:6}{gpuprims.reduce(grey, op=op, device=device):12.4f}{peer(grey):12.4f}")
+    print()
+
+
+def _model(device: Device) -> None:
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import train_test_split
+    from sklearn.preprocessing import StandardScaler
+
+    features, labels = load_breast_cancer(return_X_y=True)
+    train, test, train_labels, test_labels = train_test_split(
+        features, labels, test_size=0.25, random_state=0, stratify=labels
+    )
+    scaler = StandardScaler().fit(train)
+    train, test = (scaler.transform(part).astype(np.float32) for part in (train, test))
+    print(f"breast cancer, {len(train)} biopsies to learn from, {len(test)} held out: LogReg().fit(X, y)")
+    model = gpuprims.models.LogReg(device, max_iter=500, tol=5e-3)
+    peer = LogisticRegression()
+    _, ours = _timed(lambda: model.fit(train, train_labels))
+    _, theirs = _timed(lambda: peer.fit(train, train_labels))
+    print(f"  iterations                      {model.n_iter_}, {model.n_iter_ / ours:,.0f} a second")
+    print(f"  loss, first and last            {model.loss_curve_[0]:.4f}, {model.loss_curve_[-1]:.4f}")
+    print(f"  held-out accuracy               {model.score(test, test_labels):.1%}")
+    print(f"  scikit-learn's                  {peer.score(test, test_labels):.1%}")
+    print(f"  time, scikit-learn's            {ours * 1e3:.0f} ms, {theirs * 1e3:.0f} ms")
+
+
+def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    """Return a result and its seconds, the second of two runs: the first one compiles."""
+    work()
+    start = time.perf_counter()
+    result = work()
+    return result, time.perf_counter() - start

@@ -1,0 +1,64 @@
+"""explain: which variant a call would run, and what every other one says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpuprims.definitions import value_dtype
+from gpuprims.device import Device, pick_device
+from gpuprims.errors import ArgumentError
+from gpuprims.expressions import computable, expression
+from gpuprims.operators import Op, find_op, make_folding
+from gpuprims.registry import Call, Explanation
+
+PRIMITIVES = ("map", "reduce")
+
+
+def explain(
+    primitive: str,
+    device: str | Device | None = None,
+    *,
+    dtype: Any = "float32",
+    size: int = 2**20,
+    op: str | Op = "sum",
+) -> Explanation:
+    """Say which variant of a primitive a device would run, and why not the others.
+
+    Parameters
+    ----------
+    primitive : str
+        ``"map"`` or ``"reduce"``.
+    device : str or Device, optional
+        By default the device that host arrays go to.
+    dtype : dtype, default float32
+        Of the array.
+    size : int, default 2**20
+        Elements of the array.
+    op : str or Op, default "sum"
+        The operator of a reduce.
+
+    Returns
+    -------
+    Explanation
+        Prints as a list; ``.chosen`` is the variant.
+
+    Examples
+    --------
+    >>> import gpuprims
+    >>> print(gpuprims.explain("reduce", "reference"))  # doctest: +ELLIPSIS
+    reduce on <gpuprims.Device reference:0 ...>:
+      chosen  numpy         rank 0
+    """
+    if primitive not in PRIMITIVES:
+        raise ArgumentError(f"explain: a primitive among {', '.join(PRIMITIVES)}; got {primitive!r}")
+    element = computable(dtype, "explain")
+    if primitive == "map":
+        call = Call((element,), 1, size, value_bytes=element.itemsize)
+    else:
+        operator = find_op(op)
+        elements = (element,) * operator.elements
+        same = expression(lambda *given: given, operator.elements)
+        folding = make_folding(operator, same, elements, None)
+        nbytes = value_dtype(folding.values).itemsize
+        call = Call((*elements, *folding.values), size, 1, operator.commutative, nbytes)
+    return pick_device(None, device).explain(primitive, call)
