@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 WRAP_2 = "({T})(({U}){{0}} {op} ({U}){{1}})"
-LOGICAL = {"logical_and": "&&", "logical_or": "||"}
+# Without C's short circuits: both sides are cheap, and branches keep a compiler from using vectors.
+LOGICAL = {"logical_and": "&", "logical_or": "|"}
 COMPARE = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!="}
 BITWISE = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
 
@@ -43,9 +44,9 @@ class Function:
 def _arithmetic() -> dict[str, dict[str, str]]:
     wrap = {op: WRAP_2.replace("{op}", op).replace("{{", "{").replace("}}", "}") for op in "+-*"}
     return {
-        "add": {"f": "{0} + {1}", "i": wrap["+"], "u": wrap["+"], "b": "{0} || {1}"},
+        "add": {"f": "{0} + {1}", "i": wrap["+"], "u": wrap["+"], "b": "{0} | {1}"},
         "subtract": {"f": "{0} - {1}", "i": wrap["-"], "u": wrap["-"]},
-        "multiply": {"f": "{0} * {1}", "i": wrap["*"], "u": wrap["*"], "b": "{0} && {1}"},
+        "multiply": {"f": "{0} * {1}", "i": wrap["*"], "u": wrap["*"], "b": "{0} & {1}"},
         "divide": {"f": "{0} / {1}"},
         "floor_divide": {
             "f": "gp_floor_divide_{T}({0}, {1})",
@@ -74,8 +75,8 @@ def _arithmetic() -> dict[str, dict[str, str]]:
 
 def _selection() -> dict[str, dict[str, str]]:
     # NaN != NaN: a NaN in the first operand is kept by the first test, one in the second by the comparison being false.
-    larger = {"f": "({0} != {0} || {0} > {1}) ? {0} : {1}", "b": "{0} || {1}"}
-    smaller = {"f": "({0} != {0} || {0} < {1}) ? {0} : {1}", "b": "{0} && {1}"}
+    larger = {"f": "(({0} != {0}) | ({0} > {1})) ? {0} : {1}", "b": "{0} | {1}"}
+    smaller = {"f": "(({0} != {0}) | ({0} < {1})) ? {0} : {1}", "b": "{0} & {1}"}
     larger |= {kind: "{0} > {1} ? {0} : {1}" for kind in "iu"}
     smaller |= {kind: "{0} < {1} ? {0} : {1}" for kind in "iu"}
     return {
