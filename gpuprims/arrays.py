@@ -13,6 +13,7 @@ from gpuprims.device import Device, device_of, pick_device
 from gpuprims.errors import ArrayError, DeviceMismatchError, DtypeError
 from gpuprims.expressions import computable
 from gpuprims.layout import Form, View
+from gpuprims.registry import REGISTRY
 
 # DLPack device types (dlpack.h).
 _DLPACK_HOST, _DLPACK_CUDA = (1, 3), (2, 13)
@@ -113,21 +114,27 @@ def _is_python_number(array: Any) -> bool:
     return isinstance(array, bool | int | float)
 
 
+def _is_vendors(array: Any) -> bool:
+    """Whether an array is of a backend's own class."""
+    return REGISTRY.backend_of(_library(array)) is not None
+
+
 def _is_scalar(array: Any) -> bool:
     return isinstance(array, bool | int | float | np.generic) or (isinstance(array, np.ndarray) and array.ndim == 0)
 
 
 def _native(label: str, array: Any) -> Any:
     """Return a NumPy, CuPy or pyopencl array over the caller's memory, or a Python number as it is."""
-    library = type(array).__module__.partition(".")[0]
-    if library in ("numpy", "cupy", "pyopencl") or _is_python_number(array):
+    if isinstance(array, np.ndarray | np.generic) or _is_vendors(array) or _is_python_number(array):
         return _checked(label, array)
     if hasattr(array, "__dlpack_device__"):
         return _from_dlpack(label, array)
     try:
         return _checked(label, np.asarray(array))
     except ValueError as error:  # ragged lists
-        raise ArrayError(f"{label}: an array, or nested lists of equal length; got {_short(array)} ({error})") from error
+        raise ArrayError(
+            f"{label}: an array, or nested lists of equal length; got {_short(array)} ({error})"
+        ) from error
 
 
 def _checked(label: str, array: Any) -> Any:
@@ -178,8 +185,9 @@ def _number(label: str, number: Any, dtypes: list[np.dtype[Any]]) -> np.ndarray:
 
 def _converter(arrays: Sequence[Any]) -> Callable[[Any], Any]:
     """Choose how results go back, by the first array that is not NumPy's."""
-    foreign = next((a for a in arrays if _library(a) not in ("numpy", "builtins", "cupy", "pyopencl")), None)
-    return _unchanged if foreign is None or not hasattr(foreign, "__dlpack__") else _dlpack_reader(foreign)
+    own = (np.ndarray, np.generic)
+    foreign = [a for a in arrays if hasattr(a, "__dlpack__") and not isinstance(a, own) and not _is_vendors(a)]
+    return _dlpack_reader(foreign[0]) if foreign else _unchanged
 
 
 def _unchanged(result: Any) -> Any:

@@ -151,7 +151,9 @@ class Definitions:
 
     def _fold(self, op: TypedExpr) -> list[str]:
         arguments = [f"{side}{field}" for side in "ab" for field in self._fields()]
-        constants = [f"({c_type(d)}){literal(repr(s.item()), d)}" for s, d in zip(self.identity, self.values, strict=True)]
+        constants = [
+            f"({c_type(d)}){literal(repr(s.item()), d)}" for s, d in zip(self.identity, self.values, strict=True)
+        ]
         return [
             emit_function("DEVICE value_t gp_fold(const value_t a, const value_t b)", op, arguments, self._pack),
             "\n".join(["DEVICE value_t gp_identity(void)", "{", f"    {self._pack(*constants)}", "}"]),

@@ -57,7 +57,9 @@ def _load_photo() -> np.ndarray:
     try:
         photo: np.ndarray = load_sample_image("china.jpg")
     except ImportError as error:
-        raise GpuprimsError("demo: Pillow, which reads the photograph; got none: pip install 'gpuprims[demo]'") from error
+        raise GpuprimsError(
+            "demo: Pillow, which reads the photograph; got none: pip install 'gpuprims[demo]'"
+        ) from error
     return photo
 
 
@@ -82,7 +84,7 @@ def _model(device: Device) -> None:
     scaler = StandardScaler().fit(train)
     train, test = (scaler.transform(part).astype(np.float32) for part in (train, test))
     print(f"breast cancer, {len(train)} biopsies to learn from, {len(test)} held out: LogReg().fit(X, y)")
-    model = gpuprims.models.LogReg(device, max_iter=500, tol=5e-3)
+    model = gpuprims.models.LogReg(device)
     peer = LogisticRegression()
     _, ours = _timed(lambda: model.fit(train, train_labels))
     _, theirs = _timed(lambda: peer.fit(train, train_labels))

@@ -35,8 +35,8 @@ class Device:
 
     Parameters
     ----------
-    spec : str or Device
-        ``"cuda"``, ``"opencl"`` or ``"reference"``, and after a colon a number (``"cuda:0"``), a kind (``"opencl:gpu"``,
+    spec : str or Device, optional
+        By default the device that host arrays go to. ``"cuda"``, ``"opencl"`` or ``"reference"``, and after a colon a number (``"cuda:0"``), a kind (``"opencl:gpu"``,
         ``"opencl:cpu"``) or a part of the vendor's or the device's name (``"opencl:intel"``).
 
     Raises
@@ -60,7 +60,9 @@ class Device:
     driver: Driver
     _kernels: dict[tuple[Variant, Definitions], Kernel]
 
-    def __new__(cls, spec: str | Device) -> Device:
+    def __new__(cls, spec: str | Device | None = None) -> Device:
+        if spec is None:
+            return pick_device(None, None)
         return spec if isinstance(spec, Device) else cls._of(_find_driver(spec))
 
     @classmethod
@@ -132,14 +134,14 @@ class Device:
             computed = _trial(self)
         except (BuildError, RuntimeError) as error:
             return f"fails a trial kernel: {_first_line(error)}"
-        wrong = not np.array_equal(computed, np.float32([2, 3, 4]))
+        wrong = not np.array_equal(computed, np.array([2, 3, 4], np.float32))
         return f"computes {computed} for [1, 2, 3] + 1" if wrong else None
 
 
 def _trial(device: Device) -> np.ndarray:
     """Compute [1, 2, 3] + 1 the way every map does."""
     float32 = np.dtype(np.float32)
-    view = device.driver.view(device.driver.asarray(np.float32([1, 2, 3])))
+    view = device.driver.view(device.driver.asarray(np.array([1, 2, 3], np.float32)))
     layout = plan_layout([view.form], (3,))
     function = typed(expression("x + 1"), (float32,))
     finish = typed(expression(lambda value, count: value), (float32, np.dtype(np.int64)))
@@ -206,8 +208,8 @@ def _drivers(name: str) -> list[Driver]:
 
 
 def _preference(driver: Driver) -> tuple[int, int, int]:
-    kinds = ("gpu", "accelerator", "cpu")
-    return (driver.backend != "cuda", kinds.index(driver.capabilities.kind), driver.index)
+    kinds = {"gpu": 0, "accelerator": 1, "cpu": 3}  # and whatever else a third party's devices are, before CPUs
+    return (driver.backend != "cuda", kinds.get(driver.capabilities.kind, 2), driver.index)
 
 
 def absences() -> list[BackendUnavailableError]:
@@ -223,10 +225,8 @@ def absences() -> list[BackendUnavailableError]:
 
 def device_of(array: Any) -> Device | None:
     """Return the device that a vendor's array lies on; None for host arrays and for arrays of other libraries."""
-    backend = {"cupy": "cuda", "pyopencl": "opencl"}.get(type(array).__module__.partition(".")[0])
-    if backend is None:
-        return None
-    driver = REGISTRY.backend(backend).driver_of(array)
+    backend = REGISTRY.backend_of(type(array).__module__.partition(".")[0])
+    driver = None if backend is None else backend.driver_of(array)
     return None if driver is None else Device._of(driver)
 
 

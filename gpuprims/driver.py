@@ -120,6 +120,10 @@ class Backend(Protocol):
         """Name of the backend, the first part of a device spec."""
 
     @property
+    def array_library(self) -> str | None:
+        """Name of the package whose arrays lie on its devices; None where it has no array class of its own."""
+
+    @property
     def variants(self) -> Sequence[Variant]:
         """Every kernel it ships."""
 

@@ -91,7 +91,7 @@ def host_memory(array: np.ndarray) -> tuple[np.ndarray, tuple[int, ...], int]:
         array = np.array(array, order="C")
         low, high = byte_bounds(array)
     # Through ctypes, which gives writable memory: a driver that shares it asks for that, even when it only reads.
-    raw = np.frombuffer((ctypes.c_byte * (high - low)).from_address(low), dtype=np.byte)
+    raw = np.ctypeslib.as_array((ctypes.c_byte * (high - low)).from_address(low))
     memory = raw.view(_Owned)
     memory.owner = array
     start = array.__array_interface__["data"][0] - low

@@ -242,7 +242,7 @@ def _named() -> dict[str, Op]:
 OPERATORS: Mapping[str, Op] = _named()
 
 
-def find_op(op: Op | str) -> Op:
+def find_op(op: object) -> Op:
     """Return the operator that ``op`` names or is."""
     if isinstance(op, Op):
         return op

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,13 @@ class Variant:
         """Elements a group takes: block x items."""
         return self.block * self.items
 
+    @property
+    def path(self) -> Path:
+        """The kernel file, for backends that compile one."""
+        if not isinstance(self.source, Path):
+            raise RegistryError(f"{self.backend} {self.primitive}/{self.name}: a kernel file; got {self.source!r}")
+        return self.source
+
     def groups(self, tiles: int, capabilities: Capabilities) -> int:
         """Return how many groups to start for so many tiles."""
         if self.groups_per_unit is None:
@@ -140,6 +148,8 @@ class Registry:
     def __init__(self) -> None:
         self._variants: dict[tuple[str, str], dict[str, Variant]] = {}
         self._backends: dict[str, Backend] = {}
+        self._by_library: dict[str, Backend | None] = {}
+        self._lock = RLock()
         self.generation = 0  # grows with every registration, so that plans made before can be told apart
 
     @cached_property
@@ -158,11 +168,19 @@ class Registry:
 
     def backend(self, name: str) -> Backend:
         """Return a backend, with its variants and those of installed packages registered."""
-        if name not in self._backends:
-            self._backends[name] = self._load(name)
-        return self._backends[name]
+        with self._lock:
+            if name not in self._backends:
+                self._load(name)
+            return self._backends[name]
 
-    def _load(self, name: str) -> Backend:
+    def backend_of(self, library: str) -> Backend | None:
+        """Return the backend whose arrays are of a library, given by the name of its package."""
+        if library not in self._by_library:
+            backends = [self.backend(name) for name in self.backend_names]
+            self._by_library[library] = next((b for b in backends if b.array_library == library), None)
+        return self._by_library[library]
+
+    def _load(self, name: str) -> None:
         if name in _OWN_BACKENDS:
             backend: Backend = importlib.import_module(_OWN_BACKENDS[name]).BACKEND
         elif name in self._foreign:
@@ -171,16 +189,19 @@ class Registry:
             raise UnknownDeviceError(f"backend: one of {', '.join(self.backend_names)}; got {name!r}")
         points = entry_points(group=f"gpuprims.kernels.{name}")
         self._register_all([*backend.variants, *(variant for point in points for variant in point.load())])
-        return backend
+        self._backends[name] = backend
 
     def register(self, variant: Variant) -> None:
         """Add a variant. See :func:`register`."""
-        self.backend(variant.backend)
-        self._register_all([variant])
+        with self._lock:
+            self.backend(variant.backend)
+            self._register_all([variant])
 
     def _register_all(self, variants: Iterable[Variant]) -> None:
+        """Add all of them, or, when one cannot stand, none."""
+        merged = {key: dict(known) for key, known in self._variants.items()}
         for variant in variants:
-            known = self._variants.setdefault((variant.backend, variant.primitive), {})
+            known = merged.setdefault((variant.backend, variant.primitive), {})
             label = f"{variant.backend} {variant.primitive}/{variant.name}"
             if variant.name in known:
                 raise RegistryError(f"{label}: a name claimed once; got a second variant of that name")
@@ -188,7 +209,8 @@ class Registry:
                 if other.rank == variant.rank:
                     raise RegistryError(f"{label}: a rank of its own; got {variant.rank}, which {other.name!r} has")
             known[variant.name] = variant
-            self.generation += 1
+        self._variants = merged
+        self.generation += 1
 
     def variants(self, primitive: str, backend: str) -> tuple[Variant, ...]:
         """Return a primitive's variants on a backend, best rank first."""

@@ -62,7 +62,9 @@ def emit_function(head: str, expr: TypedExpr, arguments: Sequence[str], close: C
     str
         The function, one statement a line.
     """
-    body = [f"const {c_type(step.dtype)} t{k} = {_spell(step, expr.steps, arguments)};" for k, step in enumerate(expr.steps)]
+    body = [
+        f"const {c_type(step.dtype)} t{k} = {_spell(step, expr.steps, arguments)};" for k, step in enumerate(expr.steps)
+    ]
     body.append(close(*(f"t{k}" for k in expr.results)))
     return "\n".join([head, "{", *(f"    {line}" for line in body), "}"])
 

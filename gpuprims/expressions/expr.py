@@ -5,7 +5,7 @@ A line, not a tree, so that a value used twice is computed once, and hashing or 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 from gpuprims.errors import DtypeError, ExpressionError
 from gpuprims.expressions.functions import FUNCTIONS
 
-_PYTHON_SCALARS = {"bool": "True".__eq__, "int": int, "float": float}
+_PYTHON_SCALARS: dict[str, Callable[[str], bool | int | float]] = {"bool": "True".__eq__, "int": int, "float": float}
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ _COMPUTABLE_SET = frozenset(COMPUTABLE)
 def computable(dtype: Any, label: str) -> np.dtype[Any]:
     """Return ``dtype`` in native byte order, or raise :class:`DtypeError` when no kernel can compute with it."""
     try:
-        native = np.dtype(dtype).newbyteorder("=")
+        native: np.dtype[Any] = np.dtype(dtype).newbyteorder("=")
     except TypeError as error:
         raise DtypeError(f"{label}: a dtype that NumPy knows; got {dtype!r}") from error
     if native not in _COMPUTABLE_SET:

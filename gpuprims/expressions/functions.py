@@ -120,7 +120,9 @@ def _ufuncs() -> dict[str, Function]:
         templates[name] = {"f": f"{c_name}({operands})"}
     for name, c_name in ROUNDING.items():
         templates[name] = {"f": f"{c_name}({{0}})"} | dict.fromkeys("biu", "{0}")
-    return {name: Function(name, getattr(np, name), getattr(np, name).nin, spelled) for name, spelled in templates.items()}
+    return {
+        name: Function(name, getattr(np, name), getattr(np, name).nin, spelled) for name, spelled in templates.items()
+    }
 
 
 UFUNCS: Mapping[str, Function] = _ufuncs()

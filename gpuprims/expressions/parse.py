@@ -67,7 +67,9 @@ def parse(source: str) -> Expr:
     try:
         body = ast.parse(source.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise ExpressionError(f"string expression: one expression in Python's syntax; got {source!r} ({error})") from error
+        raise ExpressionError(
+            f"string expression: one expression in Python's syntax; got {source!r} ({error})"
+        ) from error
     names = _names(body)
     builder = _Builder(source, names)
     if isinstance(body, ast.Tuple):
@@ -137,7 +139,9 @@ class _Builder:
         return result.item() if literal else result
 
     def _refuse(self, what: str) -> Tracer:
-        raise ExpressionError(f"string expression: arithmetic, comparisons and listed functions; got {what} in {self.source!r}")
+        raise ExpressionError(
+            f"string expression: arithmetic, comparisons and listed functions; got {what} in {self.source!r}"
+        )
 
 
 # Operators on numbers give Python numbers, whose dtype is that of their company; functions give NumPy scalars.

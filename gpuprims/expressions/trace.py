@@ -92,12 +92,12 @@ class Tracer:
         return _refuse(f"np.{function.__name__}", "element-wise functions, np.where(c, a, b) and np.clip(x, low, high)")
 
     def __bool__(self) -> bool:
-        return _refuse(
-            "if, while, and, or, not, or a chained comparison", "np.where(condition, a, b), & and | instead"
-        )
+        return _refuse("if, while, and, or, not, or a chained comparison", "np.where(condition, a, b), & and | instead")
 
     def __float__(self) -> float:
-        return _refuse("float() or a function of the math module", "x.astype(np.float64) or NumPy's function of that name")
+        return _refuse(
+            "float() or a function of the math module", "x.astype(np.float64) or NumPy's function of that name"
+        )
 
     def __int__(self) -> int:
         return _refuse("int()", "x.astype(np.int64)")

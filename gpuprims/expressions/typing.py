@@ -198,7 +198,9 @@ class _Typist:
         exponent = self.steps[steps[1]]
         if exponent.name != "constant" or int(exponent.value) < 0:
             got = f"the exponent {exponent.value}" if exponent.name == "constant" else f"a {exponent.dtype} exponent"
-            raise DtypeError(f"power of integers: an unsigned or a constant exponent >= 0; got {got} (convert to float)")
+            raise DtypeError(
+                f"power of integers: an unsigned or a constant exponent >= 0; got {got} (convert to float)"
+            )
 
 
 def _canonical(dtype: Dtype) -> Dtype:

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
-from typing_extensions import Self
+from typing_extensions import Self, override
 
 from gpuprims.device import Device, pick_device
 from gpuprims.models.gradient import LogisticObjective
@@ -32,14 +32,14 @@ class LogReg(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
     backend : str or Device, optional
         Where to compute: ``"cuda"``, ``"opencl:cpu"``, ...; by default the best device there is.
     learning_rate : float or "auto", default "auto"
-        The step of ``weights += learning_rate * X.T @ (labels - sigmoid(X @ weights))``. ``"auto"`` takes the largest
-        one that is sure to descend, ``1 / (sum(X**2) / 4 + l2)``.
+        The step of ``weights += learning_rate * X.T @ (labels - sigmoid(X @ weights))``. ``"auto"`` takes the inverse
+        of the steepest the gradient can grow, ``1 / (s**2 / 4 + l2)`` with ``s`` the largest singular value of ``X``.
     l2 : float, default 1.0
         Weight of the penalty ``sum(weights**2) / 2`` beside the summed log loss, as ``1 / C`` in scikit-learn; the
         intercept is free of it.
     max_iter : int, default 1000
         Iterations at most.
-    tol : float, default 1e-4
+    tol : float, default 1e-3
         Stop when no component of the gradient, per sample, is larger; looked at every 32 iterations.
     fit_intercept : bool, default True
         Whether to add a constant to the scores.
@@ -88,7 +88,7 @@ class LogReg(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         learning_rate: float | str = "auto",
         l2: float = 1.0,
         max_iter: int = 1000,
-        tol: float = 1e-4,
+        tol: float = 1e-3,
         fit_intercept: bool = True,
         verbose: bool = False,
     ) -> None:
@@ -195,6 +195,7 @@ class LogReg(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         bar: Iterable[int] = tqdm(iterations, desc="LogReg", unit="it")
         return bar
 
+    @override
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False

@@ -14,6 +14,7 @@ class CudaBackend:
     """The backend ``cuda``; CuPy is imported when its devices are first asked for."""
 
     name = "cuda"
+    array_library = "cupy"
     variants: Sequence[Variant] = VARIANTS
 
     def drivers(self) -> Sequence[Driver]:

@@ -9,6 +9,7 @@ from typing import Any
 import cupy
 import numpy as np
 
+from gpuprims.backends.cuda.capabilities import capabilities_of
 from gpuprims.backends.cuda.variants import KERNELS
 from gpuprims.definitions import Definitions
 from gpuprims.driver import Capabilities, Launch
@@ -30,27 +31,11 @@ class CudaDriver:
     @cached_property
     def capabilities(self) -> Capabilities:
         """See :class:`~gpuprims.driver.Capabilities`."""
-        able = cupy.cuda.runtime.getDeviceProperties(self.index)
-        driver = cupy.cuda.runtime.driverGetVersion()
-        return Capabilities(
-            kind="gpu",
-            name=able["name"].decode(),
-            vendor="NVIDIA",
-            driver=f"CUDA {driver // 1000}.{driver % 1000 // 10}, CuPy {cupy.__version__}",
-            compute_units=able["multiProcessorCount"],
-            group_limit=able["maxThreadsPerBlock"],
-            local_memory=able["sharedMemPerBlock"],
-            memory=able["totalGlobalMem"],
-            subgroup_size=able["warpSize"],
-            fp64=True,
-            fp16=True,
-            int64_atomics=True,
-            forward_progress=True,
-        )
+        return capabilities_of(self.index)
 
     def build(self, variant: Variant, definitions: Definitions) -> CudaKernel:
         """Compile a kernel file with its definitions; CuPy keeps the binary on disk."""
-        text = definitions.source(KERNELS / "prelude.cu", variant.source, variant.block, variant.items)
+        text = definitions.source(KERNELS / "prelude.cu", variant.path, variant.block, variant.items)
         try:
             with self.device:
                 module = cupy.RawModule(code=text, options=("--std=c++17",))
@@ -79,7 +64,8 @@ class CudaDriver:
 
     def download(self, array: cupy.ndarray) -> np.ndarray:
         """Copy an array to the host, after the work before it."""
-        return array.get()
+        host: np.ndarray = array.get()
+        return host
 
     def synchronize(self) -> None:
         """Wait for the whole device."""

@@ -52,8 +52,9 @@ def _absent(reason: str, remedy: str) -> BackendUnavailableError:
 
 def _install(supported: tuple[int, int] | None) -> str:
     """Return the command that installs the CuPy for a driver."""
-    extra = "cuda12" if supported is not None and supported[0] <= 12 else "cuda13"
-    return f"pip install 'gpuprims[{extra}]'"
+    if supported is None:
+        return "on a machine with an NVIDIA GPU, install its driver, then pip install 'gpuprims[cuda13]'"
+    return f"pip install 'gpuprims[{'cuda12' if supported[0] <= 12 else 'cuda13'}]'"
 
 
 def _why_no_cupy(error: ImportError, supported: tuple[int, int] | None) -> str:
@@ -66,7 +67,10 @@ def _why_no_cupy(error: ImportError, supported: tuple[int, int] | None) -> str:
 
 def _why_no_device(cupy: object, supported: tuple[int, int] | None, error: Exception) -> tuple[str, str]:
     if supported is None:
-        return "CuPy is installed, but there is no NVIDIA driver", "install NVIDIA's driver; nvidia-smi then lists the GPU"
+        return (
+            "CuPy is installed, but there is no NVIDIA driver",
+            "install NVIDIA's driver; nvidia-smi then lists the GPU",
+        )
     runtime = cupy.cuda.runtime.runtimeGetVersion()  # type: ignore[attr-defined]  # CuPy has no types
     built = runtime // 1000, runtime % 1000 // 10
     if built[0] > supported[0]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from gpuprims.backends.opencl.variants import VARIANTS
 from gpuprims.driver import Driver
+from gpuprims.errors import BackendUnavailableError
 from gpuprims.registry import Variant
 
 
@@ -14,12 +15,16 @@ class OpenCLBackend:
     """The backend ``opencl``; pyopencl is imported when its devices are first asked for."""
 
     name = "opencl"
+    array_library = "pyopencl"
     variants: Sequence[Variant] = VARIANTS
 
     def drivers(self) -> Sequence[Driver]:
         """List the devices of every OpenCL platform."""
-        from gpuprims.backends.opencl.device import drivers
-
+        try:
+            from gpuprims.backends.opencl.device import drivers
+        except ImportError as error:
+            remedy = "pip install --force-reinstall pyopencl"
+            raise BackendUnavailableError("opencl", f"pyopencl does not load ({error})", remedy) from error
         return drivers()
 
     def driver_of(self, array: Any) -> Driver | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from functools import cache, cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 from pyopencl.tools import ImmediateAllocator, MemoryPool
 
+from gpuprims.backends.opencl.capabilities import capabilities_of
 from gpuprims.backends.opencl.runtimes import platforms
 from gpuprims.backends.opencl.variants import KERNELS
 from gpuprims.definitions import Definitions
@@ -35,23 +37,7 @@ class OpenCLDriver:
     @cached_property
     def capabilities(self) -> Capabilities:
         """See :class:`~gpuprims.driver.Capabilities`."""
-        device = self.queue.device
-        extensions = set(device.extensions.split())
-        return Capabilities(
-            kind=_kind(device),
-            name=device.name.strip(),
-            vendor=device.platform.name.strip(),
-            driver=f"{' '.join(device.version.split()[:2])}, {device.driver_version.strip()}",
-            compute_units=device.max_compute_units,
-            group_limit=device.max_work_group_size,
-            local_memory=device.local_mem_size,
-            memory=device.global_mem_size,
-            subgroup_size=_subgroup_size(device, extensions),
-            fp64="cl_khr_fp64" in extensions,
-            fp16="cl_khr_fp16" in extensions,
-            int64_atomics="cl_khr_int64_base_atomics" in extensions,
-            forward_progress=_kind(device) == "gpu" and "NVIDIA" in device.platform.name,
-        )
+        return capabilities_of(self.queue.device)
 
     @property
     def shares_host_memory(self) -> bool:
@@ -60,7 +46,7 @@ class OpenCLDriver:
 
     def build(self, variant: Variant, definitions: Definitions) -> OpenCLKernel:
         """Compile a kernel file with its definitions; pyopencl keeps the binary on disk."""
-        text = definitions.source(KERNELS / "prelude.cl", variant.source, variant.block, variant.items)
+        text = definitions.source(KERNELS / "prelude.cl", variant.path, variant.block, variant.items)
         options = ["-cl-std=CL1.2"]
         if self.queue.device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
             options.append("-cl-fp32-correctly-rounded-divide-sqrt")  # as NumPy divides and takes roots
@@ -88,7 +74,9 @@ class OpenCLDriver:
         # Not READ_ONLY: Intel's runtime then copies memory that is not aligned to 128 bytes, for 127 ms a 256 MiB array
         # (runtime 2026.2, 2 cores, 2026-11-21); kernels take inputs as const all the same.
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
-        return View(cl.Buffer(self.context, flags, hostbuf=memory), Form(array.dtype, array.shape, steps, offset), memory)
+        return View(
+            cl.Buffer(self.context, flags, hostbuf=memory), Form(array.dtype, array.shape, steps, offset), memory
+        )
 
     def asarray(self, array: np.ndarray) -> cl_array.Array:
         """Copy a host array to the device."""
@@ -114,31 +102,20 @@ class OpenCLKernel:
 
     def prepare(self, groups: int, layout: np.ndarray, *numbers: int) -> Launch:
         """Fix a launch; it has a kernel object of its own, whose last arguments stay set."""
-        kernel, queue = cl.Kernel(self._program, self._entry), self._queue
+        kernel, queue, lock = cl.Kernel(self._program, self._entry), self._queue, Lock()
         size, block = (groups * self._block,), (self._block,)
-        fixed = [layout, *(np.int64(number) for number in numbers)]
-        for place, value in enumerate(fixed, kernel.num_args - len(fixed)):
-            kernel.set_arg(place, value)
+        first = kernel.num_args - 1 - len(numbers)
+        kernel.set_arg(first, layout)
+        for place, number in enumerate(numbers, first + 1):
+            kernel.set_arg(place, np.int64(number))
 
-        def launch(memories: Sequence[cl.MemoryObject]) -> None:
-            for place, memory in enumerate(memories):
-                kernel.set_arg(place, memory)
-            cl.enqueue_nd_range_kernel(queue, kernel, size, block)
+        def launch(memories: Sequence[Any]) -> None:
+            with lock:  # arguments are the kernel object's, not the launch's
+                for place, memory in enumerate(memories):
+                    kernel.set_arg(place, memory)
+                cl.enqueue_nd_range_kernel(queue, kernel, size, block)
 
         return launch
-
-
-def _kind(device: cl.Device) -> str:
-    kinds = {cl.device_type.GPU: "gpu", cl.device_type.CPU: "cpu"}
-    return next((kind for flag, kind in kinds.items() if device.type & flag), "accelerator")
-
-
-def _subgroup_size(device: cl.Device, extensions: set[str]) -> int:
-    if "cl_nv_device_attribute_query" in extensions:
-        return int(device.warp_size_nv)
-    if "cl_intel_subgroups" in extensions or "cl_khr_subgroups" in extensions:
-        return int(max(getattr(device, "sub_group_sizes_intel", None) or [0]))
-    return 0
 
 
 @cache
@@ -149,16 +126,18 @@ def drivers() -> Sequence[OpenCLDriver]:
     return tuple(OpenCLDriver(k, context, cl.CommandQueue(context)) for k, context in enumerate(contexts))
 
 
-_FOREIGN: dict[int, OpenCLDriver] = {}
+@cache
+def _by_queue() -> dict[int, OpenCLDriver]:
+    """Know drivers by their queue's handle; each holds its queue, so no handle here is given to another one."""
+    return {driver.queue.int_ptr: driver for driver in drivers()}
 
 
 def driver_of(array: Any) -> OpenCLDriver | None:
     """Return the driver of the queue that an array was made with, opening one for a queue not seen before."""
-    if not isinstance(array, cl_array.Array):
+    if not isinstance(array, cl_array.Array) or array.queue is None:
         return None
-    queue = array.queue
-    if own := next((driver for driver in drivers() if driver.queue == queue), None):
-        return own
-    # The driver holds the queue, so its handle is not given to another one while it is listed here.
-    index = next((d.index for d in drivers() if d.queue.device == queue.device), len(drivers()))
-    return _FOREIGN.setdefault(queue.int_ptr, OpenCLDriver(index, array.context, queue))
+    known, queue = _by_queue(), array.queue
+    if queue.int_ptr not in known:
+        index = next((driver.index for driver in drivers() if driver.queue.device == queue.device), len(drivers()))
+        known.setdefault(queue.int_ptr, OpenCLDriver(index, queue.context, queue))
+    return known[queue.int_ptr]

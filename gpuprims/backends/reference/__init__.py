@@ -15,6 +15,7 @@ class ReferenceBackend:
     """The backend ``reference``: always there, never chosen unasked."""
 
     name = "reference"
+    array_library = None
     variants: Sequence[Variant] = VARIANTS
 
     def drivers(self) -> Sequence[Driver]:

@@ -72,7 +72,9 @@ def reduce_numpy(
     _store(definitions, outputs, [value[:, 0] for value in values], int(layout[0]))
 
 
-def _split(definitions: Definitions, memories: Sequence[np.ndarray]) -> tuple[Sequence[np.ndarray], Sequence[np.ndarray]]:
+def _split(
+    definitions: Definitions, memories: Sequence[np.ndarray]
+) -> tuple[Sequence[np.ndarray], Sequence[np.ndarray]]:
     inputs = len(definitions.inputs)
     return memories[:inputs], memories[inputs:]
 

@@ -1,0 +1,23 @@
+"""Where is a function greatest? A fused reduce looks at five million points and stores none of the values.
+
+GPUPRIMS_DEVICE=opencl:cpu python examples/argmax_of_function.py    chooses a device.
+"""
+
+import numpy as np
+
+import gpuprims
+
+
+def wave(x):
+    """A beat with many local maxima; NumPy's functions are traced into the kernel."""
+    return np.sin(7 * x) * np.sin(8 * x) * np.exp(-((x - 1) ** 2))
+
+
+points = np.linspace(-4, 4, 5_000_001, dtype=np.float32)
+place = int(gpuprims.reduce(points, op="argmax", map=wave))
+highest = float(gpuprims.reduce(points, op="max", map=wave))
+mean = float(gpuprims.reduce(points, op="mean", map=wave))
+
+print(f"greatest at x = {points[place]:.5f} (point {place}), where it is {highest:.6f}; the mean is {mean:.6f}")
+assert abs(highest - wave(points).max()) < 1e-5
+assert abs(wave(points[place]) - highest) < 1e-5

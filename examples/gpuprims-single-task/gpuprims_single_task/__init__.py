@@ -1,0 +1,30 @@
+"""map/single_task, a kernel that gpuprims finds through this package's entry point."""
+
+from pathlib import Path
+
+from gpuprims import Call, Capabilities, Variant
+from gpuprims.registry import first_refusal
+from gpuprims.rules import double_precision
+
+LIMIT = 64  # outputs; more are left to kernels that share them out
+
+
+def small_arrays_only(capabilities: Capabilities, call: Call) -> str | None:
+    """Refuse what one work-item should not do alone."""
+    if call.outputs <= LIMIT:
+        return None
+    return f"leaves more than {LIMIT} elements to kernels that use all of {capabilities.name}; got {call.outputs}"
+
+
+VARIANTS = (
+    Variant(
+        primitive="map",
+        name="single_task",
+        backend="opencl",
+        source=Path(__file__).with_name("map_single_task.cl"),
+        rank=1000,
+        block=1,
+        items=LIMIT,
+        refuse=first_refusal(small_arrays_only, double_precision),
+    ),
+)

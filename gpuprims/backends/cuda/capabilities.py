@@ -1,0 +1,28 @@
+"""What a GPU can do, read off CUDA."""
+
+from __future__ import annotations
+
+import cupy
+
+from gpuprims.driver import Capabilities
+
+
+def capabilities_of(index: int) -> Capabilities:
+    """Return the capabilities of a GPU, given its number."""
+    able = cupy.cuda.runtime.getDeviceProperties(index)
+    driver = cupy.cuda.runtime.driverGetVersion()
+    return Capabilities(
+        kind="gpu",
+        name=able["name"].decode(),
+        vendor="NVIDIA",
+        driver=f"CUDA {driver // 1000}.{driver % 1000 // 10}, CuPy {cupy.__version__}",
+        compute_units=able["multiProcessorCount"],
+        group_limit=able["maxThreadsPerBlock"],
+        local_memory=able["sharedMemPerBlock"],
+        memory=able["totalGlobalMem"],
+        subgroup_size=able["warpSize"],
+        fp64=True,
+        fp16=True,
+        int64_atomics=True,
+        forward_progress=True,
+    )

@@ -1,0 +1,39 @@
+"""What an OpenCL device can do, read off its driver."""
+
+from __future__ import annotations
+
+import pyopencl as cl
+
+from gpuprims.driver import Capabilities
+
+
+def capabilities_of(device: cl.Device) -> Capabilities:
+    """Return the capabilities of a device."""
+    extensions = set(device.extensions.split())
+    return Capabilities(
+        kind=_kind(device),
+        name=device.name.strip(),
+        vendor=device.platform.name.strip(),
+        driver=f"{' '.join(device.version.split()[:2])}, {device.driver_version.strip()}",
+        compute_units=device.max_compute_units,
+        group_limit=device.max_work_group_size,
+        local_memory=device.local_mem_size,
+        memory=device.global_mem_size,
+        subgroup_size=_subgroup_size(device, extensions),
+        fp64="cl_khr_fp64" in extensions,
+        fp16="cl_khr_fp16" in extensions,
+        int64_atomics="cl_khr_int64_base_atomics" in extensions,
+        forward_progress=_kind(device) == "gpu" and "NVIDIA" in device.platform.name,
+    )
+
+
+def _kind(device: cl.Device) -> str:
+    kinds = {cl.device_type.GPU: "gpu", cl.device_type.CPU: "cpu"}
+    return next((kind for flag, kind in kinds.items() if device.type & flag), "accelerator")
+
+
+def _subgroup_size(device: cl.Device, extensions: set[str]) -> int:
+    """Ask the vendors that tell; elsewhere a size belongs to a kernel, not to the device."""
+    if "cl_nv_device_attribute_query" in extensions:
+        return int(device.warp_size_nv)
+    return int(device.wavefront_width_amd) if "cl_amd_device_attribute_query" in extensions else 0
