@@ -1,7 +1,7 @@
 """gpuprims: parallel primitives for any array on any GPU, or on the CPU you already have.
 
-The public names; each is loaded when it is first used, so that importing the package costs next to nothing and brings in
-no vendor's library.
+The public names; each is loaded when it is first used, so that importing the package costs next to nothing and brings
+in no vendor's library.
 """
 
 from __future__ import annotations

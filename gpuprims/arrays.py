@@ -58,7 +58,7 @@ class Operands:
         return self.device.driver.view(result)
 
     def finish(self, result: Any) -> Any:
-        """Return a result as the caller wants it; one for the host is complete, one on a device may still be in work."""
+        """Return a result as the caller wants it: complete on the host, perhaps still in work on a device."""
         if self._in_place:
             self.device.synchronize()
         elif self.on_host:

@@ -1,7 +1,7 @@
 """What a kernel file is compiled with: the types, functions and operand places that its macros stand for.
 
-A kernel says ``MAP(o, j)``, ``OP(a, b)``, ``IDENTITY``, ``STORE(at, value)``; :class:`Definitions` holds what they mean for
-one call, free of any backend, and writes them as C text that is the same in CUDA and OpenCL. The reference backend
+A kernel says ``MAP(o, j)``, ``OP(a, b)``, ``IDENTITY``, ``STORE(at, value)``; :class:`Definitions` holds what they mean
+for one call, free of any backend, and writes them as C text that is the same in CUDA and OpenCL. The reference backend
 reads the same record and computes with NumPy.
 """
 
@@ -205,7 +205,7 @@ def _place(k: int, access: Access) -> str:
 
 
 def _walk(k: int, axes: str, index: str, steps: tuple[StepClass, ...]) -> list[str]:
-    """Split a flat index into its axes, last first, and add up the steps; axes that do not move the operand cost nothing."""
+    """Split a flat index into its axes, last first, and add up the steps; axes without a step cost nothing."""
     lines: list[str] = []
     for axis in reversed(range(len(steps))):
         if all(step == 0 for step in steps[: axis + 1]):

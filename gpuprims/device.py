@@ -36,8 +36,9 @@ class Device:
     Parameters
     ----------
     spec : str or Device, optional
-        By default the device that host arrays go to. ``"cuda"``, ``"opencl"`` or ``"reference"``, and after a colon a number (``"cuda:0"``), a kind (``"opencl:gpu"``,
-        ``"opencl:cpu"``) or a part of the vendor's or the device's name (``"opencl:intel"``).
+        By default the device that host arrays go to. ``"cuda"``, ``"opencl"`` or ``"reference"``, and after a colon a
+        number (``"cuda:0"``), a kind (``"opencl:gpu"``, ``"opencl:cpu"``) or a part of the vendor's or the device's
+        name (``"opencl:intel"``).
 
     Raises
     ------
@@ -61,6 +62,7 @@ class Device:
     _kernels: dict[tuple[Variant, Definitions], Kernel]
 
     def __new__(cls, spec: str | Device | None = None) -> Device:
+        """Return the one Device of a driver, so that its kernels are compiled once."""
         if spec is None:
             return pick_device(None, None)
         return spec if isinstance(spec, Device) else cls._of(_find_driver(spec))

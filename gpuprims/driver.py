@@ -68,7 +68,7 @@ class Kernel(Protocol):
     """A compiled kernel of one device."""
 
     def prepare(self, groups: int, layout: np.ndarray, *numbers: int) -> Launch:
-        """Fix everything about a launch but the memory: the number of groups, ``layout_t``, and the trailing numbers."""
+        """Fix everything about a launch but the memory: how many groups, ``layout_t``, the trailing numbers."""
 
 
 class Driver(Protocol):

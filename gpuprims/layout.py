@@ -1,7 +1,8 @@
 """Where the elements of a call's operands lie: shapes and steps, merged to the fewest axes.
 
-A :class:`View` is one operand as a backend hands it over, a :class:`Form` its geometry. :func:`plan_layout` splits the axes into kept and reduced ones
-and merges neighbours that all operands walk in one stride, so that most calls come down to one axis of each kind.
+A :class:`View` is one operand as a backend hands it over, a :class:`Form` its geometry. :func:`plan_layout` splits the
+axes into kept and reduced ones and merges neighbours that all operands walk in one stride, so that most calls come down
+to one axis of each kind.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class Layout:
         )
 
     def pack(self, count: int) -> np.ndarray:
-        """Return the ``layout_t`` that kernels take by value: ``count``, the number of elements folded, and every axis."""
+        """Return the ``layout_t`` that kernels take by value: how many elements are folded, and every axis."""
         numbers = [count, *self.kept, *self.reduced, *self.offsets]
         for steps in (*self.kept_steps, *self.reduced_steps):
             numbers += steps

@@ -1,7 +1,8 @@
 """Op: what a reduction folds with, and the operators that are known by name.
 
-An operator folds *values*, which have one component or several. ``prepare`` makes a value of an element, ``finish`` makes
-the result of the folded value: argmax is a fold of (element, index) pairs, and mean a sum that is divided at the end.
+An operator folds *values*, which have one component or several. ``prepare`` makes a value of an element, ``finish``
+makes the result of the folded value: argmax is a fold of (element, index) pairs, and mean a sum that is divided at the
+end.
 """
 
 from __future__ import annotations
@@ -96,10 +97,7 @@ class Op:
     def _flat(self, fn: Callable[..., Any] | str, tuples: bool) -> Expr:
         """Return the fold as a function of all components of both values, one after the other."""
         n = self.components
-        if tuples and callable(fn):
-            flat = trace(lambda *both: fn(both[:n], both[n:]), 2 * n)
-        else:
-            flat = expression(fn, 2 * n)
+        flat = trace(lambda *both: fn(both[:n], both[n:]), 2 * n) if tuples and callable(fn) else expression(fn, 2 * n)
         if len(flat.parameters) != 2 * n:
             got = ", ".join(flat.parameters)
             raise ExpressionError(f"Op {self.name!r}: a function of two values of {n} component(s); got one of ({got})")

@@ -1,6 +1,7 @@
 """Expr: a function of elements as a straight line of instructions.
 
-A line, not a tree, so that a value used twice is computed once, and hashing or comparing two expressions takes one pass.
+A line, not a tree, so that a value used twice is computed once, and hashing or comparing two expressions takes one
+pass.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def encode_constant(value: object) -> Instruction:
     item = value.item() if isinstance(value, np.generic) else value
     if type(item).__name__ not in _PYTHON_SCALARS:
         raise ExpressionError(
-            f"constant in an expression: a bool, int, float or a NumPy scalar of such; got {type(value).__name__} {value!r}"
+            f"constant in an expression: a bool, int, float or a NumPy scalar of such; "
+            f"got {type(value).__name__} {value!r}"
         )
     kind = value.dtype.name if isinstance(value, np.generic) else type(value).__name__
     return Instruction("constant", value=f"{kind}:{item!r}")
@@ -122,7 +124,8 @@ def _step(instruction: Instruction, values: Sequence[Any], arguments: Sequence[A
 COMPUTABLE = tuple(
     np.dtype(name)
     for name in (
-        "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+        "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
+        "float64",
     )
 )  # fmt: skip
 _COMPUTABLE_SET = frozenset(COMPUTABLE)

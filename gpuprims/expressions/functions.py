@@ -1,9 +1,9 @@
 """The functions that an expression may call: each one's NumPy meaning and its C.
 
 A C template names its operands ``{0}``, ``{1}``, ``{2}``, the type they have ``{T}`` and the unsigned type of the same
-width ``{U}``. There is one template per kind of operand, NumPy's kind letters: ``b`` bool, ``i`` signed, ``u`` unsigned,
-``f`` floating. A kind without a template is refused in a sentence. Signed arithmetic goes through unsigned, because
-NumPy wraps where C leaves overflow undefined. ``gp_...`` names are in ``arithmetic.h``.
+width ``{U}``. There is one template per kind of operand, NumPy's kind letters: ``b`` bool, ``i`` signed, ``u``
+unsigned, ``f`` floating. A kind without a template is refused in a sentence. Signed arithmetic goes through unsigned,
+because NumPy wraps where C leaves overflow undefined. ``gp_...`` names are in ``arithmetic.h``.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _arithmetic() -> dict[str, dict[str, str]]:
         "square": {"f": "{0} * {0}", "i": "({T})(({U}){0} * ({U}){0})", "u": "({T})(({U}){0} * ({U}){0})"},
         "reciprocal": {"f": "1 / {0}"},
         "negative": {"f": "-{0}", "i": "({T})(({U})0 - ({U}){0})", "u": "({T})(({U})0 - ({U}){0})"},
-        "positive": {kind: "{0}" for kind in "fiu"},
+        "positive": dict.fromkeys("fiu", "{0}"),
         "absolute": {"f": "fabs({0})", "i": "{0} < 0 ? ({T})(({U})0 - ({U}){0}) : {0}", "u": "{0}", "b": "{0}"},
         "sign": {
             "f": "{0} != {0} ? {0} : ({T})(({0} > 0) - ({0} < 0))",
@@ -77,8 +77,8 @@ def _selection() -> dict[str, dict[str, str]]:
     # NaN != NaN: a NaN in the first operand is kept by the first test, one in the second by the comparison being false.
     larger = {"f": "(({0} != {0}) | ({0} > {1})) ? {0} : {1}", "b": "{0} | {1}"}
     smaller = {"f": "(({0} != {0}) | ({0} < {1})) ? {0} : {1}", "b": "{0} & {1}"}
-    larger |= {kind: "{0} > {1} ? {0} : {1}" for kind in "iu"}
-    smaller |= {kind: "{0} < {1} ? {0} : {1}" for kind in "iu"}
+    larger |= dict.fromkeys("iu", "{0} > {1} ? {0} : {1}")
+    smaller |= dict.fromkeys("iu", "{0} < {1} ? {0} : {1}")
     return {
         "maximum": larger,
         "minimum": smaller,
@@ -89,10 +89,10 @@ def _selection() -> dict[str, dict[str, str]]:
 
 def _predicates() -> dict[str, dict[str, str]]:
     every = "biuf"
-    table = {name: {kind: f"{{0}} {op} {{1}}" for kind in every} for name, op in COMPARE.items()}
-    table |= {name: {kind: f"({{0}} != 0) {op} ({{1}} != 0)" for kind in every} for name, op in LOGICAL.items()}
-    table["logical_xor"] = {kind: "({0} != 0) != ({1} != 0)" for kind in every}
-    table["logical_not"] = {kind: "{0} == 0" for kind in every}
+    table = {name: dict.fromkeys(every, f"{{0}} {op} {{1}}") for name, op in COMPARE.items()}
+    table |= {name: dict.fromkeys(every, f"({{0}} != 0) {op} ({{1}} != 0)") for name, op in LOGICAL.items()}
+    table["logical_xor"] = dict.fromkeys(every, "({0} != 0) != ({1} != 0)")
+    table["logical_not"] = dict.fromkeys(every, "{0} == 0")
     exact = dict.fromkeys("biu", "0")
     table["isnan"] = {"f": "{0} != {0}"} | exact
     table["isinf"] = {"f": "fabs({0}) == (1.0f / 0.0f)"} | exact
@@ -102,7 +102,7 @@ def _predicates() -> dict[str, dict[str, str]]:
 
 
 def _bits() -> dict[str, dict[str, str]]:
-    table = {name: {kind: f"({{T}})({{0}} {op} {{1}})" for kind in "biu"} for name, op in BITWISE.items()}
+    table = {name: dict.fromkeys("biu", f"({{T}})({{0}} {op} {{1}})") for name, op in BITWISE.items()}
     table["invert"] = {"b": "{0} == 0", "i": "({T})~{0}", "u": "({T})~{0}"}
     # A shift by the width or more is undefined in C; NumPy shifts every bit out.
     inside = "(({U}){1} < 8 * sizeof({T}))"

@@ -60,7 +60,7 @@ class Recorder:
 
 
 class Tracer:
-    """Stands for an element while a function is traced; arithmetic, comparisons and NumPy functions on it are recorded."""
+    """Stands for an element while a function is traced, and records what is done to it."""
 
     __slots__ = ("index", "recorder")
     __hash__ = None  # type: ignore[assignment]  # a set or dict of elements cannot be traced

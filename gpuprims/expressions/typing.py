@@ -178,9 +178,10 @@ class _Typist:
             raise DtypeError(f"{name}: two signed or two unsigned 64-bit integers; got int64 and uint64 (convert one)")
         wide = np.dtype(np.int64)
         for value, dtype in zip(operands, reversed(given), strict=True):
-            if isinstance(value, _Weak) and isinstance(value.value, int) and isinstance(dtype, np.dtype):
-                if dtype.kind in "iu" and not np.iinfo(dtype).min <= value.value <= np.iinfo(dtype).max:
-                    return [wide, wide]
+            if not (isinstance(value, _Weak) and isinstance(value.value, int) and isinstance(dtype, np.dtype)):
+                continue
+            if dtype.kind in "iu" and not np.iinfo(dtype).min <= value.value <= np.iinfo(dtype).max:
+                return [wide, wide]
         return given
 
     def _as(self, value: int | _Weak, dtype: Dtype) -> int:

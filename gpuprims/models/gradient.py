@@ -15,7 +15,8 @@ from gpuprims.primitives.reduce import reduce
 _LOG_LOSS = "maximum(z, 0) - y*z + log1p(exp(-abs(z)))"
 
 
-# Power iteration gains on the second eigenvalue by their ratio each time; a step needs the largest within a factor of 2.
+# Power iteration gains on the second eigenvalue by their ratio each time; a step needs the largest within a factor of
+# 2.
 _POWER_ITERATIONS = 20
 
 
@@ -62,7 +63,8 @@ class LogisticObjective:
         """Return the largest second derivative that the objective can have, in its steepest direction.
 
         The sigmoid's slope is 1/4 at most, so it is a quarter of the largest eigenvalue of ``X.T @ X``, found by power
-        iteration, and the penalty. The estimate comes from below; a step of its inverse descends while it is above half.
+        iteration, and the penalty. The estimate comes from below; a step of its inverse descends while it is above
+        half.
         """
         direction = np.random.default_rng(0).standard_normal(len(self._host_penalty)).astype(self.dtype)
         largest = 0.0

@@ -101,7 +101,7 @@ class _Plan(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def _plan(expr: Expr, forms: tuple[Form, ...], device: Device, variant: str | None, generation: int) -> _Plan:  # noqa: ARG001 - the registry's generation is part of the key
+def _plan(expr: Expr, forms: tuple[Form, ...], device: Device, variant: str | None, generation: int) -> _Plan:
     shape = broadcast_shapes("map", [form.shape for form in forms])
     dtypes = tuple(form.dtype for form in forms)
     function, finish = _typed_map(expr, dtypes)

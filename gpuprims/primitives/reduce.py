@@ -56,9 +56,9 @@ def reduce(
     Returns
     -------
     scalar, array, or tuple of them
-        Of the same library as the first array that is not NumPy's; dtypes as NumPy's functions of these names give: sums
-        of integers and bools widen to 64 bits, NaN propagates through min and max, argmin and argmax give the first
-        place, counted along the folded axes.
+        Of the same library as the first array that is not NumPy's; dtypes as NumPy's functions of these names give:
+        sums of integers and bools widen to 64 bits, NaN propagates through min and max, argmin and argmax give the
+        first place, counted along the folded axes.
 
     Raises
     ------
@@ -123,10 +123,10 @@ def _axes(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
 
 
 class _Plan(NamedTuple):
-    """What is decided about a call before its memory is known: one launch where a group takes an output whole, else two.
+    """What is decided about a call before its memory is known; where groups share an output there are two launches.
 
-    ``launches`` run in order; with ``scratch`` bytes, the first writes partial values there and the last folds them; the
-    fold of nothing starts at the last.
+    ``launches`` run in order; with ``scratch`` bytes, the first writes partial values there and the last folds them;
+    the fold of nothing starts at the last.
     """
 
     shape: tuple[int, ...]
@@ -164,7 +164,7 @@ def _plan(
     dtype: np.dtype[Any] | None,
     device: Device,
     variant: str | None,
-    generation: int,  # noqa: ARG001 - the registry's generation is part of the key
+    generation: int,
 ) -> _Plan:
     shape = broadcast_shapes("reduce", [form.shape for form in forms])
     axes = _axes(axis, len(shape))

@@ -1,8 +1,8 @@
 """Finding OpenCL drivers: the system's, and Intel's CPU runtime where its wheel is installed.
 
-The wheel ships a driver file with a path of the machine that built it, so no loader finds it. Here the library is looked
-up in the installed package's file list and offered beside the system's drivers in a folder for ``OCL_ICD_VENDORS``, which
-the loader reads once, at the first platform query.
+The wheel ships a driver file with a path of the machine that built it, so no loader finds it. Here the library is
+looked up in the installed package's file list and offered beside the system's drivers in a folder for
+``OCL_ICD_VENDORS``, which the loader reads once, at the first platform query.
 """
 
 from __future__ import annotations
