@@ -55,17 +55,24 @@ def info() -> str:
     return "\n".join([*lines, *(f"\n{problem}" for problem in problems)])
 
 
-_HEADINGS = ("device", "kind", "name", "driver", "units", "group", "local", "warp", "memory", "fp64 fp16 a64", "works")
+# a64: atomics on 64-bit integers; fwd: forward progress of waiting groups.
+_FLAGS = "fp64 fp16 a64  fwd"
+_HEADINGS = (
+    "device", "kind", "vendor", "name", "driver", "units", "group", "local", "warp", "memory", _FLAGS, "works",
+)  # fmt: skip
 
 
 def _row(device: Device) -> tuple[tuple[str, ...], str]:
     """Return a device's line, and what is to be said of it below the table."""
     able = device.capabilities
     failure = device.check()
-    flags = "".join(f"{'yes' if flag else 'no':5}" for flag in (able.fp64, able.fp16, able.int64_atomics))
+    flags = "".join(
+        f"{'yes' if flag else 'no':5}" for flag in (able.fp64, able.fp16, able.int64_atomics, able.forward_progress)
+    )
     row = (
         device.spec,
         able.kind,
+        _short(able.vendor, 20),
         _short(able.name, 26),
         _short(able.driver, 34),
         str(able.compute_units),

@@ -1,0 +1,90 @@
+"""What a person sees: info, demo and explain."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import gpuprims
+from gpuprims import cli, demo
+from gpuprims.errors import BackendUnavailableError, BuildError
+
+
+def run(capsys, *arguments):
+    status = cli.main(arguments)
+    shown = capsys.readouterr()
+    return status, shown.out, shown.err
+
+
+def test_info_has_a_line_for_every_device(capsys):
+    status, out, err = run(capsys, "info")
+    assert (status, err) == (0, "")
+    for device in (*gpuprims.devices(), gpuprims.Device("reference")):
+        line = next(line for line in out.splitlines() if line.startswith(device.spec))
+        assert device.capabilities.kind in line
+        assert line.endswith("yes")
+
+
+def test_info_gives_reason_and_remedy_of_an_absent_backend(capsys, monkeypatch):
+    absent = BackendUnavailableError("cuda", "CuPy is not installed", "pip install 'gpuprims[cuda13]'")
+    monkeypatch.setattr(cli, "absences", lambda: [absent])
+    _, out, _ = run(capsys, "info")
+    assert "cuda is absent: CuPy is not installed\n    pip install 'gpuprims[cuda13]'" in out
+
+
+def test_info_says_what_is_wrong_with_a_device_that_is_listed_but_fails(capsys, monkeypatch):
+    def fail(self):
+        return f"fails a trial kernel: {BuildError('unknown target CPU')}"
+
+    monkeypatch.setattr(gpuprims.Device, "check", fail)
+    _, out, _ = run(capsys, "info")
+    assert "reference:0 fails a trial kernel: unknown target CPU\n    to mend it:" in out
+    assert not re.search(r"yes$", out, re.MULTILINE)
+
+
+def test_demo_agrees_with_numpy_and_learns(device, capsys):
+    status, out, _ = run(capsys, "demo", "--device", device.spec)
+    assert status == 0
+    assert device.capabilities.name in out
+    difference = float(re.search(r"largest difference from NumPy +(\S+)", out)[1])
+    assert difference < 1e-4
+    for name in ("min", "max", "mean"):
+        ours, numpys = re.search(rf"^  {name} +(\S+) +(\S+)$", out, re.MULTILINE).groups()
+        assert ours == numpys
+    assert float(re.search(r"held-out accuracy +(\S+)%", out)[1]) >= 95
+    assert float(re.search(r"scikit-learn's +(\S+)%", out)[1]) >= 95
+
+
+def test_demo_without_pillow_says_what_to_install(monkeypatch, capsys):
+    def missing(name):
+        raise ImportError("Pillow")
+
+    monkeypatch.setattr("sklearn.datasets.load_sample_image", missing)
+    status, _, err = run(capsys, "demo", "--device", "reference")
+    assert status == 1
+    assert "pip install 'gpuprims[demo]'" in err
+    assert callable(demo.run_demo)
+
+
+def test_explain_lists_who_was_chosen(capsys):
+    status, out, _ = run(capsys, "explain", "reduce", "--device", "reference", "--op", "argmax", "--dtype", "int8")
+    assert status == 0
+    assert re.search(r"chosen +numpy +rank 0", out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "got"),
+    [
+        (("explain", "reduce", "--device", "abacus"), "'abacus'"),
+        (("explain", "reduce", "--device", "reference", "--op", "median"), "'median'"),
+        (("explain", "map", "--device", "reference", "--dtype", "complex64"), "complex64"),
+        (("demo", "--device", "opencl:abacus"), "'opencl:abacus'"),
+    ],
+)
+def test_a_wrong_argument_is_one_line_without_a_traceback(capsys, arguments, got):
+    status, out, err = run(capsys, *arguments)
+    assert status == 1
+    assert err.startswith("gpuprims: ")
+    assert got in err
+    assert len(err.strip().splitlines()) == 1
