@@ -35,7 +35,7 @@ def platforms() -> Sequence[cl.Platform]:
         with _embedded_runtime_offered():
             found = cl.get_platforms()
     except cl.LogicError as error:
-        raise BackendUnavailableError("opencl", _reason(error), "pip install 'gpuprims[cpu]'") from error
+        raise BackendUnavailableError("opencl", *_reason_and_remedy(error)) from error
     return [platform for platform in found if _has_devices(platform)]
 
 
@@ -46,10 +46,13 @@ def _has_devices(platform: cl.Platform) -> bool:
         return False
 
 
-def _reason(error: cl.Error) -> str:
+def _reason_and_remedy(error: cl.Error) -> tuple[str, str]:
+    if folder := os.environ.get("OCL_ICD_VENDORS"):
+        return f"OCL_ICD_VENDORS={folder} offers no OpenCL driver ({error})", "unset OCL_ICD_VENDORS"
     if embedded_library() is not None:
-        return f"no OpenCL driver loads, though {INTEL_WHEEL} is installed ({error})"
-    return f"no OpenCL driver on this machine ({error})"
+        reinstall = "pip install --force-reinstall intel-opencl-rt intel-cmplr-lib-rt"
+        return f"{INTEL_WHEEL} is installed, but does not load ({error})", reinstall
+    return f"no OpenCL driver on this machine ({error})", "pip install 'gpuprims[cpu]'"
 
 
 def embedded_library() -> Path | None:
