@@ -93,6 +93,9 @@ def as_operands(label: str, arrays: Sequence[Any], asked: str | Device | None) -
     """
     natives = [_native(label, array) for array in arrays]
     found = [(array, device_of(array)) for array in natives]
+    for array, device in found:
+        if device is None and _is_vendors(array):
+            raise ArrayError(f"{label}: an array; got {_short(array)}")
     places = {device for _, device in found if device is not None}
     if len(places) > 1:
         got = " and ".join(sorted(repr(device) for device in places))

@@ -109,11 +109,16 @@ class Op:
         """Return the identity's components, as scalars of these dtypes."""
         given = self._identity(dtypes) if callable(self._identity) else self._identity
         components = given if isinstance(given, tuple) else (given,)
+        names = ", ".join(dtype.name for dtype in dtypes)
+        message = f"Op {self.name!r}: an identity that ({names}) can hold; got {given!r}"
         try:
-            return tuple(dtype.type(value) for dtype, value in zip(dtypes, components, strict=True))
+            held = tuple(dtype.type(value) for dtype, value in zip(dtypes, components, strict=True))
         except (OverflowError, ValueError, TypeError) as error:
-            names = ", ".join(dtype.name for dtype in dtypes)
-            raise DtypeError(f"Op {self.name!r}: an identity that ({names}) can hold; got {given!r}") from error
+            raise DtypeError(message) from error
+        exact = all(d.kind == "f" or scalar == value for d, scalar, value in zip(dtypes, held, components, strict=True))
+        if not exact:  # floats round, as constants everywhere do
+            raise DtypeError(message)
+        return held
 
     def value_dtypes(self, elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
         """Return the dtypes of the components and of the results, for elements of these dtypes."""
@@ -165,14 +170,14 @@ def _keeping(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
 
 def _deciding(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
     """As NumPy's any and all: bool, whatever the elements."""
-    if dtype not in (None, BOOL):
+    if dtype is not None and dtype != BOOL:  # to NumPy, None equals float64
         raise DtypeError(f"any, all: a result of dtype bool; got dtype={dtype}")
     return (BOOL,), (BOOL,)
 
 
 def _locating(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
     """As NumPy's argmin and argmax: an index."""
-    if dtype not in (None, INT64):
+    if dtype is not None and dtype != INT64:
         raise DtypeError(f"argmin, argmax: a result of dtype int64; got dtype={dtype}")
     return (_register(elements[0]), INT64), (INT64,)
 

@@ -25,10 +25,10 @@ FLOATING = {
     "sqrt": "sqrt", "cbrt": "cbrt", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2",
     "log10": "log10", "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos",
     "arctan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh",
-    "arctanh": "atanh", "arctan2": "atan2", "hypot": "hypot", "copysign": "copysign", "fabs": "fabs",
+    "arctanh": "atanh", "arctan2": "atan2", "hypot": "hypot", "copysign": "copysign", "fabs": "fabs", "rint": "rint",
 }  # fmt: skip
 # The same, where integers and bools pass through unchanged.
-ROUNDING = {"floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint"}
+ROUNDING = {"floor": "floor", "ceil": "ceil", "trunc": "trunc"}
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,10 @@ gets past, so text from a file or a form is safe to pass on.
 from __future__ import annotations
 
 import ast
+import operator
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +19,7 @@ from gpuprims.expressions.expr import COMPUTABLE, Expr, Instruction
 from gpuprims.expressions.functions import ALIASES, FUNCTIONS
 from gpuprims.expressions.trace import Recorder, Tracer
 
+# Of each operator, the function that it is of elements, and what it does to Python's numbers.
 _BINARY: dict[type[ast.operator], str] = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.FloorDiv: "floor_divide",
     ast.Mod: "remainder", ast.Pow: "power", ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or",
@@ -26,6 +30,16 @@ _COMPARE: dict[type[ast.cmpop], str] = {
     ast.NotEq: "not_equal",
 }  # fmt: skip
 _UNARY: dict[type[ast.unaryop], str] = {ast.USub: "negative", ast.UAdd: "positive", ast.Invert: "invert"}
+_PYTHON: dict[str, Callable[..., Any]] = {
+    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv,
+    "floor_divide": operator.floordiv, "remainder": operator.mod, "power": operator.pow, "bitwise_and": operator.and_,
+    "bitwise_or": operator.or_, "bitwise_xor": operator.xor, "left_shift": operator.lshift,
+    "right_shift": operator.rshift, "less": operator.lt, "less_equal": operator.le, "greater": operator.gt,
+    "greater_equal": operator.ge, "equal": operator.eq, "not_equal": operator.ne, "negative": operator.neg,
+    "positive": operator.pos, "invert": operator.invert,
+}  # fmt: skip
+# Largest number that constants in a string may make: float64 holds nothing larger.
+_MOST_BITS = 1024
 _CONSTANTS = {"pi": np.pi, "inf": np.inf, "nan": np.nan}
 _CASTS = {dtype.name: dtype for dtype in COMPUTABLE}
 _INSTEAD: dict[type[ast.AST], str] = {
@@ -134,15 +148,22 @@ class _Builder:
         """Apply a function; on numbers alone NumPy computes it now, as Python does inside a traced function."""
         if any(isinstance(value, Tracer) for value in values):
             return self.recorder.apply(name, *values)
-        result = FUNCTIONS[name].numpy(*values)
-        literal = all(type(value) in (bool, int, float) for value in values) and name in _OPERATORS
-        return result.item() if literal else result
+        python = name in _PYTHON and all(type(value) in (bool, int, float) for value in values)
+        try:
+            return self._calculate(name, values) if python else FUNCTIONS[name].numpy(*values)
+        except (ArithmeticError, TypeError, ValueError) as error:
+            return self._refuse(f"{name} of {', '.join(map(repr, values))} ({error})")
+
+    def _calculate(self, name: str, values: Sequence[Any]) -> object:
+        """Apply a Python operator to numbers, which are kept from growing without bound."""
+        if name in ("power", "left_shift") and all(isinstance(value, int) for value in values):
+            base, exponent = values
+            bits = exponent if name == "left_shift" else exponent * max(abs(base).bit_length() - 1, 0)
+            if bits > _MOST_BITS:
+                return self._refuse(f"a number of more than {_MOST_BITS} bits")
+        return _PYTHON[name](*values)
 
     def _refuse(self, what: str) -> Tracer:
         raise ExpressionError(
             f"string expression: arithmetic, comparisons and listed functions; got {what} in {self.source!r}"
         )
-
-
-# Operators on numbers give Python numbers, whose dtype is that of their company; functions give NumPy scalars.
-_OPERATORS = {*_BINARY.values(), *_COMPARE.values(), *_UNARY.values()}

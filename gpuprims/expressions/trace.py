@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from gpuprims.errors import ExpressionError
+from gpuprims.errors import ExpressionError, GpuprimsError
 from gpuprims.expressions.expr import Expr, Instruction, computable, encode_constant
 from gpuprims.expressions.functions import ALIASES, FUNCTIONS
 
@@ -49,6 +49,8 @@ class Recorder:
             if operand.recorder is not self:
                 raise ExpressionError("traced function: values of this call alone; got a value kept from another trace")
             return operand.index
+        if isinstance(operand, np.ndarray) and operand.ndim == 0:
+            operand = operand[()]
         if isinstance(operand, np.ndarray):
             raise ExpressionError(
                 f"traced function: scalars and its own arguments; got a captured array of shape {operand.shape}"
@@ -179,6 +181,8 @@ def trace(function: object, arity: int | None = None) -> Expr:
     arguments = [recorder.add(Instruction("argument", value=str(k))) for k in range(len(parameters))]
     try:
         returned = function(*arguments)
+    except GpuprimsError:
+        raise
     except TypeError as error:
         raise ExpressionError(f"traced function: operators and NumPy functions of elements; got {error}") from error
     return recorder.finish(parameters, returned)

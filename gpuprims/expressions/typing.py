@@ -100,10 +100,14 @@ def typed(expr: Expr, dtypes: Sequence[Dtype], results: Sequence[Dtype] | None =
     return TypedExpr(tuple(typist.steps), tuple(chosen), len(expr.parameters))
 
 
+# The comparison that holds with its sides exchanged.
+_MIRRORED = {"less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal"}
+
+
 class _Weak:
     """A Python scalar that has not met a dtype yet."""
 
-    def __init__(self, value: bool | int | float) -> None:
+    def __init__(self, value: int | float) -> None:
         self.value = value
 
 
@@ -120,8 +124,11 @@ class _Typist:
         self._values.append(self._typed(instruction))
 
     def settle(self, index: int) -> int:
-        """Return the step of a source instruction; a scalar that met nobody gets NumPy's default dtype."""
-        value = self._values[index]
+        """Return the step of a source instruction."""
+        return self.settled(self._values[index])
+
+    def settled(self, value: int | _Weak) -> int:
+        """Return the step of a value; a scalar that met nobody gets NumPy's default dtype."""
         return self._constant(np.asarray(value.value)[()]) if isinstance(value, _Weak) else value
 
     def convert(self, step: int, dtype: Dtype) -> int:
@@ -144,11 +151,16 @@ class _Typist:
             return self._step("argument", (), instruction.value, self._dtypes[int(instruction.value)])
         if instruction.name == "constant":
             scalar = decode_constant(instruction)
-            return self._constant(scalar) if isinstance(scalar, np.generic) else _Weak(scalar)
+            # Python's bool is NumPy's, and as strong; its numbers take the dtype of their company (NEP 50).
+            return self._constant(np.asarray(scalar)[()]) if isinstance(scalar, np.generic | bool) else _Weak(scalar)
         if instruction.name == "cast":
             return self.convert(self.settle(instruction.operands[0]), np.dtype(instruction.value))
         operands = [self._values[k] for k in instruction.operands]
+        if instruction.name in COMPARE:
+            operands = [self._settled_beside(*operands), self._settled_beside(*reversed(operands))]
         wanted, result = self._resolve(instruction.name, operands)
+        if {dtype.kind for dtype in wanted} == {"i", "u"}:
+            return self._compare_signs(instruction.name, [self.settled(operand) for operand in operands])
         steps = [self._as(operand, dtype) for operand, dtype in zip(operands, wanted, strict=True)]
         self._check_power(instruction.name, steps)
         return self._step(instruction.name, tuple(steps), "", result)
@@ -160,8 +172,6 @@ class _Typist:
             branches = [v.value if isinstance(v, _Weak) else self.steps[v].dtype for v in operands[1:]]
             result = np.result_type(*branches)
             return [np.dtype(bool), result, result], result
-        if name in COMPARE:
-            given = self._comparable(name, operands, given)
         try:
             resolved = UFUNCS[name].numpy.resolve_dtypes((*given, None))  # type: ignore[attr-defined]  # a ufunc's method
         except TypeError as error:
@@ -171,18 +181,30 @@ class _Typist:
             raise DtypeError(f"{name}: a kind of dtype it has a kernel for; got {_names(given)}")
         return wanted, result
 
-    def _comparable(self, name: str, operands: Sequence[int | _Weak], given: list[Any]) -> list[Any]:
-        """Comparisons are exact in NumPy whatever the integers; widen where one dtype cannot hold both sides."""
-        kinds = {dtype.kind for dtype in given if isinstance(dtype, np.dtype) and dtype.itemsize == 8}
-        if kinds >= {"i", "u"}:
-            raise DtypeError(f"{name}: two signed or two unsigned 64-bit integers; got int64 and uint64 (convert one)")
-        wide = np.dtype(np.int64)
-        for value, dtype in zip(operands, reversed(given), strict=True):
-            if not (isinstance(value, _Weak) and isinstance(value.value, int) and isinstance(dtype, np.dtype)):
-                continue
-            if dtype.kind in "iu" and not np.iinfo(dtype).min <= value.value <= np.iinfo(dtype).max:
-                return [wide, wide]
-        return given
+    def _settled_beside(self, value: int | _Weak, other: int | _Weak) -> int | _Weak:
+        """Comparisons are exact in NumPy: an integer that the other side's dtype cannot hold keeps one of its own."""
+        if not (isinstance(value, _Weak) and isinstance(value.value, int)) or isinstance(other, _Weak):
+            return value
+        dtype = self.steps[other].dtype
+        if dtype.kind not in "iu" or np.iinfo(dtype).min <= value.value <= np.iinfo(dtype).max:
+            return value
+        try:
+            return self._constant(np.int64(value.value) if value.value < 2**63 else np.uint64(value.value))
+        except OverflowError as error:
+            raise DtypeError(f"comparison: an integer of at most 64 bits; got {value.value}") from error
+
+    def _compare_signs(self, name: str, operands: Sequence[int]) -> int:
+        """Compare a signed integer with an unsigned one: a negative one is less, any other is compared as unsigned."""
+        left, right = operands
+        if self.steps[left].dtype.kind == "u":
+            name, left, right = _MIRRORED.get(name, name), right, left
+        boolean, signed, unsigned = np.dtype(bool), self.steps[left].dtype, np.dtype(np.uint64)
+        negative = self._step("less", (left, self._constant(signed.type(0))), "", boolean)
+        sides = (self.convert(left, unsigned), self.convert(right, unsigned))
+        compared = self._step(name, sides, "", boolean)
+        if name in ("less", "less_equal", "not_equal"):
+            return self._step("logical_or", (negative, compared), "", boolean)
+        return self._step("logical_and", (self._step("logical_not", (negative,), "", boolean), compared), "", boolean)
 
     def _as(self, value: int | _Weak, dtype: Dtype) -> int:
         if not isinstance(value, _Weak):

@@ -18,7 +18,7 @@ from gpuprims.backends.opencl.runtimes import platforms
 from gpuprims.backends.opencl.variants import KERNELS
 from gpuprims.definitions import Definitions
 from gpuprims.driver import Capabilities, Launch
-from gpuprims.errors import BuildError
+from gpuprims.errors import ArrayError, BuildError
 from gpuprims.layout import Form, View, host_memory, steps_of
 from gpuprims.registry import Variant
 
@@ -134,8 +134,10 @@ def _by_queue() -> dict[int, OpenCLDriver]:
 
 def driver_of(array: Any) -> OpenCLDriver | None:
     """Return the driver of the queue that an array was made with, opening one for a queue not seen before."""
-    if not isinstance(array, cl_array.Array) or array.queue is None:
+    if not isinstance(array, cl_array.Array):
         return None
+    if array.queue is None:
+        raise ArrayError("pyopencl array: one with a queue; got one without (give it one by array.with_queue(queue))")
     known, queue = _by_queue(), array.queue
     if queue.int_ptr not in known:
         index = next((driver.index for driver in drivers() if driver.queue.device == queue.device), len(drivers()))

@@ -58,8 +58,9 @@ class ReferenceDriver:
         return View(array, Form(array.dtype, array.shape, steps_of(array.strides, array.dtype), 0))
 
     def share(self, array: np.ndarray) -> View:
-        """Use the array where it lies."""
-        return self.view(array)
+        """Use the array where it lies; between fields of a record it is copied, since steps count whole items."""
+        whole = all(stride % array.itemsize == 0 for stride in array.strides)
+        return self.view(array if whole else array.copy())
 
     def asarray(self, array: np.ndarray) -> np.ndarray:
         """Return the array itself: kernels never write to their inputs."""

@@ -1,0 +1,94 @@
+"""The devices that tests run on: every one of this machine, and a visible skip for each kind that is absent.
+
+``GPUPRIMS_TEST_DEVICES`` restricts a run to the specs it lists, comma-separated; an absent one of those is a failure.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpuprims
+from gpuprims.device import absences
+from gpuprims.errors import BackendUnavailableError, UnknownDeviceError
+
+sys.path.insert(0, str(Path(__file__).parent))  # importlib mode leaves it out, and tests share kernel_cases
+from kernel_cases import Kernel, able_variants
+
+ASKED = tuple(spec.strip() for spec in os.environ.get("GPUPRIMS_TEST_DEVICES", "").split(",") if spec.strip())
+SPECS = ASKED or ("cuda", "opencl:gpu", "opencl:cpu", "reference")
+
+
+@cache
+def find(spec: str) -> gpuprims.Device | str:
+    """Return the device of a spec, or why there is none."""
+    try:
+        return gpuprims.Device(spec)
+    except BackendUnavailableError:
+        return next(str(error) for error in absences() if error.backend == spec.partition(":")[0])
+    except UnknownDeviceError as error:
+        return str(error)
+
+
+def marks(spec: str) -> list[pytest.MarkDecorator]:
+    """Skip what needs an absent device; a mark, so that the summary tells each reason once a file."""
+    found = find(spec)
+    return [pytest.mark.skip(reason=found)] if isinstance(found, str) and not ASKED else []
+
+
+def present(spec: str) -> gpuprims.Device:
+    found = find(spec)
+    if isinstance(found, str):
+        pytest.fail(f"GPUPRIMS_TEST_DEVICES asks for it: {found}")
+    return found
+
+
+@pytest.fixture(scope="session", params=[pytest.param(spec, marks=marks(spec)) for spec in SPECS])
+def device(request: pytest.FixtureRequest) -> gpuprims.Device:
+    """Each device of this machine in turn."""
+    return present(request.param)
+
+
+@pytest.fixture(scope="session")
+def map_kernel(request: pytest.FixtureRequest) -> Kernel:
+    """Each variant of ``map`` on each device that it is meant for."""
+    return _kernel("map", *request.param)
+
+
+@pytest.fixture(scope="session")
+def reduce_kernel(request: pytest.FixtureRequest) -> Kernel:
+    """Each variant of ``reduce`` on each device that it is meant for."""
+    return _kernel("reduce", *request.param)
+
+
+def _kernel(primitive: str, spec: str, name: str) -> Kernel:
+    device = present(spec)
+    return Kernel(device, next(v for v in able_variants(device, primitive) if v.name == name))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give tests that take ``map_kernel`` or ``reduce_kernel`` every able variant of every device."""
+    for primitive in ("map", "reduce"):
+        if (fixture := f"{primitive}_kernel") in metafunc.fixturenames:
+            cases = [case for spec in SPECS for case in _variants(spec, primitive)]
+            metafunc.parametrize(fixture, cases, indirect=True, scope="session")
+
+
+def _variants(spec: str, primitive: str) -> list[Any]:
+    found = find(spec)
+    if isinstance(found, str):
+        return [pytest.param((spec, ""), marks=marks(spec), id=spec)]
+    names = [variant.name for variant in able_variants(found, primitive)]
+    return [pytest.param((spec, name), id=f"{spec}-{name}") for name in names]
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """A generator that starts alike in every test."""
+    return np.random.default_rng(20261121)

@@ -1,0 +1,161 @@
+"""What the tests of kernels share: a variant on a device, and the sizes around its boundaries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.lib.stride_tricks import sliding_window_view
+
+import gpuprims
+from gpuprims.expressions.expr import COMPUTABLE
+from gpuprims.registry import REGISTRY, Call, Variant
+
+DTYPES = [dtype.name for dtype in COMPUTABLE]
+INTEGERS = [name for name in DTYPES if np.dtype(name).kind in "iu"]
+FLOATS = [name for name in DTYPES if np.dtype(name).kind == "f"]
+
+# The affine maps x -> a*x + b under composition: associative, with an identity, and not commutative.
+AFFINE = gpuprims.Op(lambda p, q: (p[0] * q[0], p[1] * q[0] + q[1]), identity=(1, 0), name="affine")
+
+# What a call that no rule objects to looks like.
+_EASY = Call((np.dtype(np.float32),), 1)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One variant of a primitive on one device."""
+
+    device: gpuprims.Device
+    variant: Variant
+
+    def map(self, function: Any, *arrays: Any, **keywords: Any) -> Any:
+        return gpuprims.map(function, *arrays, device=self.device, variant=self.variant.name, **keywords)
+
+    def reduce(self, *arrays: Any, **keywords: Any) -> Any:
+        return gpuprims.reduce(*arrays, device=self.device, variant=self.variant.name, **keywords)
+
+    def need(self, *dtypes: Any) -> None:
+        need(self.device, *dtypes)
+
+    @property
+    def boundary_sizes(self) -> list[int]:
+        """Return sizes on both sides of a block, of a tile, of several tiles, and of groups that start to stride."""
+        block, tile = self.variant.block, self.variant.tile
+        if tile > 2**40:  # the reference has no tiles
+            return [1, 2, 3, 4, 5, 7, 8, 9, 1000]
+        near = [1, 2, block - 1, block, block + 1, tile - 1, tile, tile + 1, 3 * tile + 3]
+        return sorted({size for size in (*near, self.striding_size) if size > 0})
+
+    @property
+    def striding_size(self) -> int:
+        """Return a size at which every group takes more than one tile, where the variant's groups do that."""
+        per_unit = self.variant.groups_per_unit
+        if per_unit is None or self.variant.tile > 2**40:
+            return 5 * min(self.variant.tile, 10_000) + 7
+        return per_unit * self.device.capabilities.compute_units * self.variant.tile + 7
+
+
+def need(device: gpuprims.Device, *dtypes: Any) -> None:
+    """Skip where a dtype cannot be computed in."""
+    if any(np.dtype(dtype) == np.float64 for dtype in dtypes) and not device.capabilities.fp64:
+        pytest.skip(f"{device.capabilities.name} does not compute in float64")
+
+
+def able_variants(device: gpuprims.Device, primitive: str) -> list[Variant]:
+    """Return the variants of a primitive that a device is meant for."""
+    variants = REGISTRY.variants(primitive, device.backend)
+    return [variant for variant in variants if variant.refuse(device.capabilities, _EASY) is None]
+
+
+def random_values(rng: np.random.Generator, dtype: Any, shape: int | tuple[int, ...]) -> np.ndarray:
+    """Return values all over an integer dtype's range, both bools, or floats of either sign around 1."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "b":
+        return rng.random(shape) < 0.5
+    if dtype.kind == "f":
+        return rng.standard_normal(shape).astype(dtype)
+    info = np.iinfo(dtype)
+    return rng.integers(info.min, info.max, size=shape, dtype=dtype, endpoint=True)
+
+
+def assert_equal(got: Any, expected: Any) -> None:
+    """Hold against NumPy: same dtype, same shape, same values, NaN in the same places."""
+    got, expected = np.asarray(got), np.asarray(expected)
+    assert got.dtype == expected.dtype
+    assert got.shape == expected.shape
+    np.testing.assert_array_equal(got, expected)
+
+
+def affine_fold(slopes: np.ndarray, offsets: np.ndarray) -> tuple[np.int64, np.int64]:
+    """Compose int64 affine maps in order; integers wrap, so that any association gives the same."""
+    a, b = slopes.astype(np.int64), offsets.astype(np.int64)
+    while a.size > 1:
+        odd = a.size % 2
+        a, b = np.append(a, np.ones(odd, np.int64)), np.append(b, np.zeros(odd, np.int64))
+        a, b = a[::2] * a[1::2], b[::2] * a[1::2] + b[1::2]
+    return a[0], b[0]
+
+
+def on_device(device: gpuprims.Device, array: np.ndarray) -> Any:
+    """Copy a host array into an array of the device's own class."""
+    copied = device.driver.empty(array.shape, array.dtype)
+    if isinstance(copied, np.ndarray):
+        copied[...] = array
+    else:
+        copied.set(np.ascontiguousarray(array))
+    return copied
+
+
+def on_host(device: gpuprims.Device, array: Any) -> np.ndarray:
+    """Copy an array of the device's own class to the host."""
+    return np.array(device.driver.download(array))
+
+
+def poison(device: gpuprims.Device) -> None:
+    """Fill memory that the next allocations will get with ones in every bit: NaN as floats, -1 as integers."""
+    held = []
+    for size in (2**power for power in range(2, 21)):
+        dirty = np.full(size, 255, np.uint8)
+        held += [dirty, on_device(device, dirty)]
+
+
+def _every_third(rng: np.random.Generator) -> np.ndarray:
+    return rng.standard_normal((50, 90))[::2, 1::3]
+
+
+def _packed_field(rng: np.random.Generator) -> np.ndarray:
+    record = np.zeros((40, 30), np.dtype([("tag", "u1"), ("value", "f8")]))
+    record["value"] = rng.standard_normal((40, 30))
+    assert not record["value"].flags.aligned
+    return record["value"]
+
+
+def _read_only(rng: np.random.Generator) -> np.ndarray:
+    array = rng.standard_normal((40, 30))
+    array.flags.writeable = False
+    return array
+
+
+# Arrays of two dimensions, in every way that their elements can lie.
+LAYOUTS: dict[str, Callable[[np.random.Generator], np.ndarray]] = {
+    "strided": _every_third,
+    "sparse": lambda rng: rng.standard_normal((3, 9000, 2))[:, ::4500, 1],
+    "reversed": lambda rng: rng.standard_normal((40, 30))[::-1, ::-1],
+    "reversed rows": lambda rng: rng.standard_normal((40, 30))[::-1],
+    "reversed columns, every second": lambda rng: rng.standard_normal((40, 30))[:, ::-2],
+    "transposed": lambda rng: rng.standard_normal((40, 30)).T,
+    "Fortran": lambda rng: np.asfortranarray(rng.standard_normal((40, 30))),
+    "one row for all": lambda rng: np.broadcast_to(rng.standard_normal(30), (40, 30)),
+    "one column for all": lambda rng: np.broadcast_to(rng.standard_normal((40, 1)), (40, 30)),
+    "one element for all": lambda rng: np.broadcast_to(rng.standard_normal(()), (40, 30)),
+    "read-only": _read_only,
+    "byte-swapped": lambda rng: rng.standard_normal((40, 30)).astype(">f8"),
+    "byte-swapped and strided": lambda rng: rng.standard_normal((40, 30)).astype(">f8")[::2, ::-1],
+    "a field of packed records": _packed_field,
+    "the middle of another": lambda rng: rng.standard_normal(3000)[701:1901].reshape(40, 30),
+    "overlapping windows": lambda rng: sliding_window_view(rng.standard_normal(69), 30),
+}

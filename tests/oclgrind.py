@@ -1,0 +1,85 @@
+"""Run every OpenCL kernel on Oclgrind's simulated device, and fail on any report.
+
+``make oclgrind`` runs this program in an environment of its own, in which Oclgrind's is an OpenCL device. The simulator
+watches each memory access: it reports data races, reads of memory that was never written, and accesses out of bounds.
+Kernels that are wrong on purpose (``faulty/``) run first, to show that it does.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+HERE = Path(__file__).parent
+# What the report on each faulty kernel says.
+EXPECTED = {
+    "data_race.cl": "data race",
+    "out_of_bounds.cl": "Invalid read",
+    "uninitialised.cl": "uninitialized value",
+}
+DEVICE = "opencl:oclgrind"
+
+
+def report_of(arguments: list[str]) -> tuple[int, str]:
+    """Run Python under the simulator's watch; return its exit code and the simulator's report."""
+    with TemporaryDirectory() as folder:
+        log = Path(folder, "report")
+        watching = {
+            "OCLGRIND_DATA_RACES": "1",
+            "OCLGRIND_UNINITIALIZED": "1",
+            "OCLGRIND_LOG": str(log),
+            "OCLGRIND_BUILD_OPTIONS": "-cl-opt-disable",  # else LLVM writes instructions that Oclgrind cannot follow
+            "GPUPRIMS_TEST_DEVICES": DEVICE,
+            "PYOPENCL_NO_CACHE": "1",  # a kernel from the disk has no lines to report
+        }
+        finished = subprocess.run([sys.executable, *arguments], env=os.environ | watching, cwd=HERE.parent, check=False)
+        return finished.returncode, log.read_text().strip() if log.exists() else ""
+
+
+def run_faulty(name: str) -> None:
+    """Run a kernel that is wrong on purpose, in groups of 64."""
+    import numpy as np
+    import pyopencl as cl
+
+    import gpuprims
+
+    driver = gpuprims.Device(DEVICE).driver
+    data = cl.Buffer(driver.context, cl.mem_flags.COPY_HOST_PTR, hostbuf=np.ones(128, np.int32))
+    program = cl.Program(driver.context, (HERE / "faulty" / name).read_text()).build()
+    program.faulty(driver.queue, (128,), (64,), data)
+    driver.queue.finish()
+
+
+def missed() -> list[str]:
+    """Return the faults that the simulator was shown and did not report."""
+    reports = {name: report_of([__file__, name])[1] for name in EXPECTED}
+    return [
+        f"{name}: no report of {words!r}, but {reports[name]!r}"
+        for name, words in EXPECTED.items()
+        if words not in reports[name]
+    ]
+
+
+def main() -> int:
+    """Return the program's exit code."""
+    if unseen := missed():
+        print("Oclgrind does not see these faults, so its silence would mean nothing:", *unseen, sep="\n  ")
+        return 1
+    code, report = report_of(
+        ["-m", "pytest", "-m", "oclgrind", "-p", "no:cacheprovider", str(HERE / "test_oclgrind_kernels.py")]
+    )
+    if report:
+        print(f"Oclgrind reports:\n{report}")
+    verdict = "reports faults" if report else "tests fail" if code else "nothing to report"
+    print(f"Oclgrind saw each of {len(EXPECTED)} faults shown to it; of this library's kernels: {verdict}")
+    return 1 if report else code
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        run_faulty(sys.argv[1])
+    else:
+        sys.exit(main())

@@ -1,0 +1,191 @@
+"""Every CUDA kernel compiles for every generation of GPUs, shown by NVIDIA's compiler alone: no GPU, no driver.
+
+Real calls are made on a device that only compiles, so the definitions are those that ``map`` and ``reduce`` make.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_cases import AFFINE, DTYPES
+
+import gpuprims
+from gpuprims.backends.cuda.variants import KERNELS, VARIANTS
+from gpuprims.backends.reference.device import ReferenceDriver
+from gpuprims.definitions import Definitions
+from gpuprims.registry import Variant
+
+nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings is not installed")
+
+ARCHITECTURES = (70, 80, 90, 100, 120)
+
+
+# The text around a kernel defines more than each kernel uses; the kernels themselves get no such pardon.
+PARDONED = re.compile(r"generated\.cu\(\d+\): warning #177-D|nvrtc: warning: Architectures prior to .* are deprecated")
+
+
+class IdleKernel:
+    """Stands for a compiled kernel on the device that runs none."""
+
+    def prepare(self, groups: int, layout: np.ndarray, *numbers: int) -> Any:  # noqa: ARG002 - a Kernel's signature
+        return id  # any function of one argument
+
+
+class CompilingDriver(ReferenceDriver):
+    """Looks like a large GPU with NumPy's memory, and writes down what it is asked to build."""
+
+    backend = "cuda"
+    capabilities = dataclasses.replace(  # type: ignore[assignment]
+        ReferenceDriver().capabilities,
+        kind="gpu",
+        compute_units=132,
+        group_limit=1024,
+        local_memory=48 * 1024,
+        subgroup_size=32,
+    )
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Variant, Definitions]] = []
+
+    def build(self, variant: Variant, definitions: Definitions) -> Any:
+        self.asked.append((variant, definitions))
+        return IdleKernel()
+
+
+def definitions_of(variant: Variant, call: Callable[..., Any]) -> list[Definitions]:
+    """Return what a call asks the compiler for, a pass at a time."""
+    driver = CompilingDriver()
+    call(device=gpuprims.Device._of(driver), variant=variant.name)
+    assert driver.asked
+    assert {asked.entry for asked, _ in driver.asked} == {variant.entry}
+    return [definitions for _, definitions in driver.asked]
+
+
+def compile_cuda(variant: Variant, definitions: Definitions, architecture: int) -> tuple[list[str], bool]:
+    """Compile as the CUDA backend does; return what the compiler says, and whether machine code came out."""
+    text = definitions.source(KERNELS / "prelude.cu", variant.source, variant.block, variant.items)
+    options = [b"--std=c++17", f"-arch=sm_{architecture}".encode()]
+    _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"generated.cu", 0, [], [])
+    nvrtc.nvrtcCompileProgram(program, len(options), options)
+    _, length = nvrtc.nvrtcGetProgramLogSize(program)
+    log = b" " * length
+    nvrtc.nvrtcGetProgramLog(program, log)
+    _, size = nvrtc.nvrtcGetCUBINSize(program)
+    nvrtc.nvrtcDestroyProgram(program)
+    said = [line for line in log.decode().splitlines() if re.search(r": (warning|error)\b", line)]
+    return [line for line in said if not PARDONED.match(line)], size > 0
+
+
+def ones(*shape: int, dtype: Any = np.float32) -> np.ndarray:
+    """Return an array of any size without its memory."""
+    return np.broadcast_to(np.ones((), dtype), shape)
+
+
+def resident(*shape: int, dtype: Any = np.float32) -> np.ndarray:
+    """Return a contiguous array; pages of zeros that nothing touches cost nothing."""
+    return np.zeros(shape, dtype)
+
+
+def _all_dtypes(**where: Any) -> Any:
+    arrays = [np.ones(9, dtype) for dtype in DTYPES if dtype != "float64"]
+    names = [f"v{k}" for k in range(len(arrays))]
+    return gpuprims.map(f"({', '.join(f'{name} + {name}' for name in names)})", *arrays, **where)
+
+
+BOTH = gpuprims.Op(lambda p, q: (np.maximum(p[0], q[0]), p[1] + q[1], p[2] | q[2]), (0, 0, False), commutative=True)
+LONG = 1 << 22
+
+MAPS: dict[str, Callable[..., Any]] = {
+    "one array": lambda **where: gpuprims.map("2*x + 1", resident(LONG), **where),
+    "every dtype but float64, in and out": _all_dtypes,
+    "float64 and functions": lambda **where: gpuprims.map(
+        "(sin(x)**2 + cos(x)**2, x // y, x % y, where(isnan(x), inf, -y))", resident(9, dtype="f8"), ones(9), **where
+    ),
+    "integer arithmetic": lambda **where: gpuprims.map(
+        "(x // y, x % y, x**3, x << y, x >> y, abs(x), sign(x), ~x)", ones(9, dtype="i8"), ones(9, dtype="i8"), **where
+    ),
+    "float16": lambda **where: gpuprims.map("sqrt(x) + y/3", resident(9, dtype="f2"), ones(9, dtype="f2"), **where),
+    "axes that do not merge": lambda **where: gpuprims.map(
+        "x + y", resident(8, 9, 10)[::2, ::3, ::5], ones(3, 1, dtype="u1"), **where
+    ),
+}  # fmt: skip
+REDUCTIONS: dict[str, Callable[..., Any]] = {
+    "sum of float32 in two passes": lambda **where: gpuprims.reduce(resident(LONG), **where),
+    "sum of float32 in one pass": lambda **where: gpuprims.reduce(resident(9), **where),
+    "mean of float16": lambda **where: gpuprims.reduce(resident(LONG, dtype="f2"), op="mean", **where),
+    "max of float64 along the outer axis": lambda **where: gpuprims.reduce(
+        resident(2000, 300, dtype="f8"), op="max", axis=0, **where
+    ),
+    "argmax of float32 in two passes": lambda **where: gpuprims.reduce(resident(LONG), op="argmax", **where),
+    "argmin of int8 along the inner axis": lambda **where: gpuprims.reduce(
+        resident(99, 300, dtype="i1"), op="argmin", axis=1, **where
+    ),
+    "all of bool": lambda **where: gpuprims.reduce(resident(LONG, dtype="?"), op="all", **where),
+    "an operator that does not commute": lambda **where: gpuprims.reduce(
+        resident(LONG, dtype="i8"), resident(LONG, dtype="i8"), op=AFFINE, **where
+    ),
+    "several inputs of several dtypes, several results": lambda **where: gpuprims.reduce(
+        resident(LONG, dtype="f2"),
+        ones(LONG, dtype="i2"),
+        2.5,
+        map=lambda x, y, z: (x * z, y + 1, y > 3),
+        op=BOTH,
+        **where,
+    ),
+    "two axes of four": lambda **where: gpuprims.reduce(resident(5, 6, 7, 80), axis=(0, 2), **where),
+    "nothing": lambda **where: gpuprims.reduce(resident(0, 3), axis=0, **where),
+}
+CASES = [
+    pytest.param(variant, call, id=f"{variant.entry}-{name}")
+    for variant in VARIANTS
+    for name, call in {"map": MAPS, "reduce": REDUCTIONS}[variant.primitive].items()
+]
+
+
+@pytest.mark.parametrize(("variant", "call"), CASES)
+def test_kernels_compile_without_a_warning_for_every_architecture(variant: Variant, call: Callable[..., Any]) -> None:
+    for definitions in definitions_of(variant, call):
+        for architecture in ARCHITECTURES:
+            said, compiled = compile_cuda(variant, definitions, architecture)
+            assert said == []
+            assert compiled
+
+
+@pytest.mark.parametrize("variant", [v for v in VARIANTS if v.primitive == "reduce"], ids=lambda variant: variant.entry)
+def test_large_sums_have_a_second_pass(variant: Variant) -> None:
+    two = definitions_of(variant, REDUCTIONS["sum of float32 in two passes"])
+    assert [definitions.map is None for definitions in two] == [False, True]
+
+
+def test_every_kernel_file_is_compiled() -> None:
+    assert {variant.source for variant in VARIANTS} | {KERNELS / "prelude.cu"} == set(KERNELS.glob("*.cu"))
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.entry)
+def test_an_error_names_the_kernels_own_file_and_line(variant: Variant, tmp_path: Any) -> None:
+    lines = variant.source.read_text().splitlines()
+    number = next(k for k, line in enumerate(lines, 1) if "const int tid" in line)
+    lines[number - 1] = "    const int tid = no_such_name;"
+    broken = tmp_path / variant.source.name
+    broken.write_text("\n".join(lines))
+    call = {"map": MAPS["one array"], "reduce": REDUCTIONS["sum of float32 in one pass"]}[variant.primitive]
+    definitions = definitions_of(variant, call)[0]
+    said, compiled = compile_cuda(dataclasses.replace(variant, source=broken), definitions, 80)
+    assert not compiled
+    assert said[0] == f'{broken.name}({number}): error: identifier "no_such_name" is undefined'
+
+
+def test_a_warning_about_a_kernel_is_seen(tmp_path: Any) -> None:
+    variant = VARIANTS[0]
+    careless = tmp_path / variant.source.name
+    careless.write_text(variant.source.read_text().replace("const int tid =", "const int unused = 1, tid ="))
+    definitions = definitions_of(variant, MAPS["one array"])[0]
+    said, compiled = compile_cuda(dataclasses.replace(variant, source=careless), definitions, 70)
+    assert compiled
+    assert len(said) == 1
+    assert careless.name in said[0]

@@ -1,0 +1,158 @@
+"""Every OpenCL kernel, every path through it, at sizes that a simulator can run; see ``oclgrind.py``.
+
+Kernels for CPUs run here on any OpenCL device: they are slow elsewhere, and correct.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_cases import AFFINE, Kernel, able_variants, affine_fold, assert_equal, on_device, on_host, random_values
+
+import gpuprims
+from gpuprims.backends.opencl.variants import VARIANTS
+from gpuprims.registry import REGISTRY, Variant
+
+pytestmark = pytest.mark.oclgrind
+
+MAPS = [variant for variant in VARIANTS if variant.primitive == "map"]
+REDUCTIONS = [variant for variant in VARIANTS if variant.primitive == "reduce"]
+LARGEST = 20_000
+TWINS = {variant: dataclasses.replace(variant, refuse=lambda *_: None) for variant in VARIANTS}
+
+
+@pytest.fixture
+def kernel(
+    device: gpuprims.Device, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Kernel]:
+    """A variant on an OpenCL device; one that is meant for others is asked not to refuse."""
+    variant: Variant = request.param
+    if device.backend != "opencl":
+        pytest.skip("is about OpenCL devices")
+    if variant not in able_variants(device, variant.primitive):
+        monkeypatch.setitem(REGISTRY._variants["opencl", variant.primitive], variant.name, TWINS[variant])
+    return Kernel(device, variant)
+
+
+def each(variants: list[Variant]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("kernel", variants, indirect=True, ids=lambda variant: variant.entry)
+
+
+def sizes(kernel: Kernel) -> list[int]:
+    """Return one element, less than a tile, and tiles with a rest, as far as the simulator's patience goes."""
+    tile = kernel.variant.tile
+    return [size for size in (1, 200, tile, tile + 1, 2 * tile + 3) if size <= LARGEST]
+
+
+# map ---------------------------------------------------------------------------------------------------------------
+
+
+@each(MAPS)
+def test_map_of_several_arrays_to_several_results(kernel: Kernel, rng: np.random.Generator) -> None:
+    for size in sizes(kernel):
+        x, y = random_values(rng, np.float32, size), random_values(rng, np.int16, size)
+        got = kernel.map(lambda x, y, z: (x * 2 + z, y > 3, x + y), x, y, 1)
+        for one, expected in zip(got, (x * 2 + 1, y > 3, x + y), strict=True):
+            assert_equal(one, expected)
+
+
+@each(MAPS)
+def test_map_of_float16(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.float16, sizes(kernel)[-1])
+    assert_equal(kernel.map("x * x + 1", x), x * x + 1)
+
+
+@each(MAPS)
+def test_map_over_axes_that_do_not_merge(kernel: Kernel, rng: np.random.Generator) -> None:
+    x, y = random_values(rng, np.int32, (30, 40, 6))[::-1, ::3, ::2], random_values(rng, np.uint8, (14, 1))
+    assert_equal(kernel.map("x - y", x, y), x - y)
+
+
+@each(MAPS)
+def test_map_on_the_device(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.int64, 3001)
+    resident = on_device(kernel.device, x)
+    assert_equal(on_host(kernel.device, kernel.map("x + y", resident[1:], resident[:-1])), x[1:] + x[:-1])
+
+
+@each(MAPS)
+def test_map_of_float64(kernel: Kernel, rng: np.random.Generator) -> None:
+    kernel.need(np.float64)
+    x = random_values(rng, np.float64, 700)
+    assert_equal(kernel.map("where(x > 0, x // 2, x % 3)", x), np.where(x > 0, x // 2, x % 3))
+
+
+# reduce ------------------------------------------------------------------------------------------------------------
+
+
+@each(REDUCTIONS)
+def test_sum_in_one_pass_and_in_two(kernel: Kernel, rng: np.random.Generator) -> None:
+    for size in sizes(kernel):
+        x = random_values(rng, np.int32, size)
+        assert_equal(kernel.reduce(x), np.sum(x))
+
+
+@each(REDUCTIONS)
+@pytest.mark.parametrize("op", ["max", "argmax"])
+def test_extremes_in_one_pass_and_in_two(kernel: Kernel, rng: np.random.Generator, op: str) -> None:
+    for size in (200, sizes(kernel)[-1]):
+        x = random_values(rng, np.float32, size)
+        assert_equal(kernel.reduce(x, op=op), getattr(np, op)(x))
+
+
+@each(REDUCTIONS)
+def test_an_operator_that_does_not_commute(kernel: Kernel, rng: np.random.Generator) -> None:
+    for size in (200, sizes(kernel)[-1]):
+        slopes, offsets = random_values(rng, np.int64, size) | 1, random_values(rng, np.int64, size)
+        for got, expected in zip(kernel.reduce(slopes, offsets, op=AFFINE), affine_fold(slopes, offsets), strict=True):
+            assert_equal(got, expected)
+
+
+@each(REDUCTIONS)
+def test_max_of_float16(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.float16, sizes(kernel)[-1])
+    assert_equal(kernel.reduce(x, op="max"), np.max(x))
+
+
+@each(REDUCTIONS)
+def test_any_of_bools(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = rng.random((50, 60)) < 0.02
+    for axis in (None, 0, 1):
+        assert_equal(kernel.reduce(x, op="any", axis=axis), np.any(x, axis=axis))
+
+
+@each(REDUCTIONS)
+def test_a_fused_map_of_several_arrays(kernel: Kernel, rng: np.random.Generator) -> None:
+    x, y = (rng.integers(-99, 99, sizes(kernel)[-1]) for _ in range(2))
+    assert_equal(kernel.reduce(x, y, map="x*y"), x @ y)
+
+
+@each(REDUCTIONS)
+@pytest.mark.parametrize("axis", [0, 1, 2, (0, 2), (0, 1)])
+def test_every_kind_of_axis(kernel: Kernel, rng: np.random.Generator, axis: Any) -> None:
+    x = random_values(rng, np.int16, (7, 90, 11))
+    assert_equal(kernel.reduce(x, axis=axis), np.sum(x, axis=axis))
+
+
+@each(REDUCTIONS)
+@pytest.mark.parametrize("shape", [(3, LARGEST // 4), (LARGEST // 4, 3), (1000, 1)])
+def test_long_short_many_and_few_rows(kernel: Kernel, rng: np.random.Generator, shape: tuple[int, int]) -> None:
+    x = random_values(rng, np.int32, shape)
+    for axis in (0, 1):
+        assert_equal(kernel.reduce(x, op="min", axis=axis), np.min(x, axis=axis))
+
+
+@each(REDUCTIONS)
+def test_the_fold_of_nothing(kernel: Kernel) -> None:
+    assert_equal(kernel.reduce(np.empty((0, 300), np.float32), axis=0), np.zeros(300, np.float32))
+
+
+@each(REDUCTIONS)
+def test_the_fold_of_part_of_a_device_array(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.uint8, 5000)
+    got = kernel.reduce(on_device(kernel.device, x)[13:4900:3])
+    assert_equal(on_host(kernel.device, got), np.sum(x[13:4900:3]))
