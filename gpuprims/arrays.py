@@ -15,8 +15,8 @@ from gpuprims.expressions import computable
 from gpuprims.layout import Form, View
 from gpuprims.registry import REGISTRY
 
-# DLPack device types (dlpack.h).
-_DLPACK_HOST, _DLPACK_CUDA = (1, 3), (2, 13)
+# DLPack's device types (dlpack.h) of memory that the host reads: its own, and CUDA's pinned memory.
+_DLPACK_HOST = (1, 3)
 
 
 @dataclass(frozen=True)
@@ -152,12 +152,13 @@ def _checked(label: str, array: Any) -> Any:
 
 def _from_dlpack(label: str, array: Any) -> Any:
     kind = int(array.__dlpack_device__()[0])
+    plain = array.detach() if hasattr(array, "detach") else array  # torch: without the record of gradients
     if kind in _DLPACK_HOST:
-        return _checked(label, np.from_dlpack(array.detach() if hasattr(array, "detach") else array))
-    if kind in _DLPACK_CUDA:
-        import cupy
-
-        return _checked(label, cupy.from_dlpack(array.detach() if hasattr(array, "detach") else array))
+        return _checked(label, np.from_dlpack(plain))
+    for name in REGISTRY.backend_names:
+        backend = REGISTRY.backend(name)
+        if backend.dlpack_device == kind:
+            return _checked(label, backend.from_dlpack(plain))
     raise ArrayError(f"{label}: a DLPack array in host or CUDA memory; got device type {kind} ({_short(array)})")
 
 

@@ -124,6 +124,13 @@ class Backend(Protocol):
         """Name of the package whose arrays lie on its devices; None where it has no array class of its own."""
 
     @property
+    def dlpack_device(self) -> int | None:
+        """DLPack's type of its memory (dlpack.h); None where it takes no arrays that way."""
+
+    def from_dlpack(self, array: Any) -> Any:
+        """Return an array of its own class over the memory of a DLPack producer."""
+
+    @property
     def variants(self) -> Sequence[Variant]:
         """Every kernel it ships."""
 

@@ -83,7 +83,7 @@ def test_explain_lists_who_was_chosen(capsys):
     ],
 )
 def test_a_wrong_argument_is_one_line_without_a_traceback(capsys, arguments, got):
-    status, out, err = run(capsys, *arguments)
+    status, _, err = run(capsys, *arguments)
     assert status == 1
     assert err.startswith("gpuprims: ")
     assert got in err

@@ -1,7 +1,5 @@
 """Expressions: what can be traced or parsed, what is refused and how, and that every dtype is NumPy's own."""
 
-# ruff: noqa: ARG005 - the functions of a table are called alike, whichever of their arguments they use
-
 from __future__ import annotations
 
 import itertools
@@ -442,10 +440,10 @@ def test_a_choice_between_numbers_alone_is_a_number() -> None:
 WEAK: tuple[Any, ...] = (0, 3, -1, 100, 300, 70_000, 2**40, 2**63, 0.0, 1.5, 1e300, math.inf, math.nan)
 # What this library refuses although NumPy computes it, each a sentence of its documentation.
 REFUSALS = (
-    "two signed or two unsigned 64-bit integers",  # no C type holds both
     "power of integers: an unsigned or a constant exponent >= 0",  # NumPy raises at run time, a kernel cannot
     "a kind of dtype it has a kernel for",  # fmod, reciprocal of integers, power of bools
-    "constant: a number that",  # NumPy's where wraps it, its comparisons take integers beyond 64 bits
+    "constant: a number that",  # NumPy's where wraps it
+    "comparison: an integer of at most 64 bits",  # NumPy compares with any
 )
 
 
@@ -499,12 +497,11 @@ def test_a_python_bool_types_as_in_numpy() -> None:
 
 
 def test_refusals_are_met_where_they_are_documented() -> None:
-    int64, uint64, int32 = np.dtype("int64"), np.dtype("uint64"), np.dtype("int32")
-    assert REFUSALS[0] in str(typed_dtype("less", (int64, uint64)))
-    assert REFUSALS[1] in str(typed_dtype("power", (int32, int32)))
-    assert REFUSALS[1] in str(typed_dtype("power", (int32, -1)))
-    assert REFUSALS[2] in str(typed_dtype("fmod", (int32, int32)))
-    assert REFUSALS[3] in str(typed_dtype("add", (int32, 2**40)))
+    int32 = np.dtype("int32")
+    assert REFUSALS[0] in str(typed_dtype("power", (int32, int32)))
+    assert REFUSALS[0] in str(typed_dtype("power", (int32, -1)))
+    assert REFUSALS[1] in str(typed_dtype("fmod", (int32, int32)))
+    assert REFUSALS[2] in str(typed_dtype("add", (int32, 2**40)))
 
 
 @pytest.mark.parametrize("source", ["x > -1", "x < -1", "x == -1", "-1 < x", "x >= 300", "300 != x", "x < 2**40"])
@@ -596,7 +593,12 @@ CASTS = {name: lambda value, name=name: np.asarray(value).astype(name)[()] for n
 @settings(deadline=None, max_examples=200)
 def test_a_random_expression_has_numpys_dtype_and_value(source: str, dtypes: tuple[np.dtype[Any], ...]) -> None:
     scope = dict(zip("xy", (np.arange(6).astype(dtypes[0]), np.arange(6)[::-1].astype(dtypes[1])), strict=True))
-    expr = parse(source)
+    try:
+        expr = parse(source)
+    except ExpressionError:  # arithmetic of numbers alone that fails in Python too
+        with pytest.raises(ArithmeticError), np.errstate(all="ignore"):
+            eval(source, {**SCOPE, **CASTS}, scope)  # noqa: S307 - built of the words above
+        return
     arguments = [scope[name] for name in expr.parameters]
     with np.errstate(all="ignore"):
         try:
@@ -611,7 +613,10 @@ def test_a_random_expression_has_numpys_dtype_and_value(source: str, dtypes: tup
 @given(source=SOURCES)
 @settings(deadline=None, max_examples=100)
 def test_a_random_string_parses_to_what_tracing_its_python_gives(source: str) -> None:
-    parsed = parse(source)
+    try:
+        parsed = parse(source)
+    except ExpressionError:  # arithmetic of numbers alone that fails; shown above
+        return
     if not parsed.parameters or "32(" in source:
         return
 
@@ -620,7 +625,13 @@ def test_a_random_string_parses_to_what_tracing_its_python_gives(source: str) ->
 
     samples = (SAMPLE, OTHER)[: len(parsed.parameters)]
     with np.errstate(all="ignore"):
-        same(trace(function, len(samples))(*samples), parsed(*samples))
+        try:
+            expected = trace(function, len(samples))(*samples)
+        except TypeError:  # NumPy has no such function, -True say
+            with pytest.raises(TypeError):
+                parsed(*samples)
+            return
+        same(expected, parsed(*samples))
 
 
 @given(text=st.text(alphabet="xyz0123456789.+-*/%<>=!&|^~()[], '\"_aeijnor\n", max_size=30))

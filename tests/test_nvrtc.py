@@ -22,6 +22,11 @@ from gpuprims.registry import Variant
 
 nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings is not installed")
 
+if nvrtc.nvrtcVersion()[1] >= 13:
+    pytest.skip(
+        "NVRTC 13 compiles for sm_75 and newer alone; cuda-bindings 12 brings one for sm_70", allow_module_level=True
+    )
+
 ARCHITECTURES = (70, 80, 90, 100, 120)
 
 
@@ -32,7 +37,7 @@ PARDONED = re.compile(r"generated\.cu\(\d+\): warning #177-D|nvrtc: warning: Arc
 class IdleKernel:
     """Stands for a compiled kernel on the device that runs none."""
 
-    def prepare(self, groups: int, layout: np.ndarray, *numbers: int) -> Any:  # noqa: ARG002 - a Kernel's signature
+    def prepare(self, groups: int, layout: np.ndarray, *numbers: int) -> Any:
         return id  # any function of one argument
 
 

@@ -1,7 +1,5 @@
 """Operators: their construction, identities, dtypes, and the laws that kernels rely on."""
 
-# ruff: noqa: ARG005 - the functions of an operator are called alike, whichever of their arguments they use
-
 from __future__ import annotations
 
 from typing import Any
@@ -160,8 +158,15 @@ def test_float16_is_folded_in_float32(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "asked"), [("any", "int32"), ("all", "float32"), ("argmin", "int32"), ("argmax", "float64"), ("mean",
-    "int64"), ("mean", "bool")],
+    ("name", "asked"),
+    [
+        ("any", "int32"),
+        ("all", "float32"),
+        ("argmin", "int32"),
+        ("argmax", "float64"),
+        ("mean", "int64"),
+        ("mean", "bool"),
+    ],
 )
 def test_a_dtype_that_an_operator_has_no_result_in_is_refused(name: str, asked: str) -> None:
     with pytest.raises(DtypeError, match=rf"; got dtype={asked}"):

@@ -261,7 +261,9 @@ def test_packages_are_loaded_when_their_backend_is_and_once(monkeypatch: pytest.
 @pytest.mark.parametrize("name", ["cuda", "opencl", "reference"])
 def test_a_package_cannot_claim_a_backend_of_this_library(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     offer(monkeypatch, FakePoint(name, "gpuprims.backends"))
-    with pytest.raises(RegistryError, match=f"backend '{name}': a name claimed once; got a second claim by some.package"):
+    with pytest.raises(
+        RegistryError, match=f"backend '{name}': a name claimed once; got a second claim by some.package"
+    ):
         _ = Registry().backend_names
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gpuprims.backends.cuda.runtimes import require_cuda
 from gpuprims.backends.cuda.variants import VARIANTS
 from gpuprims.driver import Driver
 from gpuprims.registry import Variant
@@ -15,12 +16,18 @@ class CudaBackend:
 
     name = "cuda"
     array_library = "cupy"
+    dlpack_device = 2  # kDLCUDA
     variants: Sequence[Variant] = VARIANTS
+
+    def from_dlpack(self, array: Any) -> Any:
+        """Return a ``cupy.ndarray`` over a producer's memory, ordered behind the work that fills it."""
+        require_cuda()
+        import cupy
+
+        return cupy.from_dlpack(array)
 
     def drivers(self) -> Sequence[Driver]:
         """List NVIDIA's GPUs."""
-        from gpuprims.backends.cuda.runtimes import require_cuda
-
         require_cuda()
         from gpuprims.backends.cuda.device import drivers
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpuprims.backends.opencl.variants import VARIANTS
 from gpuprims.driver import Driver
-from gpuprims.errors import BackendUnavailableError
+from gpuprims.errors import ArrayError, BackendUnavailableError
 from gpuprims.registry import Variant
 
 
@@ -16,7 +16,12 @@ class OpenCLBackend:
 
     name = "opencl"
     array_library = "pyopencl"
+    dlpack_device = None
     variants: Sequence[Variant] = VARIANTS
+
+    def from_dlpack(self, array: Any) -> Any:
+        """Refuse: no DLPack producer lends memory of this kind."""
+        raise ArrayError(f"opencl: an array of its own or of the host; got {type(array).__name__} by DLPack")
 
     def drivers(self) -> Sequence[Driver]:
         """List the devices of every OpenCL platform."""

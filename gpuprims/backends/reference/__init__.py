@@ -8,6 +8,7 @@ from typing import Any
 from gpuprims.backends.reference.device import DRIVER
 from gpuprims.backends.reference.variants import VARIANTS
 from gpuprims.driver import Driver
+from gpuprims.errors import ArrayError
 from gpuprims.registry import Variant
 
 
@@ -16,7 +17,12 @@ class ReferenceBackend:
 
     name = "reference"
     array_library = None
+    dlpack_device = None
     variants: Sequence[Variant] = VARIANTS
+
+    def from_dlpack(self, array: Any) -> Any:
+        """Refuse: no DLPack producer lends memory of this kind."""
+        raise ArrayError(f"reference: an array of its own or of the host; got {type(array).__name__} by DLPack")
 
     def drivers(self) -> Sequence[Driver]:
         """List the one device."""

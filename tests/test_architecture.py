@@ -1,0 +1,170 @@
+"""The structure that design and CONTRIBUTING promise, read off the code."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from gpuprims.registry import REGISTRY
+
+PACKAGE = Path(__file__).parent.parent / "gpuprims"
+MODULES = {
+    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in PACKAGE.rglob("*.py")
+}
+# From the ground up; a module imports from its own floor and those below.
+FLOORS = (
+    ("errors",),
+    ("expressions",),
+    ("definitions",),
+    ("layout",),
+    ("driver",),
+    ("registry", "rules"),
+    ("device", "operators"),
+    ("arrays", "backends"),
+    ("primitives",),
+    ("models", "explain"),
+    ("cli", "demo", "__main__"),
+)
+VENDORS = {"cupy", "pyopencl", "sklearn", "tqdm", "cuda"}
+HOMES = {"cupy": "backends.cuda", "pyopencl": "backends.opencl", "sklearn": "models"}
+# Kernels that one dialect has alone.
+ALONE = {
+    "reduce_warp": "shuffles; OpenCL has none in 1.2",
+    "map_cpu_chunks": "for CPUs, which CUDA does not run on",
+    "reduce_cpu_chunks": "for CPUs, which CUDA does not run on",
+}
+
+
+def floor(module: str) -> int:
+    room = module.split(".")[1]
+    return next(level for level, rooms in enumerate(FLOORS) if room in rooms)
+
+
+def imports(module: str, *, top_level: bool = False) -> list[str]:
+    """What a module imports, leaving out imports for type checkers alone."""
+    tree = ast.parse(MODULES[module].read_text())
+    checked = [
+        node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+    ]
+    skipped = {id(inner) for node in checked for inner in ast.walk(node)}
+    nodes = tree.body if top_level else list(ast.walk(tree))
+    found = []
+    for node in nodes:
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found.append(node.module)
+        elif isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+    return found
+
+
+ROOMS = [module for module in MODULES if module != "gpuprims"]
+
+
+@pytest.mark.parametrize("module", ROOMS)
+def test_no_module_imports_from_a_floor_above(module: str) -> None:
+    own = [name for name in imports(module) if name.startswith("gpuprims.")]
+    assert [name for name in own if floor(name) > floor(module)] == []
+
+
+@pytest.mark.parametrize("module", ROOMS)
+def test_vendors_are_imported_by_their_backends_alone(module: str) -> None:
+    for name in imports(module):
+        library = name.partition(".")[0]
+        allowed = {"models": {"sklearn", "tqdm"}, "demo": {"sklearn"}}.get(module.split(".")[1], set())
+        if library in VENDORS - allowed:
+            assert module.startswith(f"gpuprims.{HOMES[library]}"), f"{module} imports {library}"
+
+
+def test_importing_a_backend_imports_no_vendor() -> None:
+    for backend in ("cuda", "opencl", "reference"):
+        for name in imports(f"gpuprims.backends.{backend}", top_level=True):
+            assert not name.endswith(".device") or backend == "reference"
+            assert name.partition(".")[0] not in VENDORS
+
+
+def test_primitives_know_no_backend() -> None:
+    for module in MODULES:
+        if module.startswith("gpuprims.primitives"):
+            assert not [name for name in imports(module) if "backends" in name]
+
+
+def test_imports_make_no_circle() -> None:
+    @cache
+    def reach(module: str) -> frozenset[str]:
+        direct = {name for name in imports(module, top_level=True) if name in MODULES and name != module}
+        return frozenset(direct).union(*(reach(name) for name in direct))  # a circle recurses without end
+
+    for module in ROOMS:
+        assert module not in reach(module)
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.glob("backends/*/device.py")), ids=lambda path: path.parent.name)
+def test_a_backends_device_fits_on_three_screens(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 150
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_room_has_at_most_400_lines(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 400
+
+
+def kernels(dialect: str) -> dict[str, Path]:
+    folder = {"cl": "opencl", "cu": "cuda"}[dialect]
+    return {path.stem: path for path in (PACKAGE / "backends" / folder / "kernels").glob(f"*.{dialect}")}
+
+
+def test_every_kernel_has_its_twin() -> None:
+    assert set(kernels("cl")) ^ set(kernels("cu")) == set(ALONE)
+
+
+def test_twins_differ_in_dialect_words_alone() -> None:
+    words = {
+        r'extern "C" __global__ __launch_bounds__\(BLOCK\)': "__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))",
+        r"\bthreadIdx\.x": "get_local_id(0)",
+        r"\bblockIdx\.x": "get_group_id(0)",
+        r"\bgridDim\.x": "get_num_groups(0)",
+        r"__shared__": "__local",
+        r"__syncthreads\(\)": "barrier(CLK_LOCAL_MEM_FENCE)",
+    }
+    for stem in set(kernels("cl")) & set(kernels("cu")) - {"prelude"}:
+        text = kernels("cu")[stem].read_text()
+        for cuda, opencl in words.items():
+            text = re.sub(cuda, opencl, text)
+        assert text == kernels("cl")[stem].read_text()
+
+
+@pytest.mark.parametrize("dialect", ["cl", "cu"])
+def test_file_entry_and_registry_agree(dialect: str) -> None:
+    backend = {"cl": "opencl", "cu": "cuda"}[dialect]
+    variants = {
+        v.entry: v
+        for p in ("map", "reduce")
+        for v in REGISTRY.variants(p, backend)
+        if v.source.parent.name == "kernels"
+    }
+    files = {stem: path for stem, path in kernels(dialect).items() if stem != "prelude"}
+    assert {entry: variant.source for entry, variant in variants.items()} == files
+    for stem, path in files.items():
+        assert re.search(rf"\nvoid {stem}\(", path.read_text())
+        assert path.read_text().startswith(f"/* {stem.replace('_', '/', 1)}: ")
+
+
+def test_importing_the_package_loads_no_library() -> None:
+    code = "import sys, gpuprims; print(sorted({name.partition('.')[0] for name in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    for library in ("numpy", "cupy", "pyopencl", "sklearn", "tqdm"):
+        assert f"'{library}'" not in loaded
+
+
+def test_models_are_loaded_on_first_use() -> None:
+    code = "import sys, gpuprims; gpuprims.map; before = 'sklearn' in sys.modules; gpuprims.models; print(before)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

@@ -1,0 +1,82 @@
+"""What cannot be computed raises one exception of errors.py, saying label, rule and what was got."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gpuprims
+from gpuprims import errors
+
+X = np.arange(6.0).reshape(2, 3)
+
+CASES = {
+    "objects": (lambda: gpuprims.reduce(np.array([1, None])), errors.DtypeError, "object"),
+    "strings": (lambda: gpuprims.reduce(["a", "b"]), errors.DtypeError, "<U1"),
+    "bytes": (lambda: gpuprims.map("x", np.array([b"a"])), errors.DtypeError, "S1"),
+    "dates": (lambda: gpuprims.reduce(np.array(["2026-11-21"], "M8[D]")), errors.DtypeError, r"datetime64\[D\]"),
+    "durations": (lambda: gpuprims.map("x", np.array([7], "m8[s]")), errors.DtypeError, "timedelta64"),
+    "complex numbers": (lambda: gpuprims.reduce(X + 1j), errors.DtypeError, "complex128"),
+    "records": (lambda: gpuprims.reduce(np.zeros(2, [("a", "i4")])), errors.DtypeError, "i4"),
+    "ragged lists": (lambda: gpuprims.reduce([[1, 2], [3]]), errors.ArrayError, r"list \[\[1, 2\], \[3\]\]"),
+    "no array at all": (lambda: gpuprims.reduce(), errors.ArgumentError, "none"),
+    "no array to map": (lambda: gpuprims.map("x"), errors.ArgumentError, "none"),
+    "an axis too far": (lambda: gpuprims.reduce(X, axis=2), errors.AxisError, "2"),
+    "an axis too far back": (lambda: gpuprims.reduce(X, axis=-3), errors.AxisError, "-3"),
+    "an axis twice": (lambda: gpuprims.reduce(X, axis=(0, -2)), errors.AxisError, r"\(0, -2\)"),
+    "an axis of no number": (lambda: gpuprims.reduce(X, axis="rows"), errors.AxisError, "'rows'"),
+    "an axis of half": (lambda: gpuprims.reduce(X, axis=0.5), errors.AxisError, "0.5"),
+    "an axis of truth": (lambda: gpuprims.reduce(X, axis=True), errors.AxisError, "True"),
+    "an axis of a number": (lambda: gpuprims.reduce(3.0, axis=0), errors.AxisError, "0"),
+    "an unknown operator": (lambda: gpuprims.reduce(X, op="median"), errors.UnknownOperatorError, "'median'"),
+    "an operator of no kind": (lambda: gpuprims.reduce(X, op=["sum"]), errors.UnknownOperatorError, r"\['sum'\]"),
+    "an unknown backend": (lambda: gpuprims.reduce(X, device="abacus"), errors.UnknownDeviceError, "'abacus'"),
+    "an unknown device": (lambda: gpuprims.reduce(X, device="reference:7"), errors.UnknownDeviceError, "reference:7"),
+    "a device of no kind": (lambda: gpuprims.reduce(X, device=7), errors.UnknownDeviceError, "7"),
+    "an unknown variant": (lambda: gpuprims.reduce(X, variant="fastest"), errors.UnknownVariantError, "'fastest'"),
+    "shapes that do not match": (lambda: gpuprims.map("x+y", X, X[:, :2]), errors.ShapeError, r"\(2, 3\) and \(2, 2\)"),
+    "shapes that do not match, folded": (
+        lambda: gpuprims.reduce(X, X[0, :2], map="x*y"), errors.ShapeError, r"\(2, 3\) and \(2,\)",
+    ),
+    "too many arrays": (lambda: gpuprims.map("x+1", X, X), errors.ArgumentError, "2"),
+    "too few arrays": (lambda: gpuprims.map(lambda x, y: x + y, X), errors.ArgumentError, "1"),
+    "two arrays to sum": (lambda: gpuprims.reduce(X, X), errors.ArgumentError, "2"),
+    "a name the string has not": (lambda: gpuprims.map("x+1", x=X, z=X), errors.ArgumentError, "z"),
+    "an attribute": (lambda: gpuprims.map("x.T", X), errors.ExpressionError, "attribute"),
+    "an attribute's call": (lambda: gpuprims.map("np.sqrt(x)", X), errors.ExpressionError, r"np\.sqrt"),
+    "a call": (lambda: gpuprims.map("eval(x)", X), errors.ExpressionError, r"eval\(\)"),
+    "an import": (lambda: gpuprims.map("__import__('os')", X), errors.ExpressionError, "__import__"),
+    "a statement": (lambda: gpuprims.map("x = 1", X), errors.ExpressionError, "x = 1"),
+    "a number as a function": (lambda: gpuprims.map(3, X), errors.ExpressionError, "int"),
+    "a branch": (lambda: gpuprims.map(lambda x: x if x > 0 else -x, X), errors.ExpressionError, "if"),
+    "no maximum of nothing": (lambda: gpuprims.reduce([], op="max"), errors.EmptyReductionError, r"\(0,\)"),
+    "an unknown dtype": (lambda: gpuprims.reduce(X, dtype="float33"), errors.DtypeError, "float33"),
+    "a dtype without kernels": (lambda: gpuprims.reduce(X, dtype=complex), errors.DtypeError, "complex128"),
+    "a number too large": (lambda: gpuprims.map("x+y", np.int8([1]), 300), errors.DtypeError, "300"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bad_input_is_named(name: str) -> None:
+    call, error, got = CASES[name]
+    with gpuprims.use_device("reference"), pytest.raises(error, match=got) as raised:
+        call()
+    said = str(raised.value)
+    assert ": " in said
+    assert "; got " in said
+    assert isinstance(raised.value, ValueError | TypeError)
+
+
+@pytest.mark.parametrize("call", [gpuprims.reduce, lambda x, **wrong: gpuprims.map("x", x, **wrong)])
+def test_an_unknown_keyword_is_not_swallowed(call: object) -> None:
+    with pytest.raises((TypeError, ValueError), match="axes"):
+        call(X, axes=1)  # type: ignore[operator]
+
+
+def test_numpys_own_exceptions_catch_them() -> None:
+    with pytest.raises(ValueError, match="at least one element"):
+        gpuprims.reduce([], op="argmin", device="reference")
+    with pytest.raises(IndexError):
+        gpuprims.reduce(X, axis=5, device="reference")
+    with pytest.raises(TypeError):
+        gpuprims.reduce(["a"], device="reference")
