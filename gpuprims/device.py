@@ -14,8 +14,8 @@ from gpuprims.definitions import Definitions
 from gpuprims.driver import Capabilities, Driver, Kernel
 from gpuprims.errors import (
     BackendUnavailableError,
-    BuildError,
     DeviceMismatchError,
+    GpuprimsError,
     NoDeviceError,
     UnknownDeviceError,
 )
@@ -134,7 +134,7 @@ class Device:
         """
         try:
             computed = _trial(self)
-        except (BuildError, RuntimeError) as error:
+        except (GpuprimsError, RuntimeError) as error:
             return f"fails a trial kernel: {_first_line(error)}"
         wrong = not np.array_equal(computed, np.array([2, 3, 4], np.float32))
         return f"computes {computed} for [1, 2, 3] + 1" if wrong else None
