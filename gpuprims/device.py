@@ -135,7 +135,7 @@ class Device:
         try:
             computed = _trial(self)
         except (GpuprimsError, RuntimeError) as error:
-            return f"fails a trial kernel: {_first_line(error)}"
+            return f"fails a trial kernel: {_in_a_line(error)}"
         wrong = not np.array_equal(computed, np.array([2, 3, 4], np.float32))
         return f"computes {computed} for [1, 2, 3] + 1" if wrong else None
 
@@ -155,9 +155,9 @@ def _trial(device: Device) -> np.ndarray:
     return np.array(device.driver.download(result))
 
 
-def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return " ".join(lines[:2])[:200]
+def _in_a_line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text if len(text) <= 400 else text[:397] + "..."
 
 
 def _find_driver(spec: str) -> Driver:

@@ -18,7 +18,8 @@ BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re
 
 
 def run(arguments, device):
-    environment = os.environ | {"GPUPRIMS_DEVICE": device.spec, "PYTHONPATH": str(ROOT)}
+    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = os.environ | {"GPUPRIMS_DEVICE": device.spec, "PYTHONPATH": path}
     return subprocess.run(
         [sys.executable, "-W", "error", *arguments], env=environment, capture_output=True, text=True, check=False
     )

@@ -304,6 +304,7 @@ def test_the_example_package_is_short() -> None:
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that the example package is installed in."""
     folder = tmp_path_factory.mktemp("installed")
+    pytest.importorskip("hatchling", reason="hatchling, which builds the example package, is not installed")
     options = ["--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check", "--quiet"]
     pip = [sys.executable, "-m", "pip", "install", *options, "--target", str(folder), str(EXAMPLE)]
     done = subprocess.run(pip, capture_output=True, text=True, check=False)
