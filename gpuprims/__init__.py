@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gpuprims import errors, models
     from gpuprims.device import Capabilities, Device, devices, use_device
-    from gpuprims.explain import explain
+    from gpuprims.explanation import explain
     from gpuprims.operators import Op
     from gpuprims.primitives.map import map  # noqa: A004 - the primitive's name in every library of its kind
     from gpuprims.primitives.reduce import reduce
@@ -43,7 +43,7 @@ _HOMES = {
     "Op": "operators",
     "Variant": "registry",
     "devices": "device",
-    "explain": "explain",
+    "explain": "explanation",
     "map": "primitives.map",
     "reduce": "primitives.reduce",
     "register": "registry",

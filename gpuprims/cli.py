@@ -10,7 +10,7 @@ import gpuprims
 from gpuprims.demo import run_demo
 from gpuprims.device import Device, absences, devices, remedy
 from gpuprims.errors import GpuprimsError
-from gpuprims.explain import PRIMITIVES, explain
+from gpuprims.explanation import PRIMITIVES, explain
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -144,7 +144,7 @@ def _trial(device: Device) -> np.ndarray:
     """Compute [1, 2, 3] + 1 the way every map does."""
     float32 = np.dtype(np.float32)
     view = device.driver.view(device.driver.asarray(np.array([1, 2, 3], np.float32)))
-    layout = plan_layout([view.form], (3,))
+    layout = plan_layout([view.form], (3,), (0,))
     function = typed(expression("x + 1"), (float32,))
     finish = typed(expression(lambda value, count: value), (float32, np.dtype(np.int64)))
     definitions = Definitions(layout.accesses([float32]), (float32,), (float32,), function, finish)

@@ -108,6 +108,9 @@ class Driver(Protocol):
     def download(self, array: Any) -> np.ndarray:
         """Return a vendor's array as a host array, once the work that fills it is done."""
 
+    def tickets(self, count: int) -> Any:
+        """Return memory of at least ``count`` 32-bit zeros, which kernels leave zero, for the next launch in order."""
+
     def synchronize(self) -> None:
         """Wait for everything started on the device."""
 

@@ -22,15 +22,17 @@ Dtype = np.dtype[Any]
 
 
 class Form(NamedTuple):
-    """Where an operand's elements lie in its memory, without the memory: what a launch is planned from.
+    """Where an operand's elements lie, without the memory: what a launch is planned from.
 
-    The element at index ``i`` is ``offset + sum(i * steps)`` items into the memory.
+    The element at index ``i`` is ``offset + sum(i * steps)`` items into the memory, whose address is a multiple of
+    ``alignment`` bytes.
     """
 
     dtype: Dtype
     shape: tuple[int, ...]
     steps: tuple[int, ...]
     offset: int
+    alignment: int = 1
 
 
 class View(NamedTuple):
@@ -68,6 +70,29 @@ class Layout:
         for steps in (*self.kept_steps, *self.reduced_steps):
             numbers += steps
         return np.array(numbers, dtype=np.int64)
+
+    def vector_width(self, forms: Sequence[Form], outputs: Sequence[Dtype]) -> int:
+        """Return how many neighbours along the reduced axes a work-item may read, and write, at once.
+
+        As many as 16 bytes hold of the widest dtype, where each operand lies side by side and aligned, or stands still.
+        """
+        steps = [own[0] for own in self.reduced_steps if len(own) == 1]
+        if len(steps) != len(forms) or not set(steps) <= {0, 1} or 1 not in steps:
+            return 1
+        width = _VECTOR_BYTES // max(dtype.itemsize for dtype in (*outputs, *(form.dtype for form in forms)))
+        for form, step, across in zip(forms, steps, self.kept_steps, strict=True):
+            while step == 1 and width > 1 and not _aligned(form, across, width):
+                width //= 2
+        return width
+
+
+# What a work-item moves in one instruction at best; wider ones gain nothing on GPUs.
+_VECTOR_BYTES = 16
+
+
+def _aligned(form: Form, across: Sequence[int], width: int) -> bool:
+    """Whether every row of an operand starts at a whole vector."""
+    return not any(start % width for start in (form.offset, *across)) and form.alignment >= width * form.dtype.itemsize
 
 
 def _classes(steps: Sequence[int]) -> tuple[StepClass, ...]:

@@ -48,6 +48,9 @@ class Call:
     value_bytes: int = 4
 
 
+# A grid's first dimension holds 2^31 - 1 groups in CUDA; groups take further tiles in a loop.
+MOST_GROUPS = 2**30
+
 Refusal = Callable[[Capabilities, Call], str | None]
 
 
@@ -71,6 +74,8 @@ class Variant:
         From capabilities and call to a reason, in a sentence, or None when able.
     groups_per_unit : int, optional
         Most groups a compute unit, for kernels whose groups stride over the input; by default as many as tiles.
+    vectors : bool, default False
+        Whether the kernel reads by ``MAP_VECTOR``; it is then compiled for as many elements at once as the call allows.
     """
 
     primitive: str
@@ -82,6 +87,7 @@ class Variant:
     items: int
     refuse: Refusal
     groups_per_unit: int | None = None
+    vectors: bool = False
 
     @property
     def entry(self) -> str:
@@ -102,9 +108,8 @@ class Variant:
 
     def groups(self, tiles: int, capabilities: Capabilities) -> int:
         """Return how many groups to start for so many tiles."""
-        if self.groups_per_unit is None:
-            return tiles
-        return min(tiles, self.groups_per_unit * capabilities.compute_units)
+        most = MOST_GROUPS if self.groups_per_unit is None else self.groups_per_unit * capabilities.compute_units
+        return min(tiles, most)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import gpuprims
+from gpuprims.definitions import Definitions
 from gpuprims.expressions.expr import COMPUTABLE
 from gpuprims.registry import REGISTRY, Call, Variant
 
@@ -115,10 +118,32 @@ def on_host(device: gpuprims.Device, array: Any) -> np.ndarray:
     return np.array(device.driver.download(array))
 
 
+@contextmanager
+def two_groups(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Start two groups at most in calls not planned before: each takes many tasks, as in calls too large to test."""
+    poison(device)  # else a result of an earlier call may lie where this one is to be written
+    asked = []
+
+    def limited(variant: Variant, definitions: Definitions) -> Any:
+        def prepare(groups: int, *rest: Any) -> Any:
+            asked.append(groups)
+            return kernel.prepare(min(groups, 2), *rest)
+
+        kernel = build(variant, definitions)
+        return SimpleNamespace(prepare=prepare)
+
+    build = device.kernel
+    with monkeypatch.context() as patched:
+        patched.setattr(device, "kernel", limited)
+        yield
+    assert max(asked, default=0) > 2, "the call was planned before, or is too small to need three groups"
+
+
 def poison(device: gpuprims.Device) -> None:
     """Fill memory that the next allocations will get with ones in every bit: NaN as floats, -1 as integers."""
     held = []
-    for size in (2**power for power in range(2, 21)):
+    # Pools keep blocks of like size together: sixteen sizes for each power of two, as pyopencl's does.
+    for size in (2**power + step * 2**power // 16 for power in range(2, 20) for step in range(16)):
         dirty = np.full(size, 255, np.uint8)
         held += [dirty, on_device(device, dirty)]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import gpuprims
 from gpuprims.registry import REGISTRY
 
 PACKAGE = Path(__file__).parent.parent / "gpuprims"
@@ -23,20 +24,23 @@ FLOORS = (
     ("errors",),
     ("expressions",),
     ("definitions",),
+    ("source",),
     ("layout",),
     ("driver",),
     ("registry", "rules"),
     ("device", "operators"),
     ("arrays", "backends"),
     ("primitives",),
-    ("models", "explain"),
+    ("models", "explanation"),
     ("cli", "demo", "__main__"),
 )
 VENDORS = {"cupy", "pyopencl", "sklearn", "tqdm", "cuda"}
 HOMES = {"cupy": "backends.cuda", "pyopencl": "backends.opencl", "sklearn": "models"}
+# Text around a kernel, in each dialect's own words.
+AROUND = {"prelude", "exchange"}
 # Kernels that one dialect has alone.
 ALONE = {
-    "reduce_warp": "shuffles; OpenCL has none in 1.2",
+    "reduce_warp": "shuffles; OpenCL 1.2 has none",
     "map_cpu_chunks": "for CPUs, which CUDA does not run on",
     "reduce_cpu_chunks": "for CPUs, which CUDA does not run on",
 }
@@ -136,7 +140,7 @@ def test_twins_differ_in_dialect_words_alone() -> None:
         r"__shared__": "__local",
         r"__syncthreads\(\)": "barrier(CLK_LOCAL_MEM_FENCE)",
     }
-    for stem in set(kernels("cl")) & set(kernels("cu")) - {"prelude"}:
+    for stem in set(kernels("cl")) & set(kernels("cu")) - AROUND:
         text = kernels("cu")[stem].read_text()
         for cuda, opencl in words.items():
             text = re.sub(cuda, opencl, text)
@@ -148,7 +152,7 @@ def test_file_entry_and_registry_agree(dialect: str) -> None:
     backend = {"cl": "opencl", "cu": "cuda"}[dialect]
     known = [variant for primitive in ("map", "reduce") for variant in REGISTRY.variants(primitive, backend)]
     variants = {variant.entry: variant for variant in known if variant.path.is_relative_to(PACKAGE)}
-    files = {stem: path for stem, path in kernels(dialect).items() if stem != "prelude"}
+    files = {stem: path for stem, path in kernels(dialect).items() if stem not in AROUND}
     assert {entry: variant.source for entry, variant in variants.items()} == files
     for stem, path in files.items():
         assert re.search(rf"\nvoid {stem}\(", path.read_text())
@@ -160,6 +164,11 @@ def test_importing_the_package_loads_no_library() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     for library in ("numpy", "cupy", "pyopencl", "sklearn", "tqdm"):
         assert f"'{library}'" not in loaded
+
+
+def test_no_module_hides_a_public_name() -> None:
+    names = set(gpuprims.__all__) - {"errors", "models"}
+    assert names.isdisjoint(module.split(".")[1] for module in ROOMS)
 
 
 def test_models_are_loaded_on_first_use() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_cases import DTYPES, LAYOUTS, Kernel, assert_equal, on_device, on_host, poison, random_values
+from kernel_cases import DTYPES, LAYOUTS, Kernel, assert_equal, on_device, on_host, poison, random_values, two_groups
 
 import gpuprims
 
@@ -71,6 +71,17 @@ def test_python_numbers_take_the_dtype_of_their_company(
     assert_equal(map_kernel.map("x * 3", x), x * 3)
     map_kernel.need((x * np.float64(2)).dtype)
     assert_equal(map_kernel.map("x * y", x, np.float64(2)), x * np.float64(2))
+
+
+def test_groups_take_several_tiles(
+    map_kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if map_kernel.device.backend == "reference":
+        pytest.skip("the reference device has no groups")
+    x = random_values(rng, np.int16, 7 * map_kernel.variant.tile + 5)
+    with two_groups(map_kernel.device, monkeypatch):
+        got = map_kernel.map("x ^ (3*x)", x)
+    assert_equal(got, x ^ (3 * x))
 
 
 # Arguments and results ---------------------------------------------------------------------------------------------

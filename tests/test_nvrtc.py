@@ -18,7 +18,9 @@ import gpuprims
 from gpuprims.backends.cuda.variants import KERNELS, VARIANTS
 from gpuprims.backends.reference.device import ReferenceDriver
 from gpuprims.definitions import Definitions
+from gpuprims.layout import View
 from gpuprims.registry import Variant
+from gpuprims.source import kernel_source
 
 nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings is not installed")
 
@@ -57,6 +59,11 @@ class CompilingDriver(ReferenceDriver):
     def __init__(self) -> None:
         self.asked: list[tuple[Variant, Definitions]] = []
 
+    def view(self, array: np.ndarray) -> View:
+        """See an array as memory of a GPU, which is aligned."""
+        view = super().view(array)
+        return view._replace(form=view.form._replace(alignment=16))
+
     def build(self, variant: Variant, definitions: Definitions) -> Any:
         self.asked.append((variant, definitions))
         return IdleKernel()
@@ -73,7 +80,8 @@ def definitions_of(variant: Variant, call: Callable[..., Any]) -> list[Definitio
 
 def compile_cuda(variant: Variant, definitions: Definitions, architecture: int) -> tuple[list[str], bool]:
     """Compile as the CUDA backend does; return what the compiler says, and whether machine code came out."""
-    text = definitions.source(KERNELS / "prelude.cu", variant.source, variant.block, variant.items)
+    around = KERNELS / "prelude.cu", KERNELS / "exchange.cu"
+    text = kernel_source(definitions, variant.path, *around, variant.block, variant.items)
     options = [b"--std=c++17", f"-arch=sm_{architecture}".encode()]
     _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"generated.cu", 0, [], [])
     nvrtc.nvrtcCompileProgram(program, len(options), options)
@@ -120,13 +128,13 @@ MAPS: dict[str, Callable[..., Any]] = {
     ),
 }  # fmt: skip
 REDUCTIONS: dict[str, Callable[..., Any]] = {
-    "sum of float32 in two passes": lambda **where: gpuprims.reduce(resident(LONG), **where),
-    "sum of float32 in one pass": lambda **where: gpuprims.reduce(resident(9), **where),
+    "sum of float32 by several groups": lambda **where: gpuprims.reduce(resident(LONG), **where),
+    "sum of float32 by one group": lambda **where: gpuprims.reduce(resident(9), **where),
     "mean of float16": lambda **where: gpuprims.reduce(resident(LONG, dtype="f2"), op="mean", **where),
     "max of float64 along the outer axis": lambda **where: gpuprims.reduce(
         resident(2000, 300, dtype="f8"), op="max", axis=0, **where
     ),
-    "argmax of float32 in two passes": lambda **where: gpuprims.reduce(resident(LONG), op="argmax", **where),
+    "argmax of float32 by several groups": lambda **where: gpuprims.reduce(resident(LONG), op="argmax", **where),
     "argmin of int8 along the inner axis": lambda **where: gpuprims.reduce(
         resident(99, 300, dtype="i1"), op="argmin", axis=1, **where
     ),
@@ -162,13 +170,15 @@ def test_kernels_compile_without_a_warning_for_every_architecture(variant: Varia
 
 
 @pytest.mark.parametrize("variant", [v for v in VARIANTS if v.primitive == "reduce"], ids=lambda variant: variant.entry)
-def test_large_sums_have_a_second_pass(variant: Variant) -> None:
-    two = definitions_of(variant, REDUCTIONS["sum of float32 in two passes"])
-    assert [definitions.map is None for definitions in two] == [False, True]
+def test_elements_are_read_in_vectors_where_order_allows(variant: Variant) -> None:
+    assert [d.vector for d in definitions_of(variant, REDUCTIONS["sum of float32 by several groups"])] == [4]
+    assert [d.vector for d in definitions_of(variant, REDUCTIONS["an operator that does not commute"])] == [1]
 
 
 def test_every_kernel_file_is_compiled() -> None:
-    assert {variant.source for variant in VARIANTS} | {KERNELS / "prelude.cu"} == set(KERNELS.glob("*.cu"))
+    assert {variant.source for variant in VARIANTS} | {KERNELS / "prelude.cu", KERNELS / "exchange.cu"} == set(
+        KERNELS.glob("*.cu")
+    )
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.entry)
@@ -178,7 +188,7 @@ def test_an_error_names_the_kernels_own_file_and_line(variant: Variant, tmp_path
     lines[number - 1] = "    const int tid = no_such_name;"
     broken = tmp_path / variant.source.name
     broken.write_text("\n".join(lines))
-    call = {"map": MAPS["one array"], "reduce": REDUCTIONS["sum of float32 in one pass"]}[variant.primitive]
+    call = {"map": MAPS["one array"], "reduce": REDUCTIONS["sum of float32 by one group"]}[variant.primitive]
     definitions = definitions_of(variant, call)[0]
     said, compiled = compile_cuda(dataclasses.replace(variant, source=broken), definitions, 80)
     assert not compiled

@@ -11,7 +11,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_cases import AFFINE, Kernel, able_variants, affine_fold, assert_equal, on_device, on_host, random_values
+from kernel_cases import (
+    AFFINE,
+    Kernel,
+    able_variants,
+    affine_fold,
+    assert_equal,
+    on_device,
+    on_host,
+    random_values,
+    two_groups,
+)
 
 import gpuprims
 from gpuprims.backends.opencl.variants import VARIANTS
@@ -80,6 +90,16 @@ def test_map_on_the_device(kernel: Kernel, rng: np.random.Generator) -> None:
 
 
 @each(MAPS)
+def test_map_by_groups_of_several_tiles(
+    kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = random_values(rng, np.int8, 3 * kernel.variant.tile + 5)
+    with two_groups(kernel.device, monkeypatch):
+        got = kernel.map("x ^ (5*x)", x)
+    assert_equal(got, x ^ (5 * x))
+
+
+@each(MAPS)
 def test_map_of_float64(kernel: Kernel, rng: np.random.Generator) -> None:
     kernel.need(np.float64)
     x = random_values(rng, np.float64, 700)
@@ -144,6 +164,16 @@ def test_long_short_many_and_few_rows(kernel: Kernel, rng: np.random.Generator, 
     x = random_values(rng, np.int32, shape)
     assert_equal(kernel.reduce(x, op="min", axis=1), np.min(x, axis=1))
     assert_equal(kernel.reduce(x.T, op="min", axis=0), np.min(x, axis=1))
+
+
+@each(REDUCTIONS)
+def test_groups_that_take_several_tasks(
+    kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = random_values(rng, np.int8, (13, 703))
+    with two_groups(kernel.device, monkeypatch):
+        got = kernel.reduce(x, op="argmin", axis=1)
+    assert_equal(got, np.argmin(x, axis=1))
 
 
 @each(REDUCTIONS)

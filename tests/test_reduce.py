@@ -21,6 +21,7 @@ from kernel_cases import (
     on_host,
     poison,
     random_values,
+    two_groups,
 )
 
 import gpuprims
@@ -343,6 +344,18 @@ def test_few_long_outputs_are_shared_among_groups(reduce_kernel: Kernel, rng: np
         assert_equal(reduce_kernel.reduce(x, axis=0), np.sum(x, axis=0))
         assert_equal(reduce_kernel.reduce(x.T, axis=1, op="max"), np.max(x.T, axis=1))
         assert_equal(reduce_kernel.reduce(np.ascontiguousarray(x.T), axis=1), np.sum(x.T, axis=1))
+
+
+def test_groups_take_several_tasks(
+    reduce_kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if reduce_kernel.device.backend == "reference":
+        pytest.skip("the reference device has no groups")
+    x = random_values(rng, np.int16, (501, 307))
+    with two_groups(reduce_kernel.device, monkeypatch):
+        got = [reduce_kernel.reduce(x, op=op, axis=1) for op in ("max", "argmax")]
+    assert_equal(got[0], np.max(x, axis=1))
+    assert_equal(got[1], np.argmax(x, axis=1))
 
 
 # Nothing, one, and what is not an array ------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.arrays import Operands, as_operands
-from gpuprims.definitions import Definitions, value_dtype
+from gpuprims.definitions import Definitions, value_words
 from gpuprims.device import Device
 from gpuprims.driver import Launch
 from gpuprims.errors import ArgumentError
@@ -107,12 +107,14 @@ def _plan(expr: Expr, forms: tuple[Form, ...], device: Device, variant: str | No
     function, finish = _typed_map(expr, dtypes)
     size = math.prod(shape)
     steps = tuple(step.dtype for step in function.steps)
-    call = Call((*dtypes, *steps), 1, size, value_bytes=value_dtype(function.dtypes).itemsize)
+    call = Call((*dtypes, *steps), 1, size, value_bytes=4 * value_words(function.dtypes))
     chosen = device.select("map", call, variant)
     if not size:
         return _Plan(shape, function.dtypes, None)
-    layout = plan_layout(forms, shape)
-    definitions = Definitions(layout.accesses(dtypes), function.dtypes, function.dtypes, function, finish)
+    layout = plan_layout(forms, shape, range(len(shape)))
+    vector = layout.vector_width(forms, function.dtypes) if chosen.vectors else 1
+    inputs = layout.accesses(dtypes)
+    definitions = Definitions(inputs, function.dtypes, function.dtypes, function, finish, vector=vector)
     groups = chosen.groups(-(-size // chosen.tile), device.capabilities)
     return _Plan(shape, function.dtypes, device.kernel(chosen, definitions).prepare(groups, layout.pack(1), size))
 

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.arrays import Operands, as_operands
-from gpuprims.definitions import Access, Definitions, value_dtype
+from gpuprims.definitions import Definitions, value_words
 from gpuprims.device import Device
 from gpuprims.driver import Launch
 from gpuprims.errors import ArgumentError, AxisError, EmptyReductionError
 from gpuprims.expressions import Expr, expression, trace
 from gpuprims.layout import Form, Layout, broadcast_shapes, plan_layout
 from gpuprims.operators import Folding, Op, as_dtype, find_op, make_folding
-from gpuprims.registry import REGISTRY, Call, Variant
+from gpuprims.registry import MOST_GROUPS, REGISTRY, Call, Variant
 
 
 def reduce(
@@ -123,35 +123,34 @@ def _axes(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
 
 
 class _Plan(NamedTuple):
-    """What is decided about a call before its memory is known; where groups share an output there are two launches.
+    """What is decided about a call before its memory is known.
 
-    ``launches`` run in order; with ``scratch`` bytes, the first writes partial values there and the last folds them;
-    the fold of nothing starts at the last.
+    ``scratch`` bytes hold partial values, where several groups share one of the ``tickets`` outputs; without elements
+    to read there is no memory of inputs, and the kernel folds nothing.
     """
 
     shape: tuple[int, ...]
     dtypes: tuple[np.dtype[Any], ...]
-    launches: tuple[Launch, ...]
+    launch: Launch | None
     scratch: int
+    tickets: int
     reads: bool
 
     def run(self, operands: Operands) -> list[Any]:
         """Launch on the memory of a call, and return its results as the caller wants them."""
         results = [operands.empty(self.shape, dtype) for dtype in self.dtypes]
-        if self.launches:
-            self._launch(operands, [operands.view(result).memory for result in results])
+        if self.launch is not None:
+            driver = operands.device.driver
+            tickets = driver.tickets(self.tickets)
+            inputs = [view.memory for view in operands.views] if self.reads else [tickets] * len(operands.views)
+            outputs = [operands.view(result).memory for result in results]
+            partials = driver.view(driver.empty((self.scratch,), _BYTES)).memory if self.scratch else tickets
+            self.launch([*inputs, *outputs, partials, tickets])
         finished = [operands.finish(result) for result in results]
         return [each[()] if isinstance(each, np.ndarray) and each.ndim == 0 else each for each in finished]
 
-    def _launch(self, operands: Operands, outputs: list[Any]) -> None:
-        stage = [view.memory for view in operands.views] if self.reads else []
-        if self.scratch:
-            driver = operands.device.driver
-            partial = driver.view(driver.empty((self.scratch,), np.dtype(np.uint8))).memory
-            if self.reads:
-                self.launches[0]([*stage, partial])
-            stage = [partial]
-        self.launches[-1]([*stage, *outputs])
+
+_BYTES = np.dtype(np.uint8)
 
 
 @lru_cache(maxsize=1024)
@@ -170,13 +169,16 @@ def _plan(
     axes = _axes(axis, len(shape))
     folding = make_folding(operator, mapped, tuple(form.dtype for form in forms), dtype)
     planner = _Planner(device, forms, operator, folding, shape, axes)
-    launches, scratch = planner.launches(device.select("reduce", planner.call(), variant))
+    chosen = device.select("reduce", planner.call(), variant)
     kept = tuple(1 if k in axes else n for k, n in enumerate(shape) if keepdims or k not in axes)
-    return _Plan(kept, folding.outputs, launches, scratch, reads=bool(planner.count))
+    if not planner.outputs:
+        return _Plan(kept, folding.outputs, None, 0, 0, reads=False)
+    launch, scratch = planner.prepare(chosen)
+    return _Plan(kept, folding.outputs, launch, scratch, planner.outputs, reads=bool(planner.count))
 
 
 class _Planner:
-    """Decides the passes of one call."""
+    """Decides the launch of one call."""
 
     def __init__(
         self,
@@ -195,7 +197,7 @@ class _Planner:
         self.axes = axes
         self.outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
         self.count = math.prod(shape[k] for k in axes)
-        self.value = value_dtype(folding.values)
+        self.value_bytes = 4 * value_words(folding.values)
         if self.outputs and not self.count and not operator.of_nothing:
             raise EmptyReductionError(f"reduce with {operator.name}: at least one element to fold; got shape {shape}")
 
@@ -207,58 +209,36 @@ class _Planner:
             size=self.count,
             outputs=self.outputs,
             commutative=self.operator.commutative,
-            value_bytes=self.value.itemsize,
+            value_bytes=self.value_bytes,
         )
 
-    def launches(self, variant: Variant) -> tuple[tuple[Launch, ...], int]:
-        """Return the launches, and how many bytes of partial values lie between them."""
-        if not self.outputs:
-            return (), 0
-        parts = self._parts(variant) if self.count else 0
-        scratch = 0 if parts == 1 else self.outputs * max(parts, 1) * self.value.itemsize
-        launches = []
-        if parts:
-            launches.append(self._fold_elements(variant, parts))
-        if parts != 1:
-            launches.append(self._fold_partials(variant, parts))
-        return tuple(launches), scratch
+    def prepare(self, variant: Variant) -> tuple[Launch, int]:
+        """Return the launch, and how many bytes of partial values it needs."""
+        parts = self._parts(variant)
+        layout = plan_layout(self.forms, self.shape, self.axes)
+        definitions = self._definitions(layout, vectors=variant.vectors)
+        groups = min(self.outputs * parts, MOST_GROUPS)
+        kernel = self.device.kernel(variant, definitions)
+        launch = kernel.prepare(groups, layout.pack(self.count), self.outputs, self.count, parts)
+        return launch, self.outputs * parts * self.value_bytes if parts > 1 else 0
 
     def _parts(self, variant: Variant) -> int:
         """Return how many groups share one output: enough to fill the device, and each with a tile of its own."""
-        tiles = -(-self.count // variant.tile)
+        tiles = max(-(-self.count // variant.tile), 1)
         groups = variant.groups(self.outputs * tiles, self.device.capabilities)
         return max(1, min(tiles, groups // self.outputs))
 
-    def _fold_elements(self, variant: Variant, parts: int) -> Launch:
-        """Prepare the pass that reads the arrays; each output's elements are shared by ``parts`` groups."""
-        layout = plan_layout(self.forms, self.shape, self.axes)
-        inputs = layout.accesses([form.dtype for form in self.forms])
-        return self._prepare(variant, self._definitions(inputs, first=True, last=parts == 1), layout, self.count, parts)
-
-    def _fold_partials(self, variant: Variant, parts: int) -> Launch:
-        """Prepare the pass that folds what the groups left, in order; of no parts it stores the finished identity."""
-        rows = Layout((self.outputs,), (parts,), ((parts,),), ((1,),), (0,))
-        definitions = self._definitions((Access(self.value, (None,), (1,)),), first=False, last=True)
-        return self._prepare(variant, definitions, rows, parts, 1)
-
-    def _definitions(self, inputs: tuple[Access, ...], *, first: bool, last: bool) -> Definitions:
-        """Return a pass's macros: the first maps elements to values, the last finishes values to results."""
+    def _definitions(self, layout: Layout, *, vectors: bool) -> Definitions:
+        # Where order matters, a work-item's run of elements may start anywhere, not at a whole vector.
+        vector = layout.vector_width(self.forms, ()) if vectors and self.operator.commutative else 1
         return Definitions(
-            inputs=inputs,
-            outputs=self.folding.outputs if last else (self.value,),
+            inputs=layout.accesses([form.dtype for form in self.forms]),
+            outputs=self.folding.outputs,
             values=self.folding.values,
-            map=self.folding.map if first else None,
-            finish=self.folding.finish if last else None,
+            map=self.folding.map,
+            finish=self.folding.finish,
             op=self.folding.op,
             identity=self.folding.identity,
             commutative=self.operator.commutative,
+            vector=vector,
         )
-
-    def _prepare(self, variant: Variant, definitions: Definitions, layout: Layout, n: int, parts: int) -> Launch:
-        groups = min(self.outputs * parts, _MOST_GROUPS)
-        kernel = self.device.kernel(variant, definitions)
-        return kernel.prepare(groups, layout.pack(self.count), self.outputs, n, parts)
-
-
-# A grid's first dimension holds 2^31 - 1 groups in CUDA; groups take further tasks in a loop.
-_MOST_GROUPS = 2**30

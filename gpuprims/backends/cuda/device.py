@@ -10,12 +10,14 @@ import cupy
 import numpy as np
 
 from gpuprims.backends.cuda.capabilities import capabilities_of
+from gpuprims.backends.cuda.kernel import CudaKernel
 from gpuprims.backends.cuda.variants import KERNELS
 from gpuprims.definitions import Definitions
-from gpuprims.driver import Capabilities, Launch
+from gpuprims.driver import Capabilities
 from gpuprims.errors import BuildError
 from gpuprims.layout import Form, View, steps_of
 from gpuprims.registry import Variant
+from gpuprims.source import kernel_source
 
 
 class CudaDriver:
@@ -27,6 +29,7 @@ class CudaDriver:
     def __init__(self, index: int) -> None:
         self.index = index
         self.device = cupy.cuda.Device(index)
+        self._tickets: dict[int, cupy.ndarray] = {}
 
     @cached_property
     def capabilities(self) -> Capabilities:
@@ -35,7 +38,9 @@ class CudaDriver:
 
     def build(self, variant: Variant, definitions: Definitions) -> CudaKernel:
         """Compile a kernel file with its definitions; CuPy keeps the binary on disk."""
-        text = definitions.source(KERNELS / "prelude.cu", variant.path, variant.block, variant.items)
+        text = kernel_source(
+            definitions, variant.path, KERNELS / "prelude.cu", KERNELS / "exchange.cu", variant.block, variant.items
+        )
         try:
             with self.device:
                 module = cupy.RawModule(code=text, options=("--std=c++17",))
@@ -51,7 +56,8 @@ class CudaDriver:
 
     def view(self, array: cupy.ndarray) -> View:
         """See an array as an operand; its pointer is that of its first element."""
-        return View(array, Form(array.dtype, array.shape, steps_of(array.strides, array.dtype), 0))
+        alignment = min(array.data.ptr & -array.data.ptr, 16)
+        return View(array, Form(array.dtype, array.shape, steps_of(array.strides, array.dtype), 0, alignment))
 
     def share(self, array: np.ndarray) -> View:
         """Refuse: a GPU has memory of its own."""
@@ -67,30 +73,17 @@ class CudaDriver:
         host: np.ndarray = array.get()
         return host
 
+    def tickets(self, count: int) -> cupy.ndarray:
+        """Return the current stream's own zeros: launches in one stream follow each other."""
+        stream = cupy.cuda.get_current_stream(self.index).ptr
+        if stream not in self._tickets or self._tickets[stream].size < count:
+            with self.device:
+                self._tickets[stream] = cupy.zeros(max(count, 1024), np.uint32)
+        return self._tickets[stream]
+
     def synchronize(self) -> None:
         """Wait for the whole device."""
         self.device.synchronize()
-
-
-class CudaKernel:
-    """A kernel bound to a device."""
-
-    def __init__(self, device: cupy.cuda.Device, function: Any, block: int) -> None:
-        self._device = device
-        self._function = function
-        self._block = block
-
-    def prepare(self, groups: int, layout: np.ndarray, *numbers: int) -> Launch:
-        """Fix a launch on CuPy's current stream."""
-        # CuPy passes a one-item array of a record by value.
-        fixed = (layout.view(np.dtype((np.void, layout.nbytes))), *(np.int64(number) for number in numbers))
-        grid, block, device, function = (groups,), (self._block,), self._device, self._function
-
-        def launch(memories: Sequence[cupy.ndarray]) -> None:
-            with device:
-                function(grid, block, (*memories, *fixed))
-
-        return launch
 
 
 @cache

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from functools import cache, cached_property
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,15 @@ import pyopencl.array as cl_array
 from pyopencl.tools import ImmediateAllocator, MemoryPool
 
 from gpuprims.backends.opencl.capabilities import capabilities_of
+from gpuprims.backends.opencl.kernel import OpenCLKernel
 from gpuprims.backends.opencl.runtimes import platforms
 from gpuprims.backends.opencl.variants import KERNELS
 from gpuprims.definitions import Definitions
-from gpuprims.driver import Capabilities, Launch
+from gpuprims.driver import Capabilities
 from gpuprims.errors import ArrayError, BuildError
 from gpuprims.layout import Form, View, host_memory, steps_of
 from gpuprims.registry import Variant
+from gpuprims.source import kernel_source
 
 
 class OpenCLDriver:
@@ -33,6 +34,7 @@ class OpenCLDriver:
         self.context = context  # held here: Intel's queues do not keep theirs alive
         self.queue = queue
         self._pool = MemoryPool(ImmediateAllocator(queue))
+        self._tickets: cl_array.Array | None = None
 
     @cached_property
     def capabilities(self) -> Capabilities:
@@ -46,7 +48,9 @@ class OpenCLDriver:
 
     def build(self, variant: Variant, definitions: Definitions) -> OpenCLKernel:
         """Compile a kernel file with its definitions; pyopencl keeps the binary on disk."""
-        text = definitions.source(KERNELS / "prelude.cl", variant.path, variant.block, variant.items)
+        text = kernel_source(
+            definitions, variant.path, KERNELS / "prelude.cl", KERNELS / "exchange.cl", variant.block, variant.items
+        )
         options = ["-cl-std=CL1.2"]
         if self.queue.device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
             options.append("-cl-fp32-correctly-rounded-divide-sqrt")  # as NumPy divides and takes roots
@@ -66,7 +70,7 @@ class OpenCLDriver:
     def view(self, array: cl_array.Array) -> View:
         """See an array as an operand; its offset is passed on, since buffers cannot be cut at any byte."""
         steps = steps_of(array.strides, array.dtype)
-        return View(array.base_data, Form(array.dtype, array.shape, steps, array.offset // array.dtype.itemsize))
+        return View(array.base_data, Form(array.dtype, array.shape, steps, array.offset // array.dtype.itemsize, 16))
 
     def share(self, array: np.ndarray) -> View:
         """Show a host array to a CPU device where it lies."""
@@ -86,36 +90,15 @@ class OpenCLDriver:
         """Copy an array to the host, after the work before it."""
         return array.get()
 
+    def tickets(self, count: int) -> Any:
+        """Return the queue's own zeros: launches in one queue follow each other."""
+        if self._tickets is None or self._tickets.size < count:
+            self._tickets = cl_array.to_device(self.queue, np.zeros(max(count, 1024), np.uint32))
+        return self._tickets.base_data
+
     def synchronize(self) -> None:
         """Wait for the queue."""
         self.queue.finish()
-
-
-class OpenCLKernel:
-    """A kernel bound to a queue."""
-
-    def __init__(self, queue: cl.CommandQueue, program: cl.Program, entry: str, block: int) -> None:
-        self._queue = queue
-        self._program = program
-        self._entry = entry
-        self._block = block
-
-    def prepare(self, groups: int, layout: np.ndarray, *numbers: int) -> Launch:
-        """Fix a launch; it has a kernel object of its own, whose last arguments stay set."""
-        kernel, queue, lock = cl.Kernel(self._program, self._entry), self._queue, Lock()
-        size, block = (groups * self._block,), (self._block,)
-        first = kernel.num_args - 1 - len(numbers)
-        kernel.set_arg(first, layout)
-        for place, number in enumerate(numbers, first + 1):
-            kernel.set_arg(place, np.int64(number))
-
-        def launch(memories: Sequence[Any]) -> None:
-            with lock:  # arguments are the kernel object's, not the launch's
-                for place, memory in enumerate(memories):
-                    kernel.set_arg(place, memory)
-                cl.enqueue_nd_range_kernel(queue, kernel, size, block)
-
-        return launch
 
 
 @cache

@@ -70,6 +70,10 @@ class ReferenceDriver:
         """Return the array itself."""
         return array
 
+    def tickets(self, count: int) -> np.ndarray:
+        """Return zeros."""
+        return np.zeros(count, np.uint32)
+
     def synchronize(self) -> None:
         """Return at once: everything is done when its call returns."""
 

@@ -32,16 +32,12 @@ def _elements(definitions: Definitions, inputs: Sequence[np.ndarray], layout: np
         strides = [step * access.dtype.itemsize for step in (*steps[0], *steps[1])]
         start = memory[offset:] if offset else memory
         loaded.append(as_strided(start, lengths, strides, writeable=False).reshape(o, n))
-    if definitions.map is None:
-        raise TypeError("reference kernels: one pass, since a tile holds any array; got partial values")
     index = np.broadcast_to(np.arange(n), (o, n))
     return [np.broadcast_to(value, (o, n)) for value in definitions.map(*loaded, index)]
 
 
 def _store(definitions: Definitions, outputs: Sequence[np.ndarray], values: Sequence[Any], count: int) -> None:
     """STORE everywhere: finish the values and write them in order."""
-    if definitions.finish is None:
-        raise TypeError("reference kernels: one pass, since a tile holds any array; got partial results")
     counted = definitions.finish.steps[len(values)].dtype.type(count)
     for output, result in zip(outputs, definitions.finish(*values, counted), strict=True):
         output.reshape(-1)[:] = result
@@ -50,7 +46,7 @@ def _store(definitions: Definitions, outputs: Sequence[np.ndarray], values: Sequ
 def map_numpy(definitions: Definitions, memories: Sequence[np.ndarray], layout: np.ndarray, count: int) -> None:
     """Apply MAP to every element."""
     inputs, outputs = _split(definitions, memories)
-    values = [value[:, 0] for value in _elements(definitions, inputs, layout, count, 1)]
+    values = [value[0] for value in _elements(definitions, inputs, layout, 1, count)]
     _store(definitions, outputs, values, 1)
 
 
@@ -75,8 +71,8 @@ def reduce_numpy(
 def _split(
     definitions: Definitions, memories: Sequence[np.ndarray]
 ) -> tuple[Sequence[np.ndarray], Sequence[np.ndarray]]:
-    inputs = len(definitions.inputs)
-    return memories[:inputs], memories[inputs:]
+    inputs, outputs = len(definitions.inputs), len(definitions.outputs)
+    return memories[:inputs], memories[inputs : inputs + outputs]
 
 
 # Far more items than any array has: one part, so that a fold is one pass.

@@ -1,26 +1,29 @@
-/* map/grid: one element a work-item at a time, neighbours side by side, so that reads and writes coalesce.
+/* map/grid: neighbouring work-items take neighbouring vectors, so that reads and writes coalesce.
  *
- * in      INPUTS, any layout            out     OUTPUTS, one value at each o in [0, outputs)
+ * in      INPUTS, any layout            out     OUTPUTS, one value at each j in [0, n)
  * launch  any number of groups of BLOCK; each takes tiles of BLOCK x ITEMS until none are left
- * host    MAP(o, j), STORE(at, value)
+ * host    MAP(o, j), MAP_VECTOR(o, j, values), STORE(at, value), STORE_VECTOR(at, values), VECTOR, which divides ITEMS
  */
+#define TILE (BLOCK * ITEMS)
+
 extern "C" __global__ __launch_bounds__(BLOCK)
-void map_grid(INPUTS, OUTPUTS, const layout_t layout, const i64 outputs)
+void map_grid(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
 {
     const int tid = threadIdx.x;
 
-    for (i64 base = (i64)blockIdx.x * BLOCK * ITEMS; base < outputs; base += (i64)gridDim.x * BLOCK * ITEMS) {
-        if (base + BLOCK * ITEMS <= outputs) {
-            /* 1. Load and apply: ITEMS independent reads in flight. */
+    for (i64 base = (i64)blockIdx.x * TILE; base < n; base += (i64)gridDim.x * TILE) {
+        if (base + TILE <= n) {
+            const i64 first = base + tid * VECTOR;
+            /* 1. Load and apply: ITEMS independent elements in flight. */
             value_t values[ITEMS];
 #pragma unroll
-            for (int item = 0; item < ITEMS; item++) values[item] = MAP(base + item * BLOCK + tid, 0);
+            for (int item = 0; item < ITEMS; item += VECTOR) MAP_VECTOR(0, first + item * BLOCK, values + item);
             /* 2. Store. */
 #pragma unroll
-            for (int item = 0; item < ITEMS; item++) STORE(base + item * BLOCK + tid, values[item]);
+            for (int item = 0; item < ITEMS; item += VECTOR) STORE_VECTOR(first + item * BLOCK, values + item);
         } else {
             /* The last tile, live elements only. */
-            for (i64 o = base + tid; o < outputs; o += BLOCK) STORE(o, MAP(o, 0));
+            for (i64 j = base + tid; j < n; j += BLOCK) STORE(j, MAP(0, j));
         }
     }
 }

@@ -13,14 +13,13 @@ typedef double f64;
 
 #define DEVICE static __device__ __forceinline__
 #define GLOBAL
+#define LOCAL
 #define RESTRICT __restrict__
 
 /* A stored half is converted by the instruction itself, so that no header of CUDA's is needed to compile. */
-#define LOAD_F16(p, at) gp_load_f16((p)[at])
-#define STORE_F16(p, at, value) (p)[at] = gp_half_bits(value)
-#define ROUND_F16(value) gp_load_f16(gp_half_bits(value))
+#define ROUND_F16(value) gp_half_value(gp_half_bits(value))
 
-DEVICE f32 gp_load_f16(const u16 bits)
+DEVICE f32 gp_half_value(const u16 bits)
 {
     f32 value;
     asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
@@ -33,3 +32,48 @@ DEVICE u16 gp_half_bits(const f32 value)
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
     return bits;
 }
+
+/* VECTOR neighbours in memory, in one load or store; what they are of is known by its size alone. */
+template <typename type> struct alignas(sizeof(type) * VECTOR) gp_vector { type items[VECTOR]; };
+
+template <typename type> DEVICE void gp_read_vector(const type *from, type *to)
+{
+    const gp_vector<type> read = *reinterpret_cast<const gp_vector<type> *>(from);
+#pragma unroll
+    for (int item = 0; item < VECTOR; item++) to[item] = read.items[item];
+}
+
+template <typename type> DEVICE void gp_write_vector(type *to, const type *from)
+{
+    gp_vector<type> written;
+#pragma unroll
+    for (int item = 0; item < VECTOR; item++) written.items[item] = from[item];
+    *reinterpret_cast<gp_vector<type> *>(to) = written;
+}
+
+#define READ_VECTOR(type, from, to) gp_read_vector<type>(from, to)
+#define WRITE_VECTOR(type, to, from) gp_write_vector<type>(to, from)
+
+/* A component of a value as bits: 64 of them where it has as many, else 32. */
+#define gp_bits_b8(value) ((u32)(value))
+#define gp_bits_i8(value) ((u32)(value))
+#define gp_bits_i16(value) ((u32)(value))
+#define gp_bits_i32(value) ((u32)(value))
+#define gp_bits_i64(value) ((u64)(value))
+#define gp_bits_u8(value) ((u32)(value))
+#define gp_bits_u16(value) ((u32)(value))
+#define gp_bits_u32(value) ((u32)(value))
+#define gp_bits_u64(value) ((u64)(value))
+#define gp_bits_f32(value) __float_as_uint(value)
+#define gp_bits_f64(value) ((u64)__double_as_longlong(value))
+#define gp_from_bits_b8(bits) ((b8)(bits))
+#define gp_from_bits_i8(bits) ((i8)(bits))
+#define gp_from_bits_i16(bits) ((i16)(bits))
+#define gp_from_bits_i32(bits) ((i32)(bits))
+#define gp_from_bits_i64(bits) ((i64)(bits))
+#define gp_from_bits_u8(bits) ((u8)(bits))
+#define gp_from_bits_u16(bits) ((u16)(bits))
+#define gp_from_bits_u32(bits) ((u32)(bits))
+#define gp_from_bits_u64(bits) ((u64)(bits))
+#define gp_from_bits_f32(bits) __uint_as_float(bits)
+#define gp_from_bits_f64(bits) __longlong_as_double((i64)(bits))

@@ -1,9 +1,10 @@
-/* reduce/warp: each group folds its share of one output's elements; shuffles fold each warp, then the warps' values.
+/* reduce/warp: work-items fold their share of one output's elements; shuffles fold each warp, then the warps' values.
  *
  * in      INPUTS: n elements for each of `outputs` outputs
- * out     OUTPUTS: `parts` values for each output, at o * parts + part
+ * out     OUTPUTS: one value for each
+ * scratch partials: WORDS for each part of each output; tickets: one for each output, zero before and after
  * launch  any number of groups of BLOCK (whole warps, at most 32 of them); each takes (output, part) pairs until none are left
- * host    MAP(o, j), OP(a, b), IDENTITY, STORE(at, value), COMMUTATIVE
+ * host    MAP(o, j), MAP_VECTOR(o, j, values), OP(a, b), IDENTITY, STORE(at, value), COMMUTATIVE
  * order   operands meet in the order of their index; only a commutative operator sees them dealt out with a stride
  *
  * The fold of a warp, for 8 lanes. Each lane takes the value of the lane `stride` further on; lane 0 ends with all:
@@ -15,69 +16,90 @@
 #define WARP 32
 #define WARPS (BLOCK / WARP)
 
-/* The value of the lane `stride` further on, whatever its type: moved in words of 32 bits. */
-DEVICE value_t gp_shuffle_down(const value_t value, const int stride)
+/* Share out n elements among the work-items of all parts, then load and fold. A commutative operator gets every
+ * workers-th vector, others one contiguous run. */
+DEVICE value_t fold_elements(INPUTS, const layout_t layout, const i64 o, const i64 n, const i64 worker, const i64 workers)
 {
-    union { value_t value; u32 words[(sizeof(value_t) + 3) / 4]; } moved = {};
-    moved.value = value;
+#if COMMUTATIVE
+    const i64 step = workers * VECTOR, last = n;
+    i64 j = worker * VECTOR;
+#else
+    const i64 step = 1, run = (n + workers - 1) / workers, last = min((worker + 1) * run, n);
+    i64 j = worker * run;
+#endif
+    value_t folded = IDENTITY;
+
+    /* ITEMS independent elements in flight, folded pairwise, which also keeps rounding small. */
+    for (; j + (ITEMS / VECTOR - 1) * step + VECTOR <= last; j += ITEMS / VECTOR * step) {
+        value_t values[ITEMS];
 #pragma unroll
-    for (int word = 0; word < (sizeof(value_t) + 3) / 4; word++)
-        moved.words[word] = __shfl_down_sync(0xffffffffu, moved.words[word], stride);
-    return moved.value;
+        for (int item = 0; item < ITEMS; item += VECTOR) MAP_VECTOR(o, j + item / VECTOR * step, values + item);
+#pragma unroll
+        for (int stride = 1; stride < ITEMS; stride *= 2)
+#pragma unroll
+            for (int item = 0; item + stride < ITEMS; item += 2 * stride)
+                values[item] = OP(values[item], values[item + stride]);
+        folded = OP(folded, values[0]);
+    }
+    for (; j < last; j += step)
+        for (i64 item = j; item < j + VECTOR && item < last; item++) folded = OP(folded, MAP(o, item));
+    return folded;
 }
 
-DEVICE value_t gp_fold_warp(value_t folded)
+/* Fold what all parts of an output left, each work-item a contiguous run of them. */
+DEVICE value_t fold_partials(GLOBAL u32 *partials, const i64 o, const i64 parts, const int tid)
+{
+    const i64 run = (parts + BLOCK - 1) / BLOCK, last = min((tid + 1) * run, parts);
+    value_t folded = IDENTITY;
+    for (i64 part = tid * run; part < last; part++) folded = OP(folded, gp_collect(partials, o * parts + part));
+    return folded;
+}
+
+DEVICE value_t fold_warp(value_t folded)
 {
 #pragma unroll
     for (int stride = 1; stride < WARP; stride *= 2) folded = OP(folded, gp_shuffle_down(folded, stride));
     return folded;
 }
 
+/* The fold of a group's values, for its first work-item. */
+DEVICE value_t fold_group(value_t folded, LOCAL value_t *partial, const int tid)
+{
+    folded = fold_warp(folded);
+    if (tid % WARP == 0) partial[tid / WARP] = folded;
+    __syncthreads();
+    if (tid < WARP) folded = fold_warp(tid < WARPS ? partial[tid] : IDENTITY);
+    return folded;
+}
+
 extern "C" __global__ __launch_bounds__(BLOCK)
-void reduce_warp(INPUTS, OUTPUTS, const layout_t layout, const i64 outputs, const i64 n, const i64 parts)
+void reduce_warp(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 outputs,
+                 const i64 n, const i64 parts)
 {
     __shared__ value_t partial[WARPS];
+    __shared__ int last;
     const int tid = threadIdx.x;
 
     for (i64 task = blockIdx.x; task < outputs * parts; task += gridDim.x) {
-        const i64 o = task / parts;
-        const i64 worker = (task % parts) * BLOCK + tid, workers = parts * BLOCK;
+        const i64 o = task / parts, part = task % parts;
 
-        /* 1. Share out: every workers-th element, or, where order matters, one contiguous run. */
-#if COMMUTATIVE
-        const i64 step = workers;
-        i64 j = worker;
-        const i64 last = n;
-#else
-        const i64 step = 1;
-        const i64 run = (n + workers - 1) / workers;
-        i64 j = min(worker * run, n);
-        const i64 last = min(j + run, n);
-#endif
+        /* 1. Load and fold this part's elements, then the group. */
+        value_t folded = fold_elements(INPUT_NAMES, layout, o, n, part * BLOCK + tid, parts * BLOCK);
+        folded = fold_group(folded, partial, tid);
 
-        /* 2. Load and fold: ITEMS independent reads in flight, folded pairwise, which also keeps rounding small. */
-        value_t folded = IDENTITY;
-        for (; j + (ITEMS - 1) * step < last; j += ITEMS * step) {
-            value_t values[ITEMS];
-#pragma unroll
-            for (int item = 0; item < ITEMS; item++) values[item] = MAP(o, j + item * step);
-#pragma unroll
-            for (int stride = 1; stride < ITEMS; stride *= 2)
-#pragma unroll
-                for (int item = 0; item + stride < ITEMS; item += 2 * stride)
-                    values[item] = OP(values[item], values[item + stride]);
-            folded = OP(folded, values[0]);
+        /* 2. Where the output has more parts, leave the value; the last group to do so folds them all. */
+        if (tid == 0) {
+            last = 1;
+            if (parts > 1) {
+                gp_leave(partials, task, folded);
+                last = gp_last_done(tickets + o, parts);
+            }
         }
-        for (; j < last; j += step) folded = OP(folded, MAP(o, j));
-
-        /* 3. Fold each warp, then the first warp folds what they leave. */
-        folded = gp_fold_warp(folded);
-        if (tid % WARP == 0) partial[tid / WARP] = folded;
         __syncthreads();
-        if (tid < WARP) folded = gp_fold_warp(tid < WARPS ? partial[tid] : IDENTITY);
+        if (last && parts > 1) folded = fold_group(fold_partials(partials, o, parts, tid), partial, tid);
 
-        /* 4. Store; the next task may write partial once everyone is here. */
-        if (tid == 0) STORE(task, folded);
+        /* 3. Store; the next task may write local memory once everyone is here. */
+        if (last && tid == 0) STORE(o, folded);
         __syncthreads();
     }
 }

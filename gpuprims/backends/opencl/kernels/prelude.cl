@@ -17,16 +17,62 @@ typedef float f32;
 
 #define DEVICE static inline
 #define GLOBAL __global
+#define LOCAL __local
 #define RESTRICT restrict
 
-/* A stored half is read and written through vload_half and vstore_half, which need no half arithmetic. */
-#define LOAD_F16(p, at) vload_half(at, (__global const half *)(p))
-#define STORE_F16(p, at, value) vstore_half_rte(value, at, (__global half *)(p))
-#define ROUND_F16(value) gp_round_f16(value)
+/* A stored half is converted by vload_half and vstore_half, which need no half arithmetic. */
+#define ROUND_F16(value) gp_half_value(gp_half_bits(value))
 
-DEVICE f32 gp_round_f16(const f32 value)
+DEVICE f32 gp_half_value(const u16 bits)
 {
-    ushort bits;
-    vstore_half_rte(value, 0, (half *)&bits);
     return vload_half(0, (const half *)&bits);
 }
+
+DEVICE u16 gp_half_bits(const f32 value)
+{
+    u16 bits;
+    vstore_half_rte(value, 0, (half *)&bits);
+    return bits;
+}
+
+/* VECTOR neighbours in memory, in one load or store; what they are of is known by its size alone. */
+#define GP_JOINED_(type, count) type##count
+#define GP_JOINED(type, count) GP_JOINED_(type, count)
+#define GP_VECTOR_TYPE(type) GP_JOINED(GP_NATIVE_##type, VECTOR)
+#define GP_NATIVE_b8 uchar
+#define GP_NATIVE_i8 char
+#define GP_NATIVE_i16 short
+#define GP_NATIVE_i32 int
+#define GP_NATIVE_i64 long
+#define GP_NATIVE_u8 uchar
+#define GP_NATIVE_u16 ushort
+#define GP_NATIVE_u32 uint
+#define GP_NATIVE_u64 ulong
+#define GP_NATIVE_f32 float
+#define GP_NATIVE_f64 double
+#define READ_VECTOR(type, from, to) GP_JOINED(vstore, VECTOR)(*(__global const GP_VECTOR_TYPE(type) *)(from), 0, to)
+#define WRITE_VECTOR(type, to, from) *(__global GP_VECTOR_TYPE(type) *)(to) = GP_JOINED(vload, VECTOR)(0, from)
+
+/* A component of a value as bits: 64 of them where it has as many, else 32. */
+#define gp_bits_b8(value) ((u32)(value))
+#define gp_bits_i8(value) ((u32)(value))
+#define gp_bits_i16(value) ((u32)(value))
+#define gp_bits_i32(value) ((u32)(value))
+#define gp_bits_i64(value) ((u64)(value))
+#define gp_bits_u8(value) ((u32)(value))
+#define gp_bits_u16(value) ((u32)(value))
+#define gp_bits_u32(value) ((u32)(value))
+#define gp_bits_u64(value) ((u64)(value))
+#define gp_bits_f32(value) as_uint(value)
+#define gp_bits_f64(value) as_ulong(value)
+#define gp_from_bits_b8(bits) ((b8)(bits))
+#define gp_from_bits_i8(bits) ((i8)(bits))
+#define gp_from_bits_i16(bits) ((i16)(bits))
+#define gp_from_bits_i32(bits) ((i32)(bits))
+#define gp_from_bits_i64(bits) ((i64)(bits))
+#define gp_from_bits_u8(bits) ((u8)(bits))
+#define gp_from_bits_u16(bits) ((u16)(bits))
+#define gp_from_bits_u32(bits) ((u32)(bits))
+#define gp_from_bits_u64(bits) ((u64)(bits))
+#define gp_from_bits_f32(bits) as_float(bits)
+#define gp_from_bits_f64(bits) as_double(bits)

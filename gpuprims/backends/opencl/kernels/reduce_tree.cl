@@ -1,9 +1,10 @@
-/* reduce/tree: each group folds its share of one output's elements, then a tree in local memory folds the group.
+/* reduce/tree: work-items fold their share of one output's elements, then a tree in local memory folds the group.
  *
  * in      INPUTS: n elements for each of `outputs` outputs
- * out     OUTPUTS: `parts` values for each output, at o * parts + part
+ * out     OUTPUTS: one value for each
+ * scratch partials: WORDS for each part of each output; tickets: one for each output, zero before and after
  * launch  any number of groups of BLOCK (a power of two); each takes (output, part) pairs until none are left
- * host    MAP(o, j), OP(a, b), IDENTITY, STORE(at, value), COMMUTATIVE
+ * host    MAP(o, j), MAP_VECTOR(o, j, values), OP(a, b), IDENTITY, STORE(at, value), COMMUTATIVE
  * order   operands meet in the order of their index; only a commutative operator sees them dealt out with a stride
  *
  * The tree, for BLOCK = 8. Neighbours fold first, so that order is kept:
@@ -12,52 +13,88 @@
  *     stride 2    0..3            4..7
  *     stride 4    0..7
  */
+
+/* Share out n elements among the work-items of all parts, then load and fold. A commutative operator gets every
+ * workers-th vector, others one contiguous run. */
+DEVICE value_t fold_elements(INPUTS, const layout_t layout, const i64 o, const i64 n, const i64 worker, const i64 workers)
+{
+#if COMMUTATIVE
+    const i64 step = workers * VECTOR, last = n;
+    i64 j = worker * VECTOR;
+#else
+    const i64 step = 1, run = (n + workers - 1) / workers, last = min((worker + 1) * run, n);
+    i64 j = worker * run;
+#endif
+    value_t folded = IDENTITY;
+
+    /* ITEMS independent elements in flight, folded pairwise, which also keeps rounding small. */
+    for (; j + (ITEMS / VECTOR - 1) * step + VECTOR <= last; j += ITEMS / VECTOR * step) {
+        value_t values[ITEMS];
+#pragma unroll
+        for (int item = 0; item < ITEMS; item += VECTOR) MAP_VECTOR(o, j + item / VECTOR * step, values + item);
+#pragma unroll
+        for (int stride = 1; stride < ITEMS; stride *= 2)
+#pragma unroll
+            for (int item = 0; item + stride < ITEMS; item += 2 * stride)
+                values[item] = OP(values[item], values[item + stride]);
+        folded = OP(folded, values[0]);
+    }
+    for (; j < last; j += step)
+        for (i64 item = j; item < j + VECTOR && item < last; item++) folded = OP(folded, MAP(o, item));
+    return folded;
+}
+
+/* Fold what all parts of an output left, each work-item a contiguous run of them. */
+DEVICE value_t fold_partials(GLOBAL u32 *partials, const i64 o, const i64 parts, const int tid)
+{
+    const i64 run = (parts + BLOCK - 1) / BLOCK, last = min((tid + 1) * run, parts);
+    value_t folded = IDENTITY;
+    for (i64 part = tid * run; part < last; part++) folded = OP(folded, gp_collect(partials, o * parts + part));
+    return folded;
+}
+
+/* The fold of a group's values, for all of its work-items. */
+DEVICE value_t fold_group(const value_t folded, LOCAL value_t *partial, const int tid)
+{
+    partial[tid] = folded;
+    for (int stride = 1; stride < BLOCK; stride *= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (tid % (2 * stride) == 0) partial[tid] = OP(partial[tid], partial[tid + stride]);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const value_t whole = partial[0];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return whole;
+}
+
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
-void reduce_tree(INPUTS, OUTPUTS, const layout_t layout, const i64 outputs, const i64 n, const i64 parts)
+void reduce_tree(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 outputs,
+                 const i64 n, const i64 parts)
 {
     __local value_t partial[BLOCK];
+    __local int last;
     const int tid = get_local_id(0);
 
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
-        const i64 o = task / parts;
-        const i64 worker = (task % parts) * BLOCK + tid, workers = parts * BLOCK;
+        const i64 o = task / parts, part = task % parts;
 
-        /* 1. Share out: every workers-th element, or, where order matters, one contiguous run. */
-#if COMMUTATIVE
-        const i64 step = workers;
-        i64 j = worker;
-        const i64 last = n;
-#else
-        const i64 step = 1;
-        const i64 run = (n + workers - 1) / workers;
-        i64 j = min(worker * run, n);
-        const i64 last = min(j + run, n);
-#endif
+        /* 1. Load and fold this part's elements, then the group. */
+        value_t folded = fold_elements(INPUT_NAMES, layout, o, n, part * BLOCK + tid, parts * BLOCK);
+        folded = fold_group(folded, partial, tid);
 
-        /* 2. Load and fold: ITEMS independent reads in flight, folded pairwise, which also keeps rounding small. */
-        value_t folded = IDENTITY;
-        for (; j + (ITEMS - 1) * step < last; j += ITEMS * step) {
-            value_t values[ITEMS];
-#pragma unroll
-            for (int item = 0; item < ITEMS; item++) values[item] = MAP(o, j + item * step);
-#pragma unroll
-            for (int stride = 1; stride < ITEMS; stride *= 2)
-#pragma unroll
-                for (int item = 0; item + stride < ITEMS; item += 2 * stride)
-                    values[item] = OP(values[item], values[item + stride]);
-            folded = OP(folded, values[0]);
+        /* 2. Where the output has more parts, leave the value; the last group to do so folds them all. */
+        if (tid == 0) {
+            last = 1;
+            if (parts > 1) {
+                gp_leave(partials, task, folded);
+                last = gp_last_done(tickets + o, parts);
+            }
         }
-        for (; j < last; j += step) folded = OP(folded, MAP(o, j));
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (last && parts > 1) folded = fold_group(fold_partials(partials, o, parts, tid), partial, tid);
 
-        /* 3. Fold the group. */
-        partial[tid] = folded;
-        for (int stride = 1; stride < BLOCK; stride *= 2) {
-            barrier(CLK_LOCAL_MEM_FENCE);
-            if (tid % (2 * stride) == 0) partial[tid] = OP(partial[tid], partial[tid + stride]);
-        }
-
-        /* 4. Store; the next task may write partial once everyone is here. */
-        if (tid == 0) STORE(task, partial[0]);
+        /* 3. Store; the next task may write local memory once everyone is here. */
+        if (last && tid == 0) STORE(o, folded);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

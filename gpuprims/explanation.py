@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpuprims.definitions import value_dtype
+from gpuprims.definitions import value_words
 from gpuprims.device import Device, pick_device
 from gpuprims.errors import ArgumentError
 from gpuprims.expressions import computable, expression
@@ -59,6 +59,6 @@ def explain(
         elements = (element,) * operator.elements
         same = expression(lambda *given: given, operator.elements)
         folding = make_folding(operator, same, elements, None)
-        nbytes = value_dtype(folding.values).itemsize
+        nbytes = 4 * value_words(folding.values)
         call = Call((*elements, *folding.values), size, 1, operator.commutative, nbytes)
     return pick_device(None, device).explain(primitive, call)

@@ -1,0 +1,39 @@
+"""A compiled OpenCL kernel, and its launches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from gpuprims.driver import Launch
+
+
+class OpenCLKernel:
+    """A kernel bound to a queue."""
+
+    def __init__(self, queue: cl.CommandQueue, program: cl.Program, entry: str, block: int) -> None:
+        self._queue = queue
+        self._program = program
+        self._entry = entry
+        self._block = block
+
+    def prepare(self, groups: int, layout: np.ndarray, *numbers: int) -> Launch:
+        """Fix a launch; it has a kernel object of its own, whose last arguments stay set."""
+        kernel, queue, lock = cl.Kernel(self._program, self._entry), self._queue, Lock()
+        size, block = (groups * self._block,), (self._block,)
+        first = kernel.num_args - 1 - len(numbers)
+        kernel.set_arg(first, layout)
+        for place, number in enumerate(numbers, first + 1):
+            kernel.set_arg(place, np.int64(number))
+
+        def launch(memories: Sequence[Any]) -> None:
+            with lock:  # arguments are the kernel object's, not the launch's
+                for place, memory in enumerate(memories):
+                    kernel.set_arg(place, memory)
+                cl.enqueue_nd_range_kernel(queue, kernel, size, block)
+
+        return launch

@@ -1,0 +1,259 @@
+"""From definitions to the text that a vendor's compiler gets: C that is the same in CUDA and OpenCL.
+
+Around the kernel file, in this order: constants, the backend's prelude, NumPy's arithmetic, the types of the call, its
+functions ``MAP``, ``OP`` and ``STORE``, the backend's way of passing values between groups, and the file itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+
+from gpuprims.definitions import Access, Definitions, Dtype, StepClass, value_words
+from gpuprims.expressions import c_type, emit_function, literal
+
+
+def kernel_source(definitions: Definitions, kernel: Path, prelude: Path, exchange: Path, block: int, items: int) -> str:
+    """Write the whole text of a kernel.
+
+    Parameters
+    ----------
+    definitions : Definitions
+    kernel : Path
+        The kernel file; errors name its own lines.
+    prelude, exchange : Path
+        The backend's dialect words, and its functions that pass values between groups.
+    block, items : int
+        Work-items a group, elements a work-item.
+
+    Returns
+    -------
+    str
+    """
+    constants = {
+        "BLOCK": block,
+        "ITEMS": max(items, definitions.vector),
+        "COMMUTATIVE": int(definitions.commutative),
+        "VECTOR": definitions.vector,
+        "WORDS": value_words(definitions.values),
+    }
+    if definitions.uses_float64:
+        constants["HAS_F64"] = 1
+    fold = [*_fold(definitions), *_words(definitions), exchange.read_text()] if definitions.op else []
+    parts = [
+        *(f"#define {name} {value}" for name, value in constants.items()),
+        prelude.read_text(),
+        files("gpuprims.expressions").joinpath("arithmetic.h").read_text(),
+        *_types(definitions),
+        *_map(definitions),
+        *_store(definitions),
+        *fold,
+        f'#line 1 "{kernel.name}"',
+        kernel.read_text(),
+    ]
+    return "\n".join(parts)
+
+
+def _types(definitions: Definitions) -> list[str]:
+    first, operands = definitions.inputs[0], len(definitions.inputs)
+    kept, reduced = len(first.kept), len(first.reduced)
+    members = [f"kept[{kept}]", f"reduced[{reduced}]", f"offset[{operands}]"]
+    members += [f"kept_step[{operands}][{kept}]", f"reduced_step[{operands}][{reduced}]"]
+    shaped = "; ".join(f"i64 {member}" for member in members if "[0]" not in member)
+    inputs = [f"GLOBAL const {_stored(a.dtype)} *RESTRICT x{k}" for k, a in enumerate(definitions.inputs)]
+    outputs = [f"GLOBAL {_stored(dtype)} *RESTRICT y{k}" for k, dtype in enumerate(definitions.outputs)]
+    fields = " ".join(f"{c_type(dtype)} v{k};" for k, dtype in enumerate(definitions.values))
+    value_t = c_type(definitions.values[0]) if len(definitions.values) == 1 else f"struct {{ {fields} }}"
+    return [
+        f"typedef {value_t} value_t;",
+        f"typedef struct {{ i64 count; {shaped}; }} layout_t;",
+        f"#define INPUTS {', '.join(inputs)}",
+        f"#define INPUT_NAMES {', '.join(f'x{k}' for k in range(operands))}",
+        f"#define OUTPUTS {', '.join(outputs)}",
+    ]
+
+
+def _stored(dtype: Dtype) -> str:
+    """Return the C type that holds one element in memory."""
+    return "u16" if dtype == np.float16 else c_type(dtype)
+
+
+def _map(definitions: Definitions) -> list[str]:
+    """Write MAP, of one element, and MAP_VECTOR, of VECTOR neighbours read in one load."""
+    inputs, pack = definitions.inputs, _Packing(definitions.values)
+    names = ", ".join(f"x{k}" for k in range(len(inputs)))
+    parameters = ", ".join(f"const {_stored(access.dtype)} e{k}" for k, access in enumerate(inputs))
+    elements = [_element(f"e{k}", access.dtype) for k, access in enumerate(inputs)]
+    apply = emit_function(
+        f"DEVICE value_t gp_apply({parameters}, const i64 j)", definitions.map, [*elements, "j"], pack.close
+    )
+    read = ", ".join(f"x{k}[gp_at{k}(layout, o, j)]" for k in range(len(inputs)))
+    one = [
+        "DEVICE value_t gp_map(INPUTS, const layout_t layout, const i64 o, const i64 j)",
+        "{",
+        f"    return gp_apply({read}, j);",
+        "}",
+    ]
+    return [
+        *(_place(k, access) for k, access in enumerate(inputs)),
+        apply,
+        *one,
+        f"#define MAP(o, j) gp_map({names}, layout, o, j)",
+        *(_map_vector(inputs, names) if definitions.vector > 1 else _MAP_ALONE),
+    ]
+
+
+# Where a vector is one element, the kernels' loops over vectors are loops over elements.
+_MAP_ALONE = ["#define MAP_VECTOR(o, j, values) (values)[0] = MAP(o, j)"]
+_STORE_ALONE = ["#define STORE_VECTOR(at, values) STORE(at, (values)[0])"]
+
+
+def _map_vector(inputs: Sequence[Access], names: str) -> list[str]:
+    loads, elements = [], []
+    for k, access in enumerate(inputs):
+        at = f"gp_at{k}(layout, o, j)"
+        if access.reduced == (1,):
+            loads.append(f"    {_stored(access.dtype)} e{k}[VECTOR];")
+            loads.append(f"    READ_VECTOR({_stored(access.dtype)}, x{k} + {at}, e{k});")
+            elements.append(f"e{k}[item]")
+        else:
+            loads.append(f"    const {_stored(access.dtype)} e{k} = x{k}[{at}];")
+            elements.append(f"e{k}")
+    return [
+        "DEVICE void gp_map_vector(INPUTS, const layout_t layout, const i64 o, const i64 j, value_t *values)",
+        "{",
+        *loads,
+        "#pragma unroll",
+        f"    for (int item = 0; item < VECTOR; item++) values[item] = gp_apply({', '.join(elements)}, j + item);",
+        "}",
+        f"#define MAP_VECTOR(o, j, values) gp_map_vector({names}, layout, o, j, values)",
+    ]
+
+
+def _element(name: str, dtype: Dtype) -> str:
+    """Return C text of a stored element as a value in registers."""
+    if dtype == np.float16:
+        return f"gp_half_value({name})"
+    return f"({name} != 0)" if dtype == np.bool_ else name
+
+
+def _store(definitions: Definitions) -> list[str]:
+    """Write STORE, of one value, and STORE_VECTOR, of VECTOR neighbours written at once."""
+    outputs, pack = definitions.outputs, _Packing(definitions.values)
+    names = ", ".join(f"y{k}" for k in range(len(outputs)))
+    targets = ", ".join(f"{_stored(dtype)} *r{k}" for k, dtype in enumerate(outputs))
+
+    def close(*results: str) -> str:
+        return " ".join(
+            f"*r{k} = {f'gp_half_bits({result})' if dtype == np.float16 else result};"
+            for k, (dtype, result) in enumerate(zip(outputs, results, strict=True))
+        )
+
+    arguments = [*(f"value{field}" for field in pack.fields), "layout.count"]
+    head = f"DEVICE void gp_finish(const layout_t layout, const value_t value, {targets})"
+    results = [f"    {_stored(dtype)} r{k};" for k, dtype in enumerate(outputs)]
+    numbers = range(len(outputs))
+    return [
+        emit_function(head, definitions.finish, arguments, close),
+        "DEVICE void gp_store(OUTPUTS, const layout_t layout, const i64 at, const value_t value)",
+        "{",
+        *results,
+        f"    gp_finish(layout, value, {', '.join(f'&r{k}' for k in numbers)});",
+        *(f"    y{k}[at] = r{k};" for k in numbers),
+        "}",
+        f"#define STORE(at, value) gp_store({names}, layout, at, value)",
+        *(_store_vector(outputs, names) if definitions.vector > 1 else _STORE_ALONE),
+    ]
+
+
+def _store_vector(outputs: Sequence[Dtype], names: str) -> list[str]:
+    numbers = range(len(outputs))
+    return [
+        "DEVICE void gp_store_vector(OUTPUTS, const layout_t layout, const i64 at, const value_t *values)",
+        "{",
+        *(f"    {_stored(dtype)} r{k}[VECTOR];" for k, dtype in enumerate(outputs)),
+        "#pragma unroll",
+        "    for (int item = 0; item < VECTOR; item++)",
+        f"        gp_finish(layout, values[item], {', '.join(f'&r{k}[item]' for k in numbers)});",
+        *(f"    WRITE_VECTOR({_stored(dtype)}, y{k} + at, r{k});" for k, dtype in enumerate(outputs)),
+        "}",
+        f"#define STORE_VECTOR(at, values) gp_store_vector({names}, layout, at, values)",
+    ]
+
+
+def _fold(definitions: Definitions) -> list[str]:
+    """Write OP and IDENTITY."""
+    if definitions.op is None:
+        return []
+    pack = _Packing(definitions.values)
+    arguments = [f"{side}{field}" for side in "ab" for field in pack.fields]
+    scalars = zip(definitions.identity, definitions.values, strict=True)
+    constants = [f"({c_type(dtype)}){literal(repr(scalar.item()), dtype)}" for scalar, dtype in scalars]
+    return [
+        emit_function(
+            "DEVICE value_t gp_fold(const value_t a, const value_t b)", definitions.op, arguments, pack.close
+        ),
+        "\n".join(["DEVICE value_t gp_identity(void)", "{", f"    {pack.close(*constants)}", "}"]),
+        "#define OP(a, b) gp_fold(a, b)",
+        "#define IDENTITY gp_identity()",
+    ]
+
+
+def _words(definitions: Definitions) -> list[str]:
+    """Write a value as 32-bit words, and back: what lanes and groups pass on."""
+    pack = _Packing(definitions.values)
+    split, joined, word = [], [], 0
+    for field, dtype in zip(pack.fields, definitions.values, strict=True):
+        kind = c_type(dtype)
+        if dtype.itemsize == 8:
+            split.append(f"    words[{word}] = (u32)gp_bits_{kind}(value{field});")
+            split.append(f"    words[{word + 1}] = (u32)(gp_bits_{kind}(value{field}) >> 32);")
+            joined.append(f"gp_from_bits_{kind}((u64)words[{word}] | ((u64)words[{word + 1}] << 32))")
+        else:
+            split.append(f"    words[{word}] = gp_bits_{kind}(value{field});")
+            joined.append(f"gp_from_bits_{kind}(words[{word}])")
+        word += max(dtype.itemsize // 4, 1)
+    return [
+        "\n".join(["DEVICE void gp_split(const value_t value, u32 *words)", "{", *split, "}"]),
+        "\n".join(["DEVICE value_t gp_join(const u32 *words)", "{", f"    {pack.close(*joined)}", "}"]),
+    ]
+
+
+class _Packing:
+    """How a value's components are written: bare when there is one, else fields of a struct."""
+
+    def __init__(self, values: Sequence[Dtype]) -> None:
+        self.fields = [""] if len(values) == 1 else [f".v{k}" for k in range(len(values))]
+
+    def close(self, *results: str) -> str:
+        """Return the last line of a function that gives a value."""
+        if len(results) == 1:
+            return f"return {results[0]};"
+        assigned = " ".join(f"packed{field} = {result};" for field, result in zip(self.fields, results, strict=True))
+        return f"value_t packed; {assigned} return packed;"
+
+
+def _place(k: int, access: Access) -> str:
+    """C function from a kept index ``o`` and a reduced index ``j`` to a position in operand ``k``."""
+    lines = [f"    i64 at = layout.offset[{k}];"]
+    lines += _walk(k, "kept", "o", access.kept) + _walk(k, "reduced", "j", access.reduced)
+    head = f"DEVICE i64 gp_at{k}(const layout_t layout, i64 o, i64 j)"
+    return "\n".join([head, "{", *lines, "    return at;", "}"])
+
+
+def _walk(k: int, axes: str, index: str, steps: tuple[StepClass, ...]) -> list[str]:
+    """Split a flat index into its axes, last first, and add up the steps; axes without a step cost nothing."""
+    lines: list[str] = []
+    for axis in reversed(range(len(steps))):
+        if all(step == 0 for step in steps[: axis + 1]):
+            break
+        here = index if axis == 0 else f"({index} % layout.{axes}[{axis}])"
+        step = steps[axis]
+        if step != 0:
+            lines.append(f"    at += {here}{'' if step == 1 else f' * layout.{axes}_step[{k}][{axis}]'};")
+        if axis:
+            lines.append(f"    {index} /= layout.{axes}[{axis}];")
+    return lines
