@@ -69,14 +69,16 @@ class Device:
 
     @classmethod
     def _of(cls, driver: Driver) -> Device:
+        device = cls._known.get(id(driver))
+        if device is not None:
+            return device
         with cls._lock:
-            device = cls._known.get(id(driver))
-            if device is None:
+            if id(driver) not in cls._known:
                 device = super().__new__(cls)
                 device.driver = driver
                 device._kernels = {}
                 cls._known[id(driver)] = device
-        return device
+            return cls._known[id(driver)]
 
     @property
     def spec(self) -> str:
@@ -227,7 +229,7 @@ def absences() -> list[BackendUnavailableError]:
 
 def device_of(array: Any) -> Device | None:
     """Return the device that a vendor's array lies on; None for host arrays and for arrays of other libraries."""
-    backend = REGISTRY.backend_of(type(array).__module__.partition(".")[0])
+    backend = REGISTRY.backend_of(type(array))
     driver = None if backend is None else backend.driver_of(array)
     return None if driver is None else Device._of(driver)
 

@@ -101,9 +101,11 @@ def _classes(steps: Sequence[int]) -> tuple[StepClass, ...]:
 
 def steps_of(strides: Sequence[int], dtype: Dtype) -> tuple[int, ...]:
     """Return strides in items; raises :class:`ArrayError` where they are not whole items."""
-    if any(stride % dtype.itemsize for stride in strides):
-        raise ArrayError(f"array: strides of whole items ({dtype.itemsize} bytes); got {tuple(strides)}")
-    return tuple(stride // dtype.itemsize for stride in strides)
+    size = dtype.itemsize
+    for stride in strides:
+        if stride % size:
+            raise ArrayError(f"array: strides of whole items ({size} bytes); got {tuple(strides)}")
+    return tuple([stride // size for stride in strides])  # a list is made faster than a generator
 
 
 def host_memory(array: np.ndarray) -> tuple[np.ndarray, tuple[int, ...], int]:

@@ -153,7 +153,7 @@ class Registry:
     def __init__(self) -> None:
         self._variants: dict[tuple[str, str], dict[str, Variant]] = {}
         self._backends: dict[str, Backend] = {}
-        self._by_library: dict[str, Backend | None] = {}
+        self._by_class: dict[type, Backend | None] = {}
         self._lock = RLock()
         self.generation = 0  # grows with every registration, so that plans made before can be told apart
 
@@ -178,12 +178,14 @@ class Registry:
                 self._load(name)
             return self._backends[name]
 
-    def backend_of(self, library: str) -> Backend | None:
-        """Return the backend whose arrays are of a library, given by the name of its package."""
-        if library not in self._by_library:
+    def backend_of(self, kind: type) -> Backend | None:
+        """Return the backend to whose library a class of arrays belongs."""
+        try:
+            return self._by_class[kind]
+        except KeyError:
+            library = kind.__module__.partition(".")[0]
             backends = [self.backend(name) for name in self.backend_names]
-            self._by_library[library] = next((b for b in backends if b.array_library == library), None)
-        return self._by_library[library]
+            return self._by_class.setdefault(kind, next((b for b in backends if b.array_library == library), None))
 
     def _load(self, name: str) -> None:
         if name in _OWN_BACKENDS:

@@ -129,10 +129,13 @@ COMPUTABLE = tuple(
     )
 )  # fmt: skip
 _COMPUTABLE_SET = frozenset(COMPUTABLE)
+_DTYPE_CLASSES = frozenset(type(dtype) for dtype in COMPUTABLE)
 
 
 def computable(dtype: Any, label: str) -> np.dtype[Any]:
     """Return ``dtype`` in native byte order, or raise :class:`DtypeError` when no kernel can compute with it."""
+    if type(dtype) in _DTYPE_CLASSES and dtype.isnative:
+        return dtype  # type: ignore[no-any-return]  # one of COMPUTABLE
     try:
         native: np.dtype[Any] = np.dtype(dtype).newbyteorder("=")
     except TypeError as error:

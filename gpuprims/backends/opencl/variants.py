@@ -20,9 +20,10 @@ def _for_cpus(capabilities: Capabilities, call: Call) -> str | None:
     return f"is for CPUs, where each work-item is a thread of its own; {capabilities.name} is a {capabilities.kind}"
 
 
-# reduce/tree on an H200, driver 580.159, float32, 2026-11-21, TB/s of sum and argmax of 2^30 and of sum of 2^24, launches
-# alone: 256 x 16 and 8 groups a compute unit 4.49, 4.07, 2.79; 256 x 8 4.24, 4.04, 2.61; 512 x 16 and 2 groups 4.44, 4.45,
-# 2.85, but GPUs with groups of at most 256 work-items exist. Without vectors, 16 bytes a load, 4.31, 3.18, 2.64.
+# reduce/tree on an H200, driver 580.159, float32, 2026-11-21, TB/s of sum and argmax of 2^30 and of sum of 2^24,
+# launches alone: 256 x 16 and 8 groups a compute unit 4.49, 4.07, 2.79; 256 x 8 4.24, 4.04, 2.61; 512 x 16 and 2
+# groups 4.44, 4.45, 2.85, but GPUs with groups of at most 256 work-items exist. Without vectors, 16 bytes a load,
+# 4.31, 3.18, 2.64.
 VARIANTS = (
     Variant(
         primitive="map",
