@@ -20,6 +20,8 @@ def explain(
     *,
     dtype: Any = "float32",
     size: int = 2**20,
+    outputs: int = 1,
+    side_by_side: bool = False,
     op: str | Op = "sum",
 ) -> Explanation:
     """Say which variant of a primitive a device would run, and why not the others.
@@ -33,7 +35,11 @@ def explain(
     dtype : dtype, default float32
         Of the array.
     size : int, default 2**20
-        Elements of the array.
+        Elements of the array; of a reduce along an axis, elements of each output.
+    outputs : int, default 1
+        Outputs of a reduce.
+    side_by_side : bool, default False
+        Whether neighbouring outputs read neighbouring elements, as the columns of a matrix do.
     op : str or Op, default "sum"
         The operator of a reduce.
 
@@ -60,5 +66,5 @@ def explain(
         same = expression(lambda *given: given, operator.elements)
         folding = make_folding(operator, same, elements, None)
         nbytes = 4 * value_words(folding.values)
-        call = Call((*elements, *folding.values), size, 1, operator.commutative, nbytes)
+        call = Call((*elements, *folding.values), size, outputs, operator.commutative, nbytes, side_by_side)
     return pick_device(None, device).explain(primitive, call)

@@ -71,6 +71,11 @@ class Layout:
             numbers += steps
         return np.array(numbers, dtype=np.int64)
 
+    def side_by_side(self) -> bool:
+        """Whether neighbouring outputs read neighbouring elements of every operand, or the same ones."""
+        steps = [own[-1] for own in self.kept_steps if own]
+        return len(steps) == len(self.offsets) and set(steps) <= {0, 1} and 1 in steps
+
     def vector_width(self, forms: Sequence[Form], outputs: Sequence[Dtype]) -> int:
         """Return how many neighbours along the reduced axes a work-item may read, and write, at once.
 

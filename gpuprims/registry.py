@@ -39,6 +39,8 @@ class Call:
         Whether the operator, if there is one, is.
     value_bytes : int
         Bytes of one ``value_t``, what groups keep in local memory.
+    side_by_side : bool
+        Whether neighbouring outputs read neighbouring elements, as the columns of a matrix do.
     """
 
     dtypes: tuple[np.dtype[Any], ...]
@@ -46,6 +48,7 @@ class Call:
     outputs: int = 1
     commutative: bool = True
     value_bytes: int = 4
+    side_by_side: bool = False
 
 
 # A grid's first dimension holds 2^31 - 1 groups in CUDA; groups take further tiles in a loop.
@@ -76,6 +79,8 @@ class Variant:
         Most groups a compute unit, for kernels whose groups stride over the input; by default as many as tiles.
     vectors : bool, default False
         Whether the kernel reads by ``MAP_VECTOR``; it is then compiled for as many elements at once as the call allows.
+    outputs_per_group : int, default 1
+        Outputs that a group computes at a time.
     """
 
     primitive: str
@@ -88,6 +93,7 @@ class Variant:
     refuse: Refusal
     groups_per_unit: int | None = None
     vectors: bool = False
+    outputs_per_group: int = 1
 
     @property
     def entry(self) -> str:
@@ -96,8 +102,8 @@ class Variant:
 
     @property
     def tile(self) -> int:
-        """Elements a group takes: block x items."""
-        return self.block * self.items
+        """Elements of one output that a group takes: block x items, shared by its outputs."""
+        return self.block * self.items // self.outputs_per_group
 
     @property
     def path(self) -> Path:

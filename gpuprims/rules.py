@@ -15,6 +15,15 @@ def double_precision(capabilities: Capabilities, call: Call) -> str | None:
     return None
 
 
+def many_outputs(capabilities: Capabilities, call: Call) -> str | None:
+    """Refuse what leaves work-items idle, or far apart in memory, when each folds an output of its own."""
+    if call.side_by_side:
+        return None if call.outputs >= 32 else f"is for 32 outputs side by side or more; this call has {call.outputs}"
+    if call.size <= 64 and call.outputs >= 1024:
+        return None
+    return f"is for outputs side by side, or 1024 of at most 64 elements; this call has {call.outputs} of {call.size}"
+
+
 def group_fits(block: int) -> Refusal:
     """Refuse devices whose groups, or their local memory, are too small for ``block`` values."""
 

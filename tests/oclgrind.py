@@ -68,9 +68,7 @@ def main() -> int:
     if unseen := missed():
         print("Oclgrind does not see these faults, so its silence would mean nothing:", *unseen, sep="\n  ")
         return 1
-    code, report = report_of(
-        ["-m", "pytest", "-m", "oclgrind", "-p", "no:cacheprovider", str(HERE / "test_oclgrind_kernels.py")]
-    )
+    code, report = report_of(["-m", "pytest", "-m", "oclgrind", "-p", "no:cacheprovider", str(HERE)])
     if report:
         print(f"Oclgrind reports:\n{report}")
     verdict = "reports faults" if report else "tests fail" if code else "nothing to report"

@@ -14,7 +14,7 @@ from gpuprims.device import Device
 from gpuprims.driver import Launch
 from gpuprims.errors import ArgumentError, AxisError, EmptyReductionError
 from gpuprims.expressions import Expr, expression, trace
-from gpuprims.layout import Form, Layout, broadcast_shapes, plan_layout
+from gpuprims.layout import Form, broadcast_shapes, plan_layout
 from gpuprims.operators import Folding, Op, as_dtype, find_op, make_folding
 from gpuprims.registry import MOST_GROUPS, REGISTRY, Call, Variant
 
@@ -197,6 +197,7 @@ class _Planner:
         self.axes = axes
         self.outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
         self.count = math.prod(shape[k] for k in axes)
+        self.layout = plan_layout(forms, shape, axes)
         self.value_bytes = 4 * value_words(folding.values)
         if self.outputs and not self.count and not operator.of_nothing:
             raise EmptyReductionError(f"reduce with {operator.name}: at least one element to fold; got shape {shape}")
@@ -210,29 +211,34 @@ class _Planner:
             outputs=self.outputs,
             commutative=self.operator.commutative,
             value_bytes=self.value_bytes,
+            side_by_side=self.layout.side_by_side(),
         )
 
     def prepare(self, variant: Variant) -> tuple[Launch, int]:
         """Return the launch, and how many bytes of partial values it needs."""
         parts = self._parts(variant)
-        layout = plan_layout(self.forms, self.shape, self.axes)
-        definitions = self._definitions(layout, vectors=variant.vectors)
-        groups = min(self.outputs * parts, MOST_GROUPS)
+        definitions = self._definitions(vectors=variant.vectors)
+        groups = min(self._rows(variant) * parts, MOST_GROUPS)
         kernel = self.device.kernel(variant, definitions)
-        launch = kernel.prepare(groups, layout.pack(self.count), self.outputs, self.count, parts)
+        launch = kernel.prepare(groups, self.layout.pack(self.count), self.outputs, self.count, parts)
         return launch, self.outputs * parts * self.value_bytes if parts > 1 else 0
 
     def _parts(self, variant: Variant) -> int:
         """Return how many groups share one output: enough to fill the device, and each with a tile of its own."""
         tiles = max(-(-self.count // variant.tile), 1)
-        groups = variant.groups(self.outputs * tiles, self.device.capabilities)
-        return max(1, min(tiles, groups // self.outputs))
+        rows = self._rows(variant)
+        groups = variant.groups(rows * tiles, self.device.capabilities)
+        return max(1, min(tiles, groups // rows))
 
-    def _definitions(self, layout: Layout, *, vectors: bool) -> Definitions:
+    def _rows(self, variant: Variant) -> int:
+        """Return how many groups compute all outputs once."""
+        return -(-self.outputs // variant.outputs_per_group)
+
+    def _definitions(self, *, vectors: bool) -> Definitions:
         # Where order matters, a work-item's run of elements may start anywhere, not at a whole vector.
-        vector = layout.vector_width(self.forms, ()) if vectors and self.operator.commutative else 1
+        vector = self.layout.vector_width(self.forms, ()) if vectors and self.operator.commutative else 1
         return Definitions(
-            inputs=layout.accesses([form.dtype for form in self.forms]),
+            inputs=self.layout.accesses([form.dtype for form in self.forms]),
             outputs=self.folding.outputs,
             values=self.folding.values,
             map=self.folding.map,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gpuprims.registry import Variant, first_refusal
-from gpuprims.rules import double_precision, group_fits
+from gpuprims.rules import double_precision, group_fits, many_outputs
 
 KERNELS = Path(__file__).parent / "kernels"
 
@@ -27,6 +27,19 @@ VARIANTS = (
         items=4,
         vectors=True,
         refuse=first_refusal(double_precision, group_fits(256)),
+    ),
+    Variant(
+        primitive="reduce",
+        name="each",
+        backend="cuda",
+        source=KERNELS / "reduce_each.cu",
+        rank=30,
+        block=256,
+        items=16,
+        groups_per_unit=8,
+        vectors=True,
+        outputs_per_group=256,
+        refuse=first_refusal(many_outputs, double_precision, group_fits(256)),
     ),
     Variant(
         primitive="reduce",

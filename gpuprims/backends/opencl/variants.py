@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gpuprims.driver import Capabilities
 from gpuprims.registry import Call, Variant, first_refusal
-from gpuprims.rules import double_precision, group_fits
+from gpuprims.rules import double_precision, group_fits, many_outputs
 
 KERNELS = Path(__file__).parent / "kernels"
 
@@ -55,6 +55,19 @@ VARIANTS = (
         block=1,
         items=8192,
         refuse=first_refusal(_for_cpus, double_precision),
+    ),
+    Variant(
+        primitive="reduce",
+        name="each",
+        backend="opencl",
+        source=KERNELS / "reduce_each.cl",
+        rank=15,
+        block=256,
+        items=16,
+        groups_per_unit=8,
+        vectors=True,
+        outputs_per_group=256,
+        refuse=first_refusal(many_outputs, double_precision, group_fits(256)),
     ),
     Variant(
         primitive="reduce",

@@ -15,6 +15,11 @@ DEVICE value_t gp_shuffle_down(const value_t value, const int stride)
     return gp_join(words);
 }
 
+DEVICE void gp_fence(void)
+{
+    __threadfence();
+}
+
 DEVICE void gp_leave(u32 *partials, const i64 at, const value_t value)
 {
     u32 words[WORDS];
@@ -34,9 +39,9 @@ DEVICE value_t gp_collect(const u32 *partials, const i64 at)
 /* Whether this is the last of `parts` groups to leave a value; the ticket is then zero again, for the next launch. */
 DEVICE int gp_last_done(u32 *ticket, const i64 parts)
 {
-    __threadfence();
+    gp_fence();
     const int last = atomicAdd(ticket, 1) == parts - 1;
     if (last) *ticket = 0;
-    __threadfence();
+    gp_fence();
     return last;
 }

@@ -4,11 +4,14 @@
  * them in order. Nobody waits, so no promise of forward progress is needed. Values are left and collected by atomics, which
  * is what OpenCL 1.2 makes visible across groups.
  */
+DEVICE void gp_fence(void)
+{
 #ifdef __NV_CL_C_VERSION
-#define GP_FENCE asm volatile("membar.gl;" : : : "memory") /* its mem_fence orders within a group alone */
+    asm volatile("membar.gl;" : : : "memory"); /* NVIDIA's mem_fence orders within a group alone */
 #else
-#define GP_FENCE mem_fence(CLK_GLOBAL_MEM_FENCE)
+    mem_fence(CLK_GLOBAL_MEM_FENCE);
 #endif
+}
 
 DEVICE void gp_leave(GLOBAL u32 *partials, const i64 at, const value_t value)
 {
@@ -27,9 +30,9 @@ DEVICE value_t gp_collect(GLOBAL u32 *partials, const i64 at)
 /* Whether this is the last of `parts` groups to leave a value; the ticket is then zero again, for the next launch. */
 DEVICE int gp_last_done(GLOBAL u32 *ticket, const i64 parts)
 {
-    GP_FENCE;
+    gp_fence();
     const int last = atomic_inc(ticket) == parts - 1;
     if (last) atomic_xchg(ticket, 0);
-    GP_FENCE;
+    gp_fence();
     return last;
 }

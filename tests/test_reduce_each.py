@@ -1,0 +1,88 @@
+"""reduce/each, a work-item an output: the columns of a matrix, and many short rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_cases import AFFINE
+
+import gpuprims
+from gpuprims.errors import NoVariantError
+
+
+@pytest.fixture
+def each(device: gpuprims.Device) -> gpuprims.Device:
+    if device.backend == "reference":
+        pytest.skip("the reference has one kernel a primitive")
+    return device
+
+
+def reduce(device: gpuprims.Device, *arrays: np.ndarray, **keywords: Any) -> Any:
+    result = gpuprims.reduce(*map(device.asarray, arrays), variant="each", **keywords)
+    return tuple(map(device.to_host, result)) if isinstance(result, tuple) else device.to_host(result)
+
+
+# Either side of a group's outputs and of a work-item's unrolled elements, and enough elements for several parts.
+OUTPUTS = (32, 255, 256, 257, 1030)
+ELEMENTS = (1, 15, 16, 17, 1000, 20_011)
+
+
+def check_columns(device: gpuprims.Device, rng: np.random.Generator, outputs: int, n: int) -> None:
+    x = rng.standard_normal((n, outputs)).astype(np.float32)
+    np.testing.assert_allclose(reduce(device, x, axis=0), x.sum(axis=0, dtype=np.float64), rtol=1e-4, atol=1e-3)
+    np.testing.assert_array_equal(reduce(device, x, axis=0, op="max"), x.max(axis=0))
+    np.testing.assert_array_equal(reduce(device, x, axis=0, op="argmax"), x.argmax(axis=0))
+    a, b = rng.integers(-3, 4, (n, outputs)), rng.integers(-9, 10, (n, outputs))
+    expected = gpuprims.reduce(a, b, op=AFFINE, axis=0, device="reference")
+    for got, exact in zip(reduce(device, a, b, op=AFFINE, axis=0), expected, strict=True):
+        np.testing.assert_array_equal(got, exact)
+
+
+@pytest.mark.parametrize("outputs", OUTPUTS)
+@pytest.mark.parametrize("n", ELEMENTS)
+def test_columns(each: gpuprims.Device, rng: np.random.Generator, outputs: int, n: int) -> None:
+    if outputs * n > 2**21:
+        pytest.skip("the last of these sizes is enough once")
+    check_columns(each, rng, outputs, n)
+
+
+@pytest.mark.oclgrind
+@pytest.mark.parametrize(("outputs", "n"), [(33, 40), (300, 17)])
+def test_columns_small_enough_for_a_simulator(
+    each: gpuprims.Device, rng: np.random.Generator, outputs: int, n: int
+) -> None:
+    check_columns(each, rng, outputs, n)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 16, 17, 63, 64])
+@pytest.mark.parametrize("dtype", ["float32", "int8", "float16"])
+def test_short_rows(each: gpuprims.Device, rng: np.random.Generator, n: int, dtype: str) -> None:
+    x = rng.integers(-100, 100, (3001, n)).astype(dtype)
+    got = reduce(each, x, axis=1, op="min")
+    np.testing.assert_array_equal(got, x.min(axis=1))
+    np.testing.assert_array_equal(reduce(each, x, axis=1, dtype="int64"), x.sum(axis=1, dtype=np.int64))
+
+
+def test_middle_axes_and_offsets(each: gpuprims.Device, rng: np.random.Generator) -> None:
+    x = rng.standard_normal((7, 50, 67)).astype(np.float32)
+    np.testing.assert_allclose(reduce(each, x, axis=1), x.sum(axis=1), rtol=1e-4, atol=1e-4)
+    cut = each.asarray(x)[1:, :, 3:]
+    got = each.to_host(gpuprims.reduce(cut, axis=1, variant="each"))
+    np.testing.assert_allclose(got, x[1:, :, 3:].sum(axis=1), rtol=1e-4, atol=1e-4)
+
+
+def test_columns_and_short_rows_choose_it_on_gpus(each: gpuprims.Device) -> None:
+    if each.capabilities.kind != "gpu":
+        pytest.skip("CPUs have a variant of their own")
+    assert gpuprims.explain("reduce", each, size=1000, outputs=32, side_by_side=True).chosen.name == "each"
+    assert gpuprims.explain("reduce", each, size=64, outputs=1024).chosen.name == "each"
+    assert gpuprims.explain("reduce", each, size=65, outputs=1024).chosen.name != "each"
+
+
+def test_a_flat_array_is_refused(each: gpuprims.Device) -> None:
+    with pytest.raises(
+        NoVariantError, match="is for outputs side by side, or 1024 of at most 64 elements; this call has 1"
+    ):
+        reduce(each, np.ones(100, np.float32))
