@@ -488,7 +488,8 @@ print("reference:", gpuprims.reduce([1, 2, 3], device="reference"))
 
 def search(program: str, **environment: str) -> dict[str, str]:
     """What a fresh process, which sees no GPU, prints: one line for each key."""
-    around = os.environ | {"PYTHONPATH": str(ROOT), "CUDA_VISIBLE_DEVICES": ""} | environment
+    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    around = os.environ | {"PYTHONPATH": path, "CUDA_VISIBLE_DEVICES": ""} | environment
     around.pop("GPUPRIMS_DEVICE", None)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=around, check=False)
     assert done.returncode == 0, done.stderr
