@@ -174,7 +174,8 @@ def _plan(
     if not planner.outputs:
         return _Plan(kept, folding.outputs, None, 0, 0, reads=False)
     launch, scratch = planner.prepare(chosen)
-    return _Plan(kept, folding.outputs, launch, scratch, planner.outputs, reads=bool(planner.count))
+    tickets = planner.outputs if scratch else 1  # unshared outputs need none, and there may be millions
+    return _Plan(kept, folding.outputs, launch, scratch, tickets, reads=bool(planner.count))
 
 
 class _Planner:
