@@ -1,7 +1,8 @@
 """From definitions to the text that a vendor's compiler gets: C that is the same in CUDA and OpenCL.
 
 Around the kernel file, in this order: constants, the backend's prelude, NumPy's arithmetic, the types of the call, its
-functions ``MAP``, ``OP`` and ``STORE``, the backend's way of passing values between groups, and the file itself.
+functions ``MAP``, ``OP`` and ``STORE``, the backend's way of passing values between groups, the steps that reductions
+share, and the file itself.
 """
 
 from __future__ import annotations
@@ -42,7 +43,10 @@ def kernel_source(definitions: Definitions, kernel: Path, prelude: Path, exchang
     }
     if definitions.uses_float64:
         constants["HAS_F64"] = 1
-    fold = [*_fold(definitions), *_words(definitions), exchange.read_text()] if definitions.op else []
+    fold = []
+    if definitions.op:
+        folding = files("gpuprims").joinpath("folding.h").read_text()
+        fold = [*_fold(definitions), *_words(definitions), exchange.read_text(), folding]
     parts = [
         *(f"#define {name} {value}" for name, value in constants.items()),
         prelude.read_text(),

@@ -4,7 +4,7 @@
  * out     OUTPUTS: one value for each
  * scratch partials: WORDS for each part of each output; tickets: one for each output, zero before and after
  * launch  any number of groups of BLOCK (whole warps, at most 32 of them); each takes (output, part) pairs until none are left
- * host    MAP(o, j), MAP_VECTOR(o, j, values), OP(a, b), IDENTITY, STORE(at, value), COMMUTATIVE
+ * host    fold_elements and fold_partials (folding.h), OP(a, b), IDENTITY, STORE(at, value)
  * order   operands meet in the order of their index; only a commutative operator sees them dealt out with a stride
  *
  * The fold of a warp, for 8 lanes. Each lane takes the value of the lane `stride` further on; lane 0 ends with all:
@@ -15,45 +15,6 @@
  */
 #define WARP 32
 #define WARPS (BLOCK / WARP)
-
-/* Share out n elements among the work-items of all parts, then load and fold. A commutative operator gets every
- * workers-th vector, others one contiguous run. */
-DEVICE value_t fold_elements(INPUTS, const layout_t layout, const i64 o, const i64 n, const i64 worker, const i64 workers)
-{
-#if COMMUTATIVE
-    const i64 step = workers * VECTOR, last = n;
-    i64 j = worker * VECTOR;
-#else
-    const i64 step = 1, run = (n + workers - 1) / workers, last = min((worker + 1) * run, n);
-    i64 j = worker * run;
-#endif
-    value_t folded = IDENTITY;
-
-    /* ITEMS independent elements in flight, folded pairwise, which also keeps rounding small. */
-    for (; j + (ITEMS / VECTOR - 1) * step + VECTOR <= last; j += ITEMS / VECTOR * step) {
-        value_t values[ITEMS];
-#pragma unroll
-        for (int item = 0; item < ITEMS; item += VECTOR) MAP_VECTOR(o, j + item / VECTOR * step, values + item);
-#pragma unroll
-        for (int stride = 1; stride < ITEMS; stride *= 2)
-#pragma unroll
-            for (int item = 0; item + stride < ITEMS; item += 2 * stride)
-                values[item] = OP(values[item], values[item + stride]);
-        folded = OP(folded, values[0]);
-    }
-    for (; j < last; j += step)
-        for (i64 item = j; item < j + VECTOR && item < last; item++) folded = OP(folded, MAP(o, item));
-    return folded;
-}
-
-/* Fold what all parts of an output left, each work-item a contiguous run of them. */
-DEVICE value_t fold_partials(GLOBAL u32 *partials, const i64 o, const i64 parts, const int tid)
-{
-    const i64 run = (parts + BLOCK - 1) / BLOCK, last = min((tid + 1) * run, parts);
-    value_t folded = IDENTITY;
-    for (i64 part = tid * run; part < last; part++) folded = OP(folded, gp_collect(partials, o * parts + part));
-    return folded;
-}
 
 DEVICE value_t fold_warp(value_t folded)
 {

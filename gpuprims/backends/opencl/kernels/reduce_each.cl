@@ -14,7 +14,7 @@
  *     part 1    v v v v | v v v v      rows n/2 ... n - 1
  */
 
-/* Load and fold elements first ... last - 1 of an output, ITEMS independent ones in flight, folded pairwise. */
+/* Load and fold elements first ... last - 1 of an output, ITEMS independent ones in flight. */
 DEVICE value_t fold_run(INPUTS, const layout_t layout, const i64 o, const i64 first, const i64 last)
 {
     value_t folded = IDENTITY;
@@ -23,12 +23,7 @@ DEVICE value_t fold_run(INPUTS, const layout_t layout, const i64 o, const i64 fi
         value_t values[ITEMS];
 #pragma unroll
         for (int item = 0; item < ITEMS; item += VECTOR) MAP_VECTOR(o, j + item, values + item);
-#pragma unroll
-        for (int stride = 1; stride < ITEMS; stride *= 2)
-#pragma unroll
-            for (int item = 0; item + stride < ITEMS; item += 2 * stride)
-                values[item] = OP(values[item], values[item + stride]);
-        folded = OP(folded, values[0]);
+        folded = OP(folded, fold_values(values));
     }
     for (; j < last; j++) folded = OP(folded, MAP(o, j));
     return folded;

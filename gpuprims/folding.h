@@ -1,0 +1,46 @@
+/* The steps that reductions share, the same in both dialects. */
+
+/* Fold ITEMS values pairwise, in order, which also keeps rounding small. */
+DEVICE value_t fold_values(value_t *values)
+{
+#pragma unroll
+    for (int stride = 1; stride < ITEMS; stride *= 2)
+#pragma unroll
+        for (int item = 0; item + stride < ITEMS; item += 2 * stride)
+            values[item] = OP(values[item], values[item + stride]);
+    return values[0];
+}
+
+/* Share out n elements among the work-items of all parts, then load and fold. A commutative operator gets every
+ * workers-th vector, others one contiguous run. */
+DEVICE value_t fold_elements(INPUTS, const layout_t layout, const i64 o, const i64 n, const i64 worker, const i64 workers)
+{
+#if COMMUTATIVE
+    const i64 step = workers * VECTOR, last = n;
+    i64 j = worker * VECTOR;
+#else
+    const i64 step = 1, run = (n + workers - 1) / workers, last = min((worker + 1) * run, n);
+    i64 j = worker * run;
+#endif
+    value_t folded = IDENTITY;
+
+    /* ITEMS independent elements in flight. */
+    for (; j + (ITEMS / VECTOR - 1) * step + VECTOR <= last; j += ITEMS / VECTOR * step) {
+        value_t values[ITEMS];
+#pragma unroll
+        for (int item = 0; item < ITEMS; item += VECTOR) MAP_VECTOR(o, j + item / VECTOR * step, values + item);
+        folded = OP(folded, fold_values(values));
+    }
+    for (; j < last; j += step)
+        for (i64 item = j; item < j + VECTOR && item < last; item++) folded = OP(folded, MAP(o, item));
+    return folded;
+}
+
+/* Fold what all parts of an output left, each work-item a contiguous run of them. */
+DEVICE value_t fold_partials(GLOBAL u32 *partials, const i64 o, const i64 parts, const int tid)
+{
+    const i64 run = (parts + BLOCK - 1) / BLOCK, last = min((tid + 1) * run, parts);
+    value_t folded = IDENTITY;
+    for (i64 part = tid * run; part < last; part++) folded = OP(folded, gp_collect(partials, o * parts + part));
+    return folded;
+}
