@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gpuprims.device import Capabilities, Device, devices, use_device
     from gpuprims.explanation import explain
     from gpuprims.operators import Op
+    from gpuprims.plans import Plan, plan
     from gpuprims.primitives.map import map  # noqa: A004 - the primitive's name in every library of its kind
     from gpuprims.primitives.reduce import reduce
     from gpuprims.registry import Call, Variant, register
@@ -25,12 +26,14 @@ __all__ = [
     "Capabilities",
     "Device",
     "Op",
+    "Plan",
     "Variant",
     "devices",
     "errors",
     "explain",
     "map",
     "models",
+    "plan",
     "reduce",
     "register",
     "use_device",
@@ -41,10 +44,12 @@ _HOMES = {
     "Capabilities": "driver",
     "Device": "device",
     "Op": "operators",
+    "Plan": "plans",
     "Variant": "registry",
     "devices": "device",
     "explain": "explanation",
     "map": "primitives.map",
+    "plan": "plans",
     "reduce": "primitives.reduce",
     "register": "registry",
     "use_device": "device",

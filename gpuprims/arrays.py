@@ -4,74 +4,157 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from gpuprims.device import Device, device_of, pick_device
-from gpuprims.errors import ArrayError, DeviceMismatchError, DtypeError
+from gpuprims.errors import ArgumentError, ArrayError, DeviceMismatchError, DtypeError, ShapeError
 from gpuprims.expressions import computable
-from gpuprims.layout import Form, View
+from gpuprims.layout import Form, View, together
 from gpuprims.registry import REGISTRY
 
 # DLPack's device types (dlpack.h) of memory that the host reads: its own, and CUDA's pinned memory.
 _DLPACK_HOST = (1, 3)
 
 
-@dataclass(frozen=True)
 class Operands:
     """The arrays of one call, ready for a kernel.
 
     Parameters
     ----------
+    label : str
+        Which primitive, for messages.
     device : Device
         Where the call runs.
-    views : tuple of View
-        One for each array, in order.
+    natives : tuple
+        The arrays, as NumPy's or as the device's vendor's.
     on_host : bool
-        Whether the caller's arrays are host arrays.
+        Whether they are host arrays.
     convert : callable
         From a result, an array of NumPy's or of the device's own class, to one of the caller's library.
     """
 
-    device: Device
-    views: tuple[View, ...]
-    on_host: bool
-    convert: Callable[[Any], Any]
+    __slots__ = ("_views", "convert", "device", "driver", "in_place", "label", "natives", "on_host")
+
+    def __init__(
+        self, label: str, device: Device, natives: tuple[Any, ...], on_host: bool, convert: Callable[[Any], Any]
+    ) -> None:
+        self.label = label
+        self.device = device
+        self.driver = device.driver
+        self.natives = natives
+        self.on_host = on_host
+        self.in_place = on_host and device.driver.shares_host_memory
+        self.convert = convert
+        self._views: tuple[View, ...] | None = None
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """One for each array; host arrays are brought to the device, or shown to it, when this is first asked for."""
+        if self._views is None:
+            self._views = tuple([self._view(array) for array in self.natives])
+        return self._views
+
+    def _view(self, array: Any) -> View:
+        if isinstance(array, np.ndarray):
+            if not array.size:  # no memory to show; the primitives never launch on nothing
+                return View(None, Form(array.dtype, array.shape, (0,) * array.ndim))
+            return self.driver.share(array) if self.in_place else _upload(array, self.device)
+        return self.driver.view(array)
 
     @property
     def forms(self) -> tuple[Form, ...]:
         """Where each array's elements lie."""
-        return tuple(view.form for view in self.views)
+        return tuple([view.form for view in self.views])
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """Allocate a result where the kernel can write it and the caller will want it."""
-        if self._in_place:
-            return np.empty(shape, dtype)
-        return self.device.driver.empty(shape, dtype)
+        return np.empty(shape, dtype) if self.in_place else self.driver.empty(shape, dtype)
 
-    def view(self, result: Any) -> View:
-        """See a result as an operand."""
-        if self._in_place:
-            return self.device.driver.share(result)
-        return self.device.driver.view(result)
+    @property
+    def fresh_alignment(self) -> int:
+        """What the address of :meth:`empty` memory is a multiple of, in bytes."""
+        return 1 if self.in_place else 16
+
+    def memory(self, result: Any) -> Any:
+        """Return what a kernel is given of a result."""
+        return self.driver.share(result).memory if self.in_place else self.driver.memory(result)
 
     def finish(self, result: Any) -> Any:
         """Return a result as the caller wants it: complete on the host, perhaps still in work on a device."""
-        if self._in_place:
-            self.device.synchronize()
+        if self.in_place:
+            self.driver.synchronize()
         elif self.on_host:
-            result = self.device.driver.download(result)
-        return self.convert(result)
+            result = self.driver.download(result)
+        result = self.convert(result)
+        return result[()] if isinstance(result, np.ndarray) and result.ndim == 0 else result
+
+    def targets(self, out: Any) -> Targets:
+        """Check the caller's ``out=`` as far as it does not depend on the results.
+
+        Raises
+        ------
+        ArgumentError
+            An array that is read-only, or lies across an input.
+        DeviceMismatchError
+            An array that lies elsewhere than the inputs.
+        """
+        given = out if isinstance(out, tuple) else (out,)
+        natives = tuple(_native(self.label, array) for array in given)
+        for native in natives:
+            self._check_target(native)
+        return Targets(natives, out)
+
+    def _check_target(self, native: Any) -> None:
+        place = device_of(native)
+        if place is not (None if self.on_host else self.device):
+            where = "the host" if self.on_host else repr(self.device)
+            got = "one on the host" if place is None else f"one on {place!r}"
+            raise DeviceMismatchError(f"{self.label}: out= on {where}, as the arrays are; got {got}")
+        if self.on_host and not (isinstance(native, np.ndarray) and native.flags.writeable):
+            raise ArgumentError(f"{self.label}: out= an array that can be written; got {_short(native)}")
+        span = self._span(native)
+        if any(_meet(span, self._span(array)) for array in self.natives):
+            raise ArgumentError(f"{self.label}: out= apart from the arrays in memory; got one that overlaps an input")
+
+    def _span(self, array: Any) -> tuple[int, int, int]:
+        return (0, *byte_bounds(array)) if isinstance(array, np.ndarray) else self.driver.span(array)
+
+
+class Targets(NamedTuple):
+    """The caller's ``out=``: as arrays that can be written, and as it was given."""
+
+    natives: tuple[Any, ...]
+    given: Any
+
+
+class _Shaped(Protocol):
+    @property
+    def shape(self) -> tuple[int, ...]: ...
 
     @property
-    def _in_place(self) -> bool:
-        return self.on_host and self.device.driver.shares_host_memory
+    def dtype(self) -> np.dtype[Any]: ...
+
+
+def check_targets(label: str, results: Sequence[_Shaped], given: Sequence[_Shaped]) -> None:
+    """Raise unless there is one ``out=`` array for each result, of its shape and dtype."""
+    if len(given) != len(results):
+        raise ArgumentError(f"{label}: out= {len(results)} array(s), one a result; got {len(given)}")
+    for target, result in zip(given, results, strict=True):
+        if target.shape != result.shape:
+            raise ShapeError(f"{label}: out= of the result's shape, {result.shape}; got {target.shape}")
+        if target.dtype != result.dtype:
+            raise DtypeError(f"{label}: out= of the result's dtype, {result.dtype}; got {target.dtype}")
+
+
+def _meet(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
+    return one[0] == other[0] and max(one[1], other[1]) < min(one[2], other[2])
 
 
 def as_operands(label: str, arrays: Sequence[Any], asked: str | Device | None) -> Operands:
-    """Find the device of a call and bring its arrays there.
+    """Find the device of a call.
 
     Parameters
     ----------
@@ -87,7 +170,7 @@ def as_operands(label: str, arrays: Sequence[Any], asked: str | Device | None) -
     ArrayError
         Something that is not an array.
     DtypeError
-        An array of objects, strings, dates or complex numbers.
+        An array of objects, strings or dates.
     DeviceMismatchError
         Arrays on two devices, or on another than the one asked for.
     """
@@ -108,12 +191,8 @@ def as_operands(label: str, arrays: Sequence[Any], asked: str | Device | None) -
         raise DeviceMismatchError(f"{label}: arrays on one device; got a host array beside one on {on!r}")
     device = pick_device(on, asked)
     dtypes = [computable(array.dtype, label) for array in natives if not _is_python_number(array)]
-    share = on is None and device.driver.shares_host_memory
-    views = tuple(
-        device.driver.view(array) if place is not None else _upload(label, array, device, dtypes, share)
-        for array, place in found
-    )
-    return Operands(device, views, on is None, _converter(arrays))
+    held = tuple(array if place is not None else _host(label, array, dtypes) for array, place in found)
+    return Operands(label, device, held, on is None, _converter(arrays))
 
 
 def _on_one_device(label: str, arrays: Sequence[Any], asked: str | Device | None) -> Operands | None:
@@ -121,11 +200,12 @@ def _on_one_device(label: str, arrays: Sequence[Any], asked: str | Device | None
     device = device_of(arrays[0])
     if device is None or (asked is not None and Device(asked) is not device):
         return None
-    if any(device_of(array) is not device for array in arrays[1:]):
-        return None
+    for array in arrays[1:]:
+        if device_of(array) is not device:
+            return None
     for array in arrays:
         computable(array.dtype, label)
-    return Operands(device, tuple([device.driver.view(array) for array in arrays]), False, _unchanged)
+    return Operands(label, device, tuple(arrays), False, _unchanged)
 
 
 def _is_python_number(array: Any) -> bool:
@@ -182,15 +262,23 @@ def _short(value: Any) -> str:
     return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
 
 
-def _upload(label: str, array: Any, device: Device, dtypes: list[np.dtype[Any]], share: bool) -> View:
+def _host(label: str, array: Any, dtypes: list[np.dtype[Any]]) -> np.ndarray:
+    """Return a host array that kernels can walk, in the machine's byte order."""
     if _is_python_number(array):
         array = _number(label, array, dtypes)
     array = np.asarray(array)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
-    if array.size == 0:  # no memory to show; the primitives never launch on nothing
-        return View(None, Form(array.dtype, array.shape, (0,) * array.ndim, 0))
-    return device.driver.share(array) if share else device.driver.view(device.driver.asarray(array))
+    return together(array) if array.size else array
+
+
+def _upload(array: np.ndarray, device: Device) -> View:
+    """Copy a host array to a device, each element once: axes along which it repeats itself stay of stride 0."""
+    repeats = tuple(stride == 0 and length > 1 for stride, length in zip(array.strides, array.shape, strict=True))
+    once = array[tuple(slice(0, 1) if repeated else slice(None) for repeated in repeats)]
+    view = device.driver.view(device.driver.asarray(once))
+    strides = tuple(0 if repeated else stride for repeated, stride in zip(repeats, view.form.strides, strict=True))
+    return view._replace(form=view.form._replace(shape=array.shape, strides=strides))
 
 
 def _number(label: str, number: Any, dtypes: list[np.dtype[Any]]) -> np.ndarray:

@@ -23,11 +23,16 @@ StepClass = int | None
 
 @dataclass(frozen=True)
 class Access:
-    """How a kernel reads one operand: its stored dtype, and its step along each kept and each reduced axis."""
+    """How a kernel reads or writes one operand.
+
+    Its stored dtype, its step along each kept and each reduced axis, and how many numbers are an element of it: 1, or
+    the lanes of a short vector that is moved whole.
+    """
 
     dtype: Dtype
     kept: tuple[StepClass, ...]
     reduced: tuple[StepClass, ...]
+    lanes: int = 1
 
 
 @dataclass(frozen=True)
@@ -38,14 +43,14 @@ class Definitions:
     ----------
     inputs : tuple of Access
         The operands ``x0``, ``x1``, ...
-    outputs : tuple of dtype
-        The results ``y0``, ``y1``, ...
+    outputs : tuple of Access
+        The results ``y0``, ``y1``, ...: of a map at each reduced index, of a reduce at each kept one.
     values : tuple of dtype
         Components of ``value_t``, what ``MAP`` gives, ``OP`` folds and ``STORE`` takes.
     map : TypedExpr
-        From one element of each input, and its index ``j``, to the values.
+        From one element of each input, all its lanes, and its index ``j``, to the values.
     finish : TypedExpr
-        From the values and the number of elements folded to the outputs.
+        From the values and the number of elements folded to the outputs' elements, all their lanes.
     op : TypedExpr or None
         From two values, all components of the first before those of the second, to one.
     identity : tuple of scalar
@@ -57,7 +62,7 @@ class Definitions:
     """
 
     inputs: tuple[Access, ...]
-    outputs: tuple[Dtype, ...]
+    outputs: tuple[Access, ...]
     values: tuple[Dtype, ...]
     map: TypedExpr
     finish: TypedExpr

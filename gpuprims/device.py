@@ -145,16 +145,15 @@ class Device:
 def _trial(device: Device) -> np.ndarray:
     """Compute [1, 2, 3] + 1 the way every map does."""
     float32 = np.dtype(np.float32)
-    view = device.driver.view(device.driver.asarray(np.array([1, 2, 3], np.float32)))
-    layout = plan_layout([view.form], (3,), (0,))
+    driver = device.driver
+    source, result = driver.asarray(np.array([1, 2, 3], np.float32)), driver.empty((3,), float32)
+    layout = plan_layout([driver.view(source).form, driver.view(result).form], (3,), (0,))
     function = typed(expression("x + 1"), (float32,))
     finish = typed(expression(lambda value, count: value), (float32, np.dtype(np.int64)))
-    definitions = Definitions(layout.accesses([float32]), (float32,), (float32,), function, finish)
+    definitions = Definitions(layout.accesses[:1], layout.accesses[1:], (float32,), function, finish)
     variant = device.select("map", Call((float32,), 3))
-    result = device.driver.empty((3,), float32)
-    launch = device.kernel(variant, definitions).prepare(1, layout.pack(3), 3)
-    launch([view.memory, device.driver.view(result).memory])
-    return np.array(device.driver.download(result))
+    device.kernel(variant, definitions).prepare(1, layout.pack(3), 3)([driver.memory(source), driver.memory(result)])
+    return np.array(driver.download(result))
 
 
 def _in_a_line(error: Exception) -> str:

@@ -90,10 +90,19 @@ class Driver(Protocol):
         """Compile a variant; raises :class:`~gpuprims.errors.BuildError` with the compiler's log."""
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-        """Allocate an array of the vendor's own class, C-contiguous, contents undefined."""
+        """Allocate an array of the vendor's own class, C-contiguous and aligned to 16 bytes, contents undefined.
+
+        Raises :class:`~gpuprims.errors.DeviceMemoryError` where there is no room.
+        """
 
     def view(self, array: Any) -> View:
         """See an array of the vendor's own class as an operand."""
+
+    def memory(self, array: Any) -> Any:
+        """Return what kernels are given of such an array."""
+
+    def span(self, array: Any) -> tuple[int, int, int]:
+        """Return where its bytes lie: the memory object (0 where addresses are of one space), first, past the last."""
 
     @property
     def shares_host_memory(self) -> bool:
@@ -107,6 +116,12 @@ class Driver(Protocol):
 
     def download(self, array: Any) -> np.ndarray:
         """Return a vendor's array as a host array, once the work that fills it is done."""
+
+    def landing(self, dtype: np.dtype[Any]) -> tuple[Any, Callable[[], Any]]:
+        """Return an array of shape () for a result that the host wants, and a function that waits for it and reads it.
+
+        Where the device can write to the host's memory, the array lies there.
+        """
 
     def tickets(self, count: int) -> Any:
         """Return memory of at least ``count`` 32-bit zeros, which kernels leave zero, for the next launch in order."""

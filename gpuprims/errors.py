@@ -14,7 +14,8 @@
     |-- DeviceError (RuntimeError)
     |   |-- UnknownDeviceError (ValueError)    a spec that names no device
     |   |-- NoDeviceError                      nothing to compute on
-    |   '-- DeviceMismatchError (ValueError)   arrays on two devices, or not on the one asked for
+    |   |-- DeviceMismatchError (ValueError)   arrays on two devices, or not on the one asked for
+    |   '-- DeviceMemoryError (MemoryError)    not enough memory on the device; with ``wanted`` and ``free`` bytes
     |-- BackendUnavailableError (RuntimeError) with ``reason`` and ``remedy``
     |-- RegistryError (ValueError)
     |   |-- UnknownVariantError            variant="fastest"
@@ -77,6 +78,26 @@ class NoDeviceError(DeviceError):
 
 class DeviceMismatchError(DeviceError, ValueError):
     """Arrays on two devices, or on another device than the one asked for."""
+
+
+class DeviceMemoryError(DeviceError, MemoryError):
+    """A device without room for an array.
+
+    Parameters
+    ----------
+    device : str
+        Name of the device.
+    wanted : int
+        Bytes asked for.
+    free : int or None
+        Bytes that were free, where the driver tells.
+    """
+
+    def __init__(self, device: str, wanted: int, free: int | None) -> None:
+        left = "as many as its driver does not tell" if free is None else f"{free:,}"
+        super().__init__(f"memory of {device}: {wanted:,} bytes; got {left} free (reduce in parts, or free arrays)")
+        self.wanted = wanted
+        self.free = free
 
 
 class BackendUnavailableError(GpuprimsError, RuntimeError):

@@ -8,6 +8,7 @@ to one axis of each kind.
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -24,15 +25,21 @@ Dtype = np.dtype[Any]
 class Form(NamedTuple):
     """Where an operand's elements lie, without the memory: what a launch is planned from.
 
-    The element at index ``i`` is ``offset + sum(i * steps)`` items into the memory, whose address is a multiple of
-    ``alignment`` bytes.
+    The element at index ``i`` is ``offset + sum(i * strides)`` bytes into the memory, whose address is a multiple of
+    ``alignment`` bytes. It is a vector of ``lanes`` numbers of the dtype, side by side.
     """
 
     dtype: Dtype
     shape: tuple[int, ...]
-    steps: tuple[int, ...]
-    offset: int
+    strides: tuple[int, ...]
+    offset: int = 0
     alignment: int = 1
+    lanes: int = 1
+
+    @property
+    def item(self) -> int:
+        """Bytes of an element."""
+        return self.dtype.itemsize * self.lanes
 
 
 class View(NamedTuple):
@@ -51,17 +58,19 @@ class Layout:
     operand ``k`` along them, in items.
     """
 
+    forms: tuple[Form, ...]
     kept: tuple[int, ...]
     reduced: tuple[int, ...]
     kept_steps: tuple[tuple[int, ...], ...]
     reduced_steps: tuple[tuple[int, ...], ...]
     offsets: tuple[int, ...]
 
-    def accesses(self, dtypes: Sequence[Dtype]) -> tuple[Access, ...]:
-        """Return how a kernel reads each operand."""
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        """How a kernel reads, or writes, each operand."""
         return tuple(
-            Access(dtype, _classes(kept), _classes(reduced))
-            for dtype, kept, reduced in zip(dtypes, self.kept_steps, self.reduced_steps, strict=True)
+            Access(form.dtype, _classes(kept), _classes(reduced), form.lanes)
+            for form, kept, reduced in zip(self.forms, self.kept_steps, self.reduced_steps, strict=True)
         )
 
     def pack(self, count: int) -> np.ndarray:
@@ -71,64 +80,98 @@ class Layout:
             numbers += steps
         return np.array(numbers, dtype=np.int64)
 
-    def side_by_side(self) -> bool:
-        """Whether neighbouring outputs read neighbouring elements of every operand, or the same ones."""
-        steps = [own[-1] for own in self.kept_steps if own]
-        return len(steps) == len(self.offsets) and set(steps) <= {0, 1} and 1 in steps
+    def side_by_side(self, inputs: int) -> bool:
+        """Whether neighbouring outputs read neighbouring elements of each of the first operands, or the same ones."""
+        steps = [own[-1] for own in self.kept_steps[:inputs] if own]
+        return len(steps) == inputs and set(steps) <= {0, 1} and 1 in steps
 
-    def vector_width(self, forms: Sequence[Form], outputs: Sequence[Dtype]) -> int:
+    def vector_width(self) -> int:
         """Return how many neighbours along the reduced axes a work-item may read, and write, at once.
 
-        As many as 16 bytes hold of the widest dtype, where each operand lies side by side and aligned, or stands still.
+        As many as 16 bytes hold of the widest, where each operand lies side by side and aligned, or stands still.
         """
-        steps = [own[0] for own in self.reduced_steps if len(own) == 1]
-        if len(steps) != len(forms) or not set(steps) <= {0, 1} or 1 not in steps:
+        if len(self.reduced) != 1:
             return 1
-        width = _VECTOR_BYTES // max(dtype.itemsize for dtype in (*outputs, *(form.dtype for form in forms)))
-        for form, step, across in zip(forms, steps, self.kept_steps, strict=True):
-            while step == 1 and width > 1 and not _aligned(form, across, width):
-                width //= 2
-        return width
+        moving = [k for k, steps in enumerate(self.reduced_steps) if steps[0] != 0]
+        if not moving or any(self.reduced_steps[k][0] != 1 for k in moving):
+            return 1
+        width = _VECTOR_BYTES // max(self.forms[k].item for k in moving)
+        while width > 1 and not all(self._aligned(k, width) for k in moving):
+            width //= 2
+        return max(width, 1)
+
+    def _aligned(self, k: int, width: int) -> bool:
+        """Whether every row of an operand starts at a whole vector."""
+        starts = (self.offsets[k], *self.kept_steps[k])
+        return not any(start % width for start in starts) and self.forms[k].alignment >= width * self.forms[k].item
 
 
 # What a work-item moves in one instruction at best; wider ones gain nothing on GPUs.
 _VECTOR_BYTES = 16
 
 
-def _aligned(form: Form, across: Sequence[int], width: int) -> bool:
-    """Whether every row of an operand starts at a whole vector."""
-    return not any(start % width for start in (form.offset, *across)) and form.alignment >= width * form.dtype.itemsize
+def contiguous(dtype: Dtype, shape: tuple[int, ...], alignment: int) -> Form:
+    """Return the form of a C-contiguous array."""
+    strides, stride = [], dtype.itemsize
+    for length in reversed(shape):
+        strides.append(stride)
+        stride *= max(length, 1)
+    return Form(dtype, shape, tuple(reversed(strides)), 0, alignment)
+
+
+def as_lanes(form: Form, axis: int) -> tuple[Form, ...]:
+    """See an axis as the components of short vectors.
+
+    Returns
+    -------
+    tuple of Form
+        One, of vectors, where each can be moved in one instruction; else one for each component, over the same memory.
+    """
+    axis %= len(form.shape)
+    count, stride = form.shape[axis], form.strides[axis]
+    part = form._replace(shape=_without(form.shape, axis), strides=_without(form.strides, axis))
+    vectors = part._replace(lanes=count)
+    if stride == form.dtype.itemsize and _movable(vectors):
+        return (vectors,)
+    return tuple(part._replace(offset=part.offset + k * stride) for k in range(count))
+
+
+def _without(values: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    return tuple(value for k, value in enumerate(values) if k != axis)
+
+
+def _movable(form: Form) -> bool:
+    """Whether an element is of a width that processors move, and each lies at a multiple of it."""
+    aligned = form.alignment >= form.item and not any(place % form.item for place in (form.offset, *form.strides))
+    return form.lanes in (2, 4, 8, 16) and form.item <= _VECTOR_BYTES and aligned
 
 
 def _classes(steps: Sequence[int]) -> tuple[StepClass, ...]:
     return tuple(step if step in (0, 1) else None for step in steps)
 
 
-def steps_of(strides: Sequence[int], dtype: Dtype) -> tuple[int, ...]:
-    """Return strides in items; raises :class:`ArrayError` where they are not whole items."""
-    size = dtype.itemsize
-    for stride in strides:
-        if stride % size:
-            raise ArrayError(f"array: strides of whole items ({size} bytes); got {tuple(strides)}")
-    return tuple([stride // size for stride in strides])  # a list is made faster than a generator
+def _steps(form: Form, places: Sequence[int]) -> tuple[int, ...]:
+    """Return byte distances in items; raises :class:`ArrayError` where they are not whole items."""
+    if any(place % form.item for place in places):
+        raise ArrayError(f"array: strides of whole items ({form.item} bytes); got {tuple(places)} (copy it together)")
+    return tuple([place // form.item for place in places])
 
 
-def host_memory(array: np.ndarray) -> tuple[np.ndarray, tuple[int, ...], int]:
-    """Return the bytes of memory that a host array lies in, its steps in items, and its first element's place.
-
-    A view keeps its strides, so that nothing is copied; a sparse or misaligned one is copied together first.
-    """
+def host_memory(array: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return the bytes of memory that a host array lies in, and its first element's place in them."""
     low, high = byte_bounds(array)
-    misaligned = any(stride % array.itemsize for stride in array.strides) or not array.flags.aligned
-    if misaligned or high - low > 2 * array.nbytes + 4096:
-        array = np.array(array, order="C")
-        low, high = byte_bounds(array)
     # Through ctypes, which gives writable memory: a driver that shares it asks for that, even when it only reads.
     raw = np.ctypeslib.as_array((ctypes.c_byte * (high - low)).from_address(low))
     memory = raw.view(_Owned)
     memory.owner = array
-    start = array.__array_interface__["data"][0] - low
-    return memory, steps_of(array.strides, array.dtype), start // array.itemsize
+    return memory, array.__array_interface__["data"][0] - low
+
+
+def together(array: np.ndarray) -> np.ndarray:
+    """Return a host array that kernels can walk in whole items: itself, or a copy of a sparse or misaligned one."""
+    low, high = byte_bounds(array)
+    misaligned = any(stride % array.itemsize for stride in array.strides) or not array.flags.aligned
+    return np.array(array, order="C") if misaligned or high - low > 2 * array.nbytes + 4096 else array
 
 
 class _Owned(np.ndarray):
@@ -139,11 +182,18 @@ class _Owned(np.ndarray):
 
 def broadcast_shapes(label: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """Return the common shape of arrays, or raise :class:`ShapeError` naming them."""
+    got = " and ".join(str(shape) for shape in shapes)
     try:
-        return np.broadcast_shapes(*shapes)
+        shape = np.broadcast_shapes(*shapes)
     except ValueError as error:
-        got = " and ".join(str(shape) for shape in shapes)
         raise ShapeError(f"{label}: shapes that broadcast together; got {got}") from error
+    if math.prod(shape) > _MOST_ELEMENTS:
+        raise ShapeError(f"{label}: at most 2^62 elements, which 64-bit indices count; got {got}")
+    return shape
+
+
+# Kernels count in 64-bit integers, and a little beyond the last element.
+_MOST_ELEMENTS = 2**62
 
 
 def plan_layout(forms: Sequence[Form], shape: tuple[int, ...], reduced_axes: Sequence[int] = ()) -> Layout:
@@ -163,16 +213,17 @@ def plan_layout(forms: Sequence[Form], shape: tuple[int, ...], reduced_axes: Seq
     Layout
     """
     steps = [_broadcast_steps(form, shape) for form in forms]
+    offsets = tuple(_steps(form, (form.offset,))[0] for form in forms)
     chosen = set(reduced_axes)
     kept = _merge([a for a in range(len(shape)) if a not in chosen], shape, steps)
     reduced = _merge(sorted(chosen), shape, steps)
-    return Layout(kept[0], reduced[0], kept[1], reduced[1], tuple(form.offset for form in forms))
+    return Layout(tuple(forms), kept[0], reduced[0], kept[1], reduced[1], offsets)
 
 
 def _broadcast_steps(form: Form, shape: tuple[int, ...]) -> tuple[int, ...]:
     missing = len(shape) - len(form.shape)
-    own = tuple(0 if n == 1 else step for n, step in zip(form.shape, form.steps, strict=True))
-    return (0,) * missing + own
+    own = tuple(0 if n == 1 else stride for n, stride in zip(form.shape, form.strides, strict=True))
+    return (0,) * missing + _steps(form, own)
 
 
 def _merge(

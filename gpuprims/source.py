@@ -62,51 +62,54 @@ def kernel_source(definitions: Definitions, kernel: Path, prelude: Path, exchang
 
 
 def _types(definitions: Definitions) -> list[str]:
-    first, operands = definitions.inputs[0], len(definitions.inputs)
-    kept, reduced = len(first.kept), len(first.reduced)
-    members = [f"kept[{kept}]", f"reduced[{reduced}]", f"offset[{operands}]"]
-    members += [f"kept_step[{operands}][{kept}]", f"reduced_step[{operands}][{reduced}]"]
+    operands = (*definitions.inputs, *definitions.outputs)
+    kept, reduced = len(operands[0].kept), len(operands[0].reduced)
+    members = [f"kept[{kept}]", f"reduced[{reduced}]", f"offset[{len(operands)}]"]
+    members += [f"kept_step[{len(operands)}][{kept}]", f"reduced_step[{len(operands)}][{reduced}]"]
     shaped = "; ".join(f"i64 {member}" for member in members if "[0]" not in member)
     inputs = [f"GLOBAL const {_stored(a.dtype)} *RESTRICT x{k}" for k, a in enumerate(definitions.inputs)]
-    outputs = [f"GLOBAL {_stored(dtype)} *RESTRICT y{k}" for k, dtype in enumerate(definitions.outputs)]
+    outputs = [f"GLOBAL {_stored(a.dtype)} *RESTRICT y{k}" for k, a in enumerate(definitions.outputs)]
     fields = " ".join(f"{c_type(dtype)} v{k};" for k, dtype in enumerate(definitions.values))
     value_t = c_type(definitions.values[0]) if len(definitions.values) == 1 else f"struct {{ {fields} }}"
     return [
         f"typedef {value_t} value_t;",
         f"typedef struct {{ i64 count; {shaped}; }} layout_t;",
         f"#define INPUTS {', '.join(inputs)}",
-        f"#define INPUT_NAMES {', '.join(f'x{k}' for k in range(operands))}",
+        f"#define INPUT_NAMES {_names('x', definitions.inputs)}",
         f"#define OUTPUTS {', '.join(outputs)}",
+        *(_place(f"gp_at_x{k}", k, access) for k, access in enumerate(definitions.inputs)),
+        *(_place(f"gp_at_y{k}", len(definitions.inputs) + k, a) for k, a in enumerate(definitions.outputs)),
     ]
 
 
+def _names(letter: str, operands: Sequence[Access]) -> str:
+    return ", ".join(f"{letter}{k}" for k in range(len(operands)))
+
+
 def _stored(dtype: Dtype) -> str:
-    """Return the C type that holds one element in memory."""
+    """Return the C type that holds one number in memory."""
     return "u16" if dtype == np.float16 else c_type(dtype)
 
 
 def _map(definitions: Definitions) -> list[str]:
-    """Write MAP, of one element, and MAP_VECTOR, of VECTOR neighbours read in one load."""
+    """Write MAP, of one element, and MAP_VECTOR, of VECTOR neighbours read in one load.
+
+    An element comes as its address in registers, so that one of several lanes is passed on like one of one.
+    """
     inputs, pack = definitions.inputs, _Packing(definitions.values)
-    names = ", ".join(f"x{k}" for k in range(len(inputs)))
-    parameters = ", ".join(f"const {_stored(access.dtype)} e{k}" for k, access in enumerate(inputs))
-    elements = [_element(f"e{k}", access.dtype) for k, access in enumerate(inputs)]
-    apply = emit_function(
-        f"DEVICE value_t gp_apply({parameters}, const i64 j)", definitions.map, [*elements, "j"], pack.close
-    )
-    read = ", ".join(f"x{k}[gp_at{k}(layout, o, j)]" for k in range(len(inputs)))
-    one = [
+    parameters = ", ".join(f"const {_stored(access.dtype)} *e{k}" for k, access in enumerate(inputs))
+    numbers = [_number(f"e{k}[{lane}]", a.dtype) for k, a in enumerate(inputs) for lane in range(a.lanes)]
+    head = f"DEVICE value_t gp_apply({parameters}, const i64 j)"
+    names = _names("x", inputs)
+    return [
+        emit_function(head, definitions.map, [*numbers, "j"], pack.close),
         "DEVICE value_t gp_map(INPUTS, const layout_t layout, const i64 o, const i64 j)",
         "{",
-        f"    return gp_apply({read}, j);",
+        *(line for k, access in enumerate(inputs) for line in _load(k, access, 1)),
+        f"    return gp_apply({_names('e', inputs)}, j);",
         "}",
-    ]
-    return [
-        *(_place(k, access) for k, access in enumerate(inputs)),
-        apply,
-        *one,
         f"#define MAP(o, j) gp_map({names}, layout, o, j)",
-        *(_map_vector(inputs, names) if definitions.vector > 1 else _MAP_ALONE),
+        *(_map_vector(inputs, names, definitions.vector) if definitions.vector > 1 else _MAP_ALONE),
     ]
 
 
@@ -115,21 +118,16 @@ _MAP_ALONE = ["#define MAP_VECTOR(o, j, values) (values)[0] = MAP(o, j)"]
 _STORE_ALONE = ["#define STORE_VECTOR(at, values) STORE(at, (values)[0])"]
 
 
-def _map_vector(inputs: Sequence[Access], names: str) -> list[str]:
-    loads, elements = [], []
-    for k, access in enumerate(inputs):
-        at = f"gp_at{k}(layout, o, j)"
-        if access.reduced == (1,):
-            loads.append(f"    {_stored(access.dtype)} e{k}[VECTOR];")
-            loads.append(f"    READ_VECTOR({_stored(access.dtype)}, x{k} + {at}, e{k});")
-            elements.append(f"e{k}[item]")
-        else:
-            loads.append(f"    const {_stored(access.dtype)} e{k} = x{k}[{at}];")
-            elements.append(f"e{k}")
+def _map_vector(inputs: Sequence[Access], names: str, vector: int) -> list[str]:
+    widths = [vector if access.reduced == (1,) else 1 for access in inputs]
+    elements = [
+        f"e{k}" if width == 1 else f"e{k} + item{_times(access.lanes)}"
+        for k, (access, width) in enumerate(zip(inputs, widths, strict=True))
+    ]
     return [
         "DEVICE void gp_map_vector(INPUTS, const layout_t layout, const i64 o, const i64 j, value_t *values)",
         "{",
-        *loads,
+        *(line for k, access in enumerate(inputs) for line in _load(k, access, widths[k])),
         "#pragma unroll",
         f"    for (int item = 0; item < VECTOR; item++) values[item] = gp_apply({', '.join(elements)}, j + item);",
         "}",
@@ -137,8 +135,20 @@ def _map_vector(inputs: Sequence[Access], names: str) -> list[str]:
     ]
 
 
-def _element(name: str, dtype: Dtype) -> str:
-    """Return C text of a stored element as a value in registers."""
+def _load(k: int, access: Access, width: int) -> list[str]:
+    """Read ``width`` neighbouring elements of an operand into registers, in one load."""
+    kind, count = _stored(access.dtype), width * access.lanes
+    at = f"x{k} + gp_at_x{k}(layout, o, j){_times(access.lanes)}"
+    read = f"READ_VECTOR({kind}, {count}, {at}, e{k});" if count > 1 else f"e{k}[0] = *({at});"
+    return [f"    {kind} e{k}[{count}];", f"    {read}"]
+
+
+def _times(lanes: int) -> str:
+    return f" * {lanes}" if lanes > 1 else ""
+
+
+def _number(name: str, dtype: Dtype) -> str:
+    """Return C text of a stored number as a value in registers."""
     if dtype == np.float16:
         return f"gp_half_value({name})"
     return f"({name} != 0)" if dtype == np.bool_ else name
@@ -147,45 +157,52 @@ def _element(name: str, dtype: Dtype) -> str:
 def _store(definitions: Definitions) -> list[str]:
     """Write STORE, of one value, and STORE_VECTOR, of VECTOR neighbours written at once."""
     outputs, pack = definitions.outputs, _Packing(definitions.values)
-    names = ", ".join(f"y{k}" for k in range(len(outputs)))
-    targets = ", ".join(f"{_stored(dtype)} *r{k}" for k, dtype in enumerate(outputs))
+    targets = ", ".join(f"{_stored(access.dtype)} *r{k}" for k, access in enumerate(outputs))
+    places = [(f"r{k}[{lane}]", access.dtype) for k, access in enumerate(outputs) for lane in range(access.lanes)]
 
     def close(*results: str) -> str:
         return " ".join(
-            f"*r{k} = {f'gp_half_bits({result})' if dtype == np.float16 else result};"
-            for k, (dtype, result) in enumerate(zip(outputs, results, strict=True))
+            f"{place} = {f'gp_half_bits({result})' if dtype == np.float16 else result};"
+            for (place, dtype), result in zip(places, results, strict=True)
         )
 
     arguments = [*(f"value{field}" for field in pack.fields), "layout.count"]
     head = f"DEVICE void gp_finish(const layout_t layout, const value_t value, {targets})"
-    results = [f"    {_stored(dtype)} r{k};" for k, dtype in enumerate(outputs)]
-    numbers = range(len(outputs))
+    names, index = _names("y", outputs), "at, 0" if definitions.op else "0, at"
     return [
         emit_function(head, definitions.finish, arguments, close),
         "DEVICE void gp_store(OUTPUTS, const layout_t layout, const i64 at, const value_t value)",
         "{",
-        *results,
-        f"    gp_finish(layout, value, {', '.join(f'&r{k}' for k in numbers)});",
-        *(f"    y{k}[at] = r{k};" for k in numbers),
+        *(f"    {_stored(access.dtype)} r{k}[{access.lanes}];" for k, access in enumerate(outputs)),
+        f"    gp_finish(layout, value, {_names('r', outputs)});",
+        *(_write(k, access, 1, index) for k, access in enumerate(outputs)),
         "}",
         f"#define STORE(at, value) gp_store({names}, layout, at, value)",
-        *(_store_vector(outputs, names) if definitions.vector > 1 else _STORE_ALONE),
+        *(_store_vector(outputs, names, definitions.vector) if definitions.vector > 1 else _STORE_ALONE),
     ]
 
 
-def _store_vector(outputs: Sequence[Dtype], names: str) -> list[str]:
-    numbers = range(len(outputs))
+def _store_vector(outputs: Sequence[Access], names: str, vector: int) -> list[str]:
+    elements = [f"r{k} + item{_times(access.lanes)}" for k, access in enumerate(outputs)]
     return [
         "DEVICE void gp_store_vector(OUTPUTS, const layout_t layout, const i64 at, const value_t *values)",
         "{",
-        *(f"    {_stored(dtype)} r{k}[VECTOR];" for k, dtype in enumerate(outputs)),
+        *(f"    {_stored(access.dtype)} r{k}[{vector * access.lanes}];" for k, access in enumerate(outputs)),
         "#pragma unroll",
         "    for (int item = 0; item < VECTOR; item++)",
-        f"        gp_finish(layout, values[item], {', '.join(f'&r{k}[item]' for k in numbers)});",
-        *(f"    WRITE_VECTOR({_stored(dtype)}, y{k} + at, r{k});" for k, dtype in enumerate(outputs)),
+        f"        gp_finish(layout, values[item], {', '.join(elements)});",
+        *(_write(k, access, vector, "0, at") for k, access in enumerate(outputs)),
         "}",
         f"#define STORE_VECTOR(at, values) gp_store_vector({names}, layout, at, values)",
     ]
+
+
+def _write(k: int, access: Access, width: int, index: str) -> str:
+    """Write ``width`` neighbouring elements of an operand from registers, in one store."""
+    count = width * access.lanes
+    at = f"y{k} + gp_at_y{k}(layout, {index}){_times(access.lanes)}"
+    stored = _stored(access.dtype)
+    return f"    WRITE_VECTOR({stored}, {count}, {at}, r{k});" if count > 1 else f"    *({at}) = r{k}[0];"
 
 
 def _fold(definitions: Definitions) -> list[str]:
@@ -240,11 +257,11 @@ class _Packing:
         return f"value_t packed; {assigned} return packed;"
 
 
-def _place(k: int, access: Access) -> str:
-    """C function from a kept index ``o`` and a reduced index ``j`` to a position in operand ``k``."""
+def _place(name: str, k: int, access: Access) -> str:
+    """C function from a kept index ``o`` and a reduced index ``j`` to a position in operand ``k``, in elements."""
     lines = [f"    i64 at = layout.offset[{k}];"]
     lines += _walk(k, "kept", "o", access.kept) + _walk(k, "reduced", "j", access.reduced)
-    head = f"DEVICE i64 gp_at{k}(const layout_t layout, i64 o, i64 j)"
+    head = f"DEVICE i64 {name}(const layout_t layout, i64 o, i64 j)"
     return "\n".join([head, "{", *lines, "    return at;", "}"])
 
 

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from gpuprims.arrays import Operands, as_operands
+from gpuprims.arrays import Operands, Targets, as_operands
 from gpuprims.definitions import Definitions, value_words
 from gpuprims.device import Device
-from gpuprims.driver import Launch
-from gpuprims.errors import ArgumentError
+from gpuprims.errors import ArgumentError, AxisError, ExpressionError
 from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
-from gpuprims.layout import Form, broadcast_shapes, plan_layout
+from gpuprims.layout import Form, as_lanes, broadcast_shapes, plan_layout
+from gpuprims.preparation import Prepared, Result, result_forms, target_forms
 from gpuprims.registry import REGISTRY, Call
 
 Dtypes = tuple[np.dtype[Any], ...]
+# As OpenCL's widest vectors; each component is an argument of the kernel's function.
+_MOST_LANES = 16
 
 
 def map(  # noqa: A001 - the primitive's name in every library of its kind
-    fn: Any, /, *arrays: Any, device: str | Device | None = None, variant: str | None = None, **named: Any
+    fn: Any,
+    /,
+    *arrays: Any,
+    out: Any = None,
+    vector_axis: int | None = None,
+    device: str | Device | None = None,
+    variant: str | None = None,
+    **named: Any,
 ) -> Any:
     """Apply a function to each element.
 
@@ -33,6 +42,13 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
         as a string: ``"where(x > 0, sqrt(x), -y)"``. A tuple returned gives several results.
     *arrays : array_like
         One for each parameter; they broadcast together. A string's names are bound in order of first appearance.
+    out : array or tuple of arrays, optional
+        Where to write, one for each result: of its shape and dtype, in any layout, on the arrays' device, and apart
+        from them in memory. By default new arrays.
+    vector_axis : int, optional
+        The axis of each array, of at most 16 elements, that ``fn`` gets at once, as a tuple: the channels of a pixel.
+        A tuple that it returns becomes that axis of the one result. Vectors of 2, 4, 8 or 16 neighbours are read and
+        written in one instruction.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -43,16 +59,17 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     Returns
     -------
     array or tuple of arrays
-        Of the same library as the first array that is not NumPy's, C-contiguous, of the dtype that NumPy gives.
+        ``out``, or new arrays of the same library as the first array that is not NumPy's, C-contiguous, of the dtype
+        that NumPy gives.
 
     Raises
     ------
     ExpressionError
         A function that cannot be traced, or a string outside the whitelist.
     ArgumentError
-        Arrays that do not match the function's parameters, or each other's shapes.
+        Arrays that do not match the function's parameters, each other's shapes, or ``out``.
     DtypeError
-        Arrays of objects, strings, dates or complex numbers.
+        Arrays of objects, strings or dates, and an ``out`` of another dtype than the result's.
 
     Examples
     --------
@@ -61,14 +78,46 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     array([1, 3, 5, 7])
     >>> gpuprims.map(lambda x, y: np.hypot(x, y), np.float32([3, 5]), np.float32([4, 12]), device="reference")
     array([ 5., 13.], dtype=float32)
+
+    A pixel at a time, read as one vector:
+
+    >>> pixels = np.uint8([[10, 20, 30, 255], [0, 128, 255, 255]])
+    >>> gpuprims.map(lambda p: (255 - p[0], 255 - p[1], 255 - p[2], p[3]), pixels, vector_axis=-1, device="reference")
+    array([[245, 235, 225, 255],
+           [255, 127,   0, 255]], dtype=uint8)
     """
+    operands, targets, prepared = prepare_map(
+        fn, *arrays, out=out, vector_axis=vector_axis, device=device, variant=variant, **named
+    )
+    return prepared.run(operands, targets)
+
+
+def prepare_map(
+    fn: Any,
+    /,
+    *arrays: Any,
+    out: Any = None,
+    vector_axis: int | None = None,
+    device: str | Device | None = None,
+    variant: str | None = None,
+    **named: Any,
+) -> tuple[Operands, Targets | None, Prepared]:
+    """Decide everything about a :func:`map` but the memory; takes what it takes."""
     if not arrays and not named:
         raise ArgumentError("map: at least one array; got none")
-    expr = expression(fn, len(arrays) + len(named))
-    operands = as_operands("map", bind("map", expr, arrays, named), device)
-    results = [operands.finish(result) for result in _run(expr, operands, variant)]
-    scalars = [result[()] if isinstance(result, np.ndarray) and result.ndim == 0 else result for result in results]
-    return scalars[0] if expr.single else tuple(scalars)
+    if vector_axis is None:
+        expr = expression(fn, len(arrays) + len(named))
+        operands = as_operands("map", bind("map", expr, arrays, named), device)
+    else:
+        if named:
+            raise ArgumentError(f"map: positional arrays with vector_axis; got the keyword(s) {', '.join(named)}")
+        operands = as_operands("map", arrays, device)
+        expr = _of_vectors(fn, [_lanes(native.shape, vector_axis) for native in operands.natives])
+    targets = None if out is None else operands.targets(out)
+    written = target_forms(operands, targets)
+    where = operands.forms, written, operands.fresh_alignment, operands.device
+    prepared = _prepare(expr, vector_axis, *where, variant, REGISTRY.generation)
+    return operands, targets, prepared
 
 
 def bind(label: str, expr: Expr, arrays: Sequence[Any], named: dict[str, Any]) -> list[Any]:
@@ -83,46 +132,90 @@ def bind(label: str, expr: Expr, arrays: Sequence[Any], named: dict[str, Any]) -
     return [bound[name] for name in expr.parameters]
 
 
-def _run(expr: Expr, operands: Operands, variant: str | None) -> list[Any]:
-    plan = _plan(expr, operands.forms, operands.device, variant, REGISTRY.generation)
-    results = [operands.empty(plan.shape, dtype) for dtype in plan.dtypes]
-    if plan.launch is not None:
-        views = [*operands.views, *(operands.view(result) for result in results)]
-        plan.launch([view.memory for view in views])
-    return results
+def _lanes(shape: tuple[int, ...], axis: int) -> int:
+    """Return how many components the vectors of an array have; 0 for a scalar, which is one to every vector."""
+    if not shape:
+        return 0
+    if type(axis) is not int or not -len(shape) <= axis < len(shape):
+        raise AxisError(f"map: vector_axis from {-len(shape)} to {len(shape) - 1} for shape {shape}; got {axis!r}")
+    if not 1 <= shape[axis] <= _MOST_LANES:
+        raise ArgumentError(f"map: from 1 to {_MOST_LANES} elements along vector_axis; got {shape[axis]} in {shape}")
+    return shape[axis]
 
 
-class _Plan(NamedTuple):
-    """What is decided about a call before its memory is known."""
+def _of_vectors(fn: Callable[..., Any], lanes: Sequence[int]) -> Expr:
+    """Trace a function of vectors as one of all their components."""
+    if not callable(fn):
+        raise ExpressionError(f"map: a Python function with vector_axis, to index its vectors; got {fn!r}")
 
-    shape: tuple[int, ...]
-    dtypes: Dtypes
-    launch: Launch | None
+    def flat(*components: Any) -> Any:
+        left = iter(components)
+        return fn(*(tuple(next(left) for _ in range(count)) if count else next(left) for count in lanes))
+
+    return trace(flat, sum(max(count, 1) for count in lanes))
 
 
 @lru_cache(maxsize=1024)
-def _plan(expr: Expr, forms: tuple[Form, ...], device: Device, variant: str | None, generation: int) -> _Plan:
-    shape = broadcast_shapes("map", [form.shape for form in forms])
-    dtypes = tuple(form.dtype for form in forms)
-    function, finish = _typed_map(expr, dtypes)
-    size = math.prod(shape)
+def _prepare(
+    expr: Expr,
+    vector_axis: int | None,
+    forms: tuple[Form, ...],
+    written: tuple[Form, ...] | None,
+    alignment: int,
+    device: Device,
+    variant: str | None,
+    generation: int,
+) -> Prepared:
+    inputs, sources = _split(forms, vector_axis)
+    shape = broadcast_shapes("map", [form.shape for form in inputs])
+    vector = vector_axis is not None and not expr.single
+    arguments = tuple(form.dtype for form in inputs for _ in range(form.lanes))
+    function, finish = _typed_map(expr, arguments, alike=vector)
+    results = _results(function.dtypes, shape, vector_axis if vector else None)
+    outputs, places = _split(result_forms("map", results, written, alignment), vector_axis if vector else None)
     steps = tuple(step.dtype for step in function.steps)
-    call = Call((*dtypes, *steps), 1, size, value_bytes=4 * value_words(function.dtypes))
+    size = math.prod(shape)
+    call = Call((*arguments, *steps), 1, size, value_bytes=4 * value_words(function.dtypes))
     chosen = device.select("map", call, variant)
+    single = expr.single or vector
     if not size:
-        return _Plan(shape, function.dtypes, None)
-    layout = plan_layout(forms, shape, range(len(shape)))
-    vector = layout.vector_width(forms, function.dtypes) if chosen.vectors else 1
-    inputs = layout.accesses(dtypes)
-    definitions = Definitions(inputs, function.dtypes, function.dtypes, function, finish, vector=vector)
+        return Prepared(chosen, results, single, None, sources, places)
+    layout = plan_layout((*inputs, *outputs), shape, range(len(shape)))
+    accesses = layout.accesses
+    definitions = Definitions(
+        inputs=accesses[: len(inputs)],
+        outputs=accesses[len(inputs) :],
+        values=function.dtypes,
+        map=function,
+        finish=finish,
+        vector=layout.vector_width() if chosen.vectors else 1,
+    )
     groups = chosen.groups(-(-size // chosen.tile), device.capabilities)
-    return _Plan(shape, function.dtypes, device.kernel(chosen, definitions).prepare(groups, layout.pack(1), size))
+    launch = device.kernel(chosen, definitions).prepare(groups, layout.pack(1), size)
+    return Prepared(chosen, results, single, launch, sources, places)
 
 
-def _typed_map(expr: Expr, dtypes: Dtypes) -> tuple[TypedExpr, TypedExpr]:
+def _split(forms: Sequence[Form], vector_axis: int | None) -> tuple[list[Form], tuple[int, ...]]:
+    """Return the kernel's operands, and which array each lies in."""
+    parts = [as_lanes(form, vector_axis) if vector_axis is not None and form.shape else (form,) for form in forms]
+    return [form for part in parts for form in part], tuple(k for k, part in enumerate(parts) for _ in part)
+
+
+def _results(dtypes: Dtypes, shape: tuple[int, ...], vector_axis: int | None) -> tuple[Result, ...]:
+    """Return the results: one for each dtype, or all of them side by side along the vector axis."""
+    if vector_axis is None:
+        return tuple(Result(shape, dtype) for dtype in dtypes)
+    place = vector_axis % (len(shape) + 1)
+    return (Result((*shape[:place], len(dtypes), *shape[place:]), dtypes[0]),)
+
+
+def _typed_map(expr: Expr, dtypes: Dtypes, *, alike: bool) -> tuple[TypedExpr, TypedExpr]:
     """Type the function, and the step that hands its values to the outputs unchanged."""
-    function = typed(_ignoring_index(expr), (*dtypes, np.dtype(np.int64)))
+    indexed = _ignoring_index(expr)
+    function = typed(indexed, (*dtypes, np.dtype(np.int64)))
     n = len(function.dtypes)
+    if alike:  # components of one vector
+        function = typed(indexed, (*dtypes, np.dtype(np.int64)), [np.result_type(*function.dtypes)] * n)
     finish = trace(lambda *values: values[:n], n + 1)
     return function, typed(finish, (*function.dtypes, np.dtype(np.int64)))
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from gpuprims.arrays import Operands, as_operands
+from gpuprims.arrays import Operands, Targets, as_operands
 from gpuprims.definitions import Definitions, value_words
 from gpuprims.device import Device
-from gpuprims.driver import Launch
 from gpuprims.errors import ArgumentError, AxisError, EmptyReductionError
 from gpuprims.expressions import Expr, expression, trace
 from gpuprims.layout import Form, broadcast_shapes, plan_layout
 from gpuprims.operators import Folding, Op, as_dtype, find_op, make_folding
+from gpuprims.preparation import Prepared, Result, result_forms, target_forms
 from gpuprims.registry import MOST_GROUPS, REGISTRY, Call, Variant
 
 
@@ -26,6 +27,7 @@ def reduce(
     axis: int | tuple[int, ...] | None = None,
     keepdims: bool = False,
     dtype: Any = None,
+    out: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
 ) -> Any:
@@ -48,6 +50,9 @@ def reduce(
         Leave the folded axes in the result, of length 1.
     dtype : dtype, optional
         Convert elements to this, and fold in it.
+    out : array or tuple of arrays, optional
+        Where to write, one for each result: of its shape and dtype, in any layout, on the arrays' device, and apart
+        from them in memory. By default new arrays.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -56,13 +61,13 @@ def reduce(
     Returns
     -------
     scalar, array, or tuple of them
-        Of the same library as the first array that is not NumPy's; dtypes as NumPy's functions of these names give:
-        sums of integers and bools widen to 64 bits, NaN propagates through min and max, argmin and argmax give the
-        first place, counted along the folded axes.
+        ``out``, or new ones of the same library as the first array that is not NumPy's, with the dtypes that NumPy's
+        functions of these names give: sums of integers and bools widen to 64 bits, NaN propagates through min and
+        max, argmin and argmax give the first place, counted along the folded axes.
 
     Raises
     ------
-    UnknownOperatorError, AxisError, ShapeError, DtypeError, DeviceMismatchError
+    UnknownOperatorError, AxisError, ShapeError, DtypeError, DeviceMismatchError, ArgumentError
         Arguments that do not fit.
     EmptyReductionError
         min, max, argmin or argmax of nothing.
@@ -78,6 +83,24 @@ def reduce(
     >>> float(gpuprims.reduce(x, x, map=lambda a, b: a * b, device="reference"))
     55.0
     """
+    operands, targets, prepared = prepare_reduce(
+        *arrays, op=op, map=map, axis=axis, keepdims=keepdims, dtype=dtype, out=out, device=device, variant=variant
+    )
+    return prepared.run(operands, targets)
+
+
+def prepare_reduce(
+    *arrays: Any,
+    op: str | Op = "sum",
+    map: Any = None,  # noqa: A002 - as reduce
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+    dtype: Any = None,
+    out: Any = None,
+    device: str | Device | None = None,
+    variant: str | None = None,
+) -> tuple[Operands, Targets | None, Prepared]:
+    """Decide everything about a :func:`reduce` but the memory; takes what it takes."""
     if not arrays:
         raise ArgumentError("reduce: at least one array; got none")
     operator = find_op(op)
@@ -85,9 +108,10 @@ def reduce(
     if len(mapped.parameters) != len(arrays):
         raise ArgumentError(f"reduce: one array for each of ({', '.join(mapped.parameters)}); got {len(arrays)}")
     operands = as_operands("reduce", arrays, device)
-    key = (operator, mapped, operands.forms, _hashable(axis), keepdims, as_dtype(dtype, "reduce"))
-    results = _plan(*key, operands.device, variant, REGISTRY.generation).run(operands)
-    return results[0] if len(results) == 1 else tuple(results)
+    targets = None if out is None else operands.targets(out)
+    key = (operator, mapped, _hashable(axis), keepdims, None if dtype is None else as_dtype(dtype, "reduce"))
+    where = operands.forms, target_forms(operands, targets), operands.fresh_alignment, operands.device
+    return operands, targets, _prepare(*key, *where, variant, REGISTRY.generation)
 
 
 def _hashable(axis: Any) -> Any:
@@ -122,60 +146,38 @@ def _axes(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
     return axes
 
 
-class _Plan(NamedTuple):
-    """What is decided about a call before its memory is known.
-
-    ``scratch`` bytes hold partial values, where several groups share one of the ``tickets`` outputs; without elements
-    to read there is no memory of inputs, and the kernel folds nothing.
-    """
-
-    shape: tuple[int, ...]
-    dtypes: tuple[np.dtype[Any], ...]
-    launch: Launch | None
-    scratch: int
-    tickets: int
-    reads: bool
-
-    def run(self, operands: Operands) -> list[Any]:
-        """Launch on the memory of a call, and return its results as the caller wants them."""
-        results = [operands.empty(self.shape, dtype) for dtype in self.dtypes]
-        if self.launch is not None:
-            driver = operands.device.driver
-            tickets = driver.tickets(self.tickets)
-            inputs = [view.memory for view in operands.views] if self.reads else [tickets] * len(operands.views)
-            outputs = [operands.view(result).memory for result in results]
-            partials = driver.view(driver.empty((self.scratch,), _BYTES)).memory if self.scratch else tickets
-            self.launch([*inputs, *outputs, partials, tickets])
-        finished = [operands.finish(result) for result in results]
-        return [each[()] if isinstance(each, np.ndarray) and each.ndim == 0 else each for each in finished]
-
-
-_BYTES = np.dtype(np.uint8)
-
-
 @lru_cache(maxsize=1024)
-def _plan(
+def _prepare(
     operator: Op,
     mapped: Expr,
-    forms: tuple[Form, ...],
     axis: int | tuple[int, ...] | None,
     keepdims: bool,
     dtype: np.dtype[Any] | None,
+    forms: tuple[Form, ...],
+    written: tuple[Form, ...] | None,
+    alignment: int,
     device: Device,
     variant: str | None,
     generation: int,
-) -> _Plan:
+) -> Prepared:
     shape = broadcast_shapes("reduce", [form.shape for form in forms])
     axes = _axes(axis, len(shape))
     folding = make_folding(operator, mapped, tuple(form.dtype for form in forms), dtype)
-    planner = _Planner(device, forms, operator, folding, shape, axes)
-    chosen = device.select("reduce", planner.call(), variant)
     kept = tuple(1 if k in axes else n for k, n in enumerate(shape) if keepdims or k not in axes)
-    if not planner.outputs:
-        return _Plan(kept, folding.outputs, None, 0, 0, reads=False)
-    launch, scratch = planner.prepare(chosen)
-    tickets = planner.outputs if scratch else 1  # unshared outputs need none, and there may be millions
-    return _Plan(kept, folding.outputs, launch, scratch, tickets, reads=bool(planner.count))
+    results = tuple(Result(kept, output) for output in folding.outputs)
+    targets = [_with_axes(form, axes, keepdims) for form in result_forms("reduce", results, written, alignment)]
+    return _Planner(device, forms, targets, operator, folding, shape, axes).prepare(variant, results)
+
+
+def _with_axes(form: Form, axes: tuple[int, ...], keepdims: bool) -> Form:
+    """Give a result the folded axes, of length 1, so that it lies beside the arrays axis for axis."""
+    if keepdims:
+        return form
+    shape, strides = list(form.shape), list(form.strides)
+    for axis in axes:
+        shape.insert(axis, 1)
+        strides.insert(axis, 0)
+    return form._replace(shape=tuple(shape), strides=tuple(strides))
 
 
 class _Planner:
@@ -185,25 +187,39 @@ class _Planner:
         self,
         device: Device,
         forms: tuple[Form, ...],
+        targets: Sequence[Form],
         operator: Op,
         folding: Folding,
         shape: tuple[int, ...],
         axes: tuple[int, ...],
     ) -> None:
         self.device = device
-        self.forms = forms
         self.operator = operator
         self.folding = folding
-        self.shape = shape
-        self.axes = axes
+        self.inputs = len(forms)
         self.outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
         self.count = math.prod(shape[k] for k in axes)
-        self.layout = plan_layout(forms, shape, axes)
+        self.layout = plan_layout((*forms, *targets), shape, axes)
         self.value_bytes = 4 * value_words(folding.values)
         if self.outputs and not self.count and not operator.of_nothing:
             raise EmptyReductionError(f"reduce with {operator.name}: at least one element to fold; got shape {shape}")
 
-    def call(self) -> Call:
+    def prepare(self, variant: str | None, results: tuple[Result, ...]) -> Prepared:
+        """Choose the variant, and fix its launch and its scratch memory."""
+        chosen = self.device.select("reduce", self._call(), variant)
+        places = tuple(range(self.inputs)), tuple(range(len(results)))
+        single = len(results) == 1
+        if not self.outputs:
+            return Prepared(chosen, results, single, None, *places)
+        parts = self._parts(chosen)
+        kernel = self.device.kernel(chosen, self._definitions(vectors=chosen.vectors))
+        groups = min(self._rows(chosen) * parts, MOST_GROUPS)
+        launch = kernel.prepare(groups, self.layout.pack(self.count), self.outputs, self.count, parts)
+        scratch = self.outputs * parts * self.value_bytes if parts > 1 else 0
+        tickets = self.outputs if scratch else 1  # unshared outputs need none, and there may be millions
+        return Prepared(chosen, results, single, launch, *places, tickets, scratch, reads=bool(self.count))
+
+    def _call(self) -> Call:
         """Describe the call to the variants."""
         expressions = (self.folding.map, self.folding.op, self.folding.finish)
         return Call(
@@ -212,17 +228,8 @@ class _Planner:
             outputs=self.outputs,
             commutative=self.operator.commutative,
             value_bytes=self.value_bytes,
-            side_by_side=self.layout.side_by_side(),
+            side_by_side=self.layout.side_by_side(self.inputs),
         )
-
-    def prepare(self, variant: Variant) -> tuple[Launch, int]:
-        """Return the launch, and how many bytes of partial values it needs."""
-        parts = self._parts(variant)
-        definitions = self._definitions(vectors=variant.vectors)
-        groups = min(self._rows(variant) * parts, MOST_GROUPS)
-        kernel = self.device.kernel(variant, definitions)
-        launch = kernel.prepare(groups, self.layout.pack(self.count), self.outputs, self.count, parts)
-        return launch, self.outputs * parts * self.value_bytes if parts > 1 else 0
 
     def _parts(self, variant: Variant) -> int:
         """Return how many groups share one output: enough to fill the device, and each with a tile of its own."""
@@ -236,16 +243,16 @@ class _Planner:
         return -(-self.outputs // variant.outputs_per_group)
 
     def _definitions(self, *, vectors: bool) -> Definitions:
-        # Where order matters, a work-item's run of elements may start anywhere, not at a whole vector.
-        vector = self.layout.vector_width(self.forms, ()) if vectors and self.operator.commutative else 1
+        accesses = self.layout.accesses
         return Definitions(
-            inputs=self.layout.accesses([form.dtype for form in self.forms]),
-            outputs=self.folding.outputs,
+            inputs=accesses[: self.inputs],
+            outputs=accesses[self.inputs :],
             values=self.folding.values,
             map=self.folding.map,
             finish=self.folding.finish,
             op=self.folding.op,
             identity=self.folding.identity,
             commutative=self.operator.commutative,
-            vector=vector,
+            # Where order matters, a work-item's run of elements may start anywhere, not at a whole vector.
+            vector=self.layout.vector_width() if vectors and self.operator.commutative else 1,
         )

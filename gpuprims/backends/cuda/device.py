@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from typing import Any
 
@@ -10,12 +11,12 @@ import cupy
 import numpy as np
 
 from gpuprims.backends.cuda.capabilities import capabilities_of
-from gpuprims.backends.cuda.kernel import CudaKernel
+from gpuprims.backends.cuda.kernel import CudaKernel, current_device
 from gpuprims.backends.cuda.variants import KERNELS
 from gpuprims.definitions import Definitions
 from gpuprims.driver import Capabilities
-from gpuprims.errors import BuildError
-from gpuprims.layout import Form, View, steps_of
+from gpuprims.errors import BuildError, DeviceMemoryError
+from gpuprims.layout import Form, View
 from gpuprims.registry import Variant
 from gpuprims.source import kernel_source
 
@@ -44,20 +45,38 @@ class CudaDriver:
         try:
             with self.device:
                 module = cupy.RawModule(code=text, options=("--std=c++17",))
-                return CudaKernel(self.device, module.get_function(variant.entry), variant.block)
+                return CudaKernel(self.device, module.get_function(variant.entry).kernel, variant.block)
         except (cupy.cuda.compiler.CompileException, cupy.cuda.driver.CUDADriverError) as error:
             where = f"{variant.entry} on {self.capabilities.name} ({self.capabilities.driver})"
             raise BuildError(f"{where}: a kernel that compiles; got\n{error}") from error
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cupy.ndarray:
         """Allocate from CuPy's pool."""
+        try:
+            if current_device() == self.index:  # faster than entering the device, and the case of nearly all calls
+                return cupy.empty(shape, dtype)
+            with self.device:
+                return cupy.empty(shape, dtype)
+        except cupy.cuda.memory.OutOfMemoryError as error:
+            raise self._out_of_memory(math.prod(shape) * dtype.itemsize) from error
+
+    def _out_of_memory(self, wanted: int) -> DeviceMemoryError:
         with self.device:
-            return cupy.empty(shape, dtype)
+            free = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
+        return DeviceMemoryError(self.capabilities.name, wanted, free)
 
     def view(self, array: cupy.ndarray) -> View:
         """See an array as an operand; its pointer is that of its first element."""
-        alignment = min(array.data.ptr & -array.data.ptr, 16)
-        return View(array, Form(array.dtype, array.shape, steps_of(array.strides, array.dtype), 0, alignment))
+        pointer = array.data.ptr
+        return View(array, Form(array.dtype, array.shape, array.strides, 0, min(pointer & -pointer, 16)))
+
+    def memory(self, array: cupy.ndarray) -> cupy.ndarray:
+        """Return the array itself: CuPy passes kernels its pointer."""
+        return array
+
+    def span(self, array: cupy.ndarray) -> tuple[int, int, int]:
+        """Return the addresses from the first byte to past the last; the host and all GPUs share one space."""
+        return (0, *cupy.byte_bounds(array))
 
     def share(self, array: np.ndarray) -> View:
         """Refuse: a GPU has memory of its own."""
@@ -65,13 +84,28 @@ class CudaDriver:
 
     def asarray(self, array: np.ndarray) -> cupy.ndarray:
         """Copy a host array to the GPU."""
+        copied = self.empty(array.shape, array.dtype)
         with self.device:
-            return cupy.asarray(array)
+            copied.set(array)
+        return copied
 
     def download(self, array: cupy.ndarray) -> np.ndarray:
         """Copy an array to the host, after the work before it."""
         host: np.ndarray = array.get()
         return host
+
+    def landing(self, dtype: np.dtype[Any]) -> tuple[cupy.ndarray, Callable[[], Any]]:
+        """Return pinned memory of the host, where kernels write, and a function that reads it once they have."""
+        with self.device:
+            pinned = cupy.cuda.alloc_pinned_memory(dtype.itemsize)
+        memory = cupy.cuda.UnownedMemory(pinned.ptr, dtype.itemsize, pinned, self.index)
+        host = np.frombuffer(pinned, dtype, 1)
+
+        def read() -> Any:
+            cupy.cuda.get_current_stream(self.index).synchronize()
+            return host.item()
+
+        return cupy.ndarray((), dtype, cupy.cuda.MemoryPointer(memory, 0)), read
 
     def tickets(self, count: int) -> cupy.ndarray:
         """Return the current stream's own zeros: launches in one stream follow each other."""

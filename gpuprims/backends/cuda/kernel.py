@@ -10,6 +10,8 @@ import numpy as np
 
 from gpuprims.driver import Launch
 
+current_device = cupy.cuda.runtime.getDevice
+
 
 class CudaKernel:
     """A kernel bound to a device."""
@@ -21,12 +23,15 @@ class CudaKernel:
 
     def prepare(self, groups: int, layout: np.ndarray, *numbers: int) -> Launch:
         """Fix a launch on CuPy's current stream."""
-        # CuPy passes a one-item array of a record by value.
-        fixed = (layout.view(np.dtype((np.void, layout.nbytes))), *(np.int64(number) for number in numbers))
+        # By value: CuPy takes a scalar of a record and Python's integers faster than arrays and NumPy's integers.
+        fixed = (layout.view(np.dtype((np.void, layout.nbytes)))[0], *numbers)
         grid, block, device, function = (groups,), (self._block,), self._device, self._function
 
         def launch(memories: Sequence[cupy.ndarray]) -> None:
-            with device:
+            if current_device() == device.id:
                 function(grid, block, (*memories, *fixed))
+            else:
+                with device:
+                    function(grid, block, (*memories, *fixed))
 
         return launch

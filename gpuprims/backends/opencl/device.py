@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from typing import Any
 
@@ -18,8 +19,8 @@ from gpuprims.backends.opencl.runtimes import platforms
 from gpuprims.backends.opencl.variants import KERNELS
 from gpuprims.definitions import Definitions
 from gpuprims.driver import Capabilities
-from gpuprims.errors import ArrayError, BuildError
-from gpuprims.layout import Form, View, host_memory, steps_of
+from gpuprims.errors import ArrayError, BuildError, DeviceMemoryError
+from gpuprims.layout import Form, View, host_memory
 from gpuprims.registry import Variant
 from gpuprims.source import kernel_source
 
@@ -65,30 +66,50 @@ class OpenCLDriver:
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cl_array.Array:
         """Allocate from a pool that keeps freed memory for the next call."""
-        return cl_array.empty(self.queue, shape, dtype, allocator=self._pool)
+        try:
+            return cl_array.empty(self.queue, shape, dtype, allocator=self._pool)
+        except cl.MemoryError as error:  # OpenCL has no way to ask how much is free
+            raise DeviceMemoryError(self.capabilities.name, math.prod(shape) * dtype.itemsize, None) from error
 
     def view(self, array: cl_array.Array) -> View:
         """See an array as an operand; its offset is passed on, since buffers cannot be cut at any byte."""
-        steps = steps_of(array.strides, array.dtype)
-        return View(array.base_data, Form(array.dtype, array.shape, steps, array.offset // array.dtype.itemsize, 16))
+        return View(array.base_data, Form(array.dtype, array.shape, array.strides, array.offset, 16))
+
+    def memory(self, array: cl_array.Array) -> Any:
+        """Return the buffer."""
+        return array.base_data
+
+    def span(self, array: cl_array.Array) -> tuple[int, int, int]:
+        """Return the buffer, and the bytes of it from the first to past the last."""
+        buffer: Any = array.base_data
+        reach = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)]
+        low = array.offset + sum(step for step in reach if step < 0)
+        high = array.offset + sum(step for step in reach if step > 0) + array.dtype.itemsize
+        return (buffer.int_ptr if array.size else 0, low, high)
 
     def share(self, array: np.ndarray) -> View:
         """Show a host array to a CPU device where it lies."""
-        memory, steps, offset = host_memory(array)
+        memory, offset = host_memory(array)
         # Not READ_ONLY: Intel's runtime then copies memory that is not aligned to 128 bytes, for 127 ms a 256 MiB array
         # (runtime 2026.2, 2 cores, 2026-11-21); kernels take inputs as const all the same.
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
-        return View(
-            cl.Buffer(self.context, flags, hostbuf=memory), Form(array.dtype, array.shape, steps, offset), memory
-        )
+        buffer = cl.Buffer(self.context, flags, hostbuf=memory)
+        return View(buffer, Form(array.dtype, array.shape, array.strides, offset), memory)
 
     def asarray(self, array: np.ndarray) -> cl_array.Array:
         """Copy a host array to the device."""
-        return cl_array.to_device(self.queue, np.ascontiguousarray(array).reshape(array.shape), allocator=self._pool)
+        copied = self.empty(array.shape, array.dtype)
+        copied.set(np.ascontiguousarray(array).reshape(array.shape))
+        return copied
 
     def download(self, array: cl_array.Array) -> np.ndarray:
         """Copy an array to the host, after the work before it."""
         return array.get()
+
+    def landing(self, dtype: np.dtype[Any]) -> tuple[cl_array.Array, Callable[[], Any]]:
+        """Return memory of the device, and a function that copies the scalar from it."""
+        array = self.empty((), dtype)
+        return array, lambda: self.download(array).item()
 
     def tickets(self, count: int) -> Any:
         """Return the queue's own zeros: launches in one queue follow each other."""

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from gpuprims.definitions import Definitions
 from gpuprims.driver import Capabilities, Kernel, Launch
 from gpuprims.errors import BuildError
-from gpuprims.layout import Form, View, steps_of
+from gpuprims.layout import Form, View
 from gpuprims.registry import Variant
 
 
@@ -55,12 +56,19 @@ class ReferenceDriver:
 
     def view(self, array: np.ndarray) -> View:
         """See a host array as an operand."""
-        return View(array, Form(array.dtype, array.shape, steps_of(array.strides, array.dtype), 0))
+        return View(array, Form(array.dtype, array.shape, array.strides))
+
+    def memory(self, array: np.ndarray) -> np.ndarray:
+        """Return the array itself."""
+        return array
+
+    def span(self, array: np.ndarray) -> tuple[int, int, int]:
+        """Return the addresses from the first byte to past the last."""
+        return (0, *byte_bounds(array))
 
     def share(self, array: np.ndarray) -> View:
-        """Use the array where it lies; between fields of a record it is copied, since steps count whole items."""
-        whole = all(stride % array.itemsize == 0 for stride in array.strides)
-        return self.view(array if whole else array.copy())
+        """Use the array where it lies."""
+        return self.view(array)
 
     def asarray(self, array: np.ndarray) -> np.ndarray:
         """Return the array itself: kernels never write to their inputs."""
@@ -69,6 +77,11 @@ class ReferenceDriver:
     def download(self, array: np.ndarray) -> np.ndarray:
         """Return the array itself."""
         return array
+
+    def landing(self, dtype: np.dtype[Any]) -> tuple[np.ndarray, Callable[[], Any]]:
+        """Return a host array, and a function that reads it."""
+        array = np.empty((), dtype)
+        return array, array.item
 
     def tickets(self, count: int) -> np.ndarray:
         """Return zeros."""

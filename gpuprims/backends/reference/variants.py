@@ -17,37 +17,55 @@ def _able(capabilities: Capabilities, call: Call) -> str | None:
     return None
 
 
-def _elements(definitions: Definitions, inputs: Sequence[np.ndarray], layout: np.ndarray, o: int, n: int) -> list[Any]:
-    """Apply MAP everywhere: one array of shape (o, n) for each component of the values."""
-    numbers = iter(layout[1:].tolist())
-    first = definitions.inputs[0]
-    lengths = [next(numbers) for _ in (*first.kept, *first.reduced)]
-    offsets = [next(numbers) for _ in inputs]
-    kept_steps = [[next(numbers) for _ in first.kept] for _ in inputs]
-    reduced_steps = [[next(numbers) for _ in first.reduced] for _ in inputs]
-    loaded = []
-    for access, memory, offset, *steps in zip(
-        definitions.inputs, inputs, offsets, kept_steps, reduced_steps, strict=True
-    ):
-        strides = [step * access.dtype.itemsize for step in (*steps[0], *steps[1])]
-        start = memory[offset:] if offset else memory
-        loaded.append(as_strided(start, lengths, strides, writeable=False).reshape(o, n))
-    index = np.broadcast_to(np.arange(n), (o, n))
-    return [np.broadcast_to(value, (o, n)) for value in definitions.map(*loaded, index)]
+class _Places:
+    """The operands of a launch, as arrays of shape (kept, reduced), lanes last."""
 
+    def __init__(self, definitions: Definitions, memories: Sequence[np.ndarray], layout: np.ndarray) -> None:
+        self.definitions = definitions
+        self.memories = memories
+        self.accesses = (*definitions.inputs, *definitions.outputs)
+        numbers = iter(layout[1:].tolist())
+        kept, reduced = len(self.accesses[0].kept), len(self.accesses[0].reduced)
+        self._kept = [next(numbers) for _ in range(kept)]
+        self._reduced = [next(numbers) for _ in range(reduced)]
+        self._offsets = [next(numbers) for _ in self.accesses]
+        self._kept_steps = [[next(numbers) for _ in range(kept)] for _ in self.accesses]
+        self._reduced_steps = [[next(numbers) for _ in range(reduced)] for _ in self.accesses]
 
-def _store(definitions: Definitions, outputs: Sequence[np.ndarray], values: Sequence[Any], count: int) -> None:
-    """STORE everywhere: finish the values and write them in order."""
-    counted = definitions.finish.steps[len(values)].dtype.type(count)
-    for output, result in zip(outputs, definitions.finish(*values, counted), strict=True):
-        output.reshape(-1)[:] = result
+    def see(self, k: int, *, kept: bool = True, reduced: bool = True) -> np.ndarray:
+        """Return an operand along the kept axes, the reduced ones, or both, as a view."""
+        access, memory = self.accesses[k], self.memories[k]
+        item = memory.itemsize
+        lengths = [*(self._kept if kept else ()), *(self._reduced if reduced else ()), access.lanes]
+        steps = [*(self._kept_steps[k] if kept else ()), *(self._reduced_steps[k] if reduced else ())]
+        strides = [*(step * item * access.lanes for step in steps), item]
+        start = self._offsets[k] * access.lanes * item
+        first = as_strided(memory, (2,), (start,))[1:]  # no slice, which a 0-d array and strides of its own forbid
+        return as_strided(first, lengths, strides)
+
+    def elements(self, o: int, n: int) -> list[Any]:
+        """Apply MAP everywhere: one array of shape (o, n) for each component of the values."""
+        loaded = []
+        for k, access in enumerate(self.definitions.inputs):
+            whole = self.see(k).reshape(o, n, access.lanes)
+            loaded += [whole[..., lane] for lane in range(access.lanes)]
+        index = np.broadcast_to(np.arange(n), (o, n))
+        return [np.broadcast_to(value, (o, n)) for value in self.definitions.map(*loaded, index)]
+
+    def store(self, values: Sequence[Any], count: int, **axes: bool) -> None:
+        """STORE everywhere: finish the values and write them in order."""
+        finish = self.definitions.finish
+        results = iter(finish(*values, finish.steps[len(values)].dtype.type(count)))
+        for k, access in enumerate(self.definitions.outputs, len(self.definitions.inputs)):
+            place = self.see(k, **axes)
+            for lane in range(access.lanes):
+                place[..., lane] = np.reshape(next(results), place.shape[:-1])
 
 
 def map_numpy(definitions: Definitions, memories: Sequence[np.ndarray], layout: np.ndarray, count: int) -> None:
     """Apply MAP to every element."""
-    inputs, outputs = _split(definitions, memories)
-    values = [value[0] for value in _elements(definitions, inputs, layout, 1, count)]
-    _store(definitions, outputs, values, 1)
+    places = _Places(definitions, memories, layout)
+    places.store([value[0] for value in places.elements(1, count)], 1, kept=False)
 
 
 def reduce_numpy(
@@ -56,23 +74,14 @@ def reduce_numpy(
     """Fold neighbours until one value is left of each row, which keeps order and rounds like pairwise summation."""
     if definitions.op is None or parts != 1:
         raise TypeError(f"reduce_numpy: an operator and one part; got {definitions.op} and {parts}")
-    inputs, outputs = _split(definitions, memories)
-    if n:
-        values = _elements(definitions, inputs, layout, kept, n)
-    else:
-        values = [np.full((kept, 1), scalar) for scalar in definitions.identity]
+    places = _Places(definitions, memories, layout)
+    nothing = [np.full((kept, 1), scalar) for scalar in definitions.identity]
+    values = places.elements(kept, n) if n else nothing
     while values[0].shape[1] > 1:
         even = values[0].shape[1] // 2 * 2
         folded = definitions.op(*(v[:, 0:even:2] for v in values), *(v[:, 1:even:2] for v in values))
         values = [np.concatenate([f, v[:, even:]], axis=1) for f, v in zip(folded, values, strict=True)]
-    _store(definitions, outputs, [value[:, 0] for value in values], int(layout[0]))
-
-
-def _split(
-    definitions: Definitions, memories: Sequence[np.ndarray]
-) -> tuple[Sequence[np.ndarray], Sequence[np.ndarray]]:
-    inputs, outputs = len(definitions.inputs), len(definitions.outputs)
-    return memories[:inputs], memories[inputs : inputs + outputs]
+    places.store([value[:, 0] for value in values], int(layout[0]), reduced=False)
 
 
 # Far more items than any array has: one part, so that a fold is one pass.

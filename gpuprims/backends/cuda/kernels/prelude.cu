@@ -33,26 +33,26 @@ DEVICE u16 gp_half_bits(const f32 value)
     return bits;
 }
 
-/* VECTOR neighbours in memory, in one load or store; what they are of is known by its size alone. */
-template <typename type> struct alignas(sizeof(type) * VECTOR) gp_vector { type items[VECTOR]; };
+/* Neighbours in memory, in one load or store; what they are of is known by its size alone. */
+template <typename type, int count> struct alignas(sizeof(type) * count) gp_vector { type items[count]; };
 
-template <typename type> DEVICE void gp_read_vector(const type *from, type *to)
+template <typename type, int count> DEVICE void gp_read_vector(const type *from, type *to)
 {
-    const gp_vector<type> read = *reinterpret_cast<const gp_vector<type> *>(from);
+    const gp_vector<type, count> read = *reinterpret_cast<const gp_vector<type, count> *>(from);
 #pragma unroll
-    for (int item = 0; item < VECTOR; item++) to[item] = read.items[item];
+    for (int item = 0; item < count; item++) to[item] = read.items[item];
 }
 
-template <typename type> DEVICE void gp_write_vector(type *to, const type *from)
+template <typename type, int count> DEVICE void gp_write_vector(type *to, const type *from)
 {
-    gp_vector<type> written;
+    gp_vector<type, count> written;
 #pragma unroll
-    for (int item = 0; item < VECTOR; item++) written.items[item] = from[item];
-    *reinterpret_cast<gp_vector<type> *>(to) = written;
+    for (int item = 0; item < count; item++) written.items[item] = from[item];
+    *reinterpret_cast<gp_vector<type, count> *>(to) = written;
 }
 
-#define READ_VECTOR(type, from, to) gp_read_vector<type>(from, to)
-#define WRITE_VECTOR(type, to, from) gp_write_vector<type>(to, from)
+#define READ_VECTOR(type, count, from, to) gp_read_vector<type, count>(from, to)
+#define WRITE_VECTOR(type, count, to, from) gp_write_vector<type, count>(to, from)
 
 /* A component of a value as bits: 64 of them where it has as many, else 32. */
 #define gp_bits_b8(value) ((u32)(value))

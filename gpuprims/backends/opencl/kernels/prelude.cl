@@ -35,10 +35,10 @@ DEVICE u16 gp_half_bits(const f32 value)
     return bits;
 }
 
-/* VECTOR neighbours in memory, in one load or store; what they are of is known by its size alone. */
+/* Neighbours in memory, in one load or store; what they are of is known by its size alone. */
 #define GP_JOINED_(type, count) type##count
 #define GP_JOINED(type, count) GP_JOINED_(type, count)
-#define GP_VECTOR_TYPE(type) GP_JOINED(GP_NATIVE_##type, VECTOR)
+#define GP_VECTOR_TYPE(type, count) GP_JOINED(GP_NATIVE_##type, count)
 #define GP_NATIVE_b8 uchar
 #define GP_NATIVE_i8 char
 #define GP_NATIVE_i16 short
@@ -50,8 +50,10 @@ DEVICE u16 gp_half_bits(const f32 value)
 #define GP_NATIVE_u64 ulong
 #define GP_NATIVE_f32 float
 #define GP_NATIVE_f64 double
-#define READ_VECTOR(type, from, to) GP_JOINED(vstore, VECTOR)(*(__global const GP_VECTOR_TYPE(type) *)(from), 0, to)
-#define WRITE_VECTOR(type, to, from) *(__global GP_VECTOR_TYPE(type) *)(to) = GP_JOINED(vload, VECTOR)(0, from)
+#define READ_VECTOR(type, count, from, to)                                                                             \
+    GP_JOINED(vstore, count)(*(__global const GP_VECTOR_TYPE(type, count) *)(from), 0, to)
+#define WRITE_VECTOR(type, count, to, from)                                                                            \
+    *(__global GP_VECTOR_TYPE(type, count) *)(to) = GP_JOINED(vload, count)(0, from)
 
 /* A component of a value as bits: 64 of them where it has as many, else 32. */
 #define gp_bits_b8(value) ((u32)(value))

@@ -1,0 +1,118 @@
+"""Prepared: what is decided about a call before its memory is known, and how it then runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpuprims.arrays import Operands, Targets, check_targets
+from gpuprims.driver import Launch
+from gpuprims.layout import Form, View, contiguous
+from gpuprims.registry import Variant
+
+_BYTES = np.dtype(np.uint8)
+
+
+class Result(NamedTuple):
+    """A result as the caller gets it."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+class Prepared(NamedTuple):
+    """A call whose kernel is compiled and whose launch is fixed, but for the memory.
+
+    Parameters
+    ----------
+    variant : Variant
+        The kernel that runs.
+    results : tuple of Result
+    single : bool
+        Whether the caller gets the one result bare, not in a tuple.
+    launch : Launch or None
+        None where there is nothing to compute.
+    inputs, outputs : tuple of int
+        For each operand of the kernel, the array, or the result, that it lies in.
+    tickets : int or None
+        How many outputs are shared by groups, which need scratch memory; None for kernels without.
+    scratch : int
+        Bytes of partial values.
+    reads : bool
+        Whether there are elements to read; without, a fold stores the identity and its inputs have no memory.
+    """
+
+    variant: Variant
+    results: tuple[Result, ...]
+    single: bool
+    launch: Launch | None
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    tickets: int | None = None
+    scratch: int = 0
+    reads: bool = True
+
+    def run(self, operands: Operands, targets: Targets | None) -> Any:
+        """Launch on the memory of a call, and return its results as the caller wants them."""
+        if targets is not None:
+            return self._run_into(operands, targets)
+        results = [operands.empty(shape, dtype) for shape, dtype in self.results]
+        self.start(operands, results)
+        if self.single:
+            return operands.finish(results[0])
+        return tuple([operands.finish(result) for result in results])
+
+    def _run_into(self, operands: Operands, targets: Targets) -> Any:
+        check_targets(operands.label, self.results, targets.natives)
+        if operands.in_place or not operands.on_host:
+            self.start(operands, targets.natives)
+            if operands.in_place:
+                operands.driver.synchronize()
+            return targets.given
+        computed = [operands.driver.empty(shape, dtype) for shape, dtype in self.results]
+        self.start(operands, computed)
+        for target, result in zip(targets.natives, computed, strict=True):
+            np.copyto(target, operands.driver.download(result))
+        return targets.given
+
+    def start(self, operands: Operands, results: Sequence[Any]) -> None:
+        """Launch, to write to arrays of the device, or of the host where it shares them."""
+        if self.launch is None:
+            return
+        written = [operands.memory(result) for result in results]
+        outputs = [written[k] for k in self.outputs]
+        if self.tickets is None:
+            self.launch([*self._inputs(operands.views), *outputs])
+            return
+        driver = operands.driver
+        tickets = driver.tickets(self.tickets)
+        partials = driver.memory(driver.empty((self.scratch,), _BYTES)) if self.scratch else tickets
+        inputs = self._inputs(operands.views) if self.reads else [tickets] * len(self.inputs)
+        self.launch([*inputs, *outputs, partials, tickets])
+
+    def _inputs(self, views: Sequence[View]) -> list[Any]:
+        return [views[k].memory for k in self.inputs]
+
+
+def result_forms(
+    label: str, results: Sequence[Result], written: tuple[Form, ...] | None, alignment: int
+) -> tuple[Form, ...]:
+    """Return where a kernel writes: where the caller says, which must fit, or to fresh memory."""
+    if written is None:
+        return tuple(contiguous(result.dtype, result.shape, alignment) for result in results)
+    check_targets(label, results, written)
+    return written
+
+
+def target_forms(operands: Operands, targets: Targets | None) -> tuple[Form, ...] | None:
+    """Return where a kernel is to write, as far as the caller says so; None where it writes to fresh memory."""
+    if targets is None or (operands.on_host and not operands.in_place):
+        return None
+    view = operands.driver.share if operands.in_place else operands.driver.view
+    return tuple([view(native).form if native.size else _of_nothing(native) for native in targets.natives])
+
+
+def _of_nothing(native: Any) -> Form:
+    return Form(native.dtype, native.shape, (0,) * native.ndim)
