@@ -80,7 +80,7 @@ class Operands:
 
     def memory(self, result: Any) -> Any:
         """Return what a kernel is given of a result."""
-        return self.driver.share(result).memory if self.in_place else self.driver.memory(result)
+        return self.driver.share(result).memory if self.in_place else result
 
     def finish(self, result: Any) -> Any:
         """Return a result as the caller wants it: complete on the host, perhaps still in work on a device."""
@@ -102,6 +102,9 @@ class Operands:
             An array that lies elsewhere than the inputs.
         """
         given = out if isinstance(out, tuple) else (out,)
+        for array in given:
+            if not hasattr(array, "__dlpack__") and not _is_vendors(array):
+                raise ArgumentError(f"{self.label}: out= an array, or a tuple of arrays; got {_short(array)}")
         natives = tuple(_native(self.label, array) for array in given)
         for native in natives:
             self._check_target(native)

@@ -152,7 +152,7 @@ def _trial(device: Device) -> np.ndarray:
     finish = typed(expression(lambda value, count: value), (float32, np.dtype(np.int64)))
     definitions = Definitions(layout.accesses[:1], layout.accesses[1:], (float32,), function, finish)
     variant = device.select("map", Call((float32,), 3))
-    device.kernel(variant, definitions).prepare(1, layout.pack(3), 3)([driver.memory(source), driver.memory(result)])
+    device.kernel(variant, definitions).prepare(1, layout.pack(3), 3)([source, result])
     return np.array(driver.download(result))
 
 

@@ -60,7 +60,8 @@ class Capabilities:
     forward_progress: bool
 
 
-# Starts a kernel on the memories of its inputs and outputs, in order, and returns before it is done.
+# Starts a kernel on the memories of its inputs and outputs, in order: arrays of the vendor's own class, or what share()
+# gave; returns before it is done.
 Launch = Callable[[Sequence[Any]], None]
 
 
@@ -97,9 +98,6 @@ class Driver(Protocol):
 
     def view(self, array: Any) -> View:
         """See an array of the vendor's own class as an operand."""
-
-    def memory(self, array: Any) -> Any:
-        """Return what kernels are given of such an array."""
 
     def span(self, array: Any) -> tuple[int, int, int]:
         """Return where its bytes lie: the memory object (0 where addresses are of one space), first, past the last."""

@@ -88,7 +88,7 @@ class Prepared(NamedTuple):
             return
         driver = operands.driver
         tickets = driver.tickets(self.tickets)
-        partials = driver.memory(driver.empty((self.scratch,), _BYTES)) if self.scratch else tickets
+        partials = driver.empty((self.scratch,), _BYTES) if self.scratch else tickets
         inputs = self._inputs(operands.views) if self.reads else [tickets] * len(self.inputs)
         self.launch([*inputs, *outputs, partials, tickets])
 

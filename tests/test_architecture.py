@@ -30,8 +30,9 @@ FLOORS = (
     ("registry", "rules"),
     ("device", "operators"),
     ("arrays", "backends"),
+    ("preparation",),
     ("primitives",),
-    ("models", "explanation"),
+    ("models", "explanation", "plans"),
     ("cli", "demo", "__main__"),
 )
 VENDORS = {"cupy", "pyopencl", "sklearn", "tqdm", "cuda"}

@@ -70,10 +70,6 @@ class CudaDriver:
         pointer = array.data.ptr
         return View(array, Form(array.dtype, array.shape, array.strides, 0, min(pointer & -pointer, 16)))
 
-    def memory(self, array: cupy.ndarray) -> cupy.ndarray:
-        """Return the array itself: CuPy passes kernels its pointer."""
-        return array
-
     def span(self, array: cupy.ndarray) -> tuple[int, int, int]:
         """Return the addresses from the first byte to past the last; the host and all GPUs share one space."""
         return (0, *cupy.byte_bounds(array))

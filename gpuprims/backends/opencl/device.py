@@ -62,7 +62,7 @@ class OpenCLDriver:
         except cl.Error as error:
             where = f"{variant.entry} on {self.capabilities.name} ({self.capabilities.driver})"
             raise BuildError(f"{where}: a kernel that compiles; got\n{error}") from error
-        return OpenCLKernel(self.queue, program, variant.entry, variant.block)
+        return OpenCLKernel(self.queue, program, variant.entry, variant.block, len(definitions.inputs))
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cl_array.Array:
         """Allocate from a pool that keeps freed memory for the next call."""
@@ -73,11 +73,7 @@ class OpenCLDriver:
 
     def view(self, array: cl_array.Array) -> View:
         """See an array as an operand; its offset is passed on, since buffers cannot be cut at any byte."""
-        return View(array.base_data, Form(array.dtype, array.shape, array.strides, array.offset, 16))
-
-    def memory(self, array: cl_array.Array) -> Any:
-        """Return the buffer."""
-        return array.base_data
+        return View(array, Form(array.dtype, array.shape, array.strides, array.offset, 16))
 
     def span(self, array: cl_array.Array) -> tuple[int, int, int]:
         """Return the buffer, and the bytes of it from the first to past the last."""
@@ -111,11 +107,11 @@ class OpenCLDriver:
         array = self.empty((), dtype)
         return array, lambda: self.download(array).item()
 
-    def tickets(self, count: int) -> Any:
+    def tickets(self, count: int) -> cl_array.Array:
         """Return the queue's own zeros: launches in one queue follow each other."""
         if self._tickets is None or self._tickets.size < count:
             self._tickets = cl_array.to_device(self.queue, np.zeros(max(count, 1024), np.uint32))
-        return self._tickets.base_data
+        return self._tickets
 
     def synchronize(self) -> None:
         """Wait for the queue."""

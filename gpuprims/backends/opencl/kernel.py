@@ -8,22 +8,24 @@ from typing import Any
 
 import numpy as np
 import pyopencl as cl
+import pyopencl.array as cl_array
 
 from gpuprims.driver import Launch
 
 
 class OpenCLKernel:
-    """A kernel bound to a queue."""
+    """A kernel bound to a queue; its first ``inputs`` memories are read, the others written."""
 
-    def __init__(self, queue: cl.CommandQueue, program: cl.Program, entry: str, block: int) -> None:
+    def __init__(self, queue: cl.CommandQueue, program: cl.Program, entry: str, block: int, inputs: int) -> None:
         self._queue = queue
         self._program = program
         self._entry = entry
         self._block = block
+        self._inputs = inputs
 
     def prepare(self, groups: int, layout: np.ndarray, *numbers: int) -> Launch:
         """Fix a launch; it has a kernel object of its own, whose last arguments stay set."""
-        kernel, queue, lock = cl.Kernel(self._program, self._entry), self._queue, Lock()
+        kernel, queue, lock, inputs = cl.Kernel(self._program, self._entry), self._queue, Lock(), self._inputs
         size, block = (groups * self._block,), (self._block,)
         first = kernel.num_args - 1 - len(numbers)
         kernel.set_arg(first, layout)
@@ -31,9 +33,16 @@ class OpenCLKernel:
             kernel.set_arg(place, np.int64(number))
 
         def launch(memories: Sequence[Any]) -> None:
+            pending = []
             with lock:  # arguments are the kernel object's, not the launch's
                 for place, memory in enumerate(memories):
+                    if isinstance(memory, cl_array.Array):
+                        pending += memory.events
+                        memory = memory.base_data
                     kernel.set_arg(place, memory)
-                cl.enqueue_nd_range_kernel(queue, kernel, size, block)
+                event = cl.enqueue_nd_range_kernel(queue, kernel, size, block, wait_for=pending)
+            for memory in memories[inputs:]:
+                if isinstance(memory, cl_array.Array):
+                    memory.events[:] = [event]  # which follows those that were pending
 
         return launch

@@ -58,10 +58,6 @@ class ReferenceDriver:
         """See a host array as an operand."""
         return View(array, Form(array.dtype, array.shape, array.strides))
 
-    def memory(self, array: np.ndarray) -> np.ndarray:
-        """Return the array itself."""
-        return array
-
     def span(self, array: np.ndarray) -> tuple[int, int, int]:
         """Return the addresses from the first byte to past the last."""
         return (0, *byte_bounds(array))
