@@ -215,9 +215,16 @@ class _Planner:
         kernel = self.device.kernel(chosen, self._definitions(vectors=chosen.vectors))
         groups = min(self._rows(chosen) * parts, MOST_GROUPS)
         launch = kernel.prepare(groups, self.layout.pack(self.count), self.outputs, self.count, parts)
-        scratch = self.outputs * parts * self.value_bytes if parts > 1 else 0
-        tickets = self.outputs if scratch else 1  # unshared outputs need none, and there may be millions
+        tickets, scratch = self._scratch(chosen, parts)
         return Prepared(chosen, results, single, launch, *places, tickets, scratch, reads=bool(self.count))
+
+    def _scratch(self, variant: Variant, parts: int) -> tuple[int, int]:
+        """Return how many zeroed words, and how many bytes of partial values, a launch needs."""
+        if parts == 1:
+            return 1, 0  # unshared outputs need none, and there may be millions
+        if variant.accumulates:
+            return (self.outputs + 1) // 2 * 2 + self.outputs * self.value_bytes // 4, 0
+        return self.outputs, self.outputs * parts * self.value_bytes
 
     def _call(self) -> Call:
         """Describe the call to the variants."""
