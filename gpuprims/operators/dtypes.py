@@ -42,10 +42,49 @@ def widening(ufunc: np.ufunc) -> DtypeRule:
 
 def averaging(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
     """As NumPy's mean: integers are averaged in float64."""
-    result = dtype or (elements[0] if elements[0].kind == "f" else FLOAT64)
-    if result.kind != "f":
-        raise DtypeError(f"mean: a floating dtype to average in; got dtype={result}")
+    return _inexact(elements, dtype, "mean", kinds="fc")
+
+
+def rooting(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
+    """As NumPy's linalg.norm: integers are squared in float64."""
+    return _inexact(elements, dtype, "norm", kinds="f")
+
+
+def spreading(name: str) -> DtypeRule:
+    """As NumPy's var and std, whose values have five components."""
+
+    def rule(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
+        values, results = _inexact(elements, dtype, name, kinds="f")
+        return values * 5, results
+
+    return rule
+
+
+def _inexact(elements: Dtypes, dtype: Dtype | None, name: str, *, kinds: str) -> tuple[Dtypes, Dtypes]:
+    result = dtype or (elements[0] if elements[0].kind in "fc" else FLOAT64)
+    if result.kind not in kinds:
+        given = f"dtype={dtype}" if dtype is not None else f"elements of {elements[0]}"
+        raise DtypeError(f"{name}: a floating dtype to compute in; got {given}")
     return (register(result),), (result,)
+
+
+def doubled(rule: DtypeRule, name: str) -> DtypeRule:
+    """As another rule, for values that carry an error beside them."""
+
+    def twice(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
+        values, results = rule(elements, dtype)
+        if values[0].kind == "c":
+            raise DtypeError(f"{name} with compensated=True: a real dtype; got {values[0]}")
+        return values * 2, results
+
+    return twice
+
+
+def counting(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
+    """As NumPy's count_nonzero: a number of elements."""
+    if dtype is not None:
+        raise DtypeError(f"count_nonzero: no dtype, since the result is int64; got dtype={dtype}")
+    return (INT64,), (INT64,)
 
 
 def keeping(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:

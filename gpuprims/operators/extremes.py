@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.errors import DtypeError
 from gpuprims.operators.dtypes import Dtypes, locating
 from gpuprims.operators.op import Op
 
@@ -27,6 +28,8 @@ def _extreme(dtypes: Dtypes, *, lowest: bool) -> tuple[Any, ...]:
         first: Any = -np.inf if lowest else np.inf
     elif kind == "b":
         first = not lowest
+    elif kind == "c":
+        raise DtypeError(f"min, max, argmin, argmax: a real dtype, which has a lowest value; got {dtypes[0]}")
     else:
         info = np.iinfo(dtypes[0])
         first = info.min if lowest else info.max

@@ -61,9 +61,12 @@ def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None) -> F
         )
     elements = typed(mapped, arrays).dtypes
     values, outputs = op.value_dtypes(elements, dtype)
-    load = trace(lambda *given: _load(op, mapped, dtype, given), len(arrays) + 1)
+    if op.exact is not None and values[0].kind in "biu":
+        return make_folding(op.exact, mapped, arrays, dtype)
+    early = values[0] if op.converts else dtype
+    load = trace(lambda *given: _load(op, mapped, early, given), len(arrays) + 1)
     # The count enters finish as a number of the values' own dtype, so that mean divides a float32 by a float32.
-    count = values[0] if values[0].kind == "f" else INT64
+    count = values[0] if values[0].kind in "fc" else INT64
     finish = trace(op.finish or (lambda *folded: folded[:-1]), op.components + 1)
     return Folding(
         values,
@@ -78,6 +81,6 @@ def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None) -> F
 def _load(op: Op, mapped: Expr, dtype: Dtype | None, given: tuple[Any, ...]) -> Any:
     results = mapped(*given[:-1])
     parts = (results,) if mapped.single else results
-    if dtype is not None:  # NumPy's dtype= converts the elements before they are folded
+    if dtype is not None:  # as NumPy's dtype=, which converts the elements before they are folded
         parts = tuple(part.astype(dtype) for part in parts)
     return parts if op.prepare is None else op.prepare(*parts, given[-1])

@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from gpuprims.errors import ArgumentError, DtypeError, ExpressionError
 from gpuprims.expressions import Expr, expression, trace, typed
 from gpuprims.operators.dtypes import Dtype, DtypeRule, Dtypes, register
+from gpuprims.operators.laws import check_laws
 
 
 class Op:
@@ -41,10 +44,26 @@ class Op:
         by default the components keep the dtype that ``fn`` gives them.
     of_nothing : bool, default True
         Whether the fold of no elements is the identity; an error otherwise.
+    converts : bool, default False
+        Whether elements take the dtype of the components before ``prepare`` rather than after it.
+    exact : Op, optional
+        The operator that folds integers and bools instead, where this one is about rounding.
+    check : bool, default False
+        Whether to try the laws on a thousand random values, now: ``fn(fn(a, b), c) == fn(a, fn(b, c))``,
+        ``fn(identity, a) == a == fn(a, identity)`` and, if commutative, ``fn(a, b) == fn(b, a)``.
+
+    Raises
+    ------
+    ExpressionError, ArgumentError
+        A function that is not one of two values.
+    LawError
+        With ``check=True``, a law that does not hold, and for which values.
 
     Notes
     -----
-    Associativity cannot be seen from the function and is taken on trust: ``fn(fn(a, b), c) == fn(a, fn(b, c))``.
+    Without ``check=True`` the laws are taken on trust: they cannot be seen from the function, and a fold by an operator
+    that breaks them depends on the kernel. Values are tried in int64 and compared exactly, or, where the function or
+    the identity is not one of integers, in float64 and compared up to rounding.
 
     Examples
     --------
@@ -52,6 +71,12 @@ class Op:
     >>> xor = gpuprims.Op(lambda a, b: a ^ b, 0, commutative=True)
     >>> int(gpuprims.reduce([1, 2, 4, 4], op=xor, device="reference"))
     3
+
+    A law that does not hold is told by the values that break it:
+
+    >>> gpuprims.Op(lambda a, b: a - b, 0, name="difference", check=True)
+    Traceback (most recent call last):
+    gpuprims.errors.LawError: Op 'difference': fn(fn(a, b), c) == fn(a, fn(b, c)); got 1 and -1 for a=0, b=0, c=-1
 
     The affine maps ``x -> a*x + b`` under composition, which do not commute:
 
@@ -72,17 +97,24 @@ class Op:
         finish: Callable[..., Any] | None = None,
         dtypes: DtypeRule | None = None,
         of_nothing: bool = True,
+        converts: bool = False,
+        exact: Op | None = None,
+        check: bool = False,
     ) -> None:
         self.name = name
         self.commutative = commutative
         self.finish = finish
         self.prepare = prepare
         self.of_nothing = of_nothing
+        self.converts = converts
+        self.exact = exact
         self.components = components or (len(identity) if isinstance(identity, tuple) else 1)
         self.elements = self.components if prepare is None else 1
         self._identity = identity
         self._dtypes = dtypes or self._kept_dtypes
         self.fold = self._flat(fn, isinstance(identity, tuple) or self.components > 1)
+        if check:
+            check_laws(self)
 
     def _flat(self, fn: Callable[..., Any] | str, tuples: bool) -> Expr:
         """Return the fold as a function of all components of both values, one after the other."""
@@ -95,6 +127,12 @@ class Op:
             raise ArgumentError(f"Op {self.name!r}: {n} component(s), as the identity has; got {len(flat.results)}")
         return flat
 
+    @property
+    def identity_is_bool(self) -> bool:
+        """Whether the identity was given as True or False, as for a fold of bools alone."""
+        components = self._identity if isinstance(self._identity, tuple) else (self._identity,)
+        return all(isinstance(component, bool | np.bool_) for component in components)
+
     def identity(self, dtypes: Dtypes) -> tuple[Any, ...]:
         """Return the identity's components, as scalars of these dtypes."""
         given = self._identity(dtypes) if callable(self._identity) else self._identity
@@ -105,7 +143,9 @@ class Op:
             held = tuple(dtype.type(value) for dtype, value in zip(dtypes, components, strict=True))
         except (OverflowError, ValueError, TypeError) as error:
             raise DtypeError(message) from error
-        exact = all(d.kind == "f" or scalar == value for d, scalar, value in zip(dtypes, held, components, strict=True))
+        exact = all(
+            d.kind in "fc" or scalar == value for d, scalar, value in zip(dtypes, held, components, strict=True)
+        )
         if not exact:  # floats round, as constants everywhere do
             raise DtypeError(message)
         return held

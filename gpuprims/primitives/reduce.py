@@ -26,6 +26,8 @@ def reduce(
     axis: int | tuple[int, ...] | None = None,
     keepdims: bool = False,
     dtype: Any = None,
+    ddof: float = 0,
+    compensated: bool = False,
     device: str | Device | None = None,
     variant: str | None = None,
 ) -> Any:
@@ -37,8 +39,8 @@ def reduce(
         What to fold: one array, or one for each component of the operator; with ``map``, its arguments, which
         broadcast together.
     op : str or Op
-        ``"sum"``, ``"prod"``, ``"min"``, ``"max"``, ``"any"``, ``"all"``, ``"argmin"``, ``"argmax"``, ``"mean"``, or an
-        operator of your own.
+        ``"sum"``, ``"prod"``, ``"min"``, ``"max"``, ``"any"``, ``"all"``, ``"argmin"``, ``"argmax"``, ``"mean"``,
+        ``"var"``, ``"std"``, ``"norm"`` (Euclidean), ``"count_nonzero"``, or an operator of your own.
     map : callable or str, optional
         A function of elements, as in :func:`gpuprims.map`, applied on the way in and never stored:
         ``reduce(x, y, map="x*y")`` is a dot product that reads each array once.
@@ -48,6 +50,11 @@ def reduce(
         Leave the folded axes in the result, of length 1.
     dtype : dtype, optional
         Convert elements to this, and fold in it.
+    ddof : int or float, default 0
+        For var and std: divide by the number of elements less this, as NumPy's argument of this name.
+    compensated : bool, default False
+        For sum and mean of floats: carry the rounding errors along and add them at the end, which gives the exact sum
+        to its last bit or two, unless terms cancel to almost nothing. Integers and bools are exact as they are.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -62,7 +69,7 @@ def reduce(
 
     Raises
     ------
-    UnknownOperatorError, AxisError, ShapeError, DtypeError, DeviceMismatchError
+    ArgumentError, UnknownOperatorError, AxisError, ShapeError, DtypeError, DeviceMismatchError
         Arguments that do not fit.
     EmptyReductionError
         min, max, argmin or argmax of nothing.
@@ -77,10 +84,14 @@ def reduce(
     array([2., 5.], dtype=float32)
     >>> float(gpuprims.reduce(x, x, map=lambda a, b: a * b, device="reference"))
     55.0
+    >>> gpuprims.reduce(x, op="std", axis=0, ddof=1, device="reference").round(3)
+    array([2.121, 2.121, 2.121], dtype=float32)
+    >>> float(gpuprims.reduce(np.float32([1e8, 1, -1e8]), compensated=True, device="reference"))
+    1.0
     """
     if not arrays:
         raise ArgumentError("reduce: at least one array; got none")
-    operator = find_op(op)
+    operator = find_op(op, ddof=ddof, compensated=compensated)
     mapped = _map(map, len(arrays))
     if len(mapped.parameters) != len(arrays):
         raise ArgumentError(f"reduce: one array for each of ({', '.join(mapped.parameters)}); got {len(arrays)}")
