@@ -273,7 +273,9 @@ def test_folds_keep_a_value_met_by_the_identity(name: str, dtype: str, data: st.
 
 
 @LAW_DTYPES
-@pytest.mark.parametrize("name", [name for name, op in OPERATORS.items() if op.commutative and name not in ("var", "std")])
+@pytest.mark.parametrize(
+    "name", [name for name, op in OPERATORS.items() if op.commutative and name not in ("var", "std")]
+)
 @given(data=st.data())
 @settings(deadline=None, max_examples=15)
 def test_folds_that_claim_to_commute_do(name: str, dtype: str, data: st.DataObject) -> None:
