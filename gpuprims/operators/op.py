@@ -14,7 +14,7 @@ import numpy as np
 
 from gpuprims.errors import ArgumentError, DtypeError, ExpressionError
 from gpuprims.expressions import Expr, expression, trace, typed
-from gpuprims.operators.dtypes import Dtype, DtypeRule, Dtypes, register
+from gpuprims.operators.dtypes import INT64, Dtype, DtypeRule, Dtypes, register
 from gpuprims.operators.laws import check_laws
 
 
@@ -157,6 +157,8 @@ class Op:
     def _kept_dtypes(self, elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
         """Fold in the dtype that the function itself settles on when its result is fed back."""
         values = tuple(dtype or element for element in elements)
+        if self.prepare is not None:
+            values = typed(trace(self.prepare, self.elements + 1), (*values, INT64)).dtypes
         for _ in range(3):
             results = typed(self.fold, values * 2).dtypes
             if results == values or dtype is not None:
