@@ -30,7 +30,7 @@ def spread(name: str) -> Any:
 
     def oracle(x: Any, axis: Any = None, keepdims: bool = False, ddof: float = 0) -> Any:
         x = np.asarray(x)
-        wide = getattr(np, name)(x.astype(np.longdouble), axis=axis, keepdims=keepdims, ddof=ddof)
+        wide = getattr(np, name)(x.astype(np.float64).astype(np.longdouble), axis=axis, keepdims=keepdims, ddof=ddof)
         return wide.astype(getattr(np, name)(np.ones(2, x.dtype)).dtype)
 
     return oracle
