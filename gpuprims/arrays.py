@@ -36,10 +36,16 @@ class Operands:
         From a result, an array of NumPy's or of the device's own class, to one of the caller's library.
     """
 
-    __slots__ = ("_views", "convert", "device", "driver", "in_place", "label", "natives", "on_host")
+    __slots__ = ("_forms", "_views", "convert", "device", "driver", "in_place", "label", "natives", "on_host")
 
     def __init__(
-        self, label: str, device: Device, natives: tuple[Any, ...], on_host: bool, convert: Callable[[Any], Any]
+        self,
+        label: str,
+        device: Device,
+        natives: tuple[Any, ...],
+        on_host: bool,
+        convert: Callable[[Any], Any],
+        forms: tuple[Form, ...] | None = None,
     ) -> None:
         self.label = label
         self.device = device
@@ -48,26 +54,35 @@ class Operands:
         self.on_host = on_host
         self.in_place = on_host and device.driver.shares_host_memory
         self.convert = convert
+        self._forms = forms
         self._views: tuple[View, ...] | None = None
 
     @property
-    def views(self) -> tuple[View, ...]:
-        """One for each array; host arrays are brought to the device, or shown to it, when this is first asked for."""
-        if self._views is None:
+    def forms(self) -> tuple[Form, ...]:
+        """Where each array's elements lie; host arrays are brought to the device, or shown to it, when first asked."""
+        if self._forms is None:
             self._views = tuple([self._view(array) for array in self.natives])
-        return self._views
-
-    def _view(self, array: Any) -> View:
-        if isinstance(array, np.ndarray):
-            if not array.size:  # no memory to show; the primitives never launch on nothing
-                return View(None, Form(array.dtype, array.shape, (0,) * array.ndim))
-            return self.driver.share(array) if self.in_place else _upload(array, self.device)
-        return self.driver.view(array)
+            self._forms = tuple([view.form for view in self._views])
+        return self._forms
 
     @property
-    def forms(self) -> tuple[Form, ...]:
-        """Where each array's elements lie."""
-        return tuple([view.form for view in self.views])
+    def memories(self) -> Sequence[Any]:
+        """What a kernel is given of each array."""
+        if self._forms is None:
+            self.forms  # noqa: B018 - brings the arrays
+        return self.natives if self._views is None else [view.memory for view in self._views]
+
+    def _view(self, array: Any) -> View:
+        on_host = isinstance(array, np.ndarray)
+        if on_host and array.size and not self.in_place:
+            return _upload(array, self.device)
+        return self.driver.share(array) if on_host and array.size else View(array, self.form(array))
+
+    def form(self, array: Any) -> Form:
+        """Return where the elements of an array lie that a kernel can reach."""
+        if not array.size:  # no memory to show; the primitives never launch on nothing
+            return Form(array.dtype, array.shape, (0,) * array.ndim)
+        return self.driver.share(array).form if self.in_place else self.driver.form(array)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """Allocate a result where the kernel can write it and the caller will want it."""
@@ -84,6 +99,8 @@ class Operands:
 
     def finish(self, result: Any) -> Any:
         """Return a result as the caller wants it: complete on the host, perhaps still in work on a device."""
+        if not self.on_host and self.convert is _unchanged:
+            return result
         if self.in_place:
             self.driver.synchronize()
         elif self.on_host:
@@ -156,7 +173,7 @@ def _meet(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
     return one[0] == other[0] and max(one[1], other[1]) < min(one[2], other[2])
 
 
-def as_operands(label: str, arrays: Sequence[Any], asked: str | Device | None) -> Operands:
+def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None) -> Operands:
     """Find the device of a call.
 
     Parameters
@@ -198,17 +215,18 @@ def as_operands(label: str, arrays: Sequence[Any], asked: str | Device | None) -
     return Operands(label, device, held, on is None, _converter(arrays))
 
 
-def _on_one_device(label: str, arrays: Sequence[Any], asked: str | Device | None) -> Operands | None:
+def _on_one_device(label: str, arrays: tuple[Any, ...], asked: str | Device | None) -> Operands | None:
     """Take the short way of most calls: every array already lies on one device, in its vendor's own class."""
     device = device_of(arrays[0])
     if device is None or (asked is not None and Device(asked) is not device):
         return None
-    for array in arrays[1:]:
-        if device_of(array) is not device:
-            return None
+    form, forms = device.driver.form, []
     for array in arrays:
+        if array is not arrays[0] and device_of(array) is not device:
+            return None
         computable(array.dtype, label)
-    return Operands(label, device, tuple(arrays), False, _unchanged)
+        forms.append(form(array))
+    return Operands(label, device, arrays, False, _unchanged, tuple(forms))
 
 
 def _is_python_number(array: Any) -> bool:
@@ -278,10 +296,11 @@ def _host(label: str, array: Any, dtypes: list[np.dtype[Any]]) -> np.ndarray:
 def _upload(array: np.ndarray, device: Device) -> View:
     """Copy a host array to a device, each element once: axes along which it repeats itself stay of stride 0."""
     repeats = tuple(stride == 0 and length > 1 for stride, length in zip(array.strides, array.shape, strict=True))
-    once = array[tuple(slice(0, 1) if repeated else slice(None) for repeated in repeats)]
-    view = device.driver.view(device.driver.asarray(once))
-    strides = tuple(0 if repeated else stride for repeated, stride in zip(repeats, view.form.strides, strict=True))
-    return view._replace(form=view.form._replace(shape=array.shape, strides=strides))
+    once = array[(*(slice(0, 1) if repeated else slice(None) for repeated in repeats), ...)]
+    copied = device.driver.asarray(once)
+    form = device.driver.form(copied)
+    strides = tuple(0 if repeated else stride for repeated, stride in zip(repeats, form.strides, strict=True))
+    return View(copied, form._replace(shape=array.shape, strides=strides))
 
 
 def _number(label: str, number: Any, dtypes: list[np.dtype[Any]]) -> np.ndarray:

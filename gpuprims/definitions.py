@@ -79,6 +79,11 @@ class Definitions:
         return self._hash
 
     @property
+    def pointers(self) -> int:
+        """How many memories a launch is given: the operands', and of a fold two of scratch."""
+        return len(self.inputs) + len(self.outputs) + (2 if self.op else 0)
+
+    @property
     def uses_float64(self) -> bool:
         """Whether any step needs double precision."""
         expressions = [e for e in (self.map, self.finish, self.op) if e is not None]

@@ -147,7 +147,7 @@ def _trial(device: Device) -> np.ndarray:
     float32 = np.dtype(np.float32)
     driver = device.driver
     source, result = driver.asarray(np.array([1, 2, 3], np.float32)), driver.empty((3,), float32)
-    layout = plan_layout([driver.view(source).form, driver.view(result).form], (3,), (0,))
+    layout = plan_layout([driver.form(source), driver.form(result)], (3,), (0,))
     function = typed(expression("x + 1"), (float32,))
     finish = typed(expression(lambda value, count: value), (float32, np.dtype(np.int64)))
     definitions = Definitions(layout.accesses[:1], layout.accesses[1:], (float32,), function, finish)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from gpuprims.definitions import Definitions
-from gpuprims.layout import View
+from gpuprims.layout import Form, View
 
 if TYPE_CHECKING:
     from gpuprims.registry import Variant
@@ -104,8 +104,8 @@ class Driver(Protocol):
         Raises :class:`~gpuprims.errors.DeviceMemoryError` where there is no room.
         """
 
-    def view(self, array: Any) -> View:
-        """See an array of the vendor's own class as an operand."""
+    def form(self, array: Any) -> Form:
+        """Say where the elements of an array of the vendor's own class lie."""
 
     def span(self, array: Any) -> tuple[int, int, int]:
         """Return where its bytes lie: the memory object (0 where addresses are of one space), first, past the last."""

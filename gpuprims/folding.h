@@ -31,8 +31,14 @@ DEVICE value_t fold_elements(INPUTS, const layout_t layout, const i64 o, const i
         for (int item = 0; item < ITEMS; item += VECTOR) MAP_VECTOR(o, j + item / VECTOR * step, values + item);
         folded = OP(folded, fold_values(values));
     }
-    for (; j < last; j += step)
-        for (i64 item = j; item < j + VECTOR && item < last; item++) folded = OP(folded, MAP(o, item));
+    /* Whole vectors, and what is left of the last one. */
+    for (; j + VECTOR <= last; j += step) {
+        value_t values[VECTOR];
+        MAP_VECTOR(o, j, values);
+#pragma unroll
+        for (int item = 0; item < VECTOR; item++) folded = OP(folded, values[item]);
+    }
+    for (; j < last && VECTOR > 1; j++) folded = OP(folded, MAP(o, j));
     return folded;
 }
 

@@ -1,8 +1,7 @@
 """Where the elements of a call's operands lie: shapes and steps, merged to the fewest axes.
 
-A :class:`View` is one operand as a backend hands it over, a :class:`Form` its geometry. :func:`plan_layout` splits the
-axes into kept and reduced ones and merges neighbours that all operands walk in one stride, so that most calls come down
-to one axis of each kind.
+A :class:`Form` is the geometry of one operand. :func:`plan_layout` splits the axes into kept and reduced ones and
+merges neighbours that all operands walk in one stride, so that most calls come down to one axis of each kind.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class Form(NamedTuple):
 
 
 class View(NamedTuple):
-    """An operand in a device's memory: what a kernel is given, and what must live as long as it does."""
+    """A host array as a device sees it: what a kernel is given, and what must live as long as that does."""
 
     memory: Any
     form: Form

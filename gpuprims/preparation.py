@@ -9,7 +9,7 @@ import numpy as np
 
 from gpuprims.arrays import Operands, Targets, check_targets
 from gpuprims.driver import Launch
-from gpuprims.layout import Form, View, contiguous
+from gpuprims.layout import Form, contiguous
 from gpuprims.registry import Variant
 
 _BYTES = np.dtype(np.uint8)
@@ -81,19 +81,19 @@ class Prepared(NamedTuple):
         """Launch, to write to arrays of the device, or of the host where it shares them."""
         if self.launch is None:
             return
-        written = [operands.memory(result) for result in results]
-        outputs = [written[k] for k in self.outputs]
+        written = [operands.memory(results[k]) for k in self.outputs]
         if self.tickets is None:
-            self.launch([*self._inputs(operands.views), *outputs])
+            self.launch([*self._read(operands), *written])
             return
         driver = operands.driver
         tickets = driver.tickets(self.tickets)
         partials = driver.empty((self.scratch,), _BYTES) if self.scratch else tickets
-        inputs = self._inputs(operands.views) if self.reads else [tickets] * len(self.inputs)
-        self.launch([*inputs, *outputs, partials, tickets])
+        read = self._read(operands) if self.reads else [tickets] * len(self.inputs)
+        self.launch([*read, *written, partials, tickets])
 
-    def _inputs(self, views: Sequence[View]) -> list[Any]:
-        return [views[k].memory for k in self.inputs]
+    def _read(self, operands: Operands) -> list[Any]:
+        memories = operands.memories
+        return [memories[k] for k in self.inputs]
 
 
 def result_forms(
@@ -110,9 +110,4 @@ def target_forms(operands: Operands, targets: Targets | None) -> tuple[Form, ...
     """Return where a kernel is to write, as far as the caller says so; None where it writes to fresh memory."""
     if targets is None or (operands.on_host and not operands.in_place):
         return None
-    view = operands.driver.share if operands.in_place else operands.driver.view
-    return tuple([view(native).form if native.size else _of_nothing(native) for native in targets.natives])
-
-
-def _of_nothing(native: Any) -> Form:
-    return Form(native.dtype, native.shape, (0,) * native.ndim)
+    return tuple([operands.form(native) for native in targets.natives])

@@ -18,7 +18,8 @@ import gpuprims
 from gpuprims.backends.cuda.variants import KERNELS, VARIANTS
 from gpuprims.backends.reference.device import ReferenceDriver
 from gpuprims.definitions import Definitions
-from gpuprims.layout import View
+from gpuprims.errors import NoVariantError
+from gpuprims.layout import Form
 from gpuprims.registry import Variant
 from gpuprims.source import kernel_source
 
@@ -60,10 +61,9 @@ class CompilingDriver(ReferenceDriver):
     def __init__(self) -> None:
         self.asked: list[tuple[Variant, Definitions]] = []
 
-    def view(self, array: np.ndarray) -> View:
+    def form(self, array: np.ndarray) -> Form:
         """See an array as memory of a GPU, which is aligned."""
-        view = super().view(array)
-        return view._replace(form=view.form._replace(alignment=16))
+        return super().form(array)._replace(alignment=16)
 
     def build(self, variant: Variant, definitions: Definitions) -> Any:
         self.asked.append((variant, definitions))
@@ -73,7 +73,12 @@ class CompilingDriver(ReferenceDriver):
 def definitions_of(variant: Variant, call: Callable[..., Any]) -> list[Definitions]:
     """Return what a call asks the compiler for, a pass at a time."""
     driver = CompilingDriver()
-    call(device=gpuprims.Device._of(driver), variant=variant.name)
+    try:
+        call(device=gpuprims.Device._of(driver), variant=variant.name)
+    except NoVariantError as error:
+        if not variant.accumulates:  # which is for values that one atomic can fold
+            raise
+        pytest.skip(str(error))
     assert driver.asked
     assert {asked.entry for asked, _ in driver.asked} == {variant.entry}
     return [definitions for _, definitions in driver.asked]

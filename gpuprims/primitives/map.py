@@ -99,7 +99,7 @@ def prepare_map(
     **named: Any,
 ) -> tuple[Operands, Targets | None, Prepared]:
     """Decide everything about a :func:`map` but the memory; the first of ``arrays`` is the function."""
-    fn, *arrays = arrays
+    fn, arrays = arrays[0], arrays[1:]
     if not arrays and not named:
         raise ArgumentError("map: at least one array; got none")
     if vector_axis is None:
@@ -117,8 +117,10 @@ def prepare_map(
     return operands, targets, prepared
 
 
-def bind(label: str, expr: Expr, arrays: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+def bind(label: str, expr: Expr, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
     """Put positional and named arrays in the order of the function's parameters."""
+    if not named and len(arrays) == len(expr.parameters):
+        return arrays
     left = [name for name in expr.parameters if name not in named]
     unknown = [name for name in named if name not in expr.parameters]
     if unknown:
@@ -126,7 +128,7 @@ def bind(label: str, expr: Expr, arrays: Sequence[Any], named: dict[str, Any]) -
     if len(left) != len(arrays):
         raise ArgumentError(f"{label}: one array for each of ({', '.join(left)}); got {len(arrays)}")
     bound = dict(zip(left, arrays, strict=True)) | named
-    return [bound[name] for name in expr.parameters]
+    return tuple(bound[name] for name in expr.parameters)
 
 
 def _lanes(shape: tuple[int, ...], axis: int) -> int:

@@ -15,7 +15,7 @@ from gpuprims.device import Device
 from gpuprims.errors import ArgumentError, AxisError, EmptyReductionError
 from gpuprims.expressions import Expr, expression, trace
 from gpuprims.layout import Form, broadcast_shapes, plan_layout
-from gpuprims.operators import Folding, Op, as_dtype, find_op, make_folding
+from gpuprims.operators import Folding, Op, as_ddof, as_dtype, find_op, make_folding
 from gpuprims.preparation import Prepared, Result, result_forms, target_forms
 from gpuprims.registry import MOST_GROUPS, REGISTRY, Call, Variant
 
@@ -116,15 +116,17 @@ def prepare_reduce(
     """Decide everything about a :func:`reduce` but the memory; takes what it takes."""
     if not arrays:
         raise ArgumentError("reduce: at least one array; got none")
-    operator = find_op(op, ddof=ddof, compensated=compensated)
-    mapped = _map(map, len(arrays))
-    if len(mapped.parameters) != len(arrays):
-        raise ArgumentError(f"reduce: one array for each of ({', '.join(mapped.parameters)}); got {len(arrays)}")
+    if type(op) is not str:
+        find_op(op)  # raises for what is no operator, such as a list, before it is looked up
+    if ddof != 0:
+        ddof = as_ddof(ddof)
+    mapped = map if map is None or type(map) is str else expression(map, len(arrays))
     operands = as_operands("reduce", arrays, device)
     targets = None if out is None else operands.targets(out)
-    key = (operator, mapped, _hashable(axis), keepdims, None if dtype is None else as_dtype(dtype, "reduce"))
-    where = operands.forms, target_forms(operands, targets), operands.fresh_alignment, operands.device
-    return operands, targets, _prepare(*key, *where, variant, REGISTRY.generation)
+    how = op, mapped, _hashable(axis), keepdims, None if dtype is None else as_dtype(dtype, "reduce"), ddof, compensated
+    written = None if targets is None else target_forms(operands, targets)
+    where = operands.forms, written, operands.fresh_alignment, operands.device
+    return operands, targets, _prepare(*how, *where, variant, REGISTRY.generation)
 
 
 def _hashable(axis: Any) -> Any:
@@ -137,8 +139,11 @@ def _hashable(axis: Any) -> Any:
     return tuple(int(one) for one in given)
 
 
-def _map(function: Any, arity: int) -> Expr:
-    return _elements_themselves(arity) if function is None else expression(function, arity)
+def _map(function: str | Expr | None, arity: int) -> Expr:
+    mapped = _elements_themselves(arity) if function is None else expression(function)
+    if len(mapped.parameters) != arity:
+        raise ArgumentError(f"reduce: one array for each of ({', '.join(mapped.parameters)}); got {arity}")
+    return mapped
 
 
 @cache
@@ -159,13 +164,15 @@ def _axes(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
     return axes
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=1024, typed=True)  # typed: axis=True is no axis=1
 def _prepare(
-    operator: Op,
-    mapped: Expr,
+    op: str | Op,
+    mapped: str | Expr | None,
     axis: int | tuple[int, ...] | None,
     keepdims: bool,
     dtype: np.dtype[Any] | None,
+    ddof: float,
+    compensated: bool,
     forms: tuple[Form, ...],
     written: tuple[Form, ...] | None,
     alignment: int,
@@ -173,9 +180,10 @@ def _prepare(
     variant: str | None,
     generation: int,
 ) -> Prepared:
+    operator = find_op(op, ddof=ddof, compensated=compensated)
     shape = broadcast_shapes("reduce", [form.shape for form in forms])
     axes = _axes(axis, len(shape))
-    folding = make_folding(operator, mapped, tuple(form.dtype for form in forms), dtype)
+    folding = make_folding(operator, _map(mapped, len(forms)), tuple(form.dtype for form in forms), dtype)
     kept = tuple(1 if k in axes else n for k, n in enumerate(shape) if keepdims or k not in axes)
     results = tuple(Result(kept, output) for output in folding.outputs)
     targets = [_with_axes(form, axes, keepdims) for form in result_forms("reduce", results, written, alignment)]

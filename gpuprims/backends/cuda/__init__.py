@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 from gpuprims.backends.cuda.runtimes import require_cuda
@@ -33,11 +34,12 @@ class CudaBackend:
 
         return drivers()
 
-    def driver_of(self, array: Any) -> Driver | None:
+    @cached_property
+    def driver_of(self) -> Callable[[Any], Driver | None]:
         """Return the driver of the GPU that a ``cupy.ndarray`` lies on."""
         from gpuprims.backends.cuda.device import driver_of
 
-        return driver_of(array)
+        return driver_of
 
 
 BACKEND = CudaBackend()

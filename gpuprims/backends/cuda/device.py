@@ -45,7 +45,8 @@ class CudaDriver:
         try:
             with self.device:
                 module = cupy.RawModule(code=text, options=("--std=c++17",))
-                return CudaKernel(self.device, module.get_function(variant.entry).kernel, variant.block)
+                function = module.get_function(variant.entry).kernel
+                return CudaKernel(self.device, function, variant.block, definitions.pointers)
         except (cupy.cuda.compiler.CompileException, cupy.cuda.driver.CUDADriverError) as error:
             where = f"{variant.entry} on {self.capabilities.name} ({self.capabilities.driver})"
             raise BuildError(f"{where}: a kernel that compiles; got\n{error}") from error
@@ -54,9 +55,9 @@ class CudaDriver:
         """Allocate from CuPy's pool."""
         try:
             if current_device() == self.index:  # faster than entering the device, and the case of nearly all calls
-                return cupy.empty(shape, dtype)
+                return cupy.ndarray(shape, dtype)
             with self.device:
-                return cupy.empty(shape, dtype)
+                return cupy.ndarray(shape, dtype)
         except cupy.cuda.memory.OutOfMemoryError as error:
             raise self._out_of_memory(math.prod(shape) * dtype.itemsize) from error
 
@@ -65,10 +66,10 @@ class CudaDriver:
             free = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
         return DeviceMemoryError(self.capabilities.name, wanted, free)
 
-    def view(self, array: cupy.ndarray) -> View:
-        """See an array as an operand; its pointer is that of its first element."""
+    def form(self, array: cupy.ndarray) -> Form:
+        """Say where an array's elements lie; CuPy passes kernels the pointer of the first."""
         pointer = array.data.ptr
-        return View(array, Form(array.dtype, array.shape, array.strides, 0, min(pointer & -pointer, 16)))
+        return Form(array.dtype, array.shape, array.strides, 0, 16 if pointer % 16 == 0 else pointer & -pointer)
 
     def span(self, array: cupy.ndarray) -> tuple[int, int, int]:
         """Return the addresses from the first byte to past the last; the host and all GPUs share one space."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 from gpuprims.backends.opencl.variants import VARIANTS
@@ -32,11 +33,12 @@ class OpenCLBackend:
             raise BackendUnavailableError("opencl", f"pyopencl does not load ({error})", remedy) from error
         return drivers()
 
-    def driver_of(self, array: Any) -> Driver | None:
+    @cached_property
+    def driver_of(self) -> Callable[[Any], Driver | None]:
         """Return the driver of a ``pyopencl.array.Array``'s queue."""
         from gpuprims.backends.opencl.device import driver_of
 
-        return driver_of(array)
+        return driver_of
 
 
 BACKEND = OpenCLBackend()

@@ -71,9 +71,9 @@ class OpenCLDriver:
         except cl.MemoryError as error:  # OpenCL has no way to ask how much is free
             raise DeviceMemoryError(self.capabilities.name, math.prod(shape) * dtype.itemsize, None) from error
 
-    def view(self, array: cl_array.Array) -> View:
-        """See an array as an operand; its offset is passed on, since buffers cannot be cut at any byte."""
-        return View(array, Form(array.dtype, array.shape, array.strides, array.offset, 16))
+    def form(self, array: cl_array.Array) -> Form:
+        """Say where an array's elements lie; its offset is passed on, since buffers cannot be cut at any byte."""
+        return Form(array.dtype, array.shape, array.strides, array.offset, 16)
 
     def span(self, array: cl_array.Array) -> tuple[int, int, int]:
         """Return the buffer, and the bytes of it from the first to past the last."""

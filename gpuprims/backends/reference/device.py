@@ -55,9 +55,9 @@ class ReferenceDriver:
         """Allocate a host array."""
         return np.empty(shape, dtype)
 
-    def view(self, array: np.ndarray) -> View:
-        """See a host array as an operand."""
-        return View(array, Form(array.dtype, array.shape, array.strides))
+    def form(self, array: np.ndarray) -> Form:
+        """Say where a host array's elements lie."""
+        return Form(array.dtype, array.shape, array.strides)
 
     def span(self, array: np.ndarray) -> tuple[int, int, int]:
         """Return the addresses from the first byte to past the last."""
@@ -65,7 +65,7 @@ class ReferenceDriver:
 
     def share(self, array: np.ndarray) -> View:
         """Use the array where it lies."""
-        return self.view(array)
+        return View(array, self.form(array))
 
     def asarray(self, array: np.ndarray) -> np.ndarray:
         """Return the array itself: kernels never write to their inputs."""
