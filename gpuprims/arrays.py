@@ -17,6 +17,8 @@ from gpuprims.registry import REGISTRY
 
 # DLPack's device types (dlpack.h) of memory that the host reads: its own, and CUDA's pinned memory.
 _DLPACK_HOST = (1, 3)
+# Bytes that every device takes, so that small calls need not ask how many are free.
+_ALWAYS_ROOM = 64 << 20
 
 
 class Operands:
@@ -107,6 +109,25 @@ class Operands:
             result = self.driver.download(result)
         result = self.convert(result)
         return result[()] if isinstance(result, np.ndarray) and result.ndim == 0 else result
+
+    @property
+    def exceed_room(self) -> bool:
+        """Whether these are host arrays that the device has no room for, results and scratch memory considered."""
+        if not self.on_host or self.in_place:
+            return False
+        wanted: int = sum(native.nbytes for native in self.natives)
+        return wanted > _ALWAYS_ROOM and wanted > self.driver.room // 2
+
+    def deliver(self, results: Sequence[np.ndarray], targets: Targets | None, *, single: bool) -> Any:
+        """Return results that lie on the host already, or copy them to where the caller wants them."""
+        if targets is not None:
+            check_targets(self.label, results, targets.natives)
+            for target, result in zip(targets.natives, results, strict=True):
+                np.copyto(target, result)
+            return targets.given
+        converted = [self.convert(result) for result in results]
+        finished = [r[()] if isinstance(r, np.ndarray) and r.ndim == 0 else r for r in converted]
+        return finished[0] if single else tuple(finished)
 
     def targets(self, out: Any) -> Targets:
         """Check the caller's ``out=`` as far as it does not depend on the results.

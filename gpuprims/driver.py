@@ -123,6 +123,10 @@ class Driver(Protocol):
     def download(self, array: Any) -> np.ndarray:
         """Return a vendor's array as a host array, once the work that fills it is done."""
 
+    @property
+    def room(self) -> int:
+        """How many bytes of arrays the device can take, as far as its driver tells."""
+
     def landing(self, dtype: np.dtype[Any]) -> tuple[Any, Callable[[], Any]]:
         """Return an array of shape () for a result that the host wants, and a function that waits for it and reads it.
 

@@ -156,6 +156,12 @@ def _steps(form: Form, places: Sequence[int]) -> tuple[int, ...]:
     return tuple([place // form.item for place in places])
 
 
+def reach(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> tuple[int, int]:
+    """Return the first byte and the one past the last of an array, counted from its first element."""
+    steps = [(n - 1) * stride for n, stride in zip(shape, strides, strict=True)]
+    return sum(step for step in steps if step < 0), sum(step for step in steps if step > 0) + itemsize
+
+
 def host_memory(array: np.ndarray) -> tuple[np.ndarray, int]:
     """Return the bytes of memory that a host array lies in, and its first element's place in them."""
     low, high = byte_bounds(array)

@@ -21,7 +21,7 @@ MODULES = {
 }
 # From the ground up; a module imports from its own floor and those below.
 FLOORS = (
-    ("errors",),
+    ("errors", "staging"),
     ("expressions",),
     ("definitions",),
     ("source",),

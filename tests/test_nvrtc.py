@@ -15,7 +15,7 @@ import pytest
 from kernel_cases import AFFINE, DTYPES
 
 import gpuprims
-from gpuprims.backends.cuda.variants import KERNELS, VARIANTS
+from gpuprims.backends.cuda.variants import AROUND, KERNELS, VARIANTS
 from gpuprims.backends.reference.device import ReferenceDriver
 from gpuprims.definitions import Definitions
 from gpuprims.errors import NoVariantError
@@ -86,8 +86,7 @@ def definitions_of(variant: Variant, call: Callable[..., Any]) -> list[Definitio
 
 def compile_cuda(variant: Variant, definitions: Definitions, architecture: int) -> tuple[list[str], bool]:
     """Compile as the CUDA backend does; return what the compiler says, and whether machine code came out."""
-    around = KERNELS / "prelude.cu", KERNELS / "exchange.cu"
-    text = kernel_source(definitions, variant.path, *around, variant.block, variant.items, 32)
+    text = kernel_source(definitions, variant.path, *AROUND, variant.block, variant.items, 32)
     options = [b"--std=c++17", f"-arch=sm_{architecture}".encode()]
     _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"generated.cu", 0, [], [])
     nvrtc.nvrtcCompileProgram(program, len(options), options)
@@ -206,9 +205,7 @@ def test_elements_are_read_in_vectors_where_order_allows(variant: Variant) -> No
 
 
 def test_every_kernel_file_is_compiled() -> None:
-    assert {variant.source for variant in VARIANTS} | {KERNELS / "prelude.cu", KERNELS / "exchange.cu"} == set(
-        KERNELS.glob("*.cu")
-    )
+    assert {variant.source for variant in VARIANTS} | set(AROUND) == set(KERNELS.glob("*.cu"))
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.entry)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpuprims.errors import ArgumentError
 from gpuprims.expressions import Expr, TypedExpr, trace, typed
@@ -76,6 +76,29 @@ def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None) -> F
         typed(finish, (*values, count), outputs),
         op.identity(values),
     )
+
+
+class Stages(NamedTuple):
+    """A folding of elements that come in slabs: each slab by itself, what is left of slabs, and the last of all.
+
+    ``part`` takes the arrays, and the index of a slab's first element as an array of its own; it and ``join`` give
+    components of values, which ``join`` and ``last`` take. ``last`` gives the results.
+    """
+
+    part: Folding
+    join: Folding
+    last: Folding
+
+
+def make_stages(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None) -> Stages:
+    """Split a folding into the stages of one whose elements come in slabs; takes what :func:`make_folding` takes."""
+    whole = make_folding(op, mapped, arrays, dtype)
+    n, values = len(arrays), whole.values
+    shifted = trace(lambda *given: whole.map(*given[:n], given[n] + given[n + 1]), n + 2)
+    unchanged = trace(lambda *given: given[:-1], len(values) + 1)
+    kept = typed(unchanged, (*values, INT64))
+    part = replace(whole, outputs=values, map=typed(shifted, (*arrays, INT64, INT64), values), finish=kept)
+    return Stages(part, replace(whole, outputs=values, map=kept, finish=kept), replace(whole, map=kept))
 
 
 def _load(op: Op, mapped: Expr, dtype: Dtype | None, given: tuple[Any, ...]) -> Any:

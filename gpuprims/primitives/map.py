@@ -16,6 +16,7 @@ from gpuprims.errors import ArgumentError, AxisError, ExpressionError
 from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
 from gpuprims.layout import Form, as_lanes, broadcast_shapes, plan_layout
 from gpuprims.preparation import Prepared, Result, result_forms, target_forms
+from gpuprims.primitives.slabs import map_in_slabs, slab_bytes
 from gpuprims.registry import REGISTRY, Call
 
 Dtypes = tuple[np.dtype[Any], ...]
@@ -86,8 +87,10 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     array([[245, 235, 225, 255],
            [255, 127,   0, 255]], dtype=uint8)
     """
-    operands, targets, prepared = prepare_map((fn, *arrays), out, vector_axis, device, variant, **named)
-    return prepared.run(operands, targets)
+    expr, operands, targets = _bind((fn, *arrays), out, vector_axis, device, **named)
+    if operands.exceed_room:
+        return _in_slabs(expr, operands, targets, vector_axis, variant)
+    return _prepared(expr, operands, targets, vector_axis, variant).run(operands, targets)
 
 
 def prepare_map(
@@ -99,6 +102,14 @@ def prepare_map(
     **named: Any,
 ) -> tuple[Operands, Targets | None, Prepared]:
     """Decide everything about a :func:`map` but the memory; the first of ``arrays`` is the function."""
+    expr, operands, targets = _bind(arrays, out, vector_axis, device, **named)
+    return operands, targets, _prepared(expr, operands, targets, vector_axis, variant)
+
+
+def _bind(
+    arrays: tuple[Any, ...], out: Any, vector_axis: int | None, device: str | Device | None, **named: Any
+) -> tuple[Expr, Operands, Targets | None]:
+    """Trace the function, and find the device of a call."""
     fn, arrays = arrays[0], arrays[1:]
     if not arrays and not named:
         raise ArgumentError("map: at least one array; got none")
@@ -110,11 +121,39 @@ def prepare_map(
             raise ArgumentError(f"map: positional arrays with vector_axis; got the keyword(s) {', '.join(named)}")
         operands = as_operands("map", arrays, device)
         expr = _of_vectors(fn, [_lanes(native.shape, vector_axis) for native in operands.natives])
-    targets = None if out is None else operands.targets(out)
-    written = target_forms(operands, targets)
-    where = operands.forms, written, operands.fresh_alignment, operands.device
-    prepared = _prepare(expr, vector_axis, *where, variant, REGISTRY.generation)
-    return operands, targets, prepared
+    return expr, operands, None if out is None else operands.targets(out)
+
+
+def _prepared(
+    expr: Expr, operands: Operands, targets: Targets | None, vector_axis: int | None, variant: str | None
+) -> Prepared:
+    where = operands.forms, target_forms(operands, targets), operands.fresh_alignment, operands.device
+    return _prepare(expr, vector_axis, *where, variant, REGISTRY.generation)
+
+
+def _in_slabs(
+    expr: Expr, operands: Operands, targets: Targets | None, vector_axis: int | None, variant: str | None
+) -> Any:
+    """Map host arrays that the device has no room for, a slab at a time."""
+    arrays, axis = operands.natives, None
+    if vector_axis is not None:  # the vectors last, so that slabs are cut along the axes before
+        arrays, axis = tuple(np.moveaxis(a, vector_axis, -1) if a.shape else a for a in arrays), -1
+    lanes = [a.shape[-1:] if axis and a.shape else () for a in arrays]
+    shape = broadcast_shapes("map", [a.shape[: a.ndim - len(own)] for a, own in zip(arrays, lanes, strict=True)])
+    whole = [np.broadcast_to(a, (*shape, *own)) for a, own in zip(arrays, lanes, strict=True)]
+    arguments = tuple(a.dtype for a, own in zip(arrays, lanes, strict=True) for _ in range(*own or (1,)))
+    vector = axis is not None and not expr.single
+    dtypes = _typed_map(expr, arguments, alike=vector)[0].dtypes
+    results = [np.empty(*result) for result in _results(dtypes, shape, axis if vector else None)]
+
+    def run(parts: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
+        slab, places = as_operands("map", tuple(parts), operands.device), Targets(tuple(outs), None)
+        _prepared(expr, slab, places, axis, variant).run(slab, places)
+
+    map_in_slabs(whole, results, shape, slab_bytes(operands.device), run)
+    if vector_axis is not None and vector:
+        results = [np.moveaxis(result, -1, vector_axis) for result in results]
+    return operands.deliver(results, targets, single=expr.single or vector)
 
 
 def bind(label: str, expr: Expr, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
 from gpuprims.arrays import Operands, Targets, as_operands
-from gpuprims.definitions import Definitions, value_words
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError, AxisError, EmptyReductionError
 from gpuprims.expressions import Expr, expression, trace
-from gpuprims.layout import Form, broadcast_shapes, plan_layout
-from gpuprims.operators import Folding, Op, as_ddof, as_dtype, find_op, make_folding
+from gpuprims.layout import Form, broadcast_shapes
+from gpuprims.operators import Op, as_ddof, as_dtype, find_op, make_folding, make_stages
 from gpuprims.preparation import Prepared, Result, result_forms, target_forms
-from gpuprims.registry import MOST_GROUPS, REGISTRY, Call, Variant
+from gpuprims.primitives.fold import FoldPlanner, with_axes
+from gpuprims.primitives.slabs import FoldSlabs
+from gpuprims.registry import REGISTRY
 
 
 def reduce(
@@ -94,13 +94,23 @@ def reduce(
     >>> float(gpuprims.reduce(np.float32([1e8, 1, -1e8]), compensated=True, device="reference"))
     1.0
     """
-    operands, targets, prepared = prepare_reduce(
-        arrays, op, map, axis, keepdims, dtype, out, ddof, compensated, device, variant
-    )
-    return prepared.run(operands, targets)
+    operands, targets, how = _bind(arrays, op, map, axis, keepdims, dtype, out, ddof, compensated, device, variant)
+    if operands.exceed_room:
+        return _in_slabs(operands, targets, *how)
+    return _prepared(operands, targets, how).run(operands, targets)
 
 
-def prepare_reduce(
+def prepare_reduce(arrays: tuple[Any, ...], **keywords: Any) -> tuple[Operands, Targets | None, Prepared]:
+    """Decide everything about a :func:`reduce` but the memory; takes its keywords."""
+    operands, targets, how = _bind(arrays, **keywords)
+    return operands, targets, _prepared(operands, targets, how)
+
+
+# Operator and map as they were given, axes, keepdims, dtype, ddof, compensated and variant: how to fold any arrays.
+_How = tuple[Any, ...]
+
+
+def _bind(
     arrays: tuple[Any, ...],
     op: str | Op = "sum",
     map: Any = None,  # noqa: A002 - as reduce
@@ -112,21 +122,47 @@ def prepare_reduce(
     compensated: bool = False,
     device: str | Device | None = None,
     variant: str | None = None,
-) -> tuple[Operands, Targets | None, Prepared]:
-    """Decide everything about a :func:`reduce` but the memory; takes what it takes."""
+) -> tuple[Operands, Targets | None, _How]:
+    """Find the device of a call, and put its keywords in a form that can be looked up."""
     if not arrays:
         raise ArgumentError("reduce: at least one array; got none")
     if type(op) is not str:
-        find_op(op)  # raises for what is no operator, such as a list, before it is looked up
+        find_op(op)  # raises for what is no operator, such as a list
     if ddof != 0:
         ddof = as_ddof(ddof)
     mapped = map if map is None or type(map) is str else expression(map, len(arrays))
     operands = as_operands("reduce", arrays, device)
     targets = None if out is None else operands.targets(out)
-    how = op, mapped, _hashable(axis), keepdims, None if dtype is None else as_dtype(dtype, "reduce"), ddof, compensated
+    chosen = None if dtype is None else as_dtype(dtype, "reduce")
+    return operands, targets, (op, mapped, _hashable(axis), keepdims, chosen, ddof, compensated, variant)
+
+
+def _prepared(operands: Operands, targets: Targets | None, how: _How) -> Prepared:
     written = None if targets is None else target_forms(operands, targets)
-    where = operands.forms, written, operands.fresh_alignment, operands.device
-    return operands, targets, _prepare(*how, *where, variant, REGISTRY.generation)
+    return _prepare(*how, operands.forms, written, operands.fresh_alignment, operands.device, REGISTRY.generation)
+
+
+def _in_slabs(
+    operands: Operands,
+    targets: Targets | None,
+    op: str | Op,
+    mapped: str | Expr | None,
+    axis: int | tuple[int, ...] | None,
+    keepdims: bool,
+    dtype: np.dtype[Any] | None,
+    ddof: float,
+    compensated: bool,
+    variant: str | None,
+) -> Any:
+    """Fold host arrays that the device has no room for, a slab at a time."""
+    operator = find_op(op, ddof=ddof, compensated=compensated)
+    shape = broadcast_shapes("reduce", [native.shape for native in operands.natives])
+    axes = _axes(axis, len(shape))
+    stages = make_stages(operator, _map(mapped, len(operands.natives)), tuple(a.dtype for a in operands.natives), dtype)
+    slabs = FoldSlabs(operands.device, stages, axes, variant, commutative=operator.commutative)
+    results = slabs.run([np.broadcast_to(native, shape) for native in operands.natives])
+    shaped = results if keepdims else [result.squeeze(axes) for result in results]
+    return operands.deliver(shaped, targets, single=len(shaped) == 1)
 
 
 def _hashable(axis: Any) -> Any:
@@ -173,11 +209,11 @@ def _prepare(
     dtype: np.dtype[Any] | None,
     ddof: float,
     compensated: bool,
+    variant: str | None,
     forms: tuple[Form, ...],
     written: tuple[Form, ...] | None,
     alignment: int,
     device: Device,
-    variant: str | None,
     generation: int,
 ) -> Prepared:
     operator = find_op(op, ddof=ddof, compensated=compensated)
@@ -186,101 +222,8 @@ def _prepare(
     folding = make_folding(operator, _map(mapped, len(forms)), tuple(form.dtype for form in forms), dtype)
     kept = tuple(1 if k in axes else n for k, n in enumerate(shape) if keepdims or k not in axes)
     results = tuple(Result(kept, output) for output in folding.outputs)
-    targets = [_with_axes(form, axes, keepdims) for form in result_forms("reduce", results, written, alignment)]
-    return _Planner(device, forms, targets, operator, folding, shape, axes).prepare(variant, results)
-
-
-def _with_axes(form: Form, axes: tuple[int, ...], keepdims: bool) -> Form:
-    """Give a result the folded axes, of length 1, so that it lies beside the arrays axis for axis."""
-    if keepdims:
-        return form
-    shape, strides = list(form.shape), list(form.strides)
-    for axis in axes:
-        shape.insert(axis, 1)
-        strides.insert(axis, 0)
-    return form._replace(shape=tuple(shape), strides=tuple(strides))
-
-
-class _Planner:
-    """Decides the launch of one call."""
-
-    def __init__(
-        self,
-        device: Device,
-        forms: tuple[Form, ...],
-        targets: Sequence[Form],
-        operator: Op,
-        folding: Folding,
-        shape: tuple[int, ...],
-        axes: tuple[int, ...],
-    ) -> None:
-        self.device = device
-        self.operator = operator
-        self.folding = folding
-        self.inputs = len(forms)
-        self.outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
-        self.count = math.prod(shape[k] for k in axes)
-        self.layout = plan_layout((*forms, *targets), shape, axes)
-        self.value_bytes = 4 * value_words(folding.values)
-        if self.outputs and not self.count and not operator.of_nothing:
-            raise EmptyReductionError(f"reduce with {operator.name}: at least one element to fold; got shape {shape}")
-
-    def prepare(self, variant: str | None, results: tuple[Result, ...]) -> Prepared:
-        """Choose the variant, and fix its launch and its scratch memory."""
-        chosen = self.device.select("reduce", self._call(), variant)
-        places = tuple(range(self.inputs)), tuple(range(len(results)))
-        single = len(results) == 1
-        if not self.outputs:
-            return Prepared(chosen, results, single, None, *places)
-        parts = self._parts(chosen)
-        kernel = self.device.kernel(chosen, self._definitions(vectors=chosen.vectors))
-        groups = min(self._rows(chosen) * parts, MOST_GROUPS)
-        launch = kernel.prepare(groups, self.layout.pack(self.count), self.outputs, self.count, parts)
-        tickets, scratch = self._scratch(chosen, parts)
-        return Prepared(chosen, results, single, launch, *places, tickets, scratch, reads=bool(self.count))
-
-    def _scratch(self, variant: Variant, parts: int) -> tuple[int, int]:
-        """Return how many zeroed words, and how many bytes of partial values, a launch needs."""
-        if parts == 1:
-            return 1, 0  # unshared outputs need none, and there may be millions
-        if variant.accumulates:
-            return (self.outputs + 1) // 2 * 2 + self.outputs * self.value_bytes // 4, 0
-        return self.outputs, self.outputs * parts * self.value_bytes
-
-    def _call(self) -> Call:
-        """Describe the call to the variants."""
-        expressions = (self.folding.map, self.folding.op, self.folding.finish)
-        return Call(
-            dtypes=tuple(step.dtype for typed in expressions for step in typed.steps),
-            size=self.count,
-            outputs=self.outputs,
-            commutative=self.operator.commutative,
-            value_bytes=self.value_bytes,
-            side_by_side=self.layout.side_by_side(self.inputs),
-        )
-
-    def _parts(self, variant: Variant) -> int:
-        """Return how many groups share one output: enough to fill the device, and each with a tile of its own."""
-        tiles = max(-(-self.count // variant.tile), 1)
-        rows = self._rows(variant)
-        groups = variant.groups(rows * tiles, self.device.capabilities)
-        return max(1, min(tiles, groups // rows))
-
-    def _rows(self, variant: Variant) -> int:
-        """Return how many groups compute all outputs once."""
-        return -(-self.outputs // variant.outputs_per_group)
-
-    def _definitions(self, *, vectors: bool) -> Definitions:
-        accesses = self.layout.accesses
-        return Definitions(
-            inputs=accesses[: self.inputs],
-            outputs=accesses[self.inputs :],
-            values=self.folding.values,
-            map=self.folding.map,
-            finish=self.folding.finish,
-            op=self.folding.op,
-            identity=self.folding.identity,
-            commutative=self.operator.commutative,
-            # Where order matters, a work-item's run of elements may start anywhere, not at a whole vector.
-            vector=self.layout.vector_width() if vectors and self.operator.commutative else 1,
-        )
+    if math.prod(kept) and not math.prod(shape) and not operator.of_nothing:
+        raise EmptyReductionError(f"reduce with {operator.name}: at least one element to fold; got shape {shape}")
+    targets = [with_axes(form, axes, keepdims) for form in result_forms("reduce", results, written, alignment)]
+    planner = FoldPlanner(device, forms, targets, folding, shape, axes, commutative=operator.commutative)
+    return planner.prepare(variant, results)

@@ -12,7 +12,8 @@ import numpy as np
 
 from gpuprims.backends.cuda.capabilities import capabilities_of
 from gpuprims.backends.cuda.kernel import CudaKernel, current_device
-from gpuprims.backends.cuda.variants import KERNELS
+from gpuprims.backends.cuda.transfer import Transfer
+from gpuprims.backends.cuda.variants import AROUND
 from gpuprims.definitions import Definitions
 from gpuprims.driver import Capabilities
 from gpuprims.errors import BuildError, DeviceMemoryError
@@ -30,6 +31,7 @@ class CudaDriver:
     def __init__(self, index: int) -> None:
         self.index = index
         self.device = cupy.cuda.Device(index)
+        self._transfer = Transfer(self.device)
         self._tickets: dict[int, cupy.ndarray] = {}
 
     @cached_property
@@ -39,9 +41,8 @@ class CudaDriver:
 
     def build(self, variant: Variant, definitions: Definitions) -> CudaKernel:
         """Compile a kernel file with its definitions; CuPy keeps the binary on disk."""
-        around = KERNELS / "prelude.cu", KERNELS / "exchange.cu"
         shape = variant.block, variant.items, self.capabilities.warp
-        text = kernel_source(definitions, variant.path, *around, *shape)
+        text = kernel_source(definitions, variant.path, *AROUND, *shape)
         try:
             with self.device:
                 module = cupy.RawModule(code=text, options=("--std=c++17",))
@@ -59,12 +60,8 @@ class CudaDriver:
             with self.device:
                 return cupy.ndarray(shape, dtype)
         except cupy.cuda.memory.OutOfMemoryError as error:
-            raise self._out_of_memory(math.prod(shape) * dtype.itemsize) from error
-
-    def _out_of_memory(self, wanted: int) -> DeviceMemoryError:
-        with self.device:
-            free = cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes()
-        return DeviceMemoryError(self.capabilities.name, wanted, free)
+            wanted = math.prod(shape) * dtype.itemsize
+            raise DeviceMemoryError(self.capabilities.name, wanted, self.room) from error
 
     def form(self, array: cupy.ndarray) -> Form:
         """Say where an array's elements lie; CuPy passes kernels the pointer of the first."""
@@ -82,14 +79,20 @@ class CudaDriver:
     def asarray(self, array: np.ndarray) -> cupy.ndarray:
         """Copy a host array to the GPU."""
         copied = self.empty(array.shape, array.dtype)
-        with self.device:
-            copied.set(array)
+        self._transfer.send(array, copied)
         return copied
 
     def download(self, array: cupy.ndarray) -> np.ndarray:
         """Copy an array to the host, after the work before it."""
-        host: np.ndarray = array.get()
+        host = np.empty(array.shape, array.dtype)
+        self._transfer.receive(array, host)
         return host
+
+    @property
+    def room(self) -> int:
+        """Bytes that are free, those that CuPy's pool keeps included."""
+        with self.device:
+            return int(cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes())
 
     def landing(self, dtype: np.dtype[Any]) -> tuple[cupy.ndarray, Callable[[], Any]]:
         """Return pinned memory of the host, where kernels write, and a function that reads it once they have."""

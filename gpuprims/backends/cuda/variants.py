@@ -11,6 +11,8 @@ from gpuprims.registry import Variant, first_refusal
 from gpuprims.rules import double_precision, group_fits, many_outputs, one_atomic, shuffles
 
 KERNELS = Path(__file__).parent / "kernels"
+# The text around each kernel: the dialect's words, and how values pass between groups.
+AROUND = KERNELS / "prelude.cu", KERNELS / "exchange.cu"
 
 # H200, driver 580.159, CUDA 13.0, float32, 2026-11-21, TB/s of sum and argmax of 2^30 and of sum of 2^24, launches
 # alone: reduce/warp with 256 x 8 and 8 groups a multiprocessor 4.50, 4.44, 3.23; 1024 x 8 and 2 groups 4.52, 4.48,

@@ -16,11 +16,12 @@ from pyopencl.tools import ImmediateAllocator, MemoryPool
 from gpuprims.backends.opencl.capabilities import capabilities_of
 from gpuprims.backends.opencl.kernel import OpenCLKernel
 from gpuprims.backends.opencl.runtimes import platforms
-from gpuprims.backends.opencl.variants import KERNELS
+from gpuprims.backends.opencl.transfer import Transfer
+from gpuprims.backends.opencl.variants import AROUND
 from gpuprims.definitions import Definitions
 from gpuprims.driver import Capabilities
 from gpuprims.errors import ArrayError, BuildError, DeviceMemoryError
-from gpuprims.layout import Form, View, host_memory
+from gpuprims.layout import Form, View, host_memory, reach
 from gpuprims.registry import Variant
 from gpuprims.source import kernel_source
 
@@ -35,6 +36,7 @@ class OpenCLDriver:
         self.context = context  # held here: Intel's queues do not keep theirs alive
         self.queue = queue
         self._pool = MemoryPool(ImmediateAllocator(queue))
+        self._transfer = Transfer(queue)
         self._tickets: cl_array.Array | None = None
 
     @cached_property
@@ -49,9 +51,8 @@ class OpenCLDriver:
 
     def build(self, variant: Variant, definitions: Definitions) -> OpenCLKernel:
         """Compile a kernel file with its definitions; pyopencl keeps the binary on disk."""
-        around = KERNELS / "prelude.cl", KERNELS / "exchange.cl"
         shape = variant.block, variant.items, self.capabilities.warp
-        text = kernel_source(definitions, variant.path, *around, *shape)
+        text = kernel_source(definitions, variant.path, *AROUND, *shape)
         options = ["-cl-std=CL1.2"]
         if self.queue.device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
             options.append("-cl-fp32-correctly-rounded-divide-sqrt")  # as NumPy divides and takes roots
@@ -78,10 +79,8 @@ class OpenCLDriver:
     def span(self, array: cl_array.Array) -> tuple[int, int, int]:
         """Return the buffer, and the bytes of it from the first to past the last."""
         buffer: Any = array.base_data
-        reach = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)]
-        low = array.offset + sum(step for step in reach if step < 0)
-        high = array.offset + sum(step for step in reach if step > 0) + array.dtype.itemsize
-        return (buffer.int_ptr if array.size else 0, low, high)
+        low, high = reach(array.shape, array.strides, array.dtype.itemsize)
+        return (buffer.int_ptr if array.size else 0, array.offset + low, array.offset + high)
 
     def share(self, array: np.ndarray) -> View:
         """Show a host array to a CPU device where it lies."""
@@ -95,12 +94,19 @@ class OpenCLDriver:
     def asarray(self, array: np.ndarray) -> cl_array.Array:
         """Copy a host array to the device."""
         copied = self.empty(array.shape, array.dtype)
-        copied.set(np.ascontiguousarray(array).reshape(array.shape))
+        self._transfer.send(array, copied)
         return copied
 
     def download(self, array: cl_array.Array) -> np.ndarray:
         """Copy an array to the host, after the work before it."""
-        return array.get()
+        host = np.empty(array.shape, array.dtype)
+        self._transfer.receive(array, host)
+        return host
+
+    @property
+    def room(self) -> int:
+        """Bytes of the largest buffer: OpenCL has no way to ask how much is free."""
+        return int(self.queue.device.max_mem_alloc_size)
 
     def landing(self, dtype: np.dtype[Any]) -> tuple[cl_array.Array, Callable[[], Any]]:
         """Return memory of the device, and a function that copies the scalar from it."""

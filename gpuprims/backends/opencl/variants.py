@@ -12,6 +12,8 @@ from gpuprims.registry import Call, Variant, first_refusal
 from gpuprims.rules import double_precision, group_fits, many_outputs, one_atomic, shuffles
 
 KERNELS = Path(__file__).parent / "kernels"
+# The text around each kernel: the dialect's words, and how values pass between groups.
+AROUND = KERNELS / "prelude.cl", KERNELS / "exchange.cl"
 
 
 def _for_cpus(capabilities: Capabilities, call: Call) -> str | None:

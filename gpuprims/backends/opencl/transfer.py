@@ -1,0 +1,85 @@
+"""Transfers between host arrays and an OpenCL device, large ones through pinned memory."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array as cl_array
+
+from gpuprims import staging
+
+
+class OpenCLLane:
+    """A buffer that the driver pins, mapped for good, and a queue of its own."""
+
+    def __init__(self, context: cl.Context) -> None:
+        self._queue = cl.CommandQueue(context)
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
+        self._pinned = cl.Buffer(context, flags, staging.CHUNK)
+        access: Any = cl.map_flags.READ | cl.map_flags.WRITE
+        mapped = cl.enqueue_map_buffer(self._queue, self._pinned, access, 0, (staging.CHUNK,), np.dtype(np.uint8))
+        self._buffer = mapped[0]
+        self.after: list[cl.Event] = []
+        self.last: cl.Event | None = None
+
+    def send(self, part: np.ndarray, array: cl_array.Array, start: int) -> None:
+        """Copy host bytes to the buffer, and start their transfer."""
+        if self.last is not None:
+            self.last.wait()
+        self._buffer[: part.size] = part
+        buffer, target, place = self._buffer[: part.size], _memory(array), array.offset + start
+        self.last = cl.enqueue_copy(
+            self._queue, target, buffer, dst_offset=place, is_blocking=False, wait_for=self.after
+        )
+        self._queue.flush()
+
+    def receive(self, part: np.ndarray, array: cl_array.Array, start: int) -> None:
+        """Transfer bytes to the buffer, wait, and copy them to host bytes."""
+        buffer = self._buffer[: part.size]
+        cl.enqueue_copy(self._queue, buffer, _memory(array), src_offset=array.offset + start, wait_for=self.after)
+        part[...] = buffer
+
+
+def _memory(array: cl_array.Array) -> Any:
+    return array.base_data
+
+
+class Transfer:
+    """The transfers of one device, ordered with the work of its queue."""
+
+    def __init__(self, queue: cl.CommandQueue) -> None:
+        self._queue = queue
+        self._lock = Lock()
+
+    @cached_property
+    def _lanes(self) -> list[OpenCLLane]:
+        return [OpenCLLane(self._queue.context) for _ in range(staging.lane_count())]
+
+    def send(self, host: np.ndarray, array: cl_array.Array) -> None:
+        """Copy a host array to an array on the device, which work that follows the array's events sees."""
+        if host.nbytes <= staging.CHUNK:
+            array.set(np.ascontiguousarray(host).reshape(host.shape))
+            return
+        with self._lock:
+            self._follow()  # the array's memory may have been another's, still in use
+            staging.send(self._lanes, np.ascontiguousarray(host), array)
+            array.events[:] = [lane.last for lane in self._lanes if lane.last is not None]
+
+    def receive(self, array: cl_array.Array, host: np.ndarray) -> None:
+        """Copy an array on the device to a contiguous host array, after the work before it."""
+        if host.nbytes <= staging.CHUNK or not array.flags.c_contiguous:
+            host[...] = array.get()
+            return
+        with self._lock:
+            self._follow()
+            staging.receive(self._lanes, host, array)
+
+    def _follow(self) -> None:
+        done = cl.enqueue_marker(self._queue)
+        self._queue.flush()
+        for lane in self._lanes:
+            lane.after = [done]

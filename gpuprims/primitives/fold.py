@@ -1,0 +1,125 @@
+"""The launch of a fold: which kernel, how many groups, what scratch memory. Written once, for every operator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from gpuprims.definitions import Definitions, value_words
+from gpuprims.device import Device
+from gpuprims.layout import Form, plan_layout
+from gpuprims.operators import Folding
+from gpuprims.preparation import Prepared, Result
+from gpuprims.registry import MOST_GROUPS, Call, Variant
+
+
+def with_axes(form: Form, axes: tuple[int, ...], keepdims: bool) -> Form:
+    """Give a result the folded axes, of length 1, so that it lies beside the arrays axis for axis."""
+    if keepdims:
+        return form
+    shape, strides = list(form.shape), list(form.strides)
+    for axis in axes:
+        shape.insert(axis, 1)
+        strides.insert(axis, 0)
+    return form._replace(shape=tuple(shape), strides=tuple(strides))
+
+
+class FoldPlanner:
+    """Decides the launch of one fold.
+
+    Parameters
+    ----------
+    device : Device
+    forms, targets : sequence of Form
+        The arrays, and the results with their folded axes, of length 1.
+    folding : Folding
+    commutative : bool
+    shape : tuple of int
+        The arrays' common shape.
+    axes : tuple of int
+        The folded ones, ascending.
+    counted : int, optional
+        The number of elements that the result is of, where they were folded before.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        forms: Sequence[Form],
+        targets: Sequence[Form],
+        folding: Folding,
+        shape: tuple[int, ...],
+        axes: tuple[int, ...],
+        *,
+        commutative: bool,
+        counted: int | None = None,
+    ) -> None:
+        self.device = device
+        self.folding = folding
+        self.commutative = commutative
+        self.inputs = len(forms)
+        self.outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
+        self.count = math.prod(shape[k] for k in axes)
+        self.layout = plan_layout((*forms, *targets), shape, axes)
+        self.value_bytes = 4 * value_words(folding.values)
+        self.counted = self.count if counted is None else counted
+
+    def prepare(self, variant: str | None, results: tuple[Result, ...]) -> Prepared:
+        """Choose the variant, and fix its launch and its scratch memory."""
+        chosen = self.device.select("reduce", self._call(), variant)
+        places = tuple(range(self.inputs)), tuple(range(len(results)))
+        single = len(results) == 1
+        if not self.outputs:
+            return Prepared(chosen, results, single, None, *places)
+        parts = self._parts(chosen)
+        kernel = self.device.kernel(chosen, self._definitions(vectors=chosen.vectors))
+        groups = min(self._rows(chosen) * parts, MOST_GROUPS)
+        launch = kernel.prepare(groups, self.layout.pack(self.counted), self.outputs, self.count, parts)
+        tickets, scratch = self._scratch(chosen, parts)
+        return Prepared(chosen, results, single, launch, *places, tickets, scratch, reads=bool(self.count))
+
+    def _scratch(self, variant: Variant, parts: int) -> tuple[int, int]:
+        """Return how many zeroed words, and how many bytes of partial values, a launch needs."""
+        if parts == 1:
+            return 1, 0  # unshared outputs need none, and there may be millions
+        if variant.accumulates:
+            return (self.outputs + 1) // 2 * 2 + self.outputs * self.value_bytes // 4, 0
+        return self.outputs, self.outputs * parts * self.value_bytes
+
+    def _call(self) -> Call:
+        """Describe the call to the variants."""
+        expressions = (self.folding.map, self.folding.op, self.folding.finish)
+        return Call(
+            dtypes=tuple(step.dtype for typed in expressions for step in typed.steps),
+            size=self.count,
+            outputs=self.outputs,
+            commutative=self.commutative,
+            value_bytes=self.value_bytes,
+            side_by_side=self.layout.side_by_side(self.inputs),
+        )
+
+    def _parts(self, variant: Variant) -> int:
+        """Return how many groups share one output: enough to fill the device, and each with a tile of its own."""
+        tiles = max(-(-self.count // variant.tile), 1)
+        rows = self._rows(variant)
+        groups = variant.groups(rows * tiles, self.device.capabilities)
+        return max(1, min(tiles, groups // rows))
+
+    def _rows(self, variant: Variant) -> int:
+        """Return how many groups compute all outputs once."""
+        return -(-self.outputs // variant.outputs_per_group)
+
+    def _definitions(self, *, vectors: bool) -> Definitions:
+        accesses = self.layout.accesses
+        return Definitions(
+            inputs=accesses[: self.inputs],
+            outputs=accesses[self.inputs :],
+            values=self.folding.values,
+            map=self.folding.map,
+            finish=self.folding.finish,
+            op=self.folding.op,
+            identity=self.folding.identity,
+            commutative=self.commutative,
+            # Where order matters, a work-item's run of elements may start anywhere, not at a whole vector.
+            vector=self.layout.vector_width() if vectors and self.commutative else 1,
+        )

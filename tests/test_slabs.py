@@ -1,0 +1,106 @@
+"""Host arrays larger than a device's memory: the same results, a slab at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_cases import AFFINE, affine_fold, assert_equal, need, random_values
+
+import gpuprims
+from gpuprims import arrays
+from gpuprims.primitives import slabs
+
+
+@pytest.fixture
+def small(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[gpuprims.Device]:
+    """Each device with copies of host arrays, and room for 64 KiB of them."""
+    if device.backend == "reference":
+        pytest.skip("its arrays are host arrays")
+    kind = type(device.driver)
+    monkeypatch.setattr(kind, "shares_host_memory", False)
+    monkeypatch.setattr(kind, "room", 64 << 10)
+    monkeypatch.setattr(arrays, "_ALWAYS_ROOM", 0)
+    uploads = []
+    whole = kind.asarray
+
+    def asarray(self: Any, array: np.ndarray) -> Any:
+        uploads.append(array.nbytes)
+        return whole(self, array)
+
+    monkeypatch.setattr(kind, "asarray", asarray)
+    yield device
+    assert len(uploads) > 3, "nothing was cut"
+    assert max(uploads) <= slabs.slab_bytes(device)
+
+
+SHAPES = [(100_003,), (317, 331), (3, 5, 7001), (1, 50_021, 3), (1, 1, 70_000)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_map(small: gpuprims.Device, rng: np.random.Generator, shape: tuple[int, ...]) -> None:
+    x, y = random_values(rng, np.int32, (2, *shape))
+    assert_equal(gpuprims.map("x - 3*y", x, y, device=small), x - 3 * y)
+    several = gpuprims.map("(x * 2, y > x)", x, y[..., :1], device=small)
+    assert_equal(several[0], np.broadcast_to(x * 2, shape))
+    assert_equal(several[1], y[..., :1] > x)
+
+
+def test_map_of_vectors_and_out(small: gpuprims.Device, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.float32, (4, 90, 170))
+    assert_equal(gpuprims.map(lambda p: p[::-1], x, vector_axis=0, device=small), x[::-1])
+    out = np.empty((170, 90), np.float32).T
+    assert gpuprims.map(lambda p: p[0] + p[3], x, vector_axis=0, out=out, device=small) is out
+    assert_equal(out, x[0] + x[3])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("op", ["sum", "max", "argmin", "any", "count_nonzero"])
+def test_reduce(small: gpuprims.Device, rng: np.random.Generator, op: str, shape: tuple[int, ...]) -> None:
+    x = rng.integers(0, 1000, shape, dtype=np.int32)
+    function = getattr(np, op)
+    assert_equal(gpuprims.reduce(x, op=op, device=small), np.asarray(function(x))[()])
+    for axis in range(len(shape)):
+        assert_equal(gpuprims.reduce(x, op=op, axis=axis, device=small), function(x, axis=axis))
+
+
+def test_several_axes_and_out(small: gpuprims.Device, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.int16, (30, 40, 50))
+    for axes in ((0, 1), (0, 2), (1, 2)):
+        kept = gpuprims.reduce(x, axis=axes, keepdims=True, device=small)
+        assert_equal(kept, x.sum(axis=axes, keepdims=True))
+        out = np.empty(x.sum(axis=axes).shape, np.int64)
+        assert gpuprims.reduce(x, axis=axes, out=out, device=small) is out
+        assert_equal(out, x.sum(axis=axes))
+
+
+def test_mean_and_spread_count_all_slabs(small: gpuprims.Device, rng: np.random.Generator) -> None:
+    x = rng.standard_normal((400, 300)).astype(np.float32) + 1000
+    for op in ("mean", "var", "std"):
+        expected = getattr(np, op)(x, axis=0, dtype=np.float64)
+        np.testing.assert_allclose(gpuprims.reduce(x, op=op, axis=0, device=small), expected, rtol=2e-5)
+        np.testing.assert_allclose(
+            gpuprims.reduce(x, op=op, device=small), getattr(np, op)(x, dtype=np.float64), rtol=2e-5
+        )
+
+
+def test_order_is_kept(small: gpuprims.Device, rng: np.random.Generator) -> None:
+    slopes, offsets = random_values(rng, np.int64, (2, 40_007)) | 1
+    assert gpuprims.reduce(slopes, offsets, op=AFFINE, device=small) == affine_fold(slopes, offsets)
+
+
+def test_a_fused_map_sees_broadcast_arrays(small: gpuprims.Device, rng: np.random.Generator) -> None:
+    need(small, np.float64)
+    x, w = rng.standard_normal((500, 60)), rng.standard_normal(60)
+    got = gpuprims.reduce(x, w, map="x*w", axis=1, device=small)
+    np.testing.assert_allclose(got, x @ w, rtol=1e-10, atol=1e-10)
+
+
+def test_the_first_place_is_found_across_slabs(small: gpuprims.Device) -> None:
+    x = np.zeros((50, 1001), np.float32)
+    x[7, 900] = x[7, 901] = x[40, 3] = 5
+    assert gpuprims.reduce(x, op="argmax", device=small) == 7 * 1001 + 900
+    x[20, 20] = np.nan
+    assert gpuprims.reduce(x, op="argmax", device=small) == 20 * 1001 + 20
