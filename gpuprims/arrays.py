@@ -243,7 +243,7 @@ def _checked(label: str, array: Any) -> Any:
         return array
     if not hasattr(array, "dtype"):
         raise ArrayError(f"{label}: an array; got {_short(array)}")
-    if array.dtype.kind in "OSUTMmVc":
+    if array.dtype.kind in "OSUTMmV":
         raise DtypeError(f"{label}: an array of numbers or bools; got dtype {array.dtype} ({_short(array)})")
     return array
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from gpuprims.definitions import DOUBLES
 from gpuprims.driver import Capabilities
 from gpuprims.registry import Call, Refusal
 
 
 def double_precision(capabilities: Capabilities, call: Call) -> str | None:
-    """Refuse float64 on a device without it."""
-    if np.dtype(np.float64) in call.dtypes and not capabilities.fp64:
-        return f"needs float64, which {capabilities.name} does not compute in (convert to float32)"
-    return None
+    """Refuse float64 and complex128 on a device without double precision."""
+    needed = [dtype for dtype in call.dtypes if dtype in DOUBLES]
+    if not needed or capabilities.fp64:
+        return None
+    smaller = "complex64" if needed[0].kind == "c" else "float32"
+    return f"needs {needed[0]}, which {capabilities.name} does not compute in (convert to {smaller})"
 
 
 def many_outputs(capabilities: Capabilities, call: Call) -> str | None:

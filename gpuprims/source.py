@@ -1,7 +1,7 @@
 """From definitions to the text that a vendor's compiler gets: C that is the same in CUDA and OpenCL.
 
-Around the kernel file, in this order: constants, the backend's prelude, NumPy's arithmetic, the types of the call, its
-functions ``MAP``, ``OP`` and ``STORE``, the backend's way of passing values between groups, the steps that reductions
+Around the kernel file, in this order: constants, the backend's prelude, NumPy's arithmetic, complex numbers where there
+are any, the types of the call, its functions ``MAP``, ``OP`` and ``STORE``, the backend's way of passing values between groups, the steps that reductions
 share, and the file itself.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from gpuprims.definitions import Access, Definitions, Dtype, StepClass, value_words
-from gpuprims.expressions import c_type, emit_function, literal
+from gpuprims.expressions import c_type, constant, emit_function, part
 
 
 def kernel_source(definitions: Definitions, kernel: Path, prelude: Path, exchange: Path, block: int, items: int) -> str:
@@ -51,6 +51,7 @@ def kernel_source(definitions: Definitions, kernel: Path, prelude: Path, exchang
         *(f"#define {name} {value}" for name, value in constants.items()),
         prelude.read_text(),
         files("gpuprims.expressions").joinpath("arithmetic.h").read_text(),
+        *_complex(definitions),
         *_types(definitions),
         *_map(definitions),
         *_store(definitions),
@@ -59,6 +60,15 @@ def kernel_source(definitions: Definitions, kernel: Path, prelude: Path, exchang
         kernel.read_text(),
     ]
     return "\n".join(parts)
+
+
+def _complex(definitions: Definitions) -> list[str]:
+    """Write the arithmetic of each width of complex numbers that the kernel computes in."""
+    text, parts = files("gpuprims.expressions").joinpath("complex.h").read_text(), []
+    for dtype in sorted((dtype for dtype in definitions.dtypes if dtype.kind == "c"), key=lambda dtype: dtype.itemsize):
+        parts += [f"#define COMPLEX {c_type(dtype)}", f"#define REAL {c_type(part(dtype))}", text]
+        parts += ["#undef COMPLEX", "#undef REAL"]
+    return parts
 
 
 def _types(definitions: Definitions) -> list[str]:
@@ -139,7 +149,9 @@ def _load(k: int, access: Access, width: int) -> list[str]:
     """Read ``width`` neighbouring elements of an operand into registers, in one load."""
     kind, count = _stored(access.dtype), width * access.lanes
     at = f"x{k} + gp_at_x{k}(layout, o, j){_times(access.lanes)}"
-    read = f"READ_VECTOR({kind}, {count}, {at}, e{k});" if count > 1 else f"e{k}[0] = *({at});"
+    if count == 1:
+        return [f"    {kind} e{k}[1];", f"    e{k}[0] = *({at});"]
+    read = _vector("READ", access.dtype, count, ("GLOBAL const ", at), ("", f"e{k}"))
     return [f"    {kind} e{k}[{count}];", f"    {read}"]
 
 
@@ -201,8 +213,21 @@ def _write(k: int, access: Access, width: int, index: str) -> str:
     """Write ``width`` neighbouring elements of an operand from registers, in one store."""
     count = width * access.lanes
     at = f"y{k} + gp_at_y{k}(layout, {index}){_times(access.lanes)}"
-    stored = _stored(access.dtype)
-    return f"    WRITE_VECTOR({stored}, {count}, {at}, r{k});" if count > 1 else f"    *({at}) = r{k}[0];"
+    if count == 1:
+        return f"    *({at}) = r{k}[0];"
+    return f"    {_vector('WRITE', access.dtype, count, ('GLOBAL ', at), ('', f'r{k}'))}"
+
+
+def _vector(word: str, dtype: Dtype, count: int, first: tuple[str, str], second: tuple[str, str]) -> str:
+    """Write READ_VECTOR or WRITE_VECTOR of as many numbers, complex ones as pairs of their parts.
+
+    Each place is what qualifies its type, and a pointer.
+    """
+    kind = _stored(part(dtype))
+    if dtype.kind != "c":
+        return f"{word}_VECTOR({kind}, {count}, {first[1]}, {second[1]});"
+    places = ", ".join(f"({qualifier}{kind} *)({pointer})" for qualifier, pointer in (first, second))
+    return f"{word}_VECTOR({kind}, {2 * count}, {places});"
 
 
 def _fold(definitions: Definitions) -> list[str]:
@@ -212,7 +237,7 @@ def _fold(definitions: Definitions) -> list[str]:
     pack = _Packing(definitions.values)
     arguments = [f"{side}{field}" for side in "ab" for field in pack.fields]
     scalars = zip(definitions.identity, definitions.values, strict=True)
-    constants = [f"({c_type(dtype)}){literal(repr(scalar.item()), dtype)}" for scalar, dtype in scalars]
+    constants = [constant(repr(scalar.item()), dtype) for scalar, dtype in scalars]
     return [
         emit_function(
             "DEVICE value_t gp_fold(const value_t a, const value_t b)", definitions.op, arguments, pack.close
