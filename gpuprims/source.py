@@ -1,8 +1,8 @@
 """From definitions to the text that a vendor's compiler gets: C that is the same in CUDA and OpenCL.
 
 Around the kernel file, in this order: constants, the backend's prelude, NumPy's arithmetic, complex numbers where there
-are any, the types of the call, its functions ``MAP``, ``OP`` and ``STORE``, the backend's way of passing values between groups, the steps that reductions
-share, and the file itself.
+are any, the types of the call, its functions ``MAP``, ``OP`` and ``STORE``, the backend's way of passing values between
+groups, the steps that reductions share, and the file itself.
 """
 
 from __future__ import annotations
@@ -251,21 +251,27 @@ def _fold(definitions: Definitions) -> list[str]:
 def _words(definitions: Definitions) -> list[str]:
     """Write a value as 32-bit words, and back: what lanes and groups pass on."""
     pack = _Packing(definitions.values)
-    split, joined, word = [], [], 0
+    split: list[str] = []
+    joined: list[str] = []
     for field, dtype in zip(pack.fields, definitions.values, strict=True):
-        kind = c_type(dtype)
-        if dtype.itemsize == 8:
-            split.append(f"    words[{word}] = (u32)gp_bits_{kind}(value{field});")
-            split.append(f"    words[{word + 1}] = (u32)(gp_bits_{kind}(value{field}) >> 32);")
-            joined.append(f"gp_from_bits_{kind}((u64)words[{word}] | ((u64)words[{word + 1}] << 32))")
-        else:
-            split.append(f"    words[{word}] = gp_bits_{kind}(value{field});")
-            joined.append(f"gp_from_bits_{kind}(words[{word}])")
-        word += max(dtype.itemsize // 4, 1)
+        parts = (".re", ".im") if dtype.kind == "c" else ("",)
+        bits = [_split_number(f"value{field}{name}", part(dtype), split) for name in parts]
+        joined.append(f"gp_make_{c_type(dtype)}({', '.join(bits)})" if dtype.kind == "c" else bits[0])
     return [
         "\n".join(["DEVICE void gp_split(const value_t value, u32 *words)", "{", *split, "}"]),
         "\n".join(["DEVICE value_t gp_join(const u32 *words)", "{", f"    {pack.close(*joined)}", "}"]),
     ]
+
+
+def _split_number(value: str, dtype: Dtype, lines: list[str]) -> str:
+    """Append the lines that write a real number's words behind those before it; return C text of it, joined again."""
+    kind, word = c_type(dtype), len(lines)
+    if dtype.itemsize < 8:
+        lines.append(f"    words[{word}] = gp_bits_{kind}({value});")
+        return f"gp_from_bits_{kind}(words[{word}])"
+    lines.append(f"    words[{word}] = (u32)gp_bits_{kind}({value});")
+    lines.append(f"    words[{word + 1}] = (u32)(gp_bits_{kind}({value}) >> 32);")
+    return f"gp_from_bits_{kind}((u64)words[{word}] | ((u64)words[{word + 1}] << 32))"
 
 
 class _Packing:

@@ -148,5 +148,7 @@ def computable(dtype: Any, label: str) -> np.dtype[Any]:
     except TypeError as error:
         raise DtypeError(f"{label}: a dtype that NumPy knows; got {dtype!r}") from error
     if native not in _COMPUTABLE_SET:
-        raise DtypeError(f"{label}: bool, an integer, float16 to float64, complex64 or complex128; got {np.dtype(dtype)}")
+        raise DtypeError(
+            f"{label}: bool, an integer, float16 to float64, complex64 or complex128; got {np.dtype(dtype)}"
+        )
     return native

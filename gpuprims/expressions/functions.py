@@ -138,9 +138,7 @@ def _ufuncs() -> dict[str, Function]:
 
 
 UFUNCS: Mapping[str, Function] = _ufuncs()
-WHERE = Function(
-    "where", np.where, 3, dict.fromkeys("biuf", "{0} ? {1} : {2}") | {"c": "gp_where_{T}({0}, {1}, {2})"}
-)
+WHERE = Function("where", np.where, 3, dict.fromkeys("biuf", "{0} ? {1} : {2}") | {"c": "gp_where_{T}({0}, {1}, {2})"})
 # NumPy has these as functions of arrays; of a real number the imaginary part is zero.
 PARTS: Mapping[str, Function] = {
     "real": Function("real", np.real, 1, dict.fromkeys("biuf", "{0}") | {"c": "{0}.re"}),

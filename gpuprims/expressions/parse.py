@@ -129,12 +129,7 @@ class _Builder:
 
     def _call(self, name: str, arguments: list[ast.expr]) -> object:
         if name in _CASTS and len(arguments) == 1:
-            value = self.visit(arguments[0])
-            if isinstance(value, Tracer):
-                return value.astype(_CASTS[name])
-            if np.iscomplexobj(value) and _CASTS[name].kind not in "bc":
-                return self._refuse(f"{name}({value!r}), which would lose the imaginary part (use real(x))")
-            return _CASTS[name].type(value)
+            return self._cast(_CASTS[name], self.visit(arguments[0]))
         if name == "clip" and len(arguments) == 3:
             low, high = (self.visit(argument) for argument in arguments[1:])
             return self._fold("minimum", self._fold("maximum", self.visit(arguments[0]), low), high)
@@ -144,6 +139,13 @@ class _Builder:
         if len(arguments) != FUNCTIONS[canonical].arity:
             return self._refuse(f"{name}() with {len(arguments)} arguments instead of {FUNCTIONS[canonical].arity}")
         return self._apply(canonical, *arguments)
+
+    def _cast(self, dtype: np.dtype[Any], value: Any) -> object:
+        if isinstance(value, Tracer):
+            return value.astype(dtype)
+        if np.iscomplexobj(value) and dtype.kind not in "bc":
+            return self._refuse(f"{dtype}({value!r}), which would lose the imaginary part (use real(x)),")
+        return dtype.type(value)
 
     def _apply(self, name: str, *operands: ast.expr) -> object:
         return self._fold(name, *(self.visit(operand) for operand in operands))
