@@ -165,13 +165,16 @@ DEVICE COMPLEX NAMED(gp_log10)(const COMPLEX a) { return NAMED(gp_scaled)(NAMED(
 /* Small whole exponents by repeated squaring, which is exact where the products are. */
 DEVICE COMPLEX NAMED(gp_power)(const COMPLEX a, const COMPLEX b)
 {
+    if (a.re == 0 && a.im == 0 && (b.re != 0 || b.im != 0)) { /* NumPy's: undefined, but to a positive power */
+        const REAL zero = b.re > 0 ? 0 : (REAL)(0.0f / 0.0f);
+        return NAMED(gp_make)(zero, zero);
+    }
     if (b.im == 0 && fabs(b.re) < 100 && b.re == rint(b.re)) {
         COMPLEX result = NAMED(gp_make)(1, 0), factor = a;
         for (u32 left = (u32)fabs(b.re); left; left >>= 1, factor = NAMED(gp_square)(factor))
             if (left & 1) result = NAMED(gp_multiply)(result, factor);
         return b.re < 0 ? NAMED(gp_divide)(NAMED(gp_make)(1, 0), result) : result;
     }
-    if (a.re == 0 && a.im == 0 && b.re > 0) return NAMED(gp_make)(0, 0);
     return NAMED(gp_exp)(NAMED(gp_multiply)(b, NAMED(gp_log)(a)));
 }
 
@@ -180,7 +183,7 @@ DEVICE COMPLEX NAMED(gp_sinh)(const COMPLEX a)
 {
     if (a.im == 0) return NAMED(gp_make)(sinh(a.re), a.im);
     if (a.re == 0) return NAMED(gp_make)(a.re, sin(a.im));
-    if (isinf(a.re) && !isfinite(a.im)) return NAMED(gp_make)(a.re, a.im - a.im);
+    if (isinf(a.re) && !isfinite(a.im)) return NAMED(gp_make)(fabs(a.re), a.im - a.im);
     if (!isinf(cosh(a.re))) return NAMED(gp_make)(sinh(a.re) * cos(a.im), cosh(a.re) * sin(a.im));
     const COMPLEX half_of = NAMED(gp_scaled)(NAMED(gp_exp)(NAMED(gp_make)(fabs(a.re) - 1, a.im)), exp((REAL)1) / 2);
     return NAMED(gp_make)(copysign((REAL)1, a.re) * half_of.re, half_of.im);
@@ -200,10 +203,11 @@ DEVICE COMPLEX NAMED(gp_cosh)(const COMPLEX a)
 DEVICE COMPLEX NAMED(gp_tanh)(const COMPLEX a)
 {
     if (a.im == 0) return NAMED(gp_make)(tanh(a.re), a.im);
+    if (a.re == 0) return NAMED(gp_make)(a.re, tan(a.im));
     if (isinf(a.re)) return NAMED(gp_make)(copysign((REAL)1, a.re), copysign((REAL)0, isfinite(a.im) ? sin(2 * a.im) : 1));
     if (fabs(a.re) > 20) {
-        const REAL shrunk = exp(-fabs(a.re));
-        return NAMED(gp_make)(copysign((REAL)1, a.re), 4 * sin(a.im) * cos(a.im) * shrunk * shrunk);
+        const REAL shrunk = exp(-fabs(a.re)), undefined = a.im - a.im; /* zero, but of infinity and NaN */
+        return NAMED(gp_make)(copysign((REAL)1, a.re) + undefined, 4 * sin(a.im) * cos(a.im) * shrunk * shrunk);
     }
     const REAL tangent = tan(a.im), rising = sinh(a.re), secant = 1 + tangent * tangent;
     const REAL divisor = 1 + secant * rising * rising;
@@ -211,15 +215,15 @@ DEVICE COMPLEX NAMED(gp_tanh)(const COMPLEX a)
     return NAMED(gp_make)(secant * sqrt(1 + rising * rising) * rising / divisor, tangent / divisor);
 }
 
-/* The same of i times a number, turned back. */
+/* By -i times a number: sin(z) is i sinh(-iz), tan(z) is i tanh(-iz). */
 DEVICE COMPLEX NAMED(gp_sin)(const COMPLEX a)
 {
-    const COMPLEX turned = NAMED(gp_sinh)(NAMED(gp_make)(-a.im, a.re));
-    return NAMED(gp_make)(turned.im, -turned.re);
+    const COMPLEX turned = NAMED(gp_sinh)(NAMED(gp_make)(a.im, -a.re));
+    return NAMED(gp_make)(-turned.im, turned.re);
 }
-DEVICE COMPLEX NAMED(gp_cos)(const COMPLEX a) { return NAMED(gp_cosh)(NAMED(gp_make)(-a.im, a.re)); }
+DEVICE COMPLEX NAMED(gp_cos)(const COMPLEX a) { return NAMED(gp_cosh)(NAMED(gp_make)(a.im, -a.re)); }
 DEVICE COMPLEX NAMED(gp_tan)(const COMPLEX a)
 {
-    const COMPLEX turned = NAMED(gp_tanh)(NAMED(gp_make)(-a.im, a.re));
-    return NAMED(gp_make)(turned.im, -turned.re);
+    const COMPLEX turned = NAMED(gp_tanh)(NAMED(gp_make)(a.im, -a.re));
+    return NAMED(gp_make)(-turned.im, turned.re);
 }
