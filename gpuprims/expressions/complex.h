@@ -211,7 +211,6 @@ DEVICE COMPLEX NAMED(gp_tanh)(const COMPLEX a)
     }
     const REAL tangent = tan(a.im), rising = sinh(a.re), secant = 1 + tangent * tangent;
     const REAL divisor = 1 + secant * rising * rising;
-    if (isinf(secant)) return NAMED(gp_make)(sqrt(1 + rising * rising) / rising, 1 / (tangent * rising * rising));
     return NAMED(gp_make)(secant * sqrt(1 + rising * rising) * rising / divisor, tangent / divisor);
 }
 
