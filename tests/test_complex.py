@@ -113,6 +113,17 @@ def test_functions_compute_what_numpy_computes(
 
 
 @pytest.mark.parametrize("dtype", COMPLEX)
+def test_logarithms_keep_their_digits_near_the_axes_at_length_1(device: gpuprims.Device, dtype: str) -> None:
+    need(device, dtype)
+    # The length of each rounds to 1 or a unit beside it, whose logarithm has no digit right.
+    large, small = np.finfo(dtype).eps * np.array([0, 1, 2, 5])[:, None] + 1, np.array([1e-3, 1e-2, 0.02])
+    x = np.concatenate([(large + 1j * small).ravel(), (small - 1j * large).ravel()]).astype(dtype)
+    re, im = (np.sort(np.abs([x.real, x.imag]).astype(np.longdouble), axis=0)[k] for k in (1, 0))
+    expected = np.log1p((re - 1) * (re + 1) + im * im) / 2
+    np.testing.assert_allclose(gpuprims.map("log(x)", x, device=device).real, expected, rtol=8 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", COMPLEX)
 def test_where_chooses_whole_numbers(device: gpuprims.Device, dtype: str, rng: np.random.Generator) -> None:
     need(device, dtype)
     x, y = random_values(rng, dtype, (2, 100))

@@ -207,6 +207,13 @@ def test_kernels_compile_without_a_warning_for_every_architecture(variant: Varia
             assert compiled
 
 
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_complex_numbers_are_moved_in_vectors(architecture: int) -> None:
+    (variant,) = (variant for variant in VARIANTS if variant.primitive == "map")
+    (alone,) = definitions_of(variant, MAPS["complex64"])  # memory of the host, of no alignment
+    assert compile_cuda(variant, dataclasses.replace(alone, vector=2), architecture) == ([], True)
+
+
 def test_every_function_of_complex_numbers_compiles() -> None:
     (variant,) = (variant for variant in VARIANTS if variant.primitive == "map")
     (definitions,) = definitions_of(
