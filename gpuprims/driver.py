@@ -38,7 +38,9 @@ class Capabilities:
     memory : int
         Bytes of device memory.
     subgroup_size : int
-        Work-items that run in step (warp, sub-group); 0 where the driver has none.
+        Work-items that run in step (warp, sub-group); 0 where the driver tells none.
+    shuffles : bool
+        Whether kernels can read the registers of others in their sub-group.
     fp64, fp16, int64_atomics : bool
         Double and half precision arithmetic, atomics on 64-bit integers.
     forward_progress : bool
@@ -54,10 +56,16 @@ class Capabilities:
     local_memory: int
     memory: int
     subgroup_size: int
+    shuffles: bool
     fp64: bool
     fp16: bool
     int64_atomics: bool
     forward_progress: bool
+
+    @property
+    def warp(self) -> int:
+        """Work-items whose registers shuffles reach; 0 where there are no shuffles."""
+        return self.subgroup_size if self.shuffles else 0
 
 
 # Starts a kernel on the memories of its inputs and outputs, in order: arrays of the vendor's own class, or what share()

@@ -5,6 +5,7 @@
     GpuprimsError
     |-- ArgumentError (ValueError)         an argument has a value the call cannot take
     |   |-- UnknownOperatorError           op="median"
+    |   |-- LawError                       Op(..., check=True) of a function that is not associative
     |   |-- AxisError (IndexError)         axis=3 of a 2-d array
     |   |-- ShapeError                     arrays that do not broadcast together
     |   '-- EmptyReductionError            min of nothing
@@ -38,6 +39,10 @@ class ArgumentError(GpuprimsError, ValueError):
 
 class UnknownOperatorError(ArgumentError):
     """``op`` names no operator."""
+
+
+class LawError(ArgumentError):
+    """An operator that is not associative, whose identity changes a value, or that does not commute as it claims."""
 
 
 class AxisError(ArgumentError, IndexError):

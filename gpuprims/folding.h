@@ -44,3 +44,23 @@ DEVICE value_t fold_partials(GLOBAL u32 *partials, const i64 o, const i64 parts,
     for (i64 part = tid * run; part < last; part++) folded = OP(folded, gp_collect(partials, o * parts + part));
     return folded;
 }
+
+/* The fold of a group's values, for all of its work-items, by a tree in local memory. For BLOCK = 8; neighbours fold
+ * first, so that order is kept:
+ *
+ *     stride 1    0+1     2+3     4+5     6+7
+ *     stride 2    0..3            4..7
+ *     stride 4    0..7
+ */
+DEVICE value_t fold_tree(const value_t folded, LOCAL value_t *partial, const int tid)
+{
+    partial[tid] = folded;
+    for (int stride = 1; stride < BLOCK; stride *= 2) {
+        BARRIER();
+        if (tid % (2 * stride) == 0) partial[tid] = OP(partial[tid], partial[tid + stride]);
+    }
+    BARRIER();
+    const value_t whole = partial[0];
+    BARRIER();
+    return whole;
+}

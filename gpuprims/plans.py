@@ -150,4 +150,4 @@ def plan(primitive: str, *arrays: Any, **keywords: Any) -> Plan:
     """
     if primitive not in _PREPARE:
         raise ArgumentError(f"plan: a primitive among {', '.join(_PREPARE)}; got {primitive!r}")
-    return Plan(primitive, *_PREPARE[primitive](*arrays, **keywords))
+    return Plan(primitive, *_PREPARE[primitive](arrays, **keywords))

@@ -37,7 +37,7 @@ class Prepared(NamedTuple):
     inputs, outputs : tuple of int
         For each operand of the kernel, the array, or the result, that it lies in.
     tickets : int or None
-        How many outputs are shared by groups, which need scratch memory; None for kernels without.
+        Words of zeroed memory in which groups that share outputs meet; None for kernels without.
     scratch : int
         Bytes of partial values.
     reads : bool

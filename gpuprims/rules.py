@@ -37,3 +37,27 @@ def group_fits(block: int) -> Refusal:
         return None
 
     return refuse
+
+
+def shuffles(block: int) -> Refusal:
+    """Refuse devices without shuffles, or whose warps are too narrow to fold a group in two steps."""
+
+    def refuse(capabilities: Capabilities, call: Call) -> str | None:
+        if not capabilities.warp:
+            return f"needs shuffles, which {capabilities.name} does not offer here"
+        if block > capabilities.warp**2:
+            return f"needs warps of {block} work-items' root; those of {capabilities.name} have {capabilities.warp}"
+        return None
+
+    return refuse
+
+
+def one_atomic(capabilities: Capabilities, call: Call) -> str | None:
+    """Refuse what one atomic operation cannot fold into memory."""
+    if not call.commutative:
+        return "folds groups in the order in which they are done; this operator does not commute"
+    if call.value_bytes > 8:
+        return f"folds values of at most 8 bytes by one atomic; this operator's have {call.value_bytes}"
+    if call.value_bytes == 8 and not capabilities.int64_atomics:
+        return f"needs atomics on 64 bits, which {capabilities.name} lacks"
+    return None

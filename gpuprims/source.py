@@ -17,7 +17,9 @@ from gpuprims.definitions import Access, Definitions, Dtype, StepClass, value_wo
 from gpuprims.expressions import c_type, constant, emit_function, part
 
 
-def kernel_source(definitions: Definitions, kernel: Path, prelude: Path, exchange: Path, block: int, items: int) -> str:
+def kernel_source(
+    definitions: Definitions, kernel: Path, prelude: Path, exchange: Path, block: int, items: int, warp: int
+) -> str:
     """Write the whole text of a kernel.
 
     Parameters
@@ -29,6 +31,8 @@ def kernel_source(definitions: Definitions, kernel: Path, prelude: Path, exchang
         The backend's dialect words, and its functions that pass values between groups.
     block, items : int
         Work-items a group, elements a work-item.
+    warp : int
+        Work-items whose registers shuffles reach; 0 where there are no shuffles.
 
     Returns
     -------
@@ -39,6 +43,7 @@ def kernel_source(definitions: Definitions, kernel: Path, prelude: Path, exchang
         "ITEMS": max(items, definitions.vector),
         "COMMUTATIVE": int(definitions.commutative),
         "VECTOR": definitions.vector,
+        "WARP": warp,
         "WORDS": value_words(definitions.values),
     }
     if definitions.uses_float64:

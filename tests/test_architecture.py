@@ -41,7 +41,6 @@ HOMES = {"cupy": "backends.cuda", "pyopencl": "backends.opencl", "sklearn": "mod
 AROUND = {"prelude", "exchange"}
 # Kernels that one dialect has alone.
 ALONE = {
-    "reduce_warp": "shuffles; OpenCL 1.2 has none",
     "map_cpu_chunks": "for CPUs, which CUDA does not run on",
     "reduce_cpu_chunks": "for CPUs, which CUDA does not run on",
 }

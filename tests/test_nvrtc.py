@@ -55,6 +55,7 @@ class CompilingDriver(ReferenceDriver):
         group_limit=1024,
         local_memory=48 * 1024,
         subgroup_size=32,
+        shuffles=True,
     )
 
     def __init__(self) -> None:
@@ -82,7 +83,7 @@ def definitions_of(variant: Variant, call: Callable[..., Any]) -> list[Definitio
 def compile_cuda(variant: Variant, definitions: Definitions, architecture: int) -> tuple[list[str], bool]:
     """Compile as the CUDA backend does; return what the compiler says, and whether machine code came out."""
     around = KERNELS / "prelude.cu", KERNELS / "exchange.cu"
-    text = kernel_source(definitions, variant.path, *around, variant.block, variant.items)
+    text = kernel_source(definitions, variant.path, *around, variant.block, variant.items, 32)
     options = [b"--std=c++17", f"-arch=sm_{architecture}".encode()]
     _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"generated.cu", 0, [], [])
     nvrtc.nvrtcCompileProgram(program, len(options), options)

@@ -86,23 +86,20 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     array([[245, 235, 225, 255],
            [255, 127,   0, 255]], dtype=uint8)
     """
-    operands, targets, prepared = prepare_map(
-        fn, *arrays, out=out, vector_axis=vector_axis, device=device, variant=variant, **named
-    )
+    operands, targets, prepared = prepare_map((fn, *arrays), out, vector_axis, device, variant, **named)
     return prepared.run(operands, targets)
 
 
 def prepare_map(
-    fn: Any,
-    /,
-    *arrays: Any,
+    arrays: tuple[Any, ...],
     out: Any = None,
     vector_axis: int | None = None,
     device: str | Device | None = None,
     variant: str | None = None,
     **named: Any,
 ) -> tuple[Operands, Targets | None, Prepared]:
-    """Decide everything about a :func:`map` but the memory; takes what it takes."""
+    """Decide everything about a :func:`map` but the memory; the first of ``arrays`` is the function."""
+    fn, *arrays = arrays
     if not arrays and not named:
         raise ArgumentError("map: at least one array; got none")
     if vector_axis is None:

@@ -28,6 +28,8 @@ def reduce(
     keepdims: bool = False,
     dtype: Any = None,
     out: Any = None,
+    ddof: float = 0,
+    compensated: bool = False,
     device: str | Device | None = None,
     variant: str | None = None,
 ) -> Any:
@@ -39,8 +41,8 @@ def reduce(
         What to fold: one array, or one for each component of the operator; with ``map``, its arguments, which
         broadcast together.
     op : str or Op
-        ``"sum"``, ``"prod"``, ``"min"``, ``"max"``, ``"any"``, ``"all"``, ``"argmin"``, ``"argmax"``, ``"mean"``, or an
-        operator of your own.
+        ``"sum"``, ``"prod"``, ``"min"``, ``"max"``, ``"any"``, ``"all"``, ``"argmin"``, ``"argmax"``, ``"mean"``,
+        ``"var"``, ``"std"``, ``"norm"`` (Euclidean), ``"count_nonzero"``, or an operator of your own.
     map : callable or str, optional
         A function of elements, as in :func:`gpuprims.map`, applied on the way in and never stored:
         ``reduce(x, y, map="x*y")`` is a dot product that reads each array once.
@@ -53,6 +55,11 @@ def reduce(
     out : array or tuple of arrays, optional
         Where to write, one for each result: of its shape and dtype, in any layout, on the arrays' device, and apart
         from them in memory. By default new arrays.
+    ddof : int or float, default 0
+        For var and std: divide by the number of elements less this, as NumPy's argument of this name.
+    compensated : bool, default False
+        For sum and mean of floats: carry the rounding errors along and add them at the end, which gives the exact sum
+        to its last bit or two, unless terms cancel to almost nothing. Integers and bools are exact as they are.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -67,7 +74,7 @@ def reduce(
 
     Raises
     ------
-    UnknownOperatorError, AxisError, ShapeError, DtypeError, DeviceMismatchError, ArgumentError
+    ArgumentError, UnknownOperatorError, AxisError, ShapeError, DtypeError, DeviceMismatchError
         Arguments that do not fit.
     EmptyReductionError
         min, max, argmin or argmax of nothing.
@@ -82,28 +89,34 @@ def reduce(
     array([2., 5.], dtype=float32)
     >>> float(gpuprims.reduce(x, x, map=lambda a, b: a * b, device="reference"))
     55.0
+    >>> gpuprims.reduce(x, op="std", axis=0, ddof=1, device="reference").round(3)
+    array([2.121, 2.121, 2.121], dtype=float32)
+    >>> float(gpuprims.reduce(np.float32([1e8, 1, -1e8]), compensated=True, device="reference"))
+    1.0
     """
     operands, targets, prepared = prepare_reduce(
-        *arrays, op=op, map=map, axis=axis, keepdims=keepdims, dtype=dtype, out=out, device=device, variant=variant
+        arrays, op, map, axis, keepdims, dtype, out, ddof, compensated, device, variant
     )
     return prepared.run(operands, targets)
 
 
 def prepare_reduce(
-    *arrays: Any,
+    arrays: tuple[Any, ...],
     op: str | Op = "sum",
     map: Any = None,  # noqa: A002 - as reduce
     axis: int | tuple[int, ...] | None = None,
     keepdims: bool = False,
     dtype: Any = None,
     out: Any = None,
+    ddof: float = 0,
+    compensated: bool = False,
     device: str | Device | None = None,
     variant: str | None = None,
 ) -> tuple[Operands, Targets | None, Prepared]:
     """Decide everything about a :func:`reduce` but the memory; takes what it takes."""
     if not arrays:
         raise ArgumentError("reduce: at least one array; got none")
-    operator = find_op(op)
+    operator = find_op(op, ddof=ddof, compensated=compensated)
     mapped = _map(map, len(arrays))
     if len(mapped.parameters) != len(arrays):
         raise ArgumentError(f"reduce: one array for each of ({', '.join(mapped.parameters)}); got {len(arrays)}")
@@ -215,9 +228,16 @@ class _Planner:
         kernel = self.device.kernel(chosen, self._definitions(vectors=chosen.vectors))
         groups = min(self._rows(chosen) * parts, MOST_GROUPS)
         launch = kernel.prepare(groups, self.layout.pack(self.count), self.outputs, self.count, parts)
-        scratch = self.outputs * parts * self.value_bytes if parts > 1 else 0
-        tickets = self.outputs if scratch else 1  # unshared outputs need none, and there may be millions
+        tickets, scratch = self._scratch(chosen, parts)
         return Prepared(chosen, results, single, launch, *places, tickets, scratch, reads=bool(self.count))
+
+    def _scratch(self, variant: Variant, parts: int) -> tuple[int, int]:
+        """Return how many zeroed words, and how many bytes of partial values, a launch needs."""
+        if parts == 1:
+            return 1, 0  # unshared outputs need none, and there may be millions
+        if variant.accumulates:
+            return (self.outputs + 1) // 2 * 2 + self.outputs * self.value_bytes // 4, 0
+        return self.outputs, self.outputs * parts * self.value_bytes
 
     def _call(self) -> Call:
         """Describe the call to the variants."""

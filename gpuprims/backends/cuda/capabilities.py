@@ -21,6 +21,7 @@ def capabilities_of(index: int) -> Capabilities:
         local_memory=able["sharedMemPerBlock"],
         memory=able["totalGlobalMem"],
         subgroup_size=able["warpSize"],
+        shuffles=True,
         fp64=True,
         fp16=True,
         int64_atomics=True,

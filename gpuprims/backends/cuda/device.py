@@ -39,9 +39,9 @@ class CudaDriver:
 
     def build(self, variant: Variant, definitions: Definitions) -> CudaKernel:
         """Compile a kernel file with its definitions; CuPy keeps the binary on disk."""
-        text = kernel_source(
-            definitions, variant.path, KERNELS / "prelude.cu", KERNELS / "exchange.cu", variant.block, variant.items
-        )
+        around = KERNELS / "prelude.cu", KERNELS / "exchange.cu"
+        shape = variant.block, variant.items, self.capabilities.warp
+        text = kernel_source(definitions, variant.path, *around, *shape)
         try:
             with self.device:
                 module = cupy.RawModule(code=text, options=("--std=c++17",))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gpuprims.registry import Variant, first_refusal
-from gpuprims.rules import double_precision, group_fits, many_outputs
+from gpuprims.rules import double_precision, group_fits, many_outputs, one_atomic, shuffles
 
 KERNELS = Path(__file__).parent / "kernels"
 
@@ -53,7 +53,7 @@ VARIANTS = (
         items=8,
         groups_per_unit=8,
         vectors=True,
-        refuse=first_refusal(double_precision, group_fits(256)),
+        refuse=first_refusal(shuffles(256), double_precision, group_fits(256)),
     ),
     Variant(
         primitive="reduce",
@@ -66,5 +66,18 @@ VARIANTS = (
         groups_per_unit=8,
         vectors=True,
         refuse=first_refusal(double_precision, group_fits(256)),
+    ),
+    Variant(
+        primitive="reduce",
+        name="atomic",
+        backend="cuda",
+        source=KERNELS / "reduce_atomic.cu",
+        rank=5,
+        block=256,
+        items=16,
+        groups_per_unit=8,
+        vectors=True,
+        accumulates=True,
+        refuse=first_refusal(one_atomic, double_precision, group_fits(256)),
     ),
 )

@@ -20,6 +20,7 @@ def capabilities_of(device: cl.Device) -> Capabilities:
         local_memory=device.local_mem_size,
         memory=device.global_mem_size,
         subgroup_size=_subgroup_size(device, extensions),
+        shuffles="NVIDIA" in device.platform.name or "cl_intel_required_subgroup_size" in extensions,
         fp64="cl_khr_fp64" in extensions,
         fp16="cl_khr_fp16" in extensions,
         int64_atomics="cl_khr_int64_base_atomics" in extensions,
@@ -33,7 +34,9 @@ def _kind(device: cl.Device) -> str:
 
 
 def _subgroup_size(device: cl.Device, extensions: set[str]) -> int:
-    """Ask the vendors that tell; elsewhere a size belongs to a kernel, not to the device."""
+    """Ask the vendors that tell, or let kernels choose; elsewhere a size belongs to a kernel, not to the device."""
+    if "cl_intel_required_subgroup_size" in extensions:
+        return 16  # which all of Intel's devices have among their sizes; pyopencl cannot ask for the list
     if "cl_nv_device_attribute_query" in extensions:
         return int(device.warp_size_nv)
     return int(device.wavefront_width_amd) if "cl_amd_device_attribute_query" in extensions else 0

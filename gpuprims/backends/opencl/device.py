@@ -49,9 +49,9 @@ class OpenCLDriver:
 
     def build(self, variant: Variant, definitions: Definitions) -> OpenCLKernel:
         """Compile a kernel file with its definitions; pyopencl keeps the binary on disk."""
-        text = kernel_source(
-            definitions, variant.path, KERNELS / "prelude.cl", KERNELS / "exchange.cl", variant.block, variant.items
-        )
+        around = KERNELS / "prelude.cl", KERNELS / "exchange.cl"
+        shape = variant.block, variant.items, self.capabilities.warp
+        text = kernel_source(definitions, variant.path, *around, *shape)
         options = ["-cl-std=CL1.2"]
         if self.queue.device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
             options.append("-cl-fp32-correctly-rounded-divide-sqrt")  # as NumPy divides and takes roots

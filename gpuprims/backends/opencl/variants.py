@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gpuprims.driver import Capabilities
 from gpuprims.registry import Call, Variant, first_refusal
-from gpuprims.rules import double_precision, group_fits, many_outputs
+from gpuprims.rules import double_precision, group_fits, many_outputs, one_atomic, shuffles
 
 KERNELS = Path(__file__).parent / "kernels"
 
@@ -72,6 +72,18 @@ VARIANTS = (
     ),
     Variant(
         primitive="reduce",
+        name="warp",
+        backend="opencl",
+        source=KERNELS / "reduce_warp.cl",
+        rank=12,
+        block=256,
+        items=16,
+        groups_per_unit=8,
+        vectors=True,
+        refuse=first_refusal(shuffles(256), double_precision, group_fits(256)),
+    ),
+    Variant(
+        primitive="reduce",
         name="tree",
         backend="opencl",
         source=KERNELS / "reduce_tree.cl",
@@ -81,5 +93,18 @@ VARIANTS = (
         groups_per_unit=8,
         vectors=True,
         refuse=first_refusal(double_precision, group_fits(256)),
+    ),
+    Variant(
+        primitive="reduce",
+        name="atomic",
+        backend="opencl",
+        source=KERNELS / "reduce_atomic.cl",
+        rank=5,
+        block=256,
+        items=16,
+        groups_per_unit=8,
+        vectors=True,
+        accumulates=True,
+        refuse=first_refusal(one_atomic, double_precision, group_fits(256)),
     ),
 )

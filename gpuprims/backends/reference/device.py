@@ -38,6 +38,7 @@ class ReferenceDriver:
             local_memory=0,
             memory=0,
             subgroup_size=0,
+            shuffles=False,
             fp64=True,
             fp16=True,
             int64_atomics=False,

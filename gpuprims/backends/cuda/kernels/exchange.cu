@@ -5,6 +5,12 @@
  * level of cache, which groups do not share.
  */
 
+#define WHOLE_WARPS
+
+/* Atomics on one slot of 32 or 64 bits, which give what was there before. */
+#define gp_compare_exchange(slot, expected, desired) atomicCAS(slot, expected, desired)
+#define gp_exchange(slot, value) atomicExch(slot, value)
+
 /* The value of the lane `stride` further on; of the last lanes, their own. */
 DEVICE value_t gp_shuffle_down(const value_t value, const int stride)
 {

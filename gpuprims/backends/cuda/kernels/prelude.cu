@@ -14,6 +14,7 @@ typedef double f64;
 #define DEVICE static __device__ __forceinline__
 #define GLOBAL
 #define LOCAL
+#define BARRIER() __syncthreads()
 #define RESTRICT __restrict__
 
 /* A stored half is converted by the instruction itself, so that no header of CUDA's is needed to compile. */

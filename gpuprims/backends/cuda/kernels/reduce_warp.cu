@@ -3,7 +3,8 @@
  * in      INPUTS: n elements for each of `outputs` outputs
  * out     OUTPUTS: one value for each
  * scratch partials: WORDS for each part of each output; tickets: one for each output, zero before and after
- * launch  any number of groups of BLOCK (whole warps, at most 32 of them); each takes (output, part) pairs until none are left
+ * launch  any number of groups of BLOCK (whole warps of WARP lanes, at most as many of them); each takes (output, part)
+ *         pairs until none are left
  * host    fold_elements and fold_partials (folding.h), OP(a, b), IDENTITY, STORE(at, value)
  * order   operands meet in the order of their index; only a commutative operator sees them dealt out with a stride
  *
@@ -13,7 +14,6 @@
  *     stride 2    0..3 1..4 2..5 3..6 4..7 5..7 ...
  *     stride 4    0..7
  */
-#define WARP 32
 #define WARPS (BLOCK / WARP)
 
 DEVICE value_t fold_warp(value_t folded)
@@ -33,7 +33,7 @@ DEVICE value_t fold_group(value_t folded, LOCAL value_t *partial, const int tid)
     return folded;
 }
 
-extern "C" __global__ __launch_bounds__(BLOCK)
+extern "C" __global__ __launch_bounds__(BLOCK) WHOLE_WARPS
 void reduce_warp(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 outputs,
                  const i64 n, const i64 parts)
 {

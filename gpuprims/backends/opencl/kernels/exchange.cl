@@ -1,9 +1,46 @@
-/* How values pass from group to group.
+/* How values pass from lane to lane of a warp, and from group to group.
  *
  * Groups that share an output leave their values in `partials`; the last of them to be done, told by a ticket, folds all of
  * them in order. Nobody waits, so no promise of forward progress is needed. Values are left and collected by atomics, which
  * is what OpenCL 1.2 makes visible across groups.
  */
+
+/* Atomics on one slot of 32 or 64 bits, which give what was there before. */
+#if WORDS == 1
+#define gp_compare_exchange(slot, expected, desired) atomic_cmpxchg(slot, expected, desired)
+#define gp_exchange(slot, value) atomic_xchg(slot, value)
+#elif defined(cl_khr_int64_base_atomics)
+#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
+#define gp_compare_exchange(slot, expected, desired) atom_cmpxchg(slot, expected, desired)
+#define gp_exchange(slot, value) atom_xchg(slot, value)
+#endif
+
+#if WARP
+#if defined(__NV_CL_C_VERSION)
+#define WHOLE_WARPS
+DEVICE u32 gp_shuffle_word_down(const u32 word, const u32 stride)
+{
+    u32 taken;
+    asm volatile("shfl.sync.down.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(taken) : "r"(word), "r"(stride));
+    return taken;
+}
+#elif defined(cl_intel_subgroups)
+#pragma OPENCL EXTENSION cl_intel_subgroups : enable
+#define WHOLE_WARPS __attribute__((intel_reqd_sub_group_size(WARP)))
+#define gp_shuffle_word_down(word, stride) intel_sub_group_shuffle_down(word, word, (u32)(stride))
+#endif
+
+/* The value of the lane `stride` further on; of the last lanes, any. */
+DEVICE value_t gp_shuffle_down(const value_t value, const int stride)
+{
+    u32 words[WORDS];
+    gp_split(value, words);
+#pragma unroll
+    for (int word = 0; word < WORDS; word++) words[word] = gp_shuffle_word_down(words[word], stride);
+    return gp_join(words);
+}
+#endif
+
 DEVICE void gp_fence(void)
 {
 #ifdef __NV_CL_C_VERSION

@@ -18,6 +18,7 @@ typedef float f32;
 #define DEVICE static inline
 #define GLOBAL __global
 #define LOCAL __local
+#define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 #define RESTRICT restrict
 
 /* A stored half is converted by vload_half and vstore_half, which need no half arithmetic. */

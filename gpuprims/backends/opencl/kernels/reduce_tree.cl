@@ -4,30 +4,9 @@
  * out     OUTPUTS: one value for each
  * scratch partials: WORDS for each part of each output; tickets: one for each output, zero before and after
  * launch  any number of groups of BLOCK (a power of two); each takes (output, part) pairs until none are left
- * host    fold_elements and fold_partials (folding.h), OP(a, b), IDENTITY, STORE(at, value)
+ * host    fold_elements, fold_tree and fold_partials (folding.h), OP(a, b), IDENTITY, STORE(at, value)
  * order   operands meet in the order of their index; only a commutative operator sees them dealt out with a stride
- *
- * The tree, for BLOCK = 8. Neighbours fold first, so that order is kept:
- *
- *     stride 1    0+1     2+3     4+5     6+7
- *     stride 2    0..3            4..7
- *     stride 4    0..7
  */
-
-/* The fold of a group's values, for all of its work-items. */
-DEVICE value_t fold_group(const value_t folded, LOCAL value_t *partial, const int tid)
-{
-    partial[tid] = folded;
-    for (int stride = 1; stride < BLOCK; stride *= 2) {
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (tid % (2 * stride) == 0) partial[tid] = OP(partial[tid], partial[tid + stride]);
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    const value_t whole = partial[0];
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return whole;
-}
-
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
 void reduce_tree(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 outputs,
                  const i64 n, const i64 parts)
@@ -41,7 +20,7 @@ void reduce_tree(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, con
 
         /* 1. Load and fold this part's elements, then the group. */
         value_t folded = fold_elements(INPUT_NAMES, layout, o, n, part * BLOCK + tid, parts * BLOCK);
-        folded = fold_group(folded, partial, tid);
+        folded = fold_tree(folded, partial, tid);
 
         /* 2. Where the output has more parts, leave the value; the last group to do so folds them all. */
         if (tid == 0) {
@@ -52,7 +31,7 @@ void reduce_tree(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, con
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (last && parts > 1) folded = fold_group(fold_partials(partials, o, parts, tid), partial, tid);
+        if (last && parts > 1) folded = fold_tree(fold_partials(partials, o, parts, tid), partial, tid);
 
         /* 3. Store; the next task may write local memory once everyone is here. */
         if (last && tid == 0) STORE(o, folded);

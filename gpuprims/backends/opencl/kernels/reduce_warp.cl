@@ -1,0 +1,66 @@
+/* reduce/warp: work-items fold their share of one output's elements; shuffles fold each warp, then the warps' values.
+ *
+ * in      INPUTS: n elements for each of `outputs` outputs
+ * out     OUTPUTS: one value for each
+ * scratch partials: WORDS for each part of each output; tickets: one for each output, zero before and after
+ * launch  any number of groups of BLOCK (whole warps of WARP lanes, at most as many of them); each takes (output, part)
+ *         pairs until none are left
+ * host    fold_elements and fold_partials (folding.h), OP(a, b), IDENTITY, STORE(at, value)
+ * order   operands meet in the order of their index; only a commutative operator sees them dealt out with a stride
+ *
+ * The fold of a warp, for 8 lanes. Each lane takes the value of the lane `stride` further on; lane 0 ends with all:
+ *
+ *     stride 1    0+1  1+2  2+3  3+4  4+5  5+6  6+7  7
+ *     stride 2    0..3 1..4 2..5 3..6 4..7 5..7 ...
+ *     stride 4    0..7
+ */
+#define WARPS (BLOCK / WARP)
+
+DEVICE value_t fold_warp(value_t folded)
+{
+#pragma unroll
+    for (int stride = 1; stride < WARP; stride *= 2) folded = OP(folded, gp_shuffle_down(folded, stride));
+    return folded;
+}
+
+/* The fold of a group's values, for its first work-item. */
+DEVICE value_t fold_group(value_t folded, LOCAL value_t *partial, const int tid)
+{
+    folded = fold_warp(folded);
+    if (tid % WARP == 0) partial[tid / WARP] = folded;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (tid < WARP) folded = fold_warp(tid < WARPS ? partial[tid] : IDENTITY);
+    return folded;
+}
+
+__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1))) WHOLE_WARPS
+void reduce_warp(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 outputs,
+                 const i64 n, const i64 parts)
+{
+    __local value_t partial[WARPS];
+    __local int last;
+    const int tid = get_local_id(0);
+
+    for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
+        const i64 o = task / parts, part = task % parts;
+
+        /* 1. Load and fold this part's elements, then the group. */
+        value_t folded = fold_elements(INPUT_NAMES, layout, o, n, part * BLOCK + tid, parts * BLOCK);
+        folded = fold_group(folded, partial, tid);
+
+        /* 2. Where the output has more parts, leave the value; the last group to do so folds them all. */
+        if (tid == 0) {
+            last = 1;
+            if (parts > 1) {
+                gp_leave(partials, task, folded);
+                last = gp_last_done(tickets + o, parts);
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (last && parts > 1) folded = fold_group(fold_partials(partials, o, parts, tid), partial, tid);
+
+        /* 3. Store; the next task may write local memory once everyone is here. */
+        if (last && tid == 0) STORE(o, folded);
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}

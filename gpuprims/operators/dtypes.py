@@ -1,0 +1,107 @@
+"""The dtypes that named operators fold in and give, by NumPy's rules.
+
+A rule goes from the dtypes of the elements, and the caller's ``dtype=``, to those of the values and of the results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpuprims.errors import DtypeError
+from gpuprims.expressions import computable
+
+Dtype = np.dtype[Any]
+Dtypes = tuple[Dtype, ...]
+DtypeRule = Callable[[Dtypes, Dtype | None], tuple[Dtypes, Dtypes]]
+
+INT64, FLOAT32, FLOAT64, BOOL = (np.dtype(name) for name in ("int64", "float32", "float64", "bool"))
+
+
+def as_dtype(dtype: Any, label: str) -> Dtype | None:
+    """Check a caller's ``dtype=``."""
+    return None if dtype is None else computable(dtype, label)
+
+
+def register(dtype: Dtype) -> Dtype:
+    """Accumulate float16 in float32."""
+    return FLOAT32 if dtype == np.float16 else dtype
+
+
+def widening(ufunc: np.ufunc) -> DtypeRule:
+    """As NumPy's sum and prod: small integers and bools grow to 64 bits."""
+
+    def rule(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
+        result = dtype or ufunc.reduce(np.empty(0, elements[0])).dtype
+        return (register(result),), (result,)
+
+    return rule
+
+
+def averaging(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
+    """As NumPy's mean: integers are averaged in float64."""
+    return _inexact(elements, dtype, "mean", kinds="fc")
+
+
+def rooting(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
+    """As NumPy's linalg.norm: integers are squared in float64."""
+    return _inexact(elements, dtype, "norm", kinds="f")
+
+
+def spreading(name: str) -> DtypeRule:
+    """As NumPy's var and std, whose values have five components."""
+
+    def rule(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
+        values, results = _inexact(elements, dtype, name, kinds="f")
+        return values * 5, results
+
+    return rule
+
+
+def _inexact(elements: Dtypes, dtype: Dtype | None, name: str, *, kinds: str) -> tuple[Dtypes, Dtypes]:
+    result = dtype or (elements[0] if elements[0].kind in "fc" else FLOAT64)
+    if result.kind not in kinds:
+        given = f"dtype={dtype}" if dtype is not None else f"elements of {elements[0]}"
+        raise DtypeError(f"{name}: a floating dtype to compute in; got {given}")
+    return (register(result),), (result,)
+
+
+def doubled(rule: DtypeRule, name: str) -> DtypeRule:
+    """As another rule, for values that carry an error beside them."""
+
+    def twice(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
+        values, results = rule(elements, dtype)
+        if values[0].kind == "c":
+            raise DtypeError(f"{name} with compensated=True: a real dtype; got {values[0]}")
+        return values * 2, results
+
+    return twice
+
+
+def counting(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
+    """As NumPy's count_nonzero: a number of elements."""
+    if dtype is not None:
+        raise DtypeError(f"count_nonzero: no dtype, since the result is int64; got dtype={dtype}")
+    return (INT64,), (INT64,)
+
+
+def keeping(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
+    """As NumPy's min and max: the result has the elements' dtype."""
+    result = dtype or elements[0]
+    return (register(result),), (result,)
+
+
+def deciding(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
+    """As NumPy's any and all: bool, whatever the elements."""
+    if dtype is not None and dtype != BOOL:  # to NumPy, None equals float64
+        raise DtypeError(f"any, all: a result of dtype bool; got dtype={dtype}")
+    return (BOOL,), (BOOL,)
+
+
+def locating(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
+    """As NumPy's argmin and argmax: an index."""
+    if dtype is not None and dtype != INT64:
+        raise DtypeError(f"argmin, argmax: a result of dtype int64; got dtype={dtype}")
+    return (register(elements[0]), INT64), (INT64,)

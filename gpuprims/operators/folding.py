@@ -1,0 +1,86 @@
+"""Folding: an operator and a map made concrete for the dtypes of a call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from gpuprims.errors import ArgumentError
+from gpuprims.expressions import Expr, TypedExpr, trace, typed
+from gpuprims.operators.dtypes import INT64, Dtype, Dtypes
+from gpuprims.operators.op import Op
+
+
+@dataclass(frozen=True)
+class Folding:
+    """An operator made concrete for the dtypes of a call.
+
+    Parameters
+    ----------
+    values, outputs : tuple of dtype
+        Of the components that are folded, and of the results.
+    map : TypedExpr
+        From one element of each array, and its index, to the components.
+    op : TypedExpr
+        From the components of two values to those of one.
+    finish : TypedExpr
+        From the components and the number of elements to the results.
+    identity : tuple
+        One scalar a component.
+    """
+
+    values: Dtypes
+    outputs: Dtypes
+    map: TypedExpr
+    op: TypedExpr
+    finish: TypedExpr
+    identity: tuple[Any, ...]
+
+
+@lru_cache(maxsize=1024)
+def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None) -> Folding:
+    """Join a map and an operator for arrays of these dtypes.
+
+    Parameters
+    ----------
+    op : Op
+    mapped : Expr
+        From one element of each array to the operator's elements.
+    arrays : tuple of dtype
+    dtype : dtype or None
+        What the caller asked to compute in.
+
+    Returns
+    -------
+    Folding
+    """
+    if len(mapped.results) != op.elements:
+        raise ArgumentError(
+            f"reduce with {op.name}: {op.elements} array(s), or a map with as many results; got {len(mapped.results)}"
+        )
+    elements = typed(mapped, arrays).dtypes
+    values, outputs = op.value_dtypes(elements, dtype)
+    if op.exact is not None and values[0].kind in "biu":
+        return make_folding(op.exact, mapped, arrays, dtype)
+    early = values[0] if op.converts else dtype
+    load = trace(lambda *given: _load(op, mapped, early, given), len(arrays) + 1)
+    # The count enters finish as a number of the values' own dtype, so that mean divides a float32 by a float32.
+    count = values[0] if values[0].kind in "fc" else INT64
+    finish = trace(op.finish or (lambda *folded: folded[:-1]), op.components + 1)
+    return Folding(
+        values,
+        outputs,
+        typed(load, (*arrays, INT64), values),
+        typed(op.fold, values * 2, values),
+        typed(finish, (*values, count), outputs),
+        op.identity(values),
+    )
+
+
+def _load(op: Op, mapped: Expr, dtype: Dtype | None, given: tuple[Any, ...]) -> Any:
+    results = mapped(*given[:-1])
+    parts = (results,) if mapped.single else results
+    if dtype is not None:  # as NumPy's dtype=, which converts the elements before they are folded
+        parts = tuple(part.astype(dtype) for part in parts)
+    return parts if op.prepare is None else op.prepare(*parts, given[-1])

@@ -1,0 +1,129 @@
+"""The laws that kernels rely on, tried on random values: what ``Op(..., check=True)`` does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpuprims.errors import DtypeError, LawError
+from gpuprims.expressions import TypedExpr, trace, typed
+from gpuprims.operators.dtypes import BOOL, FLOAT64, INT64, Dtypes
+
+if TYPE_CHECKING:
+    from gpuprims.operators.op import Op
+
+TRIES = 1024
+SEED = 20261121
+# Rounding that laws of floats are forgiven, relative to the largest number that took part.
+TOLERANCE = 1e-9
+Value = tuple[np.ndarray, ...]
+
+
+def check_laws(op: Op) -> None:
+    """Try associativity, the identity on both sides and, where claimed, commutativity; raise on a counterexample.
+
+    The function is evaluated by NumPy on the same typed instructions that kernels are made of, on small numbers among
+    which 0, 1 and -1 are frequent. Values of an operator with ``prepare`` are made by it, and half of them folded once,
+    so that only such values are tried as a reduction meets. The seed is fixed: a law fails in each run or in none.
+
+    Parameters
+    ----------
+    op : Op
+
+    Raises
+    ------
+    LawError
+        The law, both sides, and the values; among those that break it, the smallest.
+    DtypeError
+        A function that has no meaning for integers, floats or bools.
+    """
+    trial = _trial(op)
+    a, b, c = (trial.draw(np.random.default_rng(SEED + k)) for k in range(3))
+    nothing = tuple(np.full(TRIES, scalar) for scalar in trial.identity)
+    fn = trial.fold
+    laws = [
+        ("fn(fn(a, b), c) == fn(a, fn(b, c))", fn(fn(a, b), c), fn(a, fn(b, c)), {"a": a, "b": b, "c": c}),
+        ("fn(identity, a) == a", fn(nothing, a), a, {"a": a}),
+        ("fn(a, identity) == a", fn(a, nothing), a, {"a": a}),
+    ]
+    if op.commutative:
+        laws.append(("fn(a, b) == fn(b, a)", fn(a, b), fn(b, a), {"a": a, "b": b}))
+    for law, left, right, operands in laws:
+        _hold(op.name, law, left, right, operands)
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """An operator made concrete for one kind of elements, its functions of NumPy arrays of ``TRIES`` values."""
+
+    elements: Dtypes
+    load: TypedExpr
+    op: TypedExpr
+    identity: tuple[Any, ...]
+    prepared: bool
+
+    def fold(self, left: Value, right: Value) -> Value:
+        with np.errstate(all="ignore"):
+            return _whole(self.op(*left, *right))
+
+    def draw(self, rng: np.random.Generator) -> Value:
+        one = self._leaves(rng)
+        if not self.prepared:
+            return one
+        folded, both = rng.random(TRIES) < 0.5, self.fold(one, self._leaves(rng))
+        return tuple(np.where(folded, double, single) for double, single in zip(both, one, strict=True))
+
+    def _leaves(self, rng: np.random.Generator) -> Value:
+        elements = [_numbers(rng).astype(dtype) for dtype in self.elements]
+        return _whole(self.load(*elements, rng.integers(0, 3 * TRIES, TRIES)))
+
+
+def _trial(op: Op) -> _Trial:
+    """Make an operator concrete for the first kind of elements that its function and identity are of."""
+    refusals = []
+    load = trace(op.prepare or (lambda *given: given[:-1]), op.elements + 1)
+    for element in (BOOL, INT64, FLOAT64) if op.identity_is_bool else (INT64, FLOAT64, BOOL):
+        elements = (element,) * op.elements
+        try:
+            values, _ = op.value_dtypes(elements, None)
+            loaded, fold = typed(load, (*elements, INT64), values), typed(op.fold, values * 2, values)
+            return _Trial(elements, loaded, fold, op.identity(values), op.prepare is not None)
+        except DtypeError as error:
+            refusals.append(error)
+    raise refusals[0]
+
+
+def _whole(value: Value) -> Value:
+    """Repeat components that are one constant, so that each is an array."""
+    return tuple(np.broadcast_to(component, TRIES) for component in value)
+
+
+def _numbers(rng: np.random.Generator) -> np.ndarray:
+    """Return whole numbers, so that any dtype holds them: many small ones, which repeat, and some of two digits."""
+    size = TRIES // 2
+    return np.concatenate(
+        [rng.integers(-1, 2, size // 2), rng.integers(-4, 5, size), rng.integers(-99, 100, size // 2)]
+    )
+
+
+def _hold(name: str, law: str, left: Value, right: Value, operands: dict[str, Value]) -> None:
+    numbers = [np.nan_to_num(component.astype(np.float64)) for value in operands.values() for component in value]
+    size = np.sum(np.abs(numbers), axis=0)
+    wrong = np.zeros(TRIES, bool)
+    for one, other in zip(left, right, strict=True):
+        if one.dtype.kind == "f":
+            scale = TOLERANCE * np.maximum(size, np.nan_to_num(np.abs(other)))
+            wrong |= ~(np.isclose(one, other, rtol=0, atol=scale, equal_nan=True))
+        else:
+            wrong |= one != other
+    if wrong.any():
+        at = int(np.argmin(np.where(wrong, size, np.inf)))
+        values = ", ".join(f"{letter}={_shown(value, at)}" for letter, value in operands.items())
+        raise LawError(f"Op {name!r}: {law}; got {_shown(left, at)} and {_shown(right, at)} for {values}")
+
+
+def _shown(value: Value, at: int) -> str:
+    components = tuple(component[at].item() for component in value)
+    return repr(components if len(components) > 1 else components[0])

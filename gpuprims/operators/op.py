@@ -1,0 +1,171 @@
+"""Op: an associative operator with an identity, what a reduction folds with.
+
+An operator folds *values*, which have one component or several. ``prepare`` makes a value of an element, ``finish``
+makes the result of the folded value: argmax is a fold of (element, index) pairs, and mean a sum that is divided at the
+end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpuprims.errors import ArgumentError, DtypeError, ExpressionError
+from gpuprims.expressions import Expr, expression, trace, typed
+from gpuprims.operators.dtypes import INT64, Dtype, DtypeRule, Dtypes, register
+from gpuprims.operators.laws import check_laws
+
+
+class Op:
+    """An associative operator with an identity.
+
+    Parameters
+    ----------
+    fn : callable or str
+        ``fn(a, b)`` of two values; for values of several components, of two tuples, giving a tuple. A string takes the
+        components one by one, in order of first appearance.
+    identity : scalar, tuple or callable
+        The value that changes nothing, ``fn(identity, a) == a``; a tuple for several components; a callable gets the
+        dtypes of the components and returns it.
+    commutative : bool, default False
+        Whether ``fn(a, b) == fn(b, a)``: kernels then fold in whatever order is fastest, else in order.
+    name : str, optional
+        For messages.
+    components : int, optional
+        Components of a value, where ``identity`` is a callable.
+    prepare : callable, optional
+        From an element and its index along the reduced axes to a value; by default the elements are the components.
+    finish : callable, optional
+        From the folded components and the number of elements to the result; by default the value itself.
+    dtypes : callable, optional
+        From the dtypes of the elements and the caller's ``dtype`` to the dtypes of the components and of the results;
+        by default the components keep the dtype that ``fn`` gives them.
+    of_nothing : bool, default True
+        Whether the fold of no elements is the identity; an error otherwise.
+    converts : bool, default False
+        Whether elements take the dtype of the components before ``prepare`` rather than after it.
+    exact : Op, optional
+        The operator that folds integers and bools instead, where this one is about rounding.
+    check : bool, default False
+        Whether to try the laws on a thousand random values, now: ``fn(fn(a, b), c) == fn(a, fn(b, c))``,
+        ``fn(identity, a) == a == fn(a, identity)`` and, if commutative, ``fn(a, b) == fn(b, a)``.
+
+    Raises
+    ------
+    ExpressionError, ArgumentError
+        A function that is not one of two values.
+    LawError
+        With ``check=True``, a law that does not hold, and for which values.
+
+    Notes
+    -----
+    Without ``check=True`` the laws are taken on trust: they cannot be seen from the function, and a fold by an operator
+    that breaks them depends on the kernel. Values are tried in int64 and compared exactly, or, where the function or
+    the identity is not one of integers, in float64 and compared up to rounding.
+
+    Examples
+    --------
+    >>> import gpuprims
+    >>> xor = gpuprims.Op(lambda a, b: a ^ b, 0, commutative=True)
+    >>> int(gpuprims.reduce([1, 2, 4, 4], op=xor, device="reference"))
+    3
+
+    A law that does not hold is told by the values that break it:
+
+    >>> gpuprims.Op(lambda a, b: a - b, 0, name="difference", check=True)
+    Traceback (most recent call last):
+    gpuprims.errors.LawError: Op 'difference': fn(fn(a, b), c) == fn(a, fn(b, c)); got 1 and -1 for a=0, b=0, c=-1
+
+    The affine maps ``x -> a*x + b`` under composition, which do not commute:
+
+    >>> affine = gpuprims.Op(lambda p, q: (p[0] * q[0], p[1] * q[0] + q[1]), identity=(1, 0))
+    >>> [int(v) for v in gpuprims.reduce([2, 3], [1, 5], op=affine, device="reference")]
+    [6, 8]
+    """
+
+    def __init__(
+        self,
+        fn: Callable[..., Any] | str,
+        identity: Any,
+        *,
+        commutative: bool = False,
+        name: str = "user operator",
+        components: int | None = None,
+        prepare: Callable[..., Any] | None = None,
+        finish: Callable[..., Any] | None = None,
+        dtypes: DtypeRule | None = None,
+        of_nothing: bool = True,
+        converts: bool = False,
+        exact: Op | None = None,
+        check: bool = False,
+    ) -> None:
+        self.name = name
+        self.commutative = commutative
+        self.finish = finish
+        self.prepare = prepare
+        self.of_nothing = of_nothing
+        self.converts = converts
+        self.exact = exact
+        self.components = components or (len(identity) if isinstance(identity, tuple) else 1)
+        self.elements = self.components if prepare is None else 1
+        self._identity = identity
+        self._dtypes = dtypes or self._kept_dtypes
+        self.fold = self._flat(fn, isinstance(identity, tuple) or self.components > 1)
+        if check:
+            check_laws(self)
+
+    def _flat(self, fn: Callable[..., Any] | str, tuples: bool) -> Expr:
+        """Return the fold as a function of all components of both values, one after the other."""
+        n = self.components
+        flat = trace(lambda *both: fn(both[:n], both[n:]), 2 * n) if tuples and callable(fn) else expression(fn, 2 * n)
+        if len(flat.parameters) != 2 * n:
+            got = ", ".join(flat.parameters)
+            raise ExpressionError(f"Op {self.name!r}: a function of two values of {n} component(s); got one of ({got})")
+        if len(flat.results) != n:
+            raise ArgumentError(f"Op {self.name!r}: {n} component(s), as the identity has; got {len(flat.results)}")
+        return flat
+
+    @property
+    def identity_is_bool(self) -> bool:
+        """Whether the identity was given as True or False, as for a fold of bools alone."""
+        components = self._identity if isinstance(self._identity, tuple) else (self._identity,)
+        return all(isinstance(component, bool | np.bool_) for component in components)
+
+    def identity(self, dtypes: Dtypes) -> tuple[Any, ...]:
+        """Return the identity's components, as scalars of these dtypes."""
+        given = self._identity(dtypes) if callable(self._identity) else self._identity
+        components = given if isinstance(given, tuple) else (given,)
+        names = ", ".join(dtype.name for dtype in dtypes)
+        message = f"Op {self.name!r}: an identity that ({names}) can hold; got {given!r}"
+        try:
+            held = tuple(dtype.type(value) for dtype, value in zip(dtypes, components, strict=True))
+        except (OverflowError, ValueError, TypeError) as error:
+            raise DtypeError(message) from error
+        exact = all(
+            d.kind in "fc" or scalar == value for d, scalar, value in zip(dtypes, held, components, strict=True)
+        )
+        if not exact:  # floats round, as constants everywhere do
+            raise DtypeError(message)
+        return held
+
+    def value_dtypes(self, elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
+        """Return the dtypes of the components and of the results, for elements of these dtypes."""
+        return self._dtypes(elements, dtype)
+
+    def _kept_dtypes(self, elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
+        """Fold in the dtype that the function itself settles on when its result is fed back."""
+        values = tuple(dtype or element for element in elements)
+        if self.prepare is not None:
+            values = typed(trace(self.prepare, self.elements + 1), (*values, INT64)).dtypes
+        for _ in range(3):
+            results = typed(self.fold, values * 2).dtypes
+            if results == values or dtype is not None:
+                return tuple(register(value) for value in values), values
+            values = results
+        names = ", ".join(value.name for value in values)
+        raise DtypeError(f"Op {self.name!r}: a function whose result has its operands' dtype; got a growing ({names})")
+
+    def __repr__(self) -> str:
+        return f"Op({self.name!r}, components={self.components}, commutative={self.commutative})"
