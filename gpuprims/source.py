@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from gpuprims.definitions import Access, Definitions, Dtype, StepClass, value_words
-from gpuprims.expressions import c_type, constant, emit_function, part
+from gpuprims.expressions import c_type, constant, converted, emit_function, part
 
 
 def kernel_source(
@@ -183,7 +183,9 @@ def _store(definitions: Definitions) -> list[str]:
             for (place, dtype), result in zip(places, results, strict=True)
         )
 
-    arguments = [*(f"value{field}" for field in pack.fields), "layout.count"]
+    # The count is an integer in the layout, and to the function a number of the dtype that it divides.
+    count = converted("layout.count", np.dtype(np.int64), definitions.finish.steps[len(definitions.values)].dtype)
+    arguments = [*(f"value{field}" for field in pack.fields), count]
     head = f"DEVICE void gp_finish(const layout_t layout, const value_t value, {targets})"
     names, index = _names("y", outputs), "at, 0" if definitions.op else "0, at"
     return [

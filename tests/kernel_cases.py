@@ -14,6 +14,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 import gpuprims
 from gpuprims.definitions import DOUBLES, Definitions
+from gpuprims.errors import NoVariantError
 from gpuprims.expressions.expr import COMPUTABLE
 from gpuprims.registry import REGISTRY, Call, Variant
 

@@ -232,6 +232,9 @@ def test_sums_and_products(reduce_kernel: Kernel, dtype: str, axis: Any, rng: np
     many = {"rtol": 200 * np.finfo(dtype).eps, "atol": 2000 * np.finfo(dtype).eps}
     np.testing.assert_allclose(reduce_kernel.reduce(x, axis=axis), x.sum(axis), **many)
     np.testing.assert_allclose(reduce_kernel.reduce(turned, op="prod", axis=axis), turned.prod(axis), **many)
+    mean = reduce_kernel.reduce(x, op="mean", axis=axis)
+    assert mean.dtype == dtype
+    np.testing.assert_allclose(mean, x.mean(axis), **many)
 
 
 @pytest.mark.parametrize("dtype", COMPLEX)
@@ -244,6 +247,7 @@ def test_reductions_by_several_groups(reduce_kernel: Kernel, dtype: str, rng: np
     assert reduce_kernel.reduce(x * 0, op="any") == np.False_
     assert reduce_kernel.reduce(x, op="all")
     x[1234] = 0
+    assert reduce_kernel.reduce(x, op="count_nonzero") == x.size - 1
     assert not reduce_kernel.reduce(x, op="all")
     x[:] = 0
     x[-1] = 1j
@@ -302,14 +306,14 @@ def _definitions(dtype: str) -> Definitions:
 def test_complex64_needs_no_double_precision(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.write_text("")
-    text = kernel_source(_definitions("complex64"), empty, empty, empty, 256, 4)
+    text = kernel_source(_definitions("complex64"), empty, empty, empty, 256, 4, 0)
     assert "HAS_F64 1" not in text
     assert "c64" in text
     assert "c128" not in text
     assert "f64" not in re.sub(r"#ifdef HAS_F64\n.*?#endif", "", text, flags=re.DOTALL)
     code = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     assert re.findall(r"(?<![\w.])\d+\.\d*(?:e[+-]?\d+)?(?![\d.f])", code) == []
-    assert "HAS_F64 1" in kernel_source(_definitions("complex128"), empty, empty, empty, 256, 4)
+    assert "HAS_F64 1" in kernel_source(_definitions("complex128"), empty, empty, empty, 256, 4, 0)
 
 
 def test_kernels_of_real_numbers_compile_no_complex_ones(tmp_path: Path) -> None:
@@ -317,5 +321,7 @@ def test_kernels_of_real_numbers_compile_no_complex_ones(tmp_path: Path) -> None
     empty.write_text("")
     real = typed(trace(lambda x, j: x, 2), [np.dtype("float32"), np.dtype("int64")])
     place = Access(np.dtype("float32"), (), (1,))
-    text = kernel_source(Definitions((place,), (place,), (np.dtype("float32"),), real, real), empty, empty, empty, 1, 1)
+    text = kernel_source(
+        Definitions((place,), (place,), (np.dtype("float32"),), real, real), empty, empty, empty, 1, 1, 0
+    )
     assert "COMPLEX" not in text

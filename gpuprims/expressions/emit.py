@@ -89,7 +89,7 @@ def _spell(step: Step, steps: Sequence[Step], arguments: Sequence[str]) -> str:
     operands = [f"t{k}" for k in step.operands]
     source = steps[step.operands[-1]].dtype
     if step.name == "cast":
-        text = _convert(operands[0], source, step.dtype)
+        text = converted(operands[0], source, step.dtype)
     else:
         unsigned = f"u{8 * source.itemsize}"
         template = FUNCTIONS[step.name].templates[source.kind]
@@ -97,7 +97,7 @@ def _spell(step: Step, steps: Sequence[Step], arguments: Sequence[str]) -> str:
     return f"ROUND_F16({text})" if step.dtype == np.float16 else text
 
 
-def _convert(operand: str, source: np.dtype[Any], target: np.dtype[Any]) -> str:
+def converted(operand: str, source: np.dtype[Any], target: np.dtype[Any]) -> str:
     """Spell a conversion; one of a complex number to a real one never gets here."""
     if target.kind == "b":
         return f"gp_nonzero_{c_type(source)}({operand})" if source.kind == "c" else f"{operand} != 0"
