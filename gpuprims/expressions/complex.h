@@ -120,9 +120,8 @@ DEVICE COMPLEX NAMED(gp_sqrt)(const COMPLEX a)
 {
     if (isinf(a.im)) return NAMED(gp_make)(fabs(a.im), a.im);
     if (isinf(a.re)) {
-        const REAL rest = a.im != a.im ? a.im : 0;
-        if (a.re > 0) return NAMED(gp_make)(a.re, a.im != a.im ? a.im : copysign((REAL)0, a.im));
-        return NAMED(gp_make)(rest, copysign(a.re, a.im));
+        const REAL zero = a.im - a.im; /* or NaN */
+        return a.re > 0 ? NAMED(gp_make)(a.re, copysign(zero, a.im)) : NAMED(gp_make)(zero, copysign(a.re, a.im));
     }
     if (a.re == 0 && a.im == 0) return NAMED(gp_make)(0, a.im);
     /* The largest numbers are longer than the longest: a sixteenth of them has a quarter of the root. */
@@ -134,8 +133,7 @@ DEVICE COMPLEX NAMED(gp_sqrt)(const COMPLEX a)
     return huge ? NAMED(gp_scaled)(found, 4) : found;
 }
 
-/* The number of this length and angle, exp(length) long where `length` is a logarithm's: in two factors where one
- * overflows. */
+/* Where exp(re) overflows the parts may not: two factors then reach as far as they do. */
 DEVICE COMPLEX NAMED(gp_exp)(const COMPLEX a)
 {
     const REAL length = exp(a.re);
@@ -204,7 +202,10 @@ DEVICE COMPLEX NAMED(gp_tanh)(const COMPLEX a)
 {
     if (a.im == 0) return NAMED(gp_make)(tanh(a.re), a.im);
     if (a.re == 0) return NAMED(gp_make)(a.re, tan(a.im));
-    if (isinf(a.re)) return NAMED(gp_make)(copysign((REAL)1, a.re), copysign((REAL)0, isfinite(a.im) ? sin(2 * a.im) : 1));
+    if (isinf(a.re)) {
+        const REAL side = isfinite(a.im) ? sin(2 * a.im) : 1;
+        return NAMED(gp_make)(copysign((REAL)1, a.re), copysign((REAL)0, side));
+    }
     if (fabs(a.re) > 20) {
         const REAL shrunk = exp(-fabs(a.re)), undefined = a.im - a.im; /* zero, but of infinity and NaN */
         return NAMED(gp_make)(copysign((REAL)1, a.re) + undefined, 4 * sin(a.im) * cos(a.im) * shrunk * shrunk);
