@@ -251,7 +251,7 @@ def _on_one_device(label: str, arrays: tuple[Any, ...], asked: str | Device | No
 
 
 def _is_python_number(array: Any) -> bool:
-    return isinstance(array, bool | int | float)
+    return isinstance(array, bool | int | float | complex)
 
 
 def _is_vendors(array: Any) -> bool:
@@ -260,7 +260,9 @@ def _is_vendors(array: Any) -> bool:
 
 
 def _is_scalar(array: Any) -> bool:
-    return isinstance(array, bool | int | float | np.generic) or (isinstance(array, np.ndarray) and array.ndim == 0)
+    return (
+        _is_python_number(array) or isinstance(array, np.generic) or (isinstance(array, np.ndarray) and not array.ndim)
+    )
 
 
 def _native(label: str, array: Any) -> Any:
@@ -282,7 +284,7 @@ def _checked(label: str, array: Any) -> Any:
         return array
     if not hasattr(array, "dtype"):
         raise ArrayError(f"{label}: an array; got {_short(array)}")
-    if array.dtype.kind in "OSUTMmVc":
+    if array.dtype.kind in "OSUTMmV":
         raise DtypeError(f"{label}: an array of numbers or bools; got dtype {array.dtype} ({_short(array)})")
     return array
 

@@ -19,6 +19,8 @@ from gpuprims.expressions import TypedExpr
 Dtype = np.dtype[Any]
 # The step of an operand along one axis, as far as the compiler needs to know it: 0, 1, or None for any other.
 StepClass = int | None
+# The dtypes that need double precision.
+DOUBLES = frozenset({np.dtype(np.float64), np.dtype(np.complex128)})
 
 
 @dataclass(frozen=True)
@@ -84,11 +86,16 @@ class Definitions:
         return len(self.inputs) + len(self.outputs) + (2 if self.op else 0)
 
     @property
-    def uses_float64(self) -> bool:
-        """Whether any step needs double precision."""
+    def dtypes(self) -> frozenset[Dtype]:
+        """Every dtype that is read or computed in."""
         expressions = [e for e in (self.map, self.finish, self.op) if e is not None]
         steps = {step.dtype for expression in expressions for step in expression.steps}
-        return np.dtype(np.float64) in steps | {access.dtype for access in self.inputs}
+        return frozenset(steps | {access.dtype for access in self.inputs})
+
+    @property
+    def uses_float64(self) -> bool:
+        """Whether any step needs double precision."""
+        return not self.dtypes.isdisjoint(DOUBLES)
 
 
 def value_words(dtypes: Sequence[Dtype]) -> int:

@@ -9,7 +9,7 @@
     |   |-- AxisError (IndexError)         axis=3 of a 2-d array
     |   |-- ShapeError                     arrays that do not broadcast together
     |   '-- EmptyReductionError            min of nothing
-    |-- DtypeError (TypeError)             object, string, datetime, complex, or a cast that loses
+    |-- DtypeError (TypeError)             object, string, datetime, or a cast that loses
     |-- ArrayError (TypeError)             not an array, or an array of an unknown library
     |-- ExpressionError (ValueError)       a string outside the whitelist, a function that cannot be traced
     |-- DeviceError (RuntimeError)

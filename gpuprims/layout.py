@@ -87,21 +87,26 @@ class Layout:
     def vector_width(self) -> int:
         """Return how many neighbours along the reduced axes a work-item may read, and write, at once.
 
-        As many as 16 bytes hold of the widest, where each operand lies side by side and aligned, or stands still.
+        As many as 16 bytes hold of the widest, where each operand lies side by side and aligned along the innermost
+        axis, or stands still, and that axis has a whole number of vectors.
         """
-        if len(self.reduced) != 1:
+        if not self.reduced:
             return 1
-        moving = [k for k, steps in enumerate(self.reduced_steps) if steps[0] != 0]
-        if not moving or any(self.reduced_steps[k][0] != 1 for k in moving):
+        moving = [k for k, steps in enumerate(self.reduced_steps) if steps[-1] != 0]
+        if not moving or any(self.reduced_steps[k][-1] != 1 for k in moving):
             return 1
         width = _VECTOR_BYTES // max(self.forms[k].item for k in moving)
-        while width > 1 and not all(self._aligned(k, width) for k in moving):
+        while width > 1 and not (self._whole(width) and all(self._aligned(k, width) for k in moving)):
             width //= 2
         return max(width, 1)
 
+    def _whole(self, width: int) -> bool:
+        """Whether no vector runs from one row into the next."""
+        return len(self.reduced) == 1 or self.reduced[-1] % width == 0
+
     def _aligned(self, k: int, width: int) -> bool:
         """Whether every row of an operand starts at a whole vector."""
-        starts = (self.offsets[k], *self.kept_steps[k])
+        starts = (self.offsets[k], *self.kept_steps[k], *self.reduced_steps[k][:-1])
         return not any(start % width for start in starts) and self.forms[k].alignment >= width * self.forms[k].item
 
 

@@ -81,6 +81,8 @@ class Variant:
         Whether the kernel reads by ``MAP_VECTOR``; it is then compiled for as many elements at once as the call allows.
     outputs_per_group : int, default 1
         Outputs that a group computes at a time.
+    shares_outputs : bool, default True
+        Whether several groups may share an output, each folding a part of its elements.
     accumulates : bool, default False
         Whether groups fold into one zeroed slot an output, in whatever order they are done, so that sums of floats
         differ from run to run; by default they leave partial values, which are folded in order.
@@ -97,6 +99,7 @@ class Variant:
     groups_per_unit: int | None = None
     vectors: bool = False
     outputs_per_group: int = 1
+    shares_outputs: bool = True
     accumulates: bool = False
 
     @property

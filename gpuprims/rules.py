@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from gpuprims.definitions import DOUBLES
 from gpuprims.driver import Capabilities
 from gpuprims.registry import Call, Refusal
 
 
 def double_precision(capabilities: Capabilities, call: Call) -> str | None:
-    """Refuse float64 on a device without it."""
-    if np.dtype(np.float64) in call.dtypes and not capabilities.fp64:
-        return f"needs float64, which {capabilities.name} does not compute in (convert to float32)"
-    return None
+    """Refuse float64 and complex128 on a device without double precision."""
+    needed = [dtype for dtype in call.dtypes if dtype in DOUBLES]
+    if not needed or capabilities.fp64:
+        return None
+    smaller = "complex64" if needed[0].kind == "c" else "float32"
+    return f"needs {needed[0]}, which {capabilities.name} does not compute in (convert to {smaller})"
 
 
 def many_outputs(capabilities: Capabilities, call: Call) -> str | None:
@@ -22,6 +23,15 @@ def many_outputs(capabilities: Capabilities, call: Call) -> str | None:
     if call.size <= 64 and call.outputs >= 1024:
         return None
     return f"is for outputs side by side, or 1024 of at most 64 elements; this call has {call.outputs} of {call.size}"
+
+
+def many_rows(capabilities: Capabilities, call: Call) -> str | None:
+    """Refuse what leaves warps idle, or their lanes far apart in memory, when each output has a few lanes to itself."""
+    if call.side_by_side:
+        return "is for outputs whose elements lie together; this call's outputs lie side by side"
+    if call.size <= 2048 and call.outputs >= 1024:
+        return None
+    return f"is for 1024 outputs or more of at most 2048 elements; this call has {call.outputs} of {call.size}"
 
 
 def group_fits(block: int) -> Refusal:

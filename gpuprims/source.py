@@ -1,8 +1,8 @@
 """From definitions to the text that a vendor's compiler gets: C that is the same in CUDA and OpenCL.
 
-Around the kernel file, in this order: constants, the backend's prelude, NumPy's arithmetic, the types of the call, its
-functions ``MAP``, ``OP`` and ``STORE``, the backend's way of passing values between groups, the steps that reductions
-share, and the file itself.
+Around the kernel file, in this order: constants, the backend's prelude, NumPy's arithmetic, complex numbers where there
+are any, the types of the call, its functions ``MAP``, ``OP`` and ``STORE``, the backend's way of passing values between
+groups, the steps that reductions share, and the file itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from gpuprims.definitions import Access, Definitions, Dtype, StepClass, value_words
-from gpuprims.expressions import c_type, emit_function, literal
+from gpuprims.expressions import c_type, constant, converted, emit_function, part
 
 
 def kernel_source(
@@ -56,6 +56,7 @@ def kernel_source(
         *(f"#define {name} {value}" for name, value in constants.items()),
         prelude.read_text(),
         files("gpuprims.expressions").joinpath("arithmetic.h").read_text(),
+        *_complex(definitions),
         *_types(definitions),
         *_map(definitions),
         *_store(definitions),
@@ -64,6 +65,15 @@ def kernel_source(
         kernel.read_text(),
     ]
     return "\n".join(parts)
+
+
+def _complex(definitions: Definitions) -> list[str]:
+    """Write the arithmetic of each width of complex numbers that the kernel computes in."""
+    text, parts = files("gpuprims.expressions").joinpath("complex.h").read_text(), []
+    for dtype in sorted((dtype for dtype in definitions.dtypes if dtype.kind == "c"), key=lambda dtype: dtype.itemsize):
+        parts += [f"#define COMPLEX {c_type(dtype)}", f"#define REAL {c_type(part(dtype))}", text]
+        parts += ["#undef COMPLEX", "#undef REAL"]
+    return parts
 
 
 def _types(definitions: Definitions) -> list[str]:
@@ -124,7 +134,7 @@ _STORE_ALONE = ["#define STORE_VECTOR(at, values) STORE(at, (values)[0])"]
 
 
 def _map_vector(inputs: Sequence[Access], names: str, vector: int) -> list[str]:
-    widths = [vector if access.reduced == (1,) else 1 for access in inputs]
+    widths = [vector if access.reduced[-1] == 1 else 1 for access in inputs]
     elements = [
         f"e{k}" if width == 1 else f"e{k} + item{_times(access.lanes)}"
         for k, (access, width) in enumerate(zip(inputs, widths, strict=True))
@@ -144,7 +154,9 @@ def _load(k: int, access: Access, width: int) -> list[str]:
     """Read ``width`` neighbouring elements of an operand into registers, in one load."""
     kind, count = _stored(access.dtype), width * access.lanes
     at = f"x{k} + gp_at_x{k}(layout, o, j){_times(access.lanes)}"
-    read = f"READ_VECTOR({kind}, {count}, {at}, e{k});" if count > 1 else f"e{k}[0] = *({at});"
+    if count == 1:
+        return [f"    {kind} e{k}[1];", f"    e{k}[0] = *({at});"]
+    read = _vector("READ", access.dtype, count, ("GLOBAL const ", at), ("", f"e{k}"))
     return [f"    {kind} e{k}[{count}];", f"    {read}"]
 
 
@@ -171,7 +183,9 @@ def _store(definitions: Definitions) -> list[str]:
             for (place, dtype), result in zip(places, results, strict=True)
         )
 
-    arguments = [*(f"value{field}" for field in pack.fields), "layout.count"]
+    # The count is an integer in the layout, and to the function a number of the dtype that it divides.
+    count = converted("layout.count", np.dtype(np.int64), definitions.finish.steps[len(definitions.values)].dtype)
+    arguments = [*(f"value{field}" for field in pack.fields), count]
     head = f"DEVICE void gp_finish(const layout_t layout, const value_t value, {targets})"
     names, index = _names("y", outputs), "at, 0" if definitions.op else "0, at"
     return [
@@ -206,8 +220,21 @@ def _write(k: int, access: Access, width: int, index: str) -> str:
     """Write ``width`` neighbouring elements of an operand from registers, in one store."""
     count = width * access.lanes
     at = f"y{k} + gp_at_y{k}(layout, {index}){_times(access.lanes)}"
-    stored = _stored(access.dtype)
-    return f"    WRITE_VECTOR({stored}, {count}, {at}, r{k});" if count > 1 else f"    *({at}) = r{k}[0];"
+    if count == 1:
+        return f"    *({at}) = r{k}[0];"
+    return f"    {_vector('WRITE', access.dtype, count, ('GLOBAL ', at), ('', f'r{k}'))}"
+
+
+def _vector(word: str, dtype: Dtype, count: int, first: tuple[str, str], second: tuple[str, str]) -> str:
+    """Write READ_VECTOR or WRITE_VECTOR of as many numbers, complex ones as pairs of their parts.
+
+    Each place is what qualifies its type, and a pointer.
+    """
+    kind = _stored(part(dtype))
+    if dtype.kind != "c":
+        return f"{word}_VECTOR({kind}, {count}, {first[1]}, {second[1]});"
+    places = ", ".join(f"({qualifier}{kind} *)({pointer})" for qualifier, pointer in (first, second))
+    return f"{word}_VECTOR({kind}, {2 * count}, {places});"
 
 
 def _fold(definitions: Definitions) -> list[str]:
@@ -217,7 +244,7 @@ def _fold(definitions: Definitions) -> list[str]:
     pack = _Packing(definitions.values)
     arguments = [f"{side}{field}" for side in "ab" for field in pack.fields]
     scalars = zip(definitions.identity, definitions.values, strict=True)
-    constants = [f"({c_type(dtype)}){literal(repr(scalar.item()), dtype)}" for scalar, dtype in scalars]
+    constants = [constant(repr(scalar.item()), dtype) for scalar, dtype in scalars]
     return [
         emit_function(
             "DEVICE value_t gp_fold(const value_t a, const value_t b)", definitions.op, arguments, pack.close
@@ -231,21 +258,27 @@ def _fold(definitions: Definitions) -> list[str]:
 def _words(definitions: Definitions) -> list[str]:
     """Write a value as 32-bit words, and back: what lanes and groups pass on."""
     pack = _Packing(definitions.values)
-    split, joined, word = [], [], 0
+    split: list[str] = []
+    joined: list[str] = []
     for field, dtype in zip(pack.fields, definitions.values, strict=True):
-        kind = c_type(dtype)
-        if dtype.itemsize == 8:
-            split.append(f"    words[{word}] = (u32)gp_bits_{kind}(value{field});")
-            split.append(f"    words[{word + 1}] = (u32)(gp_bits_{kind}(value{field}) >> 32);")
-            joined.append(f"gp_from_bits_{kind}((u64)words[{word}] | ((u64)words[{word + 1}] << 32))")
-        else:
-            split.append(f"    words[{word}] = gp_bits_{kind}(value{field});")
-            joined.append(f"gp_from_bits_{kind}(words[{word}])")
-        word += max(dtype.itemsize // 4, 1)
+        parts = (".re", ".im") if dtype.kind == "c" else ("",)
+        bits = [_split_number(f"value{field}{name}", part(dtype), split) for name in parts]
+        joined.append(f"gp_make_{c_type(dtype)}({', '.join(bits)})" if dtype.kind == "c" else bits[0])
     return [
         "\n".join(["DEVICE void gp_split(const value_t value, u32 *words)", "{", *split, "}"]),
         "\n".join(["DEVICE value_t gp_join(const u32 *words)", "{", f"    {pack.close(*joined)}", "}"]),
     ]
+
+
+def _split_number(value: str, dtype: Dtype, lines: list[str]) -> str:
+    """Append the lines that write a real number's words behind those before it; return C text of it, joined again."""
+    kind, word = c_type(dtype), len(lines)
+    if dtype.itemsize < 8:
+        lines.append(f"    words[{word}] = gp_bits_{kind}({value});")
+        return f"gp_from_bits_{kind}(words[{word}])"
+    lines.append(f"    words[{word}] = (u32)gp_bits_{kind}({value});")
+    lines.append(f"    words[{word + 1}] = (u32)(gp_bits_{kind}({value}) >> 32);")
+    return f"gp_from_bits_{kind}((u64)words[{word}] | ((u64)words[{word + 1}] << 32))"
 
 
 class _Packing:

@@ -104,7 +104,10 @@ def written_scratch() -> Iterator[None]:
     plain = OpenCLDriver.empty
 
     def empty(self: OpenCLDriver, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-        return self.asarray(np.zeros(shape, dtype)) if dtype == np.uint8 else plain(self, shape, dtype)
+        array = plain(self, shape, dtype)
+        if dtype == np.uint8 and array.size:
+            array.set(np.zeros(shape, dtype))
+        return array
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(OpenCLDriver, "empty", empty)

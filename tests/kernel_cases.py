@@ -13,12 +13,13 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import gpuprims
-from gpuprims.definitions import Definitions
+from gpuprims.definitions import DOUBLES, Definitions
 from gpuprims.errors import NoVariantError
 from gpuprims.expressions.expr import COMPUTABLE
 from gpuprims.registry import REGISTRY, Call, Variant
 
-DTYPES = [dtype.name for dtype in COMPUTABLE]
+DTYPES = [dtype.name for dtype in COMPUTABLE if dtype.kind != "c"]
+COMPLEX = [dtype.name for dtype in COMPUTABLE if dtype.kind == "c"]
 INTEGERS = [name for name in DTYPES if np.dtype(name).kind in "iu"]
 FLOATS = [name for name in DTYPES if np.dtype(name).kind == "f"]
 
@@ -70,7 +71,7 @@ class Kernel:
 
 def need(device: gpuprims.Device, *dtypes: Any) -> None:
     """Skip where a dtype cannot be computed in."""
-    if any(np.dtype(dtype) == np.float64 for dtype in dtypes) and not device.capabilities.fp64:
+    if any(np.dtype(dtype) in DOUBLES for dtype in dtypes) and not device.capabilities.fp64:
         pytest.skip(f"{device.capabilities.name} does not compute in float64")
 
 
@@ -81,12 +82,14 @@ def able_variants(device: gpuprims.Device, primitive: str) -> list[Variant]:
 
 
 def random_values(rng: np.random.Generator, dtype: Any, shape: int | tuple[int, ...]) -> np.ndarray:
-    """Return values all over an integer dtype's range, both bools, or floats of either sign around 1."""
+    """Return values all over an integer dtype's range, both bools, or floats and complex numbers around 1."""
     dtype = np.dtype(dtype)
     if dtype.kind == "b":
         return rng.random(shape) < 0.5
     if dtype.kind == "f":
         return rng.standard_normal(shape).astype(dtype)
+    if dtype.kind == "c":
+        return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
     info = np.iinfo(dtype)
     return rng.integers(info.min, info.max, size=shape, dtype=dtype, endpoint=True)
 

@@ -16,7 +16,13 @@ CASES = {
     "bytes": (lambda: gpuprims.map("x", np.array([b"a"])), errors.DtypeError, "S1"),
     "dates": (lambda: gpuprims.reduce(np.array(["2026-11-21"], "M8[D]")), errors.DtypeError, r"datetime64\[D\]"),
     "durations": (lambda: gpuprims.map("x", np.array([7], "m8[s]")), errors.DtypeError, "timedelta64"),
-    "complex numbers": (lambda: gpuprims.reduce(X + 1j), errors.DtypeError, "complex128"),
+    "complex made real": (lambda: gpuprims.map("float32(x)", X + 1j), errors.DtypeError, "complex128 to float32"),
+    "a complex constant made real": (lambda: gpuprims.map("x + int8(2j)", X), errors.ExpressionError, r"int8\(2j\)"),
+    "complex numbers summed as real": (lambda: gpuprims.reduce(X + 1j, dtype="f8"), errors.DtypeError, "to float64"),
+    "no floor of complex numbers": (lambda: gpuprims.map("x // 2", X + 1j), errors.DtypeError, "complex128"),
+    "no remainder of complex numbers": (lambda: gpuprims.map("x % 2", X + 1j), errors.DtypeError, "complex128"),
+    "no bits of complex numbers": (lambda: gpuprims.map("x & 1", X + 1j), errors.DtypeError, "complex128"),
+    "no arcsin of complex numbers": (lambda: gpuprims.map("arcsin(x)", X + 1j), errors.DtypeError, "complex128"),
     "records": (lambda: gpuprims.reduce(np.zeros(2, [("a", "i4")])), errors.DtypeError, "i4"),
     "ragged lists": (lambda: gpuprims.reduce([[1, 2], [3]]), errors.ArrayError, r"list \[\[1, 2\], \[3\]\]"),
     "no array at all": (lambda: gpuprims.reduce(), errors.ArgumentError, "none"),
@@ -51,7 +57,7 @@ CASES = {
     "a branch": (lambda: gpuprims.map(lambda x: x if x > 0 else -x, X), errors.ExpressionError, "if"),
     "no maximum of nothing": (lambda: gpuprims.reduce([], op="max"), errors.EmptyReductionError, r"\(0,\)"),
     "an unknown dtype": (lambda: gpuprims.reduce(X, dtype="float33"), errors.DtypeError, "float33"),
-    "a dtype without kernels": (lambda: gpuprims.reduce(X, dtype=complex), errors.DtypeError, "complex128"),
+    "a dtype without kernels": (lambda: gpuprims.reduce(X, dtype="longdouble"), errors.DtypeError, "float128"),
     "a number too large": (lambda: gpuprims.map("x+y", np.int8([1]), 300), errors.DtypeError, "300"),
 }  # fmt: skip
 

@@ -78,7 +78,7 @@ def test_explain_lists_who_was_chosen(capsys):
     [
         (("explain", "reduce", "--device", "abacus"), "'abacus'"),
         (("explain", "reduce", "--device", "reference", "--op", "median"), "'median'"),
-        (("explain", "map", "--device", "reference", "--dtype", "complex64"), "complex64"),
+        (("explain", "map", "--device", "reference", "--dtype", "clongdouble"), "complex256"),
         (("demo", "--device", "opencl:abacus"), "'opencl:abacus'"),
     ],
 )

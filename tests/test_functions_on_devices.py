@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_cases import DTYPES, FLOATS, INTEGERS, need
+from kernel_cases import COMPLEX, DTYPES, FLOATS, INTEGERS, need
 
 import gpuprims
 from gpuprims.errors import DtypeError
@@ -26,7 +26,7 @@ from gpuprims.expressions.functions import COMPARE, FLOATING, FUNCTIONS
 ULPS = {
     "exp": 3, "exp2": 3, "expm1": 3, "log": 3, "log2": 3, "log10": 3, "log1p": 2, "cbrt": 2, "sin": 4, "cos": 4, "tan":
     5, "arcsin": 4, "arccos": 4, "arctan": 5, "sinh": 4, "cosh": 4, "tanh": 5, "arcsinh": 4, "arccosh": 4,
-    "arctanh": 5, "arctan2": 6, "hypot": 4, "power": 16,
+    "arctanh": 5, "arctan2": 6, "angle": 6, "hypot": 4, "power": 16,
 }  # fmt: skip
 # Division and roots round correctly in float64 everywhere; in float32 OpenCL allows these, though drivers that can
 # round correctly are asked to.
@@ -157,7 +157,9 @@ def test_constant_powers_of_signed_integers_wrap_as_numpys_do(device: gpuprims.D
 
 
 def test_every_template_is_met_by_a_test() -> None:
-    met = {(name, np.dtype(dtype).kind) for name in FUNCTIONS for dtype in DTYPES if computes(name, np.dtype(dtype))}
+    kinds = [(np.dtype(dtype), np.dtype(dtype).kind) for dtype in (*DTYPES, *COMPLEX)]
+    spelled = [name for name, function in FUNCTIONS.items() if function.templates]
+    met = {(name, kind) for name in spelled for dtype, kind in kinds if computes(name, dtype)}
     met.add(("power", "i"))  # by a constant exponent alone
     written = {(name, kind) for name, function in FUNCTIONS.items() for kind in function.templates}
     assert written == met
@@ -165,7 +167,7 @@ def test_every_template_is_met_by_a_test() -> None:
 
 def test_every_approximated_function_has_a_bound() -> None:
     rounded_once = {"sqrt", "copysign", "fabs", "rint"}
-    assert {*FLOATING, "power"} - rounded_once == set(ULPS)
+    assert {*FLOATING, "power", "angle"} - rounded_once == set(ULPS)
 
 
 def test_integers_divide_to_floats(device: gpuprims.Device) -> None:

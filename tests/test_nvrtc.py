@@ -19,6 +19,7 @@ from gpuprims.backends.cuda.variants import AROUND, KERNELS, VARIANTS
 from gpuprims.backends.reference.device import ReferenceDriver
 from gpuprims.definitions import Definitions
 from gpuprims.errors import NoVariantError
+from gpuprims.expressions.functions import COMPLEX, FUNCTIONS
 from gpuprims.layout import Form
 from gpuprims.registry import Variant
 from gpuprims.source import kernel_source
@@ -56,6 +57,7 @@ class CompilingDriver(ReferenceDriver):
         local_memory=48 * 1024,
         subgroup_size=32,
         shuffles=True,
+        int64_atomics=True,
     )
 
     def __init__(self) -> None:
@@ -115,6 +117,11 @@ def _all_dtypes(**where: Any) -> Any:
     return gpuprims.map(f"({', '.join(f'{name} + {name}' for name in names)})", *arrays, **where)
 
 
+def _every_complex_function(x: Any) -> Any:
+    functions = [FUNCTIONS[name] for name in COMPLEX]
+    return sum(function.numpy(*(x, x + 1j)[: function.arity]) for function in functions)
+
+
 BOTH = gpuprims.Op(lambda p, q: (np.maximum(p[0], q[0]), p[1] + q[1], p[2] | q[2]), (0, 0, False), commutative=True)
 LONG = 1 << 22
 
@@ -128,6 +135,11 @@ MAPS: dict[str, Callable[..., Any]] = {
         "(x // y, x % y, x**3, x << y, x >> y, abs(x), sign(x), ~x)", ones(9, dtype="i8"), ones(9, dtype="i8"), **where
     ),
     "float16": lambda **where: gpuprims.map("sqrt(x) + y/3", resident(9, dtype="f2"), ones(9, dtype="f2"), **where),
+    "complex64": lambda **where: gpuprims.map(
+        "(x * y - 1j, abs(x / y), where(x < y, sqrt(x), conj(y)), angle(x) + real(y), bool(x))",
+        resident(LONG, dtype="c8"), resident(LONG, dtype="c8"), **where
+    ),
+    "complex128": lambda **where: gpuprims.map("exp(x) / y + 1j", resident(9, dtype="c16"), ones(9), **where),
     "axes that do not merge": lambda **where: gpuprims.map(
         "x + y", resident(8, 9, 10)[::2, ::3, ::5], ones(3, 1, dtype="u1"), **where
     ),
@@ -156,6 +168,10 @@ REDUCTIONS: dict[str, Callable[..., Any]] = {
         **where,
     ),
     "two axes of four": lambda **where: gpuprims.reduce(resident(5, 6, 7, 80), axis=(0, 2), **where),
+    "sum of complex64 by several groups": lambda **where: gpuprims.reduce(resident(LONG, dtype="c8"), **where),
+    "prod of complex128 along the inner axis": lambda **where: gpuprims.reduce(
+        resident(99, 300, dtype="c16"), op="prod", axis=1, **where
+    ),
     "nothing": lambda **where: gpuprims.reduce(resident(0, 3), axis=0, **where),
 }
 MANY_OUTPUTS: dict[str, Callable[..., Any]] = {
@@ -164,6 +180,7 @@ MANY_OUTPUTS: dict[str, Callable[..., Any]] = {
     "mean of short rows of float16": lambda **where: gpuprims.reduce(
         resident(5000, 16, dtype="f2"), op="mean", axis=1, **where
     ),
+    "sum of columns of complex64": lambda **where: gpuprims.reduce(resident(5000, 300, dtype="c8"), axis=0, **where),
     "argmax of columns of float64": lambda **where: gpuprims.reduce(
         resident(5000, 300, dtype="f8"), op="argmax", axis=0, **where
     ),
@@ -194,6 +211,21 @@ def test_kernels_compile_without_a_warning_for_every_architecture(variant: Varia
             said, compiled = compile_cuda(variant, definitions, architecture)
             assert said == []
             assert compiled
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_complex_numbers_are_moved_in_vectors(architecture: int) -> None:
+    (variant,) = (variant for variant in VARIANTS if variant.primitive == "map")
+    (alone,) = definitions_of(variant, MAPS["complex64"])  # memory of the host, of no alignment
+    assert compile_cuda(variant, dataclasses.replace(alone, vector=2), architecture) == ([], True)
+
+
+def test_every_function_of_complex_numbers_compiles() -> None:
+    (variant,) = (variant for variant in VARIANTS if variant.primitive == "map")
+    (definitions,) = definitions_of(
+        variant, lambda **where: gpuprims.map(_every_complex_function, ones(9, dtype="c8"), **where)
+    )
+    assert compile_cuda(variant, definitions, ARCHITECTURES[0]) == ([], True)  # one: it takes 7 s
 
 
 @pytest.mark.parametrize(

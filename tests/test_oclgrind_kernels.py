@@ -100,6 +100,15 @@ def test_map_by_groups_of_several_tiles(
 
 
 @each(MAPS)
+def test_map_of_complex_numbers_in_vectors(kernel: Kernel, rng: np.random.Generator) -> None:
+    x, y = random_values(rng, np.complex64, (2, sizes(kernel)[-1]))
+    resident = [on_device(kernel.device, array) for array in (x, y)]
+    got, order = kernel.map("conj(x) + 2*y, x < y", *resident)
+    assert_equal(on_host(kernel.device, got), x.conj() + 2 * y)
+    assert_equal(on_host(kernel.device, order), x < y)
+
+
+@each(MAPS)
 def test_map_of_float64(kernel: Kernel, rng: np.random.Generator) -> None:
     kernel.need(np.float64)
     x = random_values(rng, np.float64, 700)
@@ -136,6 +145,13 @@ def test_an_operator_that_does_not_commute(kernel: Kernel, rng: np.random.Genera
 def test_max_of_float16(kernel: Kernel, rng: np.random.Generator) -> None:
     x = random_values(rng, np.float16, sizes(kernel)[-1])
     assert_equal(kernel.reduce(x, op="max"), np.max(x))
+
+
+@each(REDUCTIONS)
+def test_sum_of_complex_numbers(kernel: Kernel, rng: np.random.Generator) -> None:
+    parts = rng.integers(-9, 9, (2, sizes(kernel)[-1])).astype(np.float32)  # whole, so that no sum is rounded
+    x = parts[0] + 1j * parts[1]
+    assert_equal(kernel.reduce(x), np.sum(x))
 
 
 @each(REDUCTIONS)

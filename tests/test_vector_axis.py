@@ -11,7 +11,7 @@ from kernel_cases import Kernel, assert_equal, on_device, on_host, random_values
 import gpuprims
 from gpuprims.errors import ArgumentError, AxisError, ExpressionError
 
-DTYPES = ("uint8", "int16", "float16", "float32", "int64", "float64")
+DTYPES = ("uint8", "int16", "float16", "float32", "int64", "float64", "complex64", "complex128")
 
 
 def reverse(p: Any) -> Any:

@@ -4,14 +4,15 @@ The one form is :class:`Expr`, a straight line of instructions. :mod:`.trace` ma
 :mod:`.parse` from a string, :mod:`.typing` gives every instruction its NumPy dtype, and :mod:`.emit` writes C.
 """
 
-from gpuprims.expressions.emit import c_type, emit_function, literal
-from gpuprims.expressions.expr import Expr, computable
+from gpuprims.expressions.emit import c_type, constant, converted, emit_function, literal
+from gpuprims.expressions.expr import Expr, computable, part
 from gpuprims.expressions.parse import parse
 from gpuprims.expressions.trace import trace
 from gpuprims.expressions.typing import TypedExpr, typed
 
 __all__ = [
-    "Expr", "TypedExpr", "c_type", "computable", "emit_function", "expression", "literal", "parse", "trace", "typed",
+    "Expr", "TypedExpr", "c_type", "computable", "constant", "converted", "emit_function", "expression", "literal",
+    "parse", "part", "trace", "typed",
 ]  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.expressions.expr import part
 from gpuprims.expressions.functions import FUNCTIONS
 from gpuprims.expressions.typing import Step, TypedExpr
 
@@ -18,6 +19,7 @@ from gpuprims.expressions.typing import Step, TypedExpr
 C_TYPES = {
     "bool": "b8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16",
     "uint32": "u32", "uint64": "u64", "float16": "f32", "float32": "f32", "float64": "f64",
+    "complex64": "c64", "complex128": "c128",
 }  # fmt: skip
 
 
@@ -26,8 +28,17 @@ def c_type(dtype: np.dtype[Any]) -> str:
     return C_TYPES[dtype.name]
 
 
+def constant(text: str, dtype: np.dtype[Any]) -> str:
+    """Spell a constant, given its Python text, as a C value of its type."""
+    if dtype.kind != "c":
+        return f"({c_type(dtype)}){literal(text, dtype)}"
+    value = complex(text)
+    parts = ", ".join(literal(repr(number), part(dtype)) for number in (value.real, value.imag))
+    return f"gp_make_{c_type(dtype)}({parts})"
+
+
 def literal(text: str, dtype: np.dtype[Any]) -> str:
-    """Spell a constant, given its Python text, in C."""
+    """Spell a real constant, given its Python text, in C."""
     if dtype.kind == "b":
         return "1" if text == "True" else "0"
     if dtype.kind == "i":
@@ -73,15 +84,25 @@ def emit_function(head: str, expr: TypedExpr, arguments: Sequence[str], close: C
 def _spell(step: Step, steps: Sequence[Step], arguments: Sequence[str]) -> str:
     if step.name == "argument":
         return arguments[int(step.value)]
-    kind = c_type(step.dtype)
     if step.name == "constant":
-        return f"({kind}){literal(step.value, step.dtype)}"
+        return constant(step.value, step.dtype)
     operands = [f"t{k}" for k in step.operands]
     source = steps[step.operands[-1]].dtype
     if step.name == "cast":
-        text = f"{operands[0]} != 0" if step.dtype.kind == "b" else f"({kind}){operands[0]}"
+        text = converted(operands[0], source, step.dtype)
     else:
         unsigned = f"u{8 * source.itemsize}"
         template = FUNCTIONS[step.name].templates[source.kind]
         text = template.format(*operands, T=c_type(source), U=unsigned)
     return f"ROUND_F16({text})" if step.dtype == np.float16 else text
+
+
+def converted(operand: str, source: np.dtype[Any], target: np.dtype[Any]) -> str:
+    """Spell a conversion; one of a complex number to a real one never gets here."""
+    if target.kind == "b":
+        return f"gp_nonzero_{c_type(source)}({operand})" if source.kind == "c" else f"{operand} != 0"
+    if target.kind != "c":
+        return f"({c_type(target)}){operand}"
+    kind = c_type(part(target))
+    parts = (f"{operand}.re", f"{operand}.im") if source.kind == "c" else (operand, "0")
+    return f"gp_make_{c_type(target)}(({kind}){parts[0]}, ({kind}){parts[1]})"

@@ -16,7 +16,9 @@ import numpy as np
 from gpuprims.errors import DtypeError, ExpressionError
 from gpuprims.expressions.functions import FUNCTIONS
 
-_PYTHON_SCALARS: dict[str, Callable[[str], bool | int | float]] = {"bool": "True".__eq__, "int": int, "float": float}
+_PYTHON_SCALARS: dict[str, Callable[[str], complex]] = {
+    "bool": "True".__eq__, "int": int, "float": float, "complex": complex,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ def encode_constant(value: object) -> Instruction:
     item = value.item() if isinstance(value, np.generic) else value
     if type(item).__name__ not in _PYTHON_SCALARS:
         raise ExpressionError(
-            f"constant in an expression: a bool, int, float or a NumPy scalar of such; "
+            f"constant in an expression: a bool, int, float, complex or a NumPy scalar of such; "
             f"got {type(value).__name__} {value!r}"
         )
     kind = value.dtype.name if isinstance(value, np.generic) else type(value).__name__
@@ -50,7 +52,7 @@ def decode_constant(instruction: Instruction) -> Any:
     if kind in _PYTHON_SCALARS:
         return _PYTHON_SCALARS[kind](text)
     dtype = np.dtype(kind)
-    python = {"b": "bool", "i": "int", "u": "int", "f": "float"}[dtype.kind]
+    python = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex"}[dtype.kind]
     return dtype.type(_PYTHON_SCALARS[python](text))
 
 
@@ -125,11 +127,16 @@ COMPUTABLE = tuple(
     np.dtype(name)
     for name in (
         "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
-        "float64",
+        "float64", "complex64", "complex128",
     )
 )  # fmt: skip
 _COMPUTABLE_SET = frozenset(COMPUTABLE)
 _DTYPE_CLASSES = frozenset(type(dtype) for dtype in COMPUTABLE)
+
+
+def part(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype of a number's real part."""
+    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
 
 
 def computable(dtype: Any, label: str) -> np.dtype[Any]:
@@ -141,5 +148,7 @@ def computable(dtype: Any, label: str) -> np.dtype[Any]:
     except TypeError as error:
         raise DtypeError(f"{label}: a dtype that NumPy knows; got {dtype!r}") from error
     if native not in _COMPUTABLE_SET:
-        raise DtypeError(f"{label}: bool, an integer, float16, float32 or float64; got {np.dtype(dtype)}")
+        raise DtypeError(
+            f"{label}: bool, an integer, float16 to float64, complex64 or complex128; got {np.dtype(dtype)}"
+        )
     return native

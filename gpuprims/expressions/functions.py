@@ -2,8 +2,9 @@
 
 A C template names its operands ``{0}``, ``{1}``, ``{2}``, the type they have ``{T}`` and the unsigned type of the same
 width ``{U}``. There is one template per kind of operand, NumPy's kind letters: ``b`` bool, ``i`` signed, ``u``
-unsigned, ``f`` floating. A kind without a template is refused in a sentence. Signed arithmetic goes through unsigned,
-because NumPy wraps where C leaves overflow undefined. ``gp_...`` names are in ``arithmetic.h``.
+unsigned, ``f`` floating, ``c`` complex. A kind without a template is refused in a sentence. Signed arithmetic goes
+through unsigned, because NumPy wraps where C leaves overflow undefined. ``gp_...`` names are in ``arithmetic.h`` and,
+of complex numbers, in ``complex.h``.
 """
 
 from __future__ import annotations
@@ -29,6 +30,13 @@ FLOATING = {
 }  # fmt: skip
 # The same, where integers and bools pass through unchanged.
 ROUNDING = {"floor": "floor", "ceil": "ceil", "trunc": "trunc"}
+# What complex.h defines, under NumPy's own names.
+COMPLEX = (
+    "add", "subtract", "multiply", "divide", "power", "square", "reciprocal", "negative", "positive", "absolute",
+    "conjugate", "sign", "rint", "sqrt", "exp", "exp2", "log", "log2", "log10", "sin", "cos", "tan", "sinh", "cosh",
+    "tanh", "maximum", "minimum", "fmax", "fmin", "isnan", "isinf", "isfinite", "logical_and", "logical_or",
+    "logical_xor", "logical_not", *COMPARE,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -64,6 +72,7 @@ def _arithmetic() -> dict[str, dict[str, str]]:
         "reciprocal": {"f": "1 / {0}"},
         "negative": {"f": "-{0}", "i": "({T})(({U})0 - ({U}){0})", "u": "({T})(({U})0 - ({U}){0})"},
         "positive": dict.fromkeys("fiu", "{0}"),
+        "conjugate": dict.fromkeys("fiu", "{0}"),
         "absolute": {"f": "fabs({0})", "i": "{0} < 0 ? ({T})(({U})0 - ({U}){0}) : {0}", "u": "{0}", "b": "{0}"},
         "sign": {
             "f": "{0} != {0} ? {0} : ({T})(({0} > 0) - ({0} < 0))",
@@ -120,18 +129,28 @@ def _ufuncs() -> dict[str, Function]:
         templates[name] = {"f": f"{c_name}({operands})"}
     for name, c_name in ROUNDING.items():
         templates[name] = {"f": f"{c_name}({{0}})"} | dict.fromkeys("biu", "{0}")
+    for name in COMPLEX:
+        operands = ", ".join(f"{{{k}}}" for k in range(getattr(np, name).nin))
+        templates[name]["c"] = f"gp_{name}_{{T}}({operands})"
     return {
         name: Function(name, getattr(np, name), getattr(np, name).nin, spelled) for name, spelled in templates.items()
     }
 
 
 UFUNCS: Mapping[str, Function] = _ufuncs()
-WHERE = Function("where", np.where, 3, dict.fromkeys("biuf", "{0} ? {1} : {2}"))
-FUNCTIONS: Mapping[str, Function] = {**UFUNCS, "where": WHERE}
+WHERE = Function("where", np.where, 3, dict.fromkeys("biuf", "{0} ? {1} : {2}") | {"c": "gp_where_{T}({0}, {1}, {2})"})
+# NumPy has these as functions of arrays; of a real number the imaginary part is zero.
+PARTS: Mapping[str, Function] = {
+    "real": Function("real", np.real, 1, dict.fromkeys("biuf", "{0}") | {"c": "{0}.re"}),
+    "imag": Function("imag", np.imag, 1, dict.fromkeys("biuf", "0") | {"c": "{0}.im"}),
+    # Without templates: it is written as arctan2 of the parts.
+    "angle": Function("angle", np.angle, 1, {}),
+}
+FUNCTIONS: Mapping[str, Function] = {**UFUNCS, "where": WHERE, **PARTS}
 
 # Other names that NumPy has for the same functions.
 ALIASES = {
     "abs": "absolute", "true_divide": "divide", "mod": "remainder", "pow": "power", "bitwise_not": "invert",
-    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2",
+    "conj": "conjugate", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2",
     "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
 }  # fmt: skip

@@ -61,8 +61,8 @@ def parse(source: str) -> Expr:
     ----------
     source : str
         Python syntax over names, numbers, operators, comparisons and the functions of
-        ``gpuprims.expressions.functions``; dtype names convert (``"float32(x)"``), ``pi``, ``inf`` and ``nan`` are
-        numbers, and a tuple gives several results. Names become parameters in order of first appearance.
+        ``gpuprims.expressions.functions``; dtype names convert (``"float32(x)"``), ``pi``, ``inf``, ``nan`` and ``1j``
+        are numbers, and a tuple gives several results. Names become parameters in order of first appearance.
 
     Returns
     -------
@@ -110,7 +110,7 @@ class _Builder:
     def visit(self, node: ast.expr) -> object:
         """Return the tracer, or the Python scalar, that a node stands for."""
         match node:
-            case ast.Constant(value=bool() | int() | float() as value):
+            case ast.Constant(value=bool() | int() | float() | complex() as value):
                 return value
             case ast.Name(id=name):
                 return _CONSTANTS[name] if name in _CONSTANTS else self._arguments[name]
@@ -129,8 +129,7 @@ class _Builder:
 
     def _call(self, name: str, arguments: list[ast.expr]) -> object:
         if name in _CASTS and len(arguments) == 1:
-            value = self.visit(arguments[0])
-            return value.astype(_CASTS[name]) if isinstance(value, Tracer) else _CASTS[name].type(value)
+            return self._cast(_CASTS[name], self.visit(arguments[0]))
         if name == "clip" and len(arguments) == 3:
             low, high = (self.visit(argument) for argument in arguments[1:])
             return self._fold("minimum", self._fold("maximum", self.visit(arguments[0]), low), high)
@@ -141,6 +140,13 @@ class _Builder:
             return self._refuse(f"{name}() with {len(arguments)} arguments instead of {FUNCTIONS[canonical].arity}")
         return self._apply(canonical, *arguments)
 
+    def _cast(self, dtype: np.dtype[Any], value: Any) -> object:
+        if isinstance(value, Tracer):
+            return value.astype(dtype)
+        if np.iscomplexobj(value) and dtype.kind not in "bc":
+            return self._refuse(f"{dtype}({value!r}), which would lose the imaginary part (use real(x)),")
+        return dtype.type(value)
+
     def _apply(self, name: str, *operands: ast.expr) -> object:
         return self._fold(name, *(self.visit(operand) for operand in operands))
 
@@ -148,7 +154,7 @@ class _Builder:
         """Apply a function; on numbers alone NumPy computes it now, as Python does inside a traced function."""
         if any(isinstance(value, Tracer) for value in values):
             return self.recorder.apply(name, *values)
-        python = name in _PYTHON and all(type(value) in (bool, int, float) for value in values)
+        python = name in _PYTHON and all(type(value) in (bool, int, float, complex) for value in values)
         try:
             return self._calculate(name, values) if python else FUNCTIONS[name].numpy(*values)
         except (ArithmeticError, TypeError, ValueError) as error:

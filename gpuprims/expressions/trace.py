@@ -10,10 +10,11 @@ import numpy as np
 
 from gpuprims.errors import ExpressionError, GpuprimsError
 from gpuprims.expressions.expr import Expr, Instruction, computable, encode_constant
-from gpuprims.expressions.functions import ALIASES, FUNCTIONS
+from gpuprims.expressions.functions import ALIASES, FUNCTIONS, PARTS
 
 # NumPy functions that are not ufuncs and may be called on a tracer.
 _CLIP, _WHERE = np.clip, np.where
+_PARTS = {function.numpy: name for name, function in PARTS.items()}
 
 
 class Recorder:
@@ -76,6 +77,22 @@ class Tracer:
         name = computable(dtype, "astype in a traced function").name
         return self.recorder.add(Instruction("cast", (self.index,), name))
 
+    @property
+    def real(self) -> Tracer:
+        """The element's real part."""
+        return self.recorder.apply("real", self)
+
+    @property
+    def imag(self) -> Tracer:
+        """The element's imaginary part, 0 of a real number."""
+        return self.recorder.apply("imag", self)
+
+    def conjugate(self) -> Tracer:
+        """Return the complex conjugate, as ``numpy.ndarray.conjugate`` does."""
+        return self.recorder.apply("conjugate", self)
+
+    conj = conjugate
+
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: object, **keywords: object) -> Tracer:
         if method != "__call__":
             _refuse(f"np.{ufunc.__name__}.{method}", "call the function itself")
@@ -91,6 +108,8 @@ class Tracer:
             return self.recorder.apply("where", *args)
         if function is _CLIP and len(args) == 3 and not keywords:
             return self.recorder.apply("minimum", self.recorder.apply("maximum", args[0], args[1]), args[2])
+        if function in _PARTS and len(args) == 1 and not keywords:
+            return self.recorder.apply(_PARTS[function], args[0])
         return _refuse(f"np.{function.__name__}", "element-wise functions, np.where(c, a, b) and np.clip(x, low, high)")
 
     def __bool__(self) -> bool:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from gpuprims.errors import DtypeError
-from gpuprims.expressions.expr import Expr, Instruction, cast, decode_constant
-from gpuprims.expressions.functions import COMPARE, FUNCTIONS, UFUNCS
+from gpuprims.expressions.expr import Expr, Instruction, cast, decode_constant, part
+from gpuprims.expressions.functions import COMPARE, FUNCTIONS, PARTS, UFUNCS
 
 Dtype = np.dtype[Any]
 
@@ -107,7 +107,7 @@ _MIRRORED = {"less": "greater", "less_equal": "greater_equal", "greater": "less"
 class _Weak:
     """A Python scalar that has not met a dtype yet."""
 
-    def __init__(self, value: int | float) -> None:
+    def __init__(self, value: complex) -> None:
         self.value = value
 
 
@@ -132,8 +132,13 @@ class _Typist:
         return self._constant(np.asarray(value.value)[()]) if isinstance(value, _Weak) else value
 
     def convert(self, step: int, dtype: Dtype) -> int:
-        if self.steps[step].dtype == dtype:
+        source = self.steps[step].dtype
+        if source == dtype:
             return step
+        if source.kind == "c" and dtype.kind not in "bc":
+            raise DtypeError(
+                f"conversion: of a complex number, a complex dtype, or real(x) or abs(x) first; got {source} to {dtype}"
+            )
         return self._step("cast", (step,), "", dtype)
 
     def _step(self, name: str, operands: tuple[int, ...], value: str, dtype: Dtype) -> int:
@@ -156,14 +161,27 @@ class _Typist:
         if instruction.name == "cast":
             return self.convert(self.settle(instruction.operands[0]), np.dtype(instruction.value))
         operands = [self._values[k] for k in instruction.operands]
-        if instruction.name in COMPARE:
+        if instruction.name in PARTS:
+            return self._part(instruction.name, self.settled(operands[0]))
+        return self._apply(instruction.name, operands)
+
+    def _part(self, name: str, step: int) -> int:
+        dtype = self.steps[step].dtype
+        if name != "angle":
+            return self._step(name, (step,), "", part(dtype))
+        if dtype.kind == "c":
+            return self._apply("arctan2", [self._part("imag", step), self._part("real", step)])
+        return self._apply("arctan2", [_Weak(0), step])  # as NumPy has it, whose dtypes follow
+
+    def _apply(self, name: str, operands: list[int | _Weak]) -> int:
+        if name in COMPARE:
             operands = [self._settled_beside(*operands), self._settled_beside(*reversed(operands))]
-        wanted, result = self._resolve(instruction.name, operands)
+        wanted, result = self._resolve(name, operands)
         if {dtype.kind for dtype in wanted} == {"i", "u"}:
-            return self._compare_signs(instruction.name, [self.settled(operand) for operand in operands])
+            return self._compare_signs(name, [self.settled(operand) for operand in operands])
         steps = [self._as(operand, dtype) for operand, dtype in zip(operands, wanted, strict=True)]
-        self._check_power(instruction.name, steps)
-        return self._step(instruction.name, tuple(steps), "", result)
+        self._check_power(name, steps)
+        return self._step(name, tuple(steps), "", result)
 
     def _resolve(self, name: str, operands: Sequence[int | _Weak]) -> tuple[list[Dtype], Dtype]:
         """Ask NumPy which dtypes a function computes in."""
@@ -228,7 +246,7 @@ class _Typist:
 
 def _canonical(dtype: Dtype) -> Dtype:
     """One dtype per width: int64 where NumPy says longlong."""
-    return np.dtype(f"{dtype.kind}{dtype.itemsize}") if dtype.kind in "iuf" else dtype
+    return np.dtype(f"{dtype.kind}{dtype.itemsize}") if dtype.kind in "iufc" else dtype
 
 
 def _names(given: Sequence[Any]) -> str:

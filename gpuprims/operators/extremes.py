@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.errors import DtypeError
 from gpuprims.operators.dtypes import Dtypes, locating
 from gpuprims.operators.op import Op
 
@@ -29,7 +28,7 @@ def _extreme(dtypes: Dtypes, *, lowest: bool) -> tuple[Any, ...]:
     elif kind == "b":
         first = not lowest
     elif kind == "c":
-        raise DtypeError(f"min, max, argmin, argmax: a real dtype, which has a lowest value; got {dtypes[0]}")
+        first = complex(-np.inf, -np.inf) if lowest else complex(np.inf, np.inf)  # NumPy orders by real, then imaginary
     else:
         info = np.iinfo(dtypes[0])
         first = info.min if lowest else info.max

@@ -100,6 +100,8 @@ class FoldPlanner:
 
     def _parts(self, variant: Variant) -> int:
         """Return how many groups share one output: enough to fill the device, and each with a tile of its own."""
+        if not variant.shares_outputs:
+            return 1
         tiles = max(-(-self.count // variant.tile), 1)
         rows = self._rows(variant)
         groups = variant.groups(rows * tiles, self.device.capabilities)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gpuprims.registry import Variant, first_refusal
-from gpuprims.rules import double_precision, group_fits, many_outputs, one_atomic, shuffles
+from gpuprims.rules import double_precision, group_fits, many_outputs, many_rows, one_atomic, shuffles
 
 KERNELS = Path(__file__).parent / "kernels"
 # The text around each kernel: the dialect's words, and how values pass between groups.
@@ -31,6 +31,19 @@ VARIANTS = (
         items=4,
         vectors=True,
         refuse=first_refusal(double_precision, group_fits(256)),
+    ),
+    Variant(
+        primitive="reduce",
+        name="rows",
+        backend="cuda",
+        source=KERNELS / "reduce_rows.cu",
+        rank=40,
+        block=256,
+        items=16,
+        vectors=True,
+        outputs_per_group=8,
+        shares_outputs=False,
+        refuse=first_refusal(many_rows, shuffles(256), double_precision, group_fits(256)),
     ),
     Variant(
         primitive="reduce",

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gpuprims.driver import Capabilities
 from gpuprims.registry import Call, Variant, first_refusal
-from gpuprims.rules import double_precision, group_fits, many_outputs, one_atomic, shuffles
+from gpuprims.rules import double_precision, group_fits, many_outputs, many_rows, one_atomic, shuffles
 
 KERNELS = Path(__file__).parent / "kernels"
 # The text around each kernel: the dialect's words, and how values pass between groups.
@@ -58,6 +58,19 @@ VARIANTS = (
         block=1,
         items=8192,
         refuse=first_refusal(_for_cpus, double_precision),
+    ),
+    Variant(
+        primitive="reduce",
+        name="rows",
+        backend="opencl",
+        source=KERNELS / "reduce_rows.cl",
+        rank=16,
+        block=256,
+        items=16,
+        vectors=True,
+        outputs_per_group=8,
+        shares_outputs=False,
+        refuse=first_refusal(many_rows, shuffles(256), double_precision, group_fits(256)),
     ),
     Variant(
         primitive="reduce",

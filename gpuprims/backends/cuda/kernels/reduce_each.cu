@@ -25,7 +25,13 @@ DEVICE value_t fold_run(INPUTS, const layout_t layout, const i64 o, const i64 fi
         for (int item = 0; item < ITEMS; item += VECTOR) MAP_VECTOR(o, j + item, values + item);
         folded = OP(folded, fold_values(values));
     }
-    for (; j < last; j++) folded = OP(folded, MAP(o, j));
+    for (; j + VECTOR <= last; j += VECTOR) {
+        value_t values[VECTOR];
+        MAP_VECTOR(o, j, values);
+#pragma unroll
+        for (int item = 0; item < VECTOR; item++) folded = OP(folded, values[item]);
+    }
+    for (; j < last && VECTOR > 1; j++) folded = OP(folded, MAP(o, j));
     return folded;
 }
 

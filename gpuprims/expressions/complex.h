@@ -1,0 +1,229 @@
+/* Complex numbers of one width: COMPLEX is the type, REAL that of its parts. Compiled once for each width that a kernel
+ * uses, and for none in most. The names are NumPy's, with the type behind: NAMED(gp_add) is gp_add_c64.
+ *
+ * Parts are aligned as REAL is, not to the pair: hosts and views of other arrays promise no more.
+ */
+#define GP_PASTED(name, type) name##_##type
+#define GP_PASTE(name, type) GP_PASTED(name, type)
+#define NAMED(name) GP_PASTE(name, COMPLEX)
+
+typedef struct { REAL re, im; } COMPLEX;
+
+DEVICE COMPLEX NAMED(gp_make)(const REAL re, const REAL im)
+{
+    COMPLEX made;
+    made.re = re;
+    made.im = im;
+    return made;
+}
+
+DEVICE b8 NAMED(gp_nonzero)(const COMPLEX a) { return (a.re != 0) | (a.im != 0); }
+DEVICE COMPLEX NAMED(gp_where)(const b8 chosen, const COMPLEX a, const COMPLEX b)
+{
+    return NAMED(gp_make)(chosen ? a.re : b.re, chosen ? a.im : b.im);
+}
+
+/* Arithmetic. */
+DEVICE COMPLEX NAMED(gp_positive)(const COMPLEX a) { return a; }
+DEVICE COMPLEX NAMED(gp_negative)(const COMPLEX a) { return NAMED(gp_make)(-a.re, -a.im); }
+DEVICE COMPLEX NAMED(gp_conjugate)(const COMPLEX a) { return NAMED(gp_make)(a.re, -a.im); }
+DEVICE COMPLEX NAMED(gp_scaled)(const COMPLEX a, const REAL b) { return NAMED(gp_make)(a.re * b, a.im * b); }
+DEVICE COMPLEX NAMED(gp_rint)(const COMPLEX a) { return NAMED(gp_make)(rint(a.re), rint(a.im)); }
+DEVICE REAL NAMED(gp_absolute)(const COMPLEX a) { return hypot(a.re, a.im); }
+
+DEVICE COMPLEX NAMED(gp_add)(const COMPLEX a, const COMPLEX b) { return NAMED(gp_make)(a.re + b.re, a.im + b.im); }
+DEVICE COMPLEX NAMED(gp_subtract)(const COMPLEX a, const COMPLEX b) { return NAMED(gp_make)(a.re - b.re, a.im - b.im); }
+DEVICE COMPLEX NAMED(gp_multiply)(const COMPLEX a, const COMPLEX b)
+{
+    return NAMED(gp_make)(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
+}
+DEVICE COMPLEX NAMED(gp_square)(const COMPLEX a) { return NAMED(gp_multiply)(a, a); }
+
+/* Smith's way, which overflows only where the quotient does. */
+DEVICE COMPLEX NAMED(gp_divide)(const COMPLEX a, const COMPLEX b)
+{
+    if (b.re == 0 && b.im == 0) return NAMED(gp_make)(a.re / fabs(b.re), a.im / fabs(b.re));
+    if (fabs(b.re) >= fabs(b.im)) {
+        const REAL ratio = b.im / b.re, scale = 1 / (b.re + b.im * ratio);
+        return NAMED(gp_make)((a.re + a.im * ratio) * scale, (a.im - a.re * ratio) * scale);
+    }
+    const REAL ratio = b.re / b.im, scale = 1 / (b.im + b.re * ratio);
+    return NAMED(gp_make)((a.re * ratio + a.im) * scale, (a.im * ratio - a.re) * scale);
+}
+
+DEVICE COMPLEX NAMED(gp_reciprocal)(const COMPLEX a)
+{
+    if (fabs(a.im) <= fabs(a.re)) {
+        const REAL ratio = a.im / a.re, scale = a.re + a.im * ratio;
+        return NAMED(gp_make)(1 / scale, -ratio / scale);
+    }
+    const REAL ratio = a.re / a.im, scale = a.re * ratio + a.im;
+    return NAMED(gp_make)(ratio / scale, -1 / scale);
+}
+
+/* The number of length 1 in the same direction; of an infinite part alone, its axis. */
+DEVICE COMPLEX NAMED(gp_sign)(const COMPLEX a)
+{
+    const REAL size = hypot(a.re, a.im);
+    if (size == 0) return NAMED(gp_make)(0, 0);
+    if (!isinf(size) || (isinf(a.re) && isinf(a.im))) return NAMED(gp_make)(a.re / size, a.im / size);
+    return isinf(a.re) ? NAMED(gp_make)(copysign((REAL)1, a.re), 0) : NAMED(gp_make)(0, copysign((REAL)1, a.im));
+}
+
+/* Order: by the real parts, then by the imaginary ones. A NaN in either part compares as false. */
+DEVICE b8 NAMED(gp_isnan)(const COMPLEX a) { return (a.re != a.re) | (a.im != a.im); }
+DEVICE b8 NAMED(gp_isinf)(const COMPLEX a) { return isinf(a.re) || isinf(a.im); }
+DEVICE b8 NAMED(gp_isfinite)(const COMPLEX a) { return isfinite(a.re) && isfinite(a.im); }
+DEVICE b8 NAMED(gp_equal)(const COMPLEX a, const COMPLEX b) { return (a.re == b.re) & (a.im == b.im); }
+DEVICE b8 NAMED(gp_not_equal)(const COMPLEX a, const COMPLEX b) { return (a.re != b.re) | (a.im != b.im); }
+DEVICE b8 NAMED(gp_greater)(const COMPLEX a, const COMPLEX b)
+{
+    return ((a.re > b.re) & (a.im == a.im) & (b.im == b.im)) | ((a.re == b.re) & (a.im > b.im));
+}
+DEVICE b8 NAMED(gp_greater_equal)(const COMPLEX a, const COMPLEX b)
+{
+    return ((a.re > b.re) & (a.im == a.im) & (b.im == b.im)) | ((a.re == b.re) & (a.im >= b.im));
+}
+DEVICE b8 NAMED(gp_less)(const COMPLEX a, const COMPLEX b) { return NAMED(gp_greater)(b, a); }
+DEVICE b8 NAMED(gp_less_equal)(const COMPLEX a, const COMPLEX b) { return NAMED(gp_greater_equal)(b, a); }
+DEVICE b8 NAMED(gp_logical_not)(const COMPLEX a) { return !NAMED(gp_nonzero)(a); }
+DEVICE b8 NAMED(gp_logical_and)(const COMPLEX a, const COMPLEX b)
+{
+    return NAMED(gp_nonzero)(a) & NAMED(gp_nonzero)(b);
+}
+DEVICE b8 NAMED(gp_logical_or)(const COMPLEX a, const COMPLEX b) { return NAMED(gp_nonzero)(a) | NAMED(gp_nonzero)(b); }
+DEVICE b8 NAMED(gp_logical_xor)(const COMPLEX a, const COMPLEX b)
+{
+    return NAMED(gp_nonzero)(a) != NAMED(gp_nonzero)(b);
+}
+
+/* maximum and minimum keep a NaN, the first of two; fmax and fmin take the other number. */
+DEVICE COMPLEX NAMED(gp_maximum)(const COMPLEX a, const COMPLEX b)
+{
+    return NAMED(gp_where)(NAMED(gp_isnan)(a) | NAMED(gp_greater_equal)(a, b), a, b);
+}
+DEVICE COMPLEX NAMED(gp_minimum)(const COMPLEX a, const COMPLEX b)
+{
+    return NAMED(gp_where)(NAMED(gp_isnan)(a) | NAMED(gp_less_equal)(a, b), a, b);
+}
+DEVICE COMPLEX NAMED(gp_fmax)(const COMPLEX a, const COMPLEX b)
+{
+    return NAMED(gp_where)(NAMED(gp_isnan)(b) | NAMED(gp_greater_equal)(a, b), a, b);
+}
+DEVICE COMPLEX NAMED(gp_fmin)(const COMPLEX a, const COMPLEX b)
+{
+    return NAMED(gp_where)(NAMED(gp_isnan)(b) | NAMED(gp_less_equal)(a, b), a, b);
+}
+
+/* Roots, exponentials and logarithms: C99's values at zeros, infinities and NaN. */
+DEVICE COMPLEX NAMED(gp_sqrt)(const COMPLEX a)
+{
+    if (isinf(a.im)) return NAMED(gp_make)(fabs(a.im), a.im);
+    if (isinf(a.re)) {
+        const REAL zero = a.im - a.im; /* or NaN */
+        return a.re > 0 ? NAMED(gp_make)(a.re, copysign(zero, a.im)) : NAMED(gp_make)(zero, copysign(a.re, a.im));
+    }
+    if (a.re == 0 && a.im == 0) return NAMED(gp_make)(0, a.im);
+    /* The largest numbers are longer than the longest: a sixteenth of them has a quarter of the root. */
+    const b8 huge = isinf(fabs(a.re) + hypot(a.re, a.im));
+    const COMPLEX held = huge ? NAMED(gp_scaled)(a, (REAL)0.0625f) : a;
+    const REAL root = sqrt((fabs(held.re) + hypot(held.re, held.im)) / 2), other = held.im / (2 * root);
+    const COMPLEX found = held.re >= 0 ? NAMED(gp_make)(root, other)
+                                       : NAMED(gp_make)(fabs(other), copysign(root, held.im));
+    return huge ? NAMED(gp_scaled)(found, 4) : found;
+}
+
+/* Where exp(re) overflows the parts may not: two factors then reach as far as they do. */
+DEVICE COMPLEX NAMED(gp_exp)(const COMPLEX a)
+{
+    const REAL length = exp(a.re);
+    if (a.im == 0) return NAMED(gp_make)(length, a.im);
+    if (isinf(a.re) && !isfinite(a.im)) return a.re > 0 ? NAMED(gp_make)(a.re, a.im - a.im) : NAMED(gp_make)(0, 0);
+    const COMPLEX turned = NAMED(gp_make)(cos(a.im), sin(a.im));
+    if (!isinf(length)) return NAMED(gp_scaled)(turned, length);
+    const REAL half_way = exp(a.re / 2);
+    return NAMED(gp_scaled)(NAMED(gp_scaled)(turned, half_way), half_way);
+}
+
+DEVICE COMPLEX NAMED(gp_log)(const COMPLEX a)
+{
+    const REAL angle = atan2(a.im, a.re), size = hypot(a.re, a.im);
+    const REAL larger = fmax(fabs(a.re), fabs(a.im)), smaller = fmin(fabs(a.re), fabs(a.im));
+    /* Near 1 the logarithm of a rounded length is nothing but its error. */
+    if (size > (REAL)0.5f && size < 2)
+        return NAMED(gp_make)(log1p((larger - 1) * (larger + 1) + smaller * smaller) / 2, angle);
+    if (isinf(size) && !isinf(larger)) return NAMED(gp_make)(log(hypot(a.re / 2, a.im / 2)) + log((REAL)2), angle);
+    return NAMED(gp_make)(log(size), angle);
+}
+
+DEVICE COMPLEX NAMED(gp_exp2)(const COMPLEX a) { return NAMED(gp_exp)(NAMED(gp_scaled)(a, log((REAL)2))); }
+DEVICE COMPLEX NAMED(gp_log2)(const COMPLEX a) { return NAMED(gp_scaled)(NAMED(gp_log)(a), 1 / log((REAL)2)); }
+DEVICE COMPLEX NAMED(gp_log10)(const COMPLEX a) { return NAMED(gp_scaled)(NAMED(gp_log)(a), 1 / log((REAL)10)); }
+
+/* Small whole exponents by repeated squaring, which is exact where the products are. */
+DEVICE COMPLEX NAMED(gp_power)(const COMPLEX a, const COMPLEX b)
+{
+    if (a.re == 0 && a.im == 0 && (b.re != 0 || b.im != 0)) { /* NumPy's: undefined, but to a positive power */
+        const REAL zero = b.re > 0 ? 0 : (REAL)(0.0f / 0.0f);
+        return NAMED(gp_make)(zero, zero);
+    }
+    if (b.im == 0 && fabs(b.re) < 100 && b.re == rint(b.re)) {
+        COMPLEX result = NAMED(gp_make)(1, 0), factor = a;
+        for (u32 left = (u32)fabs(b.re); left; left >>= 1, factor = NAMED(gp_square)(factor))
+            if (left & 1) result = NAMED(gp_multiply)(result, factor);
+        return b.re < 0 ? NAMED(gp_divide)(NAMED(gp_make)(1, 0), result) : result;
+    }
+    return NAMED(gp_exp)(NAMED(gp_multiply)(b, NAMED(gp_log)(a)));
+}
+
+/* Hyperbolic functions. */
+DEVICE COMPLEX NAMED(gp_sinh)(const COMPLEX a)
+{
+    if (a.im == 0) return NAMED(gp_make)(sinh(a.re), a.im);
+    if (a.re == 0) return NAMED(gp_make)(a.re, sin(a.im));
+    if (isinf(a.re) && !isfinite(a.im)) return NAMED(gp_make)(fabs(a.re), a.im - a.im);
+    if (!isinf(cosh(a.re))) return NAMED(gp_make)(sinh(a.re) * cos(a.im), cosh(a.re) * sin(a.im));
+    const COMPLEX half_of = NAMED(gp_scaled)(NAMED(gp_exp)(NAMED(gp_make)(fabs(a.re) - 1, a.im)), exp((REAL)1) / 2);
+    return NAMED(gp_make)(copysign((REAL)1, a.re) * half_of.re, half_of.im);
+}
+
+DEVICE COMPLEX NAMED(gp_cosh)(const COMPLEX a)
+{
+    if (a.im == 0) return NAMED(gp_make)(cosh(a.re), a.im * copysign((REAL)1, a.re));
+    if (a.re == 0) return NAMED(gp_make)(cos(a.im), a.re * copysign((REAL)1, a.im));
+    if (isinf(a.re) && !isfinite(a.im)) return NAMED(gp_make)(fabs(a.re), a.im - a.im);
+    if (!isinf(cosh(a.re))) return NAMED(gp_make)(cosh(a.re) * cos(a.im), sinh(a.re) * sin(a.im));
+    const COMPLEX half_of = NAMED(gp_scaled)(NAMED(gp_exp)(NAMED(gp_make)(fabs(a.re) - 1, a.im)), exp((REAL)1) / 2);
+    return NAMED(gp_make)(half_of.re, copysign((REAL)1, a.re) * half_of.im);
+}
+
+/* Kahan's: sinh and cosh share one division, and far out only the imaginary part still shrinks. */
+DEVICE COMPLEX NAMED(gp_tanh)(const COMPLEX a)
+{
+    if (a.im == 0) return NAMED(gp_make)(tanh(a.re), a.im);
+    if (a.re == 0) return NAMED(gp_make)(a.re, tan(a.im));
+    if (isinf(a.re)) {
+        const REAL side = isfinite(a.im) ? sin(2 * a.im) : 1;
+        return NAMED(gp_make)(copysign((REAL)1, a.re), copysign((REAL)0, side));
+    }
+    if (fabs(a.re) > 20) {
+        const REAL shrunk = exp(-fabs(a.re)), undefined = a.im - a.im; /* zero, but of infinity and NaN */
+        return NAMED(gp_make)(copysign((REAL)1, a.re) + undefined, 4 * sin(a.im) * cos(a.im) * shrunk * shrunk);
+    }
+    const REAL tangent = tan(a.im), rising = sinh(a.re), secant = 1 + tangent * tangent;
+    const REAL divisor = 1 + secant * rising * rising;
+    return NAMED(gp_make)(secant * sqrt(1 + rising * rising) * rising / divisor, tangent / divisor);
+}
+
+/* By -i times a number: sin(z) is i sinh(-iz), tan(z) is i tanh(-iz). */
+DEVICE COMPLEX NAMED(gp_sin)(const COMPLEX a)
+{
+    const COMPLEX turned = NAMED(gp_sinh)(NAMED(gp_make)(a.im, -a.re));
+    return NAMED(gp_make)(-turned.im, turned.re);
+}
+DEVICE COMPLEX NAMED(gp_cos)(const COMPLEX a) { return NAMED(gp_cosh)(NAMED(gp_make)(a.im, -a.re)); }
+DEVICE COMPLEX NAMED(gp_tan)(const COMPLEX a)
+{
+    const COMPLEX turned = NAMED(gp_tanh)(NAMED(gp_make)(a.im, -a.re));
+    return NAMED(gp_make)(-turned.im, turned.re);
+}
