@@ -35,11 +35,20 @@ def many_rows(capabilities: Capabilities, call: Call) -> str | None:
 
 
 def group_fits(block: int) -> Refusal:
-    """Refuse devices whose groups, or their local memory, are too small for ``block`` values."""
+    """Refuse devices whose groups are smaller than ``block``."""
 
     def refuse(capabilities: Capabilities, call: Call) -> str | None:
         if capabilities.group_limit < block:
             return f"needs groups of {block} work-items; {capabilities.name} allows {capabilities.group_limit}"
+        return None
+
+    return refuse
+
+
+def values_fit(block: int) -> Refusal:
+    """Refuse devices whose local memory is too small for ``block`` values a group."""
+
+    def refuse(capabilities: Capabilities, call: Call) -> str | None:
         wanted = block * call.value_bytes
         if capabilities.local_memory < wanted:
             return f"needs {wanted} bytes of local memory a group; {capabilities.name} has {capabilities.local_memory}"

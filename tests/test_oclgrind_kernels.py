@@ -43,6 +43,8 @@ def kernel(
     variant: Variant = request.param
     if device.backend != "opencl":
         pytest.skip("is about OpenCL devices")
+    if "gp_shuffle" in variant.path.read_text() and not device.capabilities.warp:
+        pytest.skip("the simulator has no shuffles; compute-sanitizer watches the kernel's CUDA twin, word for word")
     if variant not in able_variants(device, variant.primitive):
         monkeypatch.setitem(REGISTRY._variants["opencl", variant.primitive], variant.name, TWINS[variant])
     return Kernel(device, variant)
@@ -186,7 +188,7 @@ def test_long_short_many_and_few_rows(kernel: Kernel, rng: np.random.Generator, 
 def test_groups_that_take_several_tasks(
     kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    x = random_values(rng, np.int8, (13, 703))
+    x = random_values(rng, np.int8, (33, 703))
     with two_groups(kernel.device, monkeypatch):
         got = kernel.reduce(x, op="argmin", axis=1)
     assert_equal(got, np.argmin(x, axis=1))

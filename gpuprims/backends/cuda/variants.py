@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gpuprims.registry import Variant, first_refusal
-from gpuprims.rules import double_precision, group_fits, many_outputs, many_rows, one_atomic, shuffles
+from gpuprims.rules import double_precision, group_fits, many_outputs, many_rows, one_atomic, shuffles, values_fit
 
 KERNELS = Path(__file__).parent / "kernels"
 # The text around each kernel: the dialect's words, and how values pass between groups.
@@ -68,7 +68,7 @@ VARIANTS = (
         items=8,
         groups_per_unit=8,
         vectors=True,
-        refuse=first_refusal(shuffles(256), double_precision, group_fits(256)),
+        refuse=first_refusal(shuffles(256), double_precision, group_fits(256), values_fit(16)),
     ),
     Variant(
         primitive="reduce",
@@ -80,7 +80,7 @@ VARIANTS = (
         items=16,
         groups_per_unit=8,
         vectors=True,
-        refuse=first_refusal(double_precision, group_fits(256)),
+        refuse=first_refusal(double_precision, group_fits(256), values_fit(256)),
     ),
     Variant(
         primitive="reduce",
@@ -93,6 +93,6 @@ VARIANTS = (
         groups_per_unit=8,
         vectors=True,
         accumulates=True,
-        refuse=first_refusal(one_atomic, double_precision, group_fits(256)),
+        refuse=first_refusal(one_atomic, double_precision, group_fits(256), values_fit(256)),
     ),
 )

@@ -88,8 +88,8 @@ class OpenCLDriver:
         # Not READ_ONLY: Intel's runtime then copies memory that is not aligned to 128 bytes, for 127 ms a 256 MiB array
         # (runtime 2026.2, 2 cores, 2026-11-21); kernels take inputs as const all the same.
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
-        buffer = cl.Buffer(self.context, flags, hostbuf=memory)
-        return View(buffer, Form(array.dtype, array.shape, array.strides, offset), memory)
+        form = Form(array.dtype, array.shape, array.strides, offset)
+        return View(cl.Buffer(self.context, flags, hostbuf=memory), form, memory)
 
     def asarray(self, array: np.ndarray) -> cl_array.Array:
         """Copy a host array to the device."""
@@ -110,8 +110,7 @@ class OpenCLDriver:
 
     def landing(self, dtype: np.dtype[Any]) -> tuple[cl_array.Array, Callable[[], Any]]:
         """Return memory of the device, and a function that copies the scalar from it."""
-        array = self.empty((), dtype)
-        return array, lambda: self.download(array).item()
+        return (array := self.empty((), dtype)), lambda: array.get().item()
 
     def tickets(self, count: int) -> cl_array.Array:
         """Return the queue's own zeros: launches in one queue follow each other."""

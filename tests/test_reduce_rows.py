@@ -1,0 +1,67 @@
+"""reduce/rows, a few lanes an output: many rows of up to some hundred elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_cases import AFFINE
+
+import gpuprims
+from gpuprims.errors import NoVariantError
+
+
+@pytest.fixture
+def rows(device: gpuprims.Device) -> gpuprims.Device:
+    if not device.capabilities.warp:
+        pytest.skip(f"{device.capabilities.name} offers no shuffles")
+    return device
+
+
+def reduce(device: gpuprims.Device, *arrays: np.ndarray, **keywords: Any) -> Any:
+    result = gpuprims.reduce(*map(device.asarray, arrays), variant="rows", **keywords)
+    return tuple(map(device.to_host, result)) if isinstance(result, tuple) else device.to_host(result)
+
+
+# Either side of a vector, of as many lanes as a warp has, of a step of the unrolled loop, and the longest.
+LENGTHS = [1, 2, 3, 4, 5, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 512, 513, 1000, 2047, 2048]
+
+
+@pytest.mark.parametrize("n", LENGTHS)
+def test_rows_of_every_length(rows: gpuprims.Device, rng: np.random.Generator, n: int) -> None:
+    for outputs in (1024, 1031):
+        x = rng.integers(-100, 100, (outputs, n), dtype=np.int8)
+        np.testing.assert_array_equal(reduce(rows, x, axis=1), x.sum(axis=1))
+        np.testing.assert_array_equal(reduce(rows, x.astype(np.float32), axis=1, op="argmax"), x.argmax(axis=1))
+    np.testing.assert_array_equal(reduce(rows, x.astype(np.float64), axis=1, op="min"), x.min(axis=1))
+
+
+@pytest.mark.parametrize("n", [1, 7, 33, 64, 300, 2048])
+def test_order_is_kept(rows: gpuprims.Device, rng: np.random.Generator, n: int) -> None:
+    a, b = rng.integers(-3, 4, (1030, n)), rng.integers(-9, 10, (1030, n))
+    expected = gpuprims.reduce(a, b, op=AFFINE, axis=1, device="reference")
+    for got, exact in zip(reduce(rows, a, b, op=AFFINE, axis=1), expected, strict=True):
+        np.testing.assert_array_equal(got, exact)
+
+
+def test_rows_of_parts_of_arrays(rows: gpuprims.Device, rng: np.random.Generator) -> None:
+    whole = rng.standard_normal((1100, 130)).astype(np.float32)
+    for cut in (np.s_[:, 3:], np.s_[7:, :128], np.s_[:1040, 1:130:2], np.s_[:, ::-1]):
+        x = whole[cut]
+        given = rows.asarray(whole)[cut]
+        got = rows.to_host(gpuprims.reduce(given, axis=1, variant="rows"))
+        np.testing.assert_allclose(got, x.sum(axis=1, dtype=np.float64), rtol=1e-4, atol=1e-4)
+
+
+def test_outer_and_inner_axes_together(rows: gpuprims.Device, rng: np.random.Generator) -> None:
+    x = rng.standard_normal((9, 1050, 20)).astype(np.float32)
+    got = reduce(rows, x, axis=(0, 2))
+    np.testing.assert_allclose(got, x.sum(axis=(0, 2), dtype=np.float64), rtol=1e-4, atol=1e-4)
+
+
+def test_what_it_is_not_for_is_refused(rows: gpuprims.Device) -> None:
+    with pytest.raises(NoVariantError, match="1024 outputs or more of at most 2048 elements; this call has 1 of 100"):
+        reduce(rows, np.ones(100, np.float32))
+    with pytest.raises(NoVariantError, match="this call's outputs lie side by side"):
+        reduce(rows, np.ones((100, 2000), np.float32), axis=0)
