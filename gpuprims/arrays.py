@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
@@ -12,11 +11,10 @@ from numpy.lib.array_utils import byte_bounds
 from gpuprims.device import Device, device_of, pick_device
 from gpuprims.errors import ArgumentError, ArrayError, DeviceMismatchError, DtypeError, ShapeError
 from gpuprims.expressions import computable
+from gpuprims.foreign import check_writable, from_dlpack, reader_of, short
 from gpuprims.layout import Form, View, together
 from gpuprims.registry import REGISTRY
 
-# DLPack's device types (dlpack.h) of memory that the host reads: its own, and CUDA's pinned memory.
-_DLPACK_HOST = (1, 3)
 # Bytes that every device takes, so that small calls need not ask how many are free.
 _ALWAYS_ROOM = 64 << 20
 
@@ -129,6 +127,11 @@ class Operands:
         finished = [r[()] if isinstance(r, np.ndarray) and r.ndim == 0 else r for r in converted]
         return finished[0] if single else tuple(finished)
 
+    def as_numpy(self) -> Operands:
+        """Leave the results of host arrays NumPy's, for a caller who is after their values alone."""
+        self.convert = _unchanged
+        return self
+
     def targets(self, out: Any) -> Targets:
         """Check the caller's ``out=`` as far as it does not depend on the results.
 
@@ -142,11 +145,14 @@ class Operands:
         given = out if isinstance(out, tuple) else (out,)
         for array in given:
             if not hasattr(array, "__dlpack__") and not _is_vendors(array):
-                raise ArgumentError(f"{self.label}: out= an array, or a tuple of arrays; got {_short(array)}")
-        natives = tuple(_native(self.label, array) for array in given)
+                raise ArgumentError(f"{self.label}: out= an array, or a tuple of arrays; got {short(array)}")
+        natives = tuple(_target(self.label, array) for array in given)
         for native in natives:
             self._check_target(native)
-        return Targets(natives, out)
+        if self.on_host:
+            return Targets(natives, out)
+        order = _converter(self.label, given)
+        return Targets(natives, out, self.convert if order is _unchanged else order)
 
     def _check_target(self, native: Any) -> None:
         place = device_of(native)
@@ -155,7 +161,13 @@ class Operands:
             got = "one on the host" if place is None else f"one on {place!r}"
             raise DeviceMismatchError(f"{self.label}: out= on {where}, as the arrays are; got {got}")
         if self.on_host and not (isinstance(native, np.ndarray) and native.flags.writeable):
-            raise ArgumentError(f"{self.label}: out= an array that can be written; got {_short(native)}")
+            raise ArgumentError(f"{self.label}: out= an array that can be written; got {short(native)}")
+        repeated = (stride == 0 and length > 1 for stride, length in zip(native.strides, native.shape, strict=True))
+        if native.size and any(repeated):
+            raise ArgumentError(
+                f"{self.label}: out= an array with a place for each element; got one of shape {native.shape} that"
+                f" repeats elements, by strides {native.strides} (copy it, such as with .copy() or .contiguous())"
+            )
         span = self._span(native)
         if any(_meet(span, self._span(array)) for array in self.natives):
             raise ArgumentError(f"{self.label}: out= apart from the arrays in memory; got one that overlaps an input")
@@ -164,11 +176,34 @@ class Operands:
         return (0, *byte_bounds(array)) if isinstance(array, np.ndarray) else self.driver.span(array)
 
 
-class Targets(NamedTuple):
-    """The caller's ``out=``: as arrays that can be written, and as it was given."""
+class Targets:
+    """The caller's ``out=``.
 
-    natives: tuple[Any, ...]
-    given: Any
+    Parameters
+    ----------
+    natives : tuple
+        The arrays, as NumPy's or as the device's vendor's.
+    given : array or tuple of arrays
+        As the caller gave it.
+    order : callable, optional
+        What has the caller's library wait for the work in the device's queue, which is what its reading of the native
+        array by DLPack does; by default nothing.
+    """
+
+    __slots__ = ("_given", "_order", "natives")
+
+    def __init__(self, natives: tuple[Any, ...], given: Any, order: Callable[[Any], Any] | None = None) -> None:
+        self.natives = natives
+        self._given = given
+        self._order = order
+
+    @property
+    def given(self) -> Any:
+        """The caller's own; to be taken when the work that writes to it is queued, behind which its library falls."""
+        if self._order is not None:
+            for native in self.natives:
+                self._order(native)
+        return self._given
 
 
 class _Shaped(Protocol):
@@ -222,7 +257,7 @@ def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None)
     found = [(array, device_of(array)) for array in natives]
     for array, device in found:
         if device is None and _is_vendors(array):
-            raise ArrayError(f"{label}: an array; got {_short(array)}")
+            raise ArrayError(f"{label}: an array; got {short(array)}")
     places = {device for _, device in found if device is not None}
     if len(places) > 1:
         got = " and ".join(sorted(repr(device) for device in places))
@@ -233,7 +268,7 @@ def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None)
     device = pick_device(on, asked)
     dtypes = [computable(array.dtype, label) for array in natives if not _is_python_number(array)]
     held = tuple(array if place is not None else _host(label, array, dtypes) for array, place in found)
-    return Operands(label, device, held, on is None, _converter(arrays))
+    return Operands(label, device, held, on is None, _converter(label, arrays))
 
 
 def _on_one_device(label: str, arrays: tuple[Any, ...], asked: str | Device | None) -> Operands | None:
@@ -270,40 +305,35 @@ def _native(label: str, array: Any) -> Any:
     if isinstance(array, np.ndarray | np.generic) or _is_vendors(array) or _is_python_number(array):
         return _checked(label, array)
     if hasattr(array, "__dlpack_device__"):
-        return _from_dlpack(label, array)
+        return _checked(label, from_dlpack(label, array))
     try:
-        return _checked(label, np.asarray(array))
-    except ValueError as error:  # ragged lists
-        raise ArrayError(
-            f"{label}: an array, or nested lists of equal length; got {_short(array)} ({error})"
-        ) from error
+        host = np.asarray(array)
+    except (TypeError, ValueError) as error:  # ragged lists; arrays that JAX only traces, which have no values
+        raise ArrayError(f"{label}: an array, or nested lists of equal length; got {short(array)} ({error})") from error
+    return _checked(label, host)
 
 
 def _checked(label: str, array: Any) -> Any:
     if _is_python_number(array):
         return array
     if not hasattr(array, "dtype"):
-        raise ArrayError(f"{label}: an array; got {_short(array)}")
+        raise ArrayError(f"{label}: an array; got {short(array)}")
     if array.dtype.kind in "OSUTMmV":
-        raise DtypeError(f"{label}: an array of numbers or bools; got dtype {array.dtype} ({_short(array)})")
+        raise DtypeError(f"{label}: an array of numbers or bools; got dtype {array.dtype} ({short(array)})")
     return array
 
 
-def _from_dlpack(label: str, array: Any) -> Any:
-    kind = int(array.__dlpack_device__()[0])
-    plain = array.detach() if hasattr(array, "detach") else array  # torch: without the record of gradients
-    if kind in _DLPACK_HOST:
-        return _checked(label, np.from_dlpack(plain))
-    for name in REGISTRY.backend_names:
-        backend = REGISTRY.backend(name)
-        if backend.dlpack_device == kind:
-            return _checked(label, backend.from_dlpack(plain))
-    raise ArrayError(f"{label}: a DLPack array in host or CUDA memory; got device type {kind} ({_short(array)})")
-
-
-def _short(value: Any) -> str:
-    text = repr(value).replace("\n", " ")
-    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
+def _target(label: str, array: Any) -> Any:
+    """Return the native array over an ``out=``."""
+    check_writable(label, array)
+    native = _native(label, array)
+    if isinstance(native, np.ndarray) and native is not array and not native.flags.writeable:
+        # Before DLPack 1.0 no producer could say that its memory may be written, and NumPy then takes it that it may
+        # not; the library's own __array__ knows better.
+        view = np.asarray(array)
+        if view.flags.writeable and view.ctypes.data == native.ctypes.data:
+            return view
+    return native
 
 
 def _host(label: str, array: Any, dtypes: list[np.dtype[Any]]) -> np.ndarray:
@@ -335,25 +365,12 @@ def _number(label: str, number: Any, dtypes: list[np.dtype[Any]]) -> np.ndarray:
         raise DtypeError(f"{label}: a number that {dtype} can hold; got {number} ({error})") from error
 
 
-def _converter(arrays: Sequence[Any]) -> Callable[[Any], Any]:
+def _converter(label: str, arrays: Sequence[Any]) -> Callable[[Any], Any]:
     """Choose how results go back, by the first array that is not NumPy's."""
     own = (np.ndarray, np.generic)
     foreign = [a for a in arrays if hasattr(a, "__dlpack__") and not isinstance(a, own) and not _is_vendors(a)]
-    return _dlpack_reader(foreign[0]) if foreign else _unchanged
+    return reader_of(label, foreign[0]) if foreign else _unchanged
 
 
 def _unchanged(result: Any) -> Any:
     return result
-
-
-def _library(array: Any) -> str:
-    return type(array).__module__.partition(".")[0]
-
-
-def _dlpack_reader(array: Any) -> Callable[[Any], Any]:
-    """Return ``from_dlpack`` of the library that an array belongs to."""
-    namespace = array.__array_namespace__() if hasattr(array, "__array_namespace__") else sys.modules[_library(array)]
-    reader: Callable[[Any], Any] | None = getattr(namespace, "from_dlpack", None)
-    if reader is None:
-        raise ArrayError(f"array: of a library with from_dlpack, to return the same type; got {_short(array)}")
-    return reader

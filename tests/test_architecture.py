@@ -28,7 +28,7 @@ FLOORS = (
     ("layout",),
     ("driver",),
     ("registry", "rules"),
-    ("device", "operators"),
+    ("device", "foreign", "operators"),
     ("arrays", "backends"),
     ("preparation",),
     ("primitives",),

@@ -1,4 +1,4 @@
-"""Same type in, same type out: NumPy, CuPy, pyopencl, torch, and any DLPack producer."""
+"""Same type in, same type out: NumPy, CuPy, pyopencl, and any DLPack producer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from kernel_cases import AFFINE, affine_fold, assert_equal, on_device, on_host, poison, random_values
 
 import gpuprims
-from gpuprims.errors import ArrayError, BackendUnavailableError, DeviceMismatchError
+from gpuprims.errors import ArgumentError, ArrayError, BackendUnavailableError, DeviceMismatchError, DtypeError
 
 # NumPy -------------------------------------------------------------------------------------------------------------
 
@@ -249,6 +249,46 @@ class Wrapped:
         return self.array.__dlpack__(**keywords)
 
 
+class BeforeOne(Wrapped):
+    """A producer of DLPack before 1.0, which cannot say that its memory may be written."""
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        return self.array.__dlpack__()
+
+
+class WithArray(BeforeOne):
+    """One that says so to NumPy itself, as torch does."""
+
+    def __array__(self, *dtype: Any, **keywords: Any) -> np.ndarray:
+        return self.array
+
+
+class Narrowing(Wrapped):
+    """An array of a library that has no 64-bit dtypes, as JAX by default."""
+
+    def __array_namespace__(self) -> SimpleNamespace:
+        return SimpleNamespace(from_dlpack=lambda other: np.from_dlpack(other).astype(np.int32))
+
+
+class Negated(Wrapped):
+    """An array whose signs are left for later, as torch does."""
+
+    def resolve_neg(self) -> Wrapped:
+        return Wrapped(-self.array)
+
+    def is_neg(self) -> bool:
+        return True
+
+
+class OfNoDtype(Wrapped):
+    """An array of a dtype that NumPy does not have."""
+
+    dtype = "bfloat16"
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        raise BufferError("not to be shared")
+
+
 class ReadOnlyFromElsewhere(Wrapped):
     """A producer whose library cannot read DLPack."""
 
@@ -285,6 +325,45 @@ def test_strided_dlpack_arrays_are_read(device: gpuprims.Device, rng: np.random.
     assert_equal(gpuprims.map("x + 1", Wrapped(x), device=device).array, x + 1)
 
 
+@pytest.mark.parametrize("kind", [Wrapped, WithArray])
+def test_a_producers_memory_is_written(device: gpuprims.Device, kind: type[Wrapped]) -> None:
+    out = kind(np.zeros((3, 4), np.float32))
+    assert gpuprims.map("x + 1", np.ones((3, 4), np.float32), out=out, device=device) is out
+    assert_equal(out.array, np.full((3, 4), np.float32(2)))
+
+
+def test_a_producers_memory_is_written_only_where_somebody_says_that_it_may(device: gpuprims.Device) -> None:
+    fixed = np.zeros(3, np.float32)
+    fixed.flags.writeable = False
+    for out in (BeforeOne(np.zeros(3, np.float32)), Wrapped(fixed)):
+        with pytest.raises(ArgumentError, match="out= an array that can be written"):
+            gpuprims.map("x + 1", np.ones(3, np.float32), out=out, device=device)
+    assert_equal(fixed, np.zeros(3, np.float32))
+
+
+def test_a_library_that_cannot_keep_the_dtype_is_refused(device: gpuprims.Device) -> None:
+    x = Narrowing(np.full(3, 2**30, np.int32))
+    with pytest.raises(DtypeError, match="reduce: a library that keeps a result of int64; got one that makes it int32"):
+        gpuprims.reduce(x, device=device)
+    assert gpuprims.reduce(x, op="max", device=device) == 2**30
+    assert gpuprims.plan("reduce", x, device=device).item(x) == 3 * 2**30
+
+
+def test_signs_that_were_left_for_later_are_read(device: gpuprims.Device) -> None:
+    assert gpuprims.reduce(Negated(np.arange(4)), device=device).array == -6
+    with pytest.raises(ArgumentError, match="lazily conjugated or negated"):
+        gpuprims.map("x + 1", np.arange(4), out=Negated(np.arange(4)), device=device)
+
+
+def test_what_dlpack_cannot_share_is_refused_in_a_sentence(device: gpuprims.Device) -> None:
+    with pytest.raises(DtypeError, match=r"reduce: an array of numbers .*; got dtype bfloat16 \(convert it first"):
+        gpuprims.reduce(OfNoDtype(np.arange(3)), device=device)
+    odd = OfNoDtype(np.arange(3))
+    odd.dtype = "mine.int64"
+    with pytest.raises(ArrayError, match=r"reduce: a dense array, .*: not to be shared \(make a dense copy\)"):
+        gpuprims.reduce(odd, device=device)
+
+
 def test_a_producer_whose_library_reads_no_dlpack_is_refused(device: gpuprims.Device) -> None:
     with pytest.raises(ArrayError, match="from_dlpack"):
         gpuprims.map("x + 1", ReadOnlyFromElsewhere(np.arange(3)), device=device)
@@ -293,40 +372,3 @@ def test_a_producer_whose_library_reads_no_dlpack_is_refused(device: gpuprims.De
 def test_a_producer_on_an_unknown_kind_of_device_is_refused(device: gpuprims.Device) -> None:
     with pytest.raises(ArrayError, match="device type 10"):
         gpuprims.map("x + 1", OnAnotherMachine(np.arange(3)), device=device)
-
-
-# torch -------------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def torch() -> Any:
-    return pytest.importorskip("torch", reason="torch is not installed")
-
-
-def test_torch_cpu_tensors_give_torch_tensors(torch: Any, device: gpuprims.Device, rng: np.random.Generator) -> None:
-    x = random_values(rng, np.float32, (30, 40))
-    tensor = torch.from_numpy(x)
-    mapped = gpuprims.map("2*x", tensor, device=device)
-    assert isinstance(mapped, torch.Tensor)
-    assert_equal(mapped.numpy(), 2 * x)
-    assert_equal(gpuprims.reduce(tensor.T, op="max", axis=0, device=device).numpy(), np.max(x, axis=1))
-    assert gpuprims.reduce(tensor, op="argmax", device=device).item() == np.argmax(x)
-
-
-def test_torch_tensors_that_need_gradients_are_read(torch: Any, device: gpuprims.Device) -> None:
-    tensor = torch.arange(5.0, requires_grad=True)
-    assert gpuprims.reduce(tensor, device=device).item() == 10
-
-
-def test_torch_cuda_tensors_stay_on_the_gpu(torch: Any, cupy: Any, rng: np.random.Generator) -> None:
-    if not torch.cuda.is_available():
-        pytest.skip("torch sees no GPU")
-    x = random_values(rng, np.float32, (300, 400))
-    tensor = torch.from_numpy(x).cuda()
-    mapped, most = gpuprims.map("2*x", tensor), gpuprims.reduce(tensor.T, op="max", axis=0)
-    assert mapped.is_cuda
-    assert most.is_cuda
-    assert_equal(mapped.cpu().numpy(), 2 * x)
-    assert_equal(most.cpu().numpy(), np.max(x, axis=1))
-    with pytest.raises(DeviceMismatchError):
-        gpuprims.map("x + y", tensor, torch.from_numpy(x))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from kernel_cases import assert_equal, on_device, on_host, random_values
+from numpy.lib.stride_tricks import as_strided
 
 import gpuprims
 from gpuprims.errors import ArgumentError, DeviceMismatchError, DtypeError, ShapeError
@@ -105,6 +106,7 @@ WRONG: dict[str, tuple[Any, type[Exception], str]] = {
     "dtype": (lambda x: np.empty(x.shape, np.float64), DtypeError, "result's dtype, float32; got float64"),
     "the input": (lambda x: x, ArgumentError, "out= apart from the arrays in memory; got one that overlaps an input"),
     "a part of the input": (lambda x: x[::-1], ArgumentError, "overlaps an input"),
+    "one place for all": (lambda x: as_strided(x[0].copy(), x.shape, (0, 4)), ArgumentError, "a place for each"),
     "too many": (lambda x: (np.empty_like(x), np.empty_like(x)), ArgumentError, r"1 array\(s\), one a result; got 2"),
 }  # fmt: skip
 
