@@ -89,7 +89,7 @@ class Plan:
             raise ArgumentError(f"plan of {self.primitive}: results of shape () for item(); got {shapes}")
         operands = self._operands(arrays)
         if operands.on_host:
-            results = self._prepared.run(operands, None)
+            results = self._prepared.run(operands.as_numpy(), None)
             return results.item() if self._prepared.single else tuple(result.item() for result in results)
         with self._lock:  # the plan has one place for each scalar
             landings = self._landings or self._land()
