@@ -104,6 +104,9 @@ class Driver(Protocol):
         Raises :class:`~gpuprims.errors.DeviceMemoryError` where there is no room.
         """
 
+    def scratch(self, nbytes: int) -> Any:
+        """Allocate memory for a kernel's partial values, contents undefined."""
+
     def form(self, array: Any) -> Form:
         """Say where the elements of an array of the vendor's own class lie."""
 

@@ -12,8 +12,6 @@ from gpuprims.driver import Launch
 from gpuprims.layout import Form, contiguous
 from gpuprims.registry import Variant
 
-_BYTES = np.dtype(np.uint8)
-
 
 class Result(NamedTuple):
     """A result as the caller gets it."""
@@ -87,7 +85,7 @@ class Prepared(NamedTuple):
             return
         driver = operands.driver
         tickets = driver.tickets(self.tickets)
-        partials = driver.empty((self.scratch,), _BYTES) if self.scratch else tickets
+        partials = driver.scratch(self.scratch) if self.scratch else tickets
         read = self._read(operands) if self.reads else [tickets] * len(self.inputs)
         self.launch([*read, *written, partials, tickets])
 

@@ -101,16 +101,11 @@ def written_scratch() -> Iterator[None]:
         return
     from gpuprims.backends.opencl.device import OpenCLDriver
 
-    plain = OpenCLDriver.empty
-
-    def empty(self: OpenCLDriver, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-        array = plain(self, shape, dtype)
-        if dtype == np.uint8 and array.size:
-            array.set(np.zeros(shape, dtype))
-        return array
+    def scratch(self: OpenCLDriver, nbytes: int) -> Any:
+        return self.asarray(np.zeros(nbytes, np.uint8))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(OpenCLDriver, "empty", empty)
+        patch.setattr(OpenCLDriver, "scratch", scratch)
         yield
 
 

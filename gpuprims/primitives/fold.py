@@ -74,6 +74,8 @@ class FoldPlanner:
         parts = self._parts(chosen)
         kernel = self.device.kernel(chosen, self._definitions(vectors=chosen.vectors))
         groups = min(self._rows(chosen) * parts, MOST_GROUPS)
+        if not chosen.shares_outputs:
+            groups = chosen.groups(groups, self.device.capabilities)
         launch = kernel.prepare(groups, self.layout.pack(self.counted), self.outputs, self.count, parts)
         tickets, scratch = self._scratch(chosen, parts)
         return Prepared(chosen, results, single, launch, *places, tickets, scratch, reads=bool(self.count))

@@ -21,6 +21,8 @@ from gpuprims.layout import Form, View
 from gpuprims.registry import Variant
 from gpuprims.source import kernel_source
 
+_BYTES = np.dtype(np.uint8)
+
 
 class CudaDriver:
     """One GPU; work goes to CuPy's current stream."""
@@ -62,6 +64,10 @@ class CudaDriver:
         except cupy.cuda.memory.OutOfMemoryError as error:
             wanted = math.prod(shape) * dtype.itemsize
             raise DeviceMemoryError(self.capabilities.name, wanted, self.room) from error
+
+    def scratch(self, nbytes: int) -> cupy.ndarray:
+        """Allocate from CuPy's pool."""
+        return self.empty((nbytes,), _BYTES)
 
     def form(self, array: cupy.ndarray) -> Form:
         """Say where an array's elements lie; CuPy passes kernels the pointer of the first."""

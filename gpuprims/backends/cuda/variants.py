@@ -41,6 +41,7 @@ VARIANTS = (
         block=256,
         items=16,
         vectors=True,
+        groups_per_unit=32,
         outputs_per_group=8,
         shares_outputs=False,
         refuse=first_refusal(many_rows, shuffles(256), double_precision, group_fits(256)),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from typing import Any
@@ -14,7 +13,7 @@ import pyopencl.array as cl_array
 from pyopencl.tools import ImmediateAllocator, MemoryPool
 
 from gpuprims.backends.opencl.capabilities import capabilities_of
-from gpuprims.backends.opencl.kernel import OpenCLKernel
+from gpuprims.backends.opencl.kernel import OpenCLKernel, compiled
 from gpuprims.backends.opencl.runtimes import platforms
 from gpuprims.backends.opencl.transfer import Transfer
 from gpuprims.backends.opencl.variants import AROUND
@@ -53,13 +52,8 @@ class OpenCLDriver:
         """Compile a kernel file with its definitions; pyopencl keeps the binary on disk."""
         shape = variant.block, variant.items, self.capabilities.warp
         text = kernel_source(definitions, variant.path, *AROUND, *shape)
-        options = ["-cl-std=CL1.2"]
-        if self.queue.device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
-            options.append("-cl-fp32-correctly-rounded-divide-sqrt")  # as NumPy divides and takes roots
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", cl.CompilerWarning)  # drivers that greet each build; errors still raise
-                program = cl.Program(self.context, text).build(options)
+            program = compiled(self.queue, text)
         except cl.Error as error:
             where = f"{variant.entry} on {self.capabilities.name} ({self.capabilities.driver})"
             raise BuildError(f"{where}: a kernel that compiles; got\n{error}") from error
@@ -71,6 +65,10 @@ class OpenCLDriver:
             return cl_array.empty(self.queue, shape, dtype, allocator=self._pool)
         except cl.MemoryError as error:  # OpenCL has no way to ask how much is free
             raise DeviceMemoryError(self.capabilities.name, math.prod(shape) * dtype.itemsize, None) from error
+
+    def scratch(self, nbytes: int) -> Any:
+        """Allocate a buffer from the pool, which takes a tenth of the time of an array."""
+        return self._pool.allocate(nbytes)
 
     def form(self, array: cl_array.Array) -> Form:
         """Say where an array's elements lie; its offset is passed on, since buffers cannot be cut at any byte."""

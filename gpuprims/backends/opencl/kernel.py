@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from threading import Lock
 from typing import Any
@@ -11,6 +12,16 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 
 from gpuprims.driver import Launch
+
+
+def compiled(queue: cl.CommandQueue, text: str) -> cl.Program:
+    """Compile a kernel's text for a queue's device."""
+    options = ["-cl-std=CL1.2"]
+    if queue.device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
+        options.append("-cl-fp32-correctly-rounded-divide-sqrt")  # as NumPy divides and takes roots
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cl.CompilerWarning)  # drivers that greet each build; errors still raise
+        return cl.Program(queue.context, text).build(options)
 
 
 def _foreign(events: Sequence[cl.Event], ordered: cl.CommandQueue | None) -> list[cl.Event]:
@@ -40,7 +51,7 @@ class OpenCLKernel:
             kernel.set_arg(place, np.int64(number))
 
         def launch(memories: Sequence[Any]) -> None:
-            pending = []
+            pending: list[cl.Event] = []
             with lock:  # arguments are the kernel object's, not the launch's
                 for place, memory in enumerate(memories):
                     if isinstance(memory, cl_array.Array):

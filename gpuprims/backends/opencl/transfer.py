@@ -67,7 +67,8 @@ class Transfer:
         with self._lock:
             self._follow()  # the array's memory may have been another's, still in use
             staging.send(self._lanes, np.ascontiguousarray(host), array)
-            array.events[:] = [lane.last for lane in self._lanes if lane.last is not None]
+            sent = [lane.last for lane in self._lanes if lane.last is not None]
+            array.events[:] = [cl.enqueue_barrier(self._queue, wait_for=sent)]  # one to wait for, in place of eight
 
     def receive(self, array: cl_array.Array, host: np.ndarray) -> None:
         """Copy an array on the device to a contiguous host array, after the work before it."""

@@ -56,6 +56,10 @@ class ReferenceDriver:
         """Allocate a host array."""
         return np.empty(shape, dtype)
 
+    def scratch(self, nbytes: int) -> np.ndarray:
+        """Allocate bytes."""
+        return np.empty(nbytes, np.uint8)
+
     def form(self, array: np.ndarray) -> Form:
         """Say where a host array's elements lie."""
         return Form(array.dtype, array.shape, array.strides)
