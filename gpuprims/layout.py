@@ -163,8 +163,12 @@ def _steps(form: Form, places: Sequence[int]) -> tuple[int, ...]:
 
 def reach(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> tuple[int, int]:
     """Return the first byte and the one past the last of an array, counted from its first element."""
-    steps = [(n - 1) * stride for n, stride in zip(shape, strides, strict=True)]
-    return sum(step for step in steps if step < 0), sum(step for step in steps if step > 0) + itemsize
+    if 0 in shape:
+        return 0, 0
+    low = high = 0
+    for n, stride in zip(shape, strides, strict=True):
+        low, high = (low + (n - 1) * stride, high) if stride < 0 else (low, high + (n - 1) * stride)
+    return low, high + itemsize
 
 
 def host_memory(array: np.ndarray) -> tuple[np.ndarray, int]:

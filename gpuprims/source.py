@@ -250,8 +250,25 @@ def _fold(definitions: Definitions) -> list[str]:
             "DEVICE value_t gp_fold(const value_t a, const value_t b)", definitions.op, arguments, pack.close
         ),
         "\n".join(["DEVICE value_t gp_identity(void)", "{", f"    {pack.close(*constants)}", "}"]),
+        *_arrays(pack, definitions.values),
         "#define OP(a, b) gp_fold(a, b)",
         "#define IDENTITY gp_identity()",
+    ]
+
+
+def _arrays(pack: _Packing, values: Sequence[Dtype]) -> list[str]:
+    """Write VALUES, an array of values, VALUE, one of them, and SET_VALUE: each component an array of its own."""
+    numbers = range(len(values))
+    parameters = ", ".join(f"const {c_type(dtype)} c{k}" for k, dtype in enumerate(values))
+    arrays = "; ".join(f"{c_type(dtype)} name##_v{k} places" for k, dtype in enumerate(values))
+    sets = " ".join(f"name##_v{k} place = gp_set{field};" for k, field in enumerate(pack.fields))
+    return [
+        "\n".join(
+            [f"DEVICE value_t gp_pack({parameters})", "{", f"    {pack.close(*(f'c{k}' for k in numbers))}", "}"]
+        ),
+        f"#define VALUES(name, places) {arrays}",
+        f"#define VALUE(name, place) gp_pack({', '.join(f'name##_v{k} place' for k in numbers)})",
+        f"#define SET_VALUE(name, place, value) do {{ const value_t gp_set = value; {sets} }} while (0)",
     ]
 
 

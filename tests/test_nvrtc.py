@@ -188,13 +188,26 @@ MANY_OUTPUTS: dict[str, Callable[..., Any]] = {
         resident(5000, 300, dtype="i8"), resident(5000, 300, dtype="i8"), op=AFFINE, axis=0, **where
     ),
 }
+ROWS: dict[str, Callable[..., Any]] = {
+    "sum of rows of one vector a lane": lambda **where: gpuprims.reduce(resident(5000, 16), axis=1, **where),
+    "sum of rows of several": lambda **where: gpuprims.reduce(resident(5000, 1000), axis=1, **where),
+    "argmin of rows of int8": lambda **where: gpuprims.reduce(
+        resident(5000, 77, dtype="i1"), op="argmin", axis=1, **where
+    ),
+    "prod of rows of complex128": lambda **where: gpuprims.reduce(
+        resident(5000, 30, dtype="c16"), op="prod", axis=1, **where
+    ),
+    "rows under an operator that does not commute": lambda **where: gpuprims.reduce(
+        resident(5000, 300, dtype="i8"), resident(5000, 300, dtype="i8"), op=AFFINE, axis=1, **where
+    ),
+}
 
 
 def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
     """Return calls that a variant does not refuse."""
     if variant.primitive == "map":
         return MAPS
-    return MANY_OUTPUTS if variant.name == "each" else REDUCTIONS
+    return {"each": MANY_OUTPUTS, "rows": ROWS}.get(variant.name, REDUCTIONS)
 
 
 CASES = [

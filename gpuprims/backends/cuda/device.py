@@ -17,7 +17,7 @@ from gpuprims.backends.cuda.variants import AROUND
 from gpuprims.definitions import Definitions
 from gpuprims.driver import Capabilities
 from gpuprims.errors import BuildError, DeviceMemoryError
-from gpuprims.layout import Form, View
+from gpuprims.layout import Form, View, reach
 from gpuprims.registry import Variant
 from gpuprims.source import kernel_source
 
@@ -76,7 +76,8 @@ class CudaDriver:
 
     def span(self, array: cupy.ndarray) -> tuple[int, int, int]:
         """Return the addresses from the first byte to past the last; the host and all GPUs share one space."""
-        return (0, *cupy.byte_bounds(array))
+        low, high = reach(array.shape, array.strides, array.itemsize)
+        return (0, array.data.ptr + low, array.data.ptr + high)
 
     def share(self, array: np.ndarray) -> View:
         """Refuse: a GPU has memory of its own."""

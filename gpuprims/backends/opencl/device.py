@@ -13,7 +13,7 @@ import pyopencl.array as cl_array
 from pyopencl.tools import ImmediateAllocator, MemoryPool
 
 from gpuprims.backends.opencl.capabilities import capabilities_of
-from gpuprims.backends.opencl.kernel import OpenCLKernel, compiled
+from gpuprims.backends.opencl.kernel import OpenCLKernel, compiled, in_order
 from gpuprims.backends.opencl.runtimes import platforms
 from gpuprims.backends.opencl.transfer import Transfer
 from gpuprims.backends.opencl.variants import AROUND
@@ -35,6 +35,7 @@ class OpenCLDriver:
         self.context = context  # held here: Intel's queues do not keep theirs alive
         self.queue = queue
         self._pool = MemoryPool(ImmediateAllocator(queue))
+        self._in_order = in_order(queue)
         self._transfer = Transfer(queue)
         self._tickets: cl_array.Array | None = None
 
@@ -110,11 +111,11 @@ class OpenCLDriver:
         """Return memory of the device, and a function that copies the scalar from it."""
         return (array := self.empty((), dtype)), lambda: array.get().item()
 
-    def tickets(self, count: int) -> cl_array.Array:
+    def tickets(self, count: int) -> Any:
         """Return the queue's own zeros: launches in one queue follow each other."""
         if self._tickets is None or self._tickets.size < count:
             self._tickets = cl_array.to_device(self.queue, np.zeros(max(count, 1024), np.uint32))
-        return self._tickets
+        return self._tickets.base_data if self._in_order else self._tickets
 
     def synchronize(self) -> None:
         """Wait for the queue."""

@@ -21,7 +21,13 @@ def compiled(queue: cl.CommandQueue, text: str) -> cl.Program:
         options.append("-cl-fp32-correctly-rounded-divide-sqrt")  # as NumPy divides and takes roots
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cl.CompilerWarning)  # drivers that greet each build; errors still raise
-        return cl.Program(queue.context, text).build(options)
+        program: cl.Program = cl.Program(queue.context, text).build(options)
+    return program
+
+
+def in_order(queue: cl.CommandQueue) -> bool:
+    """Whether a queue keeps the order of what it is given, events or not."""
+    return not queue.properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
 
 
 def _foreign(events: Sequence[cl.Event], ordered: cl.CommandQueue | None) -> list[cl.Event]:
@@ -41,8 +47,7 @@ class OpenCLKernel:
 
     def prepare(self, groups: int, layout: np.ndarray, *numbers: int) -> Launch:
         """Fix a launch; it has a kernel object of its own, whose last arguments stay set."""
-        unordered = self._queue.properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
-        ordered = None if unordered else self._queue
+        ordered = self._queue if in_order(self._queue) else None
         kernel, queue, lock, inputs = cl.Kernel(self._program, self._entry), self._queue, Lock(), self._inputs
         size, block = (groups * self._block,), (self._block,)
         first = kernel.num_args - 1 - len(numbers)

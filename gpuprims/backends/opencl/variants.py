@@ -57,6 +57,7 @@ VARIANTS = (
         rank=20,
         block=1,
         items=8192,
+        groups_per_unit=16,
         refuse=first_refusal(_for_cpus, double_precision),
     ),
     Variant(

@@ -3,8 +3,9 @@
  * in      INPUTS: n elements for each of `outputs` outputs
  * out     OUTPUTS: one value for each
  * scratch none: `parts` is 1, and `partials` and `tickets` are not touched
- * launch  any number of groups of BLOCK (whole warps of WARP lanes); each takes BLOCK / lanes outputs until none are left
- * host    fold_elements (folding.h), OP(a, b), gp_shuffle_down(value, stride), STORE(at, value)
+ * launch  any number of groups of BLOCK (whole warps of WARP lanes); each takes ROWS x BLOCK / lanes outputs until
+ *         none are left
+ * host    fold_elements (folding.h), MAP_VECTOR, MAP, OP(a, b), IDENTITY, gp_shuffle_down(value, stride), STORE(at, value)
  * order   operands meet in the order of their index; only a commutative operator sees them dealt out with a stride
  *
  * Rows of 12 elements, for VECTOR = 4. As many lanes as a row has vectors, rounded up to a power of two, so that a warp
@@ -14,6 +15,20 @@
  *     lane    0   1   2   3   0   1   2   3   0   1   2   3
  *     reads   0.. 4.. 8.. -   0.. 4.. 8.. -   0.. 4.. 8.. -
  */
+#define ROWS 4
+
+/* Load the vector at j of an output's elements; the identity stands for what there is none of. */
+DEVICE void load_vector(INPUTS, const layout_t layout, const i64 o, const i64 j, const i64 n, const int live,
+                        value_t *values)
+{
+    if (live && j + VECTOR <= n) {
+        MAP_VECTOR(o, j, values);
+    } else {
+#pragma unroll
+        for (int item = 0; item < VECTOR; item++) values[item] = live && j + item < n ? MAP(o, j + item) : IDENTITY;
+    }
+}
+
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1))) WHOLE_WARPS
 void reduce_rows(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 outputs,
                  const i64 n, const i64 parts)
@@ -21,20 +36,41 @@ void reduce_rows(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, con
     const int tid = get_local_id(0);
     int shift = 0; /* the lanes' number as a power of two */
     while (1 << shift < WARP && ((i64)VECTOR << shift) < n) shift++;
-    const int lanes = 1 << shift, lane = tid & (lanes - 1);
+    const int lanes = 1 << shift, lane = tid & (lanes - 1), short_rows = (i64)VECTOR * lanes >= n;
+    const i64 step = BLOCK >> shift, tile = ROWS * step; /* outputs that a group takes at once, and in a turn */
 
-    for (i64 base = (i64)get_group_id(0) * BLOCK; base >> shift < outputs; base += (i64)get_num_groups(0) * BLOCK) {
-        const i64 o = (base + tid) >> shift;
-        const int live = o < outputs;
+    for (i64 base = get_group_id(0) * tile; base < outputs; base += get_num_groups(0) * tile) {
+        const i64 o = base + (tid >> shift);
+        value_t folded[ROWS];
 
-        /* 1. Load and fold. */
-        value_t folded = IDENTITY;
-        if (live) folded = fold_elements(INPUT_NAMES, layout, o, n, lane, lanes);
+        /* 1. Load and fold; of rows of one vector a lane, ROWS independent ones in flight. */
+        if (short_rows) {
+            value_t values[ROWS][VECTOR];
+#pragma unroll
+            for (int row = 0; row < ROWS; row++)
+                load_vector(INPUT_NAMES, layout, o + row * step, (i64)lane * VECTOR, n, o + row * step < outputs, values[row]);
+#pragma unroll
+            for (int row = 0; row < ROWS; row++) {
+                folded[row] = values[row][0];
+#pragma unroll
+                for (int item = 1; item < VECTOR; item++) folded[row] = OP(folded[row], values[row][item]);
+            }
+        } else {
+            for (int row = 0; row < ROWS; row++) {
+                folded[row] = IDENTITY;
+                if (o + row * step < outputs) folded[row] = fold_elements(INPUT_NAMES, layout, o + row * step, n, lane, lanes);
+            }
+        }
 
         /* 2. Fold the lanes: each takes the value of the one `stride` further on, and the first ends with all. */
-        for (int stride = 1; stride < lanes; stride *= 2) folded = OP(folded, gp_shuffle_down(folded, stride));
+        for (int stride = 1; stride < lanes; stride *= 2) {
+#pragma unroll
+            for (int row = 0; row < ROWS; row++) folded[row] = OP(folded[row], gp_shuffle_down(folded[row], stride));
+        }
 
         /* 3. Store. */
-        if (live && lane == 0) STORE(o, folded);
+#pragma unroll
+        for (int row = 0; row < ROWS; row++)
+            if (lane == 0 && o + row * step < outputs) STORE(o + row * step, folded[row]);
     }
 }
