@@ -190,7 +190,7 @@ def test_counts_are_exact_where_float32_stops_counting(cpu: gpuprims.Device) -> 
         gpuprims.reduce(x, op="var", device=cpu),
         gpuprims.reduce(x, x, map=np.hypot, op="count_nonzero", device=cpu),
     ]
-    assert got == [3, 2**23]
+    assert got == [pytest.approx(3, rel=1e-6), 2**23]  # a device may round a division to the one beside
 
 
 @pytest.fixture

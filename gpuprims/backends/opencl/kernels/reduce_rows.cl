@@ -36,15 +36,15 @@ void reduce_rows(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, con
     const int tid = get_local_id(0);
     int shift = 0; /* the lanes' number as a power of two */
     while (1 << shift < WARP && ((i64)VECTOR << shift) < n) shift++;
-    const int lanes = 1 << shift, lane = tid & (lanes - 1), short_rows = (i64)VECTOR * lanes >= n;
-    const i64 step = BLOCK >> shift, tile = ROWS * step; /* outputs that a group takes at once, and in a turn */
+    const int lanes = 1 << shift, lane = tid & (lanes - 1), rows = (i64)VECTOR * lanes < n ? 1 : ROWS;
+    const i64 step = BLOCK >> shift, tile = rows * step; /* outputs that a group takes at once, and in a turn */
 
     for (i64 base = get_group_id(0) * tile; base < outputs; base += get_num_groups(0) * tile) {
         const i64 o = base + (tid >> shift);
         value_t folded[ROWS];
 
         /* 1. Load and fold; of rows of one vector a lane, ROWS independent ones in flight. */
-        if (short_rows) {
+        if (rows > 1) {
             value_t values[ROWS][VECTOR];
 #pragma unroll
             for (int row = 0; row < ROWS; row++)
@@ -56,21 +56,20 @@ void reduce_rows(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, con
                 for (int item = 1; item < VECTOR; item++) folded[row] = OP(folded[row], values[row][item]);
             }
         } else {
-            for (int row = 0; row < ROWS; row++) {
-                folded[row] = IDENTITY;
-                if (o + row * step < outputs) folded[row] = fold_elements(INPUT_NAMES, layout, o + row * step, n, lane, lanes);
-            }
+            folded[0] = IDENTITY;
+            if (o < outputs) folded[0] = fold_elements(INPUT_NAMES, layout, o, n, lane, lanes);
         }
 
         /* 2. Fold the lanes: each takes the value of the one `stride` further on, and the first ends with all. */
         for (int stride = 1; stride < lanes; stride *= 2) {
 #pragma unroll
-            for (int row = 0; row < ROWS; row++) folded[row] = OP(folded[row], gp_shuffle_down(folded[row], stride));
+            for (int row = 0; row < ROWS; row++)
+                if (row < rows) folded[row] = OP(folded[row], gp_shuffle_down(folded[row], stride));
         }
 
         /* 3. Store. */
 #pragma unroll
         for (int row = 0; row < ROWS; row++)
-            if (lane == 0 && o + row * step < outputs) STORE(o + row * step, folded[row]);
+            if (row < rows && lane == 0 && o + row * step < outputs) STORE(o + row * step, folded[row]);
     }
 }
