@@ -22,7 +22,9 @@ def peers() -> dict[str, Callable[[Any], Any]]:
     import cupy
 
     doubled = cupy.ElementwiseKernel("float32 x", "float32 y", "y = 2*x + 1", "gpuprims_bench_map")
-    return {"map 2*x+1": doubled, "reduce sum": cupy.sum, "reduce max": cupy.max, "reduce argmax": cupy.argmax}
+    axes = {work.name: lambda x, axis=work.axis: x.sum(axis=axis) for work in WORKS if work.axis is not None}
+    flat = {"reduce sum": cupy.sum, "reduce max": cupy.max, "reduce argmax": cupy.argmax}
+    return {"map 2*x+1": doubled} | flat | axes
 
 
 PEERS = peers()

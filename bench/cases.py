@@ -10,26 +10,35 @@ import numpy as np
 
 import gpuprims
 from gpuprims.errors import BackendUnavailableError, UnknownDeviceError
-from gpuprims.registry import REGISTRY, Call
-
-FLOAT32 = np.dtype(np.float32)
 
 
 @dataclass(frozen=True)
 class Work:
-    """One call on an array of float32: its primitive, keywords and the bytes it must move for each element."""
+    """One call on an array of float32: its primitive, keywords and the bytes it must move for each element.
+
+    A reduce along an axis sees the array as rows of ``columns`` elements, or as a square of about as many.
+    """
 
     name: str
     primitive: str
-    bytes_per_element: int
+    bytes_per_element: float
     numpy: Callable[[np.ndarray], Any]
     op: str = ""
+    axis: int | None = None
+    columns: int | None = None
+
+    def shape(self, size: int) -> tuple[int, ...]:
+        """Return the shape in which so many elements are seen."""
+        if self.axis is None:
+            return (size,)
+        columns = self.columns or 1 << (size.bit_length() - 1) // 2
+        return (size // columns, columns)
 
     def on_device(self, x: Any, **keywords: Any) -> Any:
         """Let gpuprims do it."""
         if self.primitive == "map":
             return gpuprims.map("2*x + 1", x, **keywords)
-        return gpuprims.reduce(x, op=self.op, **keywords)
+        return gpuprims.reduce(x, op=self.op, axis=self.axis, **keywords)
 
 
 WORKS = (
@@ -37,6 +46,9 @@ WORKS = (
     Work("reduce sum", "reduce", 4, np.sum, "sum"),
     Work("reduce max", "reduce", 4, np.max, "max"),
     Work("reduce argmax", "reduce", 4, np.argmax, "argmax"),
+    Work("reduce columns", "reduce", 4, lambda x: x.sum(axis=0), "sum", axis=0),
+    Work("reduce rows of 16", "reduce", 4, lambda x: x.sum(axis=1), "sum", axis=1, columns=16),
+    Work("reduce rows of 256", "reduce", 4, lambda x: x.sum(axis=1), "sum", axis=1, columns=256),
 )
 SIZES = {"cpu": (2**20, 2**24, 2**26), "gpu": (2**24, 2**28, 2**30)}
 
@@ -66,10 +78,10 @@ def sizes(device: gpuprims.Device) -> tuple[int, ...]:
 
 def variants(device: gpuprims.Device, work: Work) -> list[Contender]:
     """Return every variant of a work's primitive that can run it on a device."""
-    call = Call((FLOAT32,), 2**20)
-    able = [
-        v.name for v in REGISTRY.variants(work.primitive, device.backend) if not v.refuse(device.capabilities, call)
-    ]
+    shape = work.shape(2**24)
+    size, outputs = (2**24, 1) if work.axis is None else (shape[work.axis], shape[1 - work.axis])
+    asked = {"size": size, "outputs": outputs, "side_by_side": work.axis == 0, "op": work.op or "sum"}
+    able = [v.name for v, reason in gpuprims.explain(work.primitive, device, **asked).refusals if reason is None]
     return [Contender(f"gpuprims {name}", lambda x, name=name: work.on_device(x, variant=name)) for name in able]
 
 
@@ -89,6 +101,6 @@ def check(work: Work, result: np.ndarray, x: np.ndarray) -> None:
         np.testing.assert_array_equal(result[::4099], work.numpy(x[::4099]))
         np.testing.assert_array_equal(result[-5000:], work.numpy(x[-5000:]))
     elif work.op == "sum":
-        np.testing.assert_allclose(result, np.sum(x, dtype=np.float64), rtol=1e-6)
+        np.testing.assert_allclose(result, np.sum(x, axis=work.axis, dtype=np.float64), rtol=1e-5)
     else:
         assert result == work.numpy(x)

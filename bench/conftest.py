@@ -39,7 +39,8 @@ def measure(benchmark: Any, arrays: Arrays) -> Callable[..., None]:
     """Check a contender's result, then time it until its work is done."""
 
     def run(device: gpuprims.Device, size: int, work: Work, contender: Contender) -> None:
-        host, resident = arrays.of(device, size)
+        shape = work.shape(size)
+        host, resident = (array.reshape(shape) for array in arrays.of(device, size))
         x = host if contender.on_host else resident
         result = contender.run(x)
         device.synchronize()

@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif chosen.command == "demo":
             run_demo(chosen.device)
         else:
-            print(explain(chosen.primitive, chosen.device, dtype=chosen.dtype, size=chosen.size, op=chosen.op))
+            print(_explained(chosen))
     except GpuprimsError as error:
         print(f"gpuprims: {error}", file=sys.stderr)
         return 1
@@ -36,13 +36,22 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("info", help="list the devices, and what is missing for others")
     demo = commands.add_parser("demo", help="run the primitives and a model on real data")
     explained = commands.add_parser("explain", help="say which kernel a call would run, and why")
-    explained.add_argument("primitive", choices=PRIMITIVES)
+    explained.add_argument("primitive", choices=PRIMITIVES, nargs="?", help="by default all of them")
     for command in (demo, explained):
         command.add_argument("--device", help="a spec such as cuda:0, opencl:gpu, opencl:cpu or reference")
     explained.add_argument("--dtype", default="float32")
     explained.add_argument("--size", type=int, default=2**20, help="number of elements")
+    explained.add_argument("--outputs", type=int, default=1, help="outputs of a reduce, of so many elements each")
+    explained.add_argument("--side-by-side", action="store_true", help="outputs as a matrix has columns")
     explained.add_argument("--op", default="sum", help="the operator of a reduce")
     return parser
+
+
+def _explained(chosen: argparse.Namespace) -> str:
+    """Return the table of one primitive's kernels, or of all."""
+    call = {"dtype": chosen.dtype, "size": chosen.size, "outputs": chosen.outputs, "side_by_side": chosen.side_by_side}
+    names = [chosen.primitive] if chosen.primitive else PRIMITIVES
+    return "\n\n".join(str(explain(name, chosen.device, op=chosen.op, **call)) for name in names)
 
 
 def info() -> str:

@@ -11,8 +11,15 @@ import numpy as np
 import gpuprims
 from gpuprims.device import Device, pick_device
 from gpuprims.errors import GpuprimsError
+from gpuprims.explanation import PRIMITIVES, explain
 
-_GREY = "0.299*red + 0.587*green + 0.114*blue"
+_WEIGHTS = tuple(np.float32(weight) for weight in (0.299, 0.587, 0.114))
+
+
+def _grey(pixel: tuple[Any, Any, Any]) -> Any:
+    """Return the brightness of a pixel's three channels."""
+    red, green, blue = pixel
+    return _WEIGHTS[0] * red + _WEIGHTS[1] * green + _WEIGHTS[2] * blue
 
 
 def run_demo(spec: str | None = None) -> None:
@@ -31,21 +38,22 @@ def run_demo(spec: str | None = None) -> None:
     device = pick_device(None, spec)
     able = device.capabilities
     print(f"gpuprims {gpuprims.__version__} on {device.spec}: {able.name} ({able.driver})\n")
-    grey = _photograph(device)
-    _statistics(device, grey)
-    _model(device)
-
-
-def _photograph(device: Device) -> np.ndarray:
     photo = _load_photo()
-    channels = [photo[..., k].astype(np.float32) for k in range(3)]
-    red, green, blue = channels
-    grey, ours = _timed(lambda: gpuprims.map(_GREY, red=red, green=green, blue=blue, device=device))
-    expected, theirs = _timed(lambda: np.float32(0.299) * red + np.float32(0.587) * green + np.float32(0.114) * blue)
+    grey = _brightness(device, photo)
+    _statistics(device, grey)
+    _channels(device, photo)
+    _model(device)
+    print("\nthe kernels of this device: gpuprims explain\n")
+    for primitive in PRIMITIVES:
+        print(explain(primitive, device))
+
+
+def _brightness(device: Device, photo: np.ndarray) -> np.ndarray:
+    grey, ours = _timed(lambda: gpuprims.map(_grey, photo, vector_axis=-1, device=device))
+    expected, theirs = _timed(lambda: _grey((photo[..., 0], photo[..., 1], photo[..., 2])))
     rows, columns = grey.shape
-    print(f"photograph to grey, {rows} x {columns}: map({_GREY!r})")
-    difference = np.abs(grey - expected).max()
-    print(f"  largest difference from NumPy   {difference:.1e} of 255")
+    print(f"photograph to grey, {rows} x {columns} pixels at a time: map(grey, photo, vector_axis=-1)")
+    print(f"  largest difference from NumPy   {np.abs(grey - expected).max():.1e} of 255")
     print(f"  time, NumPy's                   {ours * 1e3:.2f} ms, {theirs * 1e3:.2f} ms\n")
     result: np.ndarray = grey
     return result
@@ -65,9 +73,19 @@ def _load_photo() -> np.ndarray:
 
 def _statistics(device: Device, grey: np.ndarray) -> None:
     print("its grey values: reduce(grey, op=...)")
-    print(f"  {'':6}{'gpuprims':>12}{'NumPy':>12}")
-    for op, peer in (("min", np.min), ("max", np.max), ("mean", np.mean)):
-        print(f"  {op:6}{gpuprims.reduce(grey, op=op, device=device):12.4f}{peer(grey):12.4f}")
+    print(f"  {'':8}{'gpuprims':>12}{'NumPy':>12}")
+    for op in ("min", "max", "mean", "std", "argmax"):
+        ours, theirs = gpuprims.reduce(grey, op=op, device=device), getattr(np, op)(grey)
+        print(f"  {op:8}{ours:12.4f}{theirs:12.4f}" if grey.dtype == ours.dtype else f"  {op:8}{ours:12}{theirs:12}")
+    print()
+
+
+def _channels(device: Device, photo: np.ndarray) -> None:
+    print("its channels: reduce(photo, axis=(0, 1), op=...)")
+    print(f"  {'':8}{'red':>12}{'green':>12}{'blue':>12}")
+    for op in ("mean", "std"):
+        values = gpuprims.reduce(photo, op=op, axis=(0, 1), device=device)
+        print(f"  {op:8}" + "".join(f"{value:12.4f}" for value in values))
     print()
 
 

@@ -119,6 +119,19 @@ class Variant:
             raise RegistryError(f"{self.backend} {self.primitive}/{self.name}: a kernel file; got {self.source!r}")
         return self.source
 
+    @property
+    def summary(self) -> str:
+        """What it does, in the first sentence of its kernel file's header or of its function's docstring."""
+        if not isinstance(self.source, Path):
+            return (self.source.__doc__ or "").partition("\n")[0]
+        if not self.source.is_file():  # which is said when it is built
+            return ""
+        title, _, rest = self.source.read_text().partition("*/")[0].partition(": ")
+        if not rest or title != f"/* {self.primitive}/{self.name}":
+            return ""
+        lines = rest.split("\n *\n", 1)[0].split("\n")
+        return " ".join(line.strip().removeprefix("*").strip() for line in lines)
+
     def groups(self, tiles: int, capabilities: Capabilities) -> int:
         """Return how many groups to start for so many tiles."""
         most = MOST_GROUPS if self.groups_per_unit is None else self.groups_per_unit * capabilities.compute_units
@@ -145,7 +158,9 @@ class Explanation:
         lines = [f"{self.primitive} on {self.device}:"]
         for variant, reason in self.refusals:
             word = "chosen" if variant is self.chosen else "able" if reason is None else "refused"
-            lines.append(f"  {word:8}{variant.name:14}rank {variant.rank:<5}{reason or ''}".rstrip())
+            lines.append(f"  {word:8}{variant.name:12}rank {variant.rank:<4}{variant.summary}".rstrip())
+            if reason is not None:
+                lines.append(f"          {reason}")
         return "\n".join(lines)
 
     __repr__ = __str__

@@ -25,6 +25,14 @@ def many_outputs(capabilities: Capabilities, call: Call) -> str | None:
     return f"is for outputs side by side, or 1024 of at most 64 elements; this call has {call.outputs} of {call.size}"
 
 
+def columns(capabilities: Capabilities, call: Call) -> str | None:
+    """Refuse what is not like the columns of a matrix."""
+    if call.side_by_side and call.outputs >= 16:
+        return None
+    lie = "side by side" if call.side_by_side else "apart"
+    return f"is for 16 outputs side by side or more; this call has {call.outputs} that lie {lie}"
+
+
 def many_rows(capabilities: Capabilities, call: Call) -> str | None:
     """Refuse what leaves warps idle, or their lanes far apart in memory, when each output has a few lanes to itself."""
     if call.side_by_side:

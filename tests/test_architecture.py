@@ -43,6 +43,7 @@ AROUND = {"prelude", "exchange"}
 ALONE = {
     "map_cpu_chunks": "for CPUs, which CUDA does not run on",
     "reduce_cpu_chunks": "for CPUs, which CUDA does not run on",
+    "reduce_cpu_columns": "for CPUs, which CUDA does not run on",
 }
 
 

@@ -88,3 +88,17 @@ def test_a_wrong_argument_is_one_line_without_a_traceback(capsys, arguments, got
     assert err.startswith("gpuprims: ")
     assert got in err
     assert len(err.strip().splitlines()) == 1
+
+
+def test_explain_tells_each_kernel_in_a_sentence(capsys):
+    status, out, _ = run(capsys, "explain", "--device", "reference")
+    assert status == 0
+    assert "map on" in out
+    assert "numpy       rank 0   Fold neighbours until one value is left of each row" in out
+
+
+def test_explain_takes_the_shape_of_a_call(device, capsys):
+    asked = ("--size", "16", "--outputs", "100000", "--side-by-side")
+    status, out, _ = run(capsys, "explain", "reduce", "--device", device.spec, *asked)
+    assert status == 0
+    assert out.count("chosen") == 1

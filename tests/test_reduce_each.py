@@ -1,4 +1,4 @@
-"""reduce/each, a work-item an output: the columns of a matrix, and many short rows."""
+"""reduce/each, a work-item an output: the columns of a matrix, and many short rows; and cpu_columns, which has some."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def each(device: gpuprims.Device) -> gpuprims.Device:
     return device
 
 
-def reduce(device: gpuprims.Device, *arrays: np.ndarray, **keywords: Any) -> Any:
-    result = gpuprims.reduce(*map(device.asarray, arrays), variant="each", **keywords)
+def reduce_by(device: gpuprims.Device, *arrays: np.ndarray, variant: str = "each", **keywords: Any) -> Any:
+    result = gpuprims.reduce(*map(device.asarray, arrays), variant=variant, **keywords)
     return tuple(map(device.to_host, result)) if isinstance(result, tuple) else device.to_host(result)
 
 
@@ -29,7 +29,12 @@ OUTPUTS = (32, 255, 256, 257, 1030)
 ELEMENTS = (1, 15, 16, 17, 1000, 20_011)
 
 
-def check_columns(device: gpuprims.Device, rng: np.random.Generator, outputs: int, n: int) -> None:
+def check_columns(
+    device: gpuprims.Device, rng: np.random.Generator, outputs: int, n: int, variant: str = "each"
+) -> None:
+    def reduce(device: gpuprims.Device, *arrays: np.ndarray, **keywords: Any) -> Any:
+        return reduce_by(device, *arrays, variant=variant, **keywords)
+
     x = rng.standard_normal((n, outputs)).astype(np.float32)
     np.testing.assert_allclose(reduce(device, x, axis=0), x.sum(axis=0, dtype=np.float64), rtol=1e-4, atol=1e-3)
     np.testing.assert_array_equal(reduce(device, x, axis=0, op="max"), x.max(axis=0))
@@ -48,6 +53,15 @@ def test_columns(each: gpuprims.Device, rng: np.random.Generator, outputs: int, 
     check_columns(each, rng, outputs, n)
 
 
+@pytest.mark.parametrize("outputs", [16, 511, 512, 513, 1030, 2000])
+@pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 1000])
+def test_columns_on_cpus(each: gpuprims.Device, rng: np.random.Generator, outputs: int, n: int) -> None:
+    if each.capabilities.kind != "cpu":
+        pytest.skip("is about CPUs")
+    check_columns(each, rng, outputs, n, "cpu_columns")
+    assert gpuprims.explain("reduce", each, size=n, outputs=outputs, side_by_side=True).chosen.name == "cpu_columns"
+
+
 @pytest.mark.oclgrind
 @pytest.mark.parametrize(("outputs", "n"), [(33, 40), (300, 17)])
 def test_columns_small_enough_for_a_simulator(
@@ -60,14 +74,14 @@ def test_columns_small_enough_for_a_simulator(
 @pytest.mark.parametrize("dtype", ["float32", "int8", "float16"])
 def test_short_rows(each: gpuprims.Device, rng: np.random.Generator, n: int, dtype: str) -> None:
     x = rng.integers(-100, 100, (3001, n)).astype(dtype)
-    got = reduce(each, x, axis=1, op="min")
+    got = reduce_by(each, x, axis=1, op="min")
     np.testing.assert_array_equal(got, x.min(axis=1))
-    np.testing.assert_array_equal(reduce(each, x, axis=1, dtype="int64"), x.sum(axis=1, dtype=np.int64))
+    np.testing.assert_array_equal(reduce_by(each, x, axis=1, dtype="int64"), x.sum(axis=1, dtype=np.int64))
 
 
 def test_middle_axes_and_offsets(each: gpuprims.Device, rng: np.random.Generator) -> None:
     x = rng.standard_normal((7, 50, 67)).astype(np.float32)
-    np.testing.assert_allclose(reduce(each, x, axis=1), x.sum(axis=1), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(reduce_by(each, x, axis=1), x.sum(axis=1), rtol=1e-4, atol=1e-4)
     cut = each.asarray(x)[1:, :, 3:]
     got = each.to_host(gpuprims.reduce(cut, axis=1, variant="each"))
     np.testing.assert_allclose(got, x[1:, :, 3:].sum(axis=1), rtol=1e-4, atol=1e-4)
@@ -86,4 +100,4 @@ def test_a_flat_array_is_refused(each: gpuprims.Device) -> None:
     with pytest.raises(
         NoVariantError, match="is for outputs side by side, or 1024 of at most 64 elements; this call has 1"
     ):
-        reduce(each, np.ones(100, np.float32))
+        reduce_by(each, np.ones(100, np.float32))

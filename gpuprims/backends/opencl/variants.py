@@ -9,7 +9,16 @@ from pathlib import Path
 
 from gpuprims.driver import Capabilities
 from gpuprims.registry import Call, Variant, first_refusal
-from gpuprims.rules import double_precision, group_fits, many_outputs, many_rows, one_atomic, shuffles, values_fit
+from gpuprims.rules import (
+    columns,
+    double_precision,
+    group_fits,
+    many_outputs,
+    many_rows,
+    one_atomic,
+    shuffles,
+    values_fit,
+)
 
 KERNELS = Path(__file__).parent / "kernels"
 # The text around each kernel: the dialect's words, and how values pass between groups.
@@ -48,6 +57,18 @@ VARIANTS = (
         items=4,
         vectors=True,
         refuse=first_refusal(double_precision, group_fits(256)),
+    ),
+    Variant(
+        primitive="reduce",
+        name="cpu_columns",
+        backend="opencl",
+        source=KERNELS / "reduce_cpu_columns.cl",
+        rank=25,
+        block=1,
+        items=512 * 64,
+        groups_per_unit=2,
+        outputs_per_group=512,
+        refuse=first_refusal(_for_cpus, columns, double_precision),
     ),
     Variant(
         primitive="reduce",

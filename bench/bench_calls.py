@@ -1,0 +1,115 @@
+"""What a call costs beside its kernel: warm calls, plans, numbers on the host, and transfers.
+
+``pytest bench/bench_calls.py``; ``GPUPRIMS_BENCH_DEVICE`` names the device, ``cuda`` by default.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import find_device, random_array
+
+import gpuprims
+
+DEVICE = find_device(os.environ.get("GPUPRIMS_BENCH_DEVICE", "cuda"))
+if isinstance(DEVICE, str):
+    pytest.skip(DEVICE, allow_module_level=True)
+
+SMALL, LARGE = 1000, 2**28
+
+
+def _warm() -> dict[str, Callable[[], Any]]:
+    """Return calls on a small array, each of which ends when its result is there."""
+    x = DEVICE.asarray(random_array(SMALL))
+    total, doubled = gpuprims.plan("reduce", x), gpuprims.plan("map", "2*x + 1", x)
+
+    def waited(call: Callable[[], Any]) -> Callable[[], Any]:
+        def run() -> None:
+            call()
+            DEVICE.synchronize()
+
+        return run
+
+    calls = {
+        "reduce(x), waited for": waited(lambda: gpuprims.reduce(x)),
+        "map(2*x + 1, x), waited for": waited(lambda: gpuprims.map("2*x + 1", x)),
+        "a reduce plan, waited for": waited(lambda: total(x)),
+        "a map plan, waited for": waited(lambda: doubled(x)),
+        "a reduce plan's item()": lambda: total.item(x),
+    }
+    if DEVICE.backend == "cuda":
+        import cupy
+
+        calls |= {
+            "float(reduce(x))": lambda: float(gpuprims.reduce(x)),
+            "CuPy sum, waited for": waited(lambda: cupy.sum(x)),
+            "CuPy float(sum)": lambda: float(cupy.sum(x)),
+        }
+    return calls
+
+
+CALLS = _warm()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def bench_warm_call(benchmark: Any, name: str) -> None:
+    benchmark.group = f"{SMALL} float32, microseconds a call"
+    benchmark(CALLS[name])
+
+
+def _transfers() -> dict[str, Callable[[], Any]]:
+    host = random_array(LARGE)
+    there = DEVICE.asarray(host)
+
+    def up() -> None:
+        DEVICE.asarray(host)
+        DEVICE.synchronize()
+
+    moved = {
+        "asarray": up,
+        "to_host": lambda: DEVICE.to_host(there),
+        "reduce of a NumPy array": lambda: gpuprims.reduce(host, device=DEVICE),
+    }
+    if DEVICE.backend == "cuda":
+        import cupy
+
+        moved["CuPy asarray, sum, get"] = lambda: cupy.asarray(host).sum().get()
+    return moved
+
+
+@pytest.mark.parametrize("name", _transfers() if DEVICE.capabilities.kind == "gpu" else ())
+def bench_transfer(benchmark: Any, name: str) -> None:
+    move = _transfers()[name]
+    benchmark.group = f"{4 * LARGE >> 30} GiB between the host and the device"
+    benchmark(move)
+    if benchmark.stats:  # none with --benchmark-disable
+        benchmark.extra_info["gb_per_s"] = round(4 * LARGE / benchmark.stats.stats.median / 1e9, 2)
+
+
+def bench_first_call(benchmark: Any) -> None:
+    """Time the first call of a process, after the imports: with an empty compile cache, and from the disk's."""
+    import subprocess
+    import sys
+    import tempfile
+
+    code = (
+        "import time, numpy as np, gpuprims, gpuprims.primitives.reduce;"
+        f"d = gpuprims.Device({DEVICE.spec!r}); x = d.asarray(np.ones(1000, np.float32)); d.synchronize();"
+        "s = time.perf_counter(); gpuprims.reduce(x); d.synchronize(); print(time.perf_counter() - s)"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        caches = {"CUPY_CACHE_DIR": folder, "XDG_CACHE_HOME": folder, "CUDA_CACHE_PATH": folder}
+
+        def first() -> float:
+            ran = subprocess.run(  # noqa: S603 - this page's own text, in the running Python
+                [sys.executable, "-c", code], env=os.environ | caches, capture_output=True, check=True
+            )
+            return float(ran.stdout.split()[-1])
+
+        benchmark.extra_info["cold"], benchmark.extra_info["from the disk"] = first(), first()
+        print(f"first call: {benchmark.extra_info}")
+    benchmark(np.float32)  # the figures are above; a process is no work to repeat
