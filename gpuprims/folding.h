@@ -1,12 +1,12 @@
 /* The steps that reductions share, the same in both dialects. */
 
-/* Fold ITEMS values pairwise, in order, which also keeps rounding small. */
-DEVICE value_t fold_values(value_t *values)
+/* Fold values pairwise, in order, which also keeps rounding small; their number is known when this is compiled. */
+DEVICE value_t fold_values(value_t *values, const int count)
 {
 #pragma unroll
-    for (int stride = 1; stride < ITEMS; stride *= 2)
+    for (int stride = 1; stride < count; stride *= 2)
 #pragma unroll
-        for (int item = 0; item + stride < ITEMS; item += 2 * stride)
+        for (int item = 0; item + stride < count; item += 2 * stride)
             values[item] = OP(values[item], values[item + stride]);
     return values[0];
 }
@@ -24,13 +24,23 @@ DEVICE value_t fold_elements(INPUTS, const layout_t layout, const i64 o, const i
 #endif
     value_t folded = IDENTITY;
 
-    /* ITEMS independent elements in flight. */
+    /* ITEMS independent elements in flight, then once half as many. */
     for (; j + (ITEMS / VECTOR - 1) * step + VECTOR <= last; j += ITEMS / VECTOR * step) {
         value_t values[ITEMS];
 #pragma unroll
         for (int item = 0; item < ITEMS; item += VECTOR) MAP_VECTOR(o, j + item / VECTOR * step, values + item);
-        folded = OP(folded, fold_values(values));
+        folded = OP(folded, fold_values(values, ITEMS));
     }
+#if ITEMS / 2 > VECTOR
+    if (j + (ITEMS / 2 / VECTOR - 1) * step + VECTOR <= last) {
+        value_t values[ITEMS / 2];
+#pragma unroll
+        for (int item = 0; item < ITEMS / 2; item += VECTOR) MAP_VECTOR(o, j + item / VECTOR * step, values + item);
+        folded = OP(folded, fold_values(values, ITEMS / 2));
+        j += ITEMS / 2 / VECTOR * step;
+    }
+#endif
+
     /* Whole vectors, and what is left of the last one. */
     for (; j + VECTOR <= last; j += step) {
         value_t values[VECTOR];

@@ -18,8 +18,12 @@ AROUND = KERNELS / "prelude.cu", KERNELS / "exchange.cu"
 # alone: reduce/warp with 256 x 8 and 8 groups a multiprocessor 4.50, 4.44, 3.23; 1024 x 8 and 2 groups 4.52, 4.48,
 # 3.26, but four times the threads for a short row; 256 x 16 4.49, 4.42, 2.91. reduce/tree with 256 x 16 4.51, 4.41,
 # 3.05; 256 x 8 4.27, 4.43, 2.81. Without vectors, 16 bytes a load, warp 4.33, 3.06, 3.07 and tree 4.43, 3.19, 2.82.
-# H200, driver 580.159, CUDA 13.0, float32, 2026-11-21, TB/s with host overhead: columns of 2^14 x 2^14 4.03 with
-# reduce/each and 0.54 with reduce/warp (CuPy 2.4); rows of (2^24, 16) 3.85 and 0.04 (CuPy 4.0).
+# reduce/atomic, whose groups all meet at one address: max of 2^28 4.49, where few change it, and sum of 2^28 1.94. The
+# same GPU and day, calls one after the other, bytes read: columns of 2^14 x 2^14 4.29 with reduce/each and 0.56 with
+# reduce/warp (CuPy 2.4). Rows of (2^26, 4), (2^24, 16), (2^22, 64), (2^20, 256) with reduce/rows 3.38, 4.03, 4.12,
+# 4.13, which with the results written is 4.2 of each; with reduce/each 1.98, 4.11, 3.17; (2^20, 256) with reduce/warp
+# 0.66. Rows one at a time, not four: 3.24, 3.52, 3.45. As many groups as there are rows, each nearly empty: 0.21 of
+# (2^26, 4).
 VARIANTS = (
     Variant(
         primitive="map",

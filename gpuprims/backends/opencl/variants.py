@@ -31,11 +31,13 @@ def _for_cpus(capabilities: Capabilities, call: Call) -> str | None:
     return f"is for CPUs, where each work-item is a thread of its own; {capabilities.name} is a {capabilities.kind}"
 
 
-# reduce/tree on an H200, driver 580.159, float32, 2026-11-21, TB/s of sum and argmax of 2^30 and of sum of 2^24,
-# launches alone: 256 x 16 and 8 groups a compute unit 4.49, 4.07, 2.79; 256 x 8 4.24, 4.04, 2.61; 512 x 16 and 2
-# groups 4.44, 4.45, 2.85, but GPUs with groups of at most 256 work-items exist. Without vectors, 16 bytes a load,
-# 4.31, 3.18, 2.64. reduce/each on an H200, driver 580.159, float32, 2026-11-21, TB/s with host overhead: columns of
-# 2^14 x 2^14 3.64, rows of (2^24, 16) 3.68.
+# H200, driver 580.159, float32, 2026-11-21, TB/s of argmax and sum of 2^28, calls one after the other: reduce/warp
+# with 256 x 16 and 6 groups a compute unit 4.33, 4.45, with 8 groups 3.79, 4.43, for an argmax of more registers
+# leaves no room for the last; 256 x 8 and 8 groups 4.30, 4.30; 512 x 8 and 4 groups 4.36, 4.32; 1024 x 8 and 2 groups
+# 4.22, 4.31. reduce/tree with 256 x 16 and 6 groups 4.33, 4.45, with 8 groups 3.78, 4.42; 512 x 8 and 4 groups 4.30,
+# 4.42, but GPUs with groups of at most 256 work-items exist. Sum of 2^24, launches alone, 3.08. Columns of 2^14 x 2^14
+# with reduce/each 4.21; rows of (2^26, 4), (2^24, 16), (2^22, 64), (2^20, 256) with reduce/rows 3.36, 4.00, 4.09,
+# 4.21.
 VARIANTS = (
     Variant(
         primitive="map",

@@ -23,7 +23,7 @@ DEVICE value_t fold_run(INPUTS, const layout_t layout, const i64 o, const i64 fi
         value_t values[ITEMS];
 #pragma unroll
         for (int item = 0; item < ITEMS; item += VECTOR) MAP_VECTOR(o, j + item, values + item);
-        folded = OP(folded, fold_values(values));
+        folded = OP(folded, fold_values(values, ITEMS));
     }
     for (; j + VECTOR <= last; j += VECTOR) {
         value_t values[VECTOR];
