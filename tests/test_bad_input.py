@@ -44,6 +44,14 @@ CASES = {
     "shapes that do not match, folded": (
         lambda: gpuprims.reduce(X, X[0, :2], map="x*y"), errors.ShapeError, r"\(2, 3\) and \(2,\)",
     ),
+    "more elements than indices count": (
+        lambda: gpuprims.map("x+y", np.broadcast_to(X[0, 0], (2**40, 1)), np.broadcast_to(X[0, 0], (1, 2**40))),
+        errors.ShapeError, "1099511627776",
+    ),
+    "more elements to fold than indices count": (
+        lambda: gpuprims.reduce(np.broadcast_to(X[0, 0], (2**40, 1)), np.broadcast_to(X[0, 0], (1, 2**40)), map="x*y"),
+        errors.ShapeError, "at most 2\\^62 elements",
+    ),
     "too many arrays": (lambda: gpuprims.map("x+1", X, X), errors.ArgumentError, "2"),
     "too few arrays": (lambda: gpuprims.map(lambda x, y: x + y, X), errors.ArgumentError, "1"),
     "two arrays to sum": (lambda: gpuprims.reduce(X, X), errors.ArgumentError, "2"),
@@ -86,3 +94,21 @@ def test_numpys_own_exceptions_catch_them() -> None:
         gpuprims.reduce(X, axis=5, device="reference")
     with pytest.raises(TypeError):
         gpuprims.reduce(["a"], device="reference")
+
+
+def test_a_device_out_of_memory_names_the_bytes_and_keeps_none(device: gpuprims.Device) -> None:
+    if device.backend == "reference":
+        pytest.skip("its memory is the host's")
+    tall = device.asarray(np.ones((2**21, 1), np.float32))
+    wide = device.asarray(np.ones((1, 2**21), np.float32))
+    gpuprims.map("x+1", tall)
+    device.synchronize()
+    before = device.driver.room
+    for _ in range(3):
+        with pytest.raises(errors.DeviceMemoryError, match=r"17,592,186,044,416 bytes; got .* free") as raised:
+            gpuprims.map("x+y", tall, wide)
+        assert raised.value.wanted == 2**44
+        assert raised.value.free is None or raised.value.free <= device.capabilities.memory
+        del raised
+    assert device.driver.room >= before
+    assert float(device.to_host(gpuprims.reduce(tall))) == 2**21

@@ -64,7 +64,7 @@ class OpenCLDriver:
         """Allocate from a pool that keeps freed memory for the next call."""
         try:
             return cl_array.empty(self.queue, shape, dtype, allocator=self._pool)
-        except cl.MemoryError as error:  # OpenCL has no way to ask how much is free
+        except (cl.MemoryError, cl.LogicError) as error:  # INVALID_BUFFER_SIZE; what is free cannot be asked
             raise DeviceMemoryError(self.capabilities.name, math.prod(shape) * dtype.itemsize, None) from error
 
     def scratch(self, nbytes: int) -> Any:
@@ -114,7 +114,7 @@ class OpenCLDriver:
     def tickets(self, count: int) -> Any:
         """Return the queue's own zeros: launches in one queue follow each other."""
         if self._tickets is None or self._tickets.size < count:
-            self._tickets = cl_array.to_device(self.queue, np.zeros(max(count, 1024), np.uint32))
+            self._tickets = cl_array.zeros(self.queue, max(count, 1024), np.dtype(np.uint32))
         return self._tickets.base_data if self._in_order else self._tickets
 
     def synchronize(self) -> None:

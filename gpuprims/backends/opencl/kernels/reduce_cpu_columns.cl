@@ -47,7 +47,8 @@ void reduce_cpu_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *ticke
             }
         }
 
-        /* 3. Store. */
-        for (int lane = 0; lane < live; lane++) STORE(o + lane, VALUE(folded, [lane]));
+        /* 3. Store, the last first: the other way round Intel's compiler (2026.2) makes vectors of the loop, and where there is
+         *    one output alone it stores a lane that is not live. */
+        for (int lane = live - 1; lane >= 0; lane--) STORE(o + lane, VALUE(folded, [lane]));
     }
 }
