@@ -197,12 +197,14 @@ class _Owned(np.ndarray):
 def broadcast_shapes(label: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """Return the common shape of arrays, or raise :class:`ShapeError` naming them."""
     got = " and ".join(str(shape) for shape in shapes)
+    too_many = f"{label}: at most 2^62 elements, which 64-bit indices count; got {got}"
     try:
         shape = np.broadcast_shapes(*shapes)
     except ValueError as error:
-        raise ShapeError(f"{label}: shapes that broadcast together; got {got}") from error
+        rule = f"{label}: shapes that broadcast together; got {got}"
+        raise ShapeError(too_many if "too large" in str(error) else rule) from error
     if math.prod(shape) > _MOST_ELEMENTS:
-        raise ShapeError(f"{label}: at most 2^62 elements, which 64-bit indices count; got {got}")
+        raise ShapeError(too_many)
     return shape
 
 
