@@ -61,15 +61,17 @@ class Plan:
             check_targets(self.primitive, self._prepared.results, targets.natives)
             forms = target_forms(operands, targets)
             if forms is not None and not _alike(forms, self._written):
-                raise ArgumentError(f"plan of {self.primitive}: out= laid out as planned, {self._written}; got {forms}")
+                raise ArgumentError(
+                    f"plan of {self.primitive}: out= laid out as planned, {_said(self._written)}; got {_said(forms)}"
+                )
         return self._prepared.run(operands, targets)
 
     def _operands(self, arrays: tuple[Any, ...]) -> Operands:
         operands = as_operands(self.primitive, arrays, self.device)
         if operands.forms != self._forms and not _alike(operands.forms, self._forms):
             raise ArgumentError(
-                f"plan of {self.primitive}: arrays laid out as planned, {self._forms}; got {operands.forms}"
-                " (make a plan for these)"
+                f"plan of {self.primitive}: arrays laid out as planned, {_said(self._forms)}; got"
+                f" {_said(operands.forms)} (make a plan for these)"
             )
         return operands
 
@@ -110,6 +112,13 @@ def _alike(given: tuple[Any, ...], planned: tuple[Any, ...]) -> bool:
     """Whether a launch for ``planned`` forms serves ``given`` ones: the same, and aligned at least as well."""
     return len(given) == len(planned) and all(
         one[:4] == other[:4] and one.alignment >= other.alignment for one, other in zip(given, planned, strict=True)
+    )
+
+
+def _said(forms: tuple[Any, ...]) -> str:
+    return " and ".join(
+        f"{form.dtype}{list(form.shape)} with strides {form.strides} at a multiple of {form.alignment} bytes"
+        for form in forms
     )
 
 
