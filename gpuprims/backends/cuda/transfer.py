@@ -62,14 +62,16 @@ class Transfer:
             for lane in self._lanes:
                 stream.wait_event(lane.stream.record())
 
-    def receive(self, array: cupy.ndarray, host: np.ndarray) -> None:
-        """Copy an array on the GPU to a contiguous host array, after the work before it."""
-        if host.nbytes <= staging.CHUNK or not array.flags.c_contiguous:
-            host[...] = array.get()
-            return
+    def receive(self, array: cupy.ndarray) -> np.ndarray:
+        """Copy an array on the GPU to the host, after the work before it."""
+        if array.nbytes <= staging.CHUNK or not array.flags.c_contiguous:
+            small: np.ndarray = array.get()
+            return small
+        host = np.empty(array.shape, array.dtype)
         with self._lock, self._device:
             self._follow(cupy.cuda.get_current_stream())
             staging.receive(self._lanes, host, array)
+        return host
 
     def _follow(self, stream: cupy.cuda.Stream) -> None:
         done = stream.record()

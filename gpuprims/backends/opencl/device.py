@@ -98,9 +98,7 @@ class OpenCLDriver:
 
     def download(self, array: cl_array.Array) -> np.ndarray:
         """Copy an array to the host, after the work before it."""
-        host = np.empty(array.shape, array.dtype)
-        self._transfer.receive(array, host)
-        return host
+        return self._transfer.receive(array)
 
     @property
     def room(self) -> int:
@@ -114,7 +112,8 @@ class OpenCLDriver:
     def tickets(self, count: int) -> Any:
         """Return the queue's own zeros: launches in one queue follow each other."""
         if self._tickets is None or self._tickets.size < count:
-            self._tickets = cl_array.zeros(self.queue, max(count, 1024), np.dtype(np.uint32))
+            self._zeros = np.zeros(max(count, 1024), np.uint32)  # kept: nothing waits until they are read
+            self._tickets = cl_array.to_device(self.queue, self._zeros, async_=True)
         return self._tickets.base_data if self._in_order else self._tickets
 
     def synchronize(self) -> None:

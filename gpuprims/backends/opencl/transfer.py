@@ -70,14 +70,16 @@ class Transfer:
             sent = [lane.last for lane in self._lanes if lane.last is not None]
             array.events[:] = [cl.enqueue_barrier(self._queue, wait_for=sent)]  # one to wait for, in place of eight
 
-    def receive(self, array: cl_array.Array, host: np.ndarray) -> None:
-        """Copy an array on the device to a contiguous host array, after the work before it."""
-        if host.nbytes <= staging.CHUNK or not array.flags.c_contiguous:
-            host[...] = array.get()
-            return
+    def receive(self, array: cl_array.Array) -> np.ndarray:
+        """Copy an array on the device to the host, after the work before it."""
+        if array.nbytes <= staging.CHUNK or not array.flags.c_contiguous:
+            small: np.ndarray = array.get()
+            return small
+        host = np.empty(array.shape, array.dtype)
         with self._lock:
             self._follow()
             staging.receive(self._lanes, host, array)
+        return host
 
     def _follow(self) -> None:
         done = cl.enqueue_marker(self._queue)
