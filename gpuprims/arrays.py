@@ -105,6 +105,10 @@ class Operands:
             self.driver.synchronize()
         elif self.on_host:
             result = self.driver.download(result)
+        return self._as_caller_wants(result)
+
+    def _as_caller_wants(self, result: Any) -> Any:
+        """Return a result as an array of the caller's library; one of NumPy's without dimensions as a scalar."""
         result = self.convert(result)
         return result[()] if isinstance(result, np.ndarray) and result.ndim == 0 else result
 
@@ -123,9 +127,8 @@ class Operands:
             for target, result in zip(targets.natives, results, strict=True):
                 np.copyto(target, result)
             return targets.given
-        converted = [self.convert(result) for result in results]
-        finished = [r[()] if isinstance(r, np.ndarray) and r.ndim == 0 else r for r in converted]
-        return finished[0] if single else tuple(finished)
+        finished = tuple(self._as_caller_wants(result) for result in results)
+        return finished[0] if single else finished
 
     def as_numpy(self) -> Operands:
         """Leave the results of host arrays NumPy's, for a caller who is after their values alone."""

@@ -69,11 +69,9 @@ class Prepared(NamedTuple):
             if operands.in_place:
                 operands.driver.synchronize()
             return targets.given
-        computed = [operands.driver.empty(shape, dtype) for shape, dtype in self.results]
+        computed = [operands.empty(shape, dtype) for shape, dtype in self.results]
         self.start(operands, computed)
-        for target, result in zip(targets.natives, computed, strict=True):
-            np.copyto(target, operands.driver.download(result))
-        return targets.given
+        return operands.deliver([operands.driver.download(result) for result in computed], targets, single=self.single)
 
     def start(self, operands: Operands, results: Sequence[Any]) -> None:
         """Launch, to write to arrays of the device, or of the host where it shares them."""

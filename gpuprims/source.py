@@ -69,8 +69,11 @@ def kernel_source(
 
 def _complex(definitions: Definitions) -> list[str]:
     """Write the arithmetic of each width of complex numbers that the kernel computes in."""
+    widths = sorted((dtype for dtype in definitions.dtypes if dtype.kind == "c"), key=lambda dtype: dtype.itemsize)
+    if not widths:
+        return []
     text, parts = files("gpuprims.expressions").joinpath("complex.h").read_text(), []
-    for dtype in sorted((dtype for dtype in definitions.dtypes if dtype.kind == "c"), key=lambda dtype: dtype.itemsize):
+    for dtype in widths:
         parts += [f"#define COMPLEX {c_type(dtype)}", f"#define REAL {c_type(part(dtype))}", text]
         parts += ["#undef COMPLEX", "#undef REAL"]
     return parts

@@ -138,8 +138,8 @@ def _bind(
 
 
 def _prepared(operands: Operands, targets: Targets | None, how: _How) -> Prepared:
-    written = None if targets is None else target_forms(operands, targets)
-    return _prepare(*how, operands.forms, written, operands.fresh_alignment, operands.device, REGISTRY.generation)
+    where = operands.forms, target_forms(operands, targets), operands.fresh_alignment, operands.device
+    return _prepare(*how, *where, REGISTRY.generation)
 
 
 def _in_slabs(
