@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gpuprims.plans import Plan, plan
     from gpuprims.primitives.map import map  # noqa: A004 - the primitive's name in every library of its kind
     from gpuprims.primitives.reduce import reduce
+    from gpuprims.primitives.scan import cumprod, cumsum, scan
     from gpuprims.registry import Call, Variant, register
 
 __version__ = "0.1.0"
@@ -28,6 +29,8 @@ __all__ = [
     "Op",
     "Plan",
     "Variant",
+    "cumprod",
+    "cumsum",
     "devices",
     "errors",
     "explain",
@@ -36,6 +39,7 @@ __all__ = [
     "plan",
     "reduce",
     "register",
+    "scan",
     "use_device",
 ]
 
@@ -46,12 +50,15 @@ _HOMES = {
     "Op": "operators",
     "Plan": "plans",
     "Variant": "registry",
+    "cumprod": "primitives.scan",
+    "cumsum": "primitives.scan",
     "devices": "device",
     "explain": "explanation",
     "map": "primitives.map",
     "plan": "plans",
     "reduce": "primitives.reduce",
     "register": "registry",
+    "scan": "primitives.scan",
     "use_device": "device",
 }
 

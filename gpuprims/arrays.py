@@ -95,7 +95,12 @@ class Operands:
 
     def memory(self, result: Any) -> Any:
         """Return what a kernel is given of a result."""
-        return self.driver.share(result).memory if self.in_place else result
+        if not self.in_place:
+            return result
+        for native, view in zip(self.natives, self._views or (), strict=False):
+            if _same_elements(native, result):  # a scan in place
+                return view.memory
+        return self.driver.share(result).memory
 
     def finish(self, result: Any) -> Any:
         """Return a result as the caller wants it: complete on the host, perhaps still in work on a device."""
@@ -135,8 +140,10 @@ class Operands:
         self.convert = _unchanged
         return self
 
-    def targets(self, out: Any) -> Targets:
+    def targets(self, out: Any, *, in_place: bool = False) -> Targets:
         """Check the caller's ``out=`` as far as it does not depend on the results.
+
+        With ``in_place``, one may have an input's elements for its own.
 
         Raises
         ------
@@ -151,13 +158,13 @@ class Operands:
                 raise ArgumentError(f"{self.label}: out= an array, or a tuple of arrays; got {short(array)}")
         natives = tuple(_target(self.label, array) for array in given)
         for native in natives:
-            self._check_target(native)
+            self._check_target(native, in_place=in_place)
         if self.on_host:
             return Targets(natives, out)
         order = _converter(self.label, given)
         return Targets(natives, out, self.convert if order is _unchanged else order)
 
-    def _check_target(self, native: Any) -> None:
+    def _check_target(self, native: Any, *, in_place: bool) -> None:
         place = device_of(native)
         if place is not (None if self.on_host else self.device):
             where = "the host" if self.on_host else repr(self.device)
@@ -172,8 +179,10 @@ class Operands:
                 f" repeats elements, by strides {native.strides} (copy it, such as with .copy() or .contiguous())"
             )
         span = self._span(native)
-        if any(_meet(span, self._span(array)) for array in self.natives):
-            raise ArgumentError(f"{self.label}: out= apart from the arrays in memory; got one that overlaps an input")
+        for array in self.natives:
+            if _meet(span, self._span(array)) and not (in_place and _same_elements(array, native)):
+                rule = "apart from the arrays in memory" + (", or one of them" if in_place else "")
+                raise ArgumentError(f"{self.label}: out= {rule}; got one that overlaps an input")
 
     def _span(self, array: Any) -> tuple[int, int, int]:
         return (0, *byte_bounds(array)) if isinstance(array, np.ndarray) else self.driver.span(array)
@@ -230,6 +239,22 @@ def check_targets(label: str, results: Sequence[_Shaped], given: Sequence[_Shape
 
 def _meet(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
     return one[0] == other[0] and max(one[1], other[1]) < min(one[2], other[2])
+
+
+def _same_elements(one: Any, other: Any) -> bool:
+    """Whether two arrays of one library that meet in memory have each element, in order, at the same place."""
+    if one.dtype.itemsize != other.dtype.itemsize or one.size != other.size:
+        return False
+    walks = [(array.shape, array.strides) for array in (one, other)]
+    flat = all(array.flags.c_contiguous for array in (one, other))
+    return _first_byte(one) == _first_byte(other) and (walks[0] == walks[1] or flat)
+
+
+def _first_byte(array: Any) -> Any:
+    if isinstance(array, np.ndarray):
+        return array.__array_interface__["data"][0]
+    place = device_of(array)
+    return None if place is None else place.driver.span(array)
 
 
 def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None) -> Operands:

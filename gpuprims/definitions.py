@@ -1,8 +1,8 @@
 """What a kernel file is compiled with: the types, functions and operand places that its macros stand for.
 
-A kernel says ``MAP(o, j)``, ``OP(a, b)``, ``IDENTITY``, ``STORE(at, value)``; :class:`Definitions` holds what they mean
-for one call, free of any backend. :mod:`gpuprims.source` writes them as C; the reference backend reads the same record
-and computes with NumPy.
+A kernel says ``MAP(o, j)``, ``OP(a, b)``, ``IDENTITY``, ``STORE(o, j, value)``; :class:`Definitions` holds what they
+mean for one call, free of any backend. :mod:`gpuprims.source` writes them as C; the reference backend reads the same
+record and computes with NumPy.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Definitions:
     inputs : tuple of Access
         The operands ``x0``, ``x1``, ...
     outputs : tuple of Access
-        The results ``y0``, ``y1``, ...: of a map at each reduced index, of a reduce at each kept one.
+        The results ``y0``, ``y1``, ...; a reduce writes them at the first reduced index.
     values : tuple of dtype
         Components of ``value_t``, what ``MAP`` gives, ``OP`` folds and ``STORE`` takes.
     map : TypedExpr
@@ -61,6 +61,11 @@ class Definitions:
         Whether ``OP`` may fold elements out of their order.
     vector : int
         Elements that ``MAP_VECTOR`` reads at once: neighbours along ``j``, aligned in memory. 1 where they may not be.
+    inclusive : bool or None
+        Of a scan, whether a result counts the element at its own place; None for what is no scan.
+    place : TypedExpr or None
+        To the index ``j`` at which the outputs are written, negative for nowhere; by default where the element is. It
+        and ``finish`` then take the element of each input after the number of elements.
     """
 
     inputs: tuple[Access, ...]
@@ -72,23 +77,27 @@ class Definitions:
     identity: tuple[Any, ...] = ()
     commutative: bool = True
     vector: int = 1
+    inclusive: bool | None = None
+    place: TypedExpr | None = None
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.inputs, self.outputs, self.map, self.finish, self.op, self.commutative, self.vector))
+        expressions = self.map, self.finish, self.op, self.place
+        return hash((self.inputs, self.outputs, *expressions, self.commutative, self.vector, self.inclusive))
 
     def __hash__(self) -> int:  # kernels are looked up by their definitions, so it is computed once
         return self._hash
 
     @property
     def pointers(self) -> int:
-        """How many memories a launch is given: the operands', and of a fold two of scratch."""
-        return len(self.inputs) + len(self.outputs) + (2 if self.op else 0)
+        """How many memories a launch is given: the operands', of a fold two of scratch, of a scan one."""
+        scratch = 0 if self.op is None else 2 if self.inclusive is None else 1
+        return len(self.inputs) + len(self.outputs) + scratch
 
     @property
     def dtypes(self) -> frozenset[Dtype]:
         """Every dtype that is read or computed in."""
-        expressions = [e for e in (self.map, self.finish, self.op) if e is not None]
+        expressions = [e for e in (self.map, self.finish, self.op, self.place) if e is not None]
         steps = {step.dtype for expression in expressions for step in expression.steps}
         return frozenset(steps | {access.dtype for access in self.inputs})
 

@@ -7,7 +7,8 @@ with its memory, compiler and queue. Everything else in the library is written a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -44,7 +45,8 @@ class Capabilities:
     fp64, fp16, int64_atomics : bool
         Double and half precision arithmetic, atomics on 64-bit integers.
     forward_progress : bool
-        Whether a group that waits for another, resident one lets it run.
+        Whether groups, as many as there are compute units, run at the same time and see what others write. Known of
+        NVIDIA's GPUs; elsewhere a trial launch finds out, when first asked.
     """
 
     kind: str
@@ -60,7 +62,12 @@ class Capabilities:
     fp64: bool
     fp16: bool
     int64_atomics: bool
-    forward_progress: bool
+    tries_progress: Callable[[], bool] = field(compare=False)
+
+    @cached_property
+    def forward_progress(self) -> bool:
+        """Whether groups run at the same time; see above."""
+        return self.tries_progress()
 
     @property
     def warp(self) -> int:
@@ -138,6 +145,13 @@ class Driver(Protocol):
 
     def tickets(self, count: int) -> Any:
         """Return memory of at least ``count`` 32-bit zeros, which kernels leave zero, for the next launch in order."""
+
+    def board(self, entries: int) -> Any:
+        """Return memory of at least so many 64-bit entries, zero at first, on which launches in order post for groups.
+
+        A launch may leave anything in the lower halves; the upper ones, tags, grow by at most two with each launch, and
+        stay below 2^31.
+        """
 
     def synchronize(self) -> None:
         """Wait for everything started on the device."""

@@ -11,7 +11,7 @@ from gpuprims.expressions import computable, expression
 from gpuprims.operators import Op, find_op, make_folding
 from gpuprims.registry import Call, Explanation
 
-PRIMITIVES = ("map", "reduce")
+PRIMITIVES = ("map", "reduce", "scan")
 
 
 def explain(
@@ -29,19 +29,19 @@ def explain(
     Parameters
     ----------
     primitive : str
-        ``"map"`` or ``"reduce"``.
+        ``"map"``, ``"reduce"`` or ``"scan"``.
     device : str or Device, optional
         By default the device that host arrays go to.
     dtype : dtype, default float32
         Of the array.
     size : int, default 2**20
-        Elements of the array; of a reduce along an axis, elements of each output.
+        Elements of the array; of a reduce or scan along an axis, elements of each output.
     outputs : int, default 1
-        Outputs of a reduce.
+        Outputs of a reduce; of a scan along an axis, how many it does.
     side_by_side : bool, default False
         Whether neighbouring outputs read neighbouring elements, as the columns of a matrix do.
     op : str or Op, default "sum"
-        The operator of a reduce.
+        The operator of a reduce or scan.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def explain(
         operator = find_op(op)
         elements = (element,) * operator.elements
         same = expression(lambda *given: given, operator.elements)
-        folding = make_folding(operator, same, elements, None)
+        folding = make_folding(operator, same, elements, None, primitive)
         nbytes = 4 * value_words(folding.values)
         call = Call((*elements, *folding.values), size, outputs, operator.commutative, nbytes, side_by_side)
     return pick_device(None, device).explain(primitive, call)

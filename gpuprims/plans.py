@@ -12,8 +12,13 @@ from gpuprims.errors import ArgumentError
 from gpuprims.preparation import Prepared, result_forms, target_forms
 from gpuprims.primitives.map import prepare_map
 from gpuprims.primitives.reduce import prepare_reduce
+from gpuprims.primitives.scan import prepare_scan
 
-_PREPARE: dict[str, Callable[..., tuple[Operands, Any, Prepared]]] = {"map": prepare_map, "reduce": prepare_reduce}
+_PREPARE: dict[str, Callable[..., tuple[Operands, Any, Prepared]]] = {
+    "map": prepare_map,
+    "reduce": prepare_reduce,
+    "scan": prepare_scan,
+}
 
 
 class Plan:
@@ -56,7 +61,7 @@ class Plan:
             Arrays that are not like those the plan was made for.
         """
         operands = self._operands(arrays)
-        targets = None if out is None else operands.targets(out)
+        targets = None if out is None else operands.targets(out, in_place=self.primitive == "scan")
         if targets is not None:
             check_targets(self.primitive, self._prepared.results, targets.natives)
             forms = target_forms(operands, targets)
@@ -131,11 +136,11 @@ def plan(primitive: str, *arrays: Any, **keywords: Any) -> Plan:
     Parameters
     ----------
     primitive : str
-        ``"map"`` or ``"reduce"``.
+        ``"map"``, ``"reduce"`` or ``"scan"``.
     *arrays : array_like
         What the call takes, function included; the arrays stand for those of the same dtype, shape, strides and device.
     **keywords
-        As of :func:`gpuprims.map` or :func:`gpuprims.reduce`.
+        As of the primitive.
 
     Returns
     -------

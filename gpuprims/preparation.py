@@ -38,6 +38,8 @@ class Prepared(NamedTuple):
         Words of zeroed memory in which groups that share outputs meet; None for kernels without.
     scratch : int
         Bytes of partial values.
+    board : int
+        Entries of the board on which groups post for each other.
     reads : bool
         Whether there are elements to read; without, a fold stores the identity and its inputs have no memory.
     """
@@ -50,6 +52,7 @@ class Prepared(NamedTuple):
     outputs: tuple[int, ...]
     tickets: int | None = None
     scratch: int = 0
+    board: int = 0
     reads: bool = True
 
     def run(self, operands: Operands, targets: Targets | None) -> Any:
@@ -78,10 +81,12 @@ class Prepared(NamedTuple):
         if self.launch is None:
             return
         written = [operands.memory(results[k]) for k in self.outputs]
-        if self.tickets is None:
-            self.launch([*self._read(operands), *written])
-            return
         driver = operands.driver
+        if self.tickets is None:
+            board = [driver.board(self.board)] if self.board else []
+            scratch = [driver.scratch(self.scratch)] if self.scratch else []
+            self.launch([*self._read(operands), *written, *board, *scratch])
+            return
         tickets = driver.tickets(self.tickets)
         partials = driver.scratch(self.scratch) if self.scratch else tickets
         read = self._read(operands) if self.reads else [tickets] * len(self.inputs)

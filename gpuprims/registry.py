@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from threading import RLock
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class Call:
     size : int
         Elements read per output.
     outputs : int
-        Outputs computed.
+        Outputs computed; of a scan, those whose elements are scanned apart from each other's.
     commutative : bool
         Whether the operator, if there is one, is.
     value_bytes : int
@@ -86,6 +86,15 @@ class Variant:
     accumulates : bool, default False
         Whether groups fold into one zeroed slot an output, in whatever order they are done, so that sums of floats
         differ from run to run; by default they leave partial values, which are folded in order.
+    word_items : bool, default False
+        Whether ``items`` is for values of one 32-bit word; larger ones take the place of several.
+    scratch : {"none", "levels", "board"}
+        What a scan has beside its operands: the folds of tiles, and of tiles of those, level by level, a launch each;
+        or a board on which groups of one launch post folds for each other.
+    together : bool, default False
+        Whether all groups of a launch are to run at the same time.
+    repeats : bool, default True
+        Whether sums of floats are the same from run to run.
     """
 
     primitive: str
@@ -101,6 +110,10 @@ class Variant:
     outputs_per_group: int = 1
     shares_outputs: bool = True
     accumulates: bool = False
+    word_items: bool = False
+    scratch: Literal["none", "levels", "board"] = "none"
+    together: bool = False
+    repeats: bool = True
 
     @property
     def entry(self) -> str:
@@ -131,6 +144,16 @@ class Variant:
             return ""
         lines = rest.split("\n *\n", 1)[0].split("\n")
         return " ".join(line.strip().removeprefix("*").strip() for line in lines)
+
+    def fitted(self, words: int, size: int, capabilities: Capabilities) -> Variant:
+        """Return the variant for values of so many words: with as many items as fit, and as few as fill the device."""
+        if not self.word_items:
+            return self
+        items = max(self.items // words, 1)
+        items = 1 << items.bit_length() - 1  # whole vectors, which have a power of two of elements
+        while items > 1 and self.block * (items // 2) * capabilities.compute_units >= size:
+            items //= 2
+        return replace(self, items=items)
 
     def groups(self, tiles: int, capabilities: Capabilities) -> int:
         """Return how many groups to start for so many tiles."""

@@ -33,6 +33,18 @@ def columns(capabilities: Capabilities, call: Call) -> str | None:
     return f"is for 16 outputs side by side or more; this call has {call.outputs} that lie {lie}"
 
 
+def many_columns(outputs: int) -> Refusal:
+    """Refuse what leaves the device idle when each work-item has one column of a matrix to itself."""
+
+    def refuse(capabilities: Capabilities, call: Call) -> str | None:
+        if call.side_by_side and call.outputs >= outputs:
+            return None
+        lie = "side by side" if call.side_by_side else "apart"
+        return f"is for {outputs} outputs side by side or more; this call has {call.outputs} that lie {lie}"
+
+    return refuse
+
+
 def many_rows(capabilities: Capabilities, call: Call) -> str | None:
     """Refuse what leaves warps idle, or their lanes far apart in memory, when each output has a few lanes to itself."""
     if call.side_by_side:
@@ -65,6 +77,16 @@ def values_fit(block: int) -> Refusal:
     return refuse
 
 
+def partials_fit(block: int) -> Refusal:
+    """Refuse devices whose local memory is too small for twice a value of each warp of a group."""
+
+    def refuse(capabilities: Capabilities, call: Call) -> str | None:
+        warps = block // capabilities.warp if capabilities.warp and block <= capabilities.warp**2 else block
+        return values_fit(2 * warps)(capabilities, call)
+
+    return refuse
+
+
 def shuffles(block: int) -> Refusal:
     """Refuse devices without shuffles, or whose warps are too narrow to fold a group in two steps."""
 
@@ -76,6 +98,15 @@ def shuffles(block: int) -> Refusal:
         return None
 
     return refuse
+
+
+def forward_progress(capabilities: Capabilities, call: Call) -> str | None:
+    """Refuse devices on which groups cannot wait for each other."""
+    if not capabilities.int64_atomics:
+        return f"needs atomics on 64 bits, which {capabilities.name} lacks"
+    if not capabilities.forward_progress:
+        return f"needs groups that run at the same time, which a trial on {capabilities.name} did not show"
+    return None
 
 
 def one_atomic(capabilities: Capabilities, call: Call) -> str | None:

@@ -2,7 +2,7 @@
 
 Around the kernel file, in this order: constants, the backend's prelude, NumPy's arithmetic, complex numbers where there
 are any, the types of the call, its functions ``MAP``, ``OP`` and ``STORE``, the backend's way of passing values between
-groups, the steps that reductions share, and the file itself.
+groups, the steps that reductions, or scans, share, and the file itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from gpuprims.definitions import Access, Definitions, Dtype, StepClass, value_words
-from gpuprims.expressions import c_type, constant, converted, emit_function, part
+from gpuprims.expressions import TypedExpr, c_type, constant, converted, emit_function, part
 
 
 def kernel_source(
@@ -48,10 +48,13 @@ def kernel_source(
     }
     if definitions.uses_float64:
         constants["HAS_F64"] = 1
+    if definitions.inclusive is not None:
+        constants["INCLUSIVE"] = int(definitions.inclusive)
     fold = []
     if definitions.op:
-        folding = files("gpuprims").joinpath("folding.h").read_text()
-        fold = [*_fold(definitions), *_words(definitions), exchange.read_text(), folding]
+        steps = "folding.h" if definitions.inclusive is None else "scanning.h"
+        shared = [files("gpuprims").joinpath(name).read_text() for name in ("shuffling.h", steps)]
+        fold = [*_fold(definitions), *_words(definitions), exchange.read_text(), *shared]
     parts = [
         *(f"#define {name} {value}" for name, value in constants.items()),
         prelude.read_text(),
@@ -85,8 +88,9 @@ def _types(definitions: Definitions) -> list[str]:
     members = [f"kept[{kept}]", f"reduced[{reduced}]", f"offset[{len(operands)}]"]
     members += [f"kept_step[{len(operands)}][{kept}]", f"reduced_step[{len(operands)}][{reduced}]"]
     shaped = "; ".join(f"i64 {member}" for member in members if "[0]" not in member)
-    inputs = [f"GLOBAL const {_stored(a.dtype)} *RESTRICT x{k}" for k, a in enumerate(definitions.inputs)]
-    outputs = [f"GLOBAL {_stored(a.dtype)} *RESTRICT y{k}" for k, a in enumerate(definitions.outputs)]
+    alone = "RESTRICT " if definitions.inclusive is None else ""  # a scan may write where it reads
+    inputs = [f"GLOBAL const {_stored(a.dtype)} *{alone}x{k}" for k, a in enumerate(definitions.inputs)]
+    outputs = [f"GLOBAL {_stored(a.dtype)} *{alone}y{k}" for k, a in enumerate(definitions.outputs)]
     fields = " ".join(f"{c_type(dtype)} v{k};" for k, dtype in enumerate(definitions.values))
     value_t = c_type(definitions.values[0]) if len(definitions.values) == 1 else f"struct {{ {fields} }}"
     return [
@@ -95,6 +99,7 @@ def _types(definitions: Definitions) -> list[str]:
         f"#define INPUTS {', '.join(inputs)}",
         f"#define INPUT_NAMES {_names('x', definitions.inputs)}",
         f"#define OUTPUTS {', '.join(outputs)}",
+        f"#define OUTPUT_NAMES {_names('y', definitions.outputs)}",
         *(_place(f"gp_at_x{k}", k, access) for k, access in enumerate(definitions.inputs)),
         *(_place(f"gp_at_y{k}", len(definitions.inputs) + k, a) for k, a in enumerate(definitions.outputs)),
     ]
@@ -115,12 +120,10 @@ def _map(definitions: Definitions) -> list[str]:
     An element comes as its address in registers, so that one of several lanes is passed on like one of one.
     """
     inputs, pack = definitions.inputs, _Packing(definitions.values)
-    parameters = ", ".join(f"const {_stored(access.dtype)} *e{k}" for k, access in enumerate(inputs))
-    numbers = [_number(f"e{k}[{lane}]", a.dtype) for k, a in enumerate(inputs) for lane in range(a.lanes)]
-    head = f"DEVICE value_t gp_apply({parameters}, const i64 j)"
+    head = f"DEVICE value_t gp_apply({_elements(inputs)}, const i64 j)"
     names = _names("x", inputs)
     return [
-        emit_function(head, definitions.map, [*numbers, "j"], pack.close),
+        emit_function(head, definitions.map, [*_numbers(inputs), "j"], pack.close),
         "DEVICE value_t gp_map(INPUTS, const layout_t layout, const i64 o, const i64 j)",
         "{",
         *(line for k, access in enumerate(inputs) for line in _load(k, access, 1)),
@@ -131,9 +134,19 @@ def _map(definitions: Definitions) -> list[str]:
     ]
 
 
+def _elements(inputs: Sequence[Access]) -> str:
+    """Return the parameters that stand for one element of each input."""
+    return ", ".join(f"const {_stored(access.dtype)} *e{k}" for k, access in enumerate(inputs))
+
+
+def _numbers(inputs: Sequence[Access]) -> list[str]:
+    """Return C text of the numbers that such elements hold."""
+    return [_number(f"e{k}[{lane}]", access.dtype) for k, access in enumerate(inputs) for lane in range(access.lanes)]
+
+
 # Where a vector is one element, the kernels' loops over vectors are loops over elements.
 _MAP_ALONE = ["#define MAP_VECTOR(o, j, values) (values)[0] = MAP(o, j)"]
-_STORE_ALONE = ["#define STORE_VECTOR(at, values) STORE(at, (values)[0])"]
+_STORE_ALONE = ["#define STORE_VECTOR(o, j, values) STORE(o, j, (values)[0])"]
 
 
 def _map_vector(inputs: Sequence[Access], names: str, vector: int) -> list[str]:
@@ -176,7 +189,25 @@ def _number(name: str, dtype: Dtype) -> str:
 
 def _store(definitions: Definitions) -> list[str]:
     """Write STORE, of one value, and STORE_VECTOR, of VECTOR neighbours written at once."""
-    outputs, pack = definitions.outputs, _Packing(definitions.values)
+    if definitions.place is not None:
+        return _store_at_places(definitions, definitions.place)
+    outputs, names = definitions.outputs, _names("y", definitions.outputs)
+    return [
+        _finish(definitions, ()),
+        "DEVICE void gp_store(OUTPUTS, const layout_t layout, const i64 o, const i64 j, const value_t value)",
+        "{",
+        *(f"    {_stored(access.dtype)} r{k}[{access.lanes}];" for k, access in enumerate(outputs)),
+        f"    gp_finish(layout, j, value, {_names('r', outputs)});",
+        *(_write(k, access, 1, "j") for k, access in enumerate(outputs)),
+        "}",
+        f"#define STORE(o, j, value) gp_store({names}, layout, o, j, value)",
+        *(_store_vector(outputs, names, definitions.vector) if definitions.vector > 1 else _STORE_ALONE),
+    ]
+
+
+def _finish(definitions: Definitions, inputs: Sequence[Access]) -> str:
+    """Write gp_finish, from a value, and elements of such inputs, to the elements that are stored."""
+    outputs = definitions.outputs
     targets = ", ".join(f"{_stored(access.dtype)} *r{k}" for k, access in enumerate(outputs))
     places = [(f"r{k}[{lane}]", access.dtype) for k, access in enumerate(outputs) for lane in range(access.lanes)]
 
@@ -186,43 +217,62 @@ def _store(definitions: Definitions) -> list[str]:
             for (place, dtype), result in zip(places, results, strict=True)
         )
 
-    # The count is an integer in the layout, and to the function a number of the dtype that it divides.
-    count = converted("layout.count", np.dtype(np.int64), definitions.finish.steps[len(definitions.values)].dtype)
-    arguments = [*(f"value{field}" for field in pack.fields), count]
-    head = f"DEVICE void gp_finish(const layout_t layout, const value_t value, {targets})"
-    names, index = _names("y", outputs), "at, 0" if definitions.op else "0, at"
+    elements = f"{_elements(inputs)}, " if inputs else ""
+    head = f"DEVICE void gp_finish(const layout_t layout, const i64 j, const value_t value, {elements}{targets})"
+    return emit_function(head, definitions.finish, _of_value(definitions, definitions.finish, inputs), close)
+
+
+def _of_value(definitions: Definitions, function: TypedExpr, inputs: Sequence[Access]) -> list[str]:
+    """Return the arguments of a function of a value, the number of elements folded, and elements of inputs."""
+    values = definitions.values
+    # The count is an integer, and to the function a number of the dtype that it divides. A scan counts up to each j;
+    # of a reduce, whose result is at the first j, the layout has the whole count.
+    count = converted("(layout.count + j)", np.dtype(np.int64), function.steps[len(values)].dtype)
+    return [*(f"value{field}" for field in _Packing(values).fields), count, *_numbers(inputs)]
+
+
+def _store_at_places(definitions: Definitions, place: TypedExpr) -> list[str]:
+    """Write STORE where each value says by itself where it goes, if anywhere."""
+    inputs, outputs = definitions.inputs, definitions.outputs
+    elements = _names("e", inputs)
+    head = f"DEVICE i64 gp_place(const layout_t layout, const i64 j, const value_t value, {_elements(inputs)})"
     return [
-        emit_function(head, definitions.finish, arguments, close),
-        "DEVICE void gp_store(OUTPUTS, const layout_t layout, const i64 at, const value_t value)",
+        _finish(definitions, inputs),
+        emit_function(head, place, _of_value(definitions, place, inputs), lambda at: f"return {at};"),
+        "DEVICE void gp_store(INPUTS, OUTPUTS, const layout_t layout, const i64 o, const i64 j, const value_t value)",
         "{",
+        *(line for k, access in enumerate(inputs) for line in _load(k, access, 1)),
+        f"    const i64 at = gp_place(layout, j, value, {elements});",
+        "    if (at < 0) return;",
         *(f"    {_stored(access.dtype)} r{k}[{access.lanes}];" for k, access in enumerate(outputs)),
-        f"    gp_finish(layout, value, {_names('r', outputs)});",
-        *(_write(k, access, 1, index) for k, access in enumerate(outputs)),
+        f"    gp_finish(layout, j, value, {elements}, {_names('r', outputs)});",
+        *(_write(k, access, 1, "at") for k, access in enumerate(outputs)),
         "}",
-        f"#define STORE(at, value) gp_store({names}, layout, at, value)",
-        *(_store_vector(outputs, names, definitions.vector) if definitions.vector > 1 else _STORE_ALONE),
+        f"#define STORE(o, j, value) gp_store({_names('x', inputs)}, {_names('y', outputs)}, layout, o, j, value)",
+        "#define STORE_VECTOR(o, j, values) "
+        + " ".join(f"STORE(o, (j) + {item}, (values)[{item}]);" for item in range(definitions.vector)),
     ]
 
 
 def _store_vector(outputs: Sequence[Access], names: str, vector: int) -> list[str]:
     elements = [f"r{k} + item{_times(access.lanes)}" for k, access in enumerate(outputs)]
     return [
-        "DEVICE void gp_store_vector(OUTPUTS, const layout_t layout, const i64 at, const value_t *values)",
+        "DEVICE void gp_store_vector(OUTPUTS, const layout_t layout, const i64 o, const i64 j, const value_t *values)",
         "{",
         *(f"    {_stored(access.dtype)} r{k}[{vector * access.lanes}];" for k, access in enumerate(outputs)),
         "#pragma unroll",
         "    for (int item = 0; item < VECTOR; item++)",
-        f"        gp_finish(layout, values[item], {', '.join(elements)});",
-        *(_write(k, access, vector, "0, at") for k, access in enumerate(outputs)),
+        f"        gp_finish(layout, j + item, values[item], {', '.join(elements)});",
+        *(_write(k, access, vector, "j") for k, access in enumerate(outputs)),
         "}",
-        f"#define STORE_VECTOR(at, values) gp_store_vector({names}, layout, at, values)",
+        f"#define STORE_VECTOR(o, j, values) gp_store_vector({names}, layout, o, j, values)",
     ]
 
 
 def _write(k: int, access: Access, width: int, index: str) -> str:
     """Write ``width`` neighbouring elements of an operand from registers, in one store."""
     count = width * access.lanes
-    at = f"y{k} + gp_at_y{k}(layout, {index}){_times(access.lanes)}"
+    at = f"y{k} + gp_at_y{k}(layout, o, {index}){_times(access.lanes)}"
     if count == 1:
         return f"    *({at}) = r{k}[0];"
     return f"    {_vector('WRITE', access.dtype, count, ('GLOBAL ', at), ('', f'r{k}'))}"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from gpuprims.errors import ArgumentError
-from gpuprims.expressions import Expr, TypedExpr, trace, typed
+from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
 from gpuprims.operators.dtypes import INT64, Dtype, Dtypes
 from gpuprims.operators.op import Op
 
@@ -38,8 +38,21 @@ class Folding:
     identity: tuple[Any, ...]
 
 
+def as_map(label: str, function: str | Expr | None, arity: int) -> Expr:
+    """Return the fused map of so many arrays, which by default gives the elements themselves."""
+    mapped = _elements_themselves(arity) if function is None else expression(function)
+    if len(mapped.parameters) != arity:
+        raise ArgumentError(f"{label}: one array for each of ({', '.join(mapped.parameters)}); got {arity}")
+    return mapped
+
+
+@cache
+def _elements_themselves(arity: int) -> Expr:
+    return trace(lambda *elements: elements, arity)
+
+
 @lru_cache(maxsize=1024)
-def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None) -> Folding:
+def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None, label: str = "reduce") -> Folding:
     """Join a map and an operator for arrays of these dtypes.
 
     Parameters
@@ -50,6 +63,8 @@ def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None) -> F
     arrays : tuple of dtype
     dtype : dtype or None
         What the caller asked to compute in.
+    label : str
+        Which primitive, for messages.
 
     Returns
     -------
@@ -57,12 +72,12 @@ def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None) -> F
     """
     if len(mapped.results) != op.elements:
         raise ArgumentError(
-            f"reduce with {op.name}: {op.elements} array(s), or a map with as many results; got {len(mapped.results)}"
+            f"{label} with {op.name}: {op.elements} array(s), or a map with as many results; got {len(mapped.results)}"
         )
     elements = typed(mapped, arrays).dtypes
     values, outputs = op.value_dtypes(elements, dtype)
     if op.exact is not None and values[0].kind in "biu":
-        return make_folding(op.exact, mapped, arrays, dtype)
+        return make_folding(op.exact, mapped, arrays, dtype, label)
     early = values[0] if op.converts else dtype
     load = trace(lambda *given: _load(op, mapped, early, given), len(arrays) + 1)
     # The count enters finish as a number of the values' own dtype, so that mean divides a float32 by a float32.

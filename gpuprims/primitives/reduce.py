@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,9 @@ import numpy as np
 from gpuprims.arrays import Operands, Targets, as_operands
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError, AxisError, EmptyReductionError
-from gpuprims.expressions import Expr, expression, trace
+from gpuprims.expressions import Expr, expression
 from gpuprims.layout import Form, broadcast_shapes
-from gpuprims.operators import Op, as_ddof, as_dtype, find_op, make_folding, make_stages
+from gpuprims.operators import Op, as_ddof, as_dtype, as_map, find_op, make_folding, make_stages
 from gpuprims.preparation import Prepared, Result, result_forms, target_forms
 from gpuprims.primitives.fold import FoldPlanner, with_axes
 from gpuprims.primitives.slabs import FoldSlabs
@@ -158,7 +158,9 @@ def _in_slabs(
     operator = find_op(op, ddof=ddof, compensated=compensated)
     shape = broadcast_shapes("reduce", [native.shape for native in operands.natives])
     axes = _axes(axis, len(shape))
-    stages = make_stages(operator, _map(mapped, len(operands.natives)), tuple(a.dtype for a in operands.natives), dtype)
+    stages = make_stages(
+        operator, as_map("reduce", mapped, len(operands.natives)), tuple(a.dtype for a in operands.natives), dtype
+    )
     slabs = FoldSlabs(operands.device, stages, axes, variant, commutative=operator.commutative)
     results = slabs.run([np.broadcast_to(native, shape) for native in operands.natives])
     shaped = results if keepdims else [result.squeeze(axes) for result in results]
@@ -173,18 +175,6 @@ def _hashable(axis: Any) -> Any:
     if not all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in given):
         raise AxisError(f"axis: an int or a tuple of ints; got {axis!r}")
     return tuple(int(one) for one in given)
-
-
-def _map(function: str | Expr | None, arity: int) -> Expr:
-    mapped = _elements_themselves(arity) if function is None else expression(function)
-    if len(mapped.parameters) != arity:
-        raise ArgumentError(f"reduce: one array for each of ({', '.join(mapped.parameters)}); got {arity}")
-    return mapped
-
-
-@cache
-def _elements_themselves(arity: int) -> Expr:
-    return trace(lambda *elements: elements, arity)
 
 
 def _axes(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
@@ -219,7 +209,7 @@ def _prepare(
     operator = find_op(op, ddof=ddof, compensated=compensated)
     shape = broadcast_shapes("reduce", [form.shape for form in forms])
     axes = _axes(axis, len(shape))
-    folding = make_folding(operator, _map(mapped, len(forms)), tuple(form.dtype for form in forms), dtype)
+    folding = make_folding(operator, as_map("reduce", mapped, len(forms)), tuple(form.dtype for form in forms), dtype)
     kept = tuple(1 if k in axes else n for k, n in enumerate(shape) if keepdims or k not in axes)
     results = tuple(Result(kept, output) for output in folding.outputs)
     if math.prod(kept) and not math.prod(shape) and not operator.of_nothing:

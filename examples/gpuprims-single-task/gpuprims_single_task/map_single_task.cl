@@ -2,11 +2,11 @@
  *
  * in      INPUTS, any layout            out     OUTPUTS, one value at each j in [0, n)
  * launch  one group of one work-item
- * host    MAP(o, j), STORE(at, value)
+ * host    MAP(o, j), STORE(o, j, value)
  */
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void map_single_task(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
 {
     /* Load, apply, store. */
-    for (i64 j = 0; j < n; j++) STORE(j, MAP(0, j));
+    for (i64 j = 0; j < n; j++) STORE(0, j, MAP(0, j));
 }

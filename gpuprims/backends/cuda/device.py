@@ -12,6 +12,7 @@ import numpy as np
 
 from gpuprims.backends.cuda.capabilities import capabilities_of
 from gpuprims.backends.cuda.kernel import CudaKernel, current_device
+from gpuprims.backends.cuda.standing import Standing
 from gpuprims.backends.cuda.transfer import Transfer
 from gpuprims.backends.cuda.variants import AROUND
 from gpuprims.definitions import Definitions
@@ -34,7 +35,7 @@ class CudaDriver:
         self.index = index
         self.device = cupy.cuda.Device(index)
         self._transfer = Transfer(self.device)
-        self._tickets: dict[int, cupy.ndarray] = {}
+        self._standing = Standing(self.device)
 
     @cached_property
     def capabilities(self) -> Capabilities:
@@ -49,7 +50,7 @@ class CudaDriver:
             with self.device:
                 module = cupy.RawModule(code=text, options=("--std=c++17",))
                 function = module.get_function(variant.entry).kernel
-                return CudaKernel(self.device, function, variant.block, definitions.pointers)
+                return CudaKernel(self.device, function, variant, definitions.pointers)
         except (cupy.cuda.compiler.CompileException, cupy.cuda.driver.CUDADriverError) as error:
             where = f"{variant.entry} on {self.capabilities.name} ({self.capabilities.driver})"
             raise BuildError(f"{where}: a kernel that compiles; got\n{error}") from error
@@ -113,12 +114,12 @@ class CudaDriver:
         return cupy.ndarray((), dtype, cupy.cuda.MemoryPointer(memory, 0)), read
 
     def tickets(self, count: int) -> cupy.ndarray:
-        """Return the current stream's own zeros: launches in one stream follow each other."""
-        stream = cupy.cuda.get_current_stream(self.index).ptr
-        if stream not in self._tickets or self._tickets[stream].size < count:
-            with self.device:
-                self._tickets[stream] = cupy.zeros(max(count, 1024), np.uint32)
-        return self._tickets[stream]
+        """Return the current stream's own zeros."""
+        return self._standing.tickets(count)
+
+    def board(self, entries: int) -> cupy.ndarray:
+        """Return the current stream's own board."""
+        return self._standing.board(entries)
 
     def synchronize(self) -> None:
         """Wait for the whole device."""

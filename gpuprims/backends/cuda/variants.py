@@ -8,7 +8,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from gpuprims.registry import Variant, first_refusal
-from gpuprims.rules import double_precision, group_fits, many_outputs, many_rows, one_atomic, shuffles, values_fit
+from gpuprims.rules import (
+    double_precision,
+    forward_progress,
+    group_fits,
+    many_columns,
+    many_outputs,
+    many_rows,
+    one_atomic,
+    partials_fit,
+    shuffles,
+    values_fit,
+)
 
 KERNELS = Path(__file__).parent / "kernels"
 # The text around each kernel: the dialect's words, and how values pass between groups.
@@ -99,5 +110,67 @@ VARIANTS = (
         vectors=True,
         accumulates=True,
         refuse=first_refusal(one_atomic, double_precision, group_fits(256), values_fit(256)),
+    ),
+    Variant(
+        primitive="scan",
+        name="each",
+        backend="cuda",
+        source=KERNELS / "scan_each.cu",
+        rank=50,
+        block=64,
+        items=16,
+        outputs_per_group=64,
+        refuse=first_refusal(many_columns(2048), double_precision, group_fits(64)),
+    ),
+    Variant(
+        primitive="scan",
+        name="round_robin",
+        backend="cuda",
+        source=KERNELS / "scan_round_robin.cu",
+        rank=40,
+        block=1024,
+        items=16,
+        word_items=True,
+        groups_per_unit=1,
+        vectors=True,
+        scratch="board",
+        together=True,
+        refuse=first_refusal(double_precision, group_fits(1024), partials_fit(1024), forward_progress),
+    ),
+    Variant(
+        primitive="scan",
+        name="lookback",
+        backend="cuda",
+        source=KERNELS / "scan_lookback.cu",
+        rank=30,
+        block=256,
+        items=16,
+        word_items=True,
+        vectors=True,
+        scratch="board",
+        repeats=False,
+        refuse=first_refusal(double_precision, group_fits(256), partials_fit(256), forward_progress),
+    ),
+    Variant(
+        primitive="scan",
+        name="blelloch",
+        backend="cuda",
+        source=KERNELS / "scan_blelloch.cu",
+        rank=20,
+        block=256,
+        items=2,
+        scratch="levels",
+        refuse=first_refusal(double_precision, group_fits(256), values_fit(512 + 16)),
+    ),
+    Variant(
+        primitive="scan",
+        name="hillis_steele",
+        backend="cuda",
+        source=KERNELS / "scan_hillis_steele.cu",
+        rank=10,
+        block=256,
+        items=1,
+        scratch="levels",
+        refuse=first_refusal(double_precision, group_fits(256), values_fit(512)),
     ),
 )

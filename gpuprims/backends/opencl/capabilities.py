@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pyopencl as cl
 
+from gpuprims.backends.opencl.progress import groups_run_together
 from gpuprims.driver import Capabilities
 
 
-def capabilities_of(device: cl.Device) -> Capabilities:
-    """Return the capabilities of a device."""
+def capabilities_of(queue: cl.CommandQueue) -> Capabilities:
+    """Return the capabilities of a queue's device."""
+    device = queue.device
     extensions = set(device.extensions.split())
     return Capabilities(
         kind=_kind(device),
@@ -24,7 +28,7 @@ def capabilities_of(device: cl.Device) -> Capabilities:
         fp64="cl_khr_fp64" in extensions,
         fp16="cl_khr_fp16" in extensions,
         int64_atomics="cl_khr_int64_base_atomics" in extensions,
-        forward_progress=_kind(device) == "gpu" and "NVIDIA" in device.platform.name,
+        tries_progress=partial(groups_run_together, queue),
     )
 
 

@@ -13,8 +13,9 @@ import pyopencl.array as cl_array
 from pyopencl.tools import ImmediateAllocator, MemoryPool
 
 from gpuprims.backends.opencl.capabilities import capabilities_of
-from gpuprims.backends.opencl.kernel import OpenCLKernel, compiled, in_order
+from gpuprims.backends.opencl.kernel import OpenCLKernel, compiled
 from gpuprims.backends.opencl.runtimes import platforms
+from gpuprims.backends.opencl.standing import Standing
 from gpuprims.backends.opencl.transfer import Transfer
 from gpuprims.backends.opencl.variants import AROUND
 from gpuprims.definitions import Definitions
@@ -35,14 +36,13 @@ class OpenCLDriver:
         self.context = context  # held here: Intel's queues do not keep theirs alive
         self.queue = queue
         self._pool = MemoryPool(ImmediateAllocator(queue))
-        self._in_order = in_order(queue)
         self._transfer = Transfer(queue)
-        self._tickets: cl_array.Array | None = None
+        self._standing = Standing(queue)
 
     @cached_property
     def capabilities(self) -> Capabilities:
         """See :class:`~gpuprims.driver.Capabilities`."""
-        return capabilities_of(self.queue.device)
+        return capabilities_of(self.queue)
 
     @property
     def shares_host_memory(self) -> bool:
@@ -110,11 +110,12 @@ class OpenCLDriver:
         return (array := self.empty((), dtype)), lambda: array.get().item()
 
     def tickets(self, count: int) -> Any:
-        """Return the queue's own zeros: launches in one queue follow each other."""
-        if self._tickets is None or self._tickets.size < count:
-            self._zeros = np.zeros(max(count, 1024), np.uint32)  # kept: nothing waits until they are read
-            self._tickets = cl_array.to_device(self.queue, self._zeros, async_=True)
-        return self._tickets.base_data if self._in_order else self._tickets
+        """Return the queue's own zeros."""
+        return self._standing.tickets(count)
+
+    def board(self, entries: int) -> Any:
+        """Return the queue's own board."""
+        return self._standing.board(entries)
 
     def synchronize(self) -> None:
         """Wait for the queue."""

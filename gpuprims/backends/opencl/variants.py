@@ -12,10 +12,13 @@ from gpuprims.registry import Call, Variant, first_refusal
 from gpuprims.rules import (
     columns,
     double_precision,
+    forward_progress,
     group_fits,
+    many_columns,
     many_outputs,
     many_rows,
     one_atomic,
+    partials_fit,
     shuffles,
     values_fit,
 )
@@ -29,6 +32,12 @@ def _for_cpus(capabilities: Capabilities, call: Call) -> str | None:
     if capabilities.kind == "cpu":
         return None
     return f"is for CPUs, where each work-item is a thread of its own; {capabilities.name} is a {capabilities.kind}"
+
+
+def _not_for_cpus(capabilities: Capabilities, call: Call) -> str | None:
+    if capabilities.kind != "cpu":
+        return None
+    return f"is for GPUs, which run all groups at the same time whatever else they do; {capabilities.name} is a CPU"
 
 
 # H200, driver 580.159, float32, 2026-11-21, TB/s of argmax and sum of 2^28, calls one after the other: reduce/warp
@@ -146,5 +155,67 @@ VARIANTS = (
         vectors=True,
         accumulates=True,
         refuse=first_refusal(one_atomic, double_precision, group_fits(256), values_fit(256)),
+    ),
+    Variant(
+        primitive="scan",
+        name="each",
+        backend="opencl",
+        source=KERNELS / "scan_each.cl",
+        rank=50,
+        block=64,
+        items=16,
+        outputs_per_group=64,
+        refuse=first_refusal(many_columns(2048), double_precision, group_fits(64)),
+    ),
+    Variant(
+        primitive="scan",
+        name="round_robin",
+        backend="opencl",
+        source=KERNELS / "scan_round_robin.cl",
+        rank=40,
+        block=1024,
+        items=16,
+        word_items=True,
+        groups_per_unit=1,
+        vectors=True,
+        scratch="board",
+        together=True,
+        refuse=first_refusal(_not_for_cpus, double_precision, group_fits(1024), partials_fit(1024), forward_progress),
+    ),
+    Variant(
+        primitive="scan",
+        name="lookback",
+        backend="opencl",
+        source=KERNELS / "scan_lookback.cl",
+        rank=30,
+        block=256,
+        items=16,
+        word_items=True,
+        vectors=True,
+        scratch="board",
+        repeats=False,
+        refuse=first_refusal(double_precision, group_fits(256), partials_fit(256), forward_progress),
+    ),
+    Variant(
+        primitive="scan",
+        name="blelloch",
+        backend="opencl",
+        source=KERNELS / "scan_blelloch.cl",
+        rank=20,
+        block=256,
+        items=2,
+        scratch="levels",
+        refuse=first_refusal(double_precision, group_fits(256), values_fit(512 + 16)),
+    ),
+    Variant(
+        primitive="scan",
+        name="hillis_steele",
+        backend="opencl",
+        source=KERNELS / "scan_hillis_steele.cl",
+        rank=10,
+        block=256,
+        items=1,
+        scratch="levels",
+        refuse=first_refusal(double_precision, group_fits(256), values_fit(512)),
     ),
 )

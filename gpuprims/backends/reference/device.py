@@ -43,7 +43,7 @@ class ReferenceDriver:
             fp64=True,
             fp16=True,
             int64_atomics=False,
-            forward_progress=False,
+            tries_progress=lambda: False,
         )
 
     def build(self, variant: Variant, definitions: Definitions) -> Kernel:
@@ -93,6 +93,10 @@ class ReferenceDriver:
     def tickets(self, count: int) -> np.ndarray:
         """Return zeros."""
         return np.zeros(count, np.uint32)
+
+    def board(self, entries: int) -> np.ndarray:
+        """Return zeros."""
+        return np.zeros(entries, np.uint64)
 
     def synchronize(self) -> None:
         """Return at once: everything is done when its call returns."""

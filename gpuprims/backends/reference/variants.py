@@ -1,4 +1,4 @@
-"""The reference kernels: what ``map`` and ``reduce`` mean, over the same definitions and layouts that kernels get."""
+"""The reference kernels: what the primitives mean, over the same definitions and layouts that kernels get."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ class _Places:
         index = np.broadcast_to(np.arange(n), (o, n))
         return [np.broadcast_to(value, (o, n)) for value in self.definitions.map(*loaded, index)]
 
-    def store(self, values: Sequence[Any], count: int, **axes: bool) -> None:
+    def store(self, values: Sequence[Any], count: Any, **axes: bool) -> None:
         """STORE everywhere: finish the values and write them in order."""
         finish = self.definitions.finish
-        results = iter(finish(*values, finish.steps[len(values)].dtype.type(count)))
+        results = iter(finish(*values, np.asarray(count).astype(finish.steps[len(values)].dtype)))
         for k, access in enumerate(self.definitions.outputs, len(self.definitions.inputs)):
             place = self.see(k, **axes)
             for lane in range(access.lanes):
@@ -84,10 +84,37 @@ def reduce_numpy(
     places.store([value[:, 0] for value in values], int(layout[0]), reduced=False)
 
 
+def scan_numpy(
+    definitions: Definitions,
+    memories: Sequence[np.ndarray],
+    layout: np.ndarray,
+    kept: int,
+    n: int,
+    level: int,
+    totals: int,
+    folds: int,
+) -> None:
+    """Fold each element with the one before it, the two before that, four, and so on: Hillis and Steele's scan."""
+    if definitions.op is None or (level, totals, folds) != (-1, -1, 0):
+        raise TypeError(f"scan_numpy: an operator and one level; got {definitions.op} and {level}, {totals}, {folds}")
+    places = _Places(definitions, memories, layout)
+    values = places.elements(kept, n)
+    stride = 1
+    while stride < n:
+        folded = definitions.op(*(v[:, :-stride] for v in values), *(v[:, stride:] for v in values))
+        values = [np.concatenate([v[:, :stride], f], axis=1) for f, v in zip(folded, values, strict=True)]
+        stride *= 2
+    if not definitions.inclusive:
+        nothing = [np.full((kept, 1), scalar) for scalar in definitions.identity]
+        values = [np.concatenate([first, v[:, :-1]], axis=1) for first, v in zip(nothing, values, strict=True)]
+    places.store(values, int(layout[0]) + np.broadcast_to(np.arange(n), (kept, n)))
+
+
 # Far more items than any array has: one part, so that a fold is one pass.
 _WHOLE = 2**62
 
 VARIANTS = (
     Variant("map", "numpy", "reference", map_numpy, rank=0, block=1, items=_WHOLE, refuse=_able),
+    Variant("scan", "numpy", "reference", scan_numpy, rank=0, block=1, items=_WHOLE, refuse=_able, scratch="levels"),
     Variant("reduce", "numpy", "reference", reduce_numpy, rank=0, block=1, items=_WHOLE, refuse=_able),
 )

@@ -11,20 +11,30 @@
 #define gp_compare_exchange(slot, expected, desired) atomicCAS(slot, expected, desired)
 #define gp_exchange(slot, value) atomicExch(slot, value)
 
-/* The value of the lane `stride` further on; of the last lanes, their own. */
-DEVICE value_t gp_shuffle_down(const value_t value, const int stride)
-{
-    u32 words[WORDS];
-    gp_split(value, words);
-#pragma unroll
-    for (int word = 0; word < WORDS; word++) words[word] = __shfl_down_sync(0xffffffffu, words[word], stride);
-    return gp_join(words);
-}
+#define gp_shuffle_word_down(word, stride) __shfl_down_sync(0xffffffffu, word, stride)
+#define gp_shuffle_word_up(word, stride) __shfl_up_sync(0xffffffffu, word, stride)
+#define gp_shuffle_word_from(word, lane) __shfl_sync(0xffffffffu, word, lane)
 
 DEVICE void gp_fence(void)
 {
     __threadfence();
 }
+
+/* 64 bits that groups running at the same time see each other write, whole. */
+DEVICE u64 gp_read_entry(const u64 *entry)
+{
+    u64 bits;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(bits) : "l"(entry) : "memory");
+    return bits;
+}
+
+DEVICE void gp_write_entry(u64 *entry, const u64 bits)
+{
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" : : "l"(entry), "l"(bits) : "memory");
+}
+
+#define gp_add_entry(entry, number) atomicAdd(entry, number)
+#define gp_raise(slot, number) atomicMax(slot, number)
 
 DEVICE void gp_leave(u32 *partials, const i64 at, const value_t value)
 {

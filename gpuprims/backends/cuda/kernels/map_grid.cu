@@ -2,7 +2,7 @@
  *
  * in      INPUTS, any layout            out     OUTPUTS, one value at each j in [0, n)
  * launch  any number of groups of BLOCK; each takes tiles of BLOCK x ITEMS until none are left
- * host    MAP(o, j), MAP_VECTOR(o, j, values), STORE(at, value), STORE_VECTOR(at, values), VECTOR, which divides ITEMS
+ * host    MAP(o, j), MAP_VECTOR(o, j, values), STORE(o, j, value), STORE_VECTOR(o, j, values), VECTOR, which divides ITEMS
  */
 #define TILE (BLOCK * ITEMS)
 
@@ -20,10 +20,10 @@ void map_grid(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
             for (int item = 0; item < ITEMS; item += VECTOR) MAP_VECTOR(0, first + item * BLOCK, values + item);
             /* 2. Store. */
 #pragma unroll
-            for (int item = 0; item < ITEMS; item += VECTOR) STORE_VECTOR(first + item * BLOCK, values + item);
+            for (int item = 0; item < ITEMS; item += VECTOR) STORE_VECTOR(0, first + item * BLOCK, values + item);
         } else {
             /* The last tile, live elements only. */
-            for (i64 j = base + tid; j < n; j += BLOCK) STORE(j, MAP(0, j));
+            for (i64 j = base + tid; j < n; j += BLOCK) STORE(0, j, MAP(0, j));
         }
     }
 }

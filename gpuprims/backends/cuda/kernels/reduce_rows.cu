@@ -5,7 +5,7 @@
  * scratch none: `parts` is 1, and `partials` and `tickets` are not touched
  * launch  any number of groups of BLOCK (whole warps of WARP lanes); each takes ROWS x BLOCK / lanes outputs until
  *         none are left
- * host    fold_elements (folding.h), MAP_VECTOR, MAP, OP(a, b), IDENTITY, gp_shuffle_down(value, stride), STORE(at, value)
+ * host    fold_elements (folding.h), MAP_VECTOR, MAP, OP(a, b), IDENTITY, gp_shuffle_down(value, stride), STORE(o, j, value)
  * order   operands meet in the order of their index; only a commutative operator sees them dealt out with a stride
  *
  * Rows of 12 elements, for VECTOR = 4. As many lanes as a row has vectors, rounded up to a power of two, so that a warp
@@ -70,6 +70,6 @@ void reduce_rows(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, con
         /* 3. Store. */
 #pragma unroll
         for (int row = 0; row < ROWS; row++)
-            if (row < rows && lane == 0 && o + row * step < outputs) STORE(o + row * step, folded[row]);
+            if (row < rows && lane == 0 && o + row * step < outputs) STORE(o + row * step, 0, folded[row]);
     }
 }

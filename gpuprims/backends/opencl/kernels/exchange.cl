@@ -24,21 +24,29 @@ DEVICE u32 gp_shuffle_word_down(const u32 word, const u32 stride)
     asm volatile("shfl.sync.down.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(taken) : "r"(word), "r"(stride));
     return taken;
 }
+
+DEVICE u32 gp_shuffle_word_up(const u32 word, const u32 stride)
+{
+    u32 taken;
+    asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, 0xffffffff;" : "=r"(taken) : "r"(word), "r"(stride));
+    return taken;
+}
+
+DEVICE u32 gp_shuffle_word_from(const u32 word, const u32 lane)
+{
+    u32 taken;
+    asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(taken) : "r"(word), "r"(lane));
+    return taken;
+}
 #elif defined(cl_intel_subgroups)
 #pragma OPENCL EXTENSION cl_intel_subgroups : enable
 #define WHOLE_WARPS __attribute__((intel_reqd_sub_group_size(WARP)))
 #define gp_shuffle_word_down(word, stride) intel_sub_group_shuffle_down(word, word, (u32)(stride))
+#define gp_shuffle_word_up(word, stride) intel_sub_group_shuffle_up(word, word, (u32)(stride))
+#define gp_shuffle_word_from(word, lane) intel_sub_group_shuffle(word, (u32)(lane))
 #endif
-
-/* The value of the lane `stride` further on; of the last lanes, any. */
-DEVICE value_t gp_shuffle_down(const value_t value, const int stride)
-{
-    u32 words[WORDS];
-    gp_split(value, words);
-#pragma unroll
-    for (int word = 0; word < WORDS; word++) words[word] = gp_shuffle_word_down(words[word], stride);
-    return gp_join(words);
-}
+#else
+#define WHOLE_WARPS
 #endif
 
 DEVICE void gp_fence(void)
@@ -49,6 +57,30 @@ DEVICE void gp_fence(void)
     mem_fence(CLK_GLOBAL_MEM_FENCE);
 #endif
 }
+
+/* 64 bits that groups running at the same time see each other write, whole. */
+#if defined(__NV_CL_C_VERSION)
+DEVICE u64 gp_read_entry(GLOBAL u64 *entry)
+{
+    u64 bits;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(bits) : "l"(entry) : "memory");
+    return bits;
+}
+
+DEVICE void gp_write_entry(GLOBAL u64 *entry, const u64 bits)
+{
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" : : "l"(entry), "l"(bits) : "memory");
+}
+#elif defined(cl_khr_int64_base_atomics)
+#define gp_read_entry(entry) atom_add(entry, (u64)0)
+#define gp_write_entry(entry, bits) atom_xchg(entry, bits)
+#endif
+
+#ifdef cl_khr_int64_base_atomics
+#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
+#define gp_add_entry(entry, number) atom_add(entry, (u64)(number))
+#endif
+#define gp_raise(slot, number) atomic_max(slot, number)
 
 DEVICE void gp_leave(GLOBAL u32 *partials, const i64 at, const value_t value)
 {

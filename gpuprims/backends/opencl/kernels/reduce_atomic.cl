@@ -4,7 +4,7 @@
  * out     OUTPUTS: one value for each
  * scratch tickets: one for each output, rounded up to an even number, then a slot for each; zero before and after
  * launch  any number of groups of BLOCK (a power of two); each takes (output, part) pairs until none are left
- * host    fold_elements and fold_tree (folding.h), OP(a, b), IDENTITY, STORE(at, value); a value of one or two WORDS
+ * host    fold_elements and fold_tree (folding.h), OP(a, b), IDENTITY, STORE(o, j, value); a value of one or two WORDS
  * order   groups meet in the order in which they are done: OP must commute, and sums of floats differ from run to run
  *
  * A slot holds the bits of a value that differ from the identity's, so that memory of zeros is the identity.
@@ -63,10 +63,10 @@ void reduce_atomic(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, c
 
         /* 2. Store; where the output has more parts, add this one in, and the last to do so takes the whole. */
         if (parts == 1) {
-            STORE(o, folded);
+            STORE(o, 0, folded);
         } else {
             add_in(slots + o, folded);
-            if (gp_last_done(tickets + o, parts)) STORE(o, value_in(gp_exchange(slots + o, 0)));
+            if (gp_last_done(tickets + o, parts)) STORE(o, 0, value_in(gp_exchange(slots + o, 0)));
         }
     }
 }

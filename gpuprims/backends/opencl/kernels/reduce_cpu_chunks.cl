@@ -4,7 +4,7 @@
  * out     OUTPUTS: one value for each
  * scratch partials: WORDS for each part of each output; tickets: one for each output, zero before and after
  * launch  any number of groups of one work-item; each takes (output, part) pairs until none are left
- * host    MAP(o, j), OP(a, b), IDENTITY, STORE(at, value), COMMUTATIVE
+ * host    MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value), COMMUTATIVE
  * order   a chunk is folded by LANES accumulators side by side, which the compiler keeps in vector registers; where
  *         order matters there is one
  *
@@ -65,7 +65,7 @@ void reduce_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *ticket
         /* 3. Store; where the output has more parts, leave the value, and the last to do so folds them all in order,
          *    pairwise too. */
         if (parts == 1) {
-            STORE(o, VALUE(run, [0]));
+            STORE(o, 0, VALUE(run, [0]));
         } else {
             gp_leave(partials, task, VALUE(run, [0]));
             if (gp_last_done(tickets + o, parts)) {
@@ -78,7 +78,7 @@ void reduce_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *ticket
                 }
                 for (int level = 0; parts >> level; level++)
                     if (parts >> level & 1) whole = OP(VALUE(levels, [level][0]), whole);
-                STORE(o, whole);
+                STORE(o, 0, whole);
             }
         }
     }

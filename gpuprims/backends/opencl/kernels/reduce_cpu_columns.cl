@@ -4,7 +4,7 @@
  * out     OUTPUTS: one value for each
  * scratch partials: WORDS for each part of each output; tickets: one for each LANES outputs, zero before and after
  * launch  any number of groups of one work-item; each takes LANES outputs and one part of their elements until none are left
- * host    MAP(o, j), OP(a, b), IDENTITY, STORE(at, value), VALUES, VALUE, SET_VALUE
+ * host    MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value), VALUES, VALUE, SET_VALUE
  * order   operands meet in the order of their index
  */
 #define LANES 512 /* outputs_per_group: their values stay in the nearest cache, and memory is read in long stretches */
@@ -49,6 +49,6 @@ void reduce_cpu_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *ticke
 
         /* 3. Store, the last first: the other way round Intel's compiler (2026.2) makes vectors of the loop, and where there is
          *    one output alone it stores a lane that is not live. */
-        for (int lane = live - 1; lane >= 0; lane--) STORE(o + lane, VALUE(folded, [lane]));
+        for (int lane = live - 1; lane >= 0; lane--) STORE(o + lane, 0, VALUE(folded, [lane]));
     }
 }

@@ -4,7 +4,7 @@
  * out     OUTPUTS: one value for each
  * scratch partials: WORDS for each part of each output; tickets: one for each BLOCK outputs, zero before and after
  * launch  any number of groups of BLOCK; each takes BLOCK outputs and one part of their elements until none are left
- * host    MAP(o, j), MAP_VECTOR(o, j, values), OP(a, b), IDENTITY, STORE(at, value)
+ * host    MAP(o, j), MAP_VECTOR(o, j, values), OP(a, b), IDENTITY, STORE(o, j, value)
  * order   operands meet in the order of their index
  *
  * The columns of a matrix, for BLOCK = 4 and 2 parts. Neighbours in a group read neighbours in memory:
@@ -66,7 +66,7 @@ void reduce_each(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, con
         }
 
         /* 3. Store. */
-        if (live && (parts == 1 || last)) STORE(o, folded);
+        if (live && (parts == 1 || last)) STORE(o, 0, folded);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

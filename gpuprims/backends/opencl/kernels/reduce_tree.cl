@@ -4,7 +4,7 @@
  * out     OUTPUTS: one value for each
  * scratch partials: WORDS for each part of each output; tickets: one for each output, zero before and after
  * launch  any number of groups of BLOCK (a power of two); each takes (output, part) pairs until none are left
- * host    fold_elements, fold_tree and fold_partials (folding.h), OP(a, b), IDENTITY, STORE(at, value)
+ * host    fold_elements, fold_tree and fold_partials (folding.h), OP(a, b), IDENTITY, STORE(o, j, value)
  * order   operands meet in the order of their index; only a commutative operator sees them dealt out with a stride
  */
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
@@ -34,7 +34,7 @@ void reduce_tree(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, con
         if (last && parts > 1) folded = fold_tree(fold_partials(partials, o, parts, tid), partial, tid);
 
         /* 3. Store; the next task may write local memory once everyone is here. */
-        if (last && tid == 0) STORE(o, folded);
+        if (last && tid == 0) STORE(o, 0, folded);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

@@ -5,7 +5,7 @@
  * scratch partials: WORDS for each part of each output; tickets: one for each output, zero before and after
  * launch  any number of groups of BLOCK (whole warps of WARP lanes, at most as many of them); each takes (output, part)
  *         pairs until none are left
- * host    fold_elements and fold_partials (folding.h), OP(a, b), IDENTITY, STORE(at, value)
+ * host    fold_elements and fold_partials (folding.h), OP(a, b), IDENTITY, STORE(o, j, value)
  * order   operands meet in the order of their index; only a commutative operator sees them dealt out with a stride
  *
  * The fold of a warp, for 8 lanes. Each lane takes the value of the lane `stride` further on; lane 0 ends with all:
@@ -60,7 +60,7 @@ void reduce_warp(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, con
         if (last && parts > 1) folded = fold_group(fold_partials(partials, o, parts, tid), partial, tid);
 
         /* 3. Store; the next task may write local memory once everyone is here. */
-        if (last && tid == 0) STORE(o, folded);
+        if (last && tid == 0) STORE(o, 0, folded);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

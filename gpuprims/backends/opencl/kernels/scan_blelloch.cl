@@ -1,0 +1,81 @@
+/* scan/blelloch: groups scan a tile by a tree, up to its fold and down again, in twice as many operations as there are elements.
+ *
+ * in      INPUTS, or folds that an earlier launch left: n elements for each of `outputs` outputs
+ * out     OUTPUTS, or the folds in their place: a value at each element; or, where `folds`, each tile's fold
+ * scratch partials: values, those of a level from `level` on, and of the level above from `totals` on
+ * launch  any number of groups of BLOCK (a power of two); each takes tiles of 2 x BLOCK elements until none are left
+ * host    load_level, store_level, keep and recall (scanning.h), OP(a, b), IDENTITY
+ * order   operands meet in the order of their index
+ * source  Blelloch, Prefix sums and their applications, CMU-CS-90-190, 1990; padding as in Harris, Sengupta and Owens,
+ *         Parallel prefix sum (scan) with CUDA, GPU Gems 3, 2007
+ *
+ * For 2 x BLOCK = 8. Going down, a right child gets what its left brother had, after what their parent has:
+ *
+ *     up, stride 1      0    0..1 2    2..3 4    4..5 6    6..7
+ *     up, stride 2      0    0..1 2    0..3 4    4..5 6    4..7
+ *     up, stride 4      0    0..1 2    0..3 4    4..5 6    0..7
+ *     down, stride 4    0    0..1 2    -    4    4..5 6    0..3        the identity has been put at the root
+ *     down, stride 2    0    -    2    0..1 4    0..3 6    0..5
+ *     down, stride 1    -    0    0..1 0..2 0..3 0..4 0..5 0..6
+ */
+#define TWICE (2 * BLOCK)
+/* A value more after every 32, so that those a power of two apart lie in different banks of local memory. */
+#define PADDED(at) ((at) + (at) / 32)
+
+__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+void scan_blelloch(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout, const i64 outputs, const i64 n,
+                   const i64 level, const i64 totals, const i64 folds)
+{
+    __local value_t tree[PADDED(TWICE)];
+    const int tid = get_local_id(0);
+    const i64 tiles = (n + TWICE - 1) / TWICE;
+
+    for (i64 task = get_group_id(0); task < outputs * tiles; task += get_num_groups(0)) {
+        const i64 o = task / tiles, base = task % tiles * TWICE;
+
+        /* 1. Load, two elements a work-item. */
+        value_t elements[2];
+#pragma unroll
+        for (int item = 0; item < 2; item++) {
+            const i64 j = base + tid + item * BLOCK;
+            elements[item] = j < n ? load_level(INPUT_NAMES, layout, partials, level, o, j, n) : IDENTITY;
+            tree[PADDED(tid + item * BLOCK)] = elements[item];
+        }
+
+        /* 2. Go up: each node the fold of its children. */
+        for (int stride = 1; stride < TWICE; stride *= 2) {
+            const int right = (tid + 1) * 2 * stride - 1;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (right < TWICE) tree[PADDED(right)] = OP(tree[PADDED(right - stride)], tree[PADDED(right)]);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+
+        /* 3. Leave the tile's fold; or go down: each node the fold of all before its leaves. */
+        if (folds) {
+            if (tid == 0) keep(partials, totals + task, tree[PADDED(TWICE - 1)]);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            continue;
+        }
+        if (tid == 0) tree[PADDED(TWICE - 1)] = totals < 0 ? IDENTITY : recall(partials, totals + task);
+        for (int stride = BLOCK; stride > 0; stride /= 2) {
+            const int right = (tid + 1) * 2 * stride - 1;
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (right < TWICE) {
+                const value_t before = tree[PADDED(right)], left = tree[PADDED(right - stride)];
+                tree[PADDED(right - stride)] = before;
+                tree[PADDED(right)] = OP(before, left);
+            }
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+
+        /* 4. Store. */
+#pragma unroll
+        for (int item = 0; item < 2; item++) {
+            const int at = tid + item * BLOCK;
+            if (base + at < n)
+                store_level(INPUT_NAMES, OUTPUT_NAMES, layout, partials, level, o, base + at, n, tree[PADDED(at)],
+                            elements[item]);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}

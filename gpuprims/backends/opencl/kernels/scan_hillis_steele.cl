@@ -1,0 +1,52 @@
+/* scan/hillis_steele: groups scan a tile in log2(BLOCK) steps, each work-item folding in the value `stride` before its own.
+ *
+ * in      INPUTS, or folds that an earlier launch left: n elements for each of `outputs` outputs
+ * out     OUTPUTS, or the folds in their place: a value at each element; or, where `folds`, each tile's fold
+ * scratch partials: values, those of a level from `level` on, and of the level above from `totals` on
+ * launch  any number of groups of BLOCK; each takes tiles of BLOCK elements until none are left
+ * host    load_level, store_level, keep and recall (scanning.h), OP(a, b), IDENTITY
+ * order   operands meet in the order of their index
+ * source  Hillis and Steele, Data parallel algorithms, Communications of the ACM 29 (12), 1986
+ *
+ * Steps go from one buffer to the other, so that one barrier a step is enough. For BLOCK = 8:
+ *
+ *     stride 1    0    0..1 1..2 2..3 3..4 4..5 5..6 6..7
+ *     stride 2    0    0..1 0..2 0..3 1..4 2..5 3..6 4..7
+ *     stride 4    0    0..1 0..2 0..3 0..4 0..5 0..6 0..7
+ */
+__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+void scan_hillis_steele(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout, const i64 outputs, const i64 n,
+                        const i64 level, const i64 totals, const i64 folds)
+{
+    __local value_t buffers[2][BLOCK];
+    const int tid = get_local_id(0);
+    const i64 tiles = (n + BLOCK - 1) / BLOCK;
+
+    for (i64 task = get_group_id(0); task < outputs * tiles; task += get_num_groups(0)) {
+        const i64 o = task / tiles, j = task % tiles * BLOCK + tid;
+
+        /* 1. Load. */
+        const value_t element = j < n ? load_level(INPUT_NAMES, layout, partials, level, o, j, n) : IDENTITY;
+        buffers[0][tid] = element;
+
+        /* 2. Scan. */
+        int from = 0;
+        for (int stride = 1; stride < BLOCK; stride *= 2, from ^= 1) {
+            barrier(CLK_LOCAL_MEM_FENCE);
+            value_t folded = buffers[from][tid];
+            if (tid >= stride) folded = OP(buffers[from][tid - stride], folded);
+            buffers[from ^ 1][tid] = folded;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+
+        /* 3. Leave the tile's fold; or fold in what is before the tile, and store. */
+        if (folds) {
+            if (tid == BLOCK - 1) keep(partials, totals + task, buffers[from][tid]);
+        } else if (j < n) {
+            const value_t earlier = tid ? buffers[from][tid - 1] : IDENTITY;
+            const value_t before = totals < 0 ? earlier : OP(recall(partials, totals + task), earlier);
+            store_level(INPUT_NAMES, OUTPUT_NAMES, layout, partials, level, o, j, n, before, element);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}

@@ -1,0 +1,16 @@
+/* A trial: each group comes to a meeting and waits until all have, or one has given up.
+ *
+ * meeting: how many have come; how many have seen all come; whether one has given up, after so many looks
+ */
+__kernel void progress(__global uint *meeting, const int looks)
+{
+    if (get_local_id(0) != 0) return;
+    const uint groups = (uint)get_num_groups(0);
+    atomic_inc(meeting);
+    for (int look = 0; look < looks && atomic_or(meeting + 2, 0) == 0; look++) {
+        if (atomic_or(meeting, 0) < groups) continue;
+        atomic_inc(meeting + 1);
+        return;
+    }
+    atomic_xchg(meeting + 2, 1);
+}

@@ -1,0 +1,143 @@
+"""The launch of a scan: which kernel, how many launches, what scratch memory. Written once, for every operator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from gpuprims.definitions import Definitions, value_words
+from gpuprims.device import Device
+from gpuprims.driver import Kernel, Launch
+from gpuprims.expressions import TypedExpr
+from gpuprims.layout import Form, plan_layout
+from gpuprims.operators import Folding
+from gpuprims.preparation import Prepared, Result
+from gpuprims.registry import Call, Variant
+
+
+class ScanPlanner:
+    """Decides the launches of one scan.
+
+    Parameters
+    ----------
+    device : Device
+    forms, targets : sequence of Form
+        The arrays, and the results as they lie beside them, axis for axis.
+    folding : Folding
+    commutative : bool
+    inclusive : bool
+    shape : tuple of int
+        The arrays' common shape.
+    axes : tuple of int
+        Those that are walked, the last the fastest.
+    place : TypedExpr, optional
+        Where each result goes, if it does not stay where its element is.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        forms: Sequence[Form],
+        targets: Sequence[Form],
+        folding: Folding,
+        shape: tuple[int, ...],
+        axes: tuple[int, ...],
+        *,
+        commutative: bool,
+        inclusive: bool,
+        place: TypedExpr | None = None,
+    ) -> None:
+        self.device = device
+        self.folding = folding
+        self.commutative = commutative
+        self.inclusive = inclusive
+        self.place = place
+        self.inputs = len(forms)
+        self.outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
+        self.count = math.prod(shape[k] for k in axes)
+        self.layout = plan_layout((*forms, *targets), shape, axes)
+        self.words = value_words(folding.values)
+
+    def prepare(self, variant: str | None, results: tuple[Result, ...]) -> Prepared:
+        """Choose the variant, and fix its launches and its scratch memory."""
+        able = self.device.capabilities
+        chosen = self.device.select("scan", self._call(), variant)
+        places = tuple(range(self.inputs)), tuple(range(len(results)))
+        single = len(results) == 1
+        if not self.outputs * self.count:
+            return Prepared(chosen, results, single, None, *places)
+        fitted = chosen.fitted(self.words, self.outputs * self.count, able)
+        kernel = self.device.kernel(fitted, self._definitions(fitted))
+        if chosen.scratch == "levels":
+            launch, scratch = self._levels(fitted, kernel)
+            return Prepared(chosen, results, single, launch, *places, scratch=scratch)
+        layout = self.layout.pack(int(self.inclusive))
+        if chosen.scratch == "none":
+            rows = -(-self.outputs // fitted.outputs_per_group)
+            launch = kernel.prepare(fitted.groups(rows, able), layout, self.outputs, self.count)
+            return Prepared(chosen, results, single, launch, *places, scratch=4)
+        tiles = -(-self.count // fitted.tile)
+        groups = fitted.groups(self.outputs * tiles, able)
+        launch = kernel.prepare(groups, layout, self.outputs, self.count, tiles)
+        return Prepared(chosen, results, single, launch, *places, board=1 + self.outputs * tiles * self.words)
+
+    def _levels(self, variant: Variant, kernel: Kernel) -> tuple[Launch, int]:
+        """Return launches over folds of tiles, folds of tiles of those, and back; and the bytes of all folds."""
+        able, layout = self.device.capabilities, self.layout.pack(int(self.inclusive))
+        sizes, starts, end = [self.count], [-1], 0  # of each level its elements an output, and its first value
+        while sizes[-1] > variant.tile:
+            sizes.append(-(-sizes[-1] // variant.tile))
+            starts.append(end)
+            end += self.outputs * sizes[-1]
+        tiles = [*(self.outputs * size for size in sizes[1:]), self.outputs]
+        last = len(sizes) - 1
+
+        def launch(level: int, *, folds: bool) -> Launch:
+            above = starts[level + 1] if level < last else -1
+            groups = variant.groups(tiles[level], able)
+            return kernel.prepare(groups, layout, self.outputs, sizes[level], starts[level], above, int(folds))
+
+        up = [launch(level, folds=True) for level in range(last)]
+        down = [launch(level, folds=False) for level in reversed(range(last + 1))]
+        return _in_turn([*up, *down]), 4 * self.words * max(end, 1)
+
+    def _call(self) -> Call:
+        """Describe the call to the variants."""
+        expressions = (self.folding.map, self.folding.op, self.folding.finish)
+        return Call(
+            dtypes=tuple(step.dtype for typed in expressions for step in typed.steps),
+            size=self.count,
+            outputs=self.outputs,
+            commutative=self.commutative,
+            value_bytes=4 * self.words,
+            side_by_side=self.layout.side_by_side(self.inputs),
+        )
+
+    def _definitions(self, variant: Variant) -> Definitions:
+        accesses = self.layout.accesses
+        return Definitions(
+            inputs=accesses[: self.inputs],
+            outputs=accesses[self.inputs :],
+            values=self.folding.values,
+            map=self.folding.map,
+            finish=self.folding.finish,
+            op=self.folding.op,
+            identity=self.folding.identity,
+            commutative=self.commutative,
+            vector=min(self.layout.vector_width(), variant.items) if variant.vectors else 1,
+            inclusive=self.inclusive,
+            place=self.place,
+        )
+
+
+def _in_turn(launches: Sequence[Launch]) -> Launch:
+    """Return one launch for several, each of which sees what those before it have written."""
+    if len(launches) == 1:
+        return launches[0]
+
+    def start(memories: Sequence[Any]) -> None:
+        for launch in launches:
+            launch(memories)
+
+    return start

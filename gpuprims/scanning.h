@@ -1,0 +1,209 @@
+/* The steps that scans share, the same in both dialects.
+ *
+ * A tile is BLOCK x ITEMS neighbours. Each warp takes a contiguous part of it, one vector a lane at a time, so that lanes
+ * read neighbours in memory; without shuffles a warp is one work-item. For LANES = 4, VECTOR = 2, ITEMS = 4:
+ *
+ *     lane                 0        1        2        3
+ *     values[0], [1]     0  1     2  3     4  5     6  7
+ *     values[2], [3]     8  9    10 11    12 13    14 15
+ */
+#if WARP && BLOCK <= WARP * WARP
+#define LANES WARP
+#else
+#define LANES 1
+#endif
+#define WARPS (BLOCK / LANES)
+#define TILE ((i64)BLOCK * ITEMS)
+
+/* The place in its tile of a work-item's item, which is the first of a vector. */
+DEVICE int place_of(const int tid, const int item)
+{
+    return tid / LANES * (LANES * ITEMS) + item * LANES + tid % LANES * VECTOR;
+}
+
+/* Load VECTOR elements of an output from j on; past the last there is the identity. */
+DEVICE void load_vector(INPUTS, const layout_t layout, const i64 o, const i64 j, const i64 n, value_t *values)
+{
+    if (j + VECTOR <= n) {
+        MAP_VECTOR(o, j, values);
+    } else {
+#pragma unroll
+        for (int item = 0; item < VECTOR; item++) {
+            values[item] = IDENTITY;
+            if (j + item < n) values[item] = MAP(o, j + item);
+        }
+    }
+}
+
+DEVICE void load_tile(INPUTS, const layout_t layout, const i64 o, const i64 base, const i64 n, const int tid,
+                      value_t *values)
+{
+#pragma unroll
+    for (int item = 0; item < ITEMS; item += VECTOR)
+        load_vector(INPUT_NAMES, layout, o, base + place_of(tid, item), n, values + item);
+}
+
+/* Scan the vectors of a warp, given the fold of what is before them; return the fold with them. */
+DEVICE value_t scan_vectors(value_t *values, const value_t before, const int lane)
+{
+#pragma unroll
+    for (int item = 1; item < VECTOR; item++) values[item] = OP(values[item - 1], values[item]);
+    value_t left = before, whole = values[VECTOR - 1];
+#if LANES > 1
+#pragma unroll
+    for (int stride = 1; stride < LANES; stride *= 2) {
+        const value_t earlier = gp_shuffle_up(whole, stride);
+        if (lane >= stride) whole = OP(earlier, whole);
+    }
+    const value_t earlier = gp_shuffle_up(whole, 1);
+    if (lane) left = OP(before, earlier);
+    whole = gp_shuffle_from(whole, LANES - 1);
+#endif
+#pragma unroll
+    for (int item = VECTOR - 1; item >= 0; item--)
+#if INCLUSIVE
+        values[item] = OP(left, values[item]);
+#else
+        values[item] = item ? OP(left, values[item ? item - 1 : 0]) : left;
+#endif
+    return OP(before, whole);
+}
+
+/* Scan a work-item's values within its warp; return the warp's fold. */
+DEVICE value_t scan_warp(value_t *values, const int lane)
+{
+    value_t whole = IDENTITY;
+#pragma unroll
+    for (int item = 0; item < ITEMS; item += VECTOR) whole = scan_vectors(values + item, whole, lane);
+    return whole;
+}
+
+/* The fold of a whole tile, for each work-item of every warp its own warp's: the same operations as scan_warp's, so that the same
+ * rounding, on one vector at a time. */
+DEVICE value_t fold_warp_of_tile(INPUTS, const layout_t layout, const i64 o, const i64 base, const i64 n, const int tid)
+{
+    value_t whole = IDENTITY;
+    for (int item = 0; item < ITEMS; item += VECTOR) {
+        value_t values[VECTOR];
+        load_vector(INPUT_NAMES, layout, o, base + place_of(tid, item), n, values);
+        whole = scan_vectors(values, whole, tid % LANES);
+    }
+    return whole;
+}
+
+/* From each warp's fold to the folds of the warps before, and of all; for every work-item. Local memory may be written again
+ * once all work-items are past another barrier. */
+DEVICE value_t scan_warps(const value_t folded, LOCAL value_t *partial, const int tid, value_t *all)
+{
+    const int warp = tid / LANES;
+#if LANES > 1
+    const int lane = tid % LANES;
+    if (lane == 0) partial[warp] = folded;
+    BARRIER();
+    value_t whole = lane < WARPS ? partial[lane] : IDENTITY;
+#pragma unroll
+    for (int stride = 1; stride < WARPS; stride *= 2) {
+        const value_t earlier = gp_shuffle_up(whole, stride);
+        if (lane >= stride) whole = OP(earlier, whole);
+    }
+    *all = gp_shuffle_from(whole, WARPS - 1);
+    const value_t before = gp_shuffle_from(whole, warp ? warp - 1 : 0);
+#else
+    partial[tid] = folded;
+    for (int stride = 1; stride < BLOCK; stride *= 2) {
+        BARRIER();
+        value_t whole = partial[tid];
+        if (tid >= stride) whole = OP(partial[tid - stride], whole);
+        BARRIER();
+        partial[tid] = whole;
+    }
+    BARRIER();
+    *all = partial[BLOCK - 1];
+    const value_t before = partial[warp ? warp - 1 : 0];
+#endif
+    return warp ? before : IDENTITY;
+}
+
+/* Fold what is before into each scanned value, and store. */
+DEVICE void store_tile(INPUTS, OUTPUTS, const layout_t layout, const i64 o, const i64 base, const i64 n, const int tid,
+                       const value_t before, value_t *values)
+{
+#pragma unroll
+    for (int item = 0; item < ITEMS; item += VECTOR) {
+        const i64 j = base + place_of(tid, item);
+#pragma unroll
+        for (int k = item; k < item + VECTOR; k++) values[k] = OP(before, values[k]);
+        if (j + VECTOR <= n) {
+            STORE_VECTOR(o, j, values + item);
+        } else {
+#pragma unroll
+            for (int k = 0; k < VECTOR; k++)
+                if (j + k < n) STORE(o, j + k, values[item + k]);
+        }
+    }
+}
+
+/* Values that one launch keeps for the next. */
+DEVICE void keep(GLOBAL u32 *partials, const i64 at, const value_t value)
+{
+    u32 words[WORDS];
+    gp_split(value, words);
+#pragma unroll
+    for (int word = 0; word < WORDS; word++) partials[at * WORDS + word] = words[word];
+}
+
+DEVICE value_t recall(GLOBAL const u32 *partials, const i64 at)
+{
+    u32 words[WORDS];
+#pragma unroll
+    for (int word = 0; word < WORDS; word++) words[word] = partials[at * WORDS + word];
+    return gp_join(words);
+}
+
+/* An element of a level: of the inputs where it is negative, else of the values kept from it on. */
+DEVICE value_t load_level(INPUTS, const layout_t layout, GLOBAL const u32 *partials, const i64 level, const i64 o,
+                          const i64 j, const i64 n)
+{
+    return level < 0 ? MAP(o, j) : recall(partials, level + o * n + j);
+}
+
+/* Store at an element of a level, given the fold of all before it: levels above the inputs are scanned exclusively. */
+DEVICE void store_level(INPUTS, OUTPUTS, const layout_t layout, GLOBAL u32 *partials, const i64 level, const i64 o,
+                        const i64 j, const i64 n, const value_t before, const value_t element)
+{
+    if (level < 0) {
+        STORE(o, j, INCLUSIVE ? OP(before, element) : before);
+    } else {
+        keep(partials, level + o * n + j, before);
+    }
+}
+
+/* The board, on which groups that run at the same time post folds for each other: entries of 64 bits, each a word of a
+ * value below a tag, so that a value is there when all its words bear the tag, in whatever order they arrive. The first
+ * entry has the tag of the launch above a count, and what it is left with makes every old tag void. */
+#define TAG_OF(entry) ((u32)((entry) >> 32))
+
+/* Post a value at a place of the board. */
+DEVICE void post(GLOBAL u64 *board, const i64 at, const u32 tag, const value_t value)
+{
+    u32 words[WORDS];
+    gp_split(value, words);
+#pragma unroll
+    for (int word = 0; word < WORDS; word++) gp_write_entry(board + 1 + at * WORDS + word, (u64)tag << 32 | words[word]);
+}
+
+/* Read a place of the board; return the tag that is `first` or up to `last`, or 0 where there is none, or not all of it. */
+DEVICE u32 posted(GLOBAL u64 *board, const i64 at, const u32 first, const u32 last, value_t *value)
+{
+    u32 words[WORDS], tag = 0;
+    int alike = 1;
+#pragma unroll
+    for (int word = 0; word < WORDS; word++) {
+        const u64 entry = gp_read_entry(board + 1 + at * WORDS + word);
+        alike &= word == 0 || TAG_OF(entry) == tag;
+        tag = TAG_OF(entry);
+        words[word] = (u32)entry;
+    }
+    *value = gp_join(words);
+    return alike && tag >= first && tag <= last ? tag : 0;
+}

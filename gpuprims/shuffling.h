@@ -1,0 +1,34 @@
+/* Values that pass from lane to lane of a warp, a word at a time, the same in both dialects. */
+#if WARP
+
+/* The value of the lane `stride` further on; of the last lanes, any. */
+DEVICE value_t gp_shuffle_down(const value_t value, const int stride)
+{
+    u32 words[WORDS];
+    gp_split(value, words);
+#pragma unroll
+    for (int word = 0; word < WORDS; word++) words[word] = gp_shuffle_word_down(words[word], stride);
+    return gp_join(words);
+}
+
+/* The value of the lane `stride` before; of the first lanes, any. */
+DEVICE value_t gp_shuffle_up(const value_t value, const int stride)
+{
+    u32 words[WORDS];
+    gp_split(value, words);
+#pragma unroll
+    for (int word = 0; word < WORDS; word++) words[word] = gp_shuffle_word_up(words[word], stride);
+    return gp_join(words);
+}
+
+/* The value of one lane, for all. */
+DEVICE value_t gp_shuffle_from(const value_t value, const int lane)
+{
+    u32 words[WORDS];
+    gp_split(value, words);
+#pragma unroll
+    for (int word = 0; word < WORDS; word++) words[word] = gp_shuffle_word_from(words[word], lane);
+    return gp_join(words);
+}
+
+#endif
