@@ -21,6 +21,31 @@ DEVICE int place_of(const int tid, const int item)
     return tid / LANES * (LANES * ITEMS) + item * LANES + tid % LANES * VECTOR;
 }
 
+/* The tiles of all outputs, one after the other. A group divides once, and from then on adds: 64-bit divisions would take longer
+ * than a tile does. */
+typedef struct { i64 at, o, tile; } task_t;
+
+DEVICE task_t task_at(const i64 at, const i64 tiles)
+{
+    task_t task;
+    task.at = at;
+    task.o = at / tiles;
+    task.tile = at % tiles;
+    return task;
+}
+
+DEVICE task_t task_after(task_t task, const task_t step, const i64 tiles)
+{
+    task.at += step.at;
+    task.o += step.o;
+    task.tile += step.tile;
+    if (task.tile >= tiles) {
+        task.tile -= tiles;
+        task.o++;
+    }
+    return task;
+}
+
 /* Load VECTOR elements of an output from j on; past the last there is the identity. */
 DEVICE void load_vector(INPUTS, const layout_t layout, const i64 o, const i64 j, const i64 n, value_t *values)
 {
@@ -35,12 +60,18 @@ DEVICE void load_vector(INPUTS, const layout_t layout, const i64 o, const i64 j,
     }
 }
 
+/* Load a work-item's share of a tile; of a whole one all its vectors at once. */
 DEVICE void load_tile(INPUTS, const layout_t layout, const i64 o, const i64 base, const i64 n, const int tid,
                       value_t *values)
 {
+    if (base + TILE <= n) {
 #pragma unroll
-    for (int item = 0; item < ITEMS; item += VECTOR)
-        load_vector(INPUT_NAMES, layout, o, base + place_of(tid, item), n, values + item);
+        for (int item = 0; item < ITEMS; item += VECTOR) MAP_VECTOR(o, base + place_of(tid, item), values + item);
+    } else {
+#pragma unroll
+        for (int item = 0; item < ITEMS; item += VECTOR)
+            load_vector(INPUT_NAMES, layout, o, base + place_of(tid, item), n, values + item);
+    }
 }
 
 /* Scan the vectors of a warp, given the fold of what is before them; return the fold with them. */
@@ -129,16 +160,15 @@ DEVICE void store_tile(INPUTS, OUTPUTS, const layout_t layout, const i64 o, cons
                        const value_t before, value_t *values)
 {
 #pragma unroll
-    for (int item = 0; item < ITEMS; item += VECTOR) {
-        const i64 j = base + place_of(tid, item);
+    for (int item = 0; item < ITEMS; item++) values[item] = OP(before, values[item]);
+    if (base + TILE <= n) {
 #pragma unroll
-        for (int k = item; k < item + VECTOR; k++) values[k] = OP(before, values[k]);
-        if (j + VECTOR <= n) {
-            STORE_VECTOR(o, j, values + item);
-        } else {
+        for (int item = 0; item < ITEMS; item += VECTOR) STORE_VECTOR(o, base + place_of(tid, item), values + item);
+    } else {
 #pragma unroll
-            for (int k = 0; k < VECTOR; k++)
-                if (j + k < n) STORE(o, j + k, values[item + k]);
+        for (int item = 0; item < ITEMS; item++) {
+            const i64 j = base + place_of(tid, item / VECTOR * VECTOR) + item % VECTOR;
+            if (j < n) STORE(o, j, values[item]);
         }
     }
 }
@@ -206,4 +236,15 @@ DEVICE u32 posted(GLOBAL u64 *board, const i64 at, const u32 first, const u32 la
     }
     *value = gp_join(words);
     return alike && tag >= first && tag <= last ? tag : 0;
+}
+
+/* How often to look for a fold, some 10 ms, before folding the tile oneself: a group that does not run holds nobody up for ever. */
+#define LOOKS (1 << 14)
+
+/* Look at a place until its value is there, but not for ever; return its tag, or 0. */
+DEVICE u32 wait_for(GLOBAL u64 *board, const i64 at, const u32 first, const u32 last, value_t *value)
+{
+    u32 found = 0;
+    for (int look = 0; !found && look < LOOKS; look++) found = posted(board, at, first, last, value);
+    return found;
 }

@@ -34,12 +34,23 @@ DEVICE u16 gp_half_bits(const f32 value)
     return bits;
 }
 
-/* Neighbours in memory, in one load or store; what they are of is known by its size alone. */
-template <typename type, int count> struct alignas(sizeof(type) * count) gp_vector { type items[count]; };
+/* Neighbours in memory, in one load or store; what they are of is known by its size alone. A store is CUDA's own function, for
+ * of an assignment the compiler may make one store for each neighbour. */
+template <int bytes> struct gp_word;
+template <> struct gp_word<2> { typedef unsigned short type; };
+template <> struct gp_word<4> { typedef unsigned int type; };
+template <> struct gp_word<8> { typedef uint2 type; };
+template <> struct gp_word<16> { typedef uint4 type; };
+
+template <typename type, int count> union gp_vector {
+    typename gp_word<sizeof(type) * count>::type word;
+    type items[count];
+};
 
 template <typename type, int count> DEVICE void gp_read_vector(const type *from, type *to)
 {
-    const gp_vector<type, count> read = *reinterpret_cast<const gp_vector<type, count> *>(from);
+    gp_vector<type, count> read;
+    read.word = *reinterpret_cast<const decltype(read.word) *>(from);
 #pragma unroll
     for (int item = 0; item < count; item++) to[item] = read.items[item];
 }
@@ -49,7 +60,7 @@ template <typename type, int count> DEVICE void gp_write_vector(type *to, const 
     gp_vector<type, count> written;
 #pragma unroll
     for (int item = 0; item < count; item++) written.items[item] = from[item];
-    *reinterpret_cast<gp_vector<type, count> *>(to) = written;
+    __stwb(reinterpret_cast<decltype(written.word) *>(to), written.word);
 }
 
 #define READ_VECTOR(type, count, from, to) gp_read_vector<type, count>(from, to)

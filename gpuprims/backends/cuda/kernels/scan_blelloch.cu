@@ -29,9 +29,10 @@ void scan_blelloch(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout,
     __shared__ value_t tree[PADDED(TWICE)];
     const int tid = threadIdx.x;
     const i64 tiles = (n + TWICE - 1) / TWICE;
+    const task_t step = task_at(gridDim.x, tiles);
 
-    for (i64 task = blockIdx.x; task < outputs * tiles; task += gridDim.x) {
-        const i64 o = task / tiles, base = task % tiles * TWICE;
+    for (task_t task = task_at(blockIdx.x, tiles); task.o < outputs; task = task_after(task, step, tiles)) {
+        const i64 o = task.o, base = task.tile * TWICE;
 
         /* 1. Load, two elements a work-item. */
         value_t elements[2];
@@ -52,11 +53,11 @@ void scan_blelloch(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout,
 
         /* 3. Leave the tile's fold; or go down: each node the fold of all before its leaves. */
         if (folds) {
-            if (tid == 0) keep(partials, totals + task, tree[PADDED(TWICE - 1)]);
+            if (tid == 0) keep(partials, totals + task.at, tree[PADDED(TWICE - 1)]);
             __syncthreads();
             continue;
         }
-        if (tid == 0) tree[PADDED(TWICE - 1)] = totals < 0 ? IDENTITY : recall(partials, totals + task);
+        if (tid == 0) tree[PADDED(TWICE - 1)] = totals < 0 ? IDENTITY : recall(partials, totals + task.at);
         for (int stride = BLOCK; stride > 0; stride /= 2) {
             const int right = (tid + 1) * 2 * stride - 1;
             __syncthreads();

@@ -15,21 +15,16 @@
  *     tile      0  1  2  3  4  5  6
  *     posted    p  p  p  f  f  f        one look: p of 2, then f of 3, 4 and 5
  */
-/* How often a lane looks before it folds a tile by itself: a group that does not run holds nobody up for ever. */
-#define LOOKS (1 << 14)
-
-/* The fold of a tile, or of all up to it; return which, by its tag. */
-DEVICE u32 wait_for_tile(INPUTS, GLOBAL u64 *board, const layout_t layout, const i64 o, const i64 n, const i64 tile,
+/* The fold of a tile, or of all up to it; return which, by its tag. Where none is posted, the lane folds the tile alone. */
+DEVICE u32 look_at(INPUTS, GLOBAL u64 *board, const layout_t layout, const i64 o, const i64 n, const i64 tile,
                          const i64 at, const u32 tag, value_t *value)
 {
-    for (int look = 0; look < LOOKS; look++) {
-        const u32 found = posted(board, at, tag, tag + 1, value);
-        if (found) return found;
-    }
+    u32 found = wait_for(board, at, tag, tag + 1, value);
+    if (found) return found;
     value_t folded = IDENTITY;
     for (i64 j = tile * TILE; j < min((tile + 1) * TILE, n); j++) folded = OP(folded, MAP(o, j));
-    gp_fence(); /* what is not posted now had not been written over when it was read */
-    const u32 found = posted(board, at, tag, tag + 1, value);
+    /* A tile whose group has come meanwhile may have been written over while it was read, but its fold is posted. */
+    found = wait_for(board, at, tag, tag + 1, value);
     if (!found) *value = folded;
     return found ? found : tag;
 }
@@ -45,7 +40,7 @@ DEVICE value_t look_back(INPUTS, GLOBAL u64 *board, const layout_t layout, const
         value_t folded = IDENTITY;
         u32 found = tag + 1;
         if (here >= 0)
-            found = wait_for_tile(INPUT_NAMES, board, layout, o, n, here, first + here, tag, &folded);
+            found = look_at(INPUT_NAMES, board, layout, o, n, here, first + here, tag, &folded);
 
         /* Fold the lanes, of which later ones have earlier tiles, as far as the first that has all up to its own. */
 #if LANES > 1
@@ -71,36 +66,36 @@ void scan_lookback(INPUTS, OUTPUTS, GLOBAL u64 *board, const layout_t layout, co
                    const i64 tiles)
 {
     __shared__ value_t partial[WARPS], shared;
-    __shared__ u64 ticket;
+    __shared__ task_t task;
+    __shared__ u32 launch;
     const int tid = threadIdx.x;
-    const i64 tasks = outputs * tiles;
 
     for (;;) {
         /* 1. Take the next tile; the last to find none left makes the launch's tags void. */
-        if (tid == 0) ticket = gp_add_entry(board, 1);
+        if (tid == 0) {
+            const u64 ticket = gp_add_entry(board, 1);
+            task = task_at((u32)ticket, tiles);
+            launch = TAG_OF(ticket);
+        }
         __syncthreads();
-        const i64 task = (u32)ticket;
-        const u32 tag = TAG_OF(ticket) + 1; /* of a tile's fold; the next one is that of the fold of all up to it */
-        if (task >= tasks) {
-            if (tid == 0 && task == tasks + gridDim.x - 1) gp_write_entry(board, (u64)(tag + 1) << 32);
+        const u32 tag = launch + 1; /* of a tile's fold; the next one is that of the fold of all up to it */
+        const i64 o = task.o, tile = task.tile, at = task.at;
+        if (o >= outputs) {
+            if (tid == 0 && at == outputs * tiles + gridDim.x - 1) gp_write_entry(board, (u64)(tag + 1) << 32);
             return;
         }
-        const i64 o = task / tiles, tile = task % tiles;
 
-        /* 2. Load and scan; post the tile's fold, which is to be seen before anything that is stored. */
+        /* 2. Load and scan; post the tile's fold. */
         value_t values[ITEMS], all;
         load_tile(INPUT_NAMES, layout, o, tile * TILE, n, tid, values);
         const value_t earlier = scan_warps(scan_warp(values, tid % LANES), partial, tid, &all);
-        if (tid == BLOCK - 1) {
-            post(board, task, tile ? tag : tag + 1, all);
-            gp_fence();
-        }
+        if (tid == 0) post(board, at, tile ? tag : tag + 1, all);
 
         /* 3. Look back; post the fold of all up to this tile. */
         if (tid < LANES && tile > 0) {
-            const value_t before = look_back(INPUT_NAMES, board, layout, o, n, tile, task - tile, tag, tid);
+            const value_t before = look_back(INPUT_NAMES, board, layout, o, n, tile, at - tile, tag, tid);
             if (tid == 0) {
-                post(board, task, tag + 1, OP(before, all));
+                post(board, at, tag + 1, OP(before, all));
                 shared = before;
             }
         }

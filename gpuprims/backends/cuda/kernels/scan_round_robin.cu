@@ -15,9 +15,6 @@
  *                 |--------|  |--------|
  *                known  posted        posted
  */
-/* How often a work-item looks for a fold before its group folds that tile: a group that does not run holds nobody up for ever. */
-#define LOOKS (1 << 14)
-
 /* Leave the folds of each warp's values, in order, in local memory. */
 DEVICE void fold_lanes(value_t folded, LOCAL value_t *between, const int tid)
 {
@@ -36,69 +33,77 @@ void scan_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *board, const layout_t layout,
     __shared__ int absent;
     __shared__ u32 launch;
     const int tid = threadIdx.x, groups = gridDim.x;
-    const i64 tasks = outputs * tiles;
-    value_t next[ITEMS], values[ITEMS], known = IDENTITY, all;
+    const task_t step = task_at(groups, tiles);
+    value_t next[ITEMS], ahead[ITEMS], values[ITEMS], known = IDENTITY;
+    value_t ahead_earlier = IDENTITY, ahead_all = IDENTITY, earlier = IDENTITY, all = IDENTITY;
 
     if (tid == 0) {
         launch = TAG_OF(gp_read_entry(board)) + 1;
         absent = -1;
     }
-    i64 task = blockIdx.x;
-    if (task < tasks) load_tile(INPUT_NAMES, layout, task / tiles, task % tiles * TILE, n, tid, next);
+    task_t coming = task_at(blockIdx.x, tiles), task = coming;
+    if (coming.o < outputs) load_tile(INPUT_NAMES, layout, coming.o, coming.tile * TILE, n, tid, next);
     __syncthreads();
     const u32 tag = launch;
 
-    for (; task < tasks; task += groups) {
-        const i64 o = task / tiles, tile = task % tiles, following = task + groups;
-
+    for (int turn = 0; task.o < outputs; turn++) {
         /* 1. Take the tile that was loaded meanwhile, and load the next. */
+        const task_t following = task_after(coming, step, tiles);
 #pragma unroll
-        for (int item = 0; item < ITEMS; item++) values[item] = next[item];
-        if (following < tasks)
-            load_tile(INPUT_NAMES, layout, following / tiles, following % tiles * TILE, n, tid, next);
+        for (int item = 0; item < ITEMS; item++) ahead[item] = next[item];
+        if (following.o < outputs)
+            load_tile(INPUT_NAMES, layout, following.o, following.tile * TILE, n, tid, next);
 
-        /* 2. Scan; post the tile's fold, which is to be seen before anything that is stored. */
-        const value_t earlier = scan_warps(scan_warp(values, tid % LANES), partial, tid, &all);
-        if (tid == BLOCK - 1) {
-            post(board, task, tag, all);
-            gp_fence();
-        }
+        /* 2. Scan it, and post its fold, a turn before it is asked for. */
+        ahead_earlier = scan_warps(scan_warp(ahead, tid % LANES), partial, tid, &ahead_all);
+        if (tid == BLOCK - 1 && coming.o < outputs) post(board, coming.at, tag, ahead_all);
 
-        /* 3. Collect the folds of the tiles between, a work-item each. */
-        const int count = (int)min(tile, (i64)groups - 1);
-        value_t folded = IDENTITY;
-        int waiting = tid < count;
-        for (int look = 0; waiting && look < LOOKS; look++)
-            waiting = !posted(board, task - count + tid, tag, tag, &folded);
-        if (waiting) gp_raise(&absent, tid);
-        fold_lanes(folded, between, tid);
-        __syncthreads();
-
-        /* 4. Stand in for groups that do not run. */
-        while (absent >= 0) {
-            const int whose = absent;
-            const i64 base = (tile - count + whose) * TILE;
-            const value_t stood_in = fold_warp_of_tile(INPUT_NAMES, layout, o, base, n, tid);
-            value_t whole;
-            __syncthreads();
-            scan_warps(stood_in, partial, tid, &whole);
-            if (tid == 0) absent = -1;
-            gp_fence(); /* what is not posted now had not been written over when it was read */
-            if (waiting && !posted(board, task - count + tid, tag, tag, &folded) && tid == whose) folded = whole;
-            if (tid == whose) waiting = 0;
-            __syncthreads();
-            if (waiting && !posted(board, task - count + tid, tag, tag, &folded)) gp_raise(&absent, tid);
+        /* 3. Of the tile before, collect the folds of the tiles between, a work-item each. */
+        if (turn > 0) {
+            const i64 base = task.tile * TILE;
+            const int count = (int)min(task.tile, (i64)groups - 1);
+            const i64 first = task.at - count;
+            value_t folded = IDENTITY;
+            int waiting = tid < count && !wait_for(board, first + tid, tag, tag, &folded);
+            if (waiting) gp_raise(&absent, tid);
             fold_lanes(folded, between, tid);
             __syncthreads();
+
+            /* 4. Stand in for groups that do not run. */
+            while (absent >= 0) {
+                const int whose = absent;
+                const i64 missing = base - (count - whose) * TILE;
+                const value_t stood_in = fold_warp_of_tile(INPUT_NAMES, layout, task.o, missing, n, tid);
+                value_t whole;
+                __syncthreads();
+                scan_warps(stood_in, partial, tid, &whole);
+                if (tid == 0) absent = -1;
+                /* A tile whose group has come meanwhile may have been written over while it was read, but its fold is posted. */
+                if (tid == whose && !wait_for(board, first + tid, tag, tag, &folded)) folded = whole;
+                if (tid == whose) waiting = 0;
+                __syncthreads();
+                if (waiting) waiting = !posted(board, first + tid, tag, tag, &folded);
+                if (waiting) gp_raise(&absent, tid);
+                fold_lanes(folded, between, tid);
+                __syncthreads();
+            }
+
+            /* 5. Fold in what is before, and store. */
+            if (task.tile < groups) known = IDENTITY;
+            for (int warp = 0; warp * LANES < count; warp++) known = OP(known, between[warp]);
+            store_tile(INPUT_NAMES, OUTPUT_NAMES, layout, task.o, base, n, tid, OP(known, earlier), values);
+            known = OP(known, all);
         }
 
-        /* 5. Fold in what is before, and store. */
-        if (tile < groups) known = IDENTITY;
-        for (int warp = 0; warp * LANES < count; warp++) known = OP(known, between[warp]);
-        store_tile(INPUT_NAMES, OUTPUT_NAMES, layout, o, tile * TILE, n, tid, OP(known, earlier), values);
-        known = OP(known, all);
+        /* 6. Go on to the tile ahead. */
+#pragma unroll
+        for (int item = 0; item < ITEMS; item++) values[item] = ahead[item];
+        earlier = ahead_earlier;
+        all = ahead_all;
+        task = coming;
+        coming = following;
     }
 
-    /* 6. The last group to be done makes the launch's tags void. */
+    /* 7. The last group to be done makes the launch's tags void. */
     if (tid == 0 && (u32)gp_add_entry(board, 1) == (u32)groups - 1) gp_write_entry(board, (u64)tag << 32);
 }

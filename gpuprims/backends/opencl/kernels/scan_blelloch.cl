@@ -29,9 +29,10 @@ void scan_blelloch(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout,
     __local value_t tree[PADDED(TWICE)];
     const int tid = get_local_id(0);
     const i64 tiles = (n + TWICE - 1) / TWICE;
+    const task_t step = task_at(get_num_groups(0), tiles);
 
-    for (i64 task = get_group_id(0); task < outputs * tiles; task += get_num_groups(0)) {
-        const i64 o = task / tiles, base = task % tiles * TWICE;
+    for (task_t task = task_at(get_group_id(0), tiles); task.o < outputs; task = task_after(task, step, tiles)) {
+        const i64 o = task.o, base = task.tile * TWICE;
 
         /* 1. Load, two elements a work-item. */
         value_t elements[2];
@@ -52,11 +53,11 @@ void scan_blelloch(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout,
 
         /* 3. Leave the tile's fold; or go down: each node the fold of all before its leaves. */
         if (folds) {
-            if (tid == 0) keep(partials, totals + task, tree[PADDED(TWICE - 1)]);
+            if (tid == 0) keep(partials, totals + task.at, tree[PADDED(TWICE - 1)]);
             barrier(CLK_LOCAL_MEM_FENCE);
             continue;
         }
-        if (tid == 0) tree[PADDED(TWICE - 1)] = totals < 0 ? IDENTITY : recall(partials, totals + task);
+        if (tid == 0) tree[PADDED(TWICE - 1)] = totals < 0 ? IDENTITY : recall(partials, totals + task.at);
         for (int stride = BLOCK; stride > 0; stride /= 2) {
             const int right = (tid + 1) * 2 * stride - 1;
             barrier(CLK_LOCAL_MEM_FENCE);

@@ -21,9 +21,10 @@ void scan_hillis_steele(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t la
     __local value_t buffers[2][BLOCK];
     const int tid = get_local_id(0);
     const i64 tiles = (n + BLOCK - 1) / BLOCK;
+    const task_t step = task_at(get_num_groups(0), tiles);
 
-    for (i64 task = get_group_id(0); task < outputs * tiles; task += get_num_groups(0)) {
-        const i64 o = task / tiles, j = task % tiles * BLOCK + tid;
+    for (task_t task = task_at(get_group_id(0), tiles); task.o < outputs; task = task_after(task, step, tiles)) {
+        const i64 o = task.o, j = task.tile * BLOCK + tid;
 
         /* 1. Load. */
         const value_t element = j < n ? load_level(INPUT_NAMES, layout, partials, level, o, j, n) : IDENTITY;
@@ -41,10 +42,10 @@ void scan_hillis_steele(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t la
 
         /* 3. Leave the tile's fold; or fold in what is before the tile, and store. */
         if (folds) {
-            if (tid == BLOCK - 1) keep(partials, totals + task, buffers[from][tid]);
+            if (tid == BLOCK - 1) keep(partials, totals + task.at, buffers[from][tid]);
         } else if (j < n) {
             const value_t earlier = tid ? buffers[from][tid - 1] : IDENTITY;
-            const value_t before = totals < 0 ? earlier : OP(recall(partials, totals + task), earlier);
+            const value_t before = totals < 0 ? earlier : OP(recall(partials, totals + task.at), earlier);
             store_level(INPUT_NAMES, OUTPUT_NAMES, layout, partials, level, o, j, n, before, element);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
