@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gpuprims.explanation import explain
     from gpuprims.operators import Op
     from gpuprims.plans import Plan, plan
+    from gpuprims.primitives.compact import compact
     from gpuprims.primitives.map import map  # noqa: A004 - the primitive's name in every library of its kind
     from gpuprims.primitives.reduce import reduce
     from gpuprims.primitives.scan import cumprod, cumsum, scan
@@ -29,6 +30,7 @@ __all__ = [
     "Op",
     "Plan",
     "Variant",
+    "compact",
     "cumprod",
     "cumsum",
     "devices",
@@ -50,6 +52,7 @@ _HOMES = {
     "Op": "operators",
     "Plan": "plans",
     "Variant": "registry",
+    "compact": "primitives.compact",
     "cumprod": "primitives.scan",
     "cumsum": "primitives.scan",
     "devices": "device",

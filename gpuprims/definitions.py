@@ -64,7 +64,7 @@ class Definitions:
     inclusive : bool or None
         Of a scan, whether a result counts the element at its own place; None for what is no scan.
     place : TypedExpr or None
-        To the index ``j`` at which the outputs are written, negative for nowhere; by default where the element is. It
+        To the index ``j`` at which each output is written, negative for nowhere; by default where the element is. It
         and ``finish`` then take the element of each input after the number of elements.
     """
 

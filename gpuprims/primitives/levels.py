@@ -33,6 +33,8 @@ class ScanPlanner:
         Those that are walked, the last the fastest.
     place : TypedExpr, optional
         Where each result goes, if it does not stay where its element is.
+    counted : int, optional
+        How many elements the first result is said to be of; by default as many as it is.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class ScanPlanner:
         commutative: bool,
         inclusive: bool,
         place: TypedExpr | None = None,
+        counted: int | None = None,
     ) -> None:
         self.device = device
         self.folding = folding
@@ -58,6 +61,7 @@ class ScanPlanner:
         self.count = math.prod(shape[k] for k in axes)
         self.layout = plan_layout((*forms, *targets), shape, axes)
         self.words = value_words(folding.values)
+        self.counted = int(inclusive) if counted is None else counted
 
     def prepare(self, variant: str | None, results: tuple[Result, ...]) -> Prepared:
         """Choose the variant, and fix its launches and its scratch memory."""
@@ -72,7 +76,7 @@ class ScanPlanner:
         if chosen.scratch == "levels":
             launch, scratch = self._levels(fitted, kernel)
             return Prepared(chosen, results, single, launch, *places, scratch=scratch)
-        layout = self.layout.pack(int(self.inclusive))
+        layout = self.layout.pack(self.counted)
         if chosen.scratch == "none":
             rows = -(-self.outputs // fitted.outputs_per_group)
             launch = kernel.prepare(fitted.groups(rows, able), layout, self.outputs, self.count)
@@ -84,7 +88,7 @@ class ScanPlanner:
 
     def _levels(self, variant: Variant, kernel: Kernel) -> tuple[Launch, int]:
         """Return launches over folds of tiles, folds of tiles of those, and back; and the bytes of all folds."""
-        able, layout = self.device.capabilities, self.layout.pack(int(self.inclusive))
+        able, layout = self.device.capabilities, self.layout.pack(self.counted)
         sizes, starts, end = [self.count], [-1], 0  # of each level its elements an output, and its first value
         while sizes[-1] > variant.tile:
             sizes.append(-(-sizes[-1] // variant.tile))
@@ -104,7 +108,7 @@ class ScanPlanner:
 
     def _call(self) -> Call:
         """Describe the call to the variants."""
-        expressions = (self.folding.map, self.folding.op, self.folding.finish)
+        expressions = [self.folding.map, self.folding.op, self.folding.finish, *([self.place] if self.place else [])]
         return Call(
             dtypes=tuple(step.dtype for typed in expressions for step in typed.steps),
             size=self.count,

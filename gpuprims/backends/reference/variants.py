@@ -45,21 +45,41 @@ class _Places:
 
     def elements(self, o: int, n: int) -> list[Any]:
         """Apply MAP everywhere: one array of shape (o, n) for each component of the values."""
-        loaded = []
+        loaded = self._loaded(o, n)
+        index = np.broadcast_to(np.arange(n), (o, n))
+        return [np.broadcast_to(value, (o, n)) for value in self.definitions.map(*loaded, index)]
+
+    def _loaded(self, o: int, n: int) -> list[np.ndarray]:
+        loaded: list[np.ndarray] = []
         for k, access in enumerate(self.definitions.inputs):
             whole = self.see(k).reshape(o, n, access.lanes)
             loaded += [whole[..., lane] for lane in range(access.lanes)]
-        index = np.broadcast_to(np.arange(n), (o, n))
-        return [np.broadcast_to(value, (o, n)) for value in self.definitions.map(*loaded, index)]
+        return loaded
 
     def store(self, values: Sequence[Any], count: Any, **axes: bool) -> None:
         """STORE everywhere: finish the values and write them in order."""
         finish = self.definitions.finish
-        results = iter(finish(*values, np.asarray(count).astype(finish.steps[len(values)].dtype)))
+        counted = np.asarray(count).astype(finish.steps[len(values)].dtype)
+        if self.definitions.place is not None:
+            self._put(values, counted)
+            return
+        results = iter(finish(*values, counted))
         for k, access in enumerate(self.definitions.outputs, len(self.definitions.inputs)):
             place = self.see(k, **axes)
             for lane in range(access.lanes):
                 place[..., lane] = np.reshape(next(results), place.shape[:-1])
+
+    def _put(self, values: Sequence[Any], counted: np.ndarray) -> None:
+        """STORE everywhere, of values that say where they go."""
+        definitions, shape = self.definitions, np.shape(values[0])
+        elements = self._loaded(*shape)
+        given = [np.broadcast_to(argument, shape) for argument in (*values, counted, *elements)]
+        results, places = definitions.finish(*given), definitions.place(*given)  # type: ignore[misc]
+        for k, (result, place) in enumerate(zip(results, places, strict=True), len(definitions.inputs)):
+            kept, whole = np.broadcast_to(place, shape) >= 0, self.see(k)
+            walks = np.unravel_index(np.broadcast_to(place, shape)[kept], whole.shape[len(self._kept) :])
+            rows = np.unravel_index(np.nonzero(kept)[0], whole.shape[: len(self._kept)]) if self._kept else ()
+            whole[(*rows, *walks)] = np.broadcast_to(result, shape)[kept]
 
 
 def map_numpy(definitions: Definitions, memories: Sequence[np.ndarray], layout: np.ndarray, count: int) -> None:

@@ -1,0 +1,82 @@
+"""From definitions to the text that a vendor's compiler gets: C that is the same in CUDA and OpenCL.
+
+Around the kernel file, in this order: constants, the backend's prelude, NumPy's arithmetic, complex numbers where there
+are any, the types of the call, its functions ``MAP``, ``OP`` and ``STORE``, the backend's way of passing values between
+groups, the steps that reductions, or scans, share, and the file itself.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+from gpuprims.definitions import Definitions, value_words
+from gpuprims.expressions import c_type, part
+from gpuprims.source.folds import fold_text, words_text
+from gpuprims.source.functions import map_text, store_text
+from gpuprims.source.operands import types_text
+
+
+def kernel_source(
+    definitions: Definitions, kernel: Path, prelude: Path, exchange: Path, block: int, items: int, warp: int
+) -> str:
+    """Write the whole text of a kernel.
+
+    Parameters
+    ----------
+    definitions : Definitions
+    kernel : Path
+        The kernel file; errors name its own lines.
+    prelude, exchange : Path
+        The backend's dialect words, and its functions that pass values between groups.
+    block, items : int
+        Work-items a group, elements a work-item.
+    warp : int
+        Work-items whose registers shuffles reach; 0 where there are no shuffles.
+
+    Returns
+    -------
+    str
+    """
+    constants = {
+        "BLOCK": block,
+        "ITEMS": max(items, definitions.vector),
+        "COMMUTATIVE": int(definitions.commutative),
+        "VECTOR": definitions.vector,
+        "WARP": warp,
+        "WORDS": value_words(definitions.values),
+    }
+    if definitions.uses_float64:
+        constants["HAS_F64"] = 1
+    if definitions.inclusive is not None:
+        constants["INCLUSIVE"] = int(definitions.inclusive)
+    fold = []
+    if definitions.op:
+        steps = "folding.h" if definitions.inclusive is None else "scanning.h"
+        shared = [files("gpuprims").joinpath(name).read_text() for name in ("shuffling.h", steps)]
+        fold = [*fold_text(definitions), *words_text(definitions), exchange.read_text(), *shared]
+    parts = [
+        *(f"#define {name} {value}" for name, value in constants.items()),
+        prelude.read_text(),
+        files("gpuprims.expressions").joinpath("arithmetic.h").read_text(),
+        *_complex(definitions),
+        *types_text(definitions),
+        *map_text(definitions),
+        *store_text(definitions),
+        *fold,
+        f'#line 1 "{kernel.name}"',
+        kernel.read_text(),
+    ]
+    return "\n".join(parts)
+
+
+def _complex(definitions: Definitions) -> list[str]:
+    """Write the arithmetic of each width of complex numbers that the kernel computes in."""
+    widths = sorted((dtype for dtype in definitions.dtypes if dtype.kind == "c"), key=lambda dtype: dtype.itemsize)
+    if not widths:
+        return []
+    text, parts = files("gpuprims.expressions").joinpath("complex.h").read_text(), []
+    for dtype in widths:
+        parts += [f"#define COMPLEX {c_type(dtype)}", f"#define REAL {c_type(part(dtype))}", text]
+        parts += ["#undef COMPLEX", "#undef REAL"]
+    return parts
