@@ -72,6 +72,10 @@ class Operands:
             self.forms  # noqa: B018 - brings the arrays
         return self.natives if self._views is None else [view.memory for view in self._views]
 
+    def beside(self, *more: Any) -> Operands:
+        """Return these arrays and some more, made by :meth:`empty`."""
+        return Operands(self.label, self.device, (*self.natives, *more), self.on_host, self.convert)
+
     def _view(self, array: Any) -> View:
         on_host = isinstance(array, np.ndarray)
         if on_host and array.size and not self.in_place:

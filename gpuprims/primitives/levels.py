@@ -33,6 +33,8 @@ class ScanPlanner:
         Those that are walked, the last the fastest.
     place : TypedExpr, optional
         Where each result goes, if it does not stay where its element is.
+    count : int, optional
+        Elements of an output, where results go further than those.
     counted : int, optional
         How many elements the first result is said to be of; by default as many as it is.
     """
@@ -49,6 +51,7 @@ class ScanPlanner:
         commutative: bool,
         inclusive: bool,
         place: TypedExpr | None = None,
+        count: int | None = None,
         counted: int | None = None,
     ) -> None:
         self.device = device
@@ -58,7 +61,7 @@ class ScanPlanner:
         self.place = place
         self.inputs = len(forms)
         self.outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
-        self.count = math.prod(shape[k] for k in axes)
+        self.count = math.prod(shape[k] for k in axes) if count is None else count
         self.layout = plan_layout((*forms, *targets), shape, axes)
         self.words = value_words(folding.values)
         self.counted = int(inclusive) if counted is None else counted

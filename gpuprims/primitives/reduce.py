@@ -16,6 +16,7 @@ from gpuprims.layout import Form, broadcast_shapes
 from gpuprims.operators import Op, as_ddof, as_dtype, as_map, find_op, make_folding, make_stages
 from gpuprims.preparation import Prepared, Result, result_forms, target_forms
 from gpuprims.primitives.fold import FoldPlanner, with_axes
+from gpuprims.primitives.segments import reduce_segments
 from gpuprims.primitives.slabs import FoldSlabs
 from gpuprims.registry import REGISTRY
 
@@ -30,6 +31,7 @@ def reduce(
     out: Any = None,
     ddof: float = 0,
     compensated: bool = False,
+    segments: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
 ) -> Any:
@@ -60,6 +62,10 @@ def reduce(
     compensated : bool, default False
         For sum and mean of floats: carry the rounding errors along and add them at the end, which gives the exact sum
         to its last bit or two, unless terms cancel to almost nothing. Integers and bools are exact as they are.
+    segments : array_like of int, optional
+        Row offsets as in CSR, of an array of one dimension: the first is 0, the last the number of elements, and none
+        is lower than the one before. Each segment between two of them is folded by itself, by a kernel of
+        :func:`gpuprims.scan`, and the result has an element for each; places are counted along the whole array.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -93,8 +99,16 @@ def reduce(
     array([2.121, 2.121, 2.121], dtype=float32)
     >>> float(gpuprims.reduce(np.float32([1e8, 1, -1e8]), compensated=True, device="reference"))
     1.0
+    >>> gpuprims.reduce(np.float32([3, 1, 4, 1, 5]), segments=[0, 2, 2, 5], device="reference")
+    array([ 4.,  0., 10.], dtype=float32)
     """
     operands, targets, how = _bind(arrays, op, map, axis, keepdims, dtype, out, ddof, compensated, device, variant)
+    if segments is not None:
+        op, mapped, axis, keepdims, dtype, ddof, compensated, variant = how
+        if axis is not None or keepdims:
+            raise ArgumentError(f"reduce: neither axis nor keepdims with segments; got {axis} and {keepdims}")
+        operator = find_op(op, ddof=ddof, compensated=compensated)
+        return reduce_segments(operands, targets, segments, operator, (mapped, dtype, variant))
     if operands.exceed_room:
         return _in_slabs(operands, targets, *how)
     return _prepared(operands, targets, how).run(operands, targets)

@@ -16,6 +16,7 @@ from gpuprims.layout import Form, broadcast_shapes, contiguous
 from gpuprims.operators import Op, as_dtype, as_map, find_op, make_folding
 from gpuprims.preparation import Prepared, Result, result_forms, target_forms
 from gpuprims.primitives.levels import ScanPlanner
+from gpuprims.primitives.segments import scan_segments
 from gpuprims.registry import REGISTRY
 
 
@@ -27,6 +28,7 @@ def scan(
     axis: int | None = None,
     dtype: Any = None,
     out: Any = None,
+    segments: Any = None,
     device: str | Device | None = None,
     variant: str | None = None,
 ) -> Any:
@@ -52,6 +54,9 @@ def scan(
     out : array or tuple of arrays, optional
         Where to write, one for each result: of its shape and dtype, in any layout, on the arrays' device, and apart
         from them in memory or one of them. By default new arrays.
+    segments : array_like of int, optional
+        Row offsets as in CSR, of an array of one dimension: the first is 0, the last the number of elements, and none
+        is lower than the one before. Each segment between two of them is scanned by itself.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -87,8 +92,15 @@ def scan(
     array([3., 3., 4., 4., 5.], dtype=float32)
     >>> gpuprims.scan(x.reshape(1, 5), map="x > 1", axis=1, device="reference")
     array([[1, 1, 2, 2, 3]])
+    >>> gpuprims.scan(x, segments=[0, 2, 2, 5], device="reference")
+    array([ 3.,  4.,  4.,  5., 10.], dtype=float32)
     """
     operands, targets, how = _bind(arrays, op, map, inclusive, axis, dtype, out, device, variant)
+    if segments is not None:
+        if axis is not None:
+            raise ArgumentError(f"scan: no axis with segments, which are of one dimension; got axis={axis}")
+        op, mapped, inclusive, _, dtype, variant = how
+        return scan_segments(operands, targets, segments, (_operator(op, inclusive), mapped, inclusive, dtype, variant))
     return _prepared(operands, targets, how).run(operands, targets)
 
 
@@ -165,6 +177,13 @@ def _bind(
     return operands, targets, (op, mapped, bool(inclusive), _as_axis(axis), chosen, variant)
 
 
+def _operator(op: str | Op, inclusive: bool) -> Op:
+    operator = find_op(op)
+    if not inclusive and not operator.of_nothing and operator.finish:
+        raise ArgumentError(f"scan with {operator.name}: inclusive=True, for nothing has no place; got inclusive=False")
+    return operator
+
+
 def _as_axis(axis: Any) -> int | None:
     if axis is None or type(axis) is int:
         return axis
@@ -192,11 +211,7 @@ def _prepare(
     device: Device,
     generation: int,
 ) -> Prepared:
-    operator = find_op(op)
-    if not inclusive and not operator.of_nothing and operator.finish:
-        raise ArgumentError(
-            f"scan with {operator.name}: inclusive=True, since nothing has no place; got inclusive=False"
-        )
+    operator = _operator(op, inclusive)
     shape = broadcast_shapes("scan", [form.shape for form in forms]) or (1,)
     if axis is not None and not -len(shape) <= axis < len(shape):
         raise AxisError(f"axis: from {-len(shape)} to {len(shape) - 1} for {len(shape)} dimension(s); got {axis}")

@@ -52,7 +52,8 @@ class _Places:
     def _loaded(self, o: int, n: int) -> list[np.ndarray]:
         loaded: list[np.ndarray] = []
         for k, access in enumerate(self.definitions.inputs):
-            whole = self.see(k).reshape(o, n, access.lanes)
+            whole = self.see(k)
+            whole = whole.reshape(o, whole.size // max(o * access.lanes, 1), access.lanes)[:, :n]
             loaded += [whole[..., lane] for lane in range(access.lanes)]
         return loaded
 
@@ -75,17 +76,21 @@ class _Places:
         elements = self._loaded(*shape)
         given = [np.broadcast_to(argument, shape) for argument in (*values, counted, *elements)]
         results, places = definitions.finish(*given), definitions.place(*given)  # type: ignore[misc]
+        axes = len(self._kept)
         for k, (result, place) in enumerate(zip(results, places, strict=True), len(definitions.inputs)):
-            kept, whole = np.broadcast_to(place, shape) >= 0, self.see(k)
-            walks = np.unravel_index(np.broadcast_to(place, shape)[kept], whole.shape[len(self._kept) :])
-            rows = np.unravel_index(np.nonzero(kept)[0], whole.shape[: len(self._kept)]) if self._kept else ()
-            whole[(*rows, *walks)] = np.broadcast_to(result, shape)[kept]
+            kept, whole = np.broadcast_to(place, shape) >= 0, self.see(k)[..., 0]
+            if whole.ndim == axes:  # an axis of one element is none to the layout
+                whole = whole[..., np.newaxis]
+            walks = np.unravel_index(np.broadcast_to(place, shape)[kept], whole.shape[axes:])
+            rows = np.unravel_index(np.nonzero(kept)[0], whole.shape[:axes]) if axes else ()
+            at: tuple[Any, ...] = (*rows, *walks)
+            whole[at] = np.broadcast_to(result, shape)[kept]
 
 
 def map_numpy(definitions: Definitions, memories: Sequence[np.ndarray], layout: np.ndarray, count: int) -> None:
     """Apply MAP to every element."""
     places = _Places(definitions, memories, layout)
-    places.store([value[0] for value in places.elements(1, count)], 1, kept=False)
+    places.store(places.elements(1, count), int(layout[0]) + np.arange(count)[None], kept=False)
 
 
 def reduce_numpy(
