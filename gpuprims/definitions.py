@@ -66,6 +66,9 @@ class Definitions:
     place : TypedExpr or None
         To the index ``j`` at which each output is written, negative for nowhere; by default where the element is. It
         and ``finish`` then take the element of each input after the number of elements.
+    packed : bool
+        Whether places of the first output rise by one from each that is written to the next, and the value is the
+        first place that is not below it: a group can then gather its elements and write them side by side.
     """
 
     inputs: tuple[Access, ...]
@@ -79,11 +82,13 @@ class Definitions:
     vector: int = 1
     inclusive: bool | None = None
     place: TypedExpr | None = None
+    packed: bool = False
 
     @cached_property
     def _hash(self) -> int:
         expressions = self.map, self.finish, self.op, self.place
-        return hash((self.inputs, self.outputs, *expressions, self.commutative, self.vector, self.inclusive))
+        way = self.commutative, self.vector, self.inclusive, self.packed
+        return hash((self.inputs, self.outputs, *expressions, *way))
 
     def __hash__(self) -> int:  # kernels are looked up by their definitions, so it is computed once
         return self._hash

@@ -156,8 +156,12 @@ DEVICE value_t scan_warps(const value_t folded, LOCAL value_t *partial, const in
 }
 
 /* Fold what is before into each scanned value, and store. */
+#if !PACKED
+typedef value_t staged_t;
+#define STAGED 1
+
 DEVICE void store_tile(INPUTS, OUTPUTS, const layout_t layout, const i64 o, const i64 base, const i64 n, const int tid,
-                       const value_t before, value_t *values)
+                       const value_t before, value_t *values, LOCAL staged_t *staging)
 {
 #pragma unroll
     for (int item = 0; item < ITEMS; item++) values[item] = OP(before, values[item]);
@@ -172,6 +176,48 @@ DEVICE void store_tile(INPUTS, OUTPUTS, const layout_t layout, const i64 o, cons
         }
     }
 }
+#else
+/* Elements that go side by side are gathered in local memory, a round of them at a time, and then written by neighbouring
+ * lanes: written one by one they would be a store each. Every warp has a place of its own, so that none waits for another. */
+#define ROUND_OF (32 / (int)sizeof(staged_t) > VECTOR ? 32 / (int)sizeof(staged_t) : VECTOR)
+#define ROUND (ROUND_OF < ITEMS ? ROUND_OF : ITEMS)
+#define STAGED (BLOCK * ROUND)
+
+DEVICE void store_tile(INPUTS, OUTPUTS, const layout_t layout, const i64 o, const i64 base, const i64 n, const int tid,
+                       const value_t before, value_t *values, LOCAL staged_t *staging)
+{
+    LOCAL staged_t *own = staging + tid / LANES * (LANES * ROUND);
+#pragma unroll
+    for (int item = 0; item < ITEMS; item++) values[item] = OP(before, values[item]);
+#pragma unroll
+    for (int round = 0; round < ITEMS; round += ROUND) {
+        value_t first = values[round], last = first;
+#if LANES > 1
+        first = gp_shuffle_from(first, 0);
+#endif
+        if (base + TILE <= n) {
+#pragma unroll
+            for (int item = round; item < round + ROUND; item += VECTOR)
+                last = STAGE_VECTOR(o, base + place_of(tid, item), values + item, first, own);
+        } else {
+#pragma unroll
+            for (int item = round; item < round + ROUND; item++) {
+                const i64 j = base + place_of(tid, item / VECTOR * VECTOR) + item % VECTOR;
+                last = values[item];
+                if (j < n) last = STAGE(o, j, values[item], first, own);
+            }
+        }
+#if LANES > 1
+        last = gp_shuffle_from(last, LANES - 1);
+        gp_warp_barrier();
+#endif
+        for (int k = tid % LANES; k < last - first; k += LANES) WRITE_STAGED(o, first + k, own[k]);
+#if LANES > 1
+        gp_warp_barrier();
+#endif
+    }
+}
+#endif
 
 /* Values that one launch keeps for the next. */
 DEVICE void keep(GLOBAL u32 *partials, const i64 at, const value_t value)

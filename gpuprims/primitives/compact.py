@@ -113,7 +113,17 @@ def _prepare(
     folding, place = _ranking(predicate, tuple(form.dtype for form in forms), rank)
     axes = tuple(range(len(shape)))
     planner = ScanPlanner(
-        device, forms, targets, folding, shape, axes, commutative=True, inclusive=False, place=place, counted=1 - size
+        device,
+        forms,
+        targets,
+        folding,
+        shape,
+        axes,
+        commutative=True,
+        inclusive=False,
+        place=place,
+        packed=True,
+        counted=1 - size,
     )
     return planner.prepare(variant, results)
 

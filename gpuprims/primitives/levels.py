@@ -33,6 +33,8 @@ class ScanPlanner:
         Those that are walked, the last the fastest.
     place : TypedExpr, optional
         Where each result goes, if it does not stay where its element is.
+    packed : bool
+        Whether places of the first result rise one by one.
     count : int, optional
         Elements of an output, where results go further than those.
     counted : int, optional
@@ -51,6 +53,7 @@ class ScanPlanner:
         commutative: bool,
         inclusive: bool,
         place: TypedExpr | None = None,
+        packed: bool = False,
         count: int | None = None,
         counted: int | None = None,
     ) -> None:
@@ -59,6 +62,7 @@ class ScanPlanner:
         self.commutative = commutative
         self.inclusive = inclusive
         self.place = place
+        self.packed = packed
         self.inputs = len(forms)
         self.outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
         self.count = math.prod(shape[k] for k in axes) if count is None else count
@@ -135,6 +139,7 @@ class ScanPlanner:
             vector=min(self.layout.vector_width(), variant.items) if variant.vectors else 1,
             inclusive=self.inclusive,
             place=self.place,
+            packed=self.packed,
         )
 
 

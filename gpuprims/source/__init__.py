@@ -49,7 +49,7 @@ def kernel_source(
     if definitions.uses_float64:
         constants["HAS_F64"] = 1
     if definitions.inclusive is not None:
-        constants["INCLUSIVE"] = int(definitions.inclusive)
+        constants |= {"INCLUSIVE": int(definitions.inclusive), "PACKED": int(definitions.packed)}
     fold = []
     if definitions.op:
         steps = "folding.h" if definitions.inclusive is None else "scanning.h"

@@ -42,7 +42,7 @@ _STORE_ALONE = ["#define STORE_VECTOR(o, j, values) STORE(o, j, (values)[0])"]
 def _in_vectors(definitions: Definitions) -> tuple[list[int], list[str]]:
     """Return how many elements of each input a vector takes, and C text of the address of its ``item``-th."""
     inputs = definitions.inputs
-    widths = [definitions.vector if access.reduced[-1] == 1 else 1 for access in inputs]
+    widths = [definitions.vector if access.reduced[-1:] == (1,) else 1 for access in inputs]
     return widths, [
         f"e{k}" if width == 1 else f"e{k} + item{times(access.lanes)}"
         for k, (access, width) in enumerate(zip(inputs, widths, strict=True))
@@ -136,6 +136,46 @@ def _store_at_places(definitions: Definitions, place: TypedExpr) -> list[str]:
         "}",
         f"#define STORE(o, j, value) gp_store({names}, layout, o, j, value)",
         *(_put_vector(definitions, names, parameters) if vector > 1 else _STORE_ALONE),
+        *(_stage(definitions, names, parameters) if definitions.packed else []),
+    ]
+
+
+def _stage(definitions: Definitions, names: str, parameters: str) -> list[str]:
+    """Write STAGE, which gathers what goes to the first output in local memory, and WRITE_STAGED, which writes it."""
+    inputs, outputs, (widths, addresses) = definitions.inputs, definitions.outputs, _in_vectors(definitions)
+    elements = names_of("e", inputs)
+    staged = "const i64 first, LOCAL staged_t *staging"
+    others = list(enumerate(outputs))[1:]
+    return [
+        f"typedef {stored(outputs[0].dtype)} staged_t;",
+        f"DEVICE value_t gp_stage_one(OUTPUTS, const layout_t layout, const i64 o, const i64 j, {elements_of(inputs)}, "
+        f"const value_t value, {staged})",
+        "{",
+        *(f"    i64 at{k}; {stored(access.dtype)} r{k}[1];" for k, access in enumerate(outputs)),
+        f"    gp_place(layout, j, value, {elements}, {names_of('&at', outputs)});",
+        f"    gp_finish(layout, j, value, {elements}, {names_of('r', outputs)});",
+        "    if (at0 >= 0) staging[at0 - first] = r0[0];",
+        *(f"    if (at{k} >= 0) {{ {write(k, access, 1, f'at{k}').strip()} }}" for k, access in others),
+        "    return value + (at0 >= 0);",
+        "}",
+        f"DEVICE value_t gp_stage({parameters}, const value_t value, {staged})",
+        "{",
+        *(line for k, access in enumerate(inputs) for line in load(k, access, 1)),
+        f"    return gp_stage_one({names_of('y', outputs)}, layout, o, j, {elements}, value, first, staging);",
+        "}",
+        f"DEVICE value_t gp_stage_vector({parameters}, const value_t *values, {staged})",
+        "{",
+        *(line for k, access in enumerate(inputs) for line in load(k, access, widths[k])),
+        "    value_t next = values[0];",
+        "#pragma unroll",
+        "    for (int item = 0; item < VECTOR; item++)",
+        f"        next = gp_stage_one({names_of('y', outputs)}, layout, o, j + item, {', '.join(addresses)}, "
+        "values[item], first, staging);",
+        "    return next;",
+        "}",
+        f"#define STAGE(o, j, value, first, to) gp_stage({names}, layout, o, j, value, first, to)",
+        f"#define STAGE_VECTOR(o, j, values, first, to) gp_stage_vector({names}, layout, o, j, values, first, to)",
+        "#define WRITE_STAGED(o, j, element) y0[gp_at_y0(layout, o, j)] = element",
     ]
 
 

@@ -66,6 +66,7 @@ void scan_lookback(INPUTS, OUTPUTS, GLOBAL u64 *board, const layout_t layout, co
                    const i64 tiles)
 {
     __shared__ value_t partial[WARPS], shared;
+    __shared__ staged_t staging[STAGED];
     __shared__ task_t task;
     __shared__ u32 launch;
     const int tid = threadIdx.x;
@@ -102,7 +103,8 @@ void scan_lookback(INPUTS, OUTPUTS, GLOBAL u64 *board, const layout_t layout, co
         __syncthreads();
 
         /* 4. Fold in what is before, and store. */
-        store_tile(INPUT_NAMES, OUTPUT_NAMES, layout, o, tile * TILE, n, tid, tile ? OP(shared, earlier) : earlier, values);
+        store_tile(INPUT_NAMES, OUTPUT_NAMES, layout, o, tile * TILE, n, tid, tile ? OP(shared, earlier) : earlier, values,
+                   staging);
         __syncthreads();
     }
 }

@@ -18,6 +18,7 @@
 #if WARP
 #if defined(__NV_CL_C_VERSION)
 #define WHOLE_WARPS
+#define gp_warp_barrier() asm volatile("bar.warp.sync 0xffffffff;" : : : "memory")
 DEVICE u32 gp_shuffle_word_down(const u32 word, const u32 stride)
 {
     u32 taken;
@@ -41,6 +42,7 @@ DEVICE u32 gp_shuffle_word_from(const u32 word, const u32 lane)
 #elif defined(cl_intel_subgroups)
 #pragma OPENCL EXTENSION cl_intel_subgroups : enable
 #define WHOLE_WARPS __attribute__((intel_reqd_sub_group_size(WARP)))
+#define gp_warp_barrier() sub_group_barrier(CLK_LOCAL_MEM_FENCE)
 #define gp_shuffle_word_down(word, stride) intel_sub_group_shuffle_down(word, word, (u32)(stride))
 #define gp_shuffle_word_up(word, stride) intel_sub_group_shuffle_up(word, word, (u32)(stride))
 #define gp_shuffle_word_from(word, lane) intel_sub_group_shuffle(word, (u32)(lane))

@@ -66,6 +66,7 @@ void scan_lookback(INPUTS, OUTPUTS, GLOBAL u64 *board, const layout_t layout, co
                    const i64 tiles)
 {
     __local value_t partial[WARPS], shared;
+    __local staged_t staging[STAGED];
     __local task_t task;
     __local u32 launch;
     const int tid = get_local_id(0);
@@ -102,7 +103,8 @@ void scan_lookback(INPUTS, OUTPUTS, GLOBAL u64 *board, const layout_t layout, co
         barrier(CLK_LOCAL_MEM_FENCE);
 
         /* 4. Fold in what is before, and store. */
-        store_tile(INPUT_NAMES, OUTPUT_NAMES, layout, o, tile * TILE, n, tid, tile ? OP(shared, earlier) : earlier, values);
+        store_tile(INPUT_NAMES, OUTPUT_NAMES, layout, o, tile * TILE, n, tid, tile ? OP(shared, earlier) : earlier, values,
+                   staging);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

@@ -30,6 +30,7 @@ void scan_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *board, const layout_t layout,
                       const i64 tiles)
 {
     __local value_t partial[WARPS], between[WARPS];
+    __local staged_t staging[STAGED];
     __local int absent;
     __local u32 launch;
     const int tid = get_local_id(0), groups = get_num_groups(0);
@@ -91,7 +92,7 @@ void scan_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *board, const layout_t layout,
             /* 5. Fold in what is before, and store. */
             if (task.tile < groups) known = IDENTITY;
             for (int warp = 0; warp * LANES < count; warp++) known = OP(known, between[warp]);
-            store_tile(INPUT_NAMES, OUTPUT_NAMES, layout, task.o, base, n, tid, OP(known, earlier), values);
+            store_tile(INPUT_NAMES, OUTPUT_NAMES, layout, task.o, base, n, tid, OP(known, earlier), values, staging);
             known = OP(known, all);
         }
 
