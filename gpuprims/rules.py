@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpuprims.definitions import DOUBLES
 from gpuprims.driver import Capabilities
 from gpuprims.registry import Call, Refusal
@@ -83,6 +85,17 @@ def partials_fit(block: int) -> Refusal:
     def refuse(capabilities: Capabilities, call: Call) -> str | None:
         warps = block // capabilities.warp if capabilities.warp and block <= capabilities.warp**2 else block
         return values_fit(2 * warps)(capabilities, call)
+
+    return refuse
+
+
+def gathered_fit(block: int, items: int) -> Refusal:
+    """Refuse devices whose local memory is too small for a tile, and for a few values."""
+
+    def refuse(capabilities: Capabilities, call: Call) -> str | None:
+        return values_fit(block * items + 2 * block // max(capabilities.warp, 1))(
+            capabilities, replace(call, value_bytes=4)
+        )
 
     return refuse
 

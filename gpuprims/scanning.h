@@ -155,6 +155,16 @@ DEVICE value_t scan_warps(const value_t folded, LOCAL value_t *partial, const in
     return warp ? before : IDENTITY;
 }
 
+/* Leave the folds of each warp's values, in order, in local memory. */
+DEVICE void fold_lanes(value_t folded, LOCAL value_t *between, const int tid)
+{
+#if LANES > 1
+#pragma unroll
+    for (int stride = 1; stride < LANES; stride *= 2) folded = OP(folded, gp_shuffle_down(folded, stride));
+#endif
+    if (tid % LANES == 0) between[tid / LANES] = folded;
+}
+
 /* Fold what is before into each scanned value, and store. */
 #if !PACKED
 typedef value_t staged_t;

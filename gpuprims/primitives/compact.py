@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.arrays import Operands, as_operands
+from gpuprims.definitions import value_words
 from gpuprims.device import Device
 from gpuprims.errors import DtypeError, ExpressionError, ShapeError
 from gpuprims.expressions import Expr, expression, trace, typed
@@ -35,7 +36,7 @@ def compact(x: Any, mask: Any, *, device: str | Device | None = None, variant: s
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
-        The kernel of :func:`gpuprims.scan` to use, instead of the best one.
+        The kernel to use, of compact's own or of :func:`gpuprims.scan`'s, instead of the best one.
 
     Returns
     -------
@@ -112,20 +113,29 @@ def _prepare(
     rank = np.dtype(np.int32) if size < 2**31 else _INT64
     folding, place = _ranking(predicate, tuple(form.dtype for form in forms), rank)
     axes = tuple(range(len(shape)))
-    planner = ScanPlanner(
-        device,
-        forms,
-        targets,
-        folding,
-        shape,
-        axes,
-        commutative=True,
-        inclusive=False,
-        place=place,
-        packed=True,
-        counted=1 - size,
-    )
-    return planner.prepare(variant, results)
+    words = value_words([forms[0].dtype])
+
+    def planner(primitive: str) -> ScanPlanner:
+        return ScanPlanner(
+            device,
+            forms,
+            targets,
+            folding,
+            shape,
+            axes,
+            commutative=True,
+            inclusive=False,
+            place=place,
+            packed=True,
+            primitive=primitive,
+            item_words=words if primitive == "compact" else None,
+            counted=1 - size,
+        )
+
+    own = planner("compact")
+    named = {known.name for known in REGISTRY.variants("compact", device.backend)}
+    chosen = device.explain("compact", own.call()).chosen if variant is None else variant in named
+    return (own if chosen else planner("scan")).prepare(variant, results)
 
 
 def _ranking(predicate: Expr | None, arrays: tuple[np.dtype[Any], ...], rank: np.dtype[Any]) -> tuple[Folding, Any]:

@@ -35,6 +35,10 @@ class ScanPlanner:
         Where each result goes, if it does not stay where its element is.
     packed : bool
         Whether places of the first result rise one by one.
+    primitive : str
+        Whose variants are asked.
+    item_words : int, optional
+        Words of what a work-item holds of an element, where it is not the value.
     count : int, optional
         Elements of an output, where results go further than those.
     counted : int, optional
@@ -54,6 +58,8 @@ class ScanPlanner:
         inclusive: bool,
         place: TypedExpr | None = None,
         packed: bool = False,
+        primitive: str = "scan",
+        item_words: int | None = None,
         count: int | None = None,
         counted: int | None = None,
     ) -> None:
@@ -63,22 +69,24 @@ class ScanPlanner:
         self.inclusive = inclusive
         self.place = place
         self.packed = packed
+        self.primitive = primitive
         self.inputs = len(forms)
         self.outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
         self.count = math.prod(shape[k] for k in axes) if count is None else count
         self.layout = plan_layout((*forms, *targets), shape, axes)
         self.words = value_words(folding.values)
+        self.item_words = item_words or self.words
         self.counted = int(inclusive) if counted is None else counted
 
     def prepare(self, variant: str | None, results: tuple[Result, ...]) -> Prepared:
         """Choose the variant, and fix its launches and its scratch memory."""
         able = self.device.capabilities
-        chosen = self.device.select("scan", self._call(), variant)
+        chosen = self.device.select(self.primitive, self.call(), variant)
         places = tuple(range(self.inputs)), tuple(range(len(results)))
         single = len(results) == 1
         if not self.outputs * self.count:
             return Prepared(chosen, results, single, None, *places)
-        fitted = chosen.fitted(self.words, self.outputs * self.count, able)
+        fitted = chosen.fitted(self.item_words, self.outputs * self.count, able)
         kernel = self.device.kernel(fitted, self._definitions(fitted))
         if chosen.scratch == "levels":
             launch, scratch = self._levels(fitted, kernel)
@@ -113,7 +121,7 @@ class ScanPlanner:
         down = [launch(level, folds=False) for level in reversed(range(last + 1))]
         return _in_turn([*up, *down]), 4 * self.words * max(end, 1)
 
-    def _call(self) -> Call:
+    def call(self) -> Call:
         """Describe the call to the variants."""
         expressions = [self.folding.map, self.folding.op, self.folding.finish, *([self.place] if self.place else [])]
         return Call(

@@ -176,6 +176,53 @@ def _stage(definitions: Definitions, names: str, parameters: str) -> list[str]:
         f"#define STAGE(o, j, value, first, to) gp_stage({names}, layout, o, j, value, first, to)",
         f"#define STAGE_VECTOR(o, j, values, first, to) gp_stage_vector({names}, layout, o, j, values, first, to)",
         "#define WRITE_STAGED(o, j, element) y0[gp_at_y0(layout, o, j)] = element",
+        "#define WRITE_NUMBER(number) y1[gp_at_y1(layout, 0, 0)] = number",
+        *_fetch(definitions),
+    ]
+
+
+def _fetch(definitions: Definitions) -> list[str]:
+    """Write fetch_vector, which loads elements that are looked at later, KEEPS, their value, and ELEMENT, the first.
+
+    Elements of fewer than 32 bits wait in whole words, which are as many registers fewer.
+    """
+    inputs, (widths, addresses) = definitions.inputs, _in_vectors(definitions)
+    kinds = [stored(access.dtype) for access in inputs]
+    words = [access.dtype.itemsize * width // 4 for access, width in zip(inputs, widths, strict=True)]
+    narrow = [access.dtype.itemsize < 4 and count > 0 for access, count in zip(inputs, words, strict=True)]
+    members, whole, part, elements = [], [], [], []
+    for k, access in enumerate(inputs):
+        members.append(f"u32 e{k}[{words[k]}]" if narrow[k] else f"{kinds[k]} e{k}[{widths[k]}]")
+        elements.append(f"(({kinds[k]} *)(raw)->e{k})" if narrow[k] else f"(raw)->e{k}")
+        place = f"x{k} + gp_at_x{k}(layout, o, j)"
+        if narrow[k] and words[k] > 1:
+            whole.append(f"    READ_VECTOR(u32, {words[k]}, (GLOBAL const u32 *)({place}), raw->e{k});")
+        elif narrow[k]:
+            whole.append(f"    raw->e{k}[0] = *(GLOBAL const u32 *)({place});")
+        else:
+            whole += [*load(k, access, widths[k]), *(f"    raw->e{k}[{n}] = e{k}[{n}];" for n in range(widths[k]))]
+        part.append(f"        {elements[k]}[{'item' if widths[k] > 1 else 0}] = *({place});")
+    arguments = ", ".join(
+        f"{own}{address.removeprefix(f'e{k}')}"
+        for k, (own, address) in enumerate(zip(elements, addresses, strict=True))
+    )
+    return [
+        f"typedef struct {{ {'; '.join(members)}; }} raw_t;",
+        "DEVICE void fetch_vector(INPUTS, const layout_t layout, const i64 o, const i64 j, raw_t *raw)",
+        "{",
+        *whole,
+        "}",
+        "DEVICE void fetch_part(INPUTS, const layout_t layout, const i64 o, const i64 first, const i64 n, raw_t *raw)",
+        "{",
+        "#pragma unroll",
+        "    for (int item = 0; item < VECTOR; item++) {",
+        "        const i64 j = first + item;",
+        "        if (j >= n) break;",
+        *part,
+        "    }",
+        "}",
+        f"#define KEEPS(raw, item, j) gp_apply({arguments}, j)",
+        f"#define ELEMENT(raw, item) {elements[0]}[item]",
     ]
 
 

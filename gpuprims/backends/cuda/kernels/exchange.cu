@@ -11,6 +11,7 @@
 #define gp_compare_exchange(slot, expected, desired) atomicCAS(slot, expected, desired)
 #define gp_exchange(slot, value) atomicExch(slot, value)
 
+#define gp_count_bits(word) __popc(word)
 #define gp_warp_barrier() __syncwarp()
 #define gp_shuffle_word_down(word, stride) __shfl_down_sync(0xffffffffu, word, stride)
 #define gp_shuffle_word_up(word, stride) __shfl_up_sync(0xffffffffu, word, stride)

@@ -15,6 +15,8 @@
 #define gp_exchange(slot, value) atom_xchg(slot, value)
 #endif
 
+#define gp_count_bits(word) popcount(word)
+
 #if WARP
 #if defined(__NV_CL_C_VERSION)
 #define WHOLE_WARPS

@@ -15,16 +15,6 @@
  *                 |--------|  |--------|
  *                known  posted        posted
  */
-/* Leave the folds of each warp's values, in order, in local memory. */
-DEVICE void fold_lanes(value_t folded, LOCAL value_t *between, const int tid)
-{
-#if LANES > 1
-#pragma unroll
-    for (int stride = 1; stride < LANES; stride *= 2) folded = OP(folded, gp_shuffle_down(folded, stride));
-#endif
-    if (tid % LANES == 0) between[tid / LANES] = folded;
-}
-
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1))) WHOLE_WARPS
 void scan_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *board, const layout_t layout, const i64 outputs, const i64 n,
                       const i64 tiles)

@@ -1,0 +1,131 @@
+/* compact/round_robin: one pass; groups gather what they keep of a tile in local memory, and write it once others' folds are posted.
+ *
+ * in      INPUTS: n elements, the first input's to be kept or left out
+ * out     OUTPUTS: the elements that are kept, side by side, and their number
+ * scratch board (scanning.h): a place for each tile
+ * launch  at most BLOCK groups of BLOCK, all running at the same time; `outputs` is 1
+ * host    fetch_vector, KEEPS, raw_t and staged_t, scan_warps, fold_lanes, post and wait_for (scanning.h), MAP, OP, IDENTITY
+ * order   elements keep theirs
+ *
+ * Tiles are dealt out as in scan/round_robin, and a tile's number of kept elements is posted a turn before it is asked for.
+ * Within a tile, for LANES = 4, VECTOR = 2 and k for kept, x for left out; the places are counted by vectors, then by lanes:
+ *
+ *     lane          0      1      2      3
+ *     first vector  k x    k k    x x    x k      places   0 -    1 2    - -    - 3
+ *     second        x k    x x    k x    k k               - 4    - -    5 -    6 7
+ */
+#define VECTORS (ITEMS / VECTOR)
+
+DEVICE void fetch_tile(INPUTS, const layout_t layout, const i64 base, const i64 n, const int tid, raw_t *raw)
+{
+#pragma unroll
+    for (int vector = 0; vector < VECTORS; vector++) {
+        const i64 j = base + place_of(tid, vector * VECTOR);
+        if (base + TILE <= n) {
+            fetch_vector(INPUT_NAMES, layout, 0, j, raw + vector);
+        } else {
+            fetch_part(INPUT_NAMES, layout, 0, j, n, raw + vector);
+        }
+    }
+}
+
+/* Which of a vector's elements are kept, a bit for each. */
+DEVICE u32 kept_of(const raw_t *raw, const i64 j, const i64 n)
+{
+    u32 bits = 0;
+#pragma unroll
+    for (int item = 0; item < VECTOR; item++)
+        if (j + item < n && KEEPS(raw, item, j + item)) bits |= 1u << item;
+    return bits;
+}
+
+/* The numbers of lanes before, and of all. */
+DEVICE int rank_of(const int number, const int lane, int *all)
+{
+    int whole = number;
+#if LANES > 1
+#pragma unroll
+    for (int stride = 1; stride < LANES; stride *= 2) {
+        const int earlier = (int)gp_shuffle_word_up((u32)whole, stride);
+        if (lane >= stride) whole += earlier;
+    }
+    *all = (int)gp_shuffle_word_from((u32)whole, LANES - 1);
+#else
+    *all = whole;
+#endif
+    return whole - number;
+}
+
+__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1))) WHOLE_WARPS
+void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *board, const layout_t layout, const i64 outputs, const i64 n,
+                         const i64 tiles)
+{
+    __local staged_t gathered[BLOCK * ITEMS];
+    __local value_t partial[WARPS], between[WARPS];
+    __local u32 launch;
+    const int tid = get_local_id(0), groups = get_num_groups(0), lane = tid % LANES;
+    raw_t next[VECTORS], ahead[VECTORS];
+    value_t known = IDENTITY, all = IDENTITY;
+
+    i64 coming = get_group_id(0), task = coming;
+    if (tid == 0) launch = TAG_OF(gp_read_entry(board)) + 1;
+    if (coming < tiles) fetch_tile(INPUT_NAMES, layout, coming * TILE, n, tid, next);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const u32 tag = launch;
+
+    for (int turn = 0; task < tiles; turn++) {
+        /* 1. Take the tile that was loaded meanwhile, and load the next. */
+        const i64 base = coming * TILE, following = coming + groups;
+#pragma unroll
+        for (int vector = 0; vector < VECTORS; vector++) ahead[vector] = next[vector];
+        if (following < tiles) fetch_tile(INPUT_NAMES, layout, following * TILE, n, tid, next);
+
+        /* 2. Rank what it keeps, and post the number, a turn before it is asked for. */
+        u32 kept[VECTORS];
+        int places[VECTORS], count = 0;
+#pragma unroll
+        for (int vector = 0; vector < VECTORS; vector++) {
+            int whole;
+            kept[vector] = kept_of(ahead + vector, base + place_of(tid, vector * VECTOR), n);
+            places[vector] = count + rank_of(gp_count_bits(kept[vector]), lane, &whole);
+            count += whole;
+        }
+        value_t ahead_all;
+        const int earlier = (int)scan_warps((value_t)count, partial, tid, &ahead_all);
+        if (tid == BLOCK - 1 && coming < tiles) post(board, coming, tag, ahead_all);
+
+        /* 3. Of the tile before, collect the numbers of the tiles between, a work-item each; one that nobody posts is counted
+         *    here. Then write what was gathered. */
+        if (turn > 0) {
+            const int others = (int)min(task, (i64)groups - 1);
+            const i64 missing = task - others + tid;
+            value_t folded = IDENTITY;
+            if (tid < others && !wait_for(board, missing, tag, tag, &folded)) {
+                folded = IDENTITY;
+                for (i64 j = missing * TILE; j < (missing + 1) * TILE; j++) folded = OP(folded, MAP(0, j));
+            }
+            fold_lanes(folded, between, tid);
+            barrier(CLK_LOCAL_MEM_FENCE);
+            for (int warp = 0; warp * LANES < others; warp++) known = OP(known, between[warp]);
+            for (int k = tid; k < all; k += BLOCK) WRITE_STAGED(0, known + k, gathered[k]);
+            known = OP(known, all);
+            if (tid == 0 && task == tiles - 1) WRITE_NUMBER(known);
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+
+        /* 4. Gather what the tile ahead keeps. */
+#pragma unroll
+        for (int vector = 0; vector < VECTORS; vector++) {
+            int place = earlier + places[vector];
+#pragma unroll
+            for (int item = 0; item < VECTOR; item++)
+                if (kept[vector] >> item & 1) gathered[place++] = ELEMENT(ahead + vector, item);
+        }
+        all = ahead_all;
+        task = coming;
+        coming = following;
+    }
+
+    /* 5. The last group to be done makes the launch's tags void. */
+    if (tid == 0 && (u32)gp_add_entry(board, 1) == (u32)groups - 1) gp_write_entry(board, (u64)tag << 32);
+}
