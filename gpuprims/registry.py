@@ -121,6 +121,11 @@ class Variant:
         return f"{self.primitive}_{self.name}"
 
     @property
+    def resident(self) -> int:
+        """How many of its groups a compute unit must have room for."""
+        return (self.groups_per_unit or 1) if self.together else 1
+
+    @property
     def tile(self) -> int:
         """Elements of one output that a group takes: block x items, shared by its outputs."""
         return self.block * self.items // self.outputs_per_group

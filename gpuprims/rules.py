@@ -93,9 +93,8 @@ def gathered_fit(block: int, items: int) -> Refusal:
     """Refuse devices whose local memory is too small for a tile, and for a few values."""
 
     def refuse(capabilities: Capabilities, call: Call) -> str | None:
-        return values_fit(block * items + 2 * block // max(capabilities.warp, 1))(
-            capabilities, replace(call, value_bytes=4)
-        )
+        words = block * items + 4 * block // max(capabilities.warp, 1)
+        return values_fit(words)(capabilities, replace(call, value_bytes=4))
 
     return refuse
 

@@ -18,7 +18,14 @@ from gpuprims.source.operands import types_text
 
 
 def kernel_source(
-    definitions: Definitions, kernel: Path, prelude: Path, exchange: Path, block: int, items: int, warp: int
+    definitions: Definitions,
+    kernel: Path,
+    prelude: Path,
+    exchange: Path,
+    block: int,
+    items: int,
+    warp: int,
+    resident: int = 1,
 ) -> str:
     """Write the whole text of a kernel.
 
@@ -33,6 +40,8 @@ def kernel_source(
         Work-items a group, elements a work-item.
     warp : int
         Work-items whose registers shuffles reach; 0 where there are no shuffles.
+    resident : int
+        Groups that a compute unit must have room for.
 
     Returns
     -------
@@ -40,6 +49,7 @@ def kernel_source(
     """
     constants = {
         "BLOCK": block,
+        "RESIDENT": resident,
         "ITEMS": max(items, definitions.vector),
         "COMMUTATIVE": int(definitions.commutative),
         "VECTOR": definitions.vector,

@@ -44,7 +44,7 @@ class CudaDriver:
 
     def build(self, variant: Variant, definitions: Definitions) -> CudaKernel:
         """Compile a kernel file with its definitions; CuPy keeps the binary on disk."""
-        shape = variant.block, variant.items, self.capabilities.warp
+        shape = variant.block, variant.items, self.capabilities.warp, variant.resident
         text = kernel_source(definitions, variant.path, *AROUND, *shape)
         try:
             with self.device:

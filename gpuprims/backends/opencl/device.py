@@ -51,10 +51,10 @@ class OpenCLDriver:
 
     def build(self, variant: Variant, definitions: Definitions) -> OpenCLKernel:
         """Compile a kernel file with its definitions; pyopencl keeps the binary on disk."""
-        shape = variant.block, variant.items, self.capabilities.warp
+        shape = variant.block, variant.items, self.capabilities.warp, variant.resident
         text = kernel_source(definitions, variant.path, *AROUND, *shape)
         try:
-            program = compiled(self.queue, text)
+            program = compiled(self.queue, text, variant.block * variant.resident if variant.together else 0)
         except cl.Error as error:
             where = f"{variant.entry} on {self.capabilities.name} ({self.capabilities.driver})"
             raise BuildError(f"{where}: a kernel that compiles; got\n{error}") from error

@@ -13,12 +13,17 @@ import pyopencl.array as cl_array
 
 from gpuprims.driver import Launch
 
+# 32-bit registers of a multiprocessor, of NVIDIA's GPUs since 2014.
+_REGISTERS = 65536
 
-def compiled(queue: cl.CommandQueue, text: str) -> cl.Program:
-    """Compile a kernel's text for a queue's device."""
+
+def compiled(queue: cl.CommandQueue, text: str, resident: int = 0) -> cl.Program:
+    """Compile a kernel's text for a queue's device, of which a compute unit must have room for so many work-items."""
     options = ["-cl-std=CL1.2"]
     if queue.device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
         options.append("-cl-fp32-correctly-rounded-divide-sqrt")  # as NumPy divides and takes roots
+    if resident and "NVIDIA" in queue.device.platform.name:
+        options.append(f"-cl-nv-maxrregcount={_REGISTERS // resident // 8 * 8}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cl.CompilerWarning)  # drivers that greet each build; errors still raise
         program: cl.Program = cl.Program(queue.context, text).build(options)

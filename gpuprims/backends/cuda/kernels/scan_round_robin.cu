@@ -15,7 +15,7 @@
  *                 |--------|  |--------|
  *                known  posted        posted
  */
-extern "C" __global__ __launch_bounds__(BLOCK) WHOLE_WARPS
+extern "C" __global__ __launch_bounds__(BLOCK, RESIDENT) WHOLE_WARPS
 void scan_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *board, const layout_t layout, const i64 outputs, const i64 n,
                       const i64 tiles)
 {
