@@ -158,6 +158,18 @@ VARIANTS = (
     ),
     Variant(
         primitive="scan",
+        name="cpu_chunks",
+        backend="opencl",
+        source=KERNELS / "scan_cpu_chunks.cl",
+        rank=60,
+        block=1,
+        items=32768,
+        groups_per_unit=16,
+        scratch="levels",
+        refuse=first_refusal(_for_cpus, double_precision),
+    ),
+    Variant(
+        primitive="scan",
         name="each",
         backend="opencl",
         source=KERNELS / "scan_each.cl",
