@@ -44,6 +44,8 @@ ALONE = {
     "map_cpu_chunks": "for CPUs, which CUDA does not run on",
     "reduce_cpu_chunks": "for CPUs, which CUDA does not run on",
     "reduce_cpu_columns": "for CPUs, which CUDA does not run on",
+    "scan_cpu_chunks": "for CPUs, which CUDA does not run on",
+    "scan_cpu_columns": "for CPUs, which CUDA does not run on",
 }
 
 

@@ -48,6 +48,11 @@ def _not_for_cpus(capabilities: Capabilities, call: Call) -> str | None:
 # 4.42, but GPUs with groups of at most 256 work-items exist. Sum of 2^24, launches alone, 3.08. Columns of 2^14 x 2^14
 # with reduce/each 4.21; rows of (2^26, 4), (2^24, 16), (2^22, 64), (2^20, 256) with reduce/rows 3.36, 4.00, 4.09,
 # 4.21.
+# Two cores of an AMD EPYC of family 26, runtime 2026.2, float32, 2026-11-21, busy with other work too; sums down the
+# columns of (4096, 4096), (64, 10^6) and (10^5, 512), GB/s: scan/cpu_columns with 2048 x 1024 11.6, 15.5, 16.9; with
+# 1024 x 1024 10.7, 13.7, 10.3; with 512 x 1024 10.1, 12.4, 14.5; with 2048 x 512 12.9, 15.3, 13.5; scan/each 4.8, 13.0,
+# refused; NumPy 0.4, 2.0, 0.6. Of (1000, 1000) 2048 x 1024, one launch, 38.6; 2048 x 512
+# 30.3.
 VARIANTS = (
     Variant(
         primitive="map",
@@ -171,6 +176,31 @@ VARIANTS = (
         scratch="board",
         together=True,
         refuse=first_refusal(_not_for_cpus, double_precision, group_fits(512), gathered_fit(512, 16), forward_progress),
+    ),
+    Variant(
+        primitive="scan",
+        name="cpu_columns",
+        backend="opencl",
+        source=KERNELS / "scan_cpu_columns.cl",
+        rank=65,
+        block=1,
+        items=2048 * 1024,
+        groups_per_unit=16,
+        outputs_per_group=2048,
+        scratch="levels",
+        refuse=first_refusal(_for_cpus, columns, double_precision),
+    ),
+    Variant(
+        primitive="scan",
+        name="cpu_chunks",
+        backend="opencl",
+        source=KERNELS / "scan_cpu_chunks.cl",
+        rank=60,
+        block=1,
+        items=32768,
+        groups_per_unit=16,
+        scratch="levels",
+        refuse=first_refusal(_for_cpus, double_precision),
     ),
     Variant(
         primitive="scan",

@@ -1,0 +1,72 @@
+/* scan/cpu_columns: each work-item scans LANES_OF_ROW outputs side by side, for devices whose work-items are CPU threads.
+ *
+ * in      INPUTS, neighbouring outputs next to each other in memory, or folds that an earlier launch left: n elements for each
+ *         of `outputs` outputs
+ * out     OUTPUTS, or the folds in their place: a value at each element; or, where `folds`, each part's fold
+ * scratch partials: values, those of a level from `level` on, and of the level above from `totals` on
+ * launch  any number of groups of one work-item; each takes LANES_OF_ROW outputs and PART of their elements until none are left
+ * host    recall and keep (scanning.h), MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value), INCLUSIVE
+ * order   operands meet in the order of their index
+ */
+#define LANES_OF_ROW 2048 /* outputs_per_group: their values stay in a core's own cache, and memory is read in long stretches */
+#define PART (ITEMS / LANES_OF_ROW)
+#define EACH_LANE _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < live; lane++)
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void scan_cpu_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout, const i64 outputs, const i64 n,
+                      const i64 level, const i64 totals, const i64 folds)
+{
+    const i64 parts = (n + PART - 1) / PART, blocks = (outputs + LANES_OF_ROW - 1) / LANES_OF_ROW;
+    VALUES(before, [LANES_OF_ROW]);
+    VALUES(stored, [LANES_OF_ROW]);
+
+    for (i64 task = get_group_id(0); task < blocks * parts; task += get_num_groups(0)) {
+        const i64 o = task % blocks * LANES_OF_ROW, part = task / blocks;
+        const i64 first = part * PART, last = min(first + PART, n);
+        const int live = (int)min((i64)LANES_OF_ROW, outputs - o);
+
+        /* 1. Begin with what is before the part. */
+        if (folds || totals < 0) {
+            EACH_LANE SET_VALUE(before, [lane], IDENTITY);
+        } else {
+            EACH_LANE SET_VALUE(before, [lane], recall(partials, totals + (o + lane) * parts + part));
+        }
+
+        /* 2. Load, fold in and store, a row at a time; to fold alone, four rows. */
+        if (level >= 0) {
+            for (int lane = 0; lane < live; lane++) {
+                value_t folded = VALUE(before, [lane]);
+                for (i64 j = first; j < last; j++) {
+                    const value_t element = recall(partials, level + (o + lane) * n + j);
+                    if (!folds) keep(partials, level + (o + lane) * n + j, folded);
+                    folded = OP(folded, element);
+                }
+                SET_VALUE(before, [lane], folded);
+            }
+        } else if (folds) {
+            i64 j = first;
+            for (; j + 4 <= last; j += 4)
+                EACH_LANE
+                {
+                    const value_t two = OP(OP(VALUE(before, [lane]), MAP(o + lane, j)), MAP(o + lane, j + 1));
+                    SET_VALUE(before, [lane], OP(OP(two, MAP(o + lane, j + 2)), MAP(o + lane, j + 3)));
+                }
+            for (; j < last; j++) EACH_LANE SET_VALUE(before, [lane], OP(VALUE(before, [lane]), MAP(o + lane, j)));
+        } else {
+            for (i64 j = first; j < last; j++) {
+                EACH_LANE
+                {
+                    const value_t earlier = VALUE(before, [lane]), after = OP(earlier, MAP(o + lane, j));
+                    SET_VALUE(stored, [lane], INCLUSIVE ? after : earlier);
+                    SET_VALUE(before, [lane], after);
+                }
+                EACH_LANE STORE(o + lane, j, VALUE(stored, [lane]));
+            }
+        }
+
+        /* 3. Leave the part's folds. */
+        if (folds)
+            for (int lane = 0; lane < live; lane++)
+                keep(partials, totals + (o + lane) * parts + part, VALUE(before, [lane]));
+    }
+}
