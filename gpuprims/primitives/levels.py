@@ -98,6 +98,8 @@ class ScanPlanner:
             return Prepared(chosen, results, single, launch, *places, scratch=4)
         tiles = -(-self.count // fitted.tile)
         groups = fitted.groups(self.outputs * tiles, able)
+        if fitted.together:
+            groups = min(groups, fitted.block)  # a work-item looks after each of the other groups
         launch = kernel.prepare(groups, layout, self.outputs, self.count, tiles)
         return Prepared(chosen, results, single, launch, *places, board=1 + self.outputs * tiles * self.words)
 

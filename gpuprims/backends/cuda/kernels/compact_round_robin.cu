@@ -110,8 +110,8 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *board, const layout_t layo
             for (int k = tid; k < all; k += BLOCK) WRITE_STAGED(0, known + k, gathered[k]);
             known = OP(known, all);
             if (tid == 0 && task == tiles - 1) WRITE_NUMBER(known);
-            __syncthreads();
         }
+        __syncthreads(); /* what was gathered has been written, and scan_warps may write to local memory again */
 
         /* 4. Gather what the tile ahead keeps. */
 #pragma unroll
