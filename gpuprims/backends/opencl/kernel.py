@@ -14,12 +14,16 @@ import pyopencl.array as cl_array
 from gpuprims.driver import Launch
 
 
+# pyopencl 2026's cache on disk fails where two threads write the same program, and so do filters of warnings.
+_COMPILING = Lock()
+
+
 def compiled(queue: cl.CommandQueue, text: str) -> cl.Program:
     """Compile a kernel's text for a queue's device."""
     options = ["-cl-std=CL1.2"]
     if queue.device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
         options.append("-cl-fp32-correctly-rounded-divide-sqrt")  # as NumPy divides and takes roots
-    with warnings.catch_warnings():
+    with _COMPILING, warnings.catch_warnings():
         warnings.simplefilter("ignore", cl.CompilerWarning)  # drivers that greet each build; errors still raise
         program: cl.Program = cl.Program(queue.context, text).build(options)
     return program
