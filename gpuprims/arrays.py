@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from gpuprims.device import Device, device_of, pick_device
-from gpuprims.errors import ArgumentError, ArrayError, DeviceMismatchError, DtypeError, ShapeError
+from gpuprims.errors import ArgumentError, ArrayError, DeviceMismatchError, DtypeError
 from gpuprims.expressions import computable
 from gpuprims.foreign import check_writable, from_dlpack, reader_of, short
 from gpuprims.layout import Form, View, together
 from gpuprims.registry import REGISTRY
+from gpuprims.targets import Targets, check_targets, meet, same_elements
 
 # Bytes that every device takes, so that small calls need not ask how many are free.
 _ALWAYS_ROOM = 64 << 20
@@ -102,7 +103,7 @@ class Operands:
         if not self.in_place:
             return result
         for native, view in zip(self.natives, self._views or (), strict=False):
-            if _same_elements(native, result):  # a scan in place
+            if same_elements(native, result):  # a scan in place
                 return view.memory
         return self.driver.share(result).memory
 
@@ -184,81 +185,12 @@ class Operands:
             )
         span = self._span(native)
         for array in self.natives:
-            if _meet(span, self._span(array)) and not (in_place and _same_elements(array, native)):
+            if meet(span, self._span(array)) and not (in_place and same_elements(array, native)):
                 rule = "apart from the arrays in memory" + (", or one of them" if in_place else "")
                 raise ArgumentError(f"{self.label}: out= {rule}; got one that overlaps an input")
 
     def _span(self, array: Any) -> tuple[int, int, int]:
         return (0, *byte_bounds(array)) if isinstance(array, np.ndarray) else self.driver.span(array)
-
-
-class Targets:
-    """The caller's ``out=``.
-
-    Parameters
-    ----------
-    natives : tuple
-        The arrays, as NumPy's or as the device's vendor's.
-    given : array or tuple of arrays
-        As the caller gave it.
-    order : callable, optional
-        What has the caller's library wait for the work in the device's queue, which is what its reading of the native
-        array by DLPack does; by default nothing.
-    """
-
-    __slots__ = ("_given", "_order", "natives")
-
-    def __init__(self, natives: tuple[Any, ...], given: Any, order: Callable[[Any], Any] | None = None) -> None:
-        self.natives = natives
-        self._given = given
-        self._order = order
-
-    @property
-    def given(self) -> Any:
-        """The caller's own; to be taken when the work that writes to it is queued, behind which its library falls."""
-        if self._order is not None:
-            for native in self.natives:
-                self._order(native)
-        return self._given
-
-
-class _Shaped(Protocol):
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-
-    @property
-    def dtype(self) -> np.dtype[Any]: ...
-
-
-def check_targets(label: str, results: Sequence[_Shaped], given: Sequence[_Shaped]) -> None:
-    """Raise unless there is one ``out=`` array for each result, of its shape and dtype."""
-    if len(given) != len(results):
-        raise ArgumentError(f"{label}: out= {len(results)} array(s), one a result; got {len(given)}")
-    for target, result in zip(given, results, strict=True):
-        if target.shape != result.shape:
-            raise ShapeError(f"{label}: out= of the result's shape, {result.shape}; got {target.shape}")
-        if target.dtype != result.dtype:
-            raise DtypeError(f"{label}: out= of the result's dtype, {result.dtype}; got {target.dtype}")
-
-
-def _meet(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
-    return one[0] == other[0] and max(one[1], other[1]) < min(one[2], other[2])
-
-
-def _same_elements(one: Any, other: Any) -> bool:
-    """Whether two arrays of one library that meet in memory have each element, in order, at the same place."""
-    if one.dtype.itemsize != other.dtype.itemsize or one.size != other.size:
-        return False
-    walks = [(array.shape, array.strides) for array in (one, other)]
-    flat = all(array.flags.c_contiguous for array in (one, other))
-    return _first_byte(one) == _first_byte(other) and (walks[0] == walks[1] or flat)
-
-
-def _first_byte(array: Any) -> Any:
-    if isinstance(array, np.ndarray):
-        return array.__array_interface__["data"][0]
-    place = device_of(array)
-    return None if place is None else place.driver.span(array)
 
 
 def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None) -> Operands:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from gpuprims.definitions import value_words
 from gpuprims.device import Device, pick_device
 from gpuprims.errors import ArgumentError
@@ -11,7 +13,7 @@ from gpuprims.expressions import computable, expression
 from gpuprims.operators import Op, find_op, make_folding
 from gpuprims.registry import Call, Explanation
 
-PRIMITIVES = ("map", "reduce", "scan")
+PRIMITIVES = ("map", "reduce", "scan", "compact")
 
 
 def explain(
@@ -29,7 +31,7 @@ def explain(
     Parameters
     ----------
     primitive : str
-        ``"map"``, ``"reduce"`` or ``"scan"``.
+        ``"map"``, ``"reduce"``, ``"scan"`` or ``"compact"``, whose own kernels come before those of a scan.
     device : str or Device, optional
         By default the device that host arrays go to.
     dtype : dtype, default float32
@@ -58,8 +60,13 @@ def explain(
     if primitive not in PRIMITIVES:
         raise ArgumentError(f"explain: a primitive among {', '.join(PRIMITIVES)}; got {primitive!r}")
     element = computable(dtype, "explain")
+    found = pick_device(None, device)
     if primitive == "map":
         call = Call((element,), 1, size, value_bytes=element.itemsize)
+    elif primitive == "compact":
+        call = Call((element, np.dtype(np.int32)), size)
+        asked = [found.explain(name, call).refusals for name in ("compact", "scan")]
+        return Explanation(primitive, repr(found), (*asked[0], *asked[1]))
     else:
         operator = find_op(op)
         elements = (element,) * operator.elements
@@ -67,4 +74,4 @@ def explain(
         folding = make_folding(operator, same, elements, None, primitive)
         nbytes = 4 * value_words(folding.values)
         call = Call((*elements, *folding.values), size, outputs, operator.commutative, nbytes, side_by_side)
-    return pick_device(None, device).explain(primitive, call)
+    return found.explain(primitive, call)

@@ -6,13 +6,14 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
-from gpuprims.arrays import Operands, as_operands, check_targets
+from gpuprims.arrays import Operands, as_operands
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError
 from gpuprims.preparation import Prepared, result_forms, target_forms
 from gpuprims.primitives.map import prepare_map
 from gpuprims.primitives.reduce import prepare_reduce
 from gpuprims.primitives.scan import prepare_scan
+from gpuprims.targets import check_targets
 
 _PREPARE: dict[str, Callable[..., tuple[Operands, Any, Prepared]]] = {
     "map": prepare_map,

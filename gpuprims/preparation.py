@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuprims.arrays import Operands, Targets, check_targets
+from gpuprims.arrays import Operands
 from gpuprims.driver import Launch
 from gpuprims.layout import Form, contiguous
 from gpuprims.registry import Variant
+from gpuprims.targets import Targets, check_targets
 
 
 class Result(NamedTuple):

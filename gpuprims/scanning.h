@@ -295,7 +295,9 @@ DEVICE u32 posted(GLOBAL u64 *board, const i64 at, const u32 first, const u32 la
 }
 
 /* How often to look for a fold, some 10 ms, before folding the tile oneself: a group that does not run holds nobody up for ever. */
+#ifndef LOOKS /* as where groups are simulated one after the other */
 #define LOOKS (1 << 14)
+#endif
 
 /* Look at a place until its value is there, but not for ever; return its tag, or 0. */
 DEVICE u32 wait_for(GLOBAL u64 *board, const i64 at, const u32 first, const u32 last, value_t *value)

@@ -68,14 +68,20 @@ def reduce_kernel(request: pytest.FixtureRequest) -> Kernel:
     return _kernel("reduce", *request.param)
 
 
+@pytest.fixture(scope="session")
+def scan_kernel(request: pytest.FixtureRequest) -> Kernel:
+    """Each variant of ``scan`` on each device that it is meant for."""
+    return _kernel("scan", *request.param)
+
+
 def _kernel(primitive: str, spec: str, name: str) -> Kernel:
     device = present(spec)
     return Kernel(device, next(v for v in able_variants(device, primitive) if v.name == name))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give tests that take ``map_kernel`` or ``reduce_kernel`` every able variant of every device."""
-    for primitive in ("map", "reduce"):
+    """Give tests that take ``map_kernel``, ``reduce_kernel`` or ``scan_kernel`` every able variant of every device."""
+    for primitive in ("map", "reduce", "scan"):
         if (fixture := f"{primitive}_kernel") in metafunc.fixturenames:
             cases = [case for spec in SPECS for case in _variants(spec, primitive)]
             metafunc.parametrize(fixture, cases, indirect=True, scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import gpuprims
-from gpuprims.definitions import DOUBLES, Definitions
+from gpuprims.definitions import DOUBLES, Definitions, value_words
 from gpuprims.errors import NoVariantError
 from gpuprims.expressions.expr import COMPUTABLE
 from gpuprims.registry import REGISTRY, Call, Variant
@@ -26,8 +27,12 @@ FLOATS = [name for name in DTYPES if np.dtype(name).kind == "f"]
 # The affine maps x -> a*x + b under composition: associative, with an identity, and not commutative.
 AFFINE = gpuprims.Op(lambda p, q: (p[0] * q[0], p[1] * q[0] + q[1]), identity=(1, 0), name="affine")
 
-# What a call that no rule objects to looks like.
+# What calls that no rule objects to look like: one output, or of a scan very many side by side.
 _EASY = Call((np.dtype(np.float32),), 1)
+_COLUMNS = Call((np.dtype(np.float32),), 1000, outputs=2**20, side_by_side=True)
+
+# Sizes above this are left to the tests of large arrays: every element is compared on the host.
+_MOST_SCANNED = 2_500_000
 
 
 @dataclass(frozen=True)
@@ -48,8 +53,55 @@ class Kernel:
                 raise
             pytest.skip(str(error))
 
+    def scan(self, *arrays: Any, **keywords: Any) -> Any:
+        """Scan, where this variant is meant for such a call; elsewhere the test is skipped by its own words."""
+        try:
+            return gpuprims.scan(*arrays, device=self.device, variant=self.variant.name, **keywords)
+        except NoVariantError as error:
+            pytest.skip(str(error))
+
     def need(self, *dtypes: Any) -> None:
         need(self.device, *dtypes)
+
+    def scanned_tile(self, size: int, *dtypes: Any) -> int:
+        """Return how many elements a tile has in a scan of so many elements, of values with these components."""
+        words = value_words([np.dtype(dtype) for dtype in dtypes])
+        return self.variant.fitted(words, size, self.device.capabilities).tile
+
+    def scan_sizes(self, *dtypes: Any) -> list[int]:
+        """Return sizes on both sides of a tile, of several, and of every change of tile or number of launches.
+
+        Parameters
+        ----------
+        *dtypes : dtype
+            The components of the values that are folded.
+        """
+        variant, block = self.variant, self.variant.block
+        if variant.tile > 2**40:  # the reference has no tiles
+            return [1, 2, 3, 4, 5, 7, 8, 9, 1000]
+        sizes = {1, 2, block - 1, block, block + 1}
+        if not variant.word_items:
+            tile, most = variant.tile, 300_000
+            sizes |= {tile - 1, tile, tile + 1, 3 * tile + 3, tile**2 - 1, tile**2, tile**2 + 1, self.striding_size}
+            return sorted(size for size in sizes if 0 < size <= max(most, 3 * tile + 3))
+        items = 1
+        while items <= variant.items:
+            # Sizes from here on have so many items, as far as values are small enough for them.
+            first = 1 + block * (items // 2) * self.device.capabilities.compute_units
+            tile = self.scanned_tile(first, *dtypes)
+            whole = -(-first // tile) * tile
+            sizes |= {first - 1, first, whole - 1, whole, whole + 1, whole + 3 * tile + 3}
+            items *= 2
+        return sorted(size for size in sizes if 0 < size <= _MOST_SCANNED)
+
+    @property
+    def several_scanned(self) -> int:
+        """Return a size at which a scan takes several tiles, launches or groups, and the last tile is not full."""
+        if self.variant.tile > 2**40:
+            return 1003
+        if not self.variant.word_items:
+            return min(3 * self.variant.tile + 3, 50_001)
+        return 5 * self.variant.block * self.device.capabilities.compute_units + 7
 
     @property
     def boundary_sizes(self) -> list[int]:
@@ -78,7 +130,8 @@ def need(device: gpuprims.Device, *dtypes: Any) -> None:
 def able_variants(device: gpuprims.Device, primitive: str) -> list[Variant]:
     """Return the variants of a primitive that a device is meant for."""
     variants = REGISTRY.variants(primitive, device.backend)
-    return [variant for variant in variants if variant.refuse(device.capabilities, _EASY) is None]
+    calls = (_EASY, _COLUMNS) if primitive == "scan" else (_EASY,)
+    return [v for v in variants if any(v.refuse(device.capabilities, call) is None for call in calls)]
 
 
 def random_values(rng: np.random.Generator, dtype: Any, shape: int | tuple[int, ...]) -> np.ndarray:
@@ -110,6 +163,18 @@ def affine_fold(slopes: np.ndarray, offsets: np.ndarray) -> tuple[np.int64, np.i
         a, b = np.append(a, np.ones(odd, np.int64)), np.append(b, np.zeros(odd, np.int64))
         a, b = a[::2] * a[1::2], b[::2] * a[1::2] + b[1::2]
     return a[0], b[0]
+
+
+def affine_scan(slopes: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Compose int64 affine maps up to each one: along the columns of a square one by one, then row after row."""
+    size, width = slopes.size, math.isqrt(max(slopes.size - 1, 0)) + 1
+    a, b = np.ones((width, width), np.int64), np.zeros((width, width), np.int64)
+    a.ravel()[:size], b.ravel()[:size] = slopes, offsets
+    for k in range(1, width):
+        a[:, k], b[:, k] = a[:, k - 1] * a[:, k], b[:, k - 1] * a[:, k] + b[:, k]
+    for k in range(1, width):
+        a[k], b[k] = a[k - 1, -1] * a[k], b[k - 1, -1] * a[k] + b[k]
+    return a.ravel()[:size], b.ravel()[:size]
 
 
 def on_device(device: gpuprims.Device, array: np.ndarray) -> Any:

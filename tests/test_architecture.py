@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import gpuprims
+from gpuprims.explanation import PRIMITIVES
 from gpuprims.registry import REGISTRY
 
 PACKAGE = Path(__file__).parent.parent / "gpuprims"
@@ -29,6 +30,7 @@ FLOORS = (
     ("driver",),
     ("registry", "rules"),
     ("device", "foreign", "operators"),
+    ("targets",),
     ("arrays", "backends"),
     ("preparation",),
     ("primitives",),
@@ -153,7 +155,7 @@ def test_twins_differ_in_dialect_words_alone() -> None:
 @pytest.mark.parametrize("dialect", ["cl", "cu"])
 def test_file_entry_and_registry_agree(dialect: str) -> None:
     backend = {"cl": "opencl", "cu": "cuda"}[dialect]
-    known = [variant for primitive in ("map", "reduce") for variant in REGISTRY.variants(primitive, backend)]
+    known = [variant for primitive in PRIMITIVES for variant in REGISTRY.variants(primitive, backend)]
     variants = {variant.entry: variant for variant in known if variant.path.is_relative_to(PACKAGE)}
     files = {stem: path for stem, path in kernels(dialect).items() if stem not in AROUND}
     assert {entry: variant.source for entry, variant in variants.items()} == files

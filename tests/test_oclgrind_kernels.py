@@ -16,6 +16,7 @@ from kernel_cases import (
     Kernel,
     able_variants,
     affine_fold,
+    affine_scan,
     assert_equal,
     on_device,
     on_host,
@@ -31,6 +32,9 @@ pytestmark = pytest.mark.oclgrind
 
 MAPS = [variant for variant in VARIANTS if variant.primitive == "map"]
 REDUCTIONS = [variant for variant in VARIANTS if variant.primitive == "reduce"]
+SCANS = [variant for variant in VARIANTS if variant.primitive == "scan"]
+# Kernels whose warps cannot be of one work-item each, as those of other kernels are where there are no shuffles.
+NEED_WARPS = ("reduce_warp", "reduce_rows")
 LARGEST = 20_000
 TWINS = {variant: dataclasses.replace(variant, refuse=lambda *_: None) for variant in VARIANTS}
 
@@ -43,7 +47,7 @@ def kernel(
     variant: Variant = request.param
     if device.backend != "opencl":
         pytest.skip("is about OpenCL devices")
-    if "gp_shuffle" in variant.path.read_text() and not device.capabilities.warp:
+    if variant.entry in NEED_WARPS and not device.capabilities.warp:
         pytest.skip("the simulator has no shuffles; compute-sanitizer watches the kernel's CUDA twin, word for word")
     if variant not in able_variants(device, variant.primitive):
         monkeypatch.setitem(REGISTRY._variants["opencl", variant.primitive], variant.name, TWINS[variant])
@@ -58,6 +62,15 @@ def sizes(kernel: Kernel) -> list[int]:
     """Return one element, less than a tile, and tiles with a rest, as far as the simulator's patience goes."""
     tile = kernel.variant.tile
     return [size for size in (1, 200, tile, tile + 1, 2 * tile + 3) if size <= LARGEST]
+
+
+def scan_sizes(kernel: Kernel, dtype: Any) -> list[int]:
+    """Return sizes as above, of values as large as a dtype's, where the tile depends on both."""
+    found = []
+    for size in (1, 200, 3000):
+        tile = kernel.scanned_tile(size, dtype)
+        found += [size, tile, tile + 1, 2 * tile + 3]
+    return sorted({size for size in found if size <= LARGEST // 4})
 
 
 # map ---------------------------------------------------------------------------------------------------------------
@@ -205,3 +218,90 @@ def test_the_fold_of_part_of_a_device_array(kernel: Kernel, rng: np.random.Gener
     x = random_values(rng, np.uint8, 5000)
     got = kernel.reduce(on_device(kernel.device, x)[13:4900:3])
     assert_equal(on_host(kernel.device, got), np.sum(x[13:4900:3]))
+
+
+# scan --------------------------------------------------------------------------------------------------------------
+
+
+@each(SCANS)
+def test_a_running_sum_of_one_tile_and_of_several(kernel: Kernel, rng: np.random.Generator) -> None:
+    for size in scan_sizes(kernel, np.int64):
+        x = random_values(rng, np.int32, size)
+        assert_equal(kernel.scan(x), np.cumsum(x))
+
+
+@each(SCANS)
+def test_a_running_sum_of_several_levels(kernel: Kernel, rng: np.random.Generator) -> None:
+    if kernel.variant.scratch != "levels":
+        pytest.skip("the variant has no levels")
+    sizes = (kernel.variant.tile**2 + 1,) if kernel.variant.tile <= 256 else (3 * kernel.variant.tile + 3,)
+    for size in sizes:
+        x = random_values(rng, np.int8, size)
+        assert_equal(kernel.scan(x, dtype=np.int8), np.cumsum(x, dtype=np.int8))
+
+
+@each(SCANS)
+@pytest.mark.parametrize("dtype", ["float16", "float64", "complex64", "bool"])
+def test_running_sums_of_other_values(kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
+    kernel.need(dtype)
+    x = rng.integers(0, 2, 1500).astype(dtype)  # sums that are exact in each
+    assert_equal(kernel.scan(x), np.cumsum(x))
+
+
+@each(SCANS)
+def test_an_exclusive_max_in_place(kernel: Kernel, rng: np.random.Generator) -> None:
+    for size in (200, 1100, 3001):
+        x = random_values(rng, np.float32, size)
+        expected = np.append(np.float32(-np.inf), np.maximum.accumulate(x)[:-1])
+        place = on_device(kernel.device, x)
+        kernel.scan(place, op="max", inclusive=False, out=place)
+        assert_equal(on_host(kernel.device, place), expected)
+
+
+@each(SCANS)
+@pytest.mark.parametrize("inclusive", [True, False])
+def test_a_scan_by_an_operator_that_does_not_commute(
+    kernel: Kernel, rng: np.random.Generator, *, inclusive: bool
+) -> None:
+    for size in (200, 2100):
+        slopes, offsets = random_values(rng, np.int64, size) | 1, random_values(rng, np.int64, size)
+        scanned = kernel.scan(slopes, offsets, op=AFFINE, inclusive=inclusive)
+        for got, expected, nothing in zip(scanned, affine_scan(slopes, offsets), (1, 0), strict=True):
+            assert_equal(got, expected if inclusive else np.append(nothing, expected[:-1]))
+
+
+@each(SCANS)
+@pytest.mark.parametrize(("shape", "axis"), [((3, 1100), 1), ((300, 7), 0), ((300, 7), 1), ((5, 70, 6), 1)])
+def test_a_scan_of_several_lines(kernel: Kernel, rng: np.random.Generator, shape: tuple[int, ...], axis: int) -> None:
+    x = random_values(rng, np.int16, shape)
+    assert_equal(kernel.scan(x, axis=axis), np.cumsum(x, axis=axis))
+    assert_equal(kernel.scan(x.T, op="min", axis=-1 - axis), np.minimum.accumulate(x.T, axis=-1 - axis))
+
+
+@each(SCANS)
+def test_a_scan_of_a_fused_map_of_two_arrays_in_place_of_one(kernel: Kernel, rng: np.random.Generator) -> None:
+    x, y = rng.integers(-99, 99, (2, 1300))
+    place = on_device(kernel.device, x)
+    kernel.scan(place, on_device(kernel.device, y), map="x*y", out=place)
+    assert_equal(on_host(kernel.device, place), np.cumsum(x * y))
+
+
+@each(SCANS)
+def test_a_scan_by_groups_that_take_several_tiles(
+    kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tile = kernel.scanned_tile(5000, np.int64)
+    for shape, axis in (((7 * max(tile, 300) + 5,), 0), ((5, tile + 1), 1), ((4, 300), 0)):
+        if kernel.variant.outputs_per_group > 1:
+            shape, axis = (20, 5 * kernel.variant.block), 0
+        x = random_values(rng, np.int32, shape)
+        with two_groups(kernel.device, monkeypatch):
+            got = kernel.scan(x, axis=axis)
+        assert_equal(got, np.cumsum(x, axis=axis))
+
+
+@each(SCANS)
+def test_scans_one_after_the_other_share_a_board(kernel: Kernel, rng: np.random.Generator) -> None:
+    for size in (3000, 200, 3000, 1, 1024):
+        x = random_values(rng, np.int32, size)
+        assert_equal(kernel.scan(x), np.cumsum(x))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.arrays import Operands, Targets, as_operands
+from gpuprims.arrays import Operands, as_operands
 from gpuprims.definitions import Definitions, value_words
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError, AxisError, ExpressionError
@@ -18,6 +18,7 @@ from gpuprims.layout import Form, as_lanes, broadcast_shapes, plan_layout
 from gpuprims.preparation import Prepared, Result, result_forms, target_forms
 from gpuprims.primitives.slabs import map_in_slabs, slab_bytes
 from gpuprims.registry import REGISTRY, Call
+from gpuprims.targets import Targets
 
 Dtypes = tuple[np.dtype[Any], ...]
 # As OpenCL's widest vectors; each component is an argument of the kernel's function.

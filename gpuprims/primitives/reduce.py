@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.arrays import Operands, Targets, as_operands
+from gpuprims.arrays import Operands, as_operands
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError, AxisError, EmptyReductionError
 from gpuprims.expressions import Expr, expression
@@ -19,6 +19,7 @@ from gpuprims.primitives.fold import FoldPlanner, with_axes
 from gpuprims.primitives.segments import reduce_segments
 from gpuprims.primitives.slabs import FoldSlabs
 from gpuprims.registry import REGISTRY
+from gpuprims.targets import Targets
 
 
 def reduce(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.arrays import Operands, Targets, as_operands
+from gpuprims.arrays import Operands, as_operands
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError, AxisError
 from gpuprims.expressions import Expr, expression
@@ -18,6 +18,7 @@ from gpuprims.preparation import Prepared, Result, result_forms, target_forms
 from gpuprims.primitives.levels import ScanPlanner
 from gpuprims.primitives.segments import scan_segments
 from gpuprims.registry import REGISTRY
+from gpuprims.targets import Targets
 
 
 def scan(

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.arrays import Operands, Targets, as_operands
+from gpuprims.arrays import Operands, as_operands
 from gpuprims.definitions import Definitions
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError, DtypeError, EmptyReductionError, ShapeError
@@ -24,6 +24,7 @@ from gpuprims.operators import Folding, Op, as_map, make_folding
 from gpuprims.preparation import Prepared, Result, result_forms, target_forms
 from gpuprims.primitives.levels import ScanPlanner
 from gpuprims.registry import REGISTRY, Call
+from gpuprims.targets import Targets
 
 _BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
 

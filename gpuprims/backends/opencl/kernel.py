@@ -15,6 +15,8 @@ from gpuprims.driver import Launch
 
 # 32-bit registers of a multiprocessor, of NVIDIA's GPUs since 2014.
 _REGISTERS = 65536
+# pyopencl 2026's cache on disk fails where two threads write the same program, and so do filters of warnings.
+_COMPILING = Lock()
 
 
 def compiled(queue: cl.CommandQueue, text: str, resident: int = 0) -> cl.Program:
@@ -24,7 +26,7 @@ def compiled(queue: cl.CommandQueue, text: str, resident: int = 0) -> cl.Program
         options.append("-cl-fp32-correctly-rounded-divide-sqrt")  # as NumPy divides and takes roots
     if resident and "NVIDIA" in queue.device.platform.name:
         options.append(f"-cl-nv-maxrregcount={_REGISTERS // resident // 8 * 8}")
-    with warnings.catch_warnings():
+    with _COMPILING, warnings.catch_warnings():
         warnings.simplefilter("ignore", cl.CompilerWarning)  # drivers that greet each build; errors still raise
         program: cl.Program = cl.Program(queue.context, text).build(options)
     return program

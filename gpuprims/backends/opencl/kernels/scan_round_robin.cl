@@ -84,6 +84,8 @@ void scan_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *board, const layout_t layout,
             for (int warp = 0; warp * LANES < count; warp++) known = OP(known, between[warp]);
             store_tile(INPUT_NAMES, OUTPUT_NAMES, layout, task.o, base, n, tid, OP(known, earlier), values, staging);
             known = OP(known, all);
+        } else {
+            barrier(CLK_LOCAL_MEM_FENCE); /* scan_warps writes to local memory again */
         }
 
         /* 6. Go on to the tile ahead. */
