@@ -55,7 +55,7 @@ def explain(
     >>> import gpuprims
     >>> print(gpuprims.explain("reduce", "reference"))  # doctest: +ELLIPSIS
     reduce on <gpuprims.Device reference:0 ...>:
-      chosen  numpy       rank 0   Fold neighbours until one value is left of each row, ...
+      chosen  numpy          rank 0   Fold neighbours until one value is left of each row, ...
     """
     if primitive not in PRIMITIVES:
         raise ArgumentError(f"explain: a primitive among {', '.join(PRIMITIVES)}; got {primitive!r}")

@@ -186,7 +186,7 @@ class Explanation:
         lines = [f"{self.primitive} on {self.device}:"]
         for variant, reason in self.refusals:
             word = "chosen" if variant is self.chosen else "able" if reason is None else "refused"
-            lines.append(f"  {word:8}{variant.name:12}rank {variant.rank:<4}{variant.summary}".rstrip())
+            lines.append(f"  {word:8}{variant.name:15}rank {variant.rank:<4}{variant.summary}".rstrip())
             if reason is not None:
                 lines.append(f"          {reason}")
         return "\n".join(lines)

@@ -74,21 +74,23 @@ DEVICE void load_tile(INPUTS, const layout_t layout, const i64 o, const i64 base
     }
 }
 
-/* Scan the vectors of a warp, given the fold of what is before them; return the fold with them. */
-DEVICE value_t scan_vectors(value_t *values, const value_t before, const int lane)
+/* Scan the vectors of so many neighbouring lanes, a power of two, given the fold of what is before them and the lane's place
+ * in its warp; return the fold with them. */
+DEVICE value_t scan_vectors(value_t *values, const value_t before, const int at, const int lanes)
 {
 #pragma unroll
     for (int item = 1; item < VECTOR; item++) values[item] = OP(values[item - 1], values[item]);
     value_t left = before, whole = values[VECTOR - 1];
 #if LANES > 1
+    const int lane = at & (lanes - 1);
 #pragma unroll
-    for (int stride = 1; stride < LANES; stride *= 2) {
+    for (int stride = 1; stride < lanes; stride *= 2) {
         const value_t earlier = gp_shuffle_up(whole, stride);
         if (lane >= stride) whole = OP(earlier, whole);
     }
     const value_t earlier = gp_shuffle_up(whole, 1);
     if (lane) left = OP(before, earlier);
-    whole = gp_shuffle_from(whole, LANES - 1);
+    whole = gp_shuffle_from(whole, at | (lanes - 1));
 #endif
 #pragma unroll
     for (int item = VECTOR - 1; item >= 0; item--)
@@ -105,7 +107,7 @@ DEVICE value_t scan_warp(value_t *values, const int lane)
 {
     value_t whole = IDENTITY;
 #pragma unroll
-    for (int item = 0; item < ITEMS; item += VECTOR) whole = scan_vectors(values + item, whole, lane);
+    for (int item = 0; item < ITEMS; item += VECTOR) whole = scan_vectors(values + item, whole, lane, LANES);
     return whole;
 }
 
@@ -117,7 +119,7 @@ DEVICE value_t fold_warp_of_tile(INPUTS, const layout_t layout, const i64 o, con
     for (int item = 0; item < ITEMS; item += VECTOR) {
         value_t values[VECTOR];
         load_vector(INPUT_NAMES, layout, o, base + place_of(tid, item), n, values);
-        whole = scan_vectors(values, whole, tid % LANES);
+        whole = scan_vectors(values, whole, tid % LANES, LANES);
     }
     return whole;
 }
@@ -163,6 +165,18 @@ DEVICE void fold_lanes(value_t folded, LOCAL value_t *between, const int tid)
     for (int stride = 1; stride < LANES; stride *= 2) folded = OP(folded, gp_shuffle_down(folded, stride));
 #endif
     if (tid % LANES == 0) between[tid / LANES] = folded;
+}
+
+/* Store VECTOR values of an output from j on, as far as there are elements. */
+DEVICE void store_vector(INPUTS, OUTPUTS, const layout_t layout, const i64 o, const i64 j, const i64 n, value_t *values)
+{
+    if (j + VECTOR <= n) {
+        STORE_VECTOR(o, j, values);
+    } else {
+#pragma unroll
+        for (int item = 0; item < VECTOR; item++)
+            if (j + item < n) STORE(o, j + item, values[item]);
+    }
 }
 
 /* Fold what is before into each scanned value, and store. */

@@ -94,7 +94,7 @@ def test_explain_tells_each_kernel_in_a_sentence(capsys):
     status, out, _ = run(capsys, "explain", "--device", "reference")
     assert status == 0
     assert "map on" in out
-    assert "numpy       rank 0   Fold neighbours until one value is left of each row" in out
+    assert "numpy          rank 0   Fold neighbours until one value is left of each row" in out
 
 
 def test_explain_takes_the_shape_of_a_call(device, capsys):

@@ -86,7 +86,9 @@ class ScanPlanner:
         single = len(results) == 1
         if not self.outputs * self.count:
             return Prepared(chosen, results, single, None, *places)
-        fitted = chosen.fitted(self.item_words, self.outputs * self.count, able)
+        # No more items than one output fills, and than fill the device.
+        most = min(self.outputs, able.compute_units) * self.count
+        fitted = chosen.fitted(self.item_words, most, able)
         kernel = self.device.kernel(fitted, self._definitions(fitted))
         if chosen.scratch == "levels":
             launch, scratch = self._levels(fitted, kernel)

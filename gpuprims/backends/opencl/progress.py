@@ -9,8 +9,8 @@ import pyopencl as cl
 
 from gpuprims.backends.opencl.kernel import compiled
 
-# Looks at the counter of a group in the trial, after which it gives up: some 10 ms on a CPU, 100 on a GPU.
-_LOOKS = 1 << 18
+# Looks at the counter of a group in the trial, after which it gives up: some 40 ms on a CPU, a second on a GPU at most.
+_LOOKS = 1 << 20
 
 
 def groups_run_together(queue: cl.CommandQueue) -> bool:
