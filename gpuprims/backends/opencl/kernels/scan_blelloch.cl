@@ -51,14 +51,12 @@ void scan_blelloch(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout,
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        /* 3. Leave the tile's fold; or go down: each node the fold of all before its leaves. */
-        if (folds) {
-            if (tid == 0) keep(partials, totals + task.at, tree[PADDED(TWICE - 1)]);
-            barrier(CLK_LOCAL_MEM_FENCE);
-            continue;
-        }
-        if (tid == 0) tree[PADDED(TWICE - 1)] = totals < 0 ? IDENTITY : recall(partials, totals + task.at);
-        for (int stride = BLOCK; stride > 0; stride /= 2) {
+        /* 3. Leave the tile's fold; or put what is before the tile at the root, and go down: each node the fold of all
+         *    before its leaves. */
+        barrier(CLK_LOCAL_MEM_FENCE); /* a second one, for PoCL 3.1 does not keep apart what follows a loop and the one after it */
+        if (tid == 0 && folds) keep(partials, totals + task.at, tree[PADDED(TWICE - 1)]);
+        if (tid == 0 && !folds) tree[PADDED(TWICE - 1)] = totals < 0 ? IDENTITY : recall(partials, totals + task.at);
+        for (int stride = folds ? 0 : BLOCK; stride > 0; stride /= 2) {
             const int right = (tid + 1) * 2 * stride - 1;
             barrier(CLK_LOCAL_MEM_FENCE);
             if (right < TWICE) {
@@ -73,7 +71,7 @@ void scan_blelloch(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout,
 #pragma unroll
         for (int item = 0; item < 2; item++) {
             const int at = tid + item * BLOCK;
-            if (base + at < n)
+            if (!folds && base + at < n)
                 store_level(INPUT_NAMES, OUTPUT_NAMES, layout, partials, level, o, base + at, n, tree[PADDED(at)],
                             elements[item]);
         }
