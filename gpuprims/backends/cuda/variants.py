@@ -36,6 +36,13 @@ AROUND = KERNELS / "prelude.cu", KERNELS / "exchange.cu"
 # 4.13, which with the results written is 4.2 of each; with reduce/each 1.98, 4.11, 3.17; (2^20, 256) with reduce/warp
 # 0.66. Rows one at a time, not four: 3.24, 3.52, 3.45. As many groups as there are rows, each nearly empty: 0.21 of
 # (2^26, 4).
+#
+# The same GPU and day, inclusive sum of float32, bytes read and written, calls one after the other: scan/round_robin
+# with 512 x 32 and one group a multiprocessor 3.66 of 2^28 and 3.79 of 2^30, 256 x 64 3.66 and 3.70, 512 x 16 2.72,
+# 1024 x 16 3.14 (64 registers are too few), two groups of 256 x 16 3.09; CUB 3.09 of 2^28. scan/lookback with 256 x 32
+# 2.53, 256 x 16 2.09, 128 x 16 2.01, 512 x 16 2.16. scan/blelloch 0.69, scan/hillis_steele 0.66. compact/round_robin of
+# 2^28 float32, half kept: two groups of 512 x 16 a multiprocessor 583 us with a mask and 553 with a predicate, kernels
+# alone; one group 725 and 670 as calls, where two take 611 and 579; CUB's DeviceSelect 783 and 604.
 VARIANTS = (
     Variant(
         primitive="map",
