@@ -36,7 +36,15 @@ SCANS = [variant for variant in VARIANTS if variant.primitive == "scan"]
 # Kernels whose warps cannot be of one work-item each, as those of other kernels are where there are no shuffles.
 NEED_WARPS = ("reduce_warp", "reduce_rows")
 LARGEST = 20_000
-TWINS = {variant: dataclasses.replace(variant, refuse=lambda *_: None) for variant in VARIANTS}
+
+
+def twin(variant: Variant) -> Variant:
+    """Return a variant that refuses nothing, and starts several groups though the simulator has one compute unit."""
+    units = 5 if variant.together else variant.groups_per_unit
+    return dataclasses.replace(variant, refuse=lambda *_: None, groups_per_unit=units)
+
+
+TWINS = {variant: twin(variant) for variant in VARIANTS}
 
 
 @pytest.fixture

@@ -794,9 +794,19 @@ def test_a_trial_of_groups_that_run_together_ends_whatever_it_finds(
 
     for looks in (progress._LOOKS, 1, 0):
         monkeypatch.setattr(progress, "_LOOKS", looks)
-        assert progress.groups_run_together(device.driver.queue) in (True, False)
-    if "NVIDIA" not in device.capabilities.vendor:
-        assert not progress.groups_run_together(device.driver.queue)  # nobody has looked even once
+        assert progress.trial(device.driver.queue) in (True, False)
+    assert not progress.trial(device.driver.queue)  # nobody has looked even once
+
+
+def test_all_queues_of_a_device_choose_the_same_kernels(device: gpuprims.Device) -> None:
+    if device.backend != "opencl":
+        pytest.skip("is about OpenCL devices; the others are known")
+    import pyopencl as cl
+
+    from gpuprims.backends.opencl.progress import groups_run_together
+
+    queues = [cl.CommandQueue(device.driver.context) for _ in range(3)]
+    assert {groups_run_together(queue) for queue in queues} == {device.capabilities.forward_progress}
 
 
 # Errors --------------------------------------------------------------------------------------------------------------

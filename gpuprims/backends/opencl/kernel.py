@@ -13,7 +13,6 @@ import pyopencl.array as cl_array
 
 from gpuprims.driver import Launch
 
-
 # pyopencl 2026's cache on disk fails where two threads write the same program, and so do filters of warnings.
 _COMPILING = Lock()
 
