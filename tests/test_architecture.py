@@ -8,6 +8,7 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -179,3 +180,13 @@ def test_no_module_hides_a_public_name() -> None:
 def test_models_are_loaded_on_first_use() -> None:
     code = "import sys, gpuprims; gpuprims.map; before = 'sklearn' in sys.modules; gpuprims.models; print(before)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_a_wheel_holds_every_file_that_the_package_reads(tmp_path: Path) -> None:
+    builder = pytest.importorskip("hatchling.builders.wheel", reason="hatchling, which builds wheels, is not installed")
+    (wheel,) = builder.WheelBuilder(str(PACKAGE.parent)).build(directory=str(tmp_path), versions=["standard"])
+    packed = set(ZipFile(wheel).namelist())
+    kept = {path for path in PACKAGE.rglob("*") if path.suffix in (".py", ".cl", ".cu", ".h")}
+    assert {str(path.relative_to(PACKAGE.parent)) for path in kept} <= packed
+    for name in ("folding.h", "scanning.h", "shuffling.h", "backends/opencl/progress.cl"):
+        assert f"gpuprims/{name}" in packed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +28,9 @@ from kernel_cases import (
 )
 
 import gpuprims
+from gpuprims import errors
 from gpuprims.errors import ArgumentError
+from gpuprims.registry import REGISTRY, Call
 
 NUMPY: dict[str, Callable[..., np.ndarray]] = {
     "sum": np.cumsum,
@@ -422,7 +425,7 @@ def test_groups_take_several_tiles(
                 assert_equal(one, expected)
 
 
-# Nothing, one, and what is not an array -----------------------------------------------------------------------------
+# Nothing, one, and what is not an array ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("inclusive", [True, False])
@@ -713,8 +716,8 @@ def test_more_elements_than_32_bits_count(
     assert flat.shape == (rows * columns,)
     for row in (0, 1, 255, 256, rows // 2, rows - 2, rows - 1):
         line = on_host(device, flat[row * columns : (row + 1) * columns])
-        expected = heights[row] * y if axis == 0 else (heights[row] - x[row]) * widths[-1] + x[row] * widths
-        assert_equal(line, expected.astype(dtype))
+        flat_sums = (heights[row] - x[row]) * widths[-1] + x[row] * widths
+        assert_equal(line, (heights[row] * y if axis == 0 else flat_sums).astype(dtype))
 
 
 # cumsum, cumprod and plan --------------------------------------------------------------------------------------------
@@ -760,3 +763,98 @@ def test_explain_chooses_what_runs(device: gpuprims.Device) -> None:
     assert gpuprims.explain("scan", device).chosen == gpuprims.plan("scan", flat, device=device).variant
     explained = gpuprims.explain("scan", device, size=32, outputs=2**15, side_by_side=True)
     assert explained.chosen == gpuprims.plan("scan", columns, axis=0, device=device).variant
+
+
+# What devices must offer ---------------------------------------------------------------------------------------------
+
+WAITING = [("opencl", "lookback"), ("opencl", "round_robin"), ("cuda", "lookback"), ("cuda", "round_robin")]
+
+
+@pytest.mark.parametrize(("backend", "name"), WAITING)
+def test_kernels_whose_groups_wait_refuse_devices_where_they_may_not(backend: str, name: str) -> None:
+    (variant,) = (variant for variant in REGISTRY.variants("scan", backend) if variant.name == name)
+    able = dataclasses.replace(
+        gpuprims.Device("reference").capabilities, kind="gpu", group_limit=1024, local_memory=2**15,
+        int64_atomics=True, tries_progress=lambda: True,
+    )  # fmt: skip
+    call = Call((np.dtype(np.float32),), 2**20)
+    assert variant.refuse(able, call) is None
+    alone = variant.refuse(dataclasses.replace(able, tries_progress=lambda: False), call)
+    assert alone == f"needs groups that run at the same time, which a trial on {able.name} did not show"
+    lacking = variant.refuse(dataclasses.replace(able, int64_atomics=False), call)
+    assert lacking == f"needs atomics on 64 bits, which {able.name} lacks"
+
+
+def test_a_trial_of_groups_that_run_together_ends_whatever_it_finds(
+    device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if device.backend != "opencl":
+        pytest.skip("is about OpenCL devices; the others are known")
+    from gpuprims.backends.opencl import progress
+
+    for looks in (progress._LOOKS, 1, 0):
+        monkeypatch.setattr(progress, "_LOOKS", looks)
+        assert progress.trial(device.driver.queue) in (True, False)
+    assert not progress.trial(device.driver.queue)  # nobody has looked even once
+
+
+def test_all_queues_of_a_device_choose_the_same_kernels(device: gpuprims.Device) -> None:
+    if device.backend != "opencl":
+        pytest.skip("is about OpenCL devices; the others are known")
+    import pyopencl as cl
+
+    from gpuprims.backends.opencl.progress import groups_run_together
+
+    queues = [cl.CommandQueue(device.driver.context) for _ in range(3)]
+    assert {groups_run_together(queue) for queue in queues} == {device.capabilities.forward_progress}
+
+
+# Errors --------------------------------------------------------------------------------------------------------------
+
+X = np.arange(6.0, dtype=np.float32).reshape(2, 3)
+WRONG: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "no array": (lambda: gpuprims.scan(), errors.ArgumentError, "scan: at least one array; got none"),
+    "an unknown operator": (lambda: gpuprims.scan(X, op="median"), errors.UnknownOperatorError, "op: .*; got 'median'"),
+    "an operator of no kind": (lambda: gpuprims.scan(X, op=[1]), errors.UnknownOperatorError, r"op: .*; got \[1\]"),
+    "an axis of half": (lambda: gpuprims.scan(X, axis=0.5), errors.AxisError, "axis: an int; got 0.5"),
+    "an axis of truth": (lambda: gpuprims.scan(X, axis=True), errors.AxisError, "axis: an int; got True"),
+    "two axes": (lambda: gpuprims.scan(X, axis=(0, 1)), errors.AxisError, r"axis: an int; got \(0, 1\)"),
+    "an axis too far": (lambda: gpuprims.scan(X, axis=2), errors.AxisError, "from -2 to 1 for 2 dimension.*; got 2"),
+    "an axis too far back": (lambda: gpuprims.scan(X, axis=-3), errors.AxisError, "from -2 to 1 .*; got -3"),
+    "two arrays to sum": (lambda: gpuprims.scan(X, X), errors.ArgumentError, "got 2"),
+    "too few arrays for a map": (lambda: gpuprims.scan(X, map=lambda x, y: x + y), errors.ArgumentError, "got 1"),
+    "shapes that do not match": (
+        lambda: gpuprims.scan(X, X[:, :2], map="x*y"), errors.ShapeError, r"\(2, 3\) and \(2, 2\)",
+    ),
+    "out= of another shape": (
+        lambda: gpuprims.scan(X, axis=0, out=np.empty((3, 2), np.float32)), errors.ShapeError,
+        r"scan: out= of the result's shape, \(2, 3\); got \(3, 2\)",
+    ),
+    "out= of another shape, of a flat scan": (
+        lambda: gpuprims.scan(X, out=np.empty((2, 3), np.float32)), errors.ShapeError, r"\(6,\); got \(2, 3\)",
+    ),
+    "out= of another dtype": (
+        lambda: gpuprims.scan(X, axis=0, out=np.empty((2, 3))), errors.DtypeError, "float32; got float64",
+    ),
+    "out= of too many": (
+        lambda: gpuprims.scan(X, axis=0, out=(X.copy(), X.copy())), errors.ArgumentError, r"1 array\(s\).*; got 2",
+    ),
+    "an unknown variant": (lambda: gpuprims.scan(X, variant="fast"), errors.UnknownVariantError, "; got 'fast'"),
+    "an unknown dtype": (lambda: gpuprims.scan(X, dtype="float33"), errors.DtypeError, "float33"),
+    "strings": (lambda: gpuprims.scan(["a"]), errors.DtypeError, "<U1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_cannot_be_scanned_is_named(case: str) -> None:
+    call, error, message = WRONG[case]
+    with gpuprims.use_device("reference"), pytest.raises(error, match=message) as raised:
+        call()
+    assert ": " in str(raised.value)
+    assert "; got " in str(raised.value)
+
+
+def test_an_unknown_keyword_is_not_swallowed() -> None:
+    for function in (gpuprims.scan, gpuprims.cumsum, gpuprims.cumprod):
+        with pytest.raises(TypeError, match="keepdims"):
+            function(X, keepdims=True)

@@ -13,6 +13,10 @@ from gpuprims.backends.opencl.kernel import compiled
 _LOOKS = 1 << 20
 
 
+# What trials have shown, by device: each of its queues is to choose the same kernels.
+_SHOWN: dict[int, bool] = {}
+
+
 def groups_run_together(queue: cl.CommandQueue) -> bool:
     """Return whether as many groups as there are compute units run at the same time, and see what others write.
 
@@ -21,6 +25,14 @@ def groups_run_together(queue: cl.CommandQueue) -> bool:
     """
     if "NVIDIA" in queue.device.platform.name:
         return True
+    device = queue.device.int_ptr
+    if device not in _SHOWN:
+        _SHOWN[device] = trial(queue)
+    return _SHOWN[device]
+
+
+def trial(queue: cl.CommandQueue) -> bool:
+    """Return whether in one launch each group has seen all others come."""
     groups, block = queue.device.max_compute_units, min(queue.device.max_work_group_size, 256)
     counted = np.zeros(3, np.uint32)
     memory = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=counted)
