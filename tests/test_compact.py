@@ -21,7 +21,7 @@ from kernel_cases import (
 )
 
 import gpuprims
-from gpuprims.errors import ArgumentError, ArrayError, DtypeError, ExpressionError, ShapeError
+from gpuprims.errors import ArgumentError, ArrayError, DeviceMismatchError, DtypeError, ExpressionError, ShapeError
 from gpuprims.registry import REGISTRY
 
 NAMES = sorted({v.name for backend in ("cuda", "opencl", "reference") for v in REGISTRY.variants("scan", backend)})
@@ -190,13 +190,20 @@ def test_lists_are_arrays(kernel: Kernel) -> None:
 
 def test_device_arrays_give_a_device_array(kernel: Kernel, rng: np.random.Generator) -> None:
     device = kernel.device
-    for size in (0, 1, 9001):
+    for size in (1, 9001):
         x, mask = random_values(rng, np.int64, size), rng.random(size) < 0.5
         resident, beside = on_device(device, x), on_device(device, mask)
-        for got in (compact(kernel, resident, beside), compact(kernel, resident, mask)):
-            assert type(got) is type(resident)
-            assert_equal(on_host(device, got), x[mask])
+        got = compact(kernel, resident, beside)
+        assert type(got) is type(resident)
+        assert_equal(on_host(device, got), x[mask])
         assert_equal(on_host(device, compact(kernel, resident, "x > 0")), x[x > 0])
+
+
+def test_nothing_on_the_device_gives_nothing_on_the_device(kernel: Kernel) -> None:
+    nothing = kernel.device.driver.empty((0,), np.dtype(np.int32))
+    got = compact(kernel, nothing, "x > 0")
+    assert type(got) is type(nothing)
+    assert_equal(on_host(kernel.device, got), np.empty(0, np.int32))
 
 
 def test_a_part_of_a_device_array(kernel: Kernel, rng: np.random.Generator) -> None:
@@ -214,6 +221,13 @@ def test_what_is_kept_can_go_on(device: gpuprims.Device, rng: np.random.Generato
     assert_equal(on_host(device, again), expected)
     assert_equal(on_host(device, gpuprims.scan(again)), np.cumsum(expected))
     assert int(on_host(device, gpuprims.reduce(again))) == int(expected.sum())
+
+
+def test_a_mask_lies_where_the_array_does(device: gpuprims.Device) -> None:
+    if device.backend == "reference":
+        pytest.skip("whose arrays are the host's")
+    with pytest.raises(DeviceMismatchError, match=r"^compact: arrays on one device; got "):
+        gpuprims.compact(on_device(device, np.arange(3)), np.ones(3, bool))
 
 
 def test_the_arrays_are_still_there(kernel: Kernel, rng: np.random.Generator) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -79,7 +81,7 @@ DIVISIONS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
 
 
 def runs(x: np.ndarray, offsets: Any) -> list[np.ndarray]:
-    return [x[first:last] for first, last in zip(offsets[:-1], offsets[1:], strict=True)]
+    return [x[first:last] for first, last in itertools.pairwise(offsets)]
 
 
 def scanned(x: np.ndarray, offsets: Any, op: str = "sum") -> np.ndarray:
@@ -231,8 +233,8 @@ def test_spreads_of_segments(kernel: Kernel, rng: np.random.Generator, ddof: int
     need(kernel.device, np.float64)
     size = size_of_several_tiles(kernel)
     x, offsets = random_values(rng, np.float64, size), np.array([0, 7, 7 + size // 2, size - 2, size])
-    for op in ("var", "std"):
-        expected = reduced(lambda run, fold=getattr(np, op): fold(run, ddof=ddof), x, offsets)
+    for op, fold in (("var", np.var), ("std", np.std)):
+        expected = reduced(partial(fold, ddof=ddof), x, offsets)
         got = kernel.reduce(x, op=op, ddof=ddof, segments=offsets)
         assert got.dtype == expected.dtype
         np.testing.assert_allclose(got, expected, rtol=1e-12)
@@ -348,13 +350,15 @@ def test_elements_are_found_wherever_they_lie(kernel: Kernel, rng: np.random.Gen
 def test_results_go_where_the_caller_says_and_nowhere_else(kernel: Kernel, rng: np.random.Generator) -> None:
     x, offsets = random_values(rng, np.int32, 5003), randomly(rng, 5003)
     whole = np.full((5003, 2), -7, np.int64)
-    assert scan(kernel, x, segments=offsets, out=(out := whole[::-1, 1])) is out
+    out = whole[::-1, 1]
+    assert scan(kernel, x, segments=offsets, out=out) is out
     assert_equal(out, scanned(x, offsets))
     assert_equal(whole[:, 0], np.full(5003, -7))
 
     expected = reduced(np.sum, x, offsets)
     whole = np.full((expected.size, 3), -7, np.int64)
-    assert kernel.reduce(x, segments=offsets, out=(out := whole[:, 1])) is out
+    out = whole[:, 1]
+    assert kernel.reduce(x, segments=offsets, out=out) is out
     assert_equal(out, expected)
     assert_equal(whole[:, ::2], np.full((expected.size, 2), -7))
 
@@ -463,7 +467,7 @@ def test_segments_that_are_none_are_named(device: gpuprims.Device, function: Cal
 
 
 def test_dimensions_are_not_kept(device: gpuprims.Device) -> None:
-    with pytest.raises(ArgumentError, match="reduce: neither axis nor keepdims with segments; got .*True"):
+    with pytest.raises(ArgumentError, match=r"reduce: neither axis nor keepdims with segments; got .*True"):
         gpuprims.reduce(X, segments=[0, 6], keepdims=True, device=device)
 
 
@@ -479,7 +483,7 @@ def test_arrays_are_of_one_dimension_and_one_length(device: gpuprims.Device, fun
 
 
 def test_a_place_of_nothing_cannot_be_told(device: gpuprims.Device) -> None:
-    with pytest.raises(ArgumentError, match="scan with argmax: inclusive=True.*; got inclusive=False"):
+    with pytest.raises(ArgumentError, match=r"scan with argmax: inclusive=True.*; got inclusive=False"):
         gpuprims.scan(X, op="argmax", inclusive=False, segments=[0, 6], device=device)
 
 
