@@ -1,47 +1,140 @@
-"""CUDA beside CuPy's own kernels: ``pytest bench/bench_cuda.py``.
+"""CUDA beside CuPy, torch, cuda.compute and CUB: ``pytest bench/bench_cuda.py``.
 
-``GPUPRIMS_BENCH_DEVICE`` names another GPU than the first one.
+``GPUPRIMS_BENCH_DEVICE`` names another GPU than the first one. torch and cuda.compute (package ``cuda-cccl``) are
+measured where they are installed, CUB where there is nvcc.
 """
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import os
-from collections.abc import Callable
+import shutil
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from cases import WORKS, Contender, Work, find_device, sizes, variants
+from cases import WORKS, Contender, Work, cases, find_device, variants
 
 DEVICE = find_device(os.environ.get("GPUPRIMS_BENCH_DEVICE", "cuda"))
 if isinstance(DEVICE, str):
     pytest.skip(DEVICE, allow_module_level=True)
 
+Calls = Mapping[str, Callable[..., Any]]
 
-def peers() -> dict[str, Callable[[Any], Any]]:
-    """Return the vendor library's own way of each work."""
+
+def _cupy() -> Calls:
+    """Return CuPy's own way of each work."""
     import cupy
 
     doubled = cupy.ElementwiseKernel("float32 x", "float32 y", "y = 2*x + 1", "gpuprims_bench_map")
-    axes = {work.name: lambda x, axis=work.axis: x.sum(axis=axis) for work in WORKS if work.axis is not None}
+    folded = [work for work in WORKS if work.primitive == "reduce" and work.axis is not None]
+    axes = {work.name: lambda x, axis=work.axis: x.sum(axis=axis) for work in folded}
     flat = {"reduce sum": cupy.sum, "reduce max": cupy.max, "reduce argmax": cupy.argmax}
-    return {"map 2*x+1": doubled} | flat | axes
+    scans = {
+        "scan sum": cupy.cumsum,
+        "scan sum of float64": cupy.cumsum,
+        "scan sum of int32": lambda x: cupy.cumsum(x, dtype=x.dtype),
+        "scan rows": lambda x: cupy.cumsum(x, axis=1),
+        "scan columns": lambda x: cupy.cumsum(x, axis=0),
+        "compact by a mask": lambda x, mask: x[mask],
+        "compact by a function": lambda x: x[x > 0.5],
+    }
+    return {"map 2*x+1": doubled} | flat | axes | scans
 
 
-PEERS = peers()
+def _torch() -> Calls:
+    """Return torch's way of scans, of the same memory."""
+    import cupy
+    import torch
+
+    def through(function: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *given: cupy.from_dlpack(function(*(torch.from_dlpack(one) for one in given)))
+
+    def of_segments(x: Any, offsets: np.ndarray) -> Any:
+        return cupy.from_dlpack(
+            torch.segment_reduce(torch.from_dlpack(x), "sum", offsets=torch.from_numpy(offsets).cuda())
+        )
+
+    return {
+        "scan sum": through(lambda x: torch.cumsum(x, 0)),
+        "scan max": through(lambda x: torch.cummax(x, 0).values),
+        "scan sum of float64": through(lambda x: torch.cumsum(x, 0)),
+        "scan sum of int32": through(lambda x: torch.cumsum(x, 0, dtype=torch.int32)),
+        "scan rows": through(lambda x: torch.cumsum(x, 1)),
+        "scan columns": through(lambda x: torch.cumsum(x, 0)),
+        "reduce segments": of_segments,
+        "compact by a mask": through(torch.masked_select),
+        "compact by a function": through(lambda x: torch.masked_select(x, x > 0.5)),
+    }
 
 
-def contenders(work: Work) -> list[Contender]:
-    return [*variants(DEVICE, work), Contender("CuPy", PEERS[work.name])]
+def _cuda_compute() -> Calls:
+    """Return NVIDIA's cuda.compute, which is CUB from Python."""
+    import cupy
+    from cuda import compute
+
+    def scan(function: Any, op: Any) -> Callable[..., Any]:
+        def run(x: Any) -> Any:
+            function(d_in=x, d_out=(y := cupy.empty_like(x)), op=op, init_value=np.zeros(1, x.dtype), num_items=x.size)
+            return y
+
+        return run
+
+    sums, of_max = scan(compute.inclusive_scan, compute.OpKind.PLUS), compute.OpKind.MAXIMUM
+    return {
+        "scan sum": sums,
+        "scan sum, exclusive": scan(compute.exclusive_scan, compute.OpKind.PLUS),
+        "scan max": scan(compute.inclusive_scan, of_max),
+        "scan sum of float64": sums,
+        "scan sum of int32": sums,
+    }
 
 
-CASES = [
-    pytest.param(size, work, contender, id=f"{size >> 20}Mi-{work.name}-{contender.name}")
-    for size in sizes(DEVICE)
-    for work in WORKS
-    for contender in contenders(work)
-]
+# The contenders beside gpuprims: what they are called, the module they need, and what they can do.
+PEERS = (("CuPy", "cupy", _cupy), ("torch", "torch", _torch), ("cuda.compute", "cuda.compute", _cuda_compute))
 
 
-@pytest.mark.parametrize(("size", "work", "contender"), CASES)
+def _absent(module: str) -> str | None:
+    """Return why a peer is not measured."""
+    try:
+        found = importlib.util.find_spec(module)
+    except ModuleNotFoundError:
+        found = None
+    return None if found else f"{module} is not installed"
+
+
+CALLS = {name: calls() for name, module, calls in PEERS if not _absent(module)}
+
+
+@pytest.mark.parametrize(("name", "module"), [peer[:2] for peer in PEERS])
+def bench_peer_is_there(name: str, module: str) -> None:
+    if reason := _absent(module):
+        pytest.skip(f"{name} is not measured: {reason}")
+
+
+def contenders(work: Work, size: int) -> list[Contender]:
+    beside = [Contender(name, calls[work.name]) for name, calls in CALLS.items() if work.name in calls]
+    return [*variants(DEVICE, work, size), *beside]
+
+
+@pytest.mark.parametrize(("size", "work", "contender"), cases(DEVICE, contenders))
 def bench_cuda(measure: Callable[..., None], size: int, work: Work, contender: Contender) -> None:
     measure(DEVICE, size, work, contender)
+
+
+def bench_cub(tell: Callable[..., None], tmp_path: Path) -> None:
+    """Build and run cub.cu, which checks what it times."""
+    nvcc = shutil.which("nvcc")
+    if nvcc is None:
+        pytest.skip("CUB is not measured: there is no nvcc")
+    program = tmp_path / "cub"
+    source = Path(__file__).with_name("cub.cu")
+    subprocess.run([nvcc, "-std=c++17", "-O3", "-arch=native", str(source), "-o", str(program)], check=True)  # noqa: S603
+    told = subprocess.run([program], check=True, capture_output=True, text=True).stdout  # noqa: S603
+    works = {work.name: work for work in WORKS}
+    for line in map(json.loads, told.splitlines()):
+        tell(DEVICE, line["size"], works[line["work"]], "CUB", line["seconds"])

@@ -10,40 +10,62 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from cases import WORKS, Contender, Work, find_device, from_numpy, sizes, variants
+from cases import Contender, Work, cases, find_device, from_numpy, variants
 
 DEVICE = find_device(os.environ.get("GPUPRIMS_BENCH_DEVICE", "opencl"))
 if isinstance(DEVICE, str):
     pytest.skip(DEVICE, allow_module_level=True)
 
 
-def peers() -> dict[str, Callable[[Any], Any]]:
+def peers() -> dict[str, Callable[..., Any]]:
     """Return the vendor library's own way of each work."""
+    import pyopencl as cl
     import pyopencl.array as cl_array
+    from pyopencl.algorithm import copy_if
+    from pyopencl.scan import GenericScanKernel
 
-    return {"map 2*x+1": lambda x: 2 * x + 1, "reduce sum": cl_array.sum, "reduce max": cl_array.max}
+    def scan(dtype: str, expression: str, neutral: str, stored: str = "item") -> Callable[..., Any]:
+        word = cl.tools.dtype_to_ctype(dtype)
+        kernel = GenericScanKernel(
+            DEVICE.driver.context, dtype, f"__global {word} *x, __global {word} *y",
+            input_expr="x[i]", scan_expr=expression, neutral=neutral, output_statement=f"y[i] = {stored};",
+        )  # fmt: skip
+
+        def run(x: Any) -> Any:
+            kernel(x, y := cl_array.empty_like(x))
+            return y
+
+        return run
+
+    def kept(x: Any) -> Any:
+        found, count, _ = copy_if(x, "ary[i] > 0.5f")
+        return found[: int(count.get())]
+
+    return {
+        "map 2*x+1": lambda x: 2 * x + 1,
+        "reduce sum": cl_array.sum,
+        "reduce max": cl_array.max,
+        "scan sum": scan("float32", "a + b", "0"),
+        "scan sum, exclusive": scan("float32", "a + b", "0", "prev_item"),
+        "scan max": scan("float32", "fmax(a, b)", "-INFINITY"),
+        "scan sum of float64": scan("float64", "a + b", "0"),
+        "scan sum of int32": scan("int32", "a + b", "0"),
+        "compact by a function": kept,
+    }
 
 
 PEERS = peers()
 
 
-def contenders(work: Work) -> list[Contender]:
-    found = [*variants(DEVICE, work), from_numpy(DEVICE, work)]
+def contenders(work: Work, size: int) -> list[Contender]:
+    found = [*variants(DEVICE, work, size), from_numpy(DEVICE, work)]
     if work.name in PEERS:
-        found.append(Contender("pyopencl.array", PEERS[work.name]))
+        found.append(Contender("pyopencl", PEERS[work.name]))
     if DEVICE.capabilities.kind == "cpu":
         found.append(Contender("NumPy", work.numpy, on_host=True))
     return found
 
 
-CASES = [
-    pytest.param(size, work, contender, id=f"{size >> 20}Mi-{work.name}-{contender.name}")
-    for size in sizes(DEVICE)
-    for work in WORKS
-    for contender in contenders(work)
-]
-
-
-@pytest.mark.parametrize(("size", "work", "contender"), CASES)
+@pytest.mark.parametrize(("size", "work", "contender"), cases(DEVICE, contenders))
 def bench_opencl(measure: Callable[..., None], size: int, work: Work, contender: Contender) -> None:
     measure(DEVICE, size, work, contender)

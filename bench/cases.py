@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
+import pytest
 
 import gpuprims
 from gpuprims.errors import BackendUnavailableError, UnknownDeviceError
@@ -14,18 +16,24 @@ from gpuprims.errors import BackendUnavailableError, UnknownDeviceError
 
 @dataclass(frozen=True)
 class Work:
-    """One call on an array of float32: its primitive, keywords and the bytes it must move for each element.
+    """One call on an array: its primitive, keywords and the bytes it must move for each element.
 
-    A reduce along an axis sees the array as rows of ``columns`` elements, or as a square of about as many.
+    A reduce or scan along an axis sees the array as rows of ``columns`` elements, or as a square of about as many. The
+    elements are from 0 to 1; with ``steps`` they are -1 and 1, whose sums are exact in every order. ``beside`` makes
+    of them what else the call takes, a mask or the offsets of segments.
     """
 
     name: str
     primitive: str
     bytes_per_element: float
-    numpy: Callable[[np.ndarray], Any]
+    numpy: Callable[..., Any]
     op: str = ""
     axis: int | None = None
     columns: int | None = None
+    dtype: str = "float32"
+    steps: bool = False
+    inclusive: bool = True
+    beside: Callable[[np.ndarray], np.ndarray] | None = None
 
     def shape(self, size: int) -> tuple[int, ...]:
         """Return the shape in which so many elements are seen."""
@@ -34,11 +42,51 @@ class Work:
         columns = self.columns or 1 << (size.bit_length() - 1) // 2
         return (size // columns, columns)
 
-    def on_device(self, x: Any, **keywords: Any) -> Any:
+    @property
+    def kernels(self) -> str:
+        """Return the primitive whose variants do it."""
+        return "scan" if self.primitive in ("compact", "segments") else self.primitive
+
+    @property
+    def beside_on_host(self) -> bool:
+        """Whether what the call takes beside the array is the host's: offsets are, which the library checks there."""
+        return self.primitive in ("scan", "segments")
+
+    def on_device(self, x: Any, *beside: Any, **keywords: Any) -> Any:
         """Let gpuprims do it."""
         if self.primitive == "map":
             return gpuprims.map("2*x + 1", x, **keywords)
+        if self.primitive == "compact":
+            return gpuprims.compact(x, *(beside or (KEPT,)), **keywords)
+        if self.primitive == "segments":
+            return gpuprims.reduce(x, segments=beside[0], **keywords)
+        if self.primitive == "scan":
+            segments = beside[0] if beside else None
+            how = {"op": self.op, "axis": self.axis, "dtype": self.dtype, "inclusive": self.inclusive}
+            return gpuprims.scan(x, segments=segments, **how, **keywords)
         return gpuprims.reduce(x, op=self.op, axis=self.axis, **keywords)
+
+
+# Which elements from 0 to 1 compact keeps: about half of them.
+KEPT = "x > 0.5"
+
+
+def every_32(x: np.ndarray) -> np.ndarray:
+    """Return offsets of segments of some 32 elements, none of them empty."""
+    offsets = np.arange(0, x.size + 1, 32)
+    offsets[1:-1] += np.random.default_rng(20261121).integers(-15, 16, offsets.size - 2)
+    return offsets
+
+
+def _before(x: np.ndarray) -> np.ndarray:
+    sums = np.cumsum(x, dtype=x.dtype)
+    return np.concatenate([np.zeros_like(sums[:1]), sums[:-1]])
+
+
+def _within_segments(x: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    sums = np.cumsum(x, dtype=x.dtype)
+    lengths = np.diff(offsets)
+    return sums - np.repeat(np.concatenate([[0], sums[offsets[1:-1] - 1]]).astype(x.dtype), lengths)
 
 
 WORKS = (
@@ -49,16 +97,31 @@ WORKS = (
     Work("reduce columns", "reduce", 4, lambda x: x.sum(axis=0), "sum", axis=0),
     Work("reduce rows of 16", "reduce", 4, lambda x: x.sum(axis=1), "sum", axis=1, columns=16),
     Work("reduce rows of 256", "reduce", 4, lambda x: x.sum(axis=1), "sum", axis=1, columns=256),
-)
+    Work("scan sum", "scan", 8, np.cumsum, "sum", steps=True),
+    Work("scan sum, exclusive", "scan", 8, _before, "sum", steps=True, inclusive=False),
+    Work("scan max", "scan", 8, np.maximum.accumulate, "max"),
+    Work("scan sum of float64", "scan", 16, np.cumsum, "sum", steps=True, dtype="float64"),
+    Work("scan sum of int32", "scan", 8, lambda x: np.cumsum(x, dtype=x.dtype), "sum", steps=True, dtype="int32"),
+    Work("scan rows", "scan", 8, lambda x: np.cumsum(x, axis=1), "sum", axis=1, steps=True),
+    Work("scan columns", "scan", 8, lambda x: np.cumsum(x, axis=0), "sum", axis=0, steps=True),
+    Work("scan segments", "scan", 8, _within_segments, "sum", steps=True, beside=every_32),
+    Work(
+        "reduce segments", "segments", 4, lambda x, offsets: np.add.reduceat(x, offsets[:-1]), "sum", steps=True,
+        beside=every_32,
+    ),
+    Work("compact by a mask", "compact", 7, lambda x, mask: x[mask], beside=lambda x: x > 0.5),
+    Work("compact by a function", "compact", 6, lambda x: x[x > 0.5]),
+)  # fmt: skip
+EXACT = ("scan", "segments", "compact")
 SIZES = {"cpu": (2**20, 2**24, 2**26), "gpu": (2**24, 2**28, 2**30)}
 
 
 @dataclass(frozen=True)
 class Contender:
-    """Whoever does the work: a function of the array, which lies on the device unless ``on_host``."""
+    """Whoever does the work: a function of the array and what is beside it, on the device unless ``on_host``."""
 
     name: str
-    run: Callable[[Any], Any]
+    run: Callable[..., Any]
     on_host: bool = False
 
 
@@ -70,34 +133,58 @@ def find_device(spec: str) -> gpuprims.Device | str:
         return str(error)
 
 
-def sizes(device: gpuprims.Device) -> tuple[int, ...]:
+def sizes(device: gpuprims.Device, work: Work) -> tuple[int, ...]:
     """Return the sizes for a kind of device, as far as argument, result and a copy fit in its memory."""
-    able = device.capabilities
-    return tuple(size for size in SIZES.get(able.kind, SIZES["gpu"]) if 12 * size < able.memory)
+    able, nbytes = device.capabilities, 3 * np.dtype(work.dtype).itemsize
+    asked = SIZES.get(able.kind, SIZES["gpu"])
+    if able.kind == "cpu" and work.kernels == "scan":
+        asked = asked[:-1]  # some take a second a call
+    return tuple(size for size in asked if nbytes * size < able.memory)
 
 
-def variants(device: gpuprims.Device, work: Work) -> list[Contender]:
-    """Return every variant of a work's primitive that can run it on a device."""
-    shape = work.shape(2**24)
-    size, outputs = (2**24, 1) if work.axis is None else (shape[work.axis], shape[1 - work.axis])
-    asked = {"size": size, "outputs": outputs, "side_by_side": work.axis == 0, "op": work.op or "sum"}
-    able = [v.name for v, reason in gpuprims.explain(work.primitive, device, **asked).refusals if reason is None]
-    return [Contender(f"gpuprims {name}", lambda x, name=name: work.on_device(x, variant=name)) for name in able]
+def cases(device: gpuprims.Device, contenders: Callable[[Work, int], list[Contender]]) -> list[Any]:
+    """Return every contender of every work at every size; those of a size one after the other, which share arrays."""
+    rows = [(size, work) for work in WORKS for size in sizes(device, work)]
+    return [
+        pytest.param(size, work, contender, id=f"{size >> 20}Mi-{work.name}-{contender.name}")
+        for size, work in sorted(rows, key=lambda row: row[0])
+        for contender in contenders(work, size)
+    ]
+
+
+def variants(device: gpuprims.Device, work: Work, size: int) -> list[Contender]:
+    """Return every variant of a work's primitive that can run it on a device, and in less than seconds."""
+    shape = work.shape(size)
+    long, outputs = (size, 1) if work.axis is None else (shape[work.axis], shape[1 - work.axis])
+    asked = {"size": long, "outputs": outputs, "side_by_side": work.axis == 0, "op": work.op or "sum"}
+    slow = device.capabilities.kind == "cpu" and size > 2**20  # for barriers, of which scans by levels have many
+    explained = gpuprims.explain(work.kernels, device, dtype=work.dtype, **asked)
+    return [
+        Contender(f"gpuprims {variant.name}", partial(work.on_device, variant=variant.name))
+        for variant, reason in explained.refusals
+        if reason is None and not (slow and variant.scratch == "levels")
+    ]
 
 
 def from_numpy(device: gpuprims.Device, work: Work) -> Contender:
     """Return the call as a user of NumPy arrays makes it, transfers or sharing included."""
-    return Contender("gpuprims, NumPy array", lambda x: work.on_device(x, device=device), on_host=True)
+    return Contender("gpuprims, NumPy array", partial(work.on_device, device=device), on_host=True)
 
 
-def random_array(size: int) -> np.ndarray:
-    """Return float32 numbers from 0 to 1."""
-    return np.random.default_rng(20261121).random(size, np.float32)
+def random_array(size: int, dtype: str = "float32", *, steps: bool = False) -> np.ndarray:
+    """Return numbers from 0 to 1, or -1 and 1."""
+    rng = np.random.default_rng(20261121)
+    if not steps:
+        return rng.random(size, dtype)
+    return rng.integers(0, 2, size, np.int8).astype(dtype) * np.array(2, dtype) - np.array(1, dtype)
 
 
-def check(work: Work, result: np.ndarray, x: np.ndarray) -> None:
+def check(work: Work, result: np.ndarray, x: np.ndarray, *beside: np.ndarray) -> None:
     """Hold a result against NumPy, before any time is taken."""
-    if work.primitive == "map":
+    if work.primitive in EXACT:
+        expected = work.numpy(x, *beside)
+        np.testing.assert_array_equal(result.reshape(expected.shape), expected)
+    elif work.primitive == "map":
         np.testing.assert_array_equal(result[::4099], work.numpy(x[::4099]))
         np.testing.assert_array_equal(result[-5000:], work.numpy(x[-5000:]))
     elif work.op == "sum":

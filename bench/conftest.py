@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,24 +14,29 @@ import gpuprims
 
 
 class Arrays:
-    """The input of one size, on the host and on the device; the last size asked for is kept."""
+    """What a work takes at one size, on the host and on the device; the last asked for is kept."""
 
     def __init__(self) -> None:
-        self._key: tuple[str, int] | None = None
-        self._pair: tuple[np.ndarray, Any] | None = None
+        self._key: tuple[Any, ...] | None = None
+        self._pair: tuple[list[np.ndarray], list[Any]] | None = None
 
-    def of(self, device: gpuprims.Device, size: int) -> tuple[np.ndarray, Any]:
-        """Return both copies."""
-        if self._pair is None or self._key != (device.spec, size):
+    def of(self, device: gpuprims.Device, size: int, work: Work) -> tuple[list[np.ndarray], list[Any]]:
+        """Return both copies of each array."""
+        key = device.spec, size, work.dtype, work.steps, work.beside
+        if self._pair is None or self._key != key:
             self._pair = None  # before the next is allocated
-            host = random_array(size)
-            self._key, self._pair = (device.spec, size), (host, device.driver.asarray(host))
+            host = [random_array(size, work.dtype, steps=work.steps)]
+            resident = [device.asarray(host[0])]
+            if work.beside:
+                host.append(work.beside(host[0]))
+                resident.append(host[1] if work.beside_on_host else device.asarray(host[1]))
+            self._key, self._pair = key, (host, resident)
         return self._pair
 
 
 @pytest.fixture(scope="session")
 def arrays() -> Arrays:
-    """The input of the current size."""
+    """What the current work takes."""
     return Arrays()
 
 
@@ -40,19 +46,19 @@ def measure(benchmark: Any, arrays: Arrays) -> Callable[..., None]:
 
     def run(device: gpuprims.Device, size: int, work: Work, contender: Contender) -> None:
         shape = work.shape(size)
-        host, resident = (array.reshape(shape) for array in arrays.of(device, size))
-        x = host if contender.on_host else resident
-        result = contender.run(x)
+        (host, *host_beside), (resident, *beside) = arrays.of(device, size, work)
+        given = [host.reshape(shape), *host_beside] if contender.on_host else [resident.reshape(shape), *beside]
+        result = contender.run(*given)
         device.synchronize()
-        check(work, on_host(device, result), host)
+        check(work, on_host(device, result), host.reshape(shape), *host_beside)
         del result
 
         def call() -> None:
-            contender.run(x)
+            contender.run(*given)
             device.synchronize()
 
         nbytes = work.bytes_per_element * size
-        benchmark.group = f"{work.name}, 2^{size.bit_length() - 1} float32"
+        benchmark.group = group_of(work, size)
         benchmark(call)
         if benchmark.stats:  # none with --benchmark-disable
             rate = nbytes / benchmark.stats.stats.median / 1e9
@@ -62,20 +68,55 @@ def measure(benchmark: Any, arrays: Arrays) -> Callable[..., None]:
     return run
 
 
+@dataclass(frozen=True)
+class Row:
+    """One line of the table."""
+
+    device: str
+    group: str
+    contender: str
+    median: float
+    rate: float | None = None
+
+
+# What programs of their own have measured.
+ROWS = pytest.StashKey[list[Row]]()
+
+
+@pytest.fixture(scope="session")
+def tell(request: pytest.FixtureRequest) -> Callable[..., None]:
+    """Add a line to the table: a work at a size, by a contender that is timed elsewhere, and its seconds."""
+
+    def add(device: gpuprims.Device, size: int, work: Work, contender: str, seconds: float) -> None:
+        rate = work.bytes_per_element * size / seconds / 1e9
+        rows = request.config.stash.setdefault(ROWS, [])
+        rows.append(Row(device.capabilities.name, group_of(work, size), contender, seconds, rate))
+
+    return add
+
+
+def group_of(work: Work, size: int) -> str:
+    return f"{work.name}, 2^{size.bit_length() - 1} {work.dtype}"
+
+
 def on_host(device: gpuprims.Device, result: Any) -> np.ndarray:
     return np.asarray(result if isinstance(result, np.ndarray | np.generic) else device.driver.download(result))
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Print a row for each piece of work and size, one for each contender: GB/s where bytes are moved, and the time."""
-    measured = [bench for bench in config._benchmarksession.benchmarks if "contender" in bench.extra_info]
-    for device in dict.fromkeys(bench.extra_info["device"] for bench in measured):
+    benches = [bench for bench in config._benchmarksession.benchmarks if "contender" in bench.extra_info]
+    measured = [
+        Row(info["device"], bench.group, info["contender"], bench.stats.median, info.get("gb_per_s"))
+        for bench in benches
+        for info in [bench.extra_info]
+    ]
+    measured += config.stash.get(ROWS, [])
+    for device in dict.fromkeys(row.device for row in measured):
         terminalreporter.section(f"medians on {device}")
-        rows = [bench for bench in measured if bench.extra_info["device"] == device]
-        for group in dict.fromkeys(bench.group for bench in rows):
+        rows = [row for row in measured if row.device == device]
+        for group in dict.fromkeys(row.group for row in rows):
             terminalreporter.line(group)
-            for bench in (bench for bench in rows if bench.group == group):
-                rate = bench.extra_info.get("gb_per_s")
-                moved = f"{rate:>10.2f} GB/s" if rate else " " * 15
-                name, median = bench.extra_info["contender"], bench.stats.median
-                terminalreporter.line(f"    {name:30}{moved}{median * 1e6:>12.1f} us")
+            for row in (row for row in rows if row.group == group):
+                moved = f"{row.rate:>10.2f} GB/s" if row.rate else " " * 15
+                terminalreporter.line(f"    {row.contender:30}{moved}{row.median * 1e6:>12.1f} us")

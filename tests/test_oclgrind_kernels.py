@@ -34,7 +34,7 @@ MAPS = [variant for variant in VARIANTS if variant.primitive == "map"]
 REDUCTIONS = [variant for variant in VARIANTS if variant.primitive == "reduce"]
 SCANS = [variant for variant in VARIANTS if variant.primitive == "scan"]
 # Kernels whose warps cannot be of one work-item each, as those of other kernels are where there are no shuffles.
-NEED_WARPS = ("reduce_warp", "reduce_rows")
+NEED_WARPS = ("reduce_warp", "reduce_rows", "scan_rows")
 LARGEST = 20_000
 
 
@@ -303,3 +303,57 @@ def test_scans_one_after_the_other_share_a_board(kernel: Kernel, rng: np.random.
     for size in (1500, 200, 1500, 1):
         x = random_values(rng, np.int32, size)
         assert_equal(kernel.scan(x), np.cumsum(x))
+
+
+# segments and compact ----------------------------------------------------------------------------------------------
+
+PLACING = [variant for variant in VARIANTS if variant.primitive == "scan"]
+OFFSETS = np.array([0, 0, 1, 40, 40, 700, 1024, 1025, 1999, 2003, 2003])
+
+
+@each(PLACING)
+def test_scans_of_segments(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.int32, 2003)
+    how = {"segments": OFFSETS, "device": kernel.device, "variant": kernel.variant.name}
+    sums = [np.cumsum(run) for run in np.split(x, OFFSETS[1:-1])]
+    assert_equal(gpuprims.scan(x, **how), np.concatenate(sums))
+    before = [np.append(0, run[:-1]) for run in sums if run.size]
+    assert_equal(gpuprims.scan(x, inclusive=False, **how), np.concatenate(before))
+
+
+@each(PLACING)
+def test_folds_of_segments_some_of_them_empty(kernel: Kernel, rng: np.random.Generator) -> None:
+    x, y = random_values(rng, np.int64, 2003), random_values(rng, np.int8, 2003)
+    how = {"segments": OFFSETS, "device": kernel.device, "variant": kernel.variant.name}
+    expected = np.array([np.sum(run) for run in np.split(x * y, OFFSETS[1:-1])])
+    assert_equal(gpuprims.reduce(x, y, map="x*y", **how), expected)
+
+
+@each(PLACING)
+def test_folds_of_segments_by_an_operator_that_does_not_commute(kernel: Kernel, rng: np.random.Generator) -> None:
+    slopes, shifts = random_values(rng, np.int64, 2003) | 1, random_values(rng, np.int64, 2003)
+    offsets = np.unique(OFFSETS)
+    how = {"op": AFFINE, "segments": offsets, "device": kernel.device, "variant": kernel.variant.name}
+    pairs = zip(np.split(slopes, offsets[1:-1]), np.split(shifts, offsets[1:-1]), strict=True)
+    expected = np.array([affine_fold(*pair) for pair in pairs])
+    assert_equal(np.stack(gpuprims.reduce(slopes, shifts, **how), axis=1), expected)
+
+
+@each(PLACING)
+def test_the_elements_that_a_mask_keeps(kernel: Kernel, rng: np.random.Generator) -> None:
+    how = {"device": kernel.device, "variant": kernel.variant.name}
+    for size in (1, 200, 2003):
+        x, mask = random_values(rng, np.float32, size), rng.random(size) < 0.5
+        assert_equal(gpuprims.compact(x, mask, **how), x[mask])
+        assert_equal(gpuprims.compact(x, "x > 0", **how), x[x > 0])
+    plane = random_values(rng, np.int16, (30, 50))
+    assert_equal(gpuprims.compact(plane.T, plane.T > 0, **how), plane.T[plane.T > 0])
+
+
+@each(PLACING)
+def test_the_elements_that_a_mask_keeps_on_the_device(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.uint8, 2003)
+    how = {"device": kernel.device, "variant": kernel.variant.name}
+    for mask in (rng.random(2003) < 0.1, np.zeros(2003, bool), np.ones(2003, bool)):
+        got = gpuprims.compact(on_device(kernel.device, x), on_device(kernel.device, mask), **how)
+        assert_equal(on_host(kernel.device, got), x[mask])

@@ -71,6 +71,8 @@ def compact(x: Any, mask: Any, *, device: str | Device | None = None, variant: s
         predicate = expression(mask, 1)
         if len(predicate.parameters) != 1 or not predicate.single:
             raise ExpressionError(f"compact: a mask from one element to one truth; got {mask!r}")
+    elif isinstance(mask, bool):  # which beside an array would be a number of its dtype
+        mask = np.asarray(mask)
     operands = as_operands("compact", (x,) if predicate else (x, mask), device)
     where = operands.forms, operands.fresh_alignment, operands.device, variant, REGISTRY.generation
     prepared = _prepare(predicate, *where)

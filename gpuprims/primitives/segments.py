@@ -186,8 +186,9 @@ def reduce_segments(operands: Operands, targets: Targets | None, offsets: Any, o
 
 def _along_one_axis(*groups: Sequence[Form]) -> tuple[tuple[int], list[list[Form]]]:
     """Lay arrays of one dimension along one axis, whatever their lengths: the layout keeps steps, kernels counts."""
-    shape = (max(2, *(form.shape[0] for forms in groups for form in forms)),)  # an axis of one element has no step
-    return shape, [[form._replace(shape=shape) for form in forms] for forms in groups]
+    lengths = [form.shape[0] for forms in groups for form in forms if form.shape]
+    shape = (max(2, *lengths),)  # an axis of one element has no step
+    return shape, [[form._replace(shape=shape) if form.shape else form for form in forms] for forms in groups]
 
 
 def _flat_size(label: str, operands: Operands) -> int:

@@ -62,7 +62,7 @@ class _Places:
         finish = self.definitions.finish
         counted = np.asarray(count).astype(finish.steps[len(values)].dtype)
         if self.definitions.place is not None:
-            self._put(values, counted)
+            self._put(values, counted, np.asarray(count))
             return
         results = iter(finish(*values, counted))
         for k, access in enumerate(self.definitions.outputs, len(self.definitions.inputs)):
@@ -70,12 +70,14 @@ class _Places:
             for lane in range(access.lanes):
                 place[..., lane] = np.reshape(next(results), place.shape[:-1])
 
-    def _put(self, values: Sequence[Any], counted: np.ndarray) -> None:
+    def _put(self, values: Sequence[Any], counted: np.ndarray, whole_count: np.ndarray) -> None:
         """STORE everywhere, of values that say where they go."""
         definitions, shape = self.definitions, np.shape(values[0])
         elements = self._loaded(*shape)
         given = [np.broadcast_to(argument, shape) for argument in (*values, counted, *elements)]
-        results, places = definitions.finish(*given), definitions.place(*given)  # type: ignore[misc]
+        results = definitions.finish(*given)
+        given[len(values)] = np.broadcast_to(whole_count, shape)  # places are integers, whatever a mean divides by
+        places = definitions.place(*given)  # type: ignore[misc]
         axes = len(self._kept)
         for k, (result, place) in enumerate(zip(results, places, strict=True), len(definitions.inputs)):
             kept, whole = np.broadcast_to(place, shape) >= 0, self.see(k)[..., 0]
