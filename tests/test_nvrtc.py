@@ -95,7 +95,7 @@ def asked_for(variant: Variant, call: Callable[..., Any]) -> list[tuple[Variant,
 
 def compile_cuda(variant: Variant, definitions: Definitions, architecture: int) -> tuple[list[str], bool]:
     """Compile as the CUDA backend does; return what the compiler says, and whether machine code came out."""
-    text = kernel_source(definitions, variant.path, *AROUND, variant.block, variant.items, 32)
+    text = kernel_source(definitions, variant.path, *AROUND, variant.block, variant.items, 32, variant.resident)
     options = [b"--std=c++17", f"-arch=sm_{architecture}".encode()]
     _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"generated.cu", 0, [], [])
     nvrtc.nvrtcCompileProgram(program, len(options), options)
@@ -241,6 +241,26 @@ SCANNED_COLUMNS: dict[str, Callable[..., Any]] = {
 }
 
 
+SCANNED_ROWS: dict[str, Callable[..., Any]] = {
+    "sum of rows of one vector a lane": lambda **where: gpuprims.scan(resident(5000, 16), axis=1, **where),
+    "exclusive max of rows of several, of int8": lambda **where: gpuprims.scan(
+        resident(5000, 1000, dtype="i1"), op="max", axis=1, inclusive=False, **where
+    ),
+    "prod of rows of complex128": lambda **where: gpuprims.scan(
+        resident(5000, 30, dtype="c16"), op="prod", axis=1, **where
+    ),
+}
+COMPACTIONS: dict[str, Callable[..., Any]] = {
+    "float32 by a mask": lambda **where: gpuprims.compact(resident(LONG), resident(LONG, dtype="?"), **where),
+    "float64 by a predicate": lambda **where: gpuprims.compact(resident(LONG, dtype="f8"), "x > 0", **where),
+    "uint8 by a predicate": lambda **where: gpuprims.compact(resident(LONG, dtype="u1"), "x > 7", **where),
+    "float16 and complex128 where they do not lie together": lambda **where: [
+        gpuprims.compact(resident(50, 90, dtype=dtype)[::2, ::3], resident(25, 30, dtype="?"), **where)
+        for dtype in ("f2", "c16")
+    ],
+}
+
+
 def _in_place(*arrays: Any, **how: Any) -> Any:
     return gpuprims.scan(*arrays, out=arrays if len(arrays) > 1 else arrays[0], **how)
 
@@ -250,7 +270,9 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
     if variant.primitive == "map":
         return MAPS
     if variant.primitive == "scan":
-        return SCANNED_COLUMNS if variant.name == "each" else SCANS
+        return {"each": SCANNED_COLUMNS, "rows": SCANNED_ROWS}.get(variant.name, SCANS)
+    if variant.primitive == "compact":
+        return COMPACTIONS
     return {"each": MANY_OUTPUTS, "rows": ROWS}.get(variant.name, REDUCTIONS)
 
 
@@ -264,7 +286,7 @@ CASES = [
 @pytest.mark.parametrize(("variant", "call"), CASES)
 def test_kernels_compile_without_a_warning_for_every_architecture(variant: Variant, call: Callable[..., Any]) -> None:
     # Scans are long: all generations see the first, and the oldest and the newest the others.
-    some = variant.primitive == "scan" and call not in (SCANS["sum of float32"], SCANNED_COLUMNS["sum of columns"])
+    some = variant.primitive in ("scan", "compact") and call is not next(iter(calls(variant).values()))
     for fitted, definitions in asked_for(variant, call):
         for architecture in (ARCHITECTURES[0], ARCHITECTURES[-1]) if some else ARCHITECTURES:
             said, compiled = compile_cuda(fitted, definitions, architecture)

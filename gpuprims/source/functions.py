@@ -67,6 +67,7 @@ def store_text(definitions: Definitions) -> list[str]:
     if definitions.place is not None:
         return _store_at_places(definitions, definitions.place)
     outputs, names = definitions.outputs, names_of("y", definitions.outputs)
+    one_each = definitions.op is not None and definitions.inclusive is None  # a reduce stores no neighbours
     return [
         _finish(definitions, ()),
         "DEVICE void gp_store(OUTPUTS, const layout_t layout, const i64 o, const i64 j, const value_t value)",
@@ -76,7 +77,7 @@ def store_text(definitions: Definitions) -> list[str]:
         *(write(k, access, 1, "j") for k, access in enumerate(outputs)),
         "}",
         f"#define STORE(o, j, value) gp_store({names}, layout, o, j, value)",
-        *(_store_vector(outputs, names, definitions.vector) if definitions.vector > 1 else _STORE_ALONE),
+        *(_STORE_ALONE if definitions.vector == 1 or one_each else _store_vector(outputs, names, definitions.vector)),
     ]
 
 
