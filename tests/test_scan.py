@@ -290,7 +290,7 @@ def test_one_element_decides_all_from_its_place_on(scan_kernel: Kernel, op: str)
 
 
 def test_the_mean_is_a_running_one(scan_kernel: Kernel, rng: np.random.Generator) -> None:
-    for shape, axis in (((scan_kernel.several_scanned,), 0), (COLUMNS, 0)):
+    for shape, axis in ((COLUMNS, 0), ((scan_kernel.several_scanned,), 0)):
         x = rng.integers(-99, 99, shape).astype(np.float32)  # so that no sum is rounded
         counts = np.arange(1, shape[axis] + 1, dtype=np.float32).reshape(-1, *[1] * (x.ndim - 1))
         expected = np.cumsum(x, axis=axis) / counts
@@ -315,7 +315,7 @@ def test_values_of_small_and_mixed_components_are_folded(scan_kernel: Kernel, rn
     both = gpuprims.Op(
         lambda p, q: (np.maximum(p[0], q[0]), p[1] + q[1], np.minimum(p[2], q[2])), (0, 0, 100), commutative=True
     )
-    for shape in ((scan_kernel.several_scanned,), COLUMNS):
+    for shape in (COLUMNS, (scan_kernel.several_scanned,)):
         high, total, low = rng.integers(0, 90, (3, *shape))
         high, low = high.astype("float16"), low.astype("uint8")
         results = scan_kernel.scan(high, total, low, op=both, axis=0)
@@ -332,7 +332,7 @@ def test_an_operator_written_as_a_string(scan_kernel: Kernel, rng: np.random.Gen
 
 def test_an_operator_that_keeps_its_last_operand_fills_forward(scan_kernel: Kernel, rng: np.random.Generator) -> None:
     last = gpuprims.Op(lambda a, b: np.where(b != 0, b, a), 0)
-    for shape in ((scan_kernel.several_scanned,), COLUMNS):
+    for shape in (COLUMNS, (scan_kernel.several_scanned,)):
         x = rng.integers(1, 1000, shape) * (rng.random(shape) < 0.01)
         rows = np.arange(shape[0]).reshape(-1, *[1] * (x.ndim - 1))
         at = np.maximum.accumulate(np.where(x != 0, rows, 0), axis=0)
@@ -546,7 +546,7 @@ def test_in_place(
 
 
 def test_in_place_of_each_component(scan_kernel: Kernel, rng: np.random.Generator) -> None:
-    for shape in ((scan_kernel.several_scanned,), COLUMNS):
+    for shape in (COLUMNS, (scan_kernel.several_scanned,)):
         slopes, offsets = affine_pair(rng, shape)
         lines = [one.reshape(shape[0], -1) for one in (slopes, offsets)]
         expected = [affine_scan(lines[0][:, k].copy(), lines[1][:, k].copy()) for k in (0, -1)]
