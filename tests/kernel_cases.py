@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,6 +32,9 @@ AFFINE = gpuprims.Op(lambda p, q: (p[0] * q[0], p[1] * q[0] + q[1]), identity=(1
 # What calls that no rule objects to look like: one output, or of a scan very many side by side.
 _EASY = Call((np.dtype(np.float32),), 1)
 _COLUMNS = Call((np.dtype(np.float32),), 1000, outputs=2**20, side_by_side=True)
+_ROWS = Call((np.dtype(np.float32),), 300, 4096)
+# And what a long array by itself looks like.
+FLAT = Call((np.dtype(np.float32),), 5000)
 
 # Sizes above this are left to the tests of large arrays: every element is compared on the host.
 _MOST_SCANNED = 2_500_000
@@ -127,11 +132,11 @@ def need(device: gpuprims.Device, *dtypes: Any) -> None:
         pytest.skip(f"{device.capabilities.name} does not compute in float64")
 
 
-def able_variants(device: gpuprims.Device, primitive: str) -> list[Variant]:
-    """Return the variants of a primitive that a device is meant for."""
+def able_variants(device: gpuprims.Device, primitive: str, *calls: Call) -> list[Variant]:
+    """Return the variants of a primitive that a device is meant for: those that take one of some calls."""
     variants = REGISTRY.variants(primitive, device.backend)
-    calls = (_EASY, _COLUMNS) if primitive == "scan" else (_EASY,)
-    return [v for v in variants if any(v.refuse(device.capabilities, call) is None for call in calls)]
+    some = calls or ((_EASY, _COLUMNS, _ROWS) if primitive == "scan" else (_EASY,))
+    return [v for v in variants if any(v.refuse(device.capabilities, call) is None for call in some)]
 
 
 def random_values(rng: np.random.Generator, dtype: Any, shape: int | tuple[int, ...]) -> np.ndarray:
@@ -220,6 +225,16 @@ def poison(device: gpuprims.Device) -> None:
     for size in (2**power + step * 2**power // 16 for power in range(2, 20) for step in range(16)):
         dirty = np.full(size, 255, np.uint8)
         held += [dirty, on_device(device, dirty)]
+
+
+def release_pools() -> None:
+    """Give freed memory back to its devices, of which pools would keep some for themselves."""
+    gc.collect()
+    if "cupy" in sys.modules:
+        sys.modules["cupy"].get_default_memory_pool().free_all_blocks()
+    if "gpuprims.backends.opencl.device" in sys.modules:
+        for driver in sys.modules["gpuprims.backends.opencl.device"].drivers():
+            driver._pool.free_held()
 
 
 def _every_third(rng: np.random.Generator) -> np.ndarray:

@@ -24,6 +24,7 @@ from kernel_cases import (
     on_host,
     poison,
     random_values,
+    release_pools,
     two_groups,
 )
 
@@ -69,8 +70,8 @@ def affine_pair(rng: np.random.Generator, shape: Any) -> tuple[np.ndarray, np.nd
 
 
 def assert_close(got: Any, x: np.ndarray, axis: int = 0) -> None:
-    """Hold running sums of floats against those in float64, within what additions in any brackets may round."""
-    exact = np.cumsum(x.astype(np.result_type(x, np.float64)), axis=axis)
+    """Hold running sums of floats against those in long double, within what additions in any brackets may round."""
+    exact = np.cumsum(x.astype(np.result_type(x, np.longdouble)), axis=axis)
     assert got.dtype == x.dtype
     assert got.shape == exact.shape
     terms = x.shape[axis]
@@ -707,6 +708,7 @@ def test_more_elements_than_32_bits_count(
     wanted = rows * columns * np.dtype(dtype).itemsize * 5 // 4
     if device.capabilities.kind != "gpu" or device.capabilities.memory < max(wanted, 2**34):
         pytest.skip(f"needs a GPU with {max(wanted, 2**34) >> 30} GiB; {device.capabilities.name} is none")
+    release_pools()
     # The element at (r, c) is x[r] * y[c], so that sums of whole rows are products, and no input is large.
     x, y = rng.integers(0, 100, rows), rng.integers(0, 100, columns)
     heights, widths = np.cumsum(x), np.cumsum(y)
@@ -718,6 +720,8 @@ def test_more_elements_than_32_bits_count(
         line = on_host(device, flat[row * columns : (row + 1) * columns])
         flat_sums = (heights[row] - x[row]) * widths[-1] + x[row] * widths
         assert_equal(line, (heights[row] * y if axis == 0 else flat_sums).astype(dtype))
+    del got, flat
+    release_pools()
 
 
 # cumsum, cumprod and plan --------------------------------------------------------------------------------------------

@@ -9,7 +9,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_cases import AFFINE, Kernel, able_variants, assert_equal, need, on_device, on_host, poison, random_values
+from kernel_cases import (
+    AFFINE,
+    FLAT,
+    Kernel,
+    able_variants,
+    assert_equal,
+    need,
+    on_device,
+    on_host,
+    poison,
+    random_values,
+)
 
 import gpuprims
 from gpuprims.errors import ArgumentError, AxisError, DtypeError, EmptyReductionError, ShapeError
@@ -31,7 +42,7 @@ ACCUMULATE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 @pytest.fixture(params=NAMES)
 def kernel(device: gpuprims.Device, request: pytest.FixtureRequest) -> Kernel:
     """Each variant of scan on each device that it is meant for."""
-    able = {variant.name: variant for variant in able_variants(device, "scan")}
+    able = {variant.name: variant for variant in able_variants(device, "scan", FLAT)}
     if request.param not in able:
         pytest.skip(f"scan/{request.param} is not for runs on this device")
     return Kernel(device, able[request.param])
