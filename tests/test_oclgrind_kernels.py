@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -322,6 +323,24 @@ def test_groups_stand_in_for_those_that_have_not_run(kernel: Kernel, rng: np.ran
     # Not in place: there a stand-in may read what is being written, and then finds the fold posted and takes that.
     for got, one in zip(kernel.scan(slopes, offsets, op=AFFINE, dtype=np.int32), expected, strict=True):
         assert_equal(got, one)
+
+
+@each([variant for variant in SCANS if variant.name == "lookback"])
+def test_looking_back_goes_on_until_all_tiles_before_are_folded(
+    kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # Without prefixes, but for the first tile's, every group folds the tiles before its own one by one.
+    text = kernel.variant.path.read_text()
+    posted = "post(board, at, tag + 1, OP(before, all));"
+    assert text.count(posted) == 1
+    forgetful = tmp_path / kernel.variant.path.name
+    forgetful.write_text(text.replace(posted, ""))
+    known = REGISTRY._variants["opencl", "scan"]
+    monkeypatch.setitem(known, "lookback", dataclasses.replace(kernel.variant, source=forgetful))
+    size = (70 if kernel.device.capabilities.warp else 9) * kernel.scanned_tile(1500, np.int64, np.int64) + 3
+    slopes, offsets = random_values(rng, np.int64, (2, size)) | 1
+    for got, expected in zip(kernel.scan(slopes, offsets, op=AFFINE), affine_scan(slopes, offsets), strict=True):
+        assert_equal(got, expected)
 
 
 # segments and compact ----------------------------------------------------------------------------------------------
