@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gpuprims.definitions import DOUBLES
 from gpuprims.driver import Capabilities
-from gpuprims.registry import Call, Refusal
+from gpuprims.registry import MOST_GROUPS, Call, Refusal
 
 
 def double_precision(capabilities: Capabilities, call: Call) -> str | None:
@@ -110,6 +110,13 @@ def shuffles(block: int) -> Refusal:
         return None
 
     return refuse
+
+
+def few_outputs(capabilities: Capabilities, call: Call) -> str | None:
+    """Refuse more outputs than a board can count tiles of, in 32 bits, and groups beside them."""
+    if call.outputs <= MOST_GROUPS:
+        return None
+    return f"counts tiles in 32 bits, which is for 2^30 outputs at most; this call has {call.outputs}"
 
 
 def forward_progress(capabilities: Capabilities, call: Call) -> str | None:

@@ -17,7 +17,7 @@ from gpuprims.expressions import Expr, expression, trace, typed
 from gpuprims.layout import Form, contiguous
 from gpuprims.operators import Folding, find_op
 from gpuprims.preparation import Prepared, Result
-from gpuprims.primitives.levels import ScanPlanner
+from gpuprims.primitives.prefix import ScanPlanner
 from gpuprims.registry import REGISTRY
 
 _INT64 = np.dtype(np.int64)

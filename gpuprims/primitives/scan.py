@@ -15,7 +15,7 @@ from gpuprims.expressions import Expr, expression
 from gpuprims.layout import Form, broadcast_shapes, contiguous
 from gpuprims.operators import Op, as_dtype, as_map, find_op, make_folding
 from gpuprims.preparation import Prepared, Result, result_forms, target_forms
-from gpuprims.primitives.levels import ScanPlanner
+from gpuprims.primitives.prefix import ScanPlanner
 from gpuprims.primitives.segments import scan_segments
 from gpuprims.registry import REGISTRY
 from gpuprims.targets import Targets

@@ -22,7 +22,7 @@ from gpuprims.expressions import Expr, TypedExpr, trace, typed
 from gpuprims.layout import Form, View, plan_layout
 from gpuprims.operators import Folding, Op, as_map, make_folding
 from gpuprims.preparation import Prepared, Result, result_forms, target_forms
-from gpuprims.primitives.levels import ScanPlanner
+from gpuprims.primitives.prefix import ScanPlanner
 from gpuprims.registry import REGISTRY, Call
 from gpuprims.targets import Targets
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from gpuprims.registry import Variant, first_refusal
 from gpuprims.rules import (
     double_precision,
+    few_outputs,
     forward_progress,
     gathered_fit,
     group_fits,
@@ -132,7 +133,7 @@ VARIANTS = (
         vectors=True,
         scratch="board",
         together=True,
-        refuse=first_refusal(double_precision, group_fits(512), gathered_fit(512, 16), forward_progress),
+        refuse=first_refusal(double_precision, group_fits(512), gathered_fit(512, 16), few_outputs, forward_progress),
     ),
     Variant(
         primitive="scan",
@@ -171,7 +172,7 @@ VARIANTS = (
         vectors=True,
         scratch="board",
         together=True,
-        refuse=first_refusal(double_precision, group_fits(512), partials_fit(512), forward_progress),
+        refuse=first_refusal(double_precision, group_fits(512), partials_fit(512), few_outputs, forward_progress),
     ),
     Variant(
         primitive="scan",
@@ -185,7 +186,7 @@ VARIANTS = (
         vectors=True,
         scratch="board",
         repeats=False,
-        refuse=first_refusal(double_precision, group_fits(256), partials_fit(256), forward_progress),
+        refuse=first_refusal(double_precision, group_fits(256), partials_fit(256), few_outputs, forward_progress),
     ),
     Variant(
         primitive="scan",

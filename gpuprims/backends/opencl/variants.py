@@ -12,6 +12,7 @@ from gpuprims.registry import Call, Variant, first_refusal
 from gpuprims.rules import (
     columns,
     double_precision,
+    few_outputs,
     forward_progress,
     gathered_fit,
     group_fits,
@@ -175,7 +176,9 @@ VARIANTS = (
         vectors=True,
         scratch="board",
         together=True,
-        refuse=first_refusal(_not_for_cpus, double_precision, group_fits(512), gathered_fit(512, 16), forward_progress),
+        refuse=first_refusal(
+            _not_for_cpus, double_precision, group_fits(512), gathered_fit(512, 16), few_outputs, forward_progress
+        ),
     ),
     Variant(
         primitive="scan",
@@ -239,7 +242,9 @@ VARIANTS = (
         vectors=True,
         scratch="board",
         together=True,
-        refuse=first_refusal(_not_for_cpus, double_precision, group_fits(256), partials_fit(256), forward_progress),
+        refuse=first_refusal(
+            _not_for_cpus, double_precision, group_fits(256), partials_fit(256), few_outputs, forward_progress
+        ),
     ),
     Variant(
         primitive="scan",
@@ -253,7 +258,7 @@ VARIANTS = (
         vectors=True,
         scratch="board",
         repeats=False,
-        refuse=first_refusal(double_precision, group_fits(256), partials_fit(256), forward_progress),
+        refuse=first_refusal(double_precision, group_fits(256), partials_fit(256), few_outputs, forward_progress),
     ),
     Variant(
         primitive="scan",

@@ -1,4 +1,4 @@
-"""The launch of a scan: which kernel, how many launches, what scratch memory. Written once, for every operator."""
+"""The launches of a scan: which kernel, how many of them, what scratch memory. Written once, for every operator."""
 
 from __future__ import annotations
 
