@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -102,28 +101,28 @@ def written_scratch() -> Iterator[None]:
 
     Oclgrind 21.10 reports ``atomic_xchg(p, 5)`` on fresh memory as a write of something uninitialised, and that is how
     groups leave their values. That they do leave them is what the results show. And it notices writes to a
-    buffer as far as one reached that lay there before and was freed; so the buffer of the trial of progress is kept.
+    buffer as far as one reached that lay there before and was freed; so every buffer is kept.
     """
     if "OCLGRIND_LOG" not in os.environ:
         yield
         return
     import pyopencl as cl
 
-    from gpuprims.backends.opencl import progress
     from gpuprims.backends.opencl.device import OpenCLDriver
 
     kept = []
 
-    def buffer(*given: Any, **how: Any) -> Any:
-        kept.append(cl.Buffer(*given, **how))
-        return kept[-1]
+    class KeptBuffer(cl.Buffer):
+        def __init__(self, *given: Any, **how: Any) -> None:
+            super().__init__(*given, **how)
+            kept.append(self)
 
     def scratch(self: OpenCLDriver, nbytes: int) -> Any:
         return self.asarray(np.zeros(nbytes, np.uint8))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(OpenCLDriver, "scratch", scratch)
-        patch.setattr(progress, "cl", SimpleNamespace(**vars(cl) | {"Buffer": buffer}))
+        patch.setattr(cl, "Buffer", KeptBuffer)
         yield
 
 

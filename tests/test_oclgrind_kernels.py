@@ -377,7 +377,12 @@ def test_folds_of_segments_by_an_operator_that_does_not_commute(kernel: Kernel, 
     assert_equal(np.stack(gpuprims.reduce(slopes, shifts, **how), axis=1), expected)
 
 
-@each(PLACING)
+# Kernels of compact's own, and those of a scan that go by no name of theirs.
+COMPACTING = [variant for variant in VARIANTS if variant.primitive == "compact"]
+COMPACTING += [variant for variant in PLACING if variant.name not in {own.name for own in COMPACTING}]
+
+
+@each(COMPACTING)
 def test_the_elements_that_a_mask_keeps(kernel: Kernel, rng: np.random.Generator) -> None:
     how = {"device": kernel.device, "variant": kernel.variant.name}
     for size in (1, 200, 2003):
@@ -388,7 +393,7 @@ def test_the_elements_that_a_mask_keeps(kernel: Kernel, rng: np.random.Generator
     assert_equal(gpuprims.compact(plane.T, plane.T > 0, **how), plane.T[plane.T > 0])
 
 
-@each(PLACING)
+@each(COMPACTING)
 def test_the_elements_that_a_mask_keeps_on_the_device(kernel: Kernel, rng: np.random.Generator) -> None:
     x = random_values(rng, np.uint8, 2003)
     how = {"device": kernel.device, "variant": kernel.variant.name}
