@@ -20,7 +20,9 @@ from gpuprims.device import absences
 from gpuprims.errors import BackendUnavailableError, UnknownDeviceError
 
 sys.path.insert(0, str(Path(__file__).parent))  # importlib mode leaves it out, and tests share kernel_cases
-from kernel_cases import Kernel, able_variants
+from kernel_cases import FLAT, Kernel, able_variants
+
+from gpuprims.registry import Call
 
 ASKED = tuple(spec.strip() for spec in os.environ.get("GPUPRIMS_TEST_DEVICES", "").split(",") if spec.strip())
 SPECS = ASKED or ("cuda", "opencl:gpu", "opencl:cpu", "reference")
@@ -74,24 +76,38 @@ def scan_kernel(request: pytest.FixtureRequest) -> Kernel:
     return _kernel("scan", *request.param)
 
 
+@pytest.fixture(scope="session")
+def flat_scan_kernel(request: pytest.FixtureRequest) -> Kernel:
+    """Each variant of ``scan`` that is meant for arrays of one dimension."""
+    return _kernel("scan", *request.param)
+
+
+# What fixtures give every able variant of: the primitive, and the calls that one is able to run; see `able_variants`.
+KERNELS: dict[str, tuple[str, tuple[Call, ...]]] = {
+    "map_kernel": ("map", ()),
+    "reduce_kernel": ("reduce", ()),
+    "scan_kernel": ("scan", ()),
+    "flat_scan_kernel": ("scan", (FLAT,)),
+}
+
+
 def _kernel(primitive: str, spec: str, name: str) -> Kernel:
     device = present(spec)
     return Kernel(device, next(v for v in able_variants(device, primitive) if v.name == name))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give tests that take ``map_kernel``, ``reduce_kernel`` or ``scan_kernel`` every able variant of every device."""
-    for primitive in ("map", "reduce", "scan"):
-        if (fixture := f"{primitive}_kernel") in metafunc.fixturenames:
-            cases = [case for spec in SPECS for case in _variants(spec, primitive)]
-            metafunc.parametrize(fixture, cases, indirect=True, scope="session")
+    """Give tests that take one of ``KERNELS`` every able variant of every device."""
+    for fixture in KERNELS.keys() & set(metafunc.fixturenames):
+        cases = [case for spec in SPECS for case in _variants(spec, *KERNELS[fixture])]
+        metafunc.parametrize(fixture, cases, indirect=True, scope="session")
 
 
-def _variants(spec: str, primitive: str) -> list[Any]:
+def _variants(spec: str, primitive: str, calls: tuple[Call, ...]) -> list[Any]:
     found = find(spec)
     if isinstance(found, str):
         return [pytest.param((spec, ""), marks=marks(spec), id=spec)]
-    names = [variant.name for variant in able_variants(found, primitive)]
+    names = [variant.name for variant in able_variants(found, primitive, *calls)]
     return [pytest.param((spec, name), id=f"{spec}-{name}") for name in names]
 
 
@@ -101,12 +117,13 @@ def written_scratch() -> Iterator[None]:
 
     Oclgrind 21.10 reports ``atomic_xchg(p, 5)`` on fresh memory as a write of something uninitialised, and that is how
     groups leave their values. That they do leave them is what the results show. And it notices writes to a
-    buffer as far as one reached that lay there before and was freed; so every buffer is kept.
+    buffer as far as an earlier user of the memory wrote; so every array has a buffer of its own, and all are kept.
     """
     if "OCLGRIND_LOG" not in os.environ:
         yield
         return
     import pyopencl as cl
+    import pyopencl.array as cl_array
 
     from gpuprims.backends.opencl.device import OpenCLDriver
 
@@ -120,8 +137,12 @@ def written_scratch() -> Iterator[None]:
     def scratch(self: OpenCLDriver, nbytes: int) -> Any:
         return self.asarray(np.zeros(nbytes, np.uint8))
 
+    def empty(self: OpenCLDriver, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        return cl_array.empty(self.queue, shape, dtype)
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(OpenCLDriver, "scratch", scratch)
+        patch.setattr(OpenCLDriver, "empty", empty)
         patch.setattr(cl, "Buffer", KeptBuffer)
         yield
 

@@ -9,10 +9,8 @@ import pytest
 from kernel_cases import (
     COMPLEX,
     DTYPES,
-    FLAT,
     LAYOUTS,
     Kernel,
-    able_variants,
     assert_equal,
     need,
     on_device,
@@ -23,19 +21,14 @@ from kernel_cases import (
 
 import gpuprims
 from gpuprims.errors import ArgumentError, ArrayError, DeviceMismatchError, DtypeError, ExpressionError, ShapeError
-from gpuprims.registry import REGISTRY
 
-NAMES = sorted({v.name for backend in ("cuda", "opencl", "reference") for v in REGISTRY.variants("scan", backend)})
 SIZES = [0, 1, 2, 3, 255, 256, 257, 511, 512, 513, 4095, 4096, 4097, 16_383, 16_384, 16_385, 100_003]
 
 
-@pytest.fixture(params=NAMES)
-def kernel(device: gpuprims.Device, request: pytest.FixtureRequest) -> Kernel:
+@pytest.fixture
+def kernel(flat_scan_kernel: Kernel) -> Kernel:
     """Each variant of scan on each device that it is meant for."""
-    able = {variant.name: variant for variant in able_variants(device, "scan", FLAT)}
-    if request.param not in able:
-        pytest.skip(f"scan/{request.param} is not for flat arrays on this device")
-    return Kernel(device, able[request.param])
+    return flat_scan_kernel
 
 
 def compact(kernel: Kernel, x: Any, mask: Any) -> Any:

@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 from kernel_cases import (
     AFFINE,
-    FLAT,
     Kernel,
-    able_variants,
     assert_equal,
     need,
     on_device,
@@ -24,9 +22,7 @@ from kernel_cases import (
 
 import gpuprims
 from gpuprims.errors import ArgumentError, AxisError, DtypeError, EmptyReductionError, ShapeError
-from gpuprims.registry import REGISTRY
 
-NAMES = sorted({v.name for backend in ("cuda", "opencl", "reference") for v in REGISTRY.variants("scan", backend)})
 LARGEST_TILE = 2**15
 
 ACCUMULATE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -39,13 +35,10 @@ ACCUMULATE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-@pytest.fixture(params=NAMES)
-def kernel(device: gpuprims.Device, request: pytest.FixtureRequest) -> Kernel:
+@pytest.fixture
+def kernel(flat_scan_kernel: Kernel) -> Kernel:
     """Each variant of scan on each device that it is meant for."""
-    able = {variant.name: variant for variant in able_variants(device, "scan", FLAT)}
-    if request.param not in able:
-        pytest.skip(f"scan/{request.param} is not for runs on this device")
-    return Kernel(device, able[request.param])
+    return flat_scan_kernel
 
 
 def scan(kernel: Kernel, *arrays: Any, **keywords: Any) -> Any:

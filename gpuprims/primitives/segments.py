@@ -72,6 +72,8 @@ class Segments:
         form, memory = self._operands.form(marks), self._operands.memory(marks) if self.size else None
         self._write(_NOTHING, _everywhere, form, memory)
         self._write(function, places, form, memory)
+        if self._operands.in_place:  # a refusal from here on would free memory that kernels still write to
+            self._operands.driver.synchronize()
         return marks
 
     def _write(self, function: Expr, places: Callable[..., Any], form: Form, memory: Any) -> None:
