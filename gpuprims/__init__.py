@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gpuprims.operators import Op
     from gpuprims.plans import Plan, plan
     from gpuprims.primitives.compact import compact
+    from gpuprims.primitives.histogram import bincount, histogram
     from gpuprims.primitives.map import map  # noqa: A004 - the primitive's name in every library of its kind
     from gpuprims.primitives.reduce import reduce
     from gpuprims.primitives.scan import cumprod, cumsum, scan
@@ -30,12 +31,14 @@ __all__ = [
     "Op",
     "Plan",
     "Variant",
+    "bincount",
     "compact",
     "cumprod",
     "cumsum",
     "devices",
     "errors",
     "explain",
+    "histogram",
     "map",
     "models",
     "plan",
@@ -52,11 +55,13 @@ _HOMES = {
     "Op": "operators",
     "Plan": "plans",
     "Variant": "registry",
+    "bincount": "primitives.histogram",
     "compact": "primitives.compact",
     "cumprod": "primitives.scan",
     "cumsum": "primitives.scan",
     "devices": "device",
     "explain": "explanation",
+    "histogram": "primitives.histogram",
     "map": "primitives.map",
     "plan": "plans",
     "reduce": "primitives.reduce",

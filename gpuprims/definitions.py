@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -38,6 +38,31 @@ class Access:
 
 
 @dataclass(frozen=True)
+class Binning:
+    """How a histogram finds an element's bin, and what its bins add up.
+
+    Parameters
+    ----------
+    kind : {"direct", "even", "edges"}
+        Whether elements are numbers of bins, or lie between thresholds that are evenly spaced, up to rounding, or not.
+    sums : {"counts", "integers", "limbs", "floats"}
+        Elements, integer weights, or float weights: cut into integers, whose sums are the same in whatever order, or
+        as they are.
+    dtype : dtype
+        Of one sum in memory.
+    """
+
+    kind: Literal["direct", "even", "edges"]
+    sums: Literal["counts", "integers", "limbs", "floats"]
+    dtype: Dtype
+
+    @property
+    def planes(self) -> int:
+        """Sums of a bin."""
+        return 3 if self.sums == "limbs" else 1
+
+
+@dataclass(frozen=True)
 class Definitions:
     """The meaning of a kernel's macros for one call.
 
@@ -51,8 +76,9 @@ class Definitions:
         Components of ``value_t``, what ``MAP`` gives, ``OP`` folds and ``STORE`` takes.
     map : TypedExpr
         From one element of each input, all its lanes, and its index ``j``, to the values.
-    finish : TypedExpr
-        From the values and the number of elements folded to the outputs' elements, all their lanes.
+    finish : TypedExpr or None
+        From the values and the number of elements folded to the outputs' elements, all their lanes; None for
+        histograms, which store sums of their own.
     op : TypedExpr or None
         From two values, all components of the first before those of the second, to one.
     identity : tuple of scalar
@@ -69,13 +95,15 @@ class Definitions:
     packed : bool
         Whether places of the first output rise by one from each that is written to the next, and the value is the
         first place that is not below it: a group can then gather its elements and write them side by side.
+    binning : Binning or None
+        Of a histogram, whose values are a key and perhaps a weight.
     """
 
     inputs: tuple[Access, ...]
     outputs: tuple[Access, ...]
     values: tuple[Dtype, ...]
     map: TypedExpr
-    finish: TypedExpr
+    finish: TypedExpr | None = None
     op: TypedExpr | None = None
     identity: tuple[Any, ...] = ()
     commutative: bool = True
@@ -83,11 +111,12 @@ class Definitions:
     inclusive: bool | None = None
     place: TypedExpr | None = None
     packed: bool = False
+    binning: Binning | None = None
 
     @cached_property
     def _hash(self) -> int:
         expressions = self.map, self.finish, self.op, self.place
-        way = self.commutative, self.vector, self.inclusive, self.packed
+        way = self.commutative, self.vector, self.inclusive, self.packed, self.binning
         return hash((self.inputs, self.outputs, *expressions, *way))
 
     def __hash__(self) -> int:  # kernels are looked up by their definitions, so it is computed once
@@ -95,7 +124,9 @@ class Definitions:
 
     @property
     def pointers(self) -> int:
-        """How many memories a launch is given: the operands', of a fold two of scratch, of a scan one."""
+        """How many memories a launch is given: the operands', of a fold two more, of a scan one, of a histogram two."""
+        if self.binning is not None:
+            return len(self.inputs) + 2
         scratch = 0 if self.op is None else 2 if self.inclusive is None else 1
         return len(self.inputs) + len(self.outputs) + scratch
 
@@ -104,7 +135,8 @@ class Definitions:
         """Every dtype that is read or computed in."""
         expressions = [e for e in (self.map, self.finish, self.op, self.place) if e is not None]
         steps = {step.dtype for expression in expressions for step in expression.steps}
-        return frozenset(steps | {access.dtype for access in self.inputs})
+        sums = {self.binning.dtype} if self.binning else set()
+        return frozenset(steps | sums | {access.dtype for access in self.inputs})
 
     @property
     def uses_float64(self) -> bool:

@@ -36,6 +36,8 @@ class Capabilities:
         Most work-items a group.
     local_memory : int
         Bytes of local memory a group.
+    asked_local_memory : int
+        Bytes of local memory a group, where the launch asks for as much as there is.
     memory : int
         Bytes of device memory.
     subgroup_size : int
@@ -56,6 +58,7 @@ class Capabilities:
     compute_units: int
     group_limit: int
     local_memory: int
+    asked_local_memory: int
     memory: int
     subgroup_size: int
     shuffles: bool
@@ -83,8 +86,11 @@ Launch = Callable[[Sequence[Any]], None]
 class Kernel(Protocol):
     """A compiled kernel of one device."""
 
-    def prepare(self, groups: int, layout: np.ndarray, *numbers: int) -> Launch:
-        """Fix everything about a launch but the memory: how many groups, ``layout_t``, the trailing numbers."""
+    def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
+        """Fix everything about a launch but the memory: how many groups, ``layout_t``, the trailing numbers.
+
+        ``local`` is how many bytes of local memory a group is given, beside what the kernel has of its own.
+        """
 
 
 class Driver(Protocol):
@@ -110,6 +116,9 @@ class Driver(Protocol):
 
         Raises :class:`~gpuprims.errors.DeviceMemoryError` where there is no room.
         """
+
+    def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """Allocate as :meth:`empty`, and fill with zeros."""
 
     def scratch(self, nbytes: int) -> Any:
         """Allocate memory for a kernel's partial values, contents undefined."""

@@ -11,9 +11,10 @@ from gpuprims.device import Device, pick_device
 from gpuprims.errors import ArgumentError
 from gpuprims.expressions import computable, expression
 from gpuprims.operators import Op, find_op, make_folding
+from gpuprims.primitives.binning import check_bins, key_dtype
 from gpuprims.registry import Call, Explanation
 
-PRIMITIVES = ("map", "reduce", "scan", "compact")
+PRIMITIVES = ("map", "reduce", "scan", "compact", "histogram")
 
 
 def explain(
@@ -25,13 +26,15 @@ def explain(
     outputs: int = 1,
     side_by_side: bool = False,
     op: str | Op = "sum",
+    bins: int = 256,
 ) -> Explanation:
     """Say which variant of a primitive a device would run, and why not the others.
 
     Parameters
     ----------
     primitive : str
-        ``"map"``, ``"reduce"``, ``"scan"`` or ``"compact"``, whose own kernels come before those of a scan.
+        ``"map"``, ``"reduce"``, ``"scan"``, ``"compact"``, whose own kernels come before those of a scan, or
+        ``"histogram"``.
     device : str or Device, optional
         By default the device that host arrays go to.
     dtype : dtype, default float32
@@ -44,6 +47,8 @@ def explain(
         Whether neighbouring outputs read neighbouring elements, as the columns of a matrix do.
     op : str or Op, default "sum"
         The operator of a reduce or scan.
+    bins : int, default 256
+        Of a histogram.
 
     Returns
     -------
@@ -63,6 +68,8 @@ def explain(
     found = pick_device(None, device)
     if primitive == "map":
         call = Call((element,), 1, size, value_bytes=element.itemsize)
+    elif primitive == "histogram":
+        call = Call((key_dtype(element),), size, outputs, bins=check_bins(bins))
     elif primitive == "compact":
         call = Call((element, np.dtype(np.int32)), size)
         asked = [found.explain(name, call).refusals for name in ("compact", "scan")]

@@ -41,6 +41,8 @@ class Call:
         Bytes of one ``value_t``, what groups keep in local memory.
     side_by_side : bool
         Whether neighbouring outputs read neighbouring elements, as the columns of a matrix do.
+    bins : int
+        Of a histogram, whose ``value_bytes`` are those of a bin where groups share it.
     """
 
     dtypes: tuple[np.dtype[Any], ...]
@@ -49,6 +51,12 @@ class Call:
     commutative: bool = True
     value_bytes: int = 4
     side_by_side: bool = False
+    bins: int = 0
+
+    @property
+    def histogram_bytes(self) -> int:
+        """Bytes of a histogram: its bins, and two places for elements in none."""
+        return (self.bins + 2) * self.value_bytes
 
 
 # A grid's first dimension holds 2^31 - 1 groups in CUDA; groups take further tiles in a loop.
@@ -95,6 +103,9 @@ class Variant:
         Whether all groups of a launch are to run at the same time.
     repeats : bool, default True
         Whether sums of floats are the same from run to run.
+    histograms : {"shared", "local", "replicas", "private"}
+        Where groups count: in one histogram in global memory; in one a group in local memory, or in several of them; or
+        in global memory of their own, where a group adds in order.
     """
 
     primitive: str
@@ -114,6 +125,7 @@ class Variant:
     scratch: Literal["none", "levels", "board"] = "none"
     together: bool = False
     repeats: bool = True
+    histograms: Literal["shared", "local", "replicas", "private"] = "shared"
 
     @property
     def entry(self) -> str:

@@ -128,6 +128,23 @@ def forward_progress(capabilities: Capabilities, call: Call) -> str | None:
     return None
 
 
+def histogram_fits(capabilities: Capabilities, call: Call) -> str | None:
+    """Refuse devices whose local memory is too small for a histogram."""
+    if call.histogram_bytes <= capabilities.asked_local_memory:
+        return None
+    return (
+        f"needs {call.histogram_bytes} bytes of local memory for {call.bins} bins; {capabilities.name} has"
+        f" {capabilities.asked_local_memory}"
+    )
+
+
+def sums_add_atomically(capabilities: Capabilities, call: Call) -> str | None:
+    """Refuse devices without the atomics that add to a bin."""
+    if call.value_bytes > 4 and not capabilities.int64_atomics:
+        return f"needs atomics on 64 bits, which {capabilities.name} lacks"
+    return None
+
+
 def one_atomic(capabilities: Capabilities, call: Call) -> str | None:
     """Refuse what one atomic operation cannot fold into memory."""
     if not call.commutative:

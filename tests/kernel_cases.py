@@ -232,8 +232,8 @@ def release_pools() -> None:
     gc.collect()
     if "cupy" in sys.modules:
         sys.modules["cupy"].get_default_memory_pool().free_all_blocks()
-    if "gpuprims.backends.opencl.device" in sys.modules:
-        for driver in sys.modules["gpuprims.backends.opencl.device"].drivers():
+    if "gpuprims.backends.opencl.queues" in sys.modules:
+        for driver in sys.modules["gpuprims.backends.opencl.queues"].drivers():
             driver._pool.free_held()
 
 

@@ -41,9 +41,10 @@ FLOORS = (
 VENDORS = {"cupy", "pyopencl", "sklearn", "tqdm", "cuda"}
 HOMES = {"cupy": "backends.cuda", "pyopencl": "backends.opencl", "sklearn": "models"}
 # Text around a kernel, in each dialect's own words.
-AROUND = {"prelude", "exchange"}
+AROUND = {"prelude", "exchange", "counting"}
 # Kernels that one dialect has alone.
 ALONE = {
+    "histogram_cpu_private": "for CPUs, which CUDA does not run on",
     "map_cpu_chunks": "for CPUs, which CUDA does not run on",
     "reduce_cpu_chunks": "for CPUs, which CUDA does not run on",
     "reduce_cpu_columns": "for CPUs, which CUDA does not run on",

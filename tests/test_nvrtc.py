@@ -16,12 +16,15 @@ import pytest
 from kernel_cases import AFFINE, DTYPES
 
 import gpuprims
+from gpuprims.arrays import as_operands
 from gpuprims.backends.cuda.variants import AROUND, KERNELS, VARIANTS
 from gpuprims.backends.reference.device import ReferenceDriver
 from gpuprims.definitions import Definitions
 from gpuprims.errors import NoVariantError
 from gpuprims.expressions.functions import COMPLEX, FUNCTIONS
 from gpuprims.layout import Form
+from gpuprims.primitives.binning import direct
+from gpuprims.primitives.counting import Weighing, count
 from gpuprims.registry import Variant
 from gpuprims.source import kernel_source
 
@@ -42,7 +45,7 @@ PARDONED = re.compile(r"generated\.cu\(\d+\): warning #177-D|nvrtc: warning: Arc
 class IdleKernel:
     """Stands for a compiled kernel on the device that runs none."""
 
-    def prepare(self, groups: int, layout: np.ndarray, *numbers: int) -> Any:
+    def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Any:
         return id  # any function of one argument
 
 
@@ -56,6 +59,7 @@ class CompilingDriver(ReferenceDriver):
         compute_units=132,
         group_limit=1024,
         local_memory=48 * 1024,
+        asked_local_memory=227 * 1024,
         subgroup_size=32,
         shuffles=True,
         int64_atomics=True,
@@ -88,9 +92,9 @@ def asked_for(variant: Variant, call: Callable[..., Any]) -> list[tuple[Variant,
         if not variant.accumulates:  # which is for values that one atomic can fold
             raise
         pytest.skip(str(error))
-    assert driver.asked
-    assert {asked.entry for asked, _ in driver.asked} == {variant.entry}
-    return driver.asked
+    asked = [one for one in driver.asked if one[0].primitive == variant.primitive]  # histograms are added up by others
+    assert {one.entry for one, _ in asked} == {variant.entry}
+    return asked
 
 
 def compile_cuda(variant: Variant, definitions: Definitions, architecture: int) -> tuple[list[str], bool]:
@@ -261,6 +265,31 @@ COMPACTIONS: dict[str, Callable[..., Any]] = {
 }
 
 
+_KEYS = ("b1", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8")
+HISTOGRAMS: dict[str, Callable[..., Any]] = {
+    "float32": lambda **where: gpuprims.histogram(resident(LONG), 256, (0, 1), **where),
+    "every dtype, even edges and others": lambda **where: [
+        gpuprims.histogram(resident(LONG, dtype=dtype), bins, limits, **where)
+        for dtype in _KEYS
+        for bins, limits in ((100, (0, 50)), ([0, 1, 10, 1e3, 1e6], None))
+    ],
+    "numbers of bins, along an axis": lambda device, variant: [
+        count(as_operands("", (ones(99, 9, dtype=dtype),), device), direct(9), (1,), Weighing("counts"), 9, variant)
+        for dtype in ("u1", "i4", "i8")
+    ],
+    "weights, in order or not": lambda **where: [
+        gpuprims.histogram(
+            resident(9), 9, (0, 1), weights=resident(9, dtype=dtype), deterministic=deterministic, **where
+        )
+        for dtype in ("i4", "f2", "f4", "f8")
+        for deterministic in (True, False)
+    ],
+    "more elements than 32 bits count": lambda **where: gpuprims.histogram(
+        ones(1 << 33, dtype="u1"), 9, (0, 9), **where
+    ),
+}
+
+
 def _in_place(*arrays: Any, **how: Any) -> Any:
     return gpuprims.scan(*arrays, out=arrays if len(arrays) > 1 else arrays[0], **how)
 
@@ -273,6 +302,8 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
         return {"each": SCANNED_COLUMNS, "rows": SCANNED_ROWS}.get(variant.name, SCANS)
     if variant.primitive == "compact":
         return COMPACTIONS
+    if variant.primitive == "histogram":
+        return HISTOGRAMS
     return {"each": MANY_OUTPUTS, "rows": ROWS}.get(variant.name, REDUCTIONS)
 
 
@@ -286,7 +317,7 @@ CASES = [
 @pytest.mark.parametrize(("variant", "call"), CASES)
 def test_kernels_compile_without_a_warning_for_every_architecture(variant: Variant, call: Callable[..., Any]) -> None:
     # Scans are long: all generations see the first, and the oldest and the newest the others.
-    some = variant.primitive in ("scan", "compact") and call is not next(iter(calls(variant).values()))
+    some = variant.primitive in ("scan", "compact", "histogram") and call is not next(iter(calls(variant).values()))
     for fitted, definitions in asked_for(variant, call):
         for architecture in (ARCHITECTURES[0], ARCHITECTURES[-1]) if some else ARCHITECTURES:
             said, compiled = compile_cuda(fitted, definitions, architecture)

@@ -2,7 +2,7 @@
 
 Around the kernel file, in this order: constants, the backend's prelude, NumPy's arithmetic, complex numbers where there
 are any, the types of the call, its functions ``MAP``, ``OP`` and ``STORE``, the backend's way of passing values between
-groups, the steps that reductions, or scans, share, and the file itself.
+groups, or of adding in memory, the steps that reductions, scans or histograms share, and the file itself.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from gpuprims.definitions import Definitions, value_words
 from gpuprims.expressions import c_type, part
+from gpuprims.source.bins import bins_text
 from gpuprims.source.folds import fold_text, words_text
 from gpuprims.source.functions import map_text, store_text
 from gpuprims.source.operands import types_text
@@ -22,6 +23,7 @@ def kernel_source(
     kernel: Path,
     prelude: Path,
     exchange: Path,
+    counting: Path,
     block: int,
     items: int,
     warp: int,
@@ -34,8 +36,8 @@ def kernel_source(
     definitions : Definitions
     kernel : Path
         The kernel file; errors name its own lines.
-    prelude, exchange : Path
-        The backend's dialect words, and its functions that pass values between groups.
+    prelude, exchange, counting : Path
+        The backend's dialect words, its functions that pass values between groups, and those that add in memory.
     block, items : int
         Work-items a group, elements a work-item.
     warp : int
@@ -65,6 +67,9 @@ def kernel_source(
         steps = "folding.h" if definitions.inclusive is None else "scanning.h"
         shared = [files("gpuprims").joinpath(name).read_text() for name in ("shuffling.h", steps)]
         fold = [*fold_text(definitions), *words_text(definitions), exchange.read_text(), *shared]
+    if definitions.binning:
+        steps = files("gpuprims").joinpath("binning.h").read_text()
+        fold = [*bins_text(definitions, definitions.binning), counting.read_text(), steps]
     parts = [
         *(f"#define {name} {value}" for name, value in constants.items()),
         prelude.read_text(),

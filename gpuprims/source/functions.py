@@ -64,12 +64,14 @@ def _map_vector(definitions: Definitions, names: str) -> list[str]:
 
 def store_text(definitions: Definitions) -> list[str]:
     """Write STORE, of one value, and STORE_VECTOR, of VECTOR neighbours written at once."""
+    if definitions.finish is None:
+        return []
     if definitions.place is not None:
-        return _store_at_places(definitions, definitions.place)
+        return _store_at_places(definitions, definitions.finish, definitions.place)
     outputs, names = definitions.outputs, names_of("y", definitions.outputs)
     one_each = definitions.op is not None and definitions.inclusive is None  # a reduce stores no neighbours
     return [
-        _finish(definitions, ()),
+        _finish(definitions, definitions.finish, ()),
         "DEVICE void gp_store(OUTPUTS, const layout_t layout, const i64 o, const i64 j, const value_t value)",
         "{",
         *(f"    {stored(access.dtype)} r{k}[{access.lanes}];" for k, access in enumerate(outputs)),
@@ -81,7 +83,7 @@ def store_text(definitions: Definitions) -> list[str]:
     ]
 
 
-def _finish(definitions: Definitions, inputs: Sequence[Access]) -> str:
+def _finish(definitions: Definitions, finish: TypedExpr, inputs: Sequence[Access]) -> str:
     """Write gp_finish, from a value, and elements of such inputs, to the elements that are stored."""
     outputs = definitions.outputs
     targets = ", ".join(f"{stored(access.dtype)} *r{k}" for k, access in enumerate(outputs))
@@ -95,7 +97,7 @@ def _finish(definitions: Definitions, inputs: Sequence[Access]) -> str:
 
     elements = f"{elements_of(inputs)}, " if inputs else ""
     head = f"DEVICE void gp_finish(const layout_t layout, const i64 j, const value_t value, {elements}{targets})"
-    return emit_function(head, definitions.finish, _of_value(definitions, definitions.finish, inputs), close)
+    return emit_function(head, finish, _of_value(definitions, finish, inputs), close)
 
 
 def _of_value(definitions: Definitions, function: TypedExpr, inputs: Sequence[Access]) -> list[str]:
@@ -107,7 +109,7 @@ def _of_value(definitions: Definitions, function: TypedExpr, inputs: Sequence[Ac
     return [*(f"value{field}" for field in Packing(values).fields), count, *numbers_of(inputs)]
 
 
-def _store_at_places(definitions: Definitions, place: TypedExpr) -> list[str]:
+def _store_at_places(definitions: Definitions, finish: TypedExpr, place: TypedExpr) -> list[str]:
     """Write STORE where each value says by itself where it goes, if anywhere."""
     inputs, outputs, vector = definitions.inputs, definitions.outputs, definitions.vector
     names, elements = f"{names_of('x', inputs)}, {names_of('y', outputs)}", names_of("e", inputs)
@@ -115,7 +117,7 @@ def _store_at_places(definitions: Definitions, place: TypedExpr) -> list[str]:
     taken = f"const layout_t layout, const i64 j, const value_t value, {elements_of(inputs)}"
     parameters = "INPUTS, OUTPUTS, const layout_t layout, const i64 o, const i64 j"
     return [
-        _finish(definitions, inputs),
+        _finish(definitions, finish, inputs),
         emit_function(
             f"DEVICE void gp_place({taken}, {places})",
             place,

@@ -19,6 +19,7 @@ def capabilities_of(index: int) -> Capabilities:
         compute_units=able["multiProcessorCount"],
         group_limit=able["maxThreadsPerBlock"],
         local_memory=able["sharedMemPerBlock"],
+        asked_local_memory=able["sharedMemPerBlockOptin"],
         memory=able["totalGlobalMem"],
         subgroup_size=able["warpSize"],
         shuffles=True,

@@ -49,8 +49,10 @@ class CudaDriver:
         try:
             with self.device:
                 module = cupy.RawModule(code=text, options=("--std=c++17",))
-                function = module.get_function(variant.entry).kernel
-                return CudaKernel(self.device, function, variant, definitions.pointers)
+                function = module.get_function(variant.entry)
+                if definitions.binning:
+                    function.max_dynamic_shared_size_bytes = self.capabilities.asked_local_memory
+                return CudaKernel(self.device, function.kernel, variant, definitions.pointers)
         except (cupy.cuda.compiler.CompileException, cupy.cuda.driver.CUDADriverError) as error:
             where = f"{variant.entry} on {self.capabilities.name} ({self.capabilities.driver})"
             raise BuildError(f"{where}: a kernel that compiles; got\n{error}") from error
@@ -65,6 +67,13 @@ class CudaDriver:
         except cupy.cuda.memory.OutOfMemoryError as error:
             wanted = math.prod(shape) * dtype.itemsize
             raise DeviceMemoryError(self.capabilities.name, wanted, self.room) from error
+
+    def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cupy.ndarray:
+        """Allocate from CuPy's pool, and fill."""
+        array = self.empty(shape, dtype)
+        with self.device:
+            array.data.memset_async(0, array.nbytes)
+        return array
 
     def scratch(self, nbytes: int) -> cupy.ndarray:
         """Allocate from CuPy's pool."""

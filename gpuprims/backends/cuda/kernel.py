@@ -27,7 +27,7 @@ class CudaKernel:
         self._together = variant.together
         self._pointers = pointers
 
-    def prepare(self, groups: int, layout: np.ndarray, *numbers: int) -> Launch:
+    def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
         """Fix a launch on CuPy's current stream.
 
         The arguments are laid out once and only the pointers change. CuPy's own call converts all of them each time:
@@ -48,9 +48,9 @@ class CudaKernel:
                 for place, memory in enumerate(memories):
                     words[place] = memory.data.ptr
                 if together:  # CUDA starts all groups at the same time, or none while there is no room
-                    launchCooperativeKernel(function, *grid, 0, stream().ptr, ctypes.addressof(table))
+                    launchCooperativeKernel(function, *grid, local, stream().ptr, ctypes.addressof(table))
                 else:
-                    launchKernel(function, *grid, 0, stream().ptr, ctypes.addressof(table), 0)
+                    launchKernel(function, *grid, local, stream().ptr, ctypes.addressof(table), 0)
 
         def launch(memories: Sequence[cupy.ndarray]) -> None:
             if not hasattr(_thread, "has_context"):

@@ -14,18 +14,20 @@ from gpuprims.rules import (
     forward_progress,
     gathered_fit,
     group_fits,
+    histogram_fits,
     many_columns,
     many_outputs,
     many_rows,
     one_atomic,
     partials_fit,
     shuffles,
+    sums_add_atomically,
     values_fit,
 )
 
 KERNELS = Path(__file__).parent / "kernels"
-# The text around each kernel: the dialect's words, and how values pass between groups.
-AROUND = KERNELS / "prelude.cu", KERNELS / "exchange.cu"
+# The text around each kernel: the dialect's words, how values pass between groups, and how groups add in memory.
+AROUND = KERNELS / "prelude.cu", KERNELS / "exchange.cu", KERNELS / "counting.cu"
 
 # H200, driver 580.159, CUDA 13.0, float32, 2026-11-21, TB/s of sum and argmax of 2^30 and of sum of 2^24, launches
 # alone: reduce/warp with 256 x 8 and 8 groups a multiprocessor 4.50, 4.44, 3.23; 1024 x 8 and 2 groups 4.52, 4.48,
@@ -209,5 +211,43 @@ VARIANTS = (
         items=1,
         scratch="levels",
         refuse=first_refusal(double_precision, group_fits(256), values_fit(512)),
+    ),
+    Variant(
+        primitive="histogram",
+        name="local_atomic",
+        backend="cuda",
+        source=KERNELS / "histogram_local_atomic.cu",
+        rank=30,
+        block=1024,
+        items=16,
+        groups_per_unit=2,
+        vectors=True,
+        histograms="local",
+        refuse=first_refusal(double_precision, group_fits(1024), histogram_fits, sums_add_atomically),
+    ),
+    Variant(
+        primitive="histogram",
+        name="privatised",
+        backend="cuda",
+        source=KERNELS / "histogram_privatised.cu",
+        rank=20,
+        block=1024,
+        items=16,
+        groups_per_unit=2,
+        vectors=True,
+        histograms="replicas",
+        refuse=first_refusal(double_precision, group_fits(1024), histogram_fits, sums_add_atomically),
+    ),
+    Variant(
+        primitive="histogram",
+        name="global_atomic",
+        backend="cuda",
+        source=KERNELS / "histogram_global_atomic.cu",
+        rank=10,
+        block=256,
+        items=16,
+        groups_per_unit=8,
+        vectors=True,
+        refuse=first_refusal(double_precision, group_fits(256), sums_add_atomically),
     ),
 )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,12 @@ from pyopencl.tools import ImmediateAllocator, MemoryPool
 
 from gpuprims.backends.opencl.capabilities import capabilities_of
 from gpuprims.backends.opencl.kernel import OpenCLKernel, compiled
-from gpuprims.backends.opencl.runtimes import platforms
 from gpuprims.backends.opencl.standing import Standing
 from gpuprims.backends.opencl.transfer import Transfer
 from gpuprims.backends.opencl.variants import AROUND
 from gpuprims.definitions import Definitions
 from gpuprims.driver import Capabilities
-from gpuprims.errors import ArrayError, BuildError, DeviceMemoryError
+from gpuprims.errors import BuildError, DeviceMemoryError
 from gpuprims.layout import Form, View, host_memory, reach
 from gpuprims.registry import Variant
 from gpuprims.source import kernel_source
@@ -66,6 +65,12 @@ class OpenCLDriver:
             return cl_array.empty(self.queue, shape, dtype, allocator=self._pool)
         except (cl.MemoryError, cl.LogicError) as error:  # INVALID_BUFFER_SIZE; what is free cannot be asked
             raise DeviceMemoryError(self.capabilities.name, math.prod(shape) * dtype.itemsize, None) from error
+
+    def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cl_array.Array:
+        """Allocate from the pool, and fill."""
+        array = self.empty(shape, dtype)
+        array.fill(0)
+        return array
 
     def scratch(self, nbytes: int) -> Any:
         """Allocate a buffer from the pool, which takes a tenth of the time of an array."""
@@ -120,30 +125,3 @@ class OpenCLDriver:
     def synchronize(self) -> None:
         """Wait for the queue."""
         self.queue.finish()
-
-
-@cache
-def drivers() -> Sequence[OpenCLDriver]:
-    """Open a context and a queue on every device of every platform."""
-    devices = [device for platform in platforms() for device in platform.get_devices()]
-    contexts = [cl.Context([device]) for device in devices]
-    return tuple(OpenCLDriver(k, context, cl.CommandQueue(context)) for k, context in enumerate(contexts))
-
-
-@cache
-def _by_queue() -> dict[int, OpenCLDriver]:
-    """Know drivers by their queue's handle; each holds its queue, so no handle here is given to another one."""
-    return {driver.queue.int_ptr: driver for driver in drivers()}
-
-
-def driver_of(array: Any) -> OpenCLDriver | None:
-    """Return the driver of the queue that an array was made with, opening one for a queue not seen before."""
-    if not isinstance(array, cl_array.Array):
-        return None
-    if array.queue is None:
-        raise ArrayError("pyopencl array: one with a queue; got one without (give it one by array.with_queue(queue))")
-    known, queue = _by_queue(), array.queue
-    if queue.int_ptr not in known:
-        index = next((driver.index for driver in drivers() if driver.queue.device == queue.device), len(drivers()))
-        known.setdefault(queue.int_ptr, OpenCLDriver(index, queue.context, queue))
-    return known[queue.int_ptr]

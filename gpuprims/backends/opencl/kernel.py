@@ -52,12 +52,15 @@ class OpenCLKernel:
         self._block = block
         self._inputs = inputs
 
-    def prepare(self, groups: int, layout: np.ndarray, *numbers: int) -> Launch:
+    def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
         """Fix a launch; it has a kernel object of its own, whose last arguments stay set."""
         ordered = self._queue if in_order(self._queue) else None
         kernel, queue, lock, inputs = cl.Kernel(self._program, self._entry), self._queue, Lock(), self._inputs
         size, block = (groups * self._block,), (self._block,)
-        first = kernel.num_args - 1 - len(numbers)
+        if local:
+            memory: Any = cl.LocalMemory(local)  # which pyopencl's annotations leave out
+            kernel.set_arg(kernel.num_args - 1, memory)
+        first = kernel.num_args - (local > 0) - 1 - len(numbers)
         kernel.set_arg(first, layout)
         for place, number in enumerate(numbers, first + 1):
             kernel.set_arg(place, np.int64(number))

@@ -16,18 +16,20 @@ from gpuprims.rules import (
     forward_progress,
     gathered_fit,
     group_fits,
+    histogram_fits,
     many_columns,
     many_outputs,
     many_rows,
     one_atomic,
     partials_fit,
     shuffles,
+    sums_add_atomically,
     values_fit,
 )
 
 KERNELS = Path(__file__).parent / "kernels"
-# The text around each kernel: the dialect's words, and how values pass between groups.
-AROUND = KERNELS / "prelude.cl", KERNELS / "exchange.cl"
+# The text around each kernel: the dialect's words, how values pass between groups, and how groups add in memory.
+AROUND = KERNELS / "prelude.cl", KERNELS / "exchange.cl", KERNELS / "counting.cl"
 
 
 def _for_cpus(capabilities: Capabilities, call: Call) -> str | None:
@@ -281,5 +283,55 @@ VARIANTS = (
         items=1,
         scratch="levels",
         refuse=first_refusal(double_precision, group_fits(256), values_fit(512)),
+    ),
+    Variant(
+        primitive="histogram",
+        name="cpu_private",
+        backend="opencl",
+        source=KERNELS / "histogram_cpu_private.cl",
+        rank=40,
+        block=1,
+        items=16384,
+        groups_per_unit=4,
+        histograms="private",
+        refuse=first_refusal(_for_cpus, double_precision),
+    ),
+    Variant(
+        primitive="histogram",
+        name="local_atomic",
+        backend="opencl",
+        source=KERNELS / "histogram_local_atomic.cl",
+        rank=30,
+        block=256,
+        items=16,
+        groups_per_unit=4,
+        vectors=True,
+        histograms="local",
+        refuse=first_refusal(double_precision, group_fits(256), histogram_fits, sums_add_atomically),
+    ),
+    Variant(
+        primitive="histogram",
+        name="privatised",
+        backend="opencl",
+        source=KERNELS / "histogram_privatised.cl",
+        rank=20,
+        block=256,
+        items=16,
+        groups_per_unit=4,
+        vectors=True,
+        histograms="replicas",
+        refuse=first_refusal(double_precision, group_fits(256), histogram_fits, sums_add_atomically),
+    ),
+    Variant(
+        primitive="histogram",
+        name="global_atomic",
+        backend="opencl",
+        source=KERNELS / "histogram_global_atomic.cl",
+        rank=10,
+        block=256,
+        items=16,
+        groups_per_unit=8,
+        vectors=True,
+        refuse=first_refusal(double_precision, group_fits(256), sums_add_atomically),
     ),
 )

@@ -37,6 +37,7 @@ class ReferenceDriver:
             compute_units=1,
             group_limit=1,
             local_memory=0,
+            asked_local_memory=0,
             memory=0,
             subgroup_size=0,
             shuffles=False,
@@ -55,6 +56,10 @@ class ReferenceDriver:
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
         """Allocate a host array."""
         return np.empty(shape, dtype)
+
+    def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+        """Allocate a host array of zeros."""
+        return np.zeros(shape, dtype)
 
     def scratch(self, nbytes: int) -> np.ndarray:
         """Allocate bytes."""
@@ -109,8 +114,8 @@ class ReferenceKernel:
         self._function = function
         self._definitions = definitions
 
-    def prepare(self, groups: int, layout: np.ndarray, *numbers: int) -> Launch:
-        """Fix a call; groups mean nothing here."""
+    def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
+        """Fix a call; groups and local memory mean nothing here."""
 
         def launch(memories: Sequence[np.ndarray]) -> None:
             with np.errstate(all="ignore"):  # kernels do not warn either

@@ -10,6 +10,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from gpuprims.definitions import Definitions
 from gpuprims.driver import Capabilities
+from gpuprims.expressions import TypedExpr
 from gpuprims.registry import Call, Variant
 
 
@@ -60,9 +61,11 @@ class _Places:
     def store(self, values: Sequence[Any], count: Any, **axes: bool) -> None:
         """STORE everywhere: finish the values and write them in order."""
         finish = self.definitions.finish
+        if finish is None:
+            raise TypeError("STORE: a function that finishes values; got none")
         counted = np.asarray(count).astype(finish.steps[len(values)].dtype)
         if self.definitions.place is not None:
-            self._put(values, counted, np.asarray(count))
+            self._put(finish, self.definitions.place, [*values, counted], np.asarray(count))
             return
         results = iter(finish(*values, counted))
         for k, access in enumerate(self.definitions.outputs, len(self.definitions.inputs)):
@@ -70,20 +73,19 @@ class _Places:
             for lane in range(access.lanes):
                 place[..., lane] = np.reshape(next(results), place.shape[:-1])
 
-    def _put(self, values: Sequence[Any], counted: np.ndarray, whole_count: np.ndarray) -> None:
-        """STORE everywhere, of values that say where they go."""
-        definitions, shape = self.definitions, np.shape(values[0])
-        elements = self._loaded(*shape)
-        given = [np.broadcast_to(argument, shape) for argument in (*values, counted, *elements)]
-        results = definitions.finish(*given)
-        given[len(values)] = np.broadcast_to(whole_count, shape)  # places are integers, whatever a mean divides by
-        places = definitions.place(*given)  # type: ignore[misc]
+    def _put(self, finish: TypedExpr, place: TypedExpr, values: Sequence[Any], count: np.ndarray) -> None:
+        """STORE everywhere, of values, the last the number of elements, that say where they go."""
+        shape = np.shape(values[0])
+        given = [np.broadcast_to(argument, shape) for argument in (*values, *self._loaded(*shape))]
+        results = finish(*given)
+        given[len(values) - 1] = np.broadcast_to(count, shape)  # places are integers, whatever a mean divides by
+        found = place(*given)
         axes = len(self._kept)
-        for k, (result, place) in enumerate(zip(results, places, strict=True), len(definitions.inputs)):
-            kept, whole = np.broadcast_to(place, shape) >= 0, self.see(k)[..., 0]
+        for k, (result, places) in enumerate(zip(results, found, strict=True), len(self.definitions.inputs)):
+            kept, whole = np.broadcast_to(places, shape) >= 0, self.see(k)[..., 0]
             if whole.ndim == axes:  # an axis of one element is none to the layout
                 whole = whole[..., np.newaxis]
-            walks = np.unravel_index(np.broadcast_to(place, shape)[kept], whole.shape[axes:])
+            walks = np.unravel_index(np.broadcast_to(places, shape)[kept], whole.shape[axes:])
             rows = np.unravel_index(np.nonzero(kept)[0], whole.shape[:axes]) if axes else ()
             at: tuple[Any, ...] = (*rows, *walks)
             whole[at] = np.broadcast_to(result, shape)[kept]
@@ -137,10 +139,48 @@ def scan_numpy(
     places.store(values, int(layout[0]) + np.broadcast_to(np.arange(n), (kept, n)))
 
 
+def histogram_numpy(
+    definitions: Definitions,
+    memories: Sequence[np.ndarray],
+    layout: np.ndarray,
+    kept: int,
+    n: int,
+    bins: int,
+    parts: int,
+    replicas: int,
+) -> None:
+    """Look up the bin of each element among the thresholds, and add up in order, in the first replica."""
+    binning, (histograms, table) = definitions.binning, memories[len(definitions.inputs) :]
+    if binning is None or parts != 1:
+        raise TypeError(f"histogram_numpy: bins, and one part of {replicas} replicas; got {binning} and {parts}")
+    keys, *weights = _Places(definitions, memories, layout).elements(kept, n)
+    if binning.kind == "direct":
+        found = np.where(keys < 0, bins + 1, np.minimum(keys, bins)).astype(np.int64)
+    else:
+        thresholds = table[8:].view(keys.dtype)[: bins + 1]
+        found = np.searchsorted(thresholds[:-1], keys, "right") - 1
+        found = np.where((keys >= thresholds[0]) & (keys <= thresholds[-1]), found, bins)
+    histograms[...] = 0
+    for k in range(kept):
+        np.add.at(histograms[0, k, 0], found[k], weights[0][k].astype(binning.dtype) if weights else 1)
+
+
 # Far more items than any array has: one part, so that a fold is one pass.
 _WHOLE = 2**62
 
 VARIANTS = (
+    Variant(
+        "histogram",
+        "numpy",
+        "reference",
+        histogram_numpy,
+        rank=0,
+        block=1,
+        items=_WHOLE,
+        groups_per_unit=1,
+        histograms="private",
+        refuse=_able,
+    ),
     Variant("map", "numpy", "reference", map_numpy, rank=0, block=1, items=_WHOLE, refuse=_able),
     Variant("scan", "numpy", "reference", scan_numpy, rank=0, block=1, items=_WHOLE, refuse=_able, scratch="levels"),
     Variant("reduce", "numpy", "reference", reduce_numpy, rank=0, block=1, items=_WHOLE, refuse=_able),

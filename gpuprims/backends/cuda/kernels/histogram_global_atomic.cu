@@ -1,0 +1,31 @@
+/* histogram/global_atomic: all groups count in one histogram in global memory, which is slow where many elements share a bin.
+ *
+ * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
+ * out     histograms: PLANES sums for each of bins + 2 places, added to what is there
+ * launch  any number of groups of BLOCK; each takes (output, part) pairs until none are left
+ * host    find_tile and ADD (binning.h), MAP and MAP_VECTOR
+ * order   elements meet in the order in which groups come to them: integers add up to the same, floats may not
+ */
+#define gp_add_float gp_add_float_globally
+
+extern "C" __global__ __launch_bounds__(BLOCK)
+void histogram_global_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
+                             const i64 parts)
+{
+    const i64 width = bins + 2;
+    const int tid = threadIdx.x;
+    const binning_t b = binning_of(table, bins);
+
+    for (i64 task = blockIdx.x; task < outputs * parts; task += gridDim.x) {
+        const i64 o = task / parts;
+        GLOBAL bin_t *own = histograms + o * PLANES * width;
+        for (i64 base = task % parts * (BLOCK * ITEMS); base < n; base += parts * (BLOCK * ITEMS)) {
+            value_t values[ITEMS];
+            i32 found[ITEMS];
+            find_tile(INPUT_NAMES, layout, o, base, n, tid, b, values, found);
+#pragma unroll
+            for (int item = 0; item < ITEMS; item++)
+                if (COUNTED(found[item], b)) ADD(own, found[item], width, values[item], b);
+        }
+    }
+}

@@ -1,0 +1,55 @@
+/* histogram/privatised: each group counts in several histograms in local memory, so that neighbours seldom meet at one bin.
+ *
+ * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
+ * out     histograms: PLANES sums for each of bins + 2 places, for each part of each output
+ * local   `replicas` (a power of two) times PLANES * (bins + 2) sums
+ * launch  any number of groups of BLOCK; each takes (part, output) pairs until none are left
+ * host    find_tile and ADD (binning.h), MAP and MAP_VECTOR
+ * order   elements meet in the order in which work-items come to them: integers add up to the same, floats may not
+ *
+ * The sums of one bin lie side by side, in different banks of local memory. For two replicas:
+ *
+ *     bin        0     0     1     1     2     2
+ *     replica    0     1     0     1     0     1
+ *     tid        even  odd   even  odd   even  odd
+ */
+#define gp_add_float gp_add_float_locally
+
+__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+void histogram_privatised(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
+                          const i64 parts, const i64 replicas LOCAL_PARAMETER)
+{
+    LOCAL_HISTOGRAM(own);
+    const i32 width = (i32)bins + 2, copies = (i32)replicas;
+    const int tid = get_local_id(0), replica = tid & (copies - 1);
+    const binning_t b = binning_of(table, bins);
+
+    for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
+        const i64 o = task % outputs, part = task / outputs;
+
+        /* 1. Begin with nothing. */
+        for (i32 place = tid; place < PLANES * width * copies; place += BLOCK) own[place] = 0;
+        BARRIER();
+
+        /* 2. Load, and count. */
+        for (i64 base = part * (BLOCK * ITEMS); base < n; base += parts * (BLOCK * ITEMS)) {
+            value_t values[ITEMS];
+            i32 found[ITEMS];
+            find_tile(INPUT_NAMES, layout, o, base, n, tid, b, values, found);
+#pragma unroll
+            for (int item = 0; item < ITEMS; item++)
+                if (COUNTED(found[item], b))
+                    ADD(own, found[item] * copies + replica, width * copies, values[item], b);
+        }
+        BARRIER();
+
+        /* 3. Add up the replicas, each work-item beginning with another one, and store. */
+        GLOBAL bin_t *whole = histograms + task * PLANES * width;
+        for (i32 place = tid; place < PLANES * width; place += BLOCK) {
+            bin_t sum = 0;
+            for (i32 k = 0; k < copies; k++) sum += own[place * copies + ((k + tid) & (copies - 1))];
+            whole[place] = sum;
+        }
+        BARRIER();
+    }
+}

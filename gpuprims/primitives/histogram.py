@@ -1,0 +1,331 @@
+"""histogram and bincount: how many elements lie in each bin."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gpuprims.arrays import Operands, as_operands
+from gpuprims.device import Device
+from gpuprims.errors import ArgumentError, AxisError, DtypeError, ShapeError
+from gpuprims.operators import Op
+from gpuprims.operators.extremes import highest, lowest
+from gpuprims.primitives.binning import Table, check_bins, direct, table_of_edges, table_of_range
+from gpuprims.primitives.counting import Weighing, count
+from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.reduce import reduce
+
+# Bins that bincount tries at once, so that small values are read once alone.
+_TRIED = 1024
+
+
+def histogram(
+    x: Any,
+    bins: Any = 10,
+    range: tuple[float, float] | None = None,  # noqa: A002 - NumPy's name
+    density: bool | None = None,
+    weights: Any = None,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    deterministic: bool = True,
+    device: str | Device | None = None,
+    variant: str | None = None,
+) -> tuple[Any, Any]:
+    """Count the elements in each bin, as :func:`numpy.histogram`.
+
+    Parameters
+    ----------
+    x : array_like
+        Real numbers, of any shape.
+    bins : int or array_like, default 10
+        How many bins of one width, or their edges, ascending.
+    range : (low, high), optional
+        The first and the last edge of so many bins; by default the smallest and the largest element. Elements outside
+        are left out, as NaN is.
+    density : bool, optional
+        Return, instead of counts, a density whose integral over the bins is 1.
+    weights : array_like, optional
+        What each element counts, of the shape of ``x``; sums have their dtype.
+    axis : int or tuple of int, optional
+        Count along these axes alone, for a histogram of each row; all have the same edges.
+    deterministic : bool, default True
+        Whether sums of float weights are to be the same from run to run. Without, they are added by atomic operations
+        as they come.
+    device : str or Device, optional
+        Where to compute, for host arrays.
+    variant : str, optional
+        The kernel to use, instead of the best one.
+
+    Returns
+    -------
+    counts : array
+        Of int64, or the dtype of the weights, or float64 of a density; along its last axis the bins, after the axes
+        that are not counted along.
+    edges : array
+        One more than there are bins.
+
+    Raises
+    ------
+    ArgumentError, ShapeError, AxisError
+        Bins that do not rise, a range that is not finite, weights of another shape.
+    DtypeError
+        Complex elements.
+    ArrayError, DeviceMismatchError, NoVariantError
+        As :func:`gpuprims.reduce`.
+
+    Notes
+    -----
+    A bin holds its left edge, and the last one its right edge too. The bin of an element on an edge, or so near to one
+    that arithmetic rounds, is NumPy's. To be the same from run to run, and exact to float64, float weights are cut into
+    integers on GPUs, and added up in order on CPUs.
+
+    Examples
+    --------
+    >>> import gpuprims, numpy as np
+    >>> counts, edges = gpuprims.histogram([1, 2, 1, 4], bins=[0, 1, 2, 3], device="reference")
+    >>> counts, edges
+    (array([0, 2, 1]), array([0, 1, 2, 3]))
+    >>> gpuprims.histogram(np.float32([[0, 1, 1], [2, 2, 9]]), bins=3, range=(0, 3), axis=1, device="reference")[0]
+    array([[1, 2, 0],
+           [0, 0, 2]])
+    """
+    operands = _bind("histogram", x, weights, device)
+    axes = _axes(axis, operands.natives[0].ndim)
+    table, edges = _table(operands, bins, range)
+    sums = _weighed(operands, table, axes, len(edges) - 1, variant, deterministic=deterministic)
+    counts = sums[..., : len(edges) - 1]
+    if density:
+        counts = _density(operands, counts, np.diff(edges))
+    elif weights is not None:
+        counts = _cast(operands, counts, operands.natives[1].dtype)
+    else:
+        counts = _together(operands, counts)
+    return operands.finish(counts), operands.finish(_edges(operands, edges))
+
+
+def bincount(
+    x: Any,
+    weights: Any = None,
+    minlength: int = 0,
+    *,
+    axis: int | None = None,
+    deterministic: bool = True,
+    device: str | Device | None = None,
+    variant: str | None = None,
+) -> Any:
+    """Count how often each number occurs, as :func:`numpy.bincount`.
+
+    Parameters
+    ----------
+    x : array_like of int
+        Not negative; of one dimension, or of any with ``axis``.
+    weights : array_like, optional
+        What each element counts, of the shape of ``x``; the sums are float64.
+    minlength : int, default 0
+        Fewest numbers to count; as many as the largest element and one, if that is more.
+    axis : int, optional
+        Count along this axis alone, for counts of each row.
+    deterministic : bool, default True
+        Whether sums of float weights are to be the same from run to run; see :func:`gpuprims.histogram`.
+    device : str or Device, optional
+        Where to compute, for host arrays.
+    variant : str, optional
+        The kernel to use, of a histogram's, instead of the best one.
+
+    Returns
+    -------
+    array
+        Of int64, or float64 with weights; along its last axis the numbers. The call waits for the largest of them.
+
+    Raises
+    ------
+    ArgumentError, ShapeError, AxisError, DtypeError
+        A negative element or length, elements that are not integers.
+    ArrayError, DeviceMismatchError, NoVariantError
+        As :func:`gpuprims.reduce`.
+
+    Examples
+    --------
+    >>> import gpuprims
+    >>> gpuprims.bincount([0, 1, 1, 3, 2, 1, 7], device="reference")
+    array([1, 3, 1, 1, 0, 0, 0, 1])
+    >>> gpuprims.bincount([0, 1, 1], weights=[0.5, 1, 2], minlength=3, device="reference")
+    array([0.5, 3. , 0. ])
+    """
+    operands = _bind("bincount", x, weights, device)
+    array = operands.natives[0]
+    if array.dtype.kind not in "iub" or array.dtype == np.uint64:
+        raise DtypeError(f"bincount: integers that int64 holds; got dtype {array.dtype}")
+    if axis is None and array.ndim != 1:
+        raise ShapeError(f"bincount: an array of one dimension, or axis=; got shape {array.shape}")
+    if minlength < 0:
+        raise ArgumentError(f"bincount: minlength from 0 on; got {minlength}")
+    axes = _axes(axis, array.ndim)
+    sums, length = _numbers(operands, axes, int(minlength), variant, deterministic=deterministic)
+    counts = sums[..., :length]
+    if weights is None:
+        return operands.finish(_together(operands, counts))
+    return operands.finish(_cast(operands, counts, np.dtype(np.float64)))
+
+
+def _bind(label: str, x: Any, weights: Any, device: str | Device | None) -> Operands:
+    """Find the device of a call, and see that each element has a weight."""
+    operands = as_operands(label, (x,) if weights is None else (x, weights), device)
+    if weights is not None and operands.natives[1].shape != operands.natives[0].shape:
+        shapes = " and ".join(str(native.shape) for native in operands.natives)
+        raise ShapeError(f"{label}: weights of the array's shape; got {shapes}")
+    return operands
+
+
+def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Return the axes that are counted along, ascending."""
+    if axis is None:
+        return tuple(np.arange(ndim).tolist())
+    given = axis if isinstance(axis, tuple) else (axis,)
+    if not all(
+        isinstance(one, int | np.integer) and not isinstance(one, bool) and -ndim <= one < ndim for one in given
+    ):
+        raise AxisError(f"axis: an int, or a tuple of ints, from {-ndim} to {ndim - 1}; got {axis!r}")
+    axes = tuple(sorted({int(one) % ndim for one in given}))
+    if len(axes) != len(given):
+        raise AxisError(f"axis: each axis once; got {axis!r}")
+    return axes
+
+
+# edges ---------------------------------------------------------------------------------------------------------------
+
+
+def _table(operands: Operands, bins: Any, limits: Any) -> tuple[Table, np.ndarray]:
+    """Return the table of a call's bins, and their edges."""
+    array = operands.natives[0]
+    if array.dtype.kind == "c":
+        raise DtypeError(f"histogram: real numbers, which have an order; got dtype {array.dtype}")
+    if isinstance(bins, str):
+        raise ArgumentError(f"histogram: a number of bins, or their edges; got {bins!r} (numpy.histogram_bin_edges)")
+    if np.ndim(bins) == 0:
+        number = _number_of(bins)
+        low, high = _limits(operands) if limits is None else _checked_limits(limits)
+        try:
+            return table_of_range(array.dtype, number, low, high, (type(low), type(high)))
+        except ValueError as error:  # NumPy's, of bins narrower than floats are apart
+            raise ArgumentError(
+                f"histogram: bins that floats can tell apart; got {number} from {low} to {high}"
+            ) from error
+    if np.ndim(bins) != 1:
+        raise ShapeError(f"histogram: edges of one dimension; got {np.shape(bins)}")
+    edges = np.asarray(bins)
+    if edges.dtype.kind not in "iufb" or edges.size < 2:
+        raise ArgumentError(f"histogram: two edges or more, of real numbers; got {edges.size} of dtype {edges.dtype}")
+    if not (edges[1:] >= edges[:-1]).all():
+        raise ArgumentError("histogram: edges that do not fall; got some that do, or NaN")
+    check_bins(edges.size - 1)
+    return table_of_edges(array.dtype, edges.tobytes(), edges.dtype.str)
+
+
+def _number_of(bins: Any) -> int:
+    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
+        raise ArgumentError(f"histogram: a positive number of bins, or their edges; got {bins!r}")
+    return check_bins(int(bins))
+
+
+def _checked_limits(limits: Any) -> tuple[Any, Any]:
+    try:
+        low, high = limits
+        finite = bool(np.isfinite(low) and np.isfinite(high))
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"histogram: range=(low, high); got {limits!r}") from error
+    if not finite or low > high:
+        raise ArgumentError(f"histogram: range= of finite numbers, the first no larger; got {limits!r}")
+    return low, high
+
+
+_ENDS = Op(
+    lambda p, q: (np.minimum(p[0], q[0]), np.maximum(p[1], q[1])),
+    lambda dtypes: (*highest(dtypes[:1]), *lowest(dtypes[1:])),
+    components=2,
+    prepare=lambda x, j: (x, x),
+    commutative=True,
+    name="the smallest and the largest",
+)
+
+
+def _limits(operands: Operands) -> tuple[Any, Any]:
+    """Return the smallest and the largest element, by one reading of the array."""
+    array = operands.natives[0]
+    if not math.prod(array.shape):
+        return 0, 1
+    found = reduce(array, op=_ENDS, device=operands.device)
+    low, high = (_to_host(operands, one)[()] for one in found)
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise ArgumentError(f"histogram: a finite range, where none is given that of the elements; got [{low}, {high}]")
+    return low, high
+
+
+def _edges(operands: Operands, edges: np.ndarray) -> Any:
+    return edges.copy() if operands.on_host else operands.driver.asarray(edges)
+
+
+# sums ----------------------------------------------------------------------------------------------------------------
+
+
+def _weighed(
+    operands: Operands, table: Table, axes: tuple[int, ...], bins: int, variant: str | None, *, deterministic: bool
+) -> Any:
+    """Return the sums of weights, or counts, in each bin and in none."""
+    if len(operands.natives) == 1:
+        return count(operands, table, axes, Weighing("counts"), bins, variant)
+    weights = operands.natives[1]
+    if weights.dtype.kind == "c":
+        raise DtypeError(f"{operands.label}: real weights; got dtype {weights.dtype}")
+    if weights.dtype.kind in "iub":
+        return count(operands, table, axes, Weighing("integers"), bins, variant)
+    return count(operands, table, axes, Weighing("floats", deterministic), bins, variant)
+
+
+def _numbers(
+    operands: Operands, axes: tuple[int, ...], minlength: int, variant: str | None, *, deterministic: bool
+) -> tuple[Any, int]:
+    """Return the counts of numbers, and how many numbers there are: by one reading where they are small."""
+    array = operands.natives[0]
+    if not math.prod(array.shape):
+        sums = _weighed(operands, direct(minlength), axes, minlength, variant, deterministic=deterministic)
+        return sums, minlength
+    tried = max(minlength, _TRIED)
+    if len(operands.natives) == 1:
+        sums = _weighed(operands, direct(tried), axes, tried, variant, deterministic=deterministic)
+        seen = _to_host(operands, reduce(sums.reshape(-1, tried + 2), axis=0, device=operands.device))
+        if not seen[tried:].any():
+            return sums, max(minlength, int(np.flatnonzero(seen)[-1]) + 1)
+    low, high = (int(end) for end in _limits(operands))
+    if low < 0:
+        raise ArgumentError(f"bincount: elements from 0 on; got {low}")
+    length = check_bins(max(minlength, high + 1))
+    sums = _weighed(operands, direct(length), axes, length, variant, deterministic=deterministic)
+    return sums, length
+
+
+def _to_host(operands: Operands, array: Any) -> Any:
+    return array if isinstance(array, np.generic | np.ndarray) else operands.driver.download(array)
+
+
+def _together(operands: Operands, counts: Any) -> Any:
+    """Return a slice as an array of its own."""
+    return _mapped(operands, "x", counts)
+
+
+def _cast(operands: Operands, sums: Any, dtype: np.dtype[Any]) -> Any:
+    if dtype == np.bool_:
+        return _mapped(operands, "x != 0", sums)
+    return _mapped(operands, lambda x: x.astype(dtype), sums)
+
+
+def _density(operands: Operands, sums: Any, widths: np.ndarray) -> Any:
+    total = reduce(sums, axis=-1, keepdims=True, device=operands.device)
+    wide = widths if operands.in_place or isinstance(sums, np.ndarray) else operands.driver.asarray(widths)
+    return _mapped(operands, "s / w / t", sums, wide, total)
+
+
+def _mapped(operands: Operands, fn: Any, *arrays: Any) -> Any:
+    return map_arrays(fn, *arrays, device=operands.device)
