@@ -82,12 +82,19 @@ def flat_scan_kernel(request: pytest.FixtureRequest) -> Kernel:
     return _kernel("scan", *request.param)
 
 
+@pytest.fixture(scope="session")
+def histogram_kernel(request: pytest.FixtureRequest) -> Kernel:
+    """Each variant of ``histogram`` on each device that it is meant for."""
+    return _kernel("histogram", *request.param)
+
+
 # What fixtures give every able variant of: the primitive, and the calls that one is able to run; see `able_variants`.
 KERNELS: dict[str, tuple[str, tuple[Call, ...]]] = {
     "map_kernel": ("map", ()),
     "reduce_kernel": ("reduce", ()),
     "scan_kernel": ("scan", ()),
     "flat_scan_kernel": ("scan", (FLAT,)),
+    "histogram_kernel": ("histogram", ()),
 }
 
 
@@ -117,15 +124,16 @@ def written_scratch() -> Iterator[None]:
 
     Oclgrind 21.10 reports ``atomic_xchg(p, 5)`` on fresh memory as a write of something uninitialised, and that is how
     groups leave their values. That they do leave them is what the results show. And it notices writes to a
-    buffer as far as an earlier user of the memory wrote; so every array has a buffer of its own, and all are kept.
+    buffer as far as an earlier user of the memory wrote; so buffers are kept, and only arrays of one size share them.
     """
     if "OCLGRIND_LOG" not in os.environ:
         yield
         return
     import pyopencl as cl
-    import pyopencl.array as cl_array
+    from pyopencl.tools import ImmediateAllocator, MemoryPool
 
     from gpuprims.backends.opencl.device import OpenCLDriver
+    from gpuprims.backends.opencl.queues import drivers
 
     kept = []
 
@@ -137,12 +145,11 @@ def written_scratch() -> Iterator[None]:
     def scratch(self: OpenCLDriver, nbytes: int) -> Any:
         return self.asarray(np.zeros(nbytes, np.uint8))
 
-    def empty(self: OpenCLDriver, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-        return cl_array.empty(self.queue, shape, dtype)
-
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(OpenCLDriver, "scratch", scratch)
-        patch.setattr(OpenCLDriver, "empty", empty)
+        for driver in drivers():
+            bits = 20  # of a size that tell pools apart
+            patch.setattr(driver, "_pool", MemoryPool(ImmediateAllocator(driver.queue), bits))
         patch.setattr(cl, "Buffer", KeptBuffer)
         yield
 

@@ -83,7 +83,7 @@ def _table(dtype: Dtype, bins: Any, limits: tuple[Any, Any] | None) -> tuple[Tab
     ends = (edges[0], edges[-1]) if limits is None else _outer(*limits)
     starts, last = find_thresholds(order, bins, limits, edges, ends)
     thresholds = np.append(order.elements(starts), order.elements(last)).astype(key_dtype(dtype))
-    return _cells(thresholds, len(edges) - 1), edges
+    return _even(thresholds, edges) or _guided(thresholds), edges
 
 
 def _outer(low: Any, high: Any) -> tuple[Any, Any]:
@@ -101,15 +101,26 @@ def _distances(elements: np.ndarray, first: Any) -> np.ndarray:
     return distances
 
 
-def _cells(thresholds: np.ndarray, asked: int) -> Table:
-    """Return the table of thresholds and the last element: by cells of a bin each, if that will do."""
+def _even(thresholds: np.ndarray, edges: np.ndarray) -> Table | None:
+    """Return the table of bins of one width, which are cells; None where they are not, nor nearly."""
     bins = len(thresholds) - 1
-    if bins == asked:
-        scale = _scale(thresholds, bins)
-        slack = _slack(thresholds, scale)
-        if slack <= _MOST_SLACK:
-            header = _header(thresholds, scale, slack, bins)
-            return Table("even", bins, header, thresholds, np.zeros(0, np.uint32))
+    if bins != len(edges) - 1:
+        return None
+    # The width of the bins, or, where elements are integers, of the thresholds.
+    with np.errstate(all="ignore"):
+        width = np.float64(edges[-1]) - np.float64(edges[0])
+        scales = np.float32(bins / width), _scale(thresholds[:-1], bins - 1)
+    slacks = [_slack(thresholds, scale) for scale in scales]
+    slack = min(slacks)
+    if slack > _MOST_SLACK:
+        return None
+    header = _header(thresholds, scales[slacks.index(slack)], slack, bins)
+    return Table("even", bins, header, thresholds, np.zeros(0, np.uint32))
+
+
+def _guided(thresholds: np.ndarray) -> Table:
+    """Return the table of any thresholds, with a guide: in smaller cells, most of which lie within one bin."""
+    bins = len(thresholds) - 1
     cells = min(1 << int(_CELLS_PER_BIN * bins - 1).bit_length(), _MOST_CELLS)
     scale = _scale(thresholds, cells)
     if not np.isfinite(scale):
@@ -122,6 +133,8 @@ def _cells(thresholds: np.ndarray, asked: int) -> Table:
 
 
 def _scale(thresholds: np.ndarray, cells: int) -> np.float32:
+    if not cells:
+        return np.float32(0)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         scale: np.float32 = np.float32(cells) / _distances(thresholds[-1:], thresholds[0])[0]
     return scale
@@ -150,6 +163,8 @@ def _slack(thresholds: np.ndarray, scale: np.float32) -> float:
     first = _positions(thresholds[1:-1], thresholds[0], scale).astype(np.float64)
     before = _positions(order.elements(starts[1:] - np.uint64(1)), thresholds[0], scale).astype(np.float64)
     short, over = (inner - first).max(initial=0), (before - inner).max(initial=0)
+    if not np.isfinite(short + over):
+        return np.inf
     exact = short <= 0 and (before < inner).all()
     worst = 0.0 if exact else max(short, over, 2.0**-24)
     return 2 * worst

@@ -209,7 +209,7 @@ def _table(operands: Operands, bins: Any, limits: Any) -> tuple[Table, np.ndarra
         low, high = _limits(operands) if limits is None else _checked_limits(limits)
         try:
             return table_of_range(array.dtype, number, low, high, (type(low), type(high)))
-        except ValueError as error:  # NumPy's, of bins narrower than floats are apart
+        except (ValueError, IndexError) as error:  # NumPy's, of bins narrower than floats are apart
             raise ArgumentError(
                 f"histogram: bins that floats can tell apart; got {number} from {low} to {high}"
             ) from error
@@ -260,7 +260,7 @@ def _limits(operands: Operands) -> tuple[Any, Any]:
     low, high = (_to_host(operands, one)[()] for one in found)
     if not (np.isfinite(low) and np.isfinite(high)):
         raise ArgumentError(f"histogram: a finite range, where none is given that of the elements; got [{low}, {high}]")
-    return low, high
+    return (int(low), int(high)) if array.dtype == np.bool_ else (low, high)
 
 
 def _edges(operands: Operands, edges: np.ndarray) -> Any:

@@ -96,7 +96,8 @@ def _bins_at(order: Order, numbers: np.ndarray, bins: Any, limits: Any, ends: An
     elements = order.elements(np.minimum(numbers, order.highest))
     ascending = np.argsort(numbers, kind="stable")
     lined = elements[ascending]
-    counts = np.histogram(lined, bins, limits)[0]
+    with np.errstate(all="ignore"):  # of what no caller gave
+        counts = np.histogram(lined, bins, limits)[0]
     lower = int(np.count_nonzero(lined < ends[0]))
     lined_bins = np.full(lined.shape, len(counts))
     lined_bins[:lower] = -1

@@ -27,7 +27,7 @@ def bins_text(definitions: Definitions, binning: Binning) -> list[str]:
         f"#define KEY_OF_BITS(bits) {_from_bits(key)}",
         f"#define REAL_OF_BITS(bits) {_from_bits(real)}",
         f"#define DISTANCE(x, first) {_distance(key)}",
-        "#define HISTOGRAMS GLOBAL bin_t *histograms, GLOBAL const u64 *table",
+        "#define HISTOGRAMS GLOBAL bin_t *RESTRICT histograms, GLOBAL const u64 *RESTRICT table",
     ]
 
 

@@ -69,7 +69,10 @@ class OpenCLDriver:
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cl_array.Array:
         """Allocate from the pool, and fill."""
         array = self.empty(shape, dtype)
-        array.fill(0)
+        if array.nbytes:
+            array.add_event(
+                cl.enqueue_fill_buffer(self.queue, array.base_data, np.uint8(0), array.offset, array.nbytes)
+            )
         return array
 
     def scratch(self, nbytes: int) -> Any:

@@ -11,44 +11,50 @@
  */
 #define ROUND 64
 #define EACH_LANE _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < ROUND; lane++)
+#define REPLICAS 8 /* at most */
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void histogram_cpu_private(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
                            const i64 parts, const i64 replicas)
 {
-    const i64 width = bins + 2, share = (n + parts - 1) / parts, next = outputs * width;
+    const i64 width = bins + 2, share = (n + parts - 1) / parts;
     const binning_t b = binning_of(table, bins);
 
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
         const i64 o = task % outputs, part = task / outputs, end = min((part + 1) * share, n);
-        GLOBAL bin_t *own = histograms + (part * replicas * outputs + o) * width;
 
         /* 1. Begin with nothing. */
-        for (i64 replica = 0; replica < replicas; replica++)
-            for (i64 place = 0; place < width; place++) own[replica * next + place] = 0;
+        GLOBAL bin_t *rows[REPLICAS];
+        for (int k = 0; k < REPLICAS; k++) {
+            rows[k] = histograms + ((part * replicas + k % replicas) * outputs + o) * width;
+            for (i64 place = 0; k < replicas && place < width; place++) rows[k][place] = 0;
+        }
 
-        /* 2. Load, and find bins, many at once: where all are sure, as nearly always, there is no branch. */
+        /* 2. Load, and find bins, many at once; where one is in doubt, its complement. */
         i64 j = part * share;
         for (; j + ROUND <= end; j += ROUND) {
             i32 found[ROUND];
-            int doubts = 0;
             EACH_LANE
             {
                 int sure;
-                found[lane] = guess_bin(KEY(MAP(o, j + lane)), b, &sure);
-                doubts += !sure;
+                const i32 guess = guess_bin(KEY(MAP(o, j + lane)), b, &sure);
+                found[lane] = sure ? guess : ~guess;
             }
-            if (doubts)
-                for (int lane = 0; lane < ROUND; lane++) found[lane] = bin_of(KEY(MAP(o, j + lane)), b);
 
-            /* 3. Count one by one. */
-#pragma unroll 8
-            for (int lane = 0; lane < ROUND; lane++)
-                own[(lane & (replicas - 1)) * next + found[lane]] += TAKEN(MAP(o, j + lane));
+            /* 3. Settle doubts, and count, one by one. */
+            for (int lane = 0; lane < ROUND; lane += REPLICAS) {
+#pragma unroll
+                for (int k = 0; k < REPLICAS; k++) {
+                    const i64 at = j + lane + k;
+                    i32 bin = found[lane + k];
+                    if (bin < 0) bin = settle_bin(KEY(MAP(o, at)), b, ~bin);
+                    rows[k][bin] += TAKEN(MAP(o, at));
+                }
+            }
         }
         for (; j < end; j++) {
             const value_t value = MAP(o, j);
-            own[bin_of(KEY(value), b)] += TAKEN(value);
+            rows[0][bin_of(KEY(value), b)] += TAKEN(value);
         }
     }
 }
