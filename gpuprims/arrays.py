@@ -117,6 +117,10 @@ class Operands:
             result = self.driver.download(result)
         return self._as_caller_wants(result)
 
+    def hand_over(self, array: np.ndarray) -> Any:
+        """Return what was computed on the host where the caller wants results."""
+        return self._as_caller_wants(array) if self.on_host else self.convert(self.driver.asarray(array))
+
     def _as_caller_wants(self, result: Any) -> Any:
         """Return a result as an array of the caller's library; one of NumPy's without dimensions as a scalar."""
         result = self.convert(result)

@@ -123,17 +123,17 @@ def written_scratch() -> Iterator[None]:
     """Under Oclgrind, hand out scratch memory that has been written.
 
     Oclgrind 21.10 reports ``atomic_xchg(p, 5)`` on fresh memory as a write of something uninitialised, and that is how
-    groups leave their values. That they do leave them is what the results show. And it notices writes to a
-    buffer as far as an earlier user of the memory wrote; so buffers are kept, and only arrays of one size share them.
+    groups leave their values. That they do leave them is what the results show. It does not see that memory is filled;
+    and it notices writes to a buffer as far as the first write of the host to that memory: so every array has a buffer
+    of its own, which is kept.
     """
     if "OCLGRIND_LOG" not in os.environ:
         yield
         return
     import pyopencl as cl
-    from pyopencl.tools import ImmediateAllocator, MemoryPool
+    import pyopencl.array as cl_array
 
     from gpuprims.backends.opencl.device import OpenCLDriver
-    from gpuprims.backends.opencl.queues import drivers
 
     kept = []
 
@@ -145,11 +145,16 @@ def written_scratch() -> Iterator[None]:
     def scratch(self: OpenCLDriver, nbytes: int) -> Any:
         return self.asarray(np.zeros(nbytes, np.uint8))
 
+    def zeros(self: OpenCLDriver, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        return self.asarray(np.zeros(shape, dtype))
+
+    def empty(self: OpenCLDriver, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        return cl_array.empty(self.queue, shape, dtype)
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(OpenCLDriver, "scratch", scratch)
-        for driver in drivers():
-            bits = 20  # of a size that tell pools apart
-            patch.setattr(driver, "_pool", MemoryPool(ImmediateAllocator(driver.queue), bits))
+        patch.setattr(OpenCLDriver, "empty", empty)
+        patch.setattr(OpenCLDriver, "zeros", zeros)
         patch.setattr(cl, "Buffer", KeptBuffer)
         yield
 

@@ -35,15 +35,19 @@ pytestmark = pytest.mark.oclgrind
 MAPS = [variant for variant in VARIANTS if variant.primitive == "map"]
 REDUCTIONS = [variant for variant in VARIANTS if variant.primitive == "reduce"]
 SCANS = [variant for variant in VARIANTS if variant.primitive == "scan"]
+HISTOGRAMS = [variant for variant in VARIANTS if variant.primitive == "histogram"]
 # Kernels whose warps cannot be of one work-item each, as those of other kernels are where there are no shuffles.
 NEED_WARPS = ("reduce_warp", "reduce_rows", "scan_rows")
 LARGEST = 20_000
 
 
 def twin(variant: Variant) -> Variant:
-    """Return a variant that refuses nothing; a scan's tiles are small, its groups several though one unit runs them."""
+    """Return a variant that refuses nothing.
+
+    A scan's and a histogram's tiles are small, groups that run together several though one unit runs them.
+    """
     units = 5 if variant.together else variant.groups_per_unit
-    items = min(variant.items, 4) if variant.word_items else variant.items
+    items = min(variant.items, 4) if variant.word_items or variant.primitive == "histogram" else variant.items
     return dataclasses.replace(variant, refuse=lambda *_: None, groups_per_unit=units, items=items)
 
 
@@ -62,7 +66,7 @@ def kernel(
         pytest.skip("the simulator has no shuffles; compute-sanitizer watches the kernel's CUDA twin, word for word")
     if variant.together and device.capabilities.kind == "cpu" and "OCLGRIND_LOG" not in os.environ:
         pytest.skip("Intel's compiler for CPUs crashes on it; it refuses CPUs")
-    if variant.primitive == "scan" or variant not in able_variants(device, variant.primitive):
+    if variant.primitive in ("scan", "histogram") or variant not in able_variants(device, variant.primitive):
         monkeypatch.setitem(REGISTRY._variants["opencl", variant.primitive], variant.name, TWINS[variant])
         return Kernel(device, TWINS[variant])
     return Kernel(device, variant)
@@ -350,6 +354,54 @@ def test_looking_back_goes_on_until_all_tiles_before_are_folded(
     slopes, offsets = random_values(rng, np.int64, (2, size)) | 1
     for got, expected in zip(kernel.scan(slopes, offsets, op=AFFINE), affine_scan(slopes, offsets), strict=True):
         assert_equal(got, expected)
+
+
+# histogram ---------------------------------------------------------------------------------------------------------
+
+
+def counted(kernel: Kernel, x: Any, *how: Any, **keywords: Any) -> np.ndarray:
+    got, _ = gpuprims.histogram(x, *how, device=kernel.device, variant=kernel.variant.name, **keywords)
+    return got if isinstance(got, np.ndarray) else on_host(kernel.device, got)
+
+
+@each(HISTOGRAMS)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8", "int64"])
+def test_histograms_of_even_bins_and_of_others(kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
+    for size in sizes(kernel)[::2]:
+        x = rng.integers(0, 90, size).astype(dtype)
+        for bins, limits in ((9, (0, 81)), (7, (0.3, 60.2)), ([0, 3, 4, 4, 50, 80], None)):
+            assert_equal(counted(kernel, x, bins, limits), np.histogram(x, bins, limits)[0])
+
+
+@each(HISTOGRAMS)
+def test_a_histogram_of_each_row(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.float32, (3, 700))
+    expected = [np.histogram(row, 9, (-1, 1))[0] for row in x]
+    assert_equal(counted(kernel, x, 9, (-1, 1), axis=1), np.array(expected))
+    assert_equal(counted(kernel, on_device(kernel.device, x.T), 9, (-1, 1), axis=0), np.array(expected))
+
+
+@each(HISTOGRAMS)
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+def test_histograms_of_weights(kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
+    x, weights = random_values(rng, np.float32, 1501), rng.integers(-9, 9, 1501).astype(dtype)
+    for deterministic in (True, False):
+        got = counted(kernel, x, 9, (-1, 1), weights=weights, deterministic=deterministic)
+        assert_equal(got, np.histogram(x, 9, (-1, 1), weights=weights)[0])
+
+
+@each(HISTOGRAMS)
+def test_counts_of_numbers(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = rng.integers(0, 300, 2100)
+    assert_equal(gpuprims.bincount(x, device=kernel.device, variant=kernel.variant.name), np.bincount(x))
+
+
+@each(HISTOGRAMS)
+def test_a_histogram_by_two_groups(kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = rng.integers(0, 100, (4, 2 * kernel.variant.tile + 5 if kernel.variant.block > 1 else 100))
+    with two_groups(kernel.device, monkeypatch):
+        got = counted(kernel, x, 100, (0, 100), axis=1)
+    assert_equal(got, np.array([np.bincount(row, minlength=100) for row in x]))
 
 
 # segments and compact ----------------------------------------------------------------------------------------------

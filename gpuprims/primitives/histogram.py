@@ -102,7 +102,7 @@ def histogram(
         counts = _cast(operands, counts, operands.natives[1].dtype)
     else:
         counts = _together(operands, counts)
-    return operands.finish(counts), operands.finish(_edges(operands, edges))
+    return operands.finish(counts), operands.hand_over(edges.copy())
 
 
 def bincount(
@@ -261,10 +261,6 @@ def _limits(operands: Operands) -> tuple[Any, Any]:
     if not (np.isfinite(low) and np.isfinite(high)):
         raise ArgumentError(f"histogram: a finite range, where none is given that of the elements; got [{low}, {high}]")
     return (int(low), int(high)) if array.dtype == np.bool_ else (low, high)
-
-
-def _edges(operands: Operands, edges: np.ndarray) -> Any:
-    return edges.copy() if operands.on_host else operands.driver.asarray(edges)
 
 
 # sums ----------------------------------------------------------------------------------------------------------------

@@ -69,10 +69,9 @@ class OpenCLDriver:
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cl_array.Array:
         """Allocate from the pool, and fill."""
         array = self.empty(shape, dtype)
+        memory: Any = array.base_data
         if array.nbytes:
-            array.add_event(
-                cl.enqueue_fill_buffer(self.queue, array.base_data, np.uint8(0), array.offset, array.nbytes)
-            )
+            array.add_event(cl.enqueue_fill_buffer(self.queue, memory, bytes(1), array.offset, array.nbytes))
         return array
 
     def scratch(self, nbytes: int) -> Any:
