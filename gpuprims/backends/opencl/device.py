@@ -67,9 +67,11 @@ class OpenCLDriver:
             raise DeviceMemoryError(self.capabilities.name, math.prod(shape) * dtype.itemsize, None) from error
 
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cl_array.Array:
-        """Allocate from the pool, and fill."""
+        """Allocate from the pool, and fill; not by pyopencl's kernel, whose compilation warns on Intel's runtime."""
         array = self.empty(shape, dtype)
-        array.fill(0)
+        buffer: Any = array.base_data
+        if array.size:
+            array.add_event(cl.enqueue_fill_buffer(self.queue, buffer, dtype.type(0), 0, array.nbytes))
         return array
 
     def scratch(self, nbytes: int) -> Any:
