@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gpuprims import errors, models
     from gpuprims.device import Capabilities, Device, devices, use_device
     from gpuprims.explanation import explain
+    from gpuprims.models.hashing import hash_counts
     from gpuprims.operators import Op
     from gpuprims.plans import Plan, plan
     from gpuprims.primitives.compact import compact
@@ -38,6 +39,7 @@ __all__ = [
     "devices",
     "errors",
     "explain",
+    "hash_counts",
     "histogram",
     "map",
     "models",
@@ -61,6 +63,7 @@ _HOMES = {
     "cumsum": "primitives.scan",
     "devices": "device",
     "explain": "explanation",
+    "hash_counts": "models.hashing",
     "histogram": "primitives.histogram",
     "map": "primitives.map",
     "plan": "plans",

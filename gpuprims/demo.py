@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import gpuprims
 from gpuprims.device import Device, pick_device
 from gpuprims.errors import GpuprimsError
 from gpuprims.explanation import PRIMITIVES, explain
+from gpuprims.pictures import draw, sketch
 
 _WEIGHTS = tuple(np.float32(weight) for weight in (0.299, 0.587, 0.114))
 
@@ -41,6 +43,7 @@ def run_demo(spec: str | None = None) -> None:
     photo = _load_photo()
     grey = _brightness(device, photo)
     _statistics(device, grey)
+    _histogram(device, grey)
     _channels(device, photo)
     _model(device)
     print("\nthe kernels of this device: gpuprims explain\n")
@@ -78,6 +81,19 @@ def _statistics(device: Device, grey: np.ndarray) -> None:
         ours, theirs = gpuprims.reduce(grey, op=op, device=device), getattr(np, op)(grey)
         print(f"  {op:8}{ours:12.4f}{theirs:12.4f}" if grey.dtype == ours.dtype else f"  {op:8}{ours:12}{theirs:12}")
     print()
+
+
+def _histogram(device: Device, grey: np.ndarray) -> None:
+    (counts, edges), ours = _timed(lambda: gpuprims.histogram(grey, bins=64, range=(0, 256), device=device))
+    (expected, _), theirs = _timed(lambda: np.histogram(grey, bins=64, range=(0, 256)))
+    different = np.count_nonzero(counts != expected)
+    print("its brightness: histogram(grey, bins=64, range=(0, 256))")
+    print(f"  counts                          {f'{different} differ from' if different else 'equal to'} NumPy's")
+    print(f"  time, NumPy's                   {ours * 1e3:.2f} ms, {theirs * 1e3:.2f} ms")
+    for line in sketch(counts):
+        print(f"  {line}")
+    print(f"  {'0, black':32}{'255, white':>32}")
+    print(f"  {draw(counts, edges, Path('brightness.png'))}\n")
 
 
 def _channels(device: Device, photo: np.ndarray) -> None:

@@ -36,10 +36,10 @@ FLOORS = (
     ("preparation",),
     ("primitives",),
     ("models", "explanation", "plans"),
-    ("cli", "demo", "__main__"),
+    ("cli", "demo", "pictures", "__main__"),
 )
-VENDORS = {"cupy", "pyopencl", "sklearn", "tqdm", "cuda"}
-HOMES = {"cupy": "backends.cuda", "pyopencl": "backends.opencl", "sklearn": "models"}
+VENDORS = {"cupy", "pyopencl", "sklearn", "tqdm", "cuda", "matplotlib"}
+HOMES = {"cupy": "backends.cuda", "pyopencl": "backends.opencl", "sklearn": "models", "matplotlib": "pictures"}
 # Text around a kernel, in each dialect's own words.
 AROUND = {"prelude", "exchange", "counting"}
 # Kernels that one dialect has alone.
@@ -169,7 +169,7 @@ def test_file_entry_and_registry_agree(dialect: str) -> None:
 def test_importing_the_package_loads_no_library() -> None:
     code = "import sys, gpuprims; print(sorted({name.partition('.')[0] for name in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    for library in ("numpy", "cupy", "pyopencl", "sklearn", "tqdm"):
+    for library in ("numpy", "cupy", "pyopencl", "sklearn", "tqdm", "matplotlib"):
         assert f"'{library}'" not in loaded
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import re
+import sys
 
+import numpy as np
 import pytest
 
 import gpuprims
-from gpuprims import cli, demo
+from gpuprims import cli, demo, pictures
 from gpuprims.errors import BackendUnavailableError, BuildError
 
 
@@ -43,7 +46,8 @@ def test_info_says_what_is_wrong_with_a_device_that_is_listed_but_fails(capsys, 
     assert not re.search(r"yes$", out, re.MULTILINE)
 
 
-def test_demo_agrees_with_numpy_and_learns(device, capsys):
+def test_demo_agrees_with_numpy_and_learns(device, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # where it draws
     status, out, _ = run(capsys, "demo", "--device", device.spec)
     assert status == 0
     assert device.capabilities.name in out
@@ -52,8 +56,32 @@ def test_demo_agrees_with_numpy_and_learns(device, capsys):
     for name in ("min", "max", "mean"):
         ours, numpys = re.search(rf"^  {name} +(\S+) +(\S+)$", out, re.MULTILINE).groups()
         assert ours == numpys
+    assert re.search(r"^  counts +equal to NumPy's$", out, re.MULTILINE)
+    assert "█" in out
     assert float(re.search(r"held-out accuracy +(\S+)%", out)[1]) >= 95
     assert float(re.search(r"scikit-learn's +(\S+)%", out)[1]) >= 95
+
+
+def test_demo_draws_a_histogram_or_says_what_to_install(monkeypatch, tmp_path):
+    counts, edges, path = np.array([3, 1]), np.array([0.0, 4.0, 8.0]), tmp_path / "brightness.png"
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "matplotlib.figure", None)
+        assert "pip install 'gpuprims[bench]'" in pictures.draw(counts, edges, path)
+    pytest.importorskip("matplotlib", reason="matplotlib, which draws the demo's histogram, is not installed")
+    assert pictures.draw(counts, edges, path) == f"drawn in {path}"
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert "No such file" in pictures.draw(counts, edges, tmp_path / "nowhere" / "brightness.png")
+
+
+@pytest.mark.parametrize(("encoding", "highest"), [("utf-8", "█"), ("ascii", "#")])
+def test_a_sketch_is_as_high_as_its_counts(monkeypatch, encoding, highest):
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding))
+    lines = pictures.sketch(np.array([0, 1, 500, 1000]))
+    assert [line[3] for line in lines] == [highest] * 4
+    assert [line[2] for line in lines] == [" ", " ", highest, highest]
+    assert [line[0] for line in lines] == [" "] * 4
+    assert lines[-1][1] != " "
+    assert set("".join(pictures.sketch(np.zeros(3)))) == {" "}
 
 
 def test_demo_without_pillow_says_what_to_install(monkeypatch, capsys):

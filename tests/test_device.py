@@ -212,6 +212,18 @@ def test_an_array_is_never_moved_to_another_device_unasked(device: gpuprims.Devi
 def test_a_device_array_goes_and_comes_back_unchanged(device: gpuprims.Device) -> None:
     x = np.arange(12, dtype=np.int16).reshape(3, 4)
     np.testing.assert_array_equal(device.to_host(device.asarray(x)), x)
+    assert device.to_host(device.asarray(np.empty((3, 0), np.int16))).shape == (3, 0)
+
+
+@pytest.mark.parametrize("shape", [(0,), (1,), (7, 1001)])
+def test_zeros_are_zeros_in_memory_that_others_used(device: gpuprims.Device, shape: tuple[int, ...]) -> None:
+    for dtype in (np.uint8, np.uint32, np.float64):
+        used = device.asarray(np.ones(shape, dtype))
+        device.synchronize()
+        del used
+        zeros = device.to_host(device.driver.zeros(shape, np.dtype(dtype)))
+        np.testing.assert_array_equal(zeros, np.zeros(shape, dtype))
+        assert zeros.dtype == dtype
 
 
 # The automatic choice

@@ -67,7 +67,7 @@ class OpenCLDriver:
             raise DeviceMemoryError(self.capabilities.name, math.prod(shape) * dtype.itemsize, None) from error
 
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cl_array.Array:
-        """Allocate from the pool, and fill."""
+        """Allocate from the pool, and fill; not by pyopencl's kernel, whose compilation warns on Intel's runtime."""
         array = self.empty(shape, dtype)
         memory: Any = array.base_data
         if array.nbytes:
