@@ -44,12 +44,14 @@ def _parser() -> argparse.ArgumentParser:
     explained.add_argument("--outputs", type=int, default=1, help="outputs of a reduce, of so many elements each")
     explained.add_argument("--side-by-side", action="store_true", help="outputs as a matrix has columns")
     explained.add_argument("--op", default="sum", help="the operator of a reduce")
+    explained.add_argument("--bins", type=int, default=256, help="bins of a histogram")
     return parser
 
 
 def _explained(chosen: argparse.Namespace) -> str:
     """Return the table of one primitive's kernels, or of all."""
-    call = {"dtype": chosen.dtype, "size": chosen.size, "outputs": chosen.outputs, "side_by_side": chosen.side_by_side}
+    call = {"dtype": chosen.dtype, "size": chosen.size, "outputs": chosen.outputs, "bins": chosen.bins}
+    call["side_by_side"] = chosen.side_by_side
     names = [chosen.primitive] if chosen.primitive else PRIMITIVES
     return "\n\n".join(str(explain(name, chosen.device, op=chosen.op, **call)) for name in names)
 

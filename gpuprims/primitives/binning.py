@@ -178,8 +178,8 @@ def _header(thresholds: np.ndarray, scale: Any, slack: float, cells: int) -> np.
     return np.array([*bits, cells, 0, 0, 0], np.uint64)
 
 
-def check_bins(bins: int) -> int:
+def check_bins(label: str, bins: int) -> int:
     """Return a number of bins that kernels can count to, or raise."""
     if bins > MOST_BINS:
-        raise ArgumentError(f"histogram: at most 2^30 bins; got {bins}")
+        raise ArgumentError(f"{label}: at most 2^30 bins; got {bins}")
     return bins

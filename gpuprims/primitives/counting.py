@@ -27,6 +27,8 @@ _INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
 _LIMB_BITS, _MOST_CUT = 30, 2**33
 # Counts of 32 bits: a part has fewer elements.
 _MOST_COUNTED = 2**31
+# Local memory of each group that CUDA keeps for itself.
+_RESERVED = 1024
 # Replicas in local memory, and rows that a work-item of a CPU counts in by turns.
 _MOST_REPLICAS, _CPU_REPLICAS = 32, 8
 _SMALL = 2048
@@ -159,7 +161,7 @@ def _prepare(
     width = (bins + 2) * binning.planes
     parts, replicas, local = _division(chosen, able, outputs, size, width, binning)
     kernel = device.kernel(chosen, definitions)
-    groups = min(outputs * parts, chosen.groups(outputs * parts, able))
+    groups = chosen.groups(outputs * parts, able)
     numbers = (outputs, size, bins, parts, *([replicas] if chosen.histograms in ("replicas", "private") else []))
     launch = kernel.prepare(groups, layout.pack(0), *numbers, local=local)
     rows = parts * replicas if chosen.histograms == "private" else 1 if chosen.histograms == "shared" else parts
@@ -201,7 +203,9 @@ def _division(
         most = min(_MOST_REPLICAS, max(able.asked_local_memory // nbytes, 1))
         replicas = 1 << most.bit_length() - 1
     local = nbytes * replicas if chosen.histograms in ("local", "replicas") else 0
-    units = (chosen.groups_per_unit or 1) * able.compute_units
+    # No more groups than find room at the same time.
+    resident = max(1, min(chosen.groups_per_unit or 1, able.asked_local_memory // (local + _RESERVED)))
+    units = (resident if local else chosen.groups_per_unit or 1) * able.compute_units
     # No part smaller than a tile, nor than the histogram that it leaves.
     tiles = -(-size // max(chosen.tile, width if chosen.histograms != "shared" else 1))
     parts = max(1, min(tiles, units // outputs))

@@ -220,14 +220,14 @@ def _table(operands: Operands, bins: Any, limits: Any) -> tuple[Table, np.ndarra
         raise ArgumentError(f"histogram: two edges or more, of real numbers; got {edges.size} of dtype {edges.dtype}")
     if not (edges[1:] >= edges[:-1]).all():
         raise ArgumentError("histogram: edges that do not fall; got some that do, or NaN")
-    check_bins(edges.size - 1)
+    check_bins("histogram", edges.size - 1)
     return table_of_edges(array.dtype, edges.tobytes(), edges.dtype.str)
 
 
 def _number_of(bins: Any) -> int:
     if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
         raise ArgumentError(f"histogram: a positive number of bins, or their edges; got {bins!r}")
-    return check_bins(int(bins))
+    return check_bins("histogram", int(bins))
 
 
 def _checked_limits(limits: Any) -> tuple[Any, Any]:
@@ -288,16 +288,18 @@ def _numbers(
     if not math.prod(array.shape):
         sums = _weighed(operands, direct(minlength), axes, minlength, variant, deterministic=deterministic)
         return sums, minlength
-    tried = max(minlength, _TRIED)
+    tried = check_bins("bincount", max(minlength, _TRIED))
     if len(operands.natives) == 1:
         sums = _weighed(operands, direct(tried), axes, tried, variant, deterministic=deterministic)
-        seen = _to_host(operands, reduce(sums.reshape(-1, tried + 2), axis=0, device=operands.device))
-        if not seen[tried:].any():
-            return sums, max(minlength, int(np.flatnonzero(seen)[-1]) + 1)
+        lines = sums.reshape(-1, tried + 2)
+        asked = lines[:, tried:] if tried == minlength else lines  # how long the result is depends on the numbers then
+        seen = _to_host(operands, reduce(asked, axis=0, device=operands.device))
+        if not seen[-2:].any():
+            return sums, tried if tried == minlength else max(minlength, int(np.flatnonzero(seen)[-1]) + 1)
     low, high = (int(end) for end in _limits(operands))
     if low < 0:
         raise ArgumentError(f"bincount: elements from 0 on; got {low}")
-    length = check_bins(max(minlength, high + 1))
+    length = check_bins("bincount", max(minlength, high + 1))
     sums = _weighed(operands, direct(length), axes, length, variant, deterministic=deterministic)
     return sums, length
 
