@@ -43,7 +43,13 @@ def _cupy() -> Calls:
         "compact by a mask": lambda x, mask: x[mask],
         "compact by a function": lambda x: x[x > 0.5],
     }
-    return {"map 2*x+1": doubled} | flat | axes | scans
+    counts = {
+        work.name: lambda x, bins=work.bins: cupy.histogram(x, bins, (0, 1))[0]
+        for work in WORKS
+        if work.primitive == "histogram" and isinstance(work.bins, int)
+    }
+    counts |= {work.name: cupy.bincount for work in WORKS if work.primitive == "bincount"}
+    return {"map 2*x+1": doubled} | flat | axes | scans | counts
 
 
 def _torch() -> Calls:
@@ -59,7 +65,13 @@ def _torch() -> Calls:
             torch.segment_reduce(torch.from_dlpack(x), "sum", offsets=torch.from_numpy(offsets).cuda())
         )
 
-    return {
+    counts = {
+        work.name: through(lambda x, bins=work.bins: torch.histc(x, bins, 0, 1).to(torch.int64))
+        for work in WORKS
+        if work.primitive == "histogram" and isinstance(work.bins, int)
+    }
+    counts |= {work.name: through(torch.bincount) for work in WORKS if work.primitive == "bincount"}
+    return counts | {
         "scan sum": through(lambda x: torch.cumsum(x, 0)),
         "scan max": through(lambda x: torch.cummax(x, 0).values),
         "scan sum of float64": through(lambda x: torch.cumsum(x, 0)),

@@ -20,7 +20,8 @@ class Work:
 
     A reduce or scan along an axis sees the array as rows of ``columns`` elements, or as a square of about as many. The
     elements are from 0 to 1; with ``steps`` they are -1 and 1, whose sums are exact in every order. ``beside`` makes
-    of them what else the call takes, a mask or the offsets of segments.
+    of them what else the call takes, a mask or the offsets of segments; a histogram has ``bins``, or edges, and
+    ``spread`` moves the elements.
     """
 
     name: str
@@ -34,6 +35,8 @@ class Work:
     steps: bool = False
     inclusive: bool = True
     beside: Callable[[np.ndarray], np.ndarray] | None = None
+    bins: Any = None
+    spread: Callable[[np.ndarray], np.ndarray] | None = None
 
     def shape(self, size: int) -> tuple[int, ...]:
         """Return the shape in which so many elements are seen."""
@@ -45,7 +48,8 @@ class Work:
     @property
     def kernels(self) -> str:
         """Return the primitive whose variants do it."""
-        return "scan" if self.primitive in ("compact", "segments") else self.primitive
+        names = {"compact": "scan", "segments": "scan", "bincount": "histogram"}
+        return names.get(self.primitive, self.primitive)
 
     @property
     def beside_on_host(self) -> bool:
@@ -58,6 +62,10 @@ class Work:
             return gpuprims.map("2*x + 1", x, **keywords)
         if self.primitive == "compact":
             return gpuprims.compact(x, *(beside or (KEPT,)), **keywords)
+        if self.primitive == "histogram":
+            return gpuprims.histogram(x, self.bins, (0, 1), **keywords)[0]
+        if self.primitive == "bincount":
+            return gpuprims.bincount(x, **keywords)
         if self.primitive == "segments":
             return gpuprims.reduce(x, segments=beside[0], **keywords)
         if self.primitive == "scan":
@@ -89,6 +97,32 @@ def _within_segments(x: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     return sums - np.repeat(np.concatenate([[0], sums[offsets[1:-1] - 1]]).astype(x.dtype), lengths)
 
 
+def _counts(bins: Any, x: np.ndarray) -> np.ndarray:
+    return np.histogram(x, bins, (0, 1))[0]
+
+
+def histogram_of(name: str, bins: Any, spread: Callable[[np.ndarray], np.ndarray] | None = None) -> Work:
+    """Return the work of a histogram of elements from 0 to 1, spread evenly unless ``spread`` moves them."""
+    return Work(name, "histogram", 4, partial(_counts, bins), bins=bins, spread=spread)
+
+
+def skewed(x: np.ndarray) -> np.ndarray:
+    """Return elements of which half lie below 1/256."""
+    return x**8
+
+
+def all_alike(x: np.ndarray) -> np.ndarray:
+    """Return elements that meet in one bin."""
+    return np.full_like(x, 0.5)
+
+
+def small_numbers(dtype: str, x: np.ndarray) -> np.ndarray:
+    """Return integers from 0 to 255."""
+    return (x * 256).astype(dtype)
+
+
+EDGES = np.sort(np.random.default_rng(20261121).random(257))
+
 WORKS = (
     Work("map 2*x+1", "map", 8, lambda x: 2 * x + 1),
     Work("reduce sum", "reduce", 4, np.sum, "sum"),
@@ -111,8 +145,19 @@ WORKS = (
     ),
     Work("compact by a mask", "compact", 7, lambda x, mask: x[mask], beside=lambda x: x > 0.5),
     Work("compact by a function", "compact", 6, lambda x: x[x > 0.5]),
+    histogram_of("histogram 256", 256),
+    histogram_of("histogram 256, skewed", 256, skewed),
+    histogram_of("histogram 256, all alike", 256, all_alike),
+    histogram_of("histogram 16384", 16_384),
+    histogram_of("histogram 16384, skewed", 16_384, skewed),
+    histogram_of("histogram 49152", 49_152),
+    histogram_of("histogram 1048576", 2**20),
+    histogram_of("histogram 256 edges", EDGES),
+    Work("bincount int32", "bincount", 4, np.bincount, spread=partial(small_numbers, "int32")),
+    Work("bincount int64", "bincount", 8, np.bincount, spread=partial(small_numbers, "int64")),
+    Work("bincount uint8", "bincount", 1, np.bincount, spread=partial(small_numbers, "uint8")),
 )  # fmt: skip
-EXACT = ("scan", "segments", "compact")
+EXACT = ("scan", "segments", "compact", "histogram", "bincount")
 SIZES = {"cpu": (2**20, 2**24, 2**26), "gpu": (2**24, 2**28, 2**30)}
 
 
@@ -157,12 +202,14 @@ def variants(device: gpuprims.Device, work: Work, size: int) -> list[Contender]:
     shape = work.shape(size)
     long, outputs = (size, 1) if work.axis is None else (shape[work.axis], shape[1 - work.axis])
     asked = {"size": long, "outputs": outputs, "side_by_side": work.axis == 0, "op": work.op or "sum"}
-    slow = device.capabilities.kind == "cpu" and size > 2**20  # for barriers, of which scans by levels have many
-    explained = gpuprims.explain(work.kernels, device, dtype=work.dtype, **asked)
+    # For barriers, of which scans by levels have many, and for atomics.
+    slow = device.capabilities.kind == "cpu" and size > 2**20
+    bins = work.bins if isinstance(work.bins, int) else 256
+    explained = gpuprims.explain(work.kernels, device, dtype=work.dtype, bins=bins, **asked)
     return [
         Contender(f"gpuprims {variant.name}", partial(work.on_device, variant=variant.name))
         for variant, reason in explained.refusals
-        if reason is None and not (slow and variant.scratch == "levels")
+        if reason is None and not (slow and variant.block > 1 and variant.primitive in ("scan", "histogram"))
     ]
 
 

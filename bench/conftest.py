@@ -22,10 +22,12 @@ class Arrays:
 
     def of(self, device: gpuprims.Device, size: int, work: Work) -> tuple[list[np.ndarray], list[Any]]:
         """Return both copies of each array."""
-        key = device.spec, size, work.dtype, work.steps, work.beside
+        key = device.spec, size, work.dtype, work.steps, work.beside, work.spread
         if self._pair is None or self._key != key:
             self._pair = None  # before the next is allocated
             host = [random_array(size, work.dtype, steps=work.steps)]
+            if work.spread:
+                host[0] = work.spread(host[0])
             resident = [device.asarray(host[0])]
             if work.beside:
                 host.append(work.beside(host[0]))

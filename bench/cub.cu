@@ -156,6 +156,63 @@ static void selections(const size_t size)
     tell("compact by a function", size, tried);
 }
 
+enum Spread { EVENLY, SKEWED, ALIKE };
+
+__global__ void fill_spread(float *x, const size_t size, const Spread spread)
+{
+    for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < size; i += size_t(gridDim.x) * blockDim.x) {
+        const float share = share_of(i), square = share * share;
+        x[i] = spread == ALIKE ? 0.5f : spread == SKEWED ? square * square * (square * square) : share;
+    }
+}
+
+__global__ void fill_bytes(uint8_t *x, const size_t size)
+{
+    for (size_t i = blockIdx.x * size_t(blockDim.x) + threadIdx.x; i < size; i += size_t(gridDim.x) * blockDim.x)
+        x[i] = uint8_t(bits_of(i) >> 24);
+}
+
+/* All elements are in some bin. */
+static void expect_all(const Array<int> &counts, const int bins, const size_t size, const char *work)
+{
+    std::vector<int> found(bins);
+    CHECK(cudaMemcpy(found.data(), counts.data, bins * sizeof(int), cudaMemcpyDeviceToHost));
+    size_t sum = 0;
+    for (const int count : found) sum += count;
+    expect(sum == size, work);
+}
+
+static void histogram(const size_t size, const int bins, const Spread spread, const char *work)
+{
+    Array<float> x(size);
+    Array<int> counts(bins);
+    fill_spread<<<1024, 256>>>(x.data, size, spread);
+    const double seconds = seconds_of([&](void *scratch, size_t &bytes) {
+        return cub::DeviceHistogram::HistogramEven(scratch, bytes, x.data, counts.data, bins + 1, 0.f, 1.f, int64_t(size));
+    });
+    expect_all(counts, bins, size, work);
+    tell(work, size, seconds);
+}
+
+static void histograms(const size_t size)
+{
+    histogram(size, 256, EVENLY, "histogram 256");
+    histogram(size, 256, SKEWED, "histogram 256, skewed");
+    histogram(size, 256, ALIKE, "histogram 256, all alike");
+    histogram(size, 16384, EVENLY, "histogram 16384");
+    histogram(size, 16384, SKEWED, "histogram 16384, skewed");
+    histogram(size, 49152, EVENLY, "histogram 49152");
+    histogram(size, 1 << 20, EVENLY, "histogram 1048576");
+    Array<uint8_t> x(size);
+    Array<int> counts(256);
+    fill_bytes<<<1024, 256>>>(x.data, size);
+    const double seconds = seconds_of([&](void *scratch, size_t &bytes) {
+        return cub::DeviceHistogram::HistogramEven(scratch, bytes, x.data, counts.data, 257, 0, 256, int64_t(size));
+    });
+    expect_all(counts, 256, size, "bincount uint8");
+    tell("bincount uint8", size, seconds);
+}
+
 int main()
 {
     for (const int power : {24, 28, 30}) {
@@ -167,6 +224,7 @@ int main()
             scans<float>(size, "scan sum", "scan sum, exclusive");
             scans<int32_t>(size, "scan sum of int32", nullptr);
             selections(size);
+            histograms(size);
         }
     }
     return 0;
