@@ -6,8 +6,9 @@ NumPy's bin whatever arithmetic leads them near it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -24,10 +25,12 @@ _CELLS_PER_BIN, _MOST_CELLS = 16, 2**16
 _IMPURE = np.uint32(1 << 31)
 
 
-class Table(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Table:
     """What kernels are told of the bins: see ``binning.h``.
 
-    ``bins`` are those that have elements of the dtype; the ones after them are empty whatever the data.
+    ``bins`` are those that have elements of the dtype; the ones after them are empty whatever the data. A table equals
+    itself alone, so that what is made of it is looked up without a comparison of its contents.
     """
 
     kind: Literal["direct", "even", "edges"]
@@ -59,19 +62,20 @@ def key_dtype(dtype: Dtype) -> Dtype:
     return np.dtype(np.float32 if dtype.kind == "f" else np.int32)
 
 
+@lru_cache(maxsize=64)
 def direct(bins: int) -> Table:
     """Return the table for elements that are numbers of bins."""
     none = np.zeros(0, np.uint32)
     return Table("direct", bins, np.zeros(8, np.uint64), none, none)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=32)
 def table_of_range(dtype: Dtype, bins: int, low: Any, high: Any, kinds: tuple[type, type]) -> tuple[Table, np.ndarray]:
     """Return the table, and NumPy's edges, of so many bins between two numbers, whose types NumPy looks at too."""
     return _table(dtype, bins, (low, high))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=32)
 def table_of_edges(dtype: Dtype, edges: bytes, kind: str) -> tuple[Table, np.ndarray]:
     """Return the table of explicit edges, and those."""
     return _table(dtype, np.frombuffer(edges, kind), None)

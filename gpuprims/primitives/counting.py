@@ -90,7 +90,7 @@ def count(
     scale = _scaling(operands, shape, plan)
     if scale is None:
         return _beside_infinities(operands, table, axes, asked, variant)
-    words = _on_device(operands.device, table.words(scale.bits).tobytes())
+    words = _on_device(operands.device, table, scale.bits)
     make = _zeros if plan.zeroed else _empty
     parts = make(operands, plan.shape, plan.binning.dtype)
     with settled(driver, operands.in_place):
@@ -118,10 +118,10 @@ def _zeros(operands: Operands, shape: tuple[int, ...], dtype: Dtype) -> Any:
     return np.zeros(shape, dtype) if operands.in_place else operands.driver.zeros(shape, dtype)
 
 
-@lru_cache(maxsize=64)
-def _on_device(device: Device, words: bytes) -> Any:
+@lru_cache(maxsize=32)
+def _on_device(device: Device, table: Table, factors: tuple[int, int]) -> Any:
     """Return a table on a device, and wait until it is there: the next call may be of another stream."""
-    copied = device.driver.asarray(np.frombuffer(words, np.uint64))
+    copied = device.driver.asarray(table.words(factors))
     device.driver.synchronize()
     return copied
 

@@ -71,6 +71,9 @@ def find_thresholds(
 
 def _first_places(order: Order, edges: np.ndarray) -> np.ndarray:
     """Return the number of the first element at or above each edge; past the highest where there is none."""
+    if edges.dtype == order.dtype and edges.dtype.kind == "f":
+        found: np.ndarray = order.numbers(np.where(edges == 0, np.asarray(-0.0, edges.dtype), edges))
+        return found
     low = np.full(edges.shape, order.lowest, np.uint64)
     high = np.full(edges.shape, order.highest, np.uint64) + np.uint64(1 if int(order.highest) < 2**64 - 1 else 0)
     while (low < high).any():
