@@ -132,6 +132,24 @@ DEVICE void find_tile(INPUTS, const layout_t layout, const i64 o, const i64 base
     }
 }
 
+#ifdef LOWEST
+/* The values of a byte that are in a bin, or in a place behind the last one: from the first to before the second. */
+#define BYTES 256
+#define HIGHEST (LOWEST + BYTES)
+
+DEVICE void bytes_of(const i64 place, const binning_t b, i32 *from, i32 *to)
+{
+#if BINS_DIRECT
+    const i32 end = min((i32)b.bins, HIGHEST);
+    *from = place < b.bins ? (i32)min(place, (i64)HIGHEST) : place == b.bins ? end : LOWEST;
+    *to = place < b.bins ? min(*from + 1, HIGHEST) : place == b.bins ? HIGHEST : 0;
+#else
+    *from = place < b.bins ? (i32)b.thresholds[place] : HIGHEST;
+    *to = place + 1 < b.bins ? (i32)b.thresholds[place + 1] : place < b.bins ? (i32)b.last + 1 : HIGHEST;
+#endif
+}
+#endif
+
 /* Where a value is added, `stride` places from one sum to the next: a count, an integer or a float, or, for sums that are
  * the same in any order, the value cut into PLANES integers of 30 bits, from the highest. */
 #if SUMS_COUNTS

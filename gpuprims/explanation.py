@@ -69,7 +69,7 @@ def explain(
     if primitive == "map":
         call = Call((element,), 1, size, value_bytes=element.itemsize)
     elif primitive == "histogram":
-        call = Call((key_dtype(element),), size, outputs, bins=check_bins("explain", bins))
+        call = Call((element, key_dtype(element)), size, outputs, bins=check_bins("explain", bins))
     elif primitive == "compact":
         call = Call((element, np.dtype(np.int32)), size)
         asked = [found.explain(name, call).refusals for name in ("compact", "scan")]

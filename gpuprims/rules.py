@@ -138,6 +138,18 @@ def histogram_fits(capabilities: Capabilities, call: Call) -> str | None:
     )
 
 
+def counted_bytes(capabilities: Capabilities, call: Call) -> str | None:
+    """Refuse what is not a count of elements of a byte each."""
+    if call.dtypes[0].itemsize > 1:
+        return f"is for elements of one byte; this call has {call.dtypes[0]}"
+    if call.value_bytes > 4:
+        return "counts elements; this call has weights"
+    wanted = 256 * 32 * 4
+    if capabilities.local_memory < wanted:
+        return f"needs {wanted} bytes of local memory a group; {capabilities.name} has {capabilities.local_memory}"
+    return None
+
+
 def sums_add_atomically(capabilities: Capabilities, call: Call) -> str | None:
     """Refuse devices without the atomics that add to a bin."""
     if call.value_bytes > 4 and not capabilities.int64_atomics:

@@ -20,9 +20,9 @@ from gpuprims.device import absences
 from gpuprims.errors import BackendUnavailableError, UnknownDeviceError
 
 sys.path.insert(0, str(Path(__file__).parent))  # importlib mode leaves it out, and tests share kernel_cases
-from kernel_cases import FLAT, Kernel, able_variants
+from kernel_cases import BYTES, FLAT, Kernel, able_variants
 
-from gpuprims.registry import Call
+from gpuprims.registry import REGISTRY, Call
 
 ASKED = tuple(spec.strip() for spec in os.environ.get("GPUPRIMS_TEST_DEVICES", "").split(",") if spec.strip())
 SPECS = ASKED or ("cuda", "opencl:gpu", "opencl:cpu", "reference")
@@ -94,13 +94,13 @@ KERNELS: dict[str, tuple[str, tuple[Call, ...]]] = {
     "reduce_kernel": ("reduce", ()),
     "scan_kernel": ("scan", ()),
     "flat_scan_kernel": ("scan", (FLAT,)),
-    "histogram_kernel": ("histogram", ()),
+    "histogram_kernel": ("histogram", (FLAT, BYTES)),
 }
 
 
 def _kernel(primitive: str, spec: str, name: str) -> Kernel:
     device = present(spec)
-    return Kernel(device, next(v for v in able_variants(device, primitive) if v.name == name))
+    return Kernel(device, next(v for v in REGISTRY.variants(primitive, device.backend) if v.name == name))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -36,6 +36,7 @@ _COLUMNS = Call((np.dtype(np.float32),), 1000, outputs=2**20, side_by_side=True)
 _ROWS = Call((np.dtype(np.float32),), 300, 4096)
 # And what a long array by itself looks like.
 FLAT = Call((np.dtype(np.float32),), 5000)
+BYTES = Call((np.dtype(np.uint8),), 5000)
 
 # Sizes above this are left to the tests of large arrays: every element is compared on the host.
 _MOST_SCANNED = 2_500_000

@@ -360,6 +360,8 @@ def test_looking_back_goes_on_until_all_tiles_before_are_folded(
 
 
 def counted(kernel: Kernel, x: Any, *how: Any, **keywords: Any) -> np.ndarray:
+    if kernel.variant.name == "bytes" and (x.dtype.itemsize > 1 or "weights" in keywords):
+        pytest.skip("counts bytes alone")
     got, _ = gpuprims.histogram(x, *how, device=kernel.device, variant=kernel.variant.name, **keywords)
     return got if isinstance(got, np.ndarray) else on_host(kernel.device, got)
 
@@ -392,13 +394,14 @@ def test_histograms_of_weights(kernel: Kernel, rng: np.random.Generator, dtype: 
 
 @each(HISTOGRAMS)
 def test_counts_of_numbers(kernel: Kernel, rng: np.random.Generator) -> None:
-    x = rng.integers(0, 300, 2100)
+    x = rng.integers(0, 300, 2100).astype(np.uint8 if kernel.variant.name == "bytes" else np.int64)
     assert_equal(gpuprims.bincount(x, device=kernel.device, variant=kernel.variant.name), np.bincount(x))
 
 
 @each(HISTOGRAMS)
 def test_a_histogram_by_two_groups(kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     x = rng.integers(0, 100, (4, 2 * kernel.variant.tile + 5 if kernel.variant.block > 1 else 100))
+    x = x.astype(np.uint8) if kernel.variant.name == "bytes" else x
     with two_groups(kernel.device, monkeypatch):
         got = counted(kernel, x, 100, (0, 100), axis=1)
     assert_equal(got, np.array([np.bincount(row, minlength=100) for row in x]))

@@ -7,6 +7,7 @@ import numpy as np
 from gpuprims.definitions import Binning, Definitions, Dtype
 from gpuprims.expressions import c_type
 from gpuprims.source.folds import Packing
+from gpuprims.source.functions import fetch_text
 
 
 def bins_text(definitions: Definitions, binning: Binning) -> list[str]:
@@ -15,7 +16,12 @@ def bins_text(definitions: Definitions, binning: Binning) -> list[str]:
     real = np.dtype(np.float64) if definitions.uses_float64 else np.dtype(np.float32)
     kinds = ("direct", "even", "edges")
     sums = ("counts", "integers", "limbs", "floats")
+    element = definitions.inputs[0].dtype
+    of_bytes = []
+    if element.itemsize == 1 and binning.sums == "counts":
+        of_bytes = [f"#define LOWEST ({-128 if element.kind == 'i' else 0})", *fetch_text(definitions)]
     return [
+        *of_bytes,
         *(f"#define BINS_{kind.upper()} {int(binning.kind == kind)}" for kind in kinds),
         *(f"#define SUMS_{kind.upper()} {int(binning.sums == kind)}" for kind in sums),
         f"#define PLANES {binning.planes}",

@@ -180,12 +180,12 @@ def _stage(definitions: Definitions, names: str, parameters: str) -> list[str]:
         f"#define STAGE_VECTOR(o, j, values, first, to) gp_stage_vector({names}, layout, o, j, values, first, to)",
         "#define WRITE_STAGED(o, j, element) y0[gp_at_y0(layout, o, j)] = element",
         "#define WRITE_NUMBER(number) y1[gp_at_y1(layout, 0, 0)] = number",
-        *_fetch(definitions),
+        *fetch_text(definitions),
     ]
 
 
-def _fetch(definitions: Definitions) -> list[str]:
-    """Write fetch_vector, which loads elements that are looked at later, KEEPS, their value, and ELEMENT, the first.
+def fetch_text(definitions: Definitions) -> list[str]:
+    """Write fetch_vector, which loads elements that are looked at later, FETCHED, their value, and ELEMENT, the first.
 
     Elements of fewer than 32 bits wait in whole words, which are as many registers fewer.
     """
@@ -224,7 +224,7 @@ def _fetch(definitions: Definitions) -> list[str]:
         *part,
         "    }",
         "}",
-        f"#define KEEPS(raw, item, j) gp_apply({arguments}, j)",
+        f"#define FETCHED(raw, item, j) gp_apply({arguments}, j)",
         f"#define ELEMENT(raw, item) {elements[0]}[item]",
     ]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gpuprims.registry import Variant, first_refusal
 from gpuprims.rules import (
+    counted_bytes,
     double_precision,
     few_outputs,
     forward_progress,
@@ -211,6 +212,19 @@ VARIANTS = (
         items=1,
         scratch="levels",
         refuse=first_refusal(double_precision, group_fits(256), values_fit(512)),
+    ),
+    Variant(
+        primitive="histogram",
+        name="bytes",
+        backend="cuda",
+        source=KERNELS / "histogram_bytes.cu",
+        rank=35,
+        block=1024,
+        items=64,
+        groups_per_unit=2,
+        vectors=True,
+        histograms="bytes",
+        refuse=first_refusal(counted_bytes, group_fits(1024)),
     ),
     Variant(
         primitive="histogram",

@@ -11,6 +11,7 @@ from gpuprims.driver import Capabilities
 from gpuprims.registry import Call, Variant, first_refusal
 from gpuprims.rules import (
     columns,
+    counted_bytes,
     double_precision,
     few_outputs,
     forward_progress,
@@ -295,6 +296,19 @@ VARIANTS = (
         groups_per_unit=4,
         histograms="private",
         refuse=first_refusal(_for_cpus, double_precision),
+    ),
+    Variant(
+        primitive="histogram",
+        name="bytes",
+        backend="opencl",
+        source=KERNELS / "histogram_bytes.cl",
+        rank=35,
+        block=256,
+        items=64,
+        groups_per_unit=4,
+        vectors=True,
+        histograms="bytes",
+        refuse=first_refusal(counted_bytes, group_fits(256)),
     ),
     Variant(
         primitive="histogram",

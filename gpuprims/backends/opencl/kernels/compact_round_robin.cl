@@ -4,7 +4,7 @@
  * out     OUTPUTS: the elements that are kept, side by side, and their number
  * scratch board (scanning.h): a place for each tile
  * launch  at most BLOCK groups of BLOCK, all running at the same time; `outputs` is 1
- * host    fetch_vector, KEEPS, raw_t and staged_t, scan_warps, fold_lanes, post and wait_for (scanning.h), MAP, OP, IDENTITY
+ * host    fetch_vector, FETCHED, raw_t and staged_t, scan_warps, fold_lanes, post and wait_for (scanning.h), MAP, OP, IDENTITY
  * order   elements keep theirs
  *
  * Tiles are dealt out as in scan/round_robin, and a tile's number of kept elements is posted a turn before it is asked for.
@@ -35,7 +35,7 @@ DEVICE u32 kept_of(const raw_t *raw, const i64 j, const i64 n)
     u32 bits = 0;
 #pragma unroll
     for (int item = 0; item < VECTOR; item++)
-        if (j + item < n && KEEPS(raw, item, j + item)) bits |= 1u << item;
+        if (j + item < n && FETCHED(raw, item, j + item)) bits |= 1u << item;
     return bits;
 }
 

@@ -1,0 +1,69 @@
+/* histogram/bytes: each group counts the 256 values of a byte, in a replica for each of 32 lanes, and then sorts those into bins.
+ *
+ * in      INPUTS: n elements of a byte each for each of `outputs` histograms; the table (binning.h)
+ * out     histograms: a count for each of bins + 2 places, for each part of each output
+ * launch  any number of groups of BLOCK; each takes (part, output) pairs until none are left
+ * host    fetch_vector and FETCHED, bytes_of (binning.h), LOWEST, MAP
+ * order   counts add up to the same in any order
+ *
+ * The counts of one value lie side by side, one in each bank of local memory, so that lanes never meet, whatever the data:
+ *
+ *     value      0  0  0 ..  0  1  1  1 ..
+ *     lane       0  1  2 .. 31  0  1  2 ..
+ */
+#define REPLICAS 32
+#define VECTORS (ITEMS / VECTOR)
+#define COUNT_OF(value) (own + ((i32)KEY(value) - LOWEST) * REPLICAS + tid % REPLICAS)
+
+extern "C" __global__ __launch_bounds__(BLOCK)
+void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
+                     const i64 parts)
+{
+    __shared__ u32 own[BYTES * REPLICAS];
+    const int tid = threadIdx.x;
+    const i64 width = bins + 2;
+    const binning_t b = binning_of(table, bins);
+
+    for (i64 task = blockIdx.x; task < outputs * parts; task += gridDim.x) {
+        const i64 o = task % outputs, part = task / outputs;
+
+        /* 1. Begin with nothing. */
+        for (int place = tid; place < BYTES * REPLICAS; place += BLOCK) own[place] = 0;
+        BARRIER();
+
+        /* 2. Load a tile's vectors, and count. */
+        for (i64 base = part * (BLOCK * ITEMS); base < n; base += parts * (BLOCK * ITEMS)) {
+            if (base + BLOCK * ITEMS <= n) {
+                raw_t raw[VECTORS];
+#pragma unroll
+                for (int vector = 0; vector < VECTORS; vector++)
+                    fetch_vector(INPUT_NAMES, layout, o, base + (vector * BLOCK + tid) * VECTOR, raw + vector);
+#pragma unroll
+                for (int item = 0; item < ITEMS; item++)
+                    gp_increment(COUNT_OF(FETCHED(raw + item / VECTOR, item % VECTOR, 0)));
+            } else {
+                for (i64 j = base + tid; j < n; j += BLOCK) gp_increment(COUNT_OF(MAP(o, j)));
+            }
+        }
+        BARRIER();
+
+        /* 3. Add up the replicas, each lane beginning with its own. */
+        for (int value = tid; value < BYTES; value += BLOCK) {
+            u32 sum = 0;
+            for (int k = 0; k < REPLICAS; k++) sum += own[value * REPLICAS + (k + tid) % REPLICAS];
+            own[value * REPLICAS] = sum;
+        }
+        BARRIER();
+
+        /* 4. Store for each bin the counts of the values from its threshold to the next. */
+        GLOBAL bin_t *whole = histograms + task * width;
+        for (i64 place = tid; place < width; place += BLOCK) {
+            i32 from, to;
+            u32 sum = 0;
+            bytes_of(place, b, &from, &to);
+            for (i32 value = from; value < to; value++) sum += own[(value - LOWEST) * REPLICAS];
+            whole[place] = sum;
+        }
+        BARRIER();
+    }
+}
