@@ -92,7 +92,7 @@ def hash_counts(
         raise ArgumentError(f"{_LABEL}: at most 2^30 counts, documents times n_features; got {rows.count} x {features}")
     keyed = as_operands(_LABEL, (_keys(operands, held, rows, features, hashed=hashed),), operands.device)
     counts = count(keyed, direct(places), (0,), Weighing("counts"), places, variant)
-    table = counts[:places].reshape(rows.count, features)
+    table = counts.reshape(rows.count, features)
     return operands.finish(map_elements(lambda n: n.astype(_FLOAT32), table, device=operands.device))
 
 
@@ -198,7 +198,7 @@ def _numbers(operands: Operands, rows: Segments) -> Any:
     # On a device of its own, where a copy would cost more: how many documents have ended at each word, or before.
     ends = as_operands(_LABEL, (operands.driver.asarray(rows.offsets[1:]),), operands.device)
     ended = count(ends, direct(rows.size), (0,), Weighing("counts"), rows.size, None)
-    return scan(ended[: rows.size], dtype=_INT32, device=operands.device)
+    return scan(ended, dtype=_INT32, device=operands.device)
 
 
 def _feature(hashed: Any, features: int) -> Any:

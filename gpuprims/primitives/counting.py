@@ -25,6 +25,8 @@ from gpuprims.registry import REGISTRY, Call, Variant
 _INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
 # Integers of this many bits are what weights are cut into: as many sums of 64 bits hold 2^33 of them.
 _LIMB_BITS, _MOST_CUT = 30, 2**33
+# The least step of the lowest integer is then one that float64 has.
+_MOST_SCALED = 1010
 # Counts of 32 bits: a part has fewer elements.
 _MOST_COUNTED = 2**31
 # Local memory of each group that CUDA keeps for itself.
@@ -61,11 +63,13 @@ def count(
     weighing: Weighing,
     asked: int,
     variant: str | None,
+    *,
+    outside: bool = False,
 ) -> Any:
     """Fill histograms of an array along some axes, and return their sums as an array of the device, or of the host.
 
-    Its last axis has the bins, and two places for elements in none: too high, or unordered, and too low, which are told
-    apart where elements are numbers of bins; kernels may leave out what is in no bin.
+    Its last axis has the bins; with ``outside``, where elements are numbers of bins, also two places behind the last:
+    of those too high and of those too low.
 
     Parameters
     ----------
@@ -85,18 +89,19 @@ def count(
     where = operands.forms, table.kind, table.bins, axes, weighing
     if not math.prod(shape):
         dtype = _INT64 if weighing.sums != "floats" else _FLOAT64
-        return _zeros(operands, (*kept, asked + 2), dtype)
+        return _zeros(operands, (*kept, asked + 2 * outside), dtype)
     plan = _prepare(*where, operands.device, variant, REGISTRY.generation)
     scale = _scaling(operands, shape, plan)
     if scale is None:
         return _beside_infinities(operands, table, axes, asked, variant)
+    wanted = table.bins + 2 * outside
     words = _on_device(operands.device, table, scale.bits)
     make = _zeros if plan.zeroed else _empty
     parts = make(operands, plan.shape, plan.binning.dtype)
     with settled(driver, operands.in_place):
         plan.launch([*operands.memories, operands.memory(parts), words])
-        sums = _add_up(operands, parts, plan, scale)
-    return _padded(operands, sums.reshape(*kept, table.bins + 2), table.bins, asked)
+        sums = _add_up(operands, parts[..., :wanted], plan, scale)
+    return _padded(operands, sums.reshape(*kept, wanted), asked + 2 * outside)
 
 
 @contextmanager
@@ -232,7 +237,7 @@ def _scaling(operands: Operands, shape: tuple[int, ...], plan: _Plan) -> _Scalin
     largest = float(reduce(weights, map="abs(w)", op="max", device=operands.device))
     if not math.isfinite(largest):
         return None
-    exponent = _LIMB_BITS - math.frexp(largest)[1] if largest else 0
+    exponent = min(_LIMB_BITS - math.frexp(largest)[1], _MOST_SCALED) if largest else 0
     halves = np.ldexp(np.ones(2, plan.real), [exponent // 2, exponent - exponent // 2])
     first, second = halves.view(f"u{plan.real.itemsize}").tolist()
     return _Scaling(exponent, (first, second))
@@ -254,23 +259,27 @@ def _beside_infinities(operands: Operands, table: Table, axes: tuple[int, ...], 
 def _add_up(operands: Operands, parts: Any, plan: _Plan, scale: _Scaling) -> Any:
     """Add parts up in their order: counts and integers to int64, floats to float64."""
     dtype = _FLOAT64 if plan.binning.dtype.kind == "f" else _INT64
+    whole = reduce(parts, axis=0, dtype=dtype, device=operands.device)
     if plan.binning.sums != "limbs":
-        whole = parts.reshape(plan.rows, plan.shape[1] * plan.shape[3])
-        return reduce(whole, axis=0, dtype=dtype, device=operands.device)
-    whole = reduce(parts.reshape(plan.rows, math.prod(plan.shape[1:])), axis=0, dtype=dtype, device=operands.device)
-    planes = whole.reshape(plan.shape[1:])
+        return whole
+    planes = [whole[:, k, :] for k in range(3)]
     steps = [2.0 ** (-scale.exponent - k * _LIMB_BITS) for k in range(3)]
     return map_arrays(
-        lambda a, b, c: a * steps[0] + (b * steps[1] + c * steps[2]),
-        *(planes[:, k, :] for k in range(3)),
+        "a*p + (b*q + c*r)",
+        a=planes[0],
+        b=planes[1],
+        c=planes[2],
+        p=steps[0],
+        q=steps[1],
+        r=steps[2],
         device=operands.device,
     )
 
 
-def _padded(operands: Operands, sums: Any, bins: int, asked: int) -> Any:
+def _padded(operands: Operands, sums: Any, asked: int) -> Any:
     """Return sums of as many bins as were asked for, where the dtype has elements in fewer."""
-    if bins == asked:
+    if sums.shape[-1] == asked:
         return sums
-    whole = _zeros(operands, (*sums.shape[:-1], asked + 2), sums.dtype)
-    whole[..., :bins] = sums[..., :bins]
+    whole = _zeros(operands, (*sums.shape[:-1], asked), sums.dtype)
+    whole[..., : sums.shape[-1]] = sums
     return whole

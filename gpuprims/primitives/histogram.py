@@ -94,14 +94,11 @@ def histogram(
     operands = _bind("histogram", x, weights, device)
     axes = _axes(axis, operands.natives[0].ndim)
     table, edges = _table(operands, bins, range)
-    sums = _weighed(operands, table, axes, len(edges) - 1, variant, deterministic=deterministic)
-    counts = sums[..., : len(edges) - 1]
+    counts = _weighed(operands, table, axes, len(edges) - 1, variant, deterministic=deterministic)
     if density:
         counts = _density(operands, counts, np.diff(edges))
     elif weights is not None:
         counts = _cast(operands, counts, operands.natives[1].dtype)
-    else:
-        counts = _together(operands, counts)
     return operands.finish(counts), operands.hand_over(edges.copy())
 
 
@@ -269,7 +266,7 @@ def _limits(operands: Operands) -> tuple[Any, Any]:
 def _weighed(
     operands: Operands, table: Table, axes: tuple[int, ...], bins: int, variant: str | None, *, deterministic: bool
 ) -> Any:
-    """Return the sums of weights, or counts, in each bin and in none."""
+    """Return the sums of weights, or counts, in each bin."""
     if len(operands.natives) == 1:
         return count(operands, table, axes, Weighing("counts"), bins, variant)
     weights = operands.natives[1]
@@ -290,7 +287,7 @@ def _numbers(
         return sums, minlength
     tried = check_bins("bincount", max(minlength, _TRIED))
     if len(operands.natives) == 1:
-        sums = _weighed(operands, direct(tried), axes, tried, variant, deterministic=deterministic)
+        sums = count(operands, direct(tried), axes, Weighing("counts"), tried, variant, outside=True)
         lines = sums.reshape(-1, tried + 2)
         asked = lines[:, tried:] if tried == minlength else lines  # how long the result is depends on the numbers then
         seen = _to_host(operands, reduce(asked, axis=0, device=operands.device))
