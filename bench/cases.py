@@ -48,7 +48,7 @@ class Work:
     @property
     def kernels(self) -> str:
         """Return the primitive whose variants do it."""
-        names = {"compact": "scan", "segments": "scan", "bincount": "histogram"}
+        names = {"segments": "scan", "bincount": "histogram"}
         return names.get(self.primitive, self.primitive)
 
     @property
@@ -182,7 +182,7 @@ def sizes(device: gpuprims.Device, work: Work) -> tuple[int, ...]:
     """Return the sizes for a kind of device, as far as argument, result and a copy fit in its memory."""
     able, nbytes = device.capabilities, 3 * np.dtype(work.dtype).itemsize
     asked = SIZES.get(able.kind, SIZES["gpu"])
-    if able.kind == "cpu" and work.kernels == "scan":
+    if able.kind == "cpu" and work.kernels in ("scan", "compact"):
         asked = asked[:-1]  # some take a second a call
     return tuple(size for size in asked if nbytes * size < able.memory)
 
@@ -206,11 +206,13 @@ def variants(device: gpuprims.Device, work: Work, size: int) -> list[Contender]:
     slow = device.capabilities.kind == "cpu" and size > 2**20
     bins = work.bins if isinstance(work.bins, int) else 256
     explained = gpuprims.explain(work.kernels, device, dtype=work.dtype, bins=bins, **asked)
-    return [
-        Contender(f"gpuprims {variant.name}", partial(work.on_device, variant=variant.name))
+    able = [
+        variant.name
         for variant, reason in explained.refusals
         if reason is None and not (slow and variant.block > 1 and variant.primitive in ("scan", "histogram"))
     ]
+    # Each name once: a kernel of compact's own goes before one of scan's.
+    return [Contender(f"gpuprims {name}", partial(work.on_device, variant=name)) for name in dict.fromkeys(able)]
 
 
 def from_numpy(device: gpuprims.Device, work: Work) -> Contender:
