@@ -4,14 +4,12 @@
  * one subtraction and one product, which never fall when the element rises; so thresholds in a lower cell are not above
  * the element, and those in a higher cell are. What the cell leaves open, a comparison settles.
  */
-#define HEADER 8 /* words of the table before the thresholds */
 #define IMPURE 0x80000000u /* in the guide: the cell has thresholds in it */
 
 typedef struct {
     key_t first, last;
     f32 scale, slack;
     i32 cells, bins;
-    real_t factors[2];
     GLOBAL const key_t *thresholds;
     GLOBAL const u32 *guide;
 } binning_t;
@@ -26,10 +24,8 @@ DEVICE binning_t binning_of(GLOBAL const u64 *table, const i64 bins)
     b.scale = gp_from_bits_f32((u32)table[2]);
     b.slack = gp_from_bits_f32((u32)table[3]);
     b.cells = (i32)table[4];
-    b.factors[0] = REAL_OF_BITS(table[5]);
-    b.factors[1] = REAL_OF_BITS(table[6]);
-    b.thresholds = (GLOBAL const key_t *)(table + HEADER);
-    b.guide = (GLOBAL const u32 *)(table + HEADER + (bins + 2) * (i64)sizeof(key_t) / 8);
+    b.thresholds = (GLOBAL const key_t *)(table + TABLE_HEADER);
+    b.guide = (GLOBAL const u32 *)(table + TABLE_HEADER + (bins + 2) * (i64)sizeof(key_t) / 8);
     return b;
 }
 
@@ -97,9 +93,9 @@ DEVICE i32 settle_bin(const key_t x, const binning_t b, const i32 guess)
 #endif
 #endif
 
-/* No element at all; and whether what was found counts: outside the bins only where elements are numbers of bins. */
+/* No element at all; and whether what was found counts: outside the bins only where numbers are counted. */
 #define NOTHING (-1)
-#define COUNTED(found, b) ((found) != NOTHING && (BINS_DIRECT || (found) < (b).bins))
+#define COUNTED(found, b) ((found) != NOTHING && ((BINS_DIRECT && SUMS_COUNTS) || (found) < (b).bins))
 
 /* The bin of an element, or a place behind the last. */
 DEVICE i32 bin_of(const key_t x, const binning_t b)
@@ -150,27 +146,69 @@ DEVICE void bytes_of(const i64 place, const binning_t b, i32 *from, i32 *to)
 }
 #endif
 
-/* Where a value is added, `stride` places from one sum to the next: a count, an integer or a float, or, for sums that are
- * the same in any order, the value cut into PLANES integers of 30 bits, from the highest. */
-#if SUMS_COUNTS
-#define ADD(histogram, place, stride, value, b) gp_increment((histogram) + (place))
-#elif SUMS_INTEGERS
-#define ADD(histogram, place, stride, value, b) gp_add_integer((histogram) + (place), (i64)WEIGHT(value))
+/* The exponent of a weight as its bits have it, that of the least normal number for those below; of infinities and NaN the mask. */
+#if SUMS_PEAKS || SUMS_LIMBS
+DEVICE u32 exponent_of(const weight_t weight)
+{
+    const u32 exponent = (u32)(WEIGHT_BITS(weight) >> FRACTION_BITS) & EXPONENT_MASK;
+    return exponent ? exponent : weight != 0;
+}
+#endif
+
+#if SUMS_LIMBS
+#define LIMB_BITS 30
+
+/* Two to the power of a number, as far as a normal number is. */
+DEVICE weight_t power_of_two(const int power)
+{
+    return WEIGHT_OF_BITS((u64)(power + EXPONENT_MASK / 2) << FRACTION_BITS);
+}
+
+/* Cut a weight into integers of 30 bits, from the highest, where the largest has such an exponent; where that is not finite, count
+ * infinities, negative ones and NaN instead, which alone decide the sum. */
+DEVICE void limbs_of(const weight_t weight, const u32 peak, i64 *limbs)
+{
+    if (peak == EXPONENT_MASK) {
+        limbs[0] = weight > 0 && exponent_of(weight) == EXPONENT_MASK;
+        limbs[1] = weight < 0 && exponent_of(weight) == EXPONENT_MASK;
+        limbs[2] = weight != weight;
+        return;
+    }
+    const int power = LIMB_BITS - 1 + EXPONENT_MASK / 2 - (int)peak;
+    weight_t rest = weight * power_of_two(power / 2) * power_of_two(power - power / 2);
+    for (int plane = 0; plane < PLANES; plane++) {
+        limbs[plane] = (i64)rest;
+        rest = (rest - (weight_t)limbs[plane]) * (weight_t)(1 << LIMB_BITS);
+    }
+}
+#endif
+/* Add a value at a place, `stride` places from one plane to the next; `peak` is the exponent of its bin's largest weight. */
+#if SUMS_COUNTS && !WIDE
+#define ADD(histogram, place, stride, value, peak) gp_increment((histogram) + (place))
+#elif SUMS_COUNTS || SUMS_INTEGERS
+#define ADD(histogram, place, stride, value, peak) gp_add_integer((histogram) + (place), (i64)WEIGHT(value))
+#elif SUMS_PEAKS
+#define ADD(histogram, place, stride, value, peak) gp_raise((histogram) + (place), exponent_of(WEIGHT(value)))
 #elif SUMS_FLOATS
-#define ADD(histogram, place, stride, value, b) gp_add_float((histogram) + (place), (bin_t)WEIGHT(value))
+#define ADD(histogram, place, stride, value, peak) gp_add_float((histogram) + (place), (bin_t)WEIGHT(value))
 #else
-#define ADD(histogram, place, stride, value, b)                                                                        \
+#define ADD(histogram, place, stride, value, peak)                                                                     \
     do {                                                                                                               \
-        real_t rest = (real_t)WEIGHT(value) * (b).factors[0] * (b).factors[1];                                         \
-        for (int plane = 0; plane < PLANES; plane++) {                                                                 \
-            const i64 whole = (i64)rest;                                                                               \
-            if (whole) gp_add_integer((histogram) + (place) + plane * (stride), whole);                                \
-            rest = (rest - (real_t)whole) * (real_t)(1 << 30);                                                         \
-        }                                                                                                              \
+        i64 limbs[PLANES];                                                                                             \
+        limbs_of(WEIGHT(value), peak, limbs);                                                                          \
+        for (int plane = 0; plane < PLANES; plane++)                                                                   \
+            if (limbs[plane]) gp_add_integer((histogram) + (place) + plane * (stride), limbs[plane]);                  \
     } while (0)
 #endif
-#if SUMS_COUNTS
-#define TAKEN(value) 1
+#if SUMS_LIMBS
+#define PEAK(o, found) peaks[(o) * bins + (found)]
 #else
-#define TAKEN(value) WEIGHT(value)
+#define PEAK(o, found) 0
+#endif
+
+/* Join what two groups, or two replicas, have of a bin. */
+#if SUMS_PEAKS
+#define JOIN(a, b) ((a) > (b) ? (a) : (b))
+#else
+#define JOIN(a, b) ((a) + (b))
 #endif

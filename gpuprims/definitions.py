@@ -37,6 +37,13 @@ class Access:
     lanes: int = 1
 
 
+Sums = Literal["counts", "integers", "peaks", "limbs", "floats"]
+# Of a histogram's table: 64-bit words before the thresholds.
+TABLE_HEADER = 8
+# Histograms that a work-item of a CPU counts in by turns, at most.
+CPU_REPLICAS = 8
+
+
 @dataclass(frozen=True)
 class Binning:
     """How a histogram finds an element's bin, and what its bins add up.
@@ -45,15 +52,15 @@ class Binning:
     ----------
     kind : {"direct", "even", "edges"}
         Whether elements are numbers of bins, or lie between thresholds that are evenly spaced, up to rounding, or not.
-    sums : {"counts", "integers", "limbs", "floats"}
-        Elements, integer weights, or float weights: cut into integers, whose sums are the same in whatever order, or
-        as they are.
+    sums : {"counts", "integers", "peaks", "limbs", "floats"}
+        Elements, integer weights, or float weights: the exponent of the largest, then all cut into integers, whose sums
+        are the same in whatever order; or as they are.
     dtype : dtype
         Of one sum in memory.
     """
 
     kind: Literal["direct", "even", "edges"]
-    sums: Literal["counts", "integers", "limbs", "floats"]
+    sums: Sums
     dtype: Dtype
 
     @property
@@ -124,9 +131,9 @@ class Definitions:
 
     @property
     def pointers(self) -> int:
-        """How many memories a launch is given: the operands', of a fold two more, of a scan one, of a histogram two."""
+        """How many memories a launch is given: the operands' and a few more, of a fold two, of a scan one."""
         if self.binning is not None:
-            return len(self.inputs) + 2
+            return len(self.inputs) + 2 + (self.binning.sums == "limbs")
         scratch = 0 if self.op is None else 2 if self.inclusive is None else 1
         return len(self.inputs) + len(self.outputs) + scratch
 

@@ -152,6 +152,10 @@ class Driver(Protocol):
         Where the device can write to the host's memory, the array lies there.
         """
 
+    @property
+    def order(self) -> int:
+        """What work goes to now, and is done by in order: a queue or stream, as a number of its own."""
+
     def tickets(self, count: int) -> Any:
         """Return memory of at least ``count`` 32-bit zeros, which kernels leave zero, for the next launch in order."""
 

@@ -14,7 +14,7 @@ from gpuprims.arrays import Operands, as_operands
 from gpuprims.device import Device, device_of
 from gpuprims.errors import ArgumentError, ArrayError, DtypeError, ShapeError
 from gpuprims.foreign import short
-from gpuprims.primitives.binning import MOST_BINS, direct
+from gpuprims.primitives.binning import MOST_BINS, check_bins, direct
 from gpuprims.primitives.counting import Weighing, count
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
@@ -197,7 +197,7 @@ def _numbers(operands: Operands, rows: Segments) -> Any:
         return np.repeat(np.arange(rows.count, dtype=_INT32), np.diff(rows.offsets))
     # On a device of its own, where a copy would cost more: how many documents have ended at each word, or before.
     ends = as_operands(_LABEL, (operands.driver.asarray(rows.offsets[1:]),), operands.device)
-    ended = count(ends, direct(rows.size), (0,), Weighing("counts"), rows.size, None)
+    ended = count(ends, direct(check_bins(_LABEL, rows.size)), (0,), Weighing("counts"), rows.size, None)
     return scan(ended, dtype=_INT32, device=operands.device)
 
 

@@ -7,12 +7,12 @@ NumPy's bin whatever arithmetic leads them near it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import numpy as np
 
-from gpuprims.definitions import Dtype
+from gpuprims.definitions import TABLE_HEADER, Dtype
 from gpuprims.errors import ArgumentError, DtypeError
 from gpuprims.primitives.thresholds import Order, find_thresholds
 
@@ -20,6 +20,8 @@ from gpuprims.primitives.thresholds import Order, find_thresholds
 MOST_BINS = 2**30
 # Where more elements than these lie near the edge of a bin, guessing by cells of a bin each does not pay.
 _MOST_SLACK = 0.125
+# Tables of more bins are soon too many to keep.
+_LARGE = 2**16
 # Cells of the guide, for each bin and altogether.
 _CELLS_PER_BIN, _MOST_CELLS = 16, 2**16
 _IMPURE = np.uint32(1 << 31)
@@ -39,17 +41,16 @@ class Table:
     thresholds: np.ndarray
     guide: np.ndarray
 
-    def words(self, factors: tuple[int, int]) -> np.ndarray:
-        """Return the table as it lies in memory, 64 bits a word; ``factors`` are bits of what scales weights."""
-        header = self.header.copy()
-        header[5:7] = factors
+    @cached_property
+    def words(self) -> np.ndarray:
+        """The table as it lies in memory, 64 bits a word."""
         if self.kind == "direct":
-            return header
+            return self.header
         size = (self.bins + 2) * self.thresholds.itemsize // 8
-        words = np.zeros(len(header) + size + (self.guide.size + 1) // 2, np.uint64)
-        words[: len(header)] = header
-        words[len(header) :].view(self.thresholds.dtype)[: self.bins + 1] = self.thresholds
-        words[len(header) + size :].view(np.uint32)[: self.guide.size] = self.guide
+        words = np.zeros(TABLE_HEADER + size + (self.guide.size + 1) // 2, np.uint64)
+        words[:TABLE_HEADER] = self.header
+        words[TABLE_HEADER:].view(self.thresholds.dtype)[: self.bins + 1] = self.thresholds
+        words[TABLE_HEADER + size :].view(np.uint32)[: self.guide.size] = self.guide
         return words
 
 
@@ -66,24 +67,43 @@ def key_dtype(dtype: Dtype) -> Dtype:
 def direct(bins: int) -> Table:
     """Return the table for elements that are numbers of bins."""
     none = np.zeros(0, np.uint32)
-    return Table("direct", bins, np.zeros(8, np.uint64), none, none)
+    return Table("direct", bins, np.zeros(TABLE_HEADER, np.uint64), none, none)
+
+
+def table_of_range(dtype: Dtype, bins: int, low: Any, high: Any) -> tuple[Table, np.ndarray]:
+    """Return the table, and NumPy's edges, of so many bins between two numbers, whose types NumPy looks at too."""
+    look_up = _kept_of_range if bins <= _LARGE else _large_of_range
+    return look_up(dtype, bins, low, high, type(low).__name__, type(high).__name__)
+
+
+def table_of_edges(dtype: Dtype, edges: np.ndarray) -> tuple[Table, np.ndarray]:
+    """Return the table of explicit edges, and those."""
+    if edges.size > _LARGE:
+        return _table(dtype, edges.copy(), None)
+    return _kept_of_edges(dtype, edges.tobytes(), edges.dtype)
 
 
 @lru_cache(maxsize=32)
-def table_of_range(dtype: Dtype, bins: int, low: Any, high: Any, kinds: tuple[type, type]) -> tuple[Table, np.ndarray]:
-    """Return the table, and NumPy's edges, of so many bins between two numbers, whose types NumPy looks at too."""
+def _kept_of_range(dtype: Dtype, bins: int, low: Any, high: Any, *types: str) -> tuple[Table, np.ndarray]:
+    return _table(dtype, bins, (low, high))
+
+
+@lru_cache(maxsize=2)
+def _large_of_range(dtype: Dtype, bins: int, low: Any, high: Any, *types: str) -> tuple[Table, np.ndarray]:
     return _table(dtype, bins, (low, high))
 
 
 @lru_cache(maxsize=32)
-def table_of_edges(dtype: Dtype, edges: bytes, kind: str) -> tuple[Table, np.ndarray]:
-    """Return the table of explicit edges, and those."""
+def _kept_of_edges(dtype: Dtype, edges: bytes, kind: Dtype) -> tuple[Table, np.ndarray]:
     return _table(dtype, np.frombuffer(edges, kind), None)
 
 
 def _table(dtype: Dtype, bins: Any, limits: tuple[Any, Any] | None) -> tuple[Table, np.ndarray]:
     order = Order(np.dtype(np.uint8) if dtype.kind == "b" else dtype)
-    edges = np.histogram_bin_edges(np.empty(0, order.dtype), bins, limits)
+    try:
+        edges = np.histogram_bin_edges(np.empty(0, order.dtype), bins, limits)
+    except ValueError as error:  # NumPy's, of bins narrower than floats are apart
+        raise ArgumentError(f"histogram: bins that floats can tell apart; got {bins} in {limits}") from error
     ends = (edges[0], edges[-1]) if limits is None else _outer(*limits)
     starts, last = find_thresholds(order, bins, limits, edges, ends)
     thresholds = np.append(order.elements(starts), order.elements(last)).astype(key_dtype(dtype))

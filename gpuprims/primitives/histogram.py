@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.arrays import Operands, as_operands
-from gpuprims.device import Device
+from gpuprims.device import Device, device_of
 from gpuprims.errors import ArgumentError, AxisError, DtypeError, ShapeError
 from gpuprims.operators import Op
 from gpuprims.operators.extremes import highest, lowest
@@ -19,6 +19,8 @@ from gpuprims.primitives.reduce import reduce
 
 # Bins that bincount tries at once, so that small values are read once alone.
 _TRIED = 1024
+# Counts that are tried whatever the number of elements.
+_ALWAYS_TRIED = 2**16
 
 
 def histogram(
@@ -94,7 +96,8 @@ def histogram(
     operands = _bind("histogram", x, weights, device)
     axes = _axes(axis, operands.natives[0].ndim)
     table, edges = _table(operands, bins, range)
-    counts = _weighed(operands, table, axes, len(edges) - 1, variant, deterministic=deterministic)
+    weighing = _weighing(operands, deterministic, as_floats=bool(density))
+    counts = count(operands, table, axes, weighing, len(edges) - 1, variant)
     if density:
         counts = _density(operands, counts, np.diff(edges))
     elif weights is not None:
@@ -151,24 +154,33 @@ def bincount(
     >>> gpuprims.bincount([0, 1, 1], weights=[0.5, 1, 2], minlength=3, device="reference")
     array([0.5, 3. , 0. ])
     """
+    if isinstance(x, list | tuple) and not len(x):
+        x = np.zeros(0, np.int64)  # which NumPy would make float64
     operands = _bind("bincount", x, weights, device)
     array = operands.natives[0]
     if array.dtype.kind not in "iub" or array.dtype == np.uint64:
         raise DtypeError(f"bincount: integers that int64 holds; got dtype {array.dtype}")
     if axis is None and array.ndim != 1:
         raise ShapeError(f"bincount: an array of one dimension, or axis=; got shape {array.shape}")
-    if minlength < 0:
-        raise ArgumentError(f"bincount: minlength from 0 on; got {minlength}")
     axes = _axes(axis, array.ndim)
-    sums, length = _numbers(operands, axes, int(minlength), variant, deterministic=deterministic)
+    weighing = _weighing(operands, deterministic, as_floats=True)
+    sums, length = _numbers(operands, axes, _length(minlength), weighing, variant)
     counts = sums[..., :length]
     if weights is None:
         return operands.finish(_together(operands, counts))
     return operands.finish(_cast(operands, counts, np.dtype(np.float64)))
 
 
+def _length(minlength: Any) -> int:
+    if isinstance(minlength, bool) or not isinstance(minlength, int | np.integer) or minlength < 0:
+        raise ArgumentError(f"bincount: a whole minlength from 0 on; got {minlength!r}")
+    return check_bins("bincount", int(minlength))
+
+
 def _bind(label: str, x: Any, weights: Any, device: str | Device | None) -> Operands:
     """Find the device of a call, and see that each element has a weight."""
+    if isinstance(x, bool | int | float | complex):
+        x = np.asarray(x)  # a number beside weights would take their dtype
     operands = as_operands(label, (x,) if weights is None else (x, weights), device)
     if weights is not None and operands.natives[1].shape != operands.natives[0].shape:
         shapes = " and ".join(str(native.shape) for native in operands.natives)
@@ -201,39 +213,45 @@ def _table(operands: Operands, bins: Any, limits: Any) -> tuple[Table, np.ndarra
         raise DtypeError(f"histogram: real numbers, which have an order; got dtype {array.dtype}")
     if isinstance(bins, str):
         raise ArgumentError(f"histogram: a number of bins, or their edges; got {bins!r} (numpy.histogram_bin_edges)")
-    if np.ndim(bins) == 0:
-        number = _number_of(bins)
+    given = _given_edges(bins)
+    if given.ndim == 0:
+        number = _number_of(given)
         low, high = _limits(operands) if limits is None else _checked_limits(limits)
-        try:
-            return table_of_range(array.dtype, number, low, high, (type(low), type(high)))
-        except (ValueError, IndexError) as error:  # NumPy's, of bins narrower than floats are apart
-            raise ArgumentError(
-                f"histogram: bins that floats can tell apart; got {number} from {low} to {high}"
-            ) from error
-    if np.ndim(bins) != 1:
-        raise ShapeError(f"histogram: edges of one dimension; got {np.shape(bins)}")
-    edges = np.asarray(bins)
-    if edges.dtype.kind not in "iufb" or edges.size < 2:
-        raise ArgumentError(f"histogram: two edges or more, of real numbers; got {edges.size} of dtype {edges.dtype}")
-    if not (edges[1:] >= edges[:-1]).all():
+        return table_of_range(array.dtype, number, low, high)
+    if given.ndim != 1:
+        raise ShapeError(f"histogram: edges of one dimension; got {given.shape}")
+    if given.dtype.kind not in "iufb" or given.size < 2:
+        raise ArgumentError(f"histogram: two edges or more, of real numbers; got {given.size} of dtype {given.dtype}")
+    if not (given[1:] >= given[:-1]).all():
         raise ArgumentError("histogram: edges that do not fall; got some that do, or NaN")
-    check_bins("histogram", edges.size - 1)
-    return table_of_edges(array.dtype, edges.tobytes(), edges.dtype.str)
+    check_bins("histogram", given.size - 1)
+    return table_of_edges(array.dtype, given)
 
 
-def _number_of(bins: Any) -> int:
-    if isinstance(bins, bool) or not isinstance(bins, int | np.integer) or bins < 1:
-        raise ArgumentError(f"histogram: a positive number of bins, or their edges; got {bins!r}")
+def _given_edges(bins: Any) -> np.ndarray:
+    """Return edges, or a number of them, as an array of the host, wherever they lie."""
+    home = device_of(bins)
+    if home is not None:
+        return home.driver.download(bins)
+    try:
+        return np.asarray(bins)
+    except ValueError as error:
+        raise ArgumentError(f"histogram: a number of bins, or their edges; got {bins!r}") from error
+
+
+def _number_of(bins: np.ndarray) -> int:
+    if bins.dtype.kind not in "iu" or bins < 1:
+        raise ArgumentError(f"histogram: a positive number of bins, or their edges; got {bins[()]}")
     return check_bins("histogram", int(bins))
 
 
 def _checked_limits(limits: Any) -> tuple[Any, Any]:
     try:
-        low, high = limits
-        finite = bool(np.isfinite(low) and np.isfinite(high))
+        low, high = (end[()] if isinstance(end, np.ndarray) else end for end in limits)
+        fits = bool(np.isfinite(low) and np.isfinite(high) and low <= high)
     except (TypeError, ValueError) as error:
-        raise ArgumentError(f"histogram: range=(low, high); got {limits!r}") from error
-    if not finite or low > high:
+        raise ArgumentError(f"histogram: range=(low, high), two real numbers; got {limits!r}") from error
+    if not fits:
         raise ArgumentError(f"histogram: range= of finite numbers, the first no larger; got {limits!r}")
     return low, high
 
@@ -263,31 +281,30 @@ def _limits(operands: Operands) -> tuple[Any, Any]:
 # sums ----------------------------------------------------------------------------------------------------------------
 
 
-def _weighed(
-    operands: Operands, table: Table, axes: tuple[int, ...], bins: int, variant: str | None, *, deterministic: bool
-) -> Any:
-    """Return the sums of weights, or counts, in each bin."""
+def _weighing(operands: Operands, deterministic: Any, *, as_floats: bool) -> Weighing:
+    """Say how weights are added up; with ``as_floats`` those of 64 bits as float64, as the result is."""
     if len(operands.natives) == 1:
-        return count(operands, table, axes, Weighing("counts"), bins, variant)
-    weights = operands.natives[1]
-    if weights.dtype.kind == "c":
-        raise DtypeError(f"{operands.label}: real weights; got dtype {weights.dtype}")
-    if weights.dtype.kind in "iub":
-        return count(operands, table, axes, Weighing("integers"), bins, variant)
-    return count(operands, table, axes, Weighing("floats", deterministic), bins, variant)
+        return Weighing("counts")
+    dtype = operands.natives[1].dtype
+    if dtype.kind == "c":
+        raise DtypeError(f"{operands.label}: real weights; got dtype {dtype}")
+    if dtype.kind in "iub" and not (as_floats and dtype.itemsize == 8):
+        return Weighing("integers")
+    return Weighing("floats", bool(deterministic))
 
 
 def _numbers(
-    operands: Operands, axes: tuple[int, ...], minlength: int, variant: str | None, *, deterministic: bool
+    operands: Operands, axes: tuple[int, ...], minlength: int, weighing: Weighing, variant: str | None
 ) -> tuple[Any, int]:
     """Return the counts of numbers, and how many numbers there are: by one reading where they are small."""
     array = operands.natives[0]
-    if not math.prod(array.shape):
-        sums = _weighed(operands, direct(minlength), axes, minlength, variant, deterministic=deterministic)
-        return sums, minlength
-    tried = check_bins("bincount", max(minlength, _TRIED))
-    if len(operands.natives) == 1:
-        sums = count(operands, direct(tried), axes, Weighing("counts"), tried, variant, outside=True)
+    size = math.prod(array.shape)
+    if not size:
+        return count(operands, direct(minlength), axes, weighing, minlength, variant), minlength
+    tried = max(minlength, _TRIED)
+    outputs = size // math.prod(array.shape[k] for k in axes)
+    if weighing.sums == "counts" and outputs * tried <= max(size, _ALWAYS_TRIED):
+        sums = count(operands, direct(tried), axes, weighing, tried, variant, outside=True)
         lines = sums.reshape(-1, tried + 2)
         asked = lines[:, tried:] if tried == minlength else lines  # how long the result is depends on the numbers then
         seen = _to_host(operands, reduce(asked, axis=0, device=operands.device))
@@ -297,8 +314,7 @@ def _numbers(
     if low < 0:
         raise ArgumentError(f"bincount: elements from 0 on; got {low}")
     length = check_bins("bincount", max(minlength, high + 1))
-    sums = _weighed(operands, direct(length), axes, length, variant, deterministic=deterministic)
-    return sums, length
+    return count(operands, direct(length), axes, weighing, length, variant), length
 
 
 def _to_host(operands: Operands, array: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.definitions import Dtype
+from gpuprims.errors import ArgumentError
 
 
 class Order:
@@ -59,6 +60,9 @@ def find_thresholds(
     last = _last_place(order, ends[1])
     if found[0] > last or order.elements(last) > ends[1]:  # no element of the dtype is in any bin
         return order.highest[None], order.lowest
+    if limits is None and order.dtype.kind != "f" and edges.dtype.kind != "f":  # which compare exactly
+        within = edges[:-1] <= int(order.elements(order.highest))
+        return found[: int(min(np.searchsorted(found, last, "right"), within.sum()))], last
     wanted = np.arange(count)
     wrong = (found <= last) & (bins_at(found) < wanted)
     below = found > order.lowest
@@ -66,19 +70,26 @@ def find_thresholds(
     wrong |= below & (bins_at(before) >= wanted)
     if wrong.any():  # where edges are as near to each other as floats are
         found[wrong] = _bisect(order, wanted[wrong], bins_at)
-    return found[: int(np.searchsorted(found, last, "right"))], last
+    reached = bins_at(last[None])[0] + 1  # past the highest element there is no number
+    return found[: int(min(np.searchsorted(found, last, "right"), reached))], last
 
 
 def _first_places(order: Order, edges: np.ndarray) -> np.ndarray:
-    """Return the number of the first element at or above each edge; past the highest where there is none."""
+    """Return the number of the first element at or above each edge; of the highest where there is none."""
     if edges.dtype == order.dtype and edges.dtype.kind == "f":
         found: np.ndarray = order.numbers(np.where(edges == 0, np.asarray(-0.0, edges.dtype), edges))
         return found
     low = np.full(edges.shape, order.lowest, np.uint64)
-    high = np.full(edges.shape, order.highest, np.uint64) + np.uint64(1 if int(order.highest) < 2**64 - 1 else 0)
+    high = np.full(edges.shape, order.highest, np.uint64)
+    if order.dtype.kind != "f" and edges.dtype.kind == "f":  # by less than a search among all
+        near = np.clip(np.ceil(edges), -(2.0**62), 2.0**62)
+        bounds = [int(order.elements(end)) for end in (order.lowest, order.highest)]
+        inside = (near > bounds[0]) & (near < bounds[1]) & (np.abs(near) < 2.0**62)
+        found = order.numbers(np.where(inside, near, 0).astype(order.dtype))
+        low, high = np.where(inside, found, low), np.where(inside, found, high)
     while (low < high).any():
         middle = low + (high - low) // np.uint64(2)
-        reached = order.elements(np.minimum(middle, order.highest)) >= edges
+        reached = order.elements(middle) >= edges
         going = low < high
         high = np.where(going & reached, middle, high)
         low = np.where(going & ~reached, middle + np.uint64(1), low)
@@ -99,8 +110,12 @@ def _bins_at(order: Order, numbers: np.ndarray, bins: Any, limits: Any, ends: An
     elements = order.elements(np.minimum(numbers, order.highest))
     ascending = np.argsort(numbers, kind="stable")
     lined = elements[ascending]
-    with np.errstate(all="ignore"):  # of what no caller gave
-        counts = np.histogram(lined, bins, limits)[0]
+    try:
+        with np.errstate(all="ignore"):  # of what no caller gave
+            counts = np.histogram(lined, bins, limits)[0]
+    except IndexError as error:  # NumPy's, where a difference of elements overflows
+        rule = f"a range whose width {order.dtype} holds"
+        raise ArgumentError(f"histogram: {rule}; got {limits or 'such edges'}") from error
     lower = int(np.count_nonzero(lined < ends[0]))
     lined_bins = np.full(lined.shape, len(counts))
     lined_bins[:lower] = -1

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import get_args
 
-from gpuprims.definitions import Binning, Definitions, Dtype
+from gpuprims.definitions import CPU_REPLICAS, TABLE_HEADER, Binning, Definitions, Dtype, Sums
 from gpuprims.expressions import c_type
 from gpuprims.source.folds import Packing
 from gpuprims.source.functions import fetch_text
@@ -13,27 +13,45 @@ from gpuprims.source.functions import fetch_text
 def bins_text(definitions: Definitions, binning: Binning) -> list[str]:
     """Write the types of keys, weights and sums, and the macros that ``binning.h`` is about."""
     key, fields = definitions.values[0], Packing(definitions.values).fields
-    real = np.dtype(np.float64) if definitions.uses_float64 else np.dtype(np.float32)
-    kinds = ("direct", "even", "edges")
-    sums = ("counts", "integers", "limbs", "floats")
     element = definitions.inputs[0].dtype
     of_bytes = []
     if element.itemsize == 1 and binning.sums == "counts":
         of_bytes = [f"#define LOWEST ({-128 if element.kind == 'i' else 0})", *fetch_text(definitions)]
     return [
         *of_bytes,
-        *(f"#define BINS_{kind.upper()} {int(binning.kind == kind)}" for kind in kinds),
-        *(f"#define SUMS_{kind.upper()} {int(binning.sums == kind)}" for kind in sums),
+        f"#define TABLE_HEADER {TABLE_HEADER}",
+        f"#define CPU_REPLICAS {CPU_REPLICAS}",
+        *(f"#define BINS_{kind.upper()} {int(binning.kind == kind)}" for kind in ("direct", "even", "edges")),
+        *(f"#define SUMS_{kind.upper()} {int(binning.sums == kind)}" for kind in get_args(Sums)),
+        f"#define WIDE {int(binning.dtype.itemsize == 8)}",
         f"#define PLANES {binning.planes}",
         f"typedef {c_type(key)} key_t;",
-        f"typedef {c_type(real)} real_t;",
         f"typedef {c_type(binning.dtype)} bin_t;",
         f"#define KEY(value) (value){fields[0]}",
-        f"#define WEIGHT(value) (value){fields[-1]}",
         f"#define KEY_OF_BITS(bits) {_from_bits(key)}",
-        f"#define REAL_OF_BITS(bits) {_from_bits(real)}",
         f"#define DISTANCE(x, first) {_distance(key)}",
-        "#define HISTOGRAMS GLOBAL bin_t *RESTRICT histograms, GLOBAL const u64 *RESTRICT table",
+        *(_weights(definitions.values[1]) if len(definitions.values) > 1 else ["#define WEIGHT(value) 1"]),
+        _memories(binning),
+    ]
+
+
+def _memories(binning: Binning) -> str:
+    peaks = ", GLOBAL const u32 *RESTRICT peaks" if binning.sums == "limbs" else ""
+    return f"#define HISTOGRAMS GLOBAL bin_t *RESTRICT histograms, GLOBAL const u64 *RESTRICT table{peaks}"
+
+
+def _weights(dtype: Dtype) -> list[str]:
+    """Write the weight of a value, and where its dtype has its exponent."""
+    lines = ["#define WEIGHT(value) (value).v1", f"typedef {c_type(dtype)} weight_t;"]
+    if dtype.kind != "f":
+        return lines
+    fraction, mask = (23, 0xFF) if dtype.itemsize == 4 else (52, 0x7FF)
+    return [
+        *lines,
+        f"#define FRACTION_BITS {fraction}",
+        f"#define EXPONENT_MASK {mask}",
+        f"#define WEIGHT_BITS(weight) ((u64)gp_bits_{c_type(dtype)}(weight))",
+        f"#define WEIGHT_OF_BITS(bits) {_from_bits(dtype)}",
     ]
 
 

@@ -122,6 +122,11 @@ class CudaDriver:
 
         return cupy.ndarray((), dtype, cupy.cuda.MemoryPointer(memory, 0)), read
 
+    @property
+    def order(self) -> int:
+        """CuPy's current stream."""
+        return int(cupy.cuda.get_current_stream(self.index).ptr)
+
     def tickets(self, count: int) -> cupy.ndarray:
         """Return the current stream's own zeros."""
         return self._standing.tickets(count)

@@ -116,6 +116,11 @@ class OpenCLDriver:
         """Return memory of the device, and a function that copies the scalar from it."""
         return (array := self.empty((), dtype)), lambda: array.get().item()
 
+    @property
+    def order(self) -> int:
+        """Its one queue."""
+        return 0
+
     def tickets(self, count: int) -> Any:
         """Return the queue's own zeros."""
         return self._standing.tickets(count)

@@ -95,6 +95,11 @@ class ReferenceDriver:
         array = np.empty((), dtype)
         return array, array.item
 
+    @property
+    def order(self) -> int:
+        """Work is done at once."""
+        return 0
+
     def tickets(self, count: int) -> np.ndarray:
         """Return zeros."""
         return np.zeros(count, np.uint32)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from gpuprims.definitions import Definitions
+from gpuprims.definitions import TABLE_HEADER, Definitions
 from gpuprims.driver import Capabilities
 from gpuprims.expressions import TypedExpr
 from gpuprims.registry import Call, Variant
@@ -149,15 +149,15 @@ def histogram_numpy(
     parts: int,
     replicas: int,
 ) -> None:
-    """Look up the bin of each element among the thresholds, and add up in order, in the first replica."""
+    """Look up the bin of each element among the thresholds, and add up in order, in the first part and replica."""
     binning, (histograms, table) = definitions.binning, memories[len(definitions.inputs) :]
-    if binning is None or parts != 1:
-        raise TypeError(f"histogram_numpy: bins, and one part of {replicas} replicas; got {binning} and {parts}")
+    if binning is None or binning.sums not in ("counts", "integers", "floats"):
+        raise TypeError(f"histogram_numpy: bins of counts, integers or floats, added in order; got {binning}")
     keys, *weights = _Places(definitions, memories, layout).elements(kept, n)
     if binning.kind == "direct":
         found = np.where(keys < 0, bins + 1, np.minimum(keys, bins)).astype(np.int64)
     else:
-        thresholds = table[8:].view(keys.dtype)[: bins + 1]
+        thresholds = table[TABLE_HEADER:].view(keys.dtype)[: bins + 1]
         found = np.searchsorted(thresholds[:-1], keys, "right") - 1
         found = np.where((keys >= thresholds[0]) & (keys <= thresholds[-1]), found, bins)
     histograms[...] = 0

@@ -32,7 +32,7 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
             find_tile(INPUT_NAMES, layout, o, base, n, tid, b, values, found);
 #pragma unroll
             for (int item = 0; item < ITEMS; item++)
-                if (COUNTED(found[item], b)) ADD(own, found[item], width, values[item], b);
+                if (COUNTED(found[item], b)) ADD(own, found[item], width, values[item], PEAK(o, found[item]));
         }
         BARRIER();
 

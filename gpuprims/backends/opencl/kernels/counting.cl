@@ -6,8 +6,9 @@
 #define LOCAL_HISTOGRAM(name) LOCAL bin_t *name = (LOCAL bin_t *)gp_dynamic
 
 #define gp_increment(place) atomic_inc(place)
+#define gp_raise(place, number) atomic_max(place, number)
 
-#if !SUMS_COUNTS && defined(cl_khr_int64_base_atomics)
+#if WIDE && defined(cl_khr_int64_base_atomics)
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
 #define gp_add_integer(place, number) atom_add(place, number)
 #if SUMS_FLOATS

@@ -4,14 +4,13 @@
  * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
  * out     histograms: sums for each of bins + 2 places, for each output, for each of `replicas` of each part
  * launch  any number of groups of one work-item; each takes (part, output) pairs until none are left
- * host    guess_bin, settle_bin and TAKEN (binning.h), MAP(o, j)
+ * host    guess_bin, settle_bin and WEIGHT (binning.h), MAP(o, j)
  * order   elements meet in the order of their index, in one of `replicas` (a power of two) sums each in turn
  *
  * An addition to a bin waits for the last one to it, but not for one to another replica of it.
  */
 #define ROUND 64
 #define EACH_LANE _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < ROUND; lane++)
-#define REPLICAS 8 /* at most */
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void histogram_cpu_private(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
@@ -24,8 +23,8 @@ void histogram_cpu_private(INPUTS, HISTOGRAMS, const layout_t layout, const i64 
         const i64 o = task % outputs, part = task / outputs, end = min((part + 1) * share, n);
 
         /* 1. Begin with nothing. */
-        GLOBAL bin_t *rows[REPLICAS];
-        for (int k = 0; k < REPLICAS; k++) {
+        GLOBAL bin_t *rows[CPU_REPLICAS];
+        for (int k = 0; k < CPU_REPLICAS; k++) {
             rows[k] = histograms + ((part * replicas + k % replicas) * outputs + o) * width;
             for (i64 place = 0; k < replicas && place < width; place++) rows[k][place] = 0;
         }
@@ -42,19 +41,19 @@ void histogram_cpu_private(INPUTS, HISTOGRAMS, const layout_t layout, const i64 
             }
 
             /* 3. Settle doubts, and count, one by one. */
-            for (int lane = 0; lane < ROUND; lane += REPLICAS) {
+            for (int lane = 0; lane < ROUND; lane += CPU_REPLICAS) {
 #pragma unroll
-                for (int k = 0; k < REPLICAS; k++) {
+                for (int k = 0; k < CPU_REPLICAS; k++) {
                     const i64 at = j + lane + k;
                     i32 bin = found[lane + k];
                     if (bin < 0) bin = settle_bin(KEY(MAP(o, at)), b, ~bin);
-                    rows[k][bin] += TAKEN(MAP(o, at));
+                    rows[k][bin] += WEIGHT(MAP(o, at));
                 }
             }
         }
         for (; j < end; j++) {
             const value_t value = MAP(o, j);
-            rows[0][bin_of(KEY(value), b)] += TAKEN(value);
+            rows[0][bin_of(KEY(value), b)] += WEIGHT(value);
         }
     }
 }

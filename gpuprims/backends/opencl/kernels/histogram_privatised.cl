@@ -39,7 +39,7 @@ void histogram_privatised(INPUTS, HISTOGRAMS, const layout_t layout, const i64 o
 #pragma unroll
             for (int item = 0; item < ITEMS; item++)
                 if (COUNTED(found[item], b))
-                    ADD(own, found[item] * copies + replica, width * copies, values[item], b);
+                    ADD(own, found[item] * copies + replica, width * copies, values[item], PEAK(o, found[item]));
         }
         BARRIER();
 
@@ -47,7 +47,7 @@ void histogram_privatised(INPUTS, HISTOGRAMS, const layout_t layout, const i64 o
         GLOBAL bin_t *whole = histograms + task * PLANES * width;
         for (i32 place = tid; place < PLANES * width; place += BLOCK) {
             bin_t sum = 0;
-            for (i32 k = 0; k < copies; k++) sum += own[place * copies + ((k + tid) & (copies - 1))];
+            for (i32 k = 0; k < copies; k++) sum = JOIN(sum, own[place * copies + ((k + tid) & (copies - 1))]);
             whole[place] = sum;
         }
         BARRIER();

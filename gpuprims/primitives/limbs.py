@@ -1,0 +1,47 @@
+"""Sums of float weights that were cut into integers, so that they are the same in whatever order they were added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+# As `limbs_of` in binning.h cuts them.
+_BITS = 30
+
+
+@cache
+def join_limbs(*, single: bool) -> Callable[..., Any]:
+    """Return the function from the sums of three integers, and the exponent of a bin's largest weight, to the sum.
+
+    Parameters
+    ----------
+    single : bool
+        Whether weights were float32; else they were float64.
+    """
+    mask, bias = (0xFF, 127) if single else (0x7FF, 1023)
+
+    def join(high: Any, middle: Any, low: Any, peak: Any) -> Any:
+        power = peak.astype(np.int64) - (_BITS - 1 + bias)
+        parts = [part.astype(np.float64) for part in (high, middle, low)]
+        whole = parts[0] + (parts[1] * 2.0**-_BITS + parts[2] * 2.0 ** (-2 * _BITS))
+        half = power >> 1
+        finite = whole * _power_of_two(half) * _power_of_two(power - half)
+        # There the integers count infinities, negative ones, and NaN.
+        infinite = np.where(high > 0, np.inf, -np.inf)
+        other = np.where((low > 0) | ((high > 0) & (middle > 0)), np.nan, infinite)
+        return np.where(peak == mask, other, finite)
+
+    return join
+
+
+def _power_of_two(power: Any) -> Any:
+    """Return two to the power of an integer between -1023 and 1023, exactly: exp2 may round."""
+    size: Any = abs(power)
+    result: Any = 1.0
+    for bit in range(10):
+        factor = np.where(power < 0, 2.0 ** -(1 << bit), 2.0 ** (1 << bit))
+        result = result * np.where((size >> bit) & 1 == 1, factor, 1.0)
+    return result
