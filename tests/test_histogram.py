@@ -23,7 +23,16 @@ from kernel_cases import (
 )
 
 import gpuprims
-from gpuprims.errors import ArgumentError, AxisError, DeviceMismatchError, DtypeError, NoVariantError, ShapeError
+from gpuprims.errors import (
+    ArgumentError,
+    AxisError,
+    DeviceMismatchError,
+    DtypeError,
+    NoVariantError,
+    ShapeError,
+    UnknownVariantError,
+)
+from gpuprims.primitives import counting
 from gpuprims.primitives.binning import key_dtype, table_of_edges, table_of_range
 
 # Even bins that are cells, even bins at whose edges floats round, edges of all widths, one bin, more than guides have.
@@ -123,6 +132,27 @@ def test_integers_of_64_bits_are_compared_exactly(histogram_kernel: Kernel, dtyp
     assert_histogram(histogram(histogram_kernel, x, edges), numpys(x, edges))
 
 
+@pytest.mark.parametrize(
+    ("x", "bins", "limits"),
+    [
+        (np.array([2**63 - 1, 5]), 4, (0, 4e19)),
+        (np.array([2**63 - 1, -(2**63)]), 4, (-4e19, 4e19)),
+        (np.array([2**64 - 1, 7], np.uint64), [0, 1e19, 1e20, 2e20], None),
+        (np.array([2**64 - 1, 7], np.uint64), [-3.0, -2.0], None),
+        (np.array([250, 3], np.uint8), 4, (-1000, 1000)),
+    ],
+)
+def test_edges_beyond_the_integers(histogram_kernel: Kernel, x: np.ndarray, bins: Any, limits: Any) -> None:
+    assert_histogram(histogram(histogram_kernel, x, bins, limits), np.histogram(x, bins, limits))
+
+
+def test_integers_signed_and_not_are_compared_exactly(histogram_kernel: Kernel) -> None:
+    x = np.array([-5, 0, 2**53, 2**53 + 1, 2**62 + 99])
+    edges = np.array([2**53 + 1, 2**62 + 99, 2**63 + 5], np.uint64)  # which NumPy would compare as float64
+    assert histogram(histogram_kernel, x, edges)[0].tolist() == [1, 1]
+    assert histogram(histogram_kernel, x[1:].astype(np.uint64), np.array([-7, 1, 2**53]))[0].tolist() == [1, 1]
+
+
 @pytest.mark.parametrize("case", ["all in one bin", "one in each", "none in any", "half in one bin"])
 def test_elements_that_meet(histogram_kernel: Kernel, rng: np.random.Generator, case: str) -> None:
     size = 40_000
@@ -203,11 +233,50 @@ def test_weights_that_are_not_finite_stay_in_their_bins(histogram_kernel: Kernel
     np.testing.assert_allclose(got, expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_small_weights_are_not_lost_beside_large_ones_elsewhere(histogram_kernel: Kernel, dtype: str) -> None:
+    histogram_kernel.need(np.float64)
+    large = np.finfo(dtype).max / 4
+    tiny = np.finfo(dtype).smallest_subnormal * 5
+    x = np.array([0.5, 1.5, 1.5, 9, np.nan, 2.5, 2.5, 3.5], np.float32)
+    weights = np.array([1 / 3, large, large, large, large, tiny, -3 * tiny, 0], dtype)
+    expected = [weights[0], 2 * large, -2 * tiny, 0]
+    got, _ = histogram(histogram_kernel, x, 4, (0, 4), weights=weights)
+    assert_equal(got, np.array(expected, dtype))
+    device = histogram_kernel.device
+    rows = on_device(device, np.stack([x, x[::-1]])), on_device(device, np.stack([weights, weights[::-1] / 2]))
+    got, _ = histogram(histogram_kernel, rows[0], 4, (0, 4), weights=rows[1], axis=1)
+    assert_equal(on_host(device, got)[0], np.array(expected, dtype))
+    np.testing.assert_allclose(on_host(device, got)[1], np.array(expected, dtype) / 2, rtol=1e-6, atol=tiny)
+
+
+def test_integer_weights_of_64_bits_in_float64(histogram_kernel: Kernel) -> None:
+    histogram_kernel.need(np.float64)
+    for weights in (np.array([2**62] * 4), np.array([2**63, 1, 5, 2**63], np.uint64)):
+        x = [0, 1, 0, 0]
+        assert_equal(bincount(histogram_kernel, x, weights=weights), np.bincount(x, weights))
+        got = histogram(histogram_kernel, x, 2, (0, 2), weights=weights, density=True)[0]
+        floats = weights.astype(np.float64)  # whose sum NumPy's integers cannot hold
+        np.testing.assert_allclose(got, np.histogram(x, 2, (0, 2), weights=floats, density=True)[0])
+
+
+def test_counts_of_more_elements_than_32_bits_tell(
+    histogram_kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counting, "_MOST_COUNTED", 100)  # in place of 2^31
+    counting._prepare.cache_clear()
+    x = rng.integers(0, 5, 1000)
+    assert_equal(bincount(histogram_kernel, x), np.bincount(x))
+    assert_histogram(histogram(histogram_kernel, x * 0.7, 9, (0, 3)), np.histogram(x * 0.7, 9, (0, 3)))
+    counting._prepare.cache_clear()
+
+
 def test_sums_of_floats_are_the_same_from_run_to_run(histogram_kernel: Kernel, rng: np.random.Generator) -> None:
     histogram_kernel.need(np.float64)
     x, weights = rng.integers(0, 3, 50_000).astype(np.float32), random_values(rng, np.float64, 50_000)
     runs = [histogram(histogram_kernel, x, 3, weights=weights)[0] for _ in range(20)]
     assert all((run == runs[0]).all() for run in runs)
+    np.testing.assert_allclose(runs[0], np.histogram(x, 3, weights=weights)[0], rtol=1e-9)
 
 
 def test_a_density(histogram_kernel: Kernel, rng: np.random.Generator) -> None:
@@ -383,6 +452,8 @@ def test_more_bins_than_local_memory_holds_take_another_kernel(
         (ArgumentError, "range= of finite numbers", {"range": (1, 0)}),
         (ArgumentError, "range= of finite numbers", {"range": (0, np.inf)}),
         (ArgumentError, r"range=\(low, high\)", {"range": 3}),
+        (ArgumentError, r"range=\(low, high\)", {"range": (0j, 1j)}),
+        (ArgumentError, "a number of bins, or their edges", {"bins": [[1], [2, 3]]}),
         (ArgumentError, "at most 2\\^30 bins", {"bins": 2**31}),
         (ArgumentError, "bins that floats can tell apart", {"bins": 10, "range": (1.0, np.nextafter(1, 2))}),
         (ShapeError, "weights of the array's shape", {"weights": [1, 2]}),
@@ -397,6 +468,43 @@ def test_arguments_that_do_not_fit(device: gpuprims.Device, error: type, message
         gpuprims.histogram([1.0, 2.0, 3.0], device=device, **how)
 
 
+def test_an_unknown_variant_of_nothing(device: gpuprims.Device) -> None:
+    for call in (gpuprims.histogram, gpuprims.bincount):
+        with pytest.raises(UnknownVariantError, match="abacus"):
+            call(np.zeros(0, np.int64), device=device, variant="abacus")
+
+
+def test_what_numpy_takes_too(device: gpuprims.Device) -> None:
+    x = np.array([0.5, 1.5, 1.7])
+    assert_histogram(gpuprims.histogram(x, np.array(2), device=device), np.histogram(x, np.array(2)))
+    limits = np.array(0), np.array(2)
+    assert_histogram(gpuprims.histogram(x, 2, limits, device=device), np.histogram(x, 2, limits))
+    assert_equal(gpuprims.bincount([], device=device), np.bincount([]))
+    weighed = gpuprims.histogram(2**24 + 1, [0, 2**24 + 1, 2**25], weights=np.float32(1), device=device)
+    assert_histogram(weighed, np.histogram(2**24 + 1, [0, 2**24 + 1, 2**25], weights=np.float32(1)))
+
+
+def test_edges_on_the_device(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.float32, 500)
+    resident = on_device(device, x)
+    counts, edges = gpuprims.histogram(resident, 7, (-2, 2), device=device)
+    again, _ = gpuprims.histogram(resident, edges, device=device)
+    assert_equal(on_host(device, again), on_host(device, counts))
+
+
+def test_rows_of_bytes_in_more_bins_than_they_have_values(device: gpuprims.Device) -> None:
+    x = np.array([[0, 200], [3, 4]], np.uint8)
+    for limits in ((0, 1000), (1000, 2000), (-500, 500)):
+        counts, _ = gpuprims.histogram(on_device(device, x), 1000, limits, axis=1, device=device)
+        assert_equal(on_host(device, counts), np.array([np.histogram(row, 1000, limits)[0] for row in x]))
+
+
+def test_many_short_rows_of_numbers(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    x = rng.integers(0, 9, (3000, 4))
+    expected = np.array([np.bincount(row, minlength=9) for row in x])
+    assert_equal(gpuprims.bincount(x, axis=1, device=device), expected)
+
+
 def test_elements_that_have_no_bin_at_all(device: gpuprims.Device) -> None:
     with pytest.raises(DtypeError, match="real numbers, which have an order; got dtype complex128"):
         gpuprims.histogram([1j], device=device)
@@ -409,8 +517,9 @@ def test_elements_that_have_no_bin_at_all(device: gpuprims.Device) -> None:
         gpuprims.bincount(np.uint64([1]), device=device)
     with pytest.raises(ShapeError, match="an array of one dimension, or axis="):
         gpuprims.bincount([[1]], device=device)
-    with pytest.raises(ArgumentError, match="minlength from 0 on; got -1"):
-        gpuprims.bincount([1], minlength=-1, device=device)
+    for minlength in (-1, 2.5, None, True):
+        with pytest.raises(ArgumentError, match=f"a whole minlength from 0 on; got {minlength}"):
+            gpuprims.bincount([1], minlength=minlength, device=device)
 
 
 def test_arrays_of_two_places(device: gpuprims.Device) -> None:

@@ -83,6 +83,8 @@ def hash_counts(
            [0., 0., 1., 0.]], dtype=float32)
     """
     features = _checked_features(n_features)
+    if analyzer is not None and (segments is not None or not callable(analyzer)):
+        raise ArgumentError(f"{_LABEL}: analyzer= a function of a text, and no segments=; got {short(analyzer)}")
     words, offsets, hashed = _laid_flat(documents, analyzer) if segments is None else (documents, segments, False)
     operands = as_operands(_LABEL, (words,), device)
     held = _held(operands)
