@@ -290,6 +290,15 @@ HISTOGRAMS: dict[str, Callable[..., Any]] = {
 }
 
 
+BYTES: dict[str, Callable[..., Any]] = {
+    "even edges": lambda **where: gpuprims.histogram(resident(LONG, dtype="u1"), 256, (0, 256), **where),
+    "others, of signed bytes and of bools": lambda **where: [
+        gpuprims.histogram(resident(LONG, dtype=dtype), [0, 1, 10, 11], **where) for dtype in ("i1", "b1")
+    ],
+    "apart": lambda **where: gpuprims.histogram(resident(99, 9, dtype="i1")[:, ::2], 9, (0, 9), axis=1, **where),
+}
+
+
 def _in_place(*arrays: Any, **how: Any) -> Any:
     return gpuprims.scan(*arrays, out=arrays if len(arrays) > 1 else arrays[0], **how)
 
@@ -303,7 +312,7 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
     if variant.primitive == "compact":
         return COMPACTIONS
     if variant.primitive == "histogram":
-        return HISTOGRAMS
+        return BYTES if variant.name == "bytes" else HISTOGRAMS
     return {"each": MANY_OUTPUTS, "rows": ROWS}.get(variant.name, REDUCTIONS)
 
 
