@@ -331,6 +331,6 @@ def test_kernels_of_real_numbers_compile_no_complex_ones(tmp_path: Path) -> None
     real = typed(trace(lambda x, j: x, 2), [np.dtype("float32"), np.dtype("int64")])
     place = Access(np.dtype("float32"), (), (1,))
     text = kernel_source(
-        Definitions((place,), (place,), (np.dtype("float32"),), real, real), empty, empty, empty, 1, 1, 0
+        Definitions((place,), (place,), (np.dtype("float32"),), real, real), empty, empty, empty, empty, 1, 1, 0
     )
     assert "COMPLEX" not in text
