@@ -103,9 +103,10 @@ class Variant:
         Whether all groups of a launch are to run at the same time.
     repeats : bool, default True
         Whether sums of floats are the same from run to run.
-    histograms : {"shared", "local", "replicas", "bytes", "private"}
-        Where groups count: in one histogram in global memory; in one a group in local memory, in several of them, or in
-        counts of the values of a byte; or in global memory of their own, where a group adds in order.
+    histograms : {"shared", "local", "replicas", "packed", "bytes", "private"}
+        Where groups count: in one histogram in global memory; in one a group in local memory, in several of them, in
+        one of 16-bit counts, or in counts of the values of a byte; or in global memory of their own, where a group adds
+        in order.
     """
 
     primitive: str
@@ -125,7 +126,7 @@ class Variant:
     scratch: Literal["none", "levels", "board"] = "none"
     together: bool = False
     repeats: bool = True
-    histograms: Literal["shared", "local", "replicas", "bytes", "private"] = "shared"
+    histograms: Literal["shared", "local", "replicas", "packed", "bytes", "private"] = "shared"
 
     @property
     def entry(self) -> str:

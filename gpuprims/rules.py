@@ -138,6 +138,13 @@ def histogram_fits(capabilities: Capabilities, call: Call) -> str | None:
     )
 
 
+def packed_fits(capabilities: Capabilities, call: Call) -> str | None:
+    """Refuse weights, and devices whose local memory is too small for a histogram of 16-bit counts."""
+    if call.value_bytes > 4:
+        return "counts elements; this call has weights"
+    return histogram_fits(capabilities, replace(call, value_bytes=2))
+
+
 def counted_bytes(capabilities: Capabilities, call: Call) -> str | None:
     """Refuse what is not a count of elements of a byte each."""
     if call.dtypes[0].itemsize > 1:

@@ -312,7 +312,8 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
     if variant.primitive == "compact":
         return COMPACTIONS
     if variant.primitive == "histogram":
-        return BYTES if variant.name == "bytes" else HISTOGRAMS
+        unweighed = {name: call for name, call in HISTOGRAMS.items() if not name.startswith("weights")}
+        return {"bytes": BYTES, "packed": unweighed}.get(variant.name, HISTOGRAMS)
     return {"each": MANY_OUTPUTS, "rows": ROWS}.get(variant.name, REDUCTIONS)
 
 

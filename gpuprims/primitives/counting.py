@@ -248,14 +248,14 @@ def _division(
     chosen: Variant, able: Capabilities, outputs: int, size: int, width: int, dtype: Dtype
 ) -> tuple[int, int, int]:
     """Return parts of an output, replicas of a histogram, and bytes of local memory a group."""
-    nbytes = width * dtype.itemsize
+    nbytes = width // 2 * 4 + 4 if chosen.histograms == "packed" else width * dtype.itemsize
     replicas = 1
     if chosen.histograms == "private":
         replicas = CPU_REPLICAS if width <= _SMALL and size >= 16 * width else 1
     if chosen.histograms == "replicas":
         most = min(_MOST_REPLICAS, max(able.asked_local_memory // nbytes, 1))
         replicas = 1 << most.bit_length() - 1
-    local = nbytes * replicas if chosen.histograms in ("local", "replicas") else 0
+    local = nbytes * replicas if chosen.histograms in ("local", "replicas", "packed") else 0
     # No more groups than find room at the same time.
     resident = max(1, min(chosen.groups_per_unit or 1, able.asked_local_memory // (local + _RESERVED)))
     units = (resident if local else chosen.groups_per_unit or 1) * able.compute_units

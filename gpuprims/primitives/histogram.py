@@ -80,8 +80,8 @@ def histogram(
     Notes
     -----
     A bin holds its left edge, and the last one its right edge too. The bin of an element on an edge, or so near to one
-    that arithmetic rounds, is NumPy's. So that sums are the same from run to run, float weights are cut into integers on
-    GPUs, by the size of the largest in their bin, and added up in order on CPUs.
+    that arithmetic rounds, is NumPy's. So that sums are the same from run to run, float weights are cut into integers
+    on GPUs, by the size of the largest in their bin, and added up in order on CPUs.
 
     Examples
     --------

@@ -50,7 +50,7 @@ class CudaDriver:
             with self.device:
                 module = cupy.RawModule(code=text, options=("--std=c++17",))
                 function = module.get_function(variant.entry)
-                if variant.histograms in ("local", "replicas"):
+                if variant.histograms in ("local", "replicas", "packed"):
                     function.max_dynamic_shared_size_bytes = self.capabilities.asked_local_memory
                 return CudaKernel(self.device, function.kernel, variant, definitions.pointers)
         except (cupy.cuda.compiler.CompileException, cupy.cuda.driver.CUDADriverError) as error:

@@ -3,10 +3,13 @@
  * An atomic of OpenCL 1.2 takes pointers to local and to global memory alike; what is made of several is written for both.
  */
 #define LOCAL_PARAMETER , LOCAL u64 *gp_dynamic
+#define GLOBAL_BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #define LOCAL_HISTOGRAM(name) LOCAL bin_t *name = (LOCAL bin_t *)gp_dynamic
 
 #define gp_increment(place) atomic_inc(place)
 #define gp_raise(place, number) atomic_max(place, number)
+#define gp_add_count(place, number) atomic_add(place, number)
+#define gp_take_count(place, number) atomic_sub(place, number)
 
 #if WIDE && defined(cl_khr_int64_base_atomics)
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
