@@ -236,8 +236,8 @@ def release_pools() -> None:
     gc.collect()
     if "cupy" in sys.modules:
         sys.modules["cupy"].get_default_memory_pool().free_all_blocks()
-    if "gpuprims.backends.opencl.queues" in sys.modules:
-        for driver in sys.modules["gpuprims.backends.opencl.queues"].drivers():
+    if "gpuprims.backends.opencl.finding" in sys.modules:
+        for driver in sys.modules["gpuprims.backends.opencl.finding"].drivers():
             driver._pool.free_held()
 
 

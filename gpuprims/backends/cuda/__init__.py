@@ -30,14 +30,14 @@ class CudaBackend:
     def drivers(self) -> Sequence[Driver]:
         """List NVIDIA's GPUs."""
         require_cuda()
-        from gpuprims.backends.cuda.device import drivers
+        from gpuprims.backends.cuda.finding import drivers
 
         return drivers()
 
     @cached_property
     def driver_of(self) -> Callable[[Any], Driver | None]:
         """Return the driver of the GPU that a ``cupy.ndarray`` lies on."""
-        from gpuprims.backends.cuda.device import driver_of
+        from gpuprims.backends.cuda.finding import driver_of
 
         return driver_of
 

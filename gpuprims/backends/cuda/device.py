@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import cupy
@@ -138,14 +138,3 @@ class CudaDriver:
     def synchronize(self) -> None:
         """Wait for the whole device."""
         self.device.synchronize()
-
-
-@cache
-def drivers() -> Sequence[CudaDriver]:
-    """List the GPUs that CuPy sees."""
-    return tuple(CudaDriver(index) for index in range(cupy.cuda.runtime.getDeviceCount()))
-
-
-def driver_of(array: Any) -> CudaDriver | None:
-    """Return the driver of the GPU that an array lies on."""
-    return drivers()[array.device.id] if isinstance(array, cupy.ndarray) else None

@@ -27,7 +27,7 @@ class OpenCLBackend:
     def drivers(self) -> Sequence[Driver]:
         """List the devices of every OpenCL platform."""
         try:
-            from gpuprims.backends.opencl.queues import drivers
+            from gpuprims.backends.opencl.finding import drivers
         except ImportError as error:
             remedy = "pip install --force-reinstall pyopencl"
             raise BackendUnavailableError("opencl", f"pyopencl does not load ({error})", remedy) from error
@@ -36,7 +36,7 @@ class OpenCLBackend:
     @cached_property
     def driver_of(self) -> Callable[[Any], Driver | None]:
         """Return the driver of a ``pyopencl.array.Array``'s queue."""
-        from gpuprims.backends.opencl.queues import driver_of
+        from gpuprims.backends.opencl.finding import driver_of
 
         return driver_of
 
