@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,24 @@ class Operands:
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """Allocate a result where the kernel can write it and the caller will want it."""
         return np.empty(shape, dtype) if self.in_place else self.driver.empty(shape, dtype)
+
+    def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """Allocate as :meth:`empty`, and fill with zeros."""
+        return np.zeros(shape, dtype) if self.in_place else self.driver.zeros(shape, dtype)
+
+    def fetch(self, result: Any) -> Any:
+        """Return a result of a call, as that gave it, as NumPy's: complete, on the host."""
+        return result if isinstance(result, np.generic | np.ndarray) else self.driver.download(result)
+
+    @contextmanager
+    def settled(self) -> Iterator[None]:
+        """Where kernels work in the host's memory, wait for them before an error frees it."""
+        try:
+            yield
+        except BaseException:
+            if self.in_place:
+                self.driver.synchronize()
+            raise
 
     @property
     def fresh_alignment(self) -> int:

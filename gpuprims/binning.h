@@ -43,14 +43,7 @@ DEVICE i32 settle_bin(const key_t x, const binning_t b, const i32 guess)
 {
     return guess;
 }
-#else
-DEVICE i32 cell_of(const key_t x, const binning_t b)
-{
-    const f32 at = DISTANCE(x, b.first) * b.scale;
-    return at < (f32)b.cells ? (i32)at : b.cells - 1;
-}
-
-#if BINS_EVEN
+#elif BINS_EVEN
 /* Bins are cells, but for rounding: at the edges of a cell, the width of the slack, it may be the next bin's. */
 DEVICE i32 guess_bin(const key_t x, const binning_t b, int *sure)
 {
@@ -68,6 +61,12 @@ DEVICE i32 settle_bin(const key_t x, const binning_t b, const i32 guess)
     return guess + (guess + 1 < b.bins && x >= b.thresholds[guess + 1]);
 }
 #else
+DEVICE i32 cell_of(const key_t x, const binning_t b)
+{
+    const f32 at = DISTANCE(x, b.first) * b.scale;
+    return at < (f32)b.cells ? (i32)at : b.cells - 1;
+}
+
 /* The guide has the number of thresholds, after the first, in lower cells, which is the bin of an element of a pure cell. */
 DEVICE i32 guess_bin(const key_t x, const binning_t b, int *sure)
 {
@@ -90,7 +89,6 @@ DEVICE i32 settle_bin(const key_t x, const binning_t b, const i32 guess)
     }
     return low;
 }
-#endif
 #endif
 
 /* No element at all; and whether what was found counts: outside the bins only where numbers are counted. */

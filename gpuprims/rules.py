@@ -151,10 +151,7 @@ def counted_bytes(capabilities: Capabilities, call: Call) -> str | None:
         return f"is for elements of one byte; this call has {call.dtypes[0]}"
     if call.value_bytes > 4:
         return "counts elements; this call has weights"
-    wanted = 256 * 32 * 4
-    if capabilities.local_memory < wanted:
-        return f"needs {wanted} bytes of local memory a group; {capabilities.name} has {capabilities.local_memory}"
-    return None
+    return values_fit(256 * 32)(capabilities, call)  # a count of each value for each of 32 lanes
 
 
 def sums_add_atomically(capabilities: Capabilities, call: Call) -> str | None:

@@ -180,7 +180,7 @@ def _held(operands: Operands) -> Any:
 
 def _any_lost(operands: Operands, words: Any) -> bool:
     lost = reduce(words, map=lambda x: x.astype(_INT32) != x, op="any", device=operands.device)
-    return bool(lost if isinstance(lost, np.generic) else operands.driver.download(lost))
+    return bool(operands.fetch(lost))
 
 
 def _keys(operands: Operands, words: Any, rows: Segments, features: int, *, hashed: bool) -> Any:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
@@ -13,7 +11,7 @@ import numpy as np
 from gpuprims.arrays import Operands
 from gpuprims.definitions import CPU_REPLICAS, Binning, Definitions, Dtype, Sums
 from gpuprims.device import Device
-from gpuprims.driver import Capabilities, Driver, Launch
+from gpuprims.driver import Capabilities, Launch
 from gpuprims.errors import ArgumentError
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.layout import Form, plan_layout
@@ -90,7 +88,7 @@ def count(
     result: Any = None
     if not math.prod(shape) or table.bins < asked:  # where no element of the dtype can be, too
         dtype = _FLOAT64 if weighing.sums == "floats" else _INT64
-        result = _zeros(operands, (math.prod(kept), asked + 2 * outside), dtype)
+        result = operands.zeros((math.prod(kept), asked + 2 * outside), dtype)
     if math.prod(shape):
         out = None if result is None else result[:, :width]
         filled = _fill(operands, table, axes, weighing, chosen, width, out)
@@ -113,7 +111,7 @@ def _fill(
     operands: Operands, table: Table, axes: tuple[int, ...], weighing: Weighing, chosen: Variant, width: int, out: Any
 ) -> Any:
     """Run the kernel, twice for weights that are cut, and add its parts up."""
-    how = table, axes, weighing.sums != "counts", chosen
+    how = table, axes, chosen
     if weighing.sums != "floats":
         return _added_up(operands, _parts(operands, *how, weighing.sums, ())[:, :, 0, :width], "sum", _INT64, out)
     if chosen.histograms == "private" or not weighing.repeat:
@@ -137,44 +135,23 @@ def _parts(
     operands: Operands,
     table: Table,
     axes: tuple[int, ...],
-    weighed: bool,
     chosen: Variant,
     sums: Sums,
     more: tuple[Any, ...],
 ) -> Any:
     """Launch a kernel, and return what its groups leave: sums by part, output, plane and place."""
-    forms = operands.forms if weighed else operands.forms[:1]
-    plan = _prepare(forms, table.kind, table.bins, axes, sums, operands.device, chosen, REGISTRY.generation)
-    parts = (_zeros if plan.zeroed else _empty)(operands, plan.shape, plan.dtype)
+    plan = _prepare(operands.forms, table.kind, table.bins, axes, sums, operands.device, chosen, REGISTRY.generation)
+    parts = (operands.zeros if plan.zeroed else operands.empty)(plan.shape, plan.dtype)
     words = _table_on(operands, table)
-    with settled(operands.driver, operands.in_place):
-        plan.launch([*operands.memories[: len(forms)], operands.memory(parts), words, *map(operands.memory, more)])
+    with operands.settled():
+        plan.launch([*operands.memories, operands.memory(parts), words, *map(operands.memory, more)])
     return parts
 
 
 def _added_up(operands: Operands, parts: Any, op: str, dtype: Dtype, out: Any) -> Any:
     """Join parts in their order."""
-    with settled(operands.driver, operands.in_place):
+    with operands.settled():
         return reduce(parts, op=op, axis=0, dtype=dtype, device=operands.device, out=out)
-
-
-@contextmanager
-def settled(driver: Driver, in_place: bool) -> Iterator[None]:
-    """Where kernels work in the host's memory, wait for them before an error frees it."""
-    try:
-        yield
-    except BaseException:
-        if in_place:
-            driver.synchronize()
-        raise
-
-
-def _empty(operands: Operands, shape: tuple[int, ...], dtype: Dtype) -> Any:
-    return operands.empty(shape, dtype)
-
-
-def _zeros(operands: Operands, shape: tuple[int, ...], dtype: Dtype) -> Any:
-    return np.zeros(shape, dtype) if operands.in_place else operands.driver.zeros(shape, dtype)
 
 
 def _table_on(operands: Operands, table: Table) -> Any:

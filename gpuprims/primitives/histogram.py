@@ -12,7 +12,7 @@ from gpuprims.device import Device, device_of
 from gpuprims.errors import ArgumentError, AxisError, DtypeError, ShapeError
 from gpuprims.operators import Op
 from gpuprims.operators.extremes import highest, lowest
-from gpuprims.primitives.binning import Table, check_bins, direct, table_of_edges, table_of_range
+from gpuprims.primitives.binning import Table, check_bins, direct, key_dtype, table_of_edges, table_of_range
 from gpuprims.primitives.counting import Weighing, count
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
@@ -164,11 +164,8 @@ def bincount(
         raise ShapeError(f"bincount: an array of one dimension, or axis=; got shape {array.shape}")
     axes = _axes(axis, array.ndim)
     weighing = _weighing(operands, deterministic, as_floats=True)
-    sums, length = _numbers(operands, axes, _length(minlength), weighing, variant)
-    counts = sums[..., :length]
-    if weights is None:
-        return operands.finish(_together(operands, counts))
-    return operands.finish(_cast(operands, counts, np.dtype(np.float64)))
+    counts = _numbers(operands, axes, _length(minlength), weighing, variant)
+    return operands.finish(counts if weights is None else _cast(operands, counts, np.dtype(np.float64)))
 
 
 def _length(minlength: Any) -> int:
@@ -209,8 +206,7 @@ def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
 def _table(operands: Operands, bins: Any, limits: Any) -> tuple[Table, np.ndarray]:
     """Return the table of a call's bins, and their edges."""
     array = operands.natives[0]
-    if array.dtype.kind == "c":
-        raise DtypeError(f"histogram: real numbers, which have an order; got dtype {array.dtype}")
+    key_dtype(array.dtype)  # raises for what has no order
     if isinstance(bins, str):
         raise ArgumentError(f"histogram: a number of bins, or their edges; got {bins!r} (numpy.histogram_bin_edges)")
     given = _given_edges(bins)
@@ -272,7 +268,7 @@ def _limits(operands: Operands) -> tuple[Any, Any]:
     if not math.prod(array.shape):
         return 0, 1
     found = reduce(array, op=_ENDS, device=operands.device)
-    low, high = (_to_host(operands, one)[()] for one in found)
+    low, high = (operands.fetch(one)[()] for one in found)
     if not (np.isfinite(low) and np.isfinite(high)):
         raise ArgumentError(f"histogram: a finite range, where none is given that of the elements; got [{low}, {high}]")
     return (int(low), int(high)) if array.dtype == np.bool_ else (low, high)
@@ -293,40 +289,32 @@ def _weighing(operands: Operands, deterministic: Any, *, as_floats: bool) -> Wei
     return Weighing("floats", bool(deterministic))
 
 
-def _numbers(
-    operands: Operands, axes: tuple[int, ...], minlength: int, weighing: Weighing, variant: str | None
-) -> tuple[Any, int]:
-    """Return the counts of numbers, and how many numbers there are: by one reading where they are small."""
+def _numbers(operands: Operands, axes: tuple[int, ...], minlength: int, weighing: Weighing, variant: str | None) -> Any:
+    """Return the counts of as many numbers as there are: by one reading where they are small."""
     array = operands.natives[0]
     size = math.prod(array.shape)
     if not size:
-        return count(operands, direct(minlength), axes, weighing, minlength, variant), minlength
+        return count(operands, direct(minlength), axes, weighing, minlength, variant)
     tried = max(minlength, _TRIED)
     outputs = size // math.prod(array.shape[k] for k in axes)
     if weighing.sums == "counts" and outputs * tried <= max(size, _ALWAYS_TRIED):
         sums = count(operands, direct(tried), axes, weighing, tried, variant, outside=True)
         lines = sums.reshape(-1, tried + 2)
         asked = lines[:, tried:] if tried == minlength else lines  # how long the result is depends on the numbers then
-        seen = _to_host(operands, reduce(asked, axis=0, device=operands.device))
+        seen = operands.fetch(reduce(asked, axis=0, device=operands.device))
         if not seen[-2:].any():
-            return sums, tried if tried == minlength else max(minlength, int(np.flatnonzero(seen)[-1]) + 1)
+            length = tried if tried == minlength else max(minlength, int(np.flatnonzero(seen)[-1]) + 1)
+            return _mapped(operands, "x", sums[..., :length])  # as an array of its own
     low, high = (int(end) for end in _limits(operands))
     if low < 0:
         raise ArgumentError(f"bincount: elements from 0 on; got {low}")
     length = check_bins("bincount", max(minlength, high + 1))
-    return count(operands, direct(length), axes, weighing, length, variant), length
-
-
-def _to_host(operands: Operands, array: Any) -> Any:
-    return array if isinstance(array, np.generic | np.ndarray) else operands.driver.download(array)
-
-
-def _together(operands: Operands, counts: Any) -> Any:
-    """Return a slice as an array of its own."""
-    return _mapped(operands, "x", counts)
+    return count(operands, direct(length), axes, weighing, length, variant)
 
 
 def _cast(operands: Operands, sums: Any, dtype: np.dtype[Any]) -> Any:
+    if sums.dtype == dtype:
+        return sums
     if dtype == np.bool_:
         return _mapped(operands, "x != 0", sums)
     return _mapped(operands, lambda x: x.astype(dtype), sums)

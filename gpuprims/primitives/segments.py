@@ -68,12 +68,9 @@ class Segments:
         self._write(trace(lambda first, second, j: value, 3), _everywhere, form, memory)
 
     def _marks(self, function: Expr, places: Callable[..., Any], dtype: np.dtype[Any]) -> Any:
-        marks = self._operands.empty((self.size,), dtype)
+        marks = self._operands.zeros((self.size,), dtype)
         form, memory = self._operands.form(marks), self._operands.memory(marks) if self.size else None
-        self._write(_NOTHING, _everywhere, form, memory)
         self._write(function, places, form, memory)
-        if self._operands.in_place:  # a refusal from here on would free memory that kernels still write to
-            self._operands.driver.synchronize()
         return marks
 
     def _write(self, function: Expr, places: Callable[..., Any], form: Form, memory: Any) -> None:
@@ -92,7 +89,6 @@ class Segments:
         return View(copied, driver.form(copied))
 
 
-_NOTHING = trace(lambda first, second, j: 0, 3)
 _TRUE = trace(lambda first, second, j: True, 3)
 _NUMBER = trace(lambda first, second, j: j + 1, 3)
 
@@ -162,9 +158,10 @@ def _writer(
 def scan_segments(operands: Operands, targets: Targets | None, offsets: Any, how: Any) -> Any:
     """Scan each segment by itself; ``how`` is the operator, map, inclusive, dtype and variant of a scan."""
     segments = Segments("scan", offsets, operands, _flat_size("scan", operands))
-    beside = operands.beside(segments.heads())
-    where = beside.forms, target_forms(operands, targets), operands.fresh_alignment, operands.device
-    return _prepare_scan(*how, *where, REGISTRY.generation).run(beside, targets)
+    with operands.settled():
+        beside = operands.beside(segments.heads())
+        where = beside.forms, target_forms(operands, targets), operands.fresh_alignment, operands.device
+        return _prepare_scan(*how, *where, REGISTRY.generation).run(beside, targets)
 
 
 def reduce_segments(operands: Operands, targets: Targets | None, offsets: Any, op: Op, how: Any) -> Any:
@@ -172,18 +169,19 @@ def reduce_segments(operands: Operands, targets: Targets | None, offsets: Any, o
     segments = Segments("reduce", offsets, operands, _flat_size("reduce", operands))
     if segments.has_empty and not op.of_nothing:
         raise EmptyReductionError(f"reduce with {op.name}: at least one element a segment; got an empty segment")
-    beside = operands.beside(segments.heads(), segments.ends())
-    where = beside.forms, segments.count, target_forms(operands, targets), operands.fresh_alignment, operands.device
-    prepared, written, nothing = _prepare_reduce(op, *how, *where, REGISTRY.generation)
+    with operands.settled():
+        beside = operands.beside(segments.heads(), segments.ends())
+        where = beside.forms, segments.count, target_forms(operands, targets), operands.fresh_alignment, operands.device
+        prepared, written, nothing = _prepare_reduce(op, *how, *where, REGISTRY.generation)
 
-    def launch(memories: Sequence[Any]) -> None:
-        for form, memory, value in zip(written, memories[len(beside.natives) :], nothing, strict=False):
-            segments.fill(form, memory, value)
-        if prepared.launch is not None:
-            prepared.launch(memories)
+        def launch(memories: Sequence[Any]) -> None:
+            for form, memory, value in zip(written, memories[len(beside.natives) :], nothing, strict=False):
+                segments.fill(form, memory, value)
+            if prepared.launch is not None:
+                prepared.launch(memories)
 
-    filled = prepared._replace(launch=launch) if segments.has_empty else prepared
-    return filled.run(beside, targets)
+        filled = prepared._replace(launch=launch) if segments.has_empty else prepared
+        return filled.run(beside, targets)
 
 
 def _along_one_axis(*groups: Sequence[Form]) -> tuple[tuple[int], list[list[Form]]]:

@@ -69,7 +69,9 @@ def find_thresholds(
     before = np.where(below, found - below.astype(np.uint64), found)
     wrong |= below & (bins_at(before) >= wanted)
     if wrong.any():  # where edges are as near to each other as floats are
-        found[wrong] = _bisect(order, wanted[wrong], bins_at)
+        missing = wanted[wrong]
+        low, high = (np.full(missing.shape, end, np.uint64) for end in (order.lowest, order.highest))
+        found[wrong] = _first_where(lambda numbers: bins_at(numbers) >= missing, low, high)
     reached = bins_at(last[None])[0] + 1  # past the highest element there is no number
     return found[: int(min(np.searchsorted(found, last, "right"), reached))], last
 
@@ -87,12 +89,16 @@ def _first_places(order: Order, edges: np.ndarray) -> np.ndarray:
         inside = (near > bounds[0]) & (near < bounds[1]) & (np.abs(near) < 2.0**62)
         found = order.numbers(np.where(inside, near, 0).astype(order.dtype))
         low, high = np.where(inside, found, low), np.where(inside, found, high)
+    return _first_where(lambda numbers: order.elements(numbers) >= edges, low, high)
+
+
+def _first_where(reached: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return the first numbers from low to high at which something is reached; high where it is not before."""
     while (low < high).any():
         middle = low + (high - low) // np.uint64(2)
-        reached = order.elements(middle) >= edges
-        going = low < high
-        high = np.where(going & reached, middle, high)
-        low = np.where(going & ~reached, middle + np.uint64(1), low)
+        going, there = low < high, reached(middle)
+        high = np.where(going & there, middle, high)
+        low = np.where(going & ~there, middle + np.uint64(1), low)
     return low
 
 
@@ -107,7 +113,7 @@ def _last_place(order: Order, edge: Any) -> np.ndarray:
 
 def _bins_at(order: Order, numbers: np.ndarray, bins: Any, limits: Any, ends: Any) -> np.ndarray:
     """Return NumPy's bin of elements: -1 below the first, and as many as there are bins above the last."""
-    elements = order.elements(np.minimum(numbers, order.highest))
+    elements = order.elements(numbers)
     ascending = np.argsort(numbers, kind="stable")
     lined = elements[ascending]
     try:
@@ -123,16 +129,3 @@ def _bins_at(order: Order, numbers: np.ndarray, bins: Any, limits: Any, ends: An
     found = np.empty_like(lined_bins)
     found[ascending] = lined_bins
     return found
-
-
-def _bisect(order: Order, wanted: np.ndarray, bins_at: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """Return the number of the first element in each bin, or in one after it."""
-    low = np.full(wanted.shape, order.lowest, np.uint64)
-    high = np.full(wanted.shape, order.highest, np.uint64)
-    while (low < high).any():
-        middle = low + (high - low) // np.uint64(2)
-        reached = bins_at(middle) >= wanted
-        going = low < high
-        high = np.where(going & reached, middle, high)
-        low = np.where(going & ~reached, middle + np.uint64(1), low)
-    return low
