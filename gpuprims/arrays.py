@@ -136,9 +136,11 @@ class Operands:
             result = self.driver.download(result)
         return self._as_caller_wants(result)
 
-    def hand_over(self, array: np.ndarray) -> Any:
-        """Return what was computed on the host where the caller wants results."""
-        return self._as_caller_wants(array) if self.on_host else self.convert(self.driver.asarray(array))
+    def hand_over(self, kept: np.ndarray, on_device: Callable[[], Any]) -> Any:
+        """Return a copy of what is kept where the caller wants results: of the host's, or of the device's."""
+        if self.on_host:
+            return self._as_caller_wants(kept.copy())
+        return self.convert(self.driver.copy(on_device()))
 
     def _as_caller_wants(self, result: Any) -> Any:
         """Return a result as an array of the caller's library; one of NumPy's without dimensions as a scalar."""

@@ -1,17 +1,16 @@
 /* From an element to its bin, and sums in bins: what histograms share, the same in both dialects.
  *
- * A bin begins at its threshold, the smallest element that is in it. Elements are sorted into cells of equal width first, by
- * one subtraction and one product, which never fall when the element rises; so thresholds in a lower cell are not above
- * the element, and those in a higher cell are. What the cell leaves open, a comparison settles.
+ * A bin begins at its threshold, the smallest element that is in it. Elements are sorted into cells of equal width first, by one
+ * product. Where that leaves it in doubt, because products round or a threshold lies in the cell, a comparison settles it.
  */
-#define IMPURE 0x80000000u /* in the guide: the cell has thresholds in it */
+#define TURN 12582912.0f /* 1.5 * 2^23: a sum with it is rounded to an integer, which the bits of the sum end in */
 
 typedef struct {
     key_t first, last;
-    f32 scale, slack;
+    f32 scale, bias, limit;
     i32 cells, bins;
     GLOBAL const key_t *thresholds;
-    GLOBAL const u32 *guide;
+    GUIDE *guide;
 } binning_t;
 
 /* Read the table: the header, the thresholds and the last element of the last bin, and the guide. */
@@ -22,63 +21,95 @@ DEVICE binning_t binning_of(GLOBAL const u64 *table, const i64 bins)
     b.first = KEY_OF_BITS(table[0]);
     b.last = KEY_OF_BITS(table[1]);
     b.scale = gp_from_bits_f32((u32)table[2]);
-    b.slack = gp_from_bits_f32((u32)table[3]);
-    b.cells = (i32)table[4];
+    b.bias = gp_from_bits_f32((u32)table[3]);
+    b.limit = gp_from_bits_f32((u32)table[4]);
+    b.cells = (i32)table[5];
     b.thresholds = (GLOBAL const key_t *)(table + TABLE_HEADER);
-    b.guide = (GLOBAL const u32 *)(table + TABLE_HEADER + (bins + 2) * (i64)sizeof(key_t) / 8);
+#if !NEAR
+    b.guide = FAR_GUIDE(table, bins);
+#endif
     return b;
 }
 
-/* Elements that belong to no bin go to two places behind the last one: those too low go to the second. */
-#define NO_BIN(b) ((b).bins)
+/* Copy the guide to local memory behind `sums` sums, where the launch gave room for it; a barrier is still to come. */
+#if NEAR
+#define SHARE_GUIDE(b, own, sums, tid)                                                                                 \
+    do {                                                                                                               \
+        LOCAL u16 *near = (LOCAL u16 *)((own) + (sums));                                                               \
+        GLOBAL const u32 *far = FAR_GUIDE(table, bins);                                                                \
+        for (i32 cell = tid; cell <= (b).cells + 1; cell += BLOCK) near[cell] = (u16)(far[cell] | far[cell] >> 16);     \
+        (b).guide = near;                                                                                              \
+    } while (0)
+#else
+#define SHARE_GUIDE(b, own, sums, tid)
+#endif
 
-#if BINS_DIRECT
-DEVICE i32 guess_bin(const key_t x, const binning_t b, int *sure)
+/* Where elements go that belong to no bin, or to one that is still in doubt. Of numbers, there is another place for those too low. */
+#define NO_BIN(b) ((b).bins)
+#define COUNTED(place, b) ((place) < (b).bins + (BINS_DIRECT && SUMS_COUNTS ? 2 : 0))
+
+#if !BINS_DIRECT
+/* The cell of an element from the first to the last, and how far it is from the middle of that, in cells. The number of the cell never
+ * falls when the element rises. It is the last at most, also where distances are no numbers. */
+DEVICE i32 cell_of(const key_t x, const binning_t b, f32 *aside)
 {
-    *sure = 1;
-    return x >= 0 && x < (key_t)b.bins ? (i32)x : b.bins + (x < 0);
+    const f32 at = DISTANCE(x, b.first) * b.scale - b.bias, turned = at + TURN;
+    const u32 cell = gp_bits_f32(turned) - gp_bits_f32(TURN);
+    *aside = gp_magnitude(at - (turned - TURN));
+    return cell < (u32)b.cells ? (i32)cell : b.cells;
+}
+#endif
+
+/* Find the place of an element, or leave its bin in doubt; settle_bin does not. */
+#if BINS_DIRECT
+DEVICE i32 settle_bin(const key_t x, const binning_t b)
+{
+    return x >= 0 && x < (key_t)b.bins ? (i32)x : NO_BIN(b) + (x < 0);
 }
 
-DEVICE i32 settle_bin(const key_t x, const binning_t b, const i32 guess)
+DEVICE i32 guess_bin(const key_t x, const binning_t b, int *doubt)
 {
-    return guess;
+    *doubt = 0;
+    return settle_bin(x, b);
 }
 #elif BINS_EVEN
-/* Bins are cells, but for rounding: at the edges of a cell, the width of the slack, it may be the next bin's. */
-DEVICE i32 guess_bin(const key_t x, const binning_t b, int *sure)
+/* Bins are cells, but for rounding: beyond the limit from the middle of one, it may be its neighbour. */
+DEVICE i32 guess_bin(const key_t x, const binning_t b, int *doubt)
 {
+    f32 aside;
+    const i32 cell = cell_of(x, b, &aside);
     const int inside = x >= b.first && x <= b.last;
-    const f32 at = inside ? DISTANCE(x, b.first) * b.scale : 0;
-    const i32 cell = at < (f32)b.cells ? (i32)at : b.cells - 1;
-    const f32 within = at - (f32)cell;
-    *sure = !inside || (within >= b.slack && within <= 1 - b.slack);
-    return inside ? cell : NO_BIN(b);
+    *doubt = inside && aside >= b.limit;
+    return inside && aside < b.limit ? cell : NO_BIN(b);
 }
 
-DEVICE i32 settle_bin(const key_t x, const binning_t b, const i32 guess)
+DEVICE i32 settle_bin(const key_t x, const binning_t b)
 {
-    if (x < b.thresholds[guess]) return guess - 1;
-    return guess + (guess + 1 < b.bins && x >= b.thresholds[guess + 1]);
+    if (!(x >= b.first && x <= b.last)) return NO_BIN(b);
+    f32 aside;
+    const i32 cell = cell_of(x, b, &aside);
+    if (x < b.thresholds[cell]) return cell - 1;
+    return cell + (cell < b.cells && x >= b.thresholds[cell + 1]);
 }
 #else
-DEVICE i32 cell_of(const key_t x, const binning_t b)
+/* The guide has for each cell how many thresholds, after the first, are certainly below its elements: the bin of an element, unless the
+ * cell is impure. */
+DEVICE i32 guess_bin(const key_t x, const binning_t b, int *doubt)
 {
-    const f32 at = DISTANCE(x, b.first) * b.scale;
-    return at < (f32)b.cells ? (i32)at : b.cells - 1;
-}
-
-/* The guide has the number of thresholds, after the first, in lower cells, which is the bin of an element of a pure cell. */
-DEVICE i32 guess_bin(const key_t x, const binning_t b, int *sure)
-{
+    f32 aside;
     const int inside = x >= b.first && x <= b.last;
-    const u32 lower = b.guide[inside ? cell_of(x, b) : 0];
-    *sure = !inside || lower < IMPURE;
-    return inside ? (i32)(lower & ~IMPURE) : NO_BIN(b);
+    const u32 lower = b.guide[inside ? cell_of(x, b, &aside) : 0];
+    *doubt = inside && lower >= IMPURE;
+    return inside && lower < IMPURE ? (i32)lower : NO_BIN(b);
 }
 
-DEVICE i32 settle_bin(const key_t x, const binning_t b, const i32 guess)
+DEVICE i32 settle_bin(const key_t x, const binning_t b)
 {
-    i32 low = guess, high = (i32)(b.guide[cell_of(x, b) + 1] & ~IMPURE);
+    if (!(x >= b.first && x <= b.last)) return NO_BIN(b);
+    f32 aside;
+    const i32 cell = cell_of(x, b, &aside);
+    i32 low = (i32)(b.guide[cell] & (IMPURE - 1));
+    i32 high = cell < b.cells ? (i32)(b.guide[cell + 2] & (IMPURE - 1)) : b.bins - 1; /* not beyond the guide */
     while (low < high) {
         const i32 middle = low + (high - low) / 2;
         if (x >= b.thresholds[middle + 1]) {
@@ -91,39 +122,33 @@ DEVICE i32 settle_bin(const key_t x, const binning_t b, const i32 guess)
 }
 #endif
 
-/* No element at all; and whether what was found counts: outside the bins only where numbers are counted. */
-#define NOTHING (-1)
-#define COUNTED(found, b) ((found) != NOTHING && ((BINS_DIRECT && SUMS_COUNTS) || (found) < (b).bins))
+/* Where a work-item's elements of a tile are. */
+#define ITEM_INDEX(base, item, tid) ((base) + ((i64)((item) / VECTOR) * BLOCK + (tid)) * VECTOR + (item) % VECTOR)
 
-/* The bin of an element, or a place behind the last. */
-DEVICE i32 bin_of(const key_t x, const binning_t b)
+/* Load a work-item's share of a whole tile. */
+DEVICE void load_tile(INPUTS, const layout_t layout, const i64 o, const i64 base, const int tid, value_t *values)
 {
-    int sure;
-    const i32 guess = guess_bin(x, b, &sure);
-    return sure ? guess : settle_bin(x, b, guess);
+#pragma unroll
+    for (int item = 0; item < ITEMS; item += VECTOR) MAP_VECTOR(o, ITEM_INDEX(base, item, tid), values + item);
 }
 
-/* Load a work-item's share of a tile, and find its bins; there are none past the last element. */
-DEVICE void find_tile(INPUTS, const layout_t layout, const i64 o, const i64 base, const i64 n, const int tid,
-                      const binning_t b, value_t *values, i32 *found)
+/* Those of a work-item's share that there are, a bit each: of a whole tile nothing is left to do one by one. */
+DEVICE u32 left_of_tile(const i64 base, const i64 n, const int tid)
 {
-    const i64 own = base + (i64)tid * VECTOR, step = (i64)BLOCK * VECTOR;
-    if (base + step * (ITEMS / VECTOR) <= n) {
-#pragma unroll
-        for (int item = 0; item < ITEMS; item += VECTOR) MAP_VECTOR(o, own + item / VECTOR * step, values + item);
-#pragma unroll
-        for (int item = 0; item < ITEMS; item++) found[item] = bin_of(KEY(values[item]), b);
-    } else {
-#pragma unroll
-        for (int item = 0; item < ITEMS; item++) {
-            const i64 j = own + item / VECTOR * step + item % VECTOR;
-            found[item] = NOTHING;
-            if (j < n) {
-                values[item] = MAP(o, j);
-                found[item] = bin_of(KEY(values[item]), b);
-            }
-        }
-    }
+    u32 left = 0;
+    if (base + BLOCK * ITEMS <= n) return 0;
+    for (int item = 0; item < ITEMS; item++) left |= (u32)(ITEM_INDEX(base, item, tid) < n) << item;
+    return left;
+}
+
+/* Load the first element that is left, and find its bin. That is seldom, and so need not keep registers for all. */
+DEVICE i32 settle_item(INPUTS, const layout_t layout, const i64 o, const i64 base, const int tid, const binning_t b,
+                       u32 *left, value_t *value)
+{
+    const int item = gp_count_bits(~*left & (*left - 1));
+    *left &= *left - 1;
+    *value = MAP(o, ITEM_INDEX(base, item, tid));
+    return settle_bin(KEY(*value), b);
 }
 
 #ifdef LOWEST
@@ -197,6 +222,11 @@ DEVICE void limbs_of(const weight_t weight, const u32 peak, i64 *limbs)
         for (int plane = 0; plane < PLANES; plane++)                                                                   \
             if (limbs[plane]) gp_add_integer((histogram) + (place) + plane * (stride), limbs[plane]);                  \
     } while (0)
+#endif
+#if WIDE
+#define ADD_COUNT(histogram, place, count) gp_add_integer((histogram) + (place), (i64)(count))
+#else
+#define ADD_COUNT(histogram, place, count) gp_add_count((histogram) + (place), count)
 #endif
 #if SUMS_LIMBS
 #define PEAK(o, found) peaks[(o) * bins + (found)]

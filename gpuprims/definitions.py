@@ -57,11 +57,14 @@ class Binning:
         are the same in whatever order; or as they are.
     dtype : dtype
         Of one sum in memory.
+    near : bool, default False
+        Whether the guide to thresholds is in local memory.
     """
 
     kind: Literal["direct", "even", "edges"]
     sums: Sums
     dtype: Dtype
+    near: bool = False
 
     @property
     def planes(self) -> int:

@@ -38,6 +38,8 @@ class Capabilities:
         Bytes of local memory a group.
     asked_local_memory : int
         Bytes of local memory a group, where the launch asks for as much as there is.
+    unit_local_memory : int or None
+        Bytes of local memory that the groups on a compute unit share, where the vendor tells.
     memory : int
         Bytes of device memory.
     subgroup_size : int
@@ -59,6 +61,7 @@ class Capabilities:
     group_limit: int
     local_memory: int
     asked_local_memory: int
+    unit_local_memory: int | None
     memory: int
     subgroup_size: int
     shuffles: bool
@@ -119,6 +122,9 @@ class Driver(Protocol):
 
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """Allocate as :meth:`empty`, and fill with zeros."""
+
+    def copy(self, array: Any) -> Any:
+        """Return a copy of a contiguous array, made on the device."""
 
     def scratch(self, nbytes: int) -> Any:
         """Allocate memory for a kernel's partial values, contents undefined."""

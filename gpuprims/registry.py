@@ -103,10 +103,10 @@ class Variant:
         Whether all groups of a launch are to run at the same time.
     repeats : bool, default True
         Whether sums of floats are the same from run to run.
-    histograms : {"shared", "local", "replicas", "packed", "bytes", "private"}
-        Where groups count: in one histogram in global memory; in one a group in local memory, in several of them, in
-        one of 16-bit counts, or in counts of the values of a byte; or in global memory of their own, where a group adds
-        in order.
+    histograms : {"shared", "cached", "local", "replicas", "packed", "bytes", "private"}
+        Where groups count: in one histogram in global memory, some of whose bins they may keep in local memory; in one
+        a group in local memory, in several of them, in one of 16-bit counts, or in counts of the values of a byte; or
+        in global memory of their own, where a group adds in order.
     """
 
     primitive: str
@@ -126,7 +126,7 @@ class Variant:
     scratch: Literal["none", "levels", "board"] = "none"
     together: bool = False
     repeats: bool = True
-    histograms: Literal["shared", "local", "replicas", "packed", "bytes", "private"] = "shared"
+    histograms: Literal["shared", "cached", "local", "replicas", "packed", "bytes", "private"] = "shared"
 
     @property
     def entry(self) -> str:
@@ -172,6 +172,11 @@ class Variant:
         while items > 1 and self.block * (items // 2) * capabilities.compute_units >= size:
             items //= 2
         return replace(self, items=items)
+
+    @property
+    def shares_histograms(self) -> bool:
+        """Whether all groups add to one histogram in global memory."""
+        return self.histograms in ("shared", "cached")
 
     def groups(self, tiles: int, capabilities: Capabilities) -> int:
         """Return how many groups to start for so many tiles."""

@@ -138,10 +138,15 @@ def histogram_fits(capabilities: Capabilities, call: Call) -> str | None:
     )
 
 
+def counted(capabilities: Capabilities, call: Call) -> str | None:
+    """Refuse weights."""
+    return "counts elements; this call has weights" if call.value_bytes > 4 else None
+
+
 def packed_fits(capabilities: Capabilities, call: Call) -> str | None:
     """Refuse weights, and devices whose local memory is too small for a histogram of 16-bit counts."""
     if call.value_bytes > 4:
-        return "counts elements; this call has weights"
+        return counted(capabilities, call)
     return histogram_fits(capabilities, replace(call, value_bytes=2))
 
 
@@ -150,7 +155,7 @@ def counted_bytes(capabilities: Capabilities, call: Call) -> str | None:
     if call.dtypes[0].itemsize > 1:
         return f"is for elements of one byte; this call has {call.dtypes[0]}"
     if call.value_bytes > 4:
-        return "counts elements; this call has weights"
+        return counted(capabilities, call)
     return values_fit(256 * 32)(capabilities, call)  # a count of each value for each of 32 lanes
 
 

@@ -60,6 +60,7 @@ class CompilingDriver(ReferenceDriver):
         group_limit=1024,
         local_memory=48 * 1024,
         asked_local_memory=227 * 1024,
+        unit_local_memory=228 * 1024,
         subgroup_size=32,
         shuffles=True,
         int64_atomics=True,

@@ -18,21 +18,25 @@ from gpuprims.primitives.thresholds import Order, find_thresholds
 
 # More would be counted by indices of 32 bits no more.
 MOST_BINS = 2**30
-# Where more elements than these lie near the edge of a bin, guessing by cells of a bin each does not pay.
-_MOST_SLACK = 0.125
+# A cell whose neighbour's elements come nearer to its middle is none; and where more elements than these are in doubt,
+# cells of a bin each do not pay, if smaller ones can be had.
+_LEAST_LIMIT, _MOST_DOUBT = 0.25, 0.125
 # Tables of more bins are soon too many to keep.
 _LARGE = 2**16
 # Cells of the guide, for each bin and altogether.
 _CELLS_PER_BIN, _MOST_CELLS = 16, 2**16
+# How far from the edge of one of so many cells rounding may take an element, in cells, and more.
+_MARGIN = 2.0**-5
 _IMPURE = np.uint32(1 << 31)
+_Cells = list[tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
     """What kernels are told of the bins: see ``binning.h``.
 
-    ``bins`` are those that have elements of the dtype; the ones after them are empty whatever the data. A table equals
-    itself alone, so that what is made of it is looked up without a comparison of its contents.
+    ``bins`` are those that have elements of the dtype; the ones after them are empty whatever the data. ``edges`` are
+    NumPy's. A table equals itself alone, so that what is made of it is looked up without a comparison of its contents.
     """
 
     kind: Literal["direct", "even", "edges"]
@@ -40,6 +44,7 @@ class Table:
     header: np.ndarray
     thresholds: np.ndarray
     guide: np.ndarray
+    edges: np.ndarray
 
     @cached_property
     def words(self) -> np.ndarray:
@@ -67,38 +72,38 @@ def key_dtype(dtype: Dtype) -> Dtype:
 def direct(bins: int) -> Table:
     """Return the table for elements that are numbers of bins."""
     none = np.zeros(0, np.uint32)
-    return Table("direct", bins, np.zeros(TABLE_HEADER, np.uint64), none, none)
+    return Table("direct", bins, np.zeros(TABLE_HEADER, np.uint64), none, none, none)
 
 
-def table_of_range(dtype: Dtype, bins: int, low: Any, high: Any) -> tuple[Table, np.ndarray]:
-    """Return the table, and NumPy's edges, of so many bins between two numbers, whose types NumPy looks at too."""
+def table_of_range(dtype: Dtype, bins: int, low: Any, high: Any) -> Table:
+    """Return the table of so many bins between two numbers, whose types NumPy looks at too."""
     look_up = _kept_of_range if bins <= _LARGE else _large_of_range
     return look_up(dtype, bins, low, high, type(low).__name__, type(high).__name__)
 
 
-def table_of_edges(dtype: Dtype, edges: np.ndarray) -> tuple[Table, np.ndarray]:
-    """Return the table of explicit edges, and those."""
+def table_of_edges(dtype: Dtype, edges: np.ndarray) -> Table:
+    """Return the table of explicit edges."""
     if edges.size > _LARGE:
         return _table(dtype, edges.copy(), None)
     return _kept_of_edges(dtype, edges.tobytes(), edges.dtype)
 
 
 @lru_cache(maxsize=32)
-def _kept_of_range(dtype: Dtype, bins: int, low: Any, high: Any, *types: str) -> tuple[Table, np.ndarray]:
+def _kept_of_range(dtype: Dtype, bins: int, low: Any, high: Any, *types: str) -> Table:
     return _table(dtype, bins, (low, high))
 
 
 @lru_cache(maxsize=2)
-def _large_of_range(dtype: Dtype, bins: int, low: Any, high: Any, *types: str) -> tuple[Table, np.ndarray]:
+def _large_of_range(dtype: Dtype, bins: int, low: Any, high: Any, *types: str) -> Table:
     return _table(dtype, bins, (low, high))
 
 
 @lru_cache(maxsize=32)
-def _kept_of_edges(dtype: Dtype, edges: bytes, kind: Dtype) -> tuple[Table, np.ndarray]:
+def _kept_of_edges(dtype: Dtype, edges: bytes, kind: Dtype) -> Table:
     return _table(dtype, np.frombuffer(edges, kind), None)
 
 
-def _table(dtype: Dtype, bins: Any, limits: tuple[Any, Any] | None) -> tuple[Table, np.ndarray]:
+def _table(dtype: Dtype, bins: Any, limits: tuple[Any, Any] | None) -> Table:
     order = Order(np.dtype(np.uint8) if dtype.kind == "b" else dtype)
     try:
         edges = np.histogram_bin_edges(np.empty(0, order.dtype), bins, limits)
@@ -107,7 +112,7 @@ def _table(dtype: Dtype, bins: Any, limits: tuple[Any, Any] | None) -> tuple[Tab
     ends = (edges[0], edges[-1]) if limits is None else _outer(*limits)
     starts, last = find_thresholds(order, bins, limits, edges, ends)
     thresholds = np.append(order.elements(starts), order.elements(last)).astype(key_dtype(dtype))
-    return _even(thresholds, edges) or _guided(thresholds), edges
+    return _even(thresholds, edges) or _guided(thresholds, edges)
 
 
 def _outer(low: Any, high: Any) -> tuple[Any, Any]:
@@ -128,32 +133,36 @@ def _distances(elements: np.ndarray, first: Any) -> np.ndarray:
 def _even(thresholds: np.ndarray, edges: np.ndarray) -> Table | None:
     """Return the table of bins of one width, which are cells; None where they are not, nor nearly."""
     bins = len(thresholds) - 1
-    if bins != len(edges) - 1:
+    if bins != len(edges) - 1 or not _ascending(thresholds):
         return None
-    # The width of the bins, or, where elements are integers, of the thresholds.
+    # The width of the bins, or, where elements are integers, of the thresholds. An edge is to fall into the cell above,
+    # if only just: by no more than floats of this size are apart.
     with np.errstate(all="ignore"):
         width = np.float64(edges[-1]) - np.float64(edges[0])
         scales = np.float32(bins / width), _scale(thresholds[:-1], bins - 1)
-    slacks = [_slack(thresholds, scale) for scale in scales]
-    slack = min(slacks)
-    if slack > _MOST_SLACK:
+    biases = [np.float32(0.5) - n * np.spacing(np.float32(bins)) for n in (1, 0.5, 0)]
+    found = [(*_limit(thresholds, scale, bias), scale, bias) for scale in scales for bias in biases]
+    _, limit, scale, bias = max(found, key=lambda one: one[:2])
+    doubt = 1 - 2 * min(limit, 0.5)
+    if limit < _LEAST_LIMIT or (doubt > _MOST_DOUBT and bins <= _MOST_CELLS // _CELLS_PER_BIN):
         return None
-    header = _header(thresholds, scales[slacks.index(slack)], slack, bins)
-    return Table("even", bins, header, thresholds, np.zeros(0, np.uint32))
+    header = _header(thresholds, (scale, bias, limit), bins - 1)
+    return Table("even", bins, header, thresholds, np.zeros(0, np.uint32), edges)
 
 
-def _guided(thresholds: np.ndarray) -> Table:
+def _guided(thresholds: np.ndarray, edges: np.ndarray) -> Table:
     """Return the table of any thresholds, with a guide: in smaller cells, most of which lie within one bin."""
     bins = len(thresholds) - 1
     cells = min(1 << int(_CELLS_PER_BIN * bins - 1).bit_length(), _MOST_CELLS)
     scale = _scale(thresholds, cells)
-    if not np.isfinite(scale):
-        cells, scale = 1, np.float32(0)
-    inner = _cell_of(thresholds[1:-1], thresholds[0], scale, cells)
-    lower = np.searchsorted(inner, np.arange(cells + 1)).astype(np.uint32)
-    impure = np.append(lower[1:] > lower[:-1], False)
-    guide = np.where(impure, lower | _IMPURE, lower)
-    return Table("edges", bins, _header(thresholds, scale, 0.0, cells), thresholds, guide)
+    if not np.isfinite(scale) or scale == 0:  # no distance to divide: search among all thresholds
+        guide = np.array([0, 0, bins - 1], np.uint32) | _IMPURE
+        return Table("edges", bins, _header(thresholds, (0, 0, 0), 1), thresholds, guide, edges)
+    inner = _distances(thresholds[1:-1], thresholds[0]).astype(np.float64) * np.float64(scale)
+    lower = np.searchsorted(inner, np.arange(cells + 2) - _MARGIN).astype(np.uint32)
+    upper = np.searchsorted(inner, np.arange(1, cells + 3) + _MARGIN, "right")
+    guide = np.where(upper > lower, lower | _IMPURE, lower)
+    return Table("edges", bins, _header(thresholds, (scale, 0.5, 0), cells), thresholds, guide, edges)
 
 
 def _scale(thresholds: np.ndarray, cells: int) -> np.float32:
@@ -164,42 +173,46 @@ def _scale(thresholds: np.ndarray, cells: int) -> np.float32:
     return scale
 
 
-def _positions(elements: np.ndarray, first: Any, scale: np.float32) -> np.ndarray:
-    with np.errstate(over="ignore", invalid="ignore"):
-        return _distances(elements, first) * scale
-
-
-def _cell_of(elements: np.ndarray, first: Any, scale: np.float32, cells: int) -> np.ndarray:
-    at = _positions(elements, first, scale)
-    inside = at < np.float32(cells)
-    return np.where(inside, np.where(inside, at, 0).astype(np.int64), cells - 1)
-
-
-def _slack(thresholds: np.ndarray, scale: np.float32) -> float:
-    """Return how near to the edge of a cell an element may be of the next bin; infinity where it may be of others."""
-    if not np.isfinite(scale):
-        return np.inf
+def _ascending(thresholds: np.ndarray) -> bool:
     order = Order(thresholds.dtype)
     starts = order.numbers(thresholds[:-1])
-    if (starts[1:] <= starts[:-1]).any() or starts[0] > order.numbers(thresholds[-1:])[0]:
-        return np.inf
-    inner = np.arange(1, len(thresholds) - 1)
-    first = _positions(thresholds[1:-1], thresholds[0], scale).astype(np.float64)
-    before = _positions(order.elements(starts[1:] - np.uint64(1)), thresholds[0], scale).astype(np.float64)
-    short, over = (inner - first).max(initial=0), (before - inner).max(initial=0)
-    if not np.isfinite(short + over):
-        return np.inf
-    exact = short <= 0 and (before < inner).all()
-    worst = 0.0 if exact else max(short, over, 2.0**-24)
-    return 2 * worst
+    return bool((starts[1:] > starts[:-1]).all() and starts[0] <= order.numbers(thresholds[-1:])[0])
 
 
-def _header(thresholds: np.ndarray, scale: Any, slack: float, cells: int) -> np.ndarray:
-    # Rounded up to a power of two, so that kernels subtract it from 1 without rounding.
-    power = np.float32(2.0 ** np.ceil(np.log2(slack)) if slack else 0)
-    words = [thresholds[:1], thresholds[-1:], np.array([scale], np.float32), np.array([power])]
-    bits = [int(word.view(f"u{word.itemsize}")[0]) for word in words]
-    return np.array([*bits, cells, 0, 0, 0], np.uint64)
+def _limit(thresholds: np.ndarray, scale: np.float32, bias: np.float32) -> tuple[bool, float]:
+    """Return how far from the middle of a cell, in cells, an element is at least that is not of its bin.
+
+    And before that, whether no threshold itself is as far, for many elements are likely to lie on edges.
+    """
+    if not np.isfinite(scale) or scale == 0:
+        return False, 0.0
+    starts, bins = thresholds[1:-1], np.arange(1, len(thresholds) - 1)
+    order = Order(thresholds.dtype)
+    before = order.elements(order.numbers(starts) - np.uint64(1))
+    of_starts, of_others = (_cells(elements, thresholds[0], scale, bias) for elements in (starts, before))
+    limit = 1.0
+    for (cells, aside), own in (*((one, bins) for one in of_starts), *((one, bins - 1) for one in of_others)):
+        if (np.abs(cells - own) > 1).any() or not np.isfinite(aside).all():
+            return False, 0.0
+        limit = min(limit, float(aside[cells != own].min(initial=1.0)))
+    clear = limit >= 0.5 - _MOST_DOUBT / 2 and all((aside < limit).all() for _, aside in of_starts)
+    return clear, limit
+
+
+def _cells(
+    elements: np.ndarray, first: Any, scale: np.float32, bias: np.float32
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return cells, and places within them, as kernels do whose product and sum are fused, and others."""
+    distances = _distances(elements, first)
+    with np.errstate(over="ignore", invalid="ignore"):
+        fused = (distances.astype(np.float64) * np.float64(scale) - np.float64(bias)).astype(np.float32)
+        apart = distances * scale - bias
+    return [(np.rint(at), np.abs(at - np.rint(at))) for at in (fused, apart)]
+
+
+def _header(thresholds: np.ndarray, numbers: tuple[Any, Any, Any], last: int) -> np.ndarray:
+    words = [thresholds[:1], thresholds[-1:], *(np.array([number], np.float32) for number in numbers)]
+    return np.array([*(int(word.view(f"u{word.itemsize}")[0]) for word in words), last, 0, 0], np.uint64)
 
 
 def check_bins(label: str, bins: int) -> int:

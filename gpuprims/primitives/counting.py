@@ -9,13 +9,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from gpuprims.arrays import Operands
-from gpuprims.definitions import CPU_REPLICAS, Binning, Definitions, Dtype, Sums
+from gpuprims.definitions import Binning, Definitions, Dtype, Sums
 from gpuprims.device import Device
-from gpuprims.driver import Capabilities, Launch
+from gpuprims.driver import Launch
 from gpuprims.errors import ArgumentError
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.layout import Form, plan_layout
 from gpuprims.primitives.binning import Table, key_dtype
+from gpuprims.primitives.division import MOST_COUNTED, parts_of, room_of
 from gpuprims.primitives.limbs import join_limbs
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
@@ -24,12 +25,6 @@ from gpuprims.registry import REGISTRY, Call, Variant
 _INT64, _FLOAT64, _UINT32 = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.uint32)
 # What weights are cut into: as many sums of 64 bits hold 2^33 integers of 30 bits.
 _MOST_CUT = 2**33
-# Counts of 32 bits: a part has fewer elements.
-_MOST_COUNTED = 2**31
-# Local memory of each group that CUDA keeps for itself.
-_RESERVED = 1024
-# Replicas in local memory, and bins that a CPU has several histograms of.
-_MOST_REPLICAS, _SMALL = 32, 2048
 # Tables that are large are soon too many.
 _LARGE = 2**16
 
@@ -83,7 +78,7 @@ def count(
     dtypes = tuple(native.dtype for native in operands.natives)
     kept = tuple(n for k, n in enumerate(shape) if k not in axes)
     call = _call(dtypes, kept, math.prod(shape[k] for k in axes), table.bins, weighing)
-    chosen = operands.device.select("histogram", call, variant)
+    chosen = _chosen(operands.device, call, variant, REGISTRY.generation)
     width = table.bins + 2 * outside
     result: Any = None
     if not math.prod(shape) or table.bins < asked:  # where no element of the dtype can be, too
@@ -105,6 +100,11 @@ def _call(dtypes: tuple[Dtype, ...], kept: tuple[int, ...], size: int, bins: int
         value_bytes={"counts": 4, "integers": 8, "floats": 24 if limbs else 8}[weighing.sums],
         bins=bins,
     )
+
+
+@lru_cache(maxsize=1024)
+def _chosen(device: Device, call: Call, variant: str | None, generation: int) -> Variant:
+    return device.select("histogram", call, variant)
 
 
 def _fill(
@@ -140,9 +140,10 @@ def _parts(
     more: tuple[Any, ...],
 ) -> Any:
     """Launch a kernel, and return what its groups leave: sums by part, output, plane and place."""
-    plan = _prepare(operands.forms, table.kind, table.bins, axes, sums, operands.device, chosen, REGISTRY.generation)
+    how = table.kind, table.bins, table.guide.size, axes, sums
+    plan = _prepare(operands.forms, *how, operands.device, chosen, REGISTRY.generation)
     parts = (operands.zeros if plan.zeroed else operands.empty)(plan.shape, plan.dtype)
-    words = _table_on(operands, table)
+    words = table_on(operands, table)
     with operands.settled():
         plan.launch([*operands.memories, operands.memory(parts), words, *map(operands.memory, more)])
     return parts
@@ -154,20 +155,20 @@ def _added_up(operands: Operands, parts: Any, op: str, dtype: Dtype, out: Any) -
         return reduce(parts, op=op, axis=0, dtype=dtype, device=operands.device, out=out)
 
 
-def _table_on(operands: Operands, table: Table) -> Any:
-    """Return a table on the device, in memory of the queue or stream that work goes to now."""
+def table_on(operands: Operands, table: Table, part: Literal["words", "edges"] = "words") -> Any:
+    """Return a part of a table on the device, in memory of the queue or stream that work goes to now."""
     look_up = _kept_table if table.bins <= _LARGE else _large_table
-    return look_up(operands.device, operands.driver.order, table)
+    return look_up(operands.device, operands.driver.order, table, part)
 
 
-@lru_cache(maxsize=32)
-def _kept_table(device: Device, order: int, table: Table) -> Any:
-    return device.driver.asarray(table.words)
+@lru_cache(maxsize=64)
+def _kept_table(device: Device, order: int, table: Table, part: str) -> Any:
+    return device.driver.asarray(getattr(table, part))
 
 
-@lru_cache(maxsize=2)
-def _large_table(device: Device, order: int, table: Table) -> Any:
-    return device.driver.asarray(table.words)
+@lru_cache(maxsize=4)
+def _large_table(device: Device, order: int, table: Table, part: str) -> Any:
+    return device.driver.asarray(getattr(table, part))
 
 
 @lru_cache(maxsize=1024)
@@ -175,6 +176,7 @@ def _prepare(
     forms: tuple[Form, ...],
     kind: Literal["direct", "even", "edges"],
     bins: int,
+    guide: int,
     axes: tuple[int, ...],
     sums: Sums,
     device: Device,
@@ -186,23 +188,26 @@ def _prepare(
     size = math.prod(shape[k] for k in axes)
     able = device.capabilities
     layout = plan_layout(forms, shape, axes)
-    binning = Binning(kind, sums, _sum_dtype(sums, chosen, outputs * size))
+    dtype = _sum_dtype(sums, chosen, outputs * size)
+    planes = 3 if sums == "limbs" else 1
+    room = room_of(chosen, able, size, (bins + 2) * planes, dtype, guide)
+    parts = parts_of(chosen, able, outputs, size, (bins + 2) * planes, room.local)
     values, map_ = _values(tuple(form.dtype for form in forms), sums)
     vector = min(layout.vector_width(), chosen.items) if chosen.vectors else 1
+    binning = Binning(kind, sums, dtype, room.near)
     definitions = Definitions(layout.accesses, (), values, map_, vector=vector, binning=binning)
-    parts, replicas, local = _division(chosen, able, outputs, size, (bins + 2) * binning.planes, binning.dtype)
-    numbers = (outputs, size, bins, parts, *([replicas] if chosen.histograms in ("replicas", "private") else []))
-    kernel = device.kernel(chosen, definitions)
-    launch = kernel.prepare(chosen.groups(outputs * parts, able), layout.pack(0), *numbers, local=local)
-    rows = {"shared": 1, "private": parts * replicas}.get(chosen.histograms, parts)
-    return _Plan(launch, binning.dtype, (rows, outputs, binning.planes, bins + 2), chosen.histograms == "shared")
+    copies = [room.copies] if chosen.histograms in ("replicas", "private", "cached") else []
+    kernel, groups = device.kernel(chosen, definitions), chosen.groups(outputs * parts, able)
+    launch = kernel.prepare(groups, layout.pack(0), outputs, size, bins, parts, *copies, local=room.local)
+    rows = 1 if chosen.shares_histograms else parts * (room.copies if chosen.histograms == "private" else 1)
+    return _Plan(launch, dtype, (rows, outputs, planes, bins + 2), chosen.shares_histograms)
 
 
 def _sum_dtype(sums: Sums, chosen: Variant, total: int) -> Dtype:
     """Return the dtype of a sum in memory: of counts 32 bits where a part has fewer."""
     if sums == "floats":
         return _FLOAT64
-    small = sums == "peaks" or (sums == "counts" and (chosen.histograms != "shared" or total <= _MOST_COUNTED))
+    small = sums == "peaks" or (sums == "counts" and (not chosen.shares_histograms or total <= MOST_COUNTED))
     return _UINT32 if small else _INT64
 
 
@@ -219,24 +224,3 @@ def _values(dtypes: tuple[Dtype, ...], sums: Sums) -> tuple[tuple[Dtype, ...], T
     elif weight.itemsize == 2:
         weight = np.dtype(np.float32)
     return (key, weight), typed(trace(lambda x, w, j: (x, w), 3), (*dtypes, _INT64), (key, weight))
-
-
-def _division(
-    chosen: Variant, able: Capabilities, outputs: int, size: int, width: int, dtype: Dtype
-) -> tuple[int, int, int]:
-    """Return parts of an output, replicas of a histogram, and bytes of local memory a group."""
-    nbytes = width // 2 * 4 + 4 if chosen.histograms == "packed" else width * dtype.itemsize
-    replicas = 1
-    if chosen.histograms == "private":
-        replicas = CPU_REPLICAS if width <= _SMALL and size >= 16 * width else 1
-    if chosen.histograms == "replicas":
-        most = min(_MOST_REPLICAS, max(able.asked_local_memory // nbytes, 1))
-        replicas = 1 << most.bit_length() - 1
-    local = nbytes * replicas if chosen.histograms in ("local", "replicas", "packed") else 0
-    # No more groups than find room at the same time.
-    resident = max(1, min(chosen.groups_per_unit or 1, able.asked_local_memory // (local + _RESERVED)))
-    units = (resident if local else chosen.groups_per_unit or 1) * able.compute_units
-    # No part smaller than a tile, nor than the histogram that it leaves.
-    tiles = -(-size // max(chosen.tile, width if chosen.histograms != "shared" else 1))
-    parts = max(1, min(tiles, units // outputs))
-    return max(parts, -(-size // _MOST_COUNTED)), replicas, local

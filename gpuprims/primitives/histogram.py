@@ -13,7 +13,7 @@ from gpuprims.errors import ArgumentError, AxisError, DtypeError, ShapeError
 from gpuprims.operators import Op
 from gpuprims.operators.extremes import highest, lowest
 from gpuprims.primitives.binning import Table, check_bins, direct, key_dtype, table_of_edges, table_of_range
-from gpuprims.primitives.counting import Weighing, count
+from gpuprims.primitives.counting import Weighing, count, table_on
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
 
@@ -95,14 +95,14 @@ def histogram(
     """
     operands = _bind("histogram", x, weights, device)
     axes = _axes(axis, operands.natives[0].ndim)
-    table, edges = _table(operands, bins, range)
+    table = _table(operands, bins, range)
     weighing = _weighing(operands, deterministic, as_floats=bool(density))
-    counts = count(operands, table, axes, weighing, len(edges) - 1, variant)
+    counts = count(operands, table, axes, weighing, len(table.edges) - 1, variant)
     if density:
-        counts = _density(operands, counts, np.diff(edges))
+        counts = _density(operands, counts, np.diff(table.edges))
     elif weights is not None:
         counts = _cast(operands, counts, operands.natives[1].dtype)
-    return operands.finish(counts), operands.hand_over(edges.copy())
+    return operands.finish(counts), operands.hand_over(table.edges, lambda: table_on(operands, table, "edges"))
 
 
 def bincount(
@@ -203,8 +203,8 @@ def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
 # edges ---------------------------------------------------------------------------------------------------------------
 
 
-def _table(operands: Operands, bins: Any, limits: Any) -> tuple[Table, np.ndarray]:
-    """Return the table of a call's bins, and their edges."""
+def _table(operands: Operands, bins: Any, limits: Any) -> Table:
+    """Return the table of a call's bins."""
     array = operands.natives[0]
     key_dtype(array.dtype)  # raises for what has no order
     if isinstance(bins, str):

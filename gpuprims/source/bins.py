@@ -30,8 +30,22 @@ def bins_text(definitions: Definitions, binning: Binning) -> list[str]:
         f"#define KEY(value) (value){fields[0]}",
         f"#define KEY_OF_BITS(bits) {_from_bits(key)}",
         f"#define DISTANCE(x, first) {_distance(key)}",
+        *_guide(binning),
         *(_weights(definitions.values[1]) if len(definitions.values) > 1 else ["#define WEIGHT(value) 1"]),
         _memories(binning),
+    ]
+
+
+def _guide(binning: Binning) -> list[str]:
+    """Write where the guide lies as kernels read it: in local memory, in 16 bits, or in the table, in 32."""
+    near = "LOCAL const u16", "0x8000u"
+    kind, impure = near if binning.near else ("GLOBAL const u32", "0x80000000u")
+    far = "(GLOBAL const u32 *)((table) + TABLE_HEADER + ((bins) + 2) * (i64)sizeof(key_t) / 8)"
+    return [
+        f"#define NEAR {int(binning.near)}",
+        f"#define GUIDE {kind}",
+        f"#define IMPURE {impure}",
+        f"#define FAR_GUIDE(table, bins) ({far})",
     ]
 
 

@@ -20,6 +20,7 @@ def capabilities_of(index: int) -> Capabilities:
         group_limit=able["maxThreadsPerBlock"],
         local_memory=able["sharedMemPerBlock"],
         asked_local_memory=able["sharedMemPerBlockOptin"],
+        unit_local_memory=able["sharedMemPerMultiprocessor"],
         memory=able["totalGlobalMem"],
         subgroup_size=able["warpSize"],
         shuffles=True,

@@ -50,7 +50,7 @@ class CudaDriver:
             with self.device:
                 module = cupy.RawModule(code=text, options=("--std=c++17",))
                 function = module.get_function(variant.entry)
-                if variant.histograms in ("local", "replicas", "packed"):
+                if variant.histograms in ("cached", "local", "replicas", "packed"):
                     function.max_dynamic_shared_size_bytes = self.capabilities.asked_local_memory
                 return CudaKernel(self.device, function.kernel, variant, definitions.pointers)
         except (cupy.cuda.compiler.CompileException, cupy.cuda.driver.CUDADriverError) as error:
@@ -74,6 +74,12 @@ class CudaDriver:
         with self.device:
             array.data.memset_async(0, array.nbytes)
         return array
+
+    def copy(self, array: cupy.ndarray) -> cupy.ndarray:
+        """Copy on the current stream."""
+        copied = self.empty(array.shape, array.dtype)
+        copied.data.copy_from_device_async(array.data, array.nbytes)
+        return copied
 
     def scratch(self, nbytes: int) -> cupy.ndarray:
         """Allocate from CuPy's pool."""

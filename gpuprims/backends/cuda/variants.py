@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gpuprims.registry import Variant, first_refusal
 from gpuprims.rules import (
+    counted,
     counted_bytes,
     double_precision,
     few_outputs,
@@ -252,6 +253,19 @@ VARIANTS = (
         vectors=True,
         histograms="packed",
         refuse=first_refusal(double_precision, group_fits(1024), packed_fits),
+    ),
+    Variant(
+        primitive="histogram",
+        name="cached",
+        backend="cuda",
+        source=KERNELS / "histogram_cached.cu",
+        rank=15,
+        block=1024,
+        items=16,
+        groups_per_unit=2,
+        vectors=True,
+        histograms="cached",
+        refuse=first_refusal(double_precision, group_fits(1024), counted),
     ),
     Variant(
         primitive="histogram",

@@ -24,6 +24,7 @@ def capabilities_of(queue: cl.CommandQueue) -> Capabilities:
         local_memory=device.local_mem_size,
         # NVIDIA's driver (580) fails a launch of exactly as much as it says; a little less works.
         asked_local_memory=device.local_mem_size - 64,
+        unit_local_memory=None,
         memory=device.global_mem_size,
         subgroup_size=_subgroup_size(device, extensions),
         shuffles="NVIDIA" in device.platform.name or "cl_intel_required_subgroup_size" in extensions,

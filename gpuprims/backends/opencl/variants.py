@@ -11,6 +11,7 @@ from gpuprims.driver import Capabilities
 from gpuprims.registry import Call, Variant, first_refusal
 from gpuprims.rules import (
     columns,
+    counted,
     counted_bytes,
     double_precision,
     few_outputs,
@@ -338,6 +339,19 @@ VARIANTS = (
         vectors=True,
         histograms="packed",
         refuse=first_refusal(double_precision, group_fits(256), packed_fits),
+    ),
+    Variant(
+        primitive="histogram",
+        name="cached",
+        backend="opencl",
+        source=KERNELS / "histogram_cached.cl",
+        rank=15,
+        block=256,
+        items=16,
+        groups_per_unit=4,
+        vectors=True,
+        histograms="cached",
+        refuse=first_refusal(double_precision, group_fits(256), counted),
     ),
     Variant(
         primitive="histogram",

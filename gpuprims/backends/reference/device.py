@@ -38,6 +38,7 @@ class ReferenceDriver:
             group_limit=1,
             local_memory=0,
             asked_local_memory=0,
+            unit_local_memory=None,
             memory=0,
             subgroup_size=0,
             shuffles=False,
@@ -60,6 +61,10 @@ class ReferenceDriver:
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
         """Allocate a host array of zeros."""
         return np.zeros(shape, dtype)
+
+    def copy(self, array: np.ndarray) -> np.ndarray:
+        """Copy a host array."""
+        return array.copy()
 
     def scratch(self, nbytes: int) -> np.ndarray:
         """Allocate bytes."""

@@ -4,11 +4,25 @@
 #define LOCAL_HISTOGRAM(name)                                                                                          \
     extern __shared__ u64 gp_dynamic[];                                                                                \
     bin_t *name = reinterpret_cast<bin_t *>(gp_dynamic)
+#define LOCAL_WORDS(name)                                                                                              \
+    extern __shared__ u64 gp_dynamic[];                                                                                \
+    u32 *name = reinterpret_cast<u32 *>(gp_dynamic)
 
+#define gp_magnitude(number) fabsf(number)
 #define gp_increment(place) atomicAdd(place, 1u)
 #define gp_raise(place, number) atomicMax(place, number)
 #define gp_add_count(place, number) atomicAdd(place, number)
-#define gp_take_count(place, number) atomicSub(place, number)
 #define gp_add_integer(place, number) atomicAdd(reinterpret_cast<u64 *>(place), (u64)(number))
 #define gp_add_float_locally(place, number) atomicAdd(place, number)
 #define gp_add_float_globally(place, number) atomicAdd(place, number)
+#define gp_take_place(slot, free, place) atomicCAS(slot, free, place)
+#define gp_count_bits(word) __popc(word)
+
+/* How many elements a lane is to count, where those at the same place as the first lane's are left to that one. */
+DEVICE u32 gp_elements_for(const i32 place)
+{
+    const int alike = place == __shfl_sync(0xffffffffu, place, 0);
+    const u32 together = __ballot_sync(0xffffffffu, alike);
+    if (!alike) return 1;
+    return threadIdx.x % 32 ? 0 : __popc(together);
+}

@@ -15,7 +15,7 @@
 #define VECTORS (ITEMS / VECTOR)
 #define COUNT_OF(value) (own + ((i32)KEY(value) - LOWEST) * REPLICAS + tid % REPLICAS)
 
-extern "C" __global__ __launch_bounds__(BLOCK)
+extern "C" __global__ __launch_bounds__(BLOCK, RESIDENT)
 void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
                      const i64 parts)
 {

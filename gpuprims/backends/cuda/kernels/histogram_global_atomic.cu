@@ -3,12 +3,12 @@
  * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
  * out     histograms: PLANES sums for each of bins + 2 places, added to what is there
  * launch  any number of groups of BLOCK; each takes (output, part) pairs until none are left
- * host    find_tile and ADD (binning.h), MAP and MAP_VECTOR
+ * host    load_tile, guess_bin, settle_item and ADD (binning.h), MAP and MAP_VECTOR
  * order   elements meet in the order in which groups come to them: integers add up to the same, floats may not
  */
 #define gp_add_float gp_add_float_globally
 
-extern "C" __global__ __launch_bounds__(BLOCK)
+extern "C" __global__ __launch_bounds__(BLOCK, RESIDENT)
 void histogram_global_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
                              const i64 parts)
 {
@@ -20,12 +20,23 @@ void histogram_global_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i6
         const i64 o = task / parts;
         GLOBAL bin_t *own = histograms + o * PLANES * width;
         for (i64 base = task % parts * (BLOCK * ITEMS); base < n; base += parts * (BLOCK * ITEMS)) {
-            value_t values[ITEMS];
-            i32 found[ITEMS];
-            find_tile(INPUT_NAMES, layout, o, base, n, tid, b, values, found);
+            u32 left = left_of_tile(base, n, tid);
+            if (base + BLOCK * ITEMS <= n) {
+                value_t values[ITEMS];
+                load_tile(INPUT_NAMES, layout, o, base, tid, values);
 #pragma unroll
-            for (int item = 0; item < ITEMS; item++)
-                if (COUNTED(found[item], b)) ADD(own, found[item], width, values[item], PEAK(o, found[item]));
+                for (int item = 0; item < ITEMS; item++) {
+                    int doubt;
+                    const i32 place = guess_bin(KEY(values[item]), b, &doubt);
+                    if (COUNTED(place, b)) ADD(own, place, width, values[item], PEAK(o, place));
+                    left |= (u32)doubt << item;
+                }
+            }
+            while (left) {
+                value_t value;
+                const i32 place = settle_item(INPUT_NAMES, layout, o, base, tid, b, &left, &value);
+                if (COUNTED(place, b)) ADD(own, place, width, value, PEAK(o, place));
+            }
         }
     }
 }

@@ -1,67 +1,98 @@
-/* histogram/packed: each group counts in local memory, in 16 bits a bin, and passes what no longer fits on to global memory.
+/* histogram/packed: each group counts in local memory, in 16 bits a bin, and passes on to global memory what would not fit.
  *
  * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
  * out     histograms: a count for each of bins + 2 places, for each part of each output
- * local   two counts in a word
+ * local   two counts in a word, and the guide if it is NEAR
  * launch  any number of groups of BLOCK, a tile of at most HALF_FULL; each takes (part, output) pairs until none are left
- * host    find_tile (binning.h), MAP and MAP_VECTOR
+ * host    load_tile, guess_bin and settle_item (binning.h), MAP and MAP_VECTOR
  * order   counts add up to the same in any order
  *
- * Who makes a count half full takes that half away. Until then, which is the end of the tile at the latest, the count has room for a
- * whole tile more:
- *
- *     count     .. 0x7ffe  0x7fff  0x8000  0x8001  ..  0x8001 - 0x8000
- *                                  ^ sees 0x7fff before     ^ has added 0x8000 to global memory
+ * Between two looks at the counts there are no more elements than HALF_FULL. A look takes that many away from counts that have
+ * reached it, and so leaves all of them room for as many more.
  */
 #ifndef HALF_FULL
 #define HALF_FULL 0x8000
 #endif
+#define LOOK_AFTER (HALF_FULL / (BLOCK * ITEMS))
 
-/* Count an element in one half of a word. */
-DEVICE void count_in_half(LOCAL u32 *own, GLOBAL u32 *whole, const i32 place)
+/* Count elements in one half of a word. */
+DEVICE void count_in_half(LOCAL u32 *own, const i32 place, const u32 elements)
 {
-    const int shift = place % 2 * 16;
-    const u32 before = gp_add_count(own + place / 2, 1u << shift) >> shift & 0xFFFF;
-    if (before != HALF_FULL - 1) return;
-    gp_take_count(own + place / 2, (u32)HALF_FULL << shift);
-    gp_add_count(whole + place, HALF_FULL);
+    gp_add_count(own + place / 2, elements << place % 2 * 16);
 }
 
-extern "C" __global__ __launch_bounds__(BLOCK)
+/* Take away from one half of a word what fills half of it, and return that. */
+DEVICE u32 take_from_half(LOCAL u32 *word, const int which)
+{
+    const int shift = which * 16;
+    if ((*word >> shift & 0xFFFF) < HALF_FULL) return 0;
+    *word -= (u32)HALF_FULL << shift;
+    return HALF_FULL;
+}
+
+extern "C" __global__ __launch_bounds__(BLOCK, RESIDENT)
 void histogram_packed(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
                       const i64 parts LOCAL_PARAMETER)
 {
     LOCAL_HISTOGRAM(own);
-    const i32 width = (i32)bins + 2;
+    const i32 width = (i32)bins + 2, words = (width + 1) / 2;
     const int tid = threadIdx.x;
-    const binning_t b = binning_of(table, bins);
+    binning_t b = binning_of(table, bins);
+    SHARE_GUIDE(b, own, words, tid);
 
     for (i64 task = blockIdx.x; task < outputs * parts; task += gridDim.x) {
         const i64 o = task % outputs, part = task / outputs;
         GLOBAL bin_t *whole = histograms + task * width;
 
-        /* 1. Begin with nothing. */
-        for (i32 place = tid; place < width; place += BLOCK) {
-            whole[place] = 0;
-            if (place % 2 == 0) own[place / 2] = 0;
+        /* 1. Begin with nothing: each work-item has words of its own, and what was passed on of them. */
+        for (i32 word = tid; word < words; word += BLOCK) {
+            own[word] = 0;
+            whole[2 * word] = 0;
+            if (2 * word + 1 < width) whole[2 * word + 1] = 0;
         }
-        GLOBAL_BARRIER();
+        BARRIER();
 
-        /* 2. Load, and count. */
+        int tiles = 0;
         for (i64 base = part * (BLOCK * ITEMS); base < n; base += parts * (BLOCK * ITEMS)) {
-            value_t values[ITEMS];
-            i32 found[ITEMS];
-            find_tile(INPUT_NAMES, layout, o, base, n, tid, b, values, found);
-#pragma unroll
-            for (int item = 0; item < ITEMS; item++)
-                if (COUNTED(found[item], b)) count_in_half(own, whole, found[item]);
-            BARRIER();
-        }
+            /* 2. Look at the counts, and pass on what fills half of one. */
+            if (tiles++ == LOOK_AFTER) {
+                tiles = 1;
+                BARRIER();
+                for (i32 word = tid; word < words; word += BLOCK) {
+                    if (((own[word] | own[word] << 16) >> 16) < HALF_FULL) continue;
+                    whole[2 * word] += take_from_half(own + word, 0);
+                    if (2 * word + 1 < width) whole[2 * word + 1] += take_from_half(own + word, 1);
+                }
+                BARRIER();
+            }
 
-        /* 3. Store what is left beside what was passed on. */
-        GLOBAL_BARRIER();
-        for (i32 place = tid; place < width; place += BLOCK)
-            gp_add_count(whole + place, own[place / 2] >> place % 2 * 16 & 0xFFFF);
+            /* 3. Load, and count; lanes at the same place together. */
+            u32 left = left_of_tile(base, n, tid);
+            if (base + BLOCK * ITEMS <= n) {
+                value_t values[ITEMS];
+                load_tile(INPUT_NAMES, layout, o, base, tid, values);
+#pragma unroll
+                for (int item = 0; item < ITEMS; item++) {
+                    int doubt;
+                    const i32 place = guess_bin(KEY(values[item]), b, &doubt);
+                    const u32 elements = gp_elements_for(place);
+                    if (elements) count_in_half(own, place, elements);
+                    left |= (u32)doubt << item;
+                }
+            }
+            while (left) {
+                value_t value;
+                const i32 place = settle_item(INPUT_NAMES, layout, o, base, tid, b, &left, &value);
+                count_in_half(own, place, 1);
+            }
+        }
+        BARRIER();
+
+        /* 4. Store what is left beside what was passed on. */
+        for (i32 word = tid; word < words; word += BLOCK) {
+            whole[2 * word] += own[word] & 0xFFFF;
+            if (2 * word + 1 < width) whole[2 * word + 1] += own[word] >> 16;
+        }
         BARRIER();
     }
 }

@@ -2,9 +2,9 @@
  *
  * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
  * out     histograms: PLANES sums for each of bins + 2 places, for each part of each output
- * local   `replicas` (a power of two) times PLANES * (bins + 2) sums
+ * local   `replicas` (a power of two) times PLANES * (bins + 2) sums, and the guide if it is NEAR
  * launch  any number of groups of BLOCK; each takes (part, output) pairs until none are left
- * host    find_tile and ADD (binning.h), MAP and MAP_VECTOR
+ * host    load_tile, guess_bin, settle_item and ADD (binning.h), MAP and MAP_VECTOR
  * order   elements meet in the order in which work-items come to them: integers add up to the same, floats may not
  *
  * The sums of one bin lie side by side, in different banks of local memory. For two replicas:
@@ -15,14 +15,15 @@
  */
 #define gp_add_float gp_add_float_locally
 
-extern "C" __global__ __launch_bounds__(BLOCK)
+extern "C" __global__ __launch_bounds__(BLOCK, RESIDENT)
 void histogram_privatised(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
                           const i64 parts, const i64 replicas LOCAL_PARAMETER)
 {
     LOCAL_HISTOGRAM(own);
     const i32 width = (i32)bins + 2, copies = (i32)replicas;
     const int tid = threadIdx.x, replica = tid & (copies - 1);
-    const binning_t b = binning_of(table, bins);
+    binning_t b = binning_of(table, bins);
+    SHARE_GUIDE(b, own, PLANES * width * copies, tid);
 
     for (i64 task = blockIdx.x; task < outputs * parts; task += gridDim.x) {
         const i64 o = task % outputs, part = task / outputs;
@@ -33,13 +34,23 @@ void histogram_privatised(INPUTS, HISTOGRAMS, const layout_t layout, const i64 o
 
         /* 2. Load, and count. */
         for (i64 base = part * (BLOCK * ITEMS); base < n; base += parts * (BLOCK * ITEMS)) {
-            value_t values[ITEMS];
-            i32 found[ITEMS];
-            find_tile(INPUT_NAMES, layout, o, base, n, tid, b, values, found);
+            u32 left = left_of_tile(base, n, tid);
+            if (base + BLOCK * ITEMS <= n) {
+                value_t values[ITEMS];
+                load_tile(INPUT_NAMES, layout, o, base, tid, values);
 #pragma unroll
-            for (int item = 0; item < ITEMS; item++)
-                if (COUNTED(found[item], b))
-                    ADD(own, found[item] * copies + replica, width * copies, values[item], PEAK(o, found[item]));
+                for (int item = 0; item < ITEMS; item++) {
+                    int doubt;
+                    const i32 place = guess_bin(KEY(values[item]), b, &doubt);
+                    ADD(own, place * copies + replica, width * copies, values[item], PEAK(o, place));
+                    left |= (u32)doubt << item;
+                }
+            }
+            while (left) {
+                value_t value;
+                const i32 place = settle_item(INPUT_NAMES, layout, o, base, tid, b, &left, &value);
+                ADD(own, place * copies + replica, width * copies, value, PEAK(o, place));
+            }
         }
         BARRIER();
 

@@ -5,11 +5,13 @@
 #define LOCAL_PARAMETER , LOCAL u64 *gp_dynamic
 #define GLOBAL_BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #define LOCAL_HISTOGRAM(name) LOCAL bin_t *name = (LOCAL bin_t *)gp_dynamic
+#define LOCAL_WORDS(name) LOCAL u32 *name = (LOCAL u32 *)gp_dynamic
 
+/* Not by fabs, for which Intel's compiler gives up to find the bins of many elements at once. */
+#define gp_magnitude(number) as_float(as_uint(number) & 0x7FFFFFFFu)
 #define gp_increment(place) atomic_inc(place)
 #define gp_raise(place, number) atomic_max(place, number)
 #define gp_add_count(place, number) atomic_add(place, number)
-#define gp_take_count(place, number) atomic_sub(place, number)
 
 #if WIDE && defined(cl_khr_int64_base_atomics)
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
@@ -28,4 +30,22 @@
 GP_ADD_FLOAT(gp_add_float_locally, LOCAL)
 GP_ADD_FLOAT(gp_add_float_globally, GLOBAL)
 #endif
+#endif
+#define gp_take_place(slot, free, place) atomic_cmpxchg(slot, free, place)
+#define gp_count_bits(word) popcount(word)
+
+/* How many elements a lane is to count, where those at the same place as the first lane's are left to that one. */
+#ifdef __NV_CL_C_VERSION
+DEVICE u32 gp_elements_for(const i32 place)
+{
+    u32 first, together;
+    asm volatile("shfl.sync.idx.b32 %0, %1, 0, 31, 0xffffffff;" : "=r"(first) : "r"(place));
+    const int alike = place == (i32)first;
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; }"
+                 : "=r"(together) : "r"(alike));
+    if (!alike) return 1;
+    return get_local_id(0) % 32 ? 0 : popcount(together);
+}
+#else
+#define gp_elements_for(place) 1
 #endif

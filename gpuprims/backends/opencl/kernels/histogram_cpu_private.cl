@@ -10,6 +10,7 @@
  * An addition to a bin waits for the last one to it, but not for one to another replica of it.
  */
 #define ROUND 64
+#define OPEN (-1)
 #define EACH_LANE _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < ROUND; lane++)
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
@@ -29,15 +30,15 @@ void histogram_cpu_private(INPUTS, HISTOGRAMS, const layout_t layout, const i64 
             for (i64 place = 0; k < replicas && place < width; place++) rows[k][place] = 0;
         }
 
-        /* 2. Load, and find bins, many at once; where one is in doubt, its complement. */
+        /* 2. Load, and find bins, many at once, but for those in doubt, which stay open. */
         i64 j = part * share;
         for (; j + ROUND <= end; j += ROUND) {
             i32 found[ROUND];
             EACH_LANE
             {
-                int sure;
-                const i32 guess = guess_bin(KEY(MAP(o, j + lane)), b, &sure);
-                found[lane] = sure ? guess : ~guess;
+                int doubt;
+                const i32 place = guess_bin(KEY(MAP(o, j + lane)), b, &doubt);
+                found[lane] = doubt ? OPEN : place;
             }
 
             /* 3. Settle doubts, and count, one by one. */
@@ -46,14 +47,14 @@ void histogram_cpu_private(INPUTS, HISTOGRAMS, const layout_t layout, const i64 
                 for (int k = 0; k < CPU_REPLICAS; k++) {
                     const i64 at = j + lane + k;
                     i32 bin = found[lane + k];
-                    if (bin < 0) bin = settle_bin(KEY(MAP(o, at)), b, ~bin);
+                    if (bin == OPEN) bin = settle_bin(KEY(MAP(o, at)), b);
                     rows[k][bin] += WEIGHT(MAP(o, at));
                 }
             }
         }
         for (; j < end; j++) {
             const value_t value = MAP(o, j);
-            rows[0][bin_of(KEY(value), b)] += WEIGHT(value);
+            rows[0][settle_bin(KEY(value), b)] += WEIGHT(value);
         }
     }
 }

@@ -1,0 +1,85 @@
+/* histogram/cached: each group counts the bins that it comes across first in local memory, and others in one histogram in global
+ * memory.
+ *
+ * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
+ * out     histograms: a count for each of bins + 2 places, added to what is there
+ * local   `slots` (a power of two) counts, and the place that each is of
+ * launch  any number of groups of BLOCK; each takes (output, part) pairs until none are left
+ * host    load_tile, guess_bin and settle_item (binning.h), MAP and MAP_VECTOR
+ * order   counts add up to the same in any order
+ *
+ * Where many elements share a bin, most groups come across it in their first tile, so that few meet in global memory.
+ */
+
+#define NO_PLACE (-1)
+
+/* Count an element, in the slot where its place must be if it is in any. */
+DEVICE void count_in_slot(LOCAL u32 *counts, LOCAL const i32 *places, GLOBAL bin_t *whole, const i32 place,
+                          const i32 slots)
+{
+    const i32 slot = place & (slots - 1);
+    if (places[slot] == place) {
+        gp_add_count(counts + slot, 1u);
+    } else {
+        ADD(whole, place, 0, 1, 0);
+    }
+}
+
+__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+void histogram_cached(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
+                      const i64 parts, const i64 slots LOCAL_PARAMETER)
+{
+    LOCAL_WORDS(counts);
+    LOCAL i32 *places = (LOCAL i32 *)(counts + slots);
+    const i64 width = bins + 2;
+    const int tid = get_local_id(0);
+    const binning_t b = binning_of(table, bins);
+
+    for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
+        const i64 o = task / parts, first = task % parts * (BLOCK * ITEMS);
+        GLOBAL bin_t *whole = histograms + o * width;
+
+        /* 1. Begin with nothing. */
+        for (i32 slot = tid; slot < slots; slot += BLOCK) {
+            counts[slot] = 0;
+            places[slot] = NO_PLACE;
+        }
+        BARRIER();
+
+        /* 2. Let some of the elements of the first tile take slots. */
+        for (int item = 0; item < min(4, ITEMS); item++) {
+            const i64 j = ITEM_INDEX(first, item, tid);
+            if (j >= n) break;
+            const i32 place = settle_bin(KEY(MAP(o, j)), b);
+            if (COUNTED(place, b)) gp_take_place(places + (place & ((i32)slots - 1)), NO_PLACE, place);
+        }
+        BARRIER();
+
+        /* 3. Load, and count. */
+        for (i64 base = first; base < n; base += parts * (BLOCK * ITEMS)) {
+            u32 left = left_of_tile(base, n, tid);
+            if (base + BLOCK * ITEMS <= n) {
+                value_t values[ITEMS];
+                load_tile(INPUT_NAMES, layout, o, base, tid, values);
+#pragma unroll
+                for (int item = 0; item < ITEMS; item++) {
+                    int doubt;
+                    const i32 place = guess_bin(KEY(values[item]), b, &doubt);
+                    if (COUNTED(place, b)) count_in_slot(counts, places, whole, place, (i32)slots);
+                    left |= (u32)doubt << item;
+                }
+            }
+            while (left) {
+                value_t value;
+                const i32 place = settle_item(INPUT_NAMES, layout, o, base, tid, b, &left, &value);
+                if (COUNTED(place, b)) count_in_slot(counts, places, whole, place, (i32)slots);
+            }
+        }
+        BARRIER();
+
+        /* 4. Add what was counted in slots. */
+        for (i32 slot = tid; slot < slots; slot += BLOCK)
+            if (counts[slot]) ADD_COUNT(whole, places[slot], counts[slot]);
+        BARRIER();
+    }
+}
