@@ -59,12 +59,15 @@ class Binning:
         Of one sum in memory.
     near : bool, default False
         Whether the guide to thresholds is in local memory.
+    fused : bool, default True
+        Whether a product and a sum are rounded together, which GPUs do as fast as either.
     """
 
     kind: Literal["direct", "even", "edges"]
     sums: Sums
     dtype: Dtype
     near: bool = False
+    fused: bool = True
 
     @property
     def planes(self) -> int:

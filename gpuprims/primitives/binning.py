@@ -6,6 +6,7 @@ NumPy's bin whatever arithmetic leads them near it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, Literal
@@ -28,7 +29,6 @@ _CELLS_PER_BIN, _MOST_CELLS = 16, 2**16
 # How far from the edge of one of so many cells rounding may take an element, in cells, and more.
 _MARGIN = 2.0**-5
 _IMPURE = np.uint32(1 << 31)
-_Cells = list[tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,13 +140,13 @@ def _even(thresholds: np.ndarray, edges: np.ndarray) -> Table | None:
     with np.errstate(all="ignore"):
         width = np.float64(edges[-1]) - np.float64(edges[0])
         scales = np.float32(bins / width), _scale(thresholds[:-1], bins - 1)
-    biases = [np.float32(0.5) - n * np.spacing(np.float32(bins)) for n in (1, 0.5, 0)]
-    found = [(*_limit(thresholds, scale, bias), scale, bias) for scale in scales for bias in biases]
-    _, limit, scale, bias = max(found, key=lambda one: one[:2])
-    doubt = 1 - 2 * min(limit, 0.5)
-    if limit < _LEAST_LIMIT or (doubt > _MOST_DOUBT and bins <= _MOST_CELLS // _CELLS_PER_BIN):
+    bias = np.spacing(np.float32(bins)) - np.float32(0.5)
+    found = [(_limits(thresholds, scale, bias), scale) for scale in scales]
+    limits, scale = max(found, key=lambda one: one[0])
+    doubt = 1 - 2 * min(limits)
+    if min(limits) < _LEAST_LIMIT or (doubt > _MOST_DOUBT and bins <= _MOST_CELLS // _CELLS_PER_BIN):
         return None
-    header = _header(thresholds, (scale, bias, limit), bins - 1)
+    header = _header(thresholds, (scale, bias, *limits), bins - 1)
     return Table("even", bins, header, thresholds, np.zeros(0, np.uint32), edges)
 
 
@@ -157,12 +157,12 @@ def _guided(thresholds: np.ndarray, edges: np.ndarray) -> Table:
     scale = _scale(thresholds, cells)
     if not np.isfinite(scale) or scale == 0:  # no distance to divide: search among all thresholds
         guide = np.array([0, 0, bins - 1], np.uint32) | _IMPURE
-        return Table("edges", bins, _header(thresholds, (0, 0, 0), 1), thresholds, guide, edges)
+        return Table("edges", bins, _header(thresholds, (0, 0, 0, 0), 1), thresholds, guide, edges)
     inner = _distances(thresholds[1:-1], thresholds[0]).astype(np.float64) * np.float64(scale)
     lower = np.searchsorted(inner, np.arange(cells + 2) - _MARGIN).astype(np.uint32)
     upper = np.searchsorted(inner, np.arange(1, cells + 3) + _MARGIN, "right")
     guide = np.where(upper > lower, lower | _IMPURE, lower)
-    return Table("edges", bins, _header(thresholds, (scale, 0.5, 0), cells), thresholds, guide, edges)
+    return Table("edges", bins, _header(thresholds, (scale, -0.5, 0, 0), cells), thresholds, guide, edges)
 
 
 def _scale(thresholds: np.ndarray, cells: int) -> np.float32:
@@ -179,40 +179,42 @@ def _ascending(thresholds: np.ndarray) -> bool:
     return bool((starts[1:] > starts[:-1]).all() and starts[0] <= order.numbers(thresholds[-1:])[0])
 
 
-def _limit(thresholds: np.ndarray, scale: np.float32, bias: np.float32) -> tuple[bool, float]:
-    """Return how far from the middle of a cell, in cells, an element is at least that is not of its bin.
+def _limits(thresholds: np.ndarray, scale: np.float32, bias: np.float32) -> tuple[float, float]:
+    """Return how far from the middle of a cell an element may be for it to be certain that it is of its bin.
 
-    And before that, whether no threshold itself is as far, for many elements are likely to lie on edges.
+    For kernels that round a product and a sum together, and for those that may or may not.
     """
     if not np.isfinite(scale) or scale == 0:
-        return False, 0.0
+        return 0.0, 0.0
     starts, bins = thresholds[1:-1], np.arange(1, len(thresholds) - 1)
     order = Order(thresholds.dtype)
     before = order.elements(order.numbers(starts) - np.uint64(1))
-    of_starts, of_others = (_cells(elements, thresholds[0], scale, bias) for elements in (starts, before))
-    limit = 1.0
-    for (cells, aside), own in (*((one, bins) for one in of_starts), *((one, bins - 1) for one in of_others)):
-        if (np.abs(cells - own) > 1).any() or not np.isfinite(aside).all():
-            return False, 0.0
-        limit = min(limit, float(aside[cells != own].min(initial=1.0)))
-    clear = limit >= 0.5 - _MOST_DOUBT / 2 and all((aside < limit).all() for _, aside in of_starts)
-    return clear, limit
+    together, apart = 1.0, 1.0
+    for elements, own, wrong in ((starts, bins, 1), (before, bins - 1, -1)):
+        for fused, cells, aside in _cells(elements, thresholds[0], scale, bias):
+            # The first of a bin may be in the upper part of the cell below, with all until the next cell; the last likewise.
+            near = wrong * aside[cells != own]
+            if ((cells != own) & (cells != own - wrong)).any() or not (near > 0).all():
+                return 0.0, 0.0
+            limit = float(np.nextafter(near.min(initial=np.float32(2)), np.float32(0)))
+            together, apart = min(together, limit) if fused else together, min(apart, limit)
+    return together, apart
 
 
-def _cells(
-    elements: np.ndarray, first: Any, scale: np.float32, bias: np.float32
-) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return cells, and places within them, as kernels do whose product and sum are fused, and others."""
+def _cells(elements: np.ndarray, first: Any, scale: np.float32, bias: np.float32) -> Iterator[tuple[bool, Any, Any]]:
+    """Give cells, and how far elements are above the middle of theirs, by products rounded before the sum, or not."""
     distances = _distances(elements, first)
     with np.errstate(over="ignore", invalid="ignore"):
-        fused = (distances.astype(np.float64) * np.float64(scale) - np.float64(bias)).astype(np.float32)
-        apart = distances * scale - bias
-    return [(np.rint(at), np.abs(at - np.rint(at))) for at in (fused, apart)]
+        exact = distances.astype(np.float64) * np.float64(scale)
+        products = exact, exact.astype(np.float32).astype(np.float64)
+        for a, b in ((0, 0), (0, 1), (1, 0), (1, 1)):
+            cells = np.rint((products[a] + np.float64(bias)).astype(np.float32)).astype(np.float64)
+            yield a == b == 0, cells, (products[b] - cells - 0.5).astype(np.float32)
 
 
-def _header(thresholds: np.ndarray, numbers: tuple[Any, Any, Any], last: int) -> np.ndarray:
+def _header(thresholds: np.ndarray, numbers: tuple[Any, ...], last: int) -> np.ndarray:
     words = [thresholds[:1], thresholds[-1:], *(np.array([number], np.float32) for number in numbers)]
-    return np.array([*(int(word.view(f"u{word.itemsize}")[0]) for word in words), last, 0, 0], np.uint64)
+    return np.array([*(int(word.view(f"u{word.itemsize}")[0]) for word in words), last, 0], np.uint64)
 
 
 def check_bins(label: str, bins: int) -> int:

@@ -194,7 +194,7 @@ def _prepare(
     parts = parts_of(chosen, able, outputs, size, (bins + 2) * planes, room.local)
     values, map_ = _values(tuple(form.dtype for form in forms), sums)
     vector = min(layout.vector_width(), chosen.items) if chosen.vectors else 1
-    binning = Binning(kind, sums, dtype, room.near)
+    binning = Binning(kind, sums, dtype, room.near, fused=chosen.histograms != "private")
     definitions = Definitions(layout.accesses, (), values, map_, vector=vector, binning=binning)
     copies = [room.copies] if chosen.histograms in ("replicas", "private", "cached") else []
     kernel, groups = device.kernel(chosen, definitions), chosen.groups(outputs * parts, able)

@@ -30,6 +30,7 @@ def bins_text(definitions: Definitions, binning: Binning) -> list[str]:
         f"#define KEY(value) (value){fields[0]}",
         f"#define KEY_OF_BITS(bits) {_from_bits(key)}",
         f"#define DISTANCE(x, first) {_distance(key)}",
+        f"#define FUSED {int(binning.fused)}",
         *_guide(binning),
         *(_weights(definitions.values[1]) if len(definitions.values) > 1 else ["#define WEIGHT(value) 1"]),
         _memories(binning),
