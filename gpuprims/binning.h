@@ -236,9 +236,23 @@ DEVICE void limbs_of(const weight_t weight, const u32 peak, i64 *limbs)
 #define ADD_COUNT(histogram, place, count) gp_add_count((histogram) + (place), count)
 #endif
 #if SUMS_LIMBS
-#define PEAK(o, found) peaks[(o) * bins + (found)]
+#define PEAK(o, found) peaks[(o) * (bins + 2) + (found)]
 #else
 #define PEAK(o, found) 0
+#endif
+
+/* A group's histogram in global memory, or that of all of them; and how a sum gets there. */
+#define WHOLE(o, task) (histograms + (MERGED ? (o) : (task)) * PLANES * (bins + 2))
+#if MERGED && SUMS_PEAKS
+#define LEAVE(place, sum) gp_raise(place, sum)
+#elif MERGED
+#define LEAVE(place, sum)                                                                                              \
+    do {                                                                                                               \
+        const i64 left = (i64)(sum);                                                                                   \
+        if (left) gp_add_integer(place, left);                                                                         \
+    } while (0)
+#else
+#define LEAVE(place, sum) *(place) = (sum)
 #endif
 
 /* Join what two groups, or two replicas, have of a bin. */

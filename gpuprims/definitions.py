@@ -56,11 +56,13 @@ class Binning:
         Elements, integer weights, or float weights: the exponent of the largest, then all cut into integers, whose sums
         are the same in whatever order; or as they are.
     dtype : dtype
-        Of one sum in memory.
+        Of one sum of a group.
     near : bool, default False
         Whether the guide to thresholds is in local memory.
     fused : bool, default True
         Whether a product and a sum are rounded together, which GPUs do as fast as either.
+    merged : bool, default False
+        Whether groups add their sums to one histogram, by atomics, and do not leave one each.
     """
 
     kind: Literal["direct", "even", "edges"]
@@ -68,6 +70,12 @@ class Binning:
     dtype: Dtype
     near: bool = False
     fused: bool = True
+    merged: bool = False
+
+    @property
+    def total(self) -> Dtype:
+        """Dtype of a sum in global memory."""
+        return np.dtype(np.int64) if self.merged and self.sums != "peaks" else self.dtype
 
     @property
     def planes(self) -> int:

@@ -178,6 +178,11 @@ class Variant:
         """Whether all groups add to one histogram in global memory."""
         return self.histograms in ("shared", "cached")
 
+    @property
+    def merges(self) -> bool:
+        """Whether its groups can add their histograms to one."""
+        return self.histograms in ("local", "replicas", "bytes")
+
     def groups(self, tiles: int, capabilities: Capabilities) -> int:
         """Return how many groups to start for so many tiles."""
         most = MOST_GROUPS if self.groups_per_unit is None else self.groups_per_unit * capabilities.compute_units

@@ -140,7 +140,7 @@ def test_every_kernel_has_its_twin() -> None:
 def test_twins_differ_in_dialect_words_alone() -> None:
     words = {
         r'extern "C" __global__': "__kernel",
-        r"__launch_bounds__\(BLOCK(, RESIDENT)?\)": "__attribute__((reqd_work_group_size(BLOCK, 1, 1)))",
+        r"__launch_bounds__\(BLOCK(, [^)]*)?\)": "__attribute__((reqd_work_group_size(BLOCK, 1, 1)))",
         r"\bthreadIdx\.x": "get_local_id(0)",
         r"\bblockIdx\.x": "get_group_id(0)",
         r"\bgridDim\.x": "get_num_groups(0)",

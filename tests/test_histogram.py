@@ -32,7 +32,7 @@ from gpuprims.errors import (
     ShapeError,
     UnknownVariantError,
 )
-from gpuprims.primitives import counting
+from gpuprims.primitives import counting, division
 from gpuprims.primitives.binning import key_dtype, table_of_edges, table_of_range
 
 # Even bins that are cells, even bins at whose edges floats round, edges of all widths, one bin, more than guides have.
@@ -268,12 +268,30 @@ def test_integer_weights_of_64_bits_in_float64(histogram_kernel: Kernel) -> None
 def test_counts_of_more_elements_than_32_bits_tell(
     histogram_kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counting, "_MOST_COUNTED", 100)  # in place of 2^31
+    monkeypatch.setattr(division, "MOST_COUNTED", 100)  # in place of 2^31
     counting._prepare.cache_clear()
     x = rng.integers(0, 5, 1000)
     assert_equal(bincount(histogram_kernel, x), np.bincount(x))
     assert_histogram(histogram(histogram_kernel, x * 0.7, 9, (0, 3)), np.histogram(x * 0.7, 9, (0, 3)))
     counting._prepare.cache_clear()
+
+
+@pytest.mark.parametrize(("module", "limit"), [(counting, "_MOST_MERGED"), (division, "_MOST_NEAR")])
+def test_groups_that_do_not_merge_and_guides_in_global_memory(
+    histogram_kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, module: Any, limit: str
+) -> None:
+    monkeypatch.setattr(module, limit, 0)
+    counting._prepare.cache_clear()
+    x = spread_values(rng, np.float32, 70_000)
+    for bins in ("cells", "edges"):
+        assert_histogram(histogram(histogram_kernel, x, *BINS[bins]), numpys(x, *BINS[bins]))
+    counting._prepare.cache_clear()
+
+
+def test_elements_that_are_all_alike_or_nearly(histogram_kernel: Kernel, rng: np.random.Generator) -> None:
+    for x in (np.full(150_000, 0.5, np.float32), rng.random(150_000, dtype=np.float32) ** 8):
+        for bins in (256, 1000, 5000):  # on an edge of the first; more than there are slots of the last
+            assert_histogram(histogram(histogram_kernel, x, bins, (0, 1)), numpys(x, bins, (0, 1)))
 
 
 def test_sums_of_floats_are_the_same_from_run_to_run(histogram_kernel: Kernel, rng: np.random.Generator) -> None:

@@ -156,7 +156,7 @@ def _guided(thresholds: np.ndarray, edges: np.ndarray) -> Table:
     cells = min(1 << int(_CELLS_PER_BIN * bins - 1).bit_length(), _MOST_CELLS)
     scale = _scale(thresholds, cells)
     if not np.isfinite(scale) or scale == 0:  # no distance to divide: search among all thresholds
-        guide = np.array([0, 0, bins - 1], np.uint32) | _IMPURE
+        guide = np.array([0, 0, max(bins - 1, 0)], np.uint32) | _IMPURE
         return Table("edges", bins, _header(thresholds, (0, 0, 0, 0), 1), thresholds, guide, edges)
     inner = _distances(thresholds[1:-1], thresholds[0]).astype(np.float64) * np.float64(scale)
     lower = np.searchsorted(inner, np.arange(cells + 2) - _MARGIN).astype(np.uint32)
@@ -192,7 +192,7 @@ def _limits(thresholds: np.ndarray, scale: np.float32, bias: np.float32) -> tupl
     together, apart = 1.0, 1.0
     for elements, own, wrong in ((starts, bins, 1), (before, bins - 1, -1)):
         for fused, cells, aside in _cells(elements, thresholds[0], scale, bias):
-            # The first of a bin may be in the upper part of the cell below, with all until the next cell; the last likewise.
+            # The first of a bin may be in the upper half of the cell below, with all up to its own; the last likewise.
             near = wrong * aside[cells != own]
             if ((cells != own) & (cells != own - wrong)).any() or not (near > 0).all():
                 return 0.0, 0.0

@@ -25,6 +25,8 @@ from gpuprims.registry import REGISTRY, Call, Variant
 _INT64, _FLOAT64, _UINT32 = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.uint32)
 # What weights are cut into: as many sums of 64 bits hold 2^33 integers of 30 bits.
 _MOST_CUT = 2**33
+# Sums that all groups together add to one histogram, rather than leave them to be added up.
+_MOST_MERGED = 2**18
 # Tables that are large are soon too many.
 _LARGE = 2**16
 
@@ -122,13 +124,12 @@ def _fill(
             f"{operands.label}: at most 2^33 float weights, whose sums are the same from run to run; got {total}"
             " (deterministic=False adds them as they come)"
         )
-    peaks = _added_up(operands, _parts(operands, *how, "peaks", ())[:, :, 0, :width], "max", _UINT32, None)
+    peaks = _added_up(operands, _parts(operands, *how, "peaks", ())[:, :, 0], "max", _UINT32, None)
     limbs = _added_up(operands, _parts(operands, *how, "limbs", (peaks,))[..., :width], "sum", _INT64, None)
     weights = operands.natives[1].dtype
     single = weights.kind == "f" and weights.itemsize < 8
-    return map_arrays(
-        join_limbs(single=single), *(limbs[:, k] for k in range(3)), peaks, device=operands.device, out=out
-    )
+    planes = [limbs[:, k] for k in range(3)]
+    return map_arrays(join_limbs(single=single), *planes, peaks[:, :width], device=operands.device, out=out)
 
 
 def _parts(
@@ -151,6 +152,8 @@ def _parts(
 
 def _added_up(operands: Operands, parts: Any, op: str, dtype: Dtype, out: Any) -> Any:
     """Join parts in their order."""
+    if parts.shape[:2] == (1, 1) and parts.dtype == dtype and out is None:
+        return parts[0]  # not of more outputs, between which lie the places behind the bins
     with operands.settled():
         return reduce(parts, op=op, axis=0, dtype=dtype, device=operands.device, out=out)
 
@@ -194,13 +197,21 @@ def _prepare(
     parts = parts_of(chosen, able, outputs, size, (bins + 2) * planes, room.local)
     values, map_ = _values(tuple(form.dtype for form in forms), sums)
     vector = min(layout.vector_width(), chosen.items) if chosen.vectors else 1
-    binning = Binning(kind, sums, dtype, room.near, fused=chosen.histograms != "private")
+    merged = (
+        chosen.merges
+        and able.int64_atomics
+        and sums != "floats"
+        and outputs == 1
+        and parts * (bins + 2) <= _MOST_MERGED
+    )
+    binning = Binning(kind, sums, dtype, room.near, chosen.histograms != "private", merged)
     definitions = Definitions(layout.accesses, (), values, map_, vector=vector, binning=binning)
     copies = [room.copies] if chosen.histograms in ("replicas", "private", "cached") else []
     kernel, groups = device.kernel(chosen, definitions), chosen.groups(outputs * parts, able)
     launch = kernel.prepare(groups, layout.pack(0), outputs, size, bins, parts, *copies, local=room.local)
-    rows = 1 if chosen.shares_histograms else parts * (room.copies if chosen.histograms == "private" else 1)
-    return _Plan(launch, dtype, (rows, outputs, planes, bins + 2), chosen.shares_histograms)
+    rows = parts * (room.copies if chosen.histograms == "private" else 1)
+    whole = chosen.shares_histograms or merged
+    return _Plan(launch, binning.total, (1 if whole else rows, outputs, planes, bins + 2), whole)
 
 
 def _sum_dtype(sums: Sums, chosen: Variant, total: int) -> Dtype:

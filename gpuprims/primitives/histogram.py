@@ -301,10 +301,12 @@ def _numbers(operands: Operands, axes: tuple[int, ...], minlength: int, weighing
         sums = count(operands, direct(tried), axes, weighing, tried, variant, outside=True)
         lines = sums.reshape(-1, tried + 2)
         asked = lines[:, tried:] if tried == minlength else lines  # how long the result is depends on the numbers then
-        seen = operands.fetch(reduce(asked, axis=0, device=operands.device))
+        alone = outputs == 1 and not operands.in_place  # where a kernel may be at work on it still
+        seen = operands.fetch(asked[0] if alone else reduce(asked, axis=0, device=operands.device))
         if not seen[-2:].any():
             length = tried if tried == minlength else max(minlength, int(np.flatnonzero(seen)[-1]) + 1)
-            return _mapped(operands, "x", sums[..., :length])  # as an array of its own
+            # Of several rows as an array of its own, without what lies between them.
+            return sums[..., :length] if outputs == 1 else _mapped(operands, "x", sums[..., :length])
     low, high = (int(end) for end in _limits(operands))
     if low < 0:
         raise ArgumentError(f"bincount: elements from 0 on; got {low}")

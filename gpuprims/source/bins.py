@@ -9,6 +9,9 @@ from gpuprims.expressions import c_type
 from gpuprims.source.folds import Packing
 from gpuprims.source.functions import fetch_text
 
+# Lanes at one place that are worth an exchange between all.
+_CROWD = 8
+
 
 def bins_text(definitions: Definitions, binning: Binning) -> list[str]:
     """Write the types of keys, weights and sums, and the macros that ``binning.h`` is about."""
@@ -25,8 +28,11 @@ def bins_text(definitions: Definitions, binning: Binning) -> list[str]:
         *(f"#define SUMS_{kind.upper()} {int(binning.sums == kind)}" for kind in get_args(Sums)),
         f"#define WIDE {int(binning.dtype.itemsize == 8)}",
         f"#define PLANES {binning.planes}",
+        f"#define CROWD {_CROWD}",
         f"typedef {c_type(key)} key_t;",
+        f"#define MERGED {int(binning.merged)}",
         f"typedef {c_type(binning.dtype)} bin_t;",
+        f"typedef {c_type(binning.total)} total_t;",
         f"#define KEY(value) (value){fields[0]}",
         f"#define KEY_OF_BITS(bits) {_from_bits(key)}",
         f"#define DISTANCE(x, first) {_distance(key)}",
@@ -52,7 +58,7 @@ def _guide(binning: Binning) -> list[str]:
 
 def _memories(binning: Binning) -> str:
     peaks = ", GLOBAL const u32 *RESTRICT peaks" if binning.sums == "limbs" else ""
-    return f"#define HISTOGRAMS GLOBAL bin_t *RESTRICT histograms, GLOBAL const u64 *RESTRICT table{peaks}"
+    return f"#define HISTOGRAMS GLOBAL total_t *RESTRICT histograms, GLOBAL const u64 *RESTRICT table{peaks}"
 
 
 def _weights(dtype: Dtype) -> list[str]:

@@ -1,4 +1,4 @@
-"""CUDA devices through CuPy: memory pool, streams, compiler and its disk cache are CuPy's."""
+"""CUDA devices through CuPy: memory pool and streams are CuPy's."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any
 
 import cupy
 import numpy as np
+from cupy_backends.cuda.api.driver import funcSetAttribute
 
 from gpuprims.backends.cuda.capabilities import capabilities_of
+from gpuprims.backends.cuda.compiling import compiled
 from gpuprims.backends.cuda.kernel import CudaKernel, current_device
 from gpuprims.backends.cuda.standing import Standing
 from gpuprims.backends.cuda.transfer import Transfer
@@ -23,6 +25,8 @@ from gpuprims.registry import Variant
 from gpuprims.source import kernel_source
 
 _BYTES = np.dtype(np.uint8)
+# CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, which CuPy names in C alone.
+_LOCAL_MEMORY = 8
 
 
 class CudaDriver:
@@ -43,16 +47,15 @@ class CudaDriver:
         return capabilities_of(self.index)
 
     def build(self, variant: Variant, definitions: Definitions) -> CudaKernel:
-        """Compile a kernel file with its definitions; CuPy keeps the binary on disk."""
+        """Compile a kernel file with its definitions."""
         shape = variant.block, variant.items, self.capabilities.warp, variant.resident
         text = kernel_source(definitions, variant.path, *AROUND, *shape)
         try:
             with self.device:
-                module = cupy.RawModule(code=text, options=("--std=c++17",))
-                function = module.get_function(variant.entry)
+                function = compiled(text, self.device).get_function(variant.entry)
                 if variant.histograms in ("cached", "local", "replicas", "packed"):
-                    function.max_dynamic_shared_size_bytes = self.capabilities.asked_local_memory
-                return CudaKernel(self.device, function.kernel, variant, definitions.pointers)
+                    funcSetAttribute(function.ptr, _LOCAL_MEMORY, self.capabilities.asked_local_memory)
+                return CudaKernel(self.device, function, variant, definitions.pointers)
         except (cupy.cuda.compiler.CompileException, cupy.cuda.driver.CUDADriverError) as error:
             where = f"{variant.entry} on {self.capabilities.name} ({self.capabilities.driver})"
             raise BuildError(f"{where}: a kernel that compiles; got\n{error}") from error

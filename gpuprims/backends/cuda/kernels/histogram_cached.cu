@@ -25,7 +25,7 @@ DEVICE void count_in_slot(LOCAL u32 *counts, LOCAL const i32 *places, GLOBAL bin
     }
 }
 
-extern "C" __global__ __launch_bounds__(BLOCK, RESIDENT)
+extern "C" __global__ __launch_bounds__(BLOCK, WORDS == 1 ? 2 : 1)
 void histogram_cached(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
                       const i64 parts, const i64 slots LOCAL_PARAMETER)
 {
@@ -46,8 +46,8 @@ void histogram_cached(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outpu
         }
         BARRIER();
 
-        /* 2. Let some of the elements of the first tile take slots. */
-        for (int item = 0; item < min(4, ITEMS); item++) {
+        /* 2. Let the elements of the first tile take slots. */
+        for (int item = 0; item < ITEMS; item++) {
             const i64 j = ITEM_INDEX(first, item, tid);
             if (j >= n) break;
             const i32 place = settle_bin(KEY(MAP(o, j)), b);

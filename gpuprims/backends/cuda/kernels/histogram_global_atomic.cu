@@ -8,7 +8,7 @@
  */
 #define gp_add_float gp_add_float_globally
 
-extern "C" __global__ __launch_bounds__(BLOCK, RESIDENT)
+extern "C" __global__ __launch_bounds__(BLOCK, WORDS == 1 ? 2 : 1)
 void histogram_global_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
                              const i64 parts)
 {

@@ -1,7 +1,7 @@
 /* histogram/local_atomic: each group counts in a histogram of its own, in local memory, and leaves it as one of `parts`.
  *
  * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
- * out     histograms: PLANES sums for each of bins + 2 places, for each part of each output
+ * out     histograms: PLANES sums for each of bins + 2 places, for each output, and each part unless they are MERGED
  * local   PLANES * (bins + 2) sums, and the guide if it is NEAR
  * launch  any number of groups of BLOCK; each takes (part, output) pairs until none are left
  * host    load_tile, guess_bin, settle_item and ADD (binning.h), MAP and MAP_VECTOR
@@ -9,7 +9,7 @@
  */
 #define gp_add_float gp_add_float_locally
 
-extern "C" __global__ __launch_bounds__(BLOCK, RESIDENT)
+extern "C" __global__ __launch_bounds__(BLOCK, WORDS == 1 ? 2 : 1)
 void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
                             const i64 parts LOCAL_PARAMETER)
 {
@@ -49,8 +49,8 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
         BARRIER();
 
         /* 3. Store. */
-        GLOBAL bin_t *whole = histograms + task * PLANES * width;
-        for (i32 place = tid; place < PLANES * width; place += BLOCK) whole[place] = own[place];
+        GLOBAL total_t *whole = WHOLE(o, task);
+        for (i32 place = tid; place < PLANES * width; place += BLOCK) LEAVE(whole + place, own[place]);
         BARRIER();
     }
 }

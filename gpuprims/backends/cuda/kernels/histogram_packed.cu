@@ -30,7 +30,7 @@ DEVICE u32 take_from_half(LOCAL u32 *word, const int which)
     return HALF_FULL;
 }
 
-extern "C" __global__ __launch_bounds__(BLOCK, RESIDENT)
+extern "C" __global__ __launch_bounds__(BLOCK, WORDS == 1 ? 2 : 1)
 void histogram_packed(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
                       const i64 parts LOCAL_PARAMETER)
 {
@@ -66,18 +66,27 @@ void histogram_packed(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outpu
                 BARRIER();
             }
 
-            /* 3. Load, and count; lanes at the same place together. */
+            /* 3. Load, and count; lanes at the same place together where they are many. */
             u32 left = left_of_tile(base, n, tid);
             if (base + BLOCK * ITEMS <= n) {
                 value_t values[ITEMS];
                 load_tile(INPUT_NAMES, layout, o, base, tid, values);
+                i32 places[ITEMS];
 #pragma unroll
                 for (int item = 0; item < ITEMS; item++) {
                     int doubt;
-                    const i32 place = guess_bin(KEY(values[item]), b, &doubt);
-                    const u32 elements = gp_elements_for(place);
-                    if (elements) count_in_half(own, place, elements);
+                    places[item] = guess_bin(KEY(values[item]), b, &doubt);
                     left |= (u32)doubt << item;
+                }
+                if (gp_crowded(places[0])) {
+#pragma unroll
+                    for (int item = 0; item < ITEMS; item++) {
+                        const u32 elements = gp_elements_for(places[item]);
+                        if (elements) count_in_half(own, places[item], elements);
+                    }
+                } else {
+#pragma unroll
+                    for (int item = 0; item < ITEMS; item++) count_in_half(own, places[item], 1);
                 }
             }
             while (left) {

@@ -1,7 +1,7 @@
 /* histogram/privatised: each group counts in several histograms in local memory, so that neighbours seldom meet at one bin.
  *
  * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
- * out     histograms: PLANES sums for each of bins + 2 places, for each part of each output
+ * out     histograms: PLANES sums for each of bins + 2 places, for each output, and each part unless they are MERGED
  * local   `replicas` (a power of two) times PLANES * (bins + 2) sums, and the guide if it is NEAR
  * launch  any number of groups of BLOCK; each takes (part, output) pairs until none are left
  * host    load_tile, guess_bin, settle_item and ADD (binning.h), MAP and MAP_VECTOR
@@ -15,7 +15,7 @@
  */
 #define gp_add_float gp_add_float_locally
 
-extern "C" __global__ __launch_bounds__(BLOCK, RESIDENT)
+extern "C" __global__ __launch_bounds__(BLOCK, WORDS == 1 ? 2 : 1)
 void histogram_privatised(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
                           const i64 parts, const i64 replicas LOCAL_PARAMETER)
 {
@@ -55,11 +55,11 @@ void histogram_privatised(INPUTS, HISTOGRAMS, const layout_t layout, const i64 o
         BARRIER();
 
         /* 3. Add up the replicas, each work-item beginning with another one, and store. */
-        GLOBAL bin_t *whole = histograms + task * PLANES * width;
+        GLOBAL total_t *whole = WHOLE(o, task);
         for (i32 place = tid; place < PLANES * width; place += BLOCK) {
             bin_t sum = 0;
             for (i32 k = 0; k < copies; k++) sum = JOIN(sum, own[place * copies + ((k + tid) & (copies - 1))]);
-            whole[place] = sum;
+            LEAVE(whole + place, sum);
         }
         BARRIER();
     }

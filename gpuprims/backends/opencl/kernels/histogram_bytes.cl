@@ -1,7 +1,7 @@
 /* histogram/bytes: each group counts the 256 values of a byte, in a replica for each of 32 lanes, and then sorts those into bins.
  *
  * in      INPUTS: n elements of a byte each for each of `outputs` histograms; the table (binning.h)
- * out     histograms: a count for each of bins + 2 places, for each part of each output
+ * out     histograms: a count for each of bins + 2 places, for each output, and each part unless they are MERGED
  * launch  any number of groups of BLOCK; each takes (part, output) pairs until none are left
  * host    fetch_vector and FETCHED, bytes_of (binning.h), LOWEST, MAP
  * order   counts add up to the same in any order
@@ -13,7 +13,7 @@
  */
 #define REPLICAS 32
 #define VECTORS (ITEMS / VECTOR)
-#define COUNT_OF(value) (own + ((i32)KEY(value) - LOWEST) * REPLICAS + tid % REPLICAS)
+#define COUNT_OF(value) (lane + ((i32)KEY(value) - LOWEST) * REPLICAS)
 
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
 void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
@@ -21,6 +21,7 @@ void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
 {
     __local u32 own[BYTES * REPLICAS];
     const int tid = get_local_id(0);
+    LOCAL u32 *lane = own + tid % REPLICAS;
     const i64 width = bins + 2;
     const binning_t b = binning_of(table, bins);
 
@@ -56,13 +57,13 @@ void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
         BARRIER();
 
         /* 4. Store for each bin the counts of the values from its threshold to the next. */
-        GLOBAL bin_t *whole = histograms + task * width;
+        GLOBAL total_t *whole = WHOLE(o, task);
         for (i64 place = tid; place < width; place += BLOCK) {
             i32 from, to;
             u32 sum = 0;
             bytes_of(place, b, &from, &to);
             for (i32 value = from; value < to; value++) sum += own[(value - LOWEST) * REPLICAS];
-            whole[place] = sum;
+            LEAVE(whole + place, sum);
         }
         BARRIER();
     }
