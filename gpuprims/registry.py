@@ -103,10 +103,10 @@ class Variant:
         Whether all groups of a launch are to run at the same time.
     repeats : bool, default True
         Whether sums of floats are the same from run to run.
-    histograms : {"shared", "cached", "local", "replicas", "packed", "bytes", "private"}
+    histograms : {"shared", "cached", "local", "replicas", "split", "bytes", "private"}
         Where groups count: in one histogram in global memory, some of whose bins they may keep in local memory; in one
-        a group in local memory, in several of them, in one of 16-bit counts, or in counts of the values of a byte; or
-        in global memory of their own, where a group adds in order.
+        a group in local memory, in several of them, in a range of one, or in counts of the values of a byte; or in
+        global memory of their own, where a group adds in order.
     """
 
     primitive: str
@@ -126,7 +126,7 @@ class Variant:
     scratch: Literal["none", "levels", "board"] = "none"
     together: bool = False
     repeats: bool = True
-    histograms: Literal["shared", "cached", "local", "replicas", "packed", "bytes", "private"] = "shared"
+    histograms: Literal["shared", "cached", "local", "replicas", "split", "bytes", "private"] = "shared"
 
     @property
     def entry(self) -> str:

@@ -8,6 +8,9 @@ from gpuprims.definitions import DOUBLES
 from gpuprims.driver import Capabilities
 from gpuprims.registry import MOST_GROUPS, Call, Refusal
 
+# Ranges of bins, each of which fits in local memory, that are worth a reading of all elements.
+_MOST_RANGES = 8
+
 
 def double_precision(capabilities: Capabilities, call: Call) -> str | None:
     """Refuse float64 and complex128 on a device without double precision."""
@@ -143,11 +146,13 @@ def counted(capabilities: Capabilities, call: Call) -> str | None:
     return "counts elements; this call has weights" if call.value_bytes > 4 else None
 
 
-def packed_fits(capabilities: Capabilities, call: Call) -> str | None:
-    """Refuse weights, and devices whose local memory is too small for a histogram of 16-bit counts."""
-    if call.value_bytes > 4:
-        return counted(capabilities, call)
-    return histogram_fits(capabilities, replace(call, value_bytes=2))
+def ranges_fit(capabilities: Capabilities, call: Call) -> str | None:
+    """Refuse more bins than a few ranges hold that each fit in local memory."""
+    most = _MOST_RANGES * (capabilities.asked_local_memory - 64)
+    if call.histogram_bytes <= most:
+        return None
+    asked = call.histogram_bytes
+    return f"is for sums of {most} bytes at most, {_MOST_RANGES} times the local memory; this call's have {asked}"
 
 
 def counted_bytes(capabilities: Capabilities, call: Call) -> str | None:

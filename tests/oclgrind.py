@@ -32,8 +32,8 @@ def report_of(arguments: list[str]) -> tuple[int, str]:
             "OCLGRIND_UNINITIALIZED": "1",
             "OCLGRIND_LOG": str(log),
             # Optimised, LLVM writes instructions that Oclgrind cannot follow. LOOKS: groups run one after the other, so
-            # those that wait for a later one wait in vain. HALF_FULL: counts of 16 bits are half full much later.
-            "OCLGRIND_BUILD_OPTIONS": "-cl-opt-disable -DLOOKS=4 -DHALF_FULL=2048",
+            # those that wait for a later one wait in vain.
+            "OCLGRIND_BUILD_OPTIONS": "-cl-opt-disable -DLOOKS=4",
             "GPUPRIMS_TEST_DEVICES": DEVICE,
             "PYOPENCL_NO_CACHE": "1",  # a kernel from the disk has no lines to report
         }

@@ -314,7 +314,7 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
         return COMPACTIONS
     if variant.primitive == "histogram":
         unweighed = {name: call for name, call in HISTOGRAMS.items() if not name.startswith("weights")}
-        return {"bytes": BYTES, "packed": unweighed, "cached": unweighed}.get(variant.name, HISTOGRAMS)
+        return {"bytes": BYTES, "cached": unweighed}.get(variant.name, HISTOGRAMS)
     return {"each": MANY_OUTPUTS, "rows": ROWS}.get(variant.name, REDUCTIONS)
 
 

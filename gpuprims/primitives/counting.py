@@ -193,8 +193,9 @@ def _prepare(
     layout = plan_layout(forms, shape, axes)
     dtype = _sum_dtype(sums, chosen, outputs * size)
     planes = 3 if sums == "limbs" else 1
-    room = room_of(chosen, able, size, (bins + 2) * planes, dtype, guide)
-    parts = parts_of(chosen, able, outputs, size, (bins + 2) * planes, room.local)
+    room = room_of(chosen, able, size, (bins + 2) * planes, planes, dtype, guide)
+    ranges = -(-(bins + 2) // room.copies) if chosen.histograms == "split" else 1
+    parts = parts_of(chosen, able, outputs * ranges, size, (bins + 2) * planes, room.local)
     values, map_ = _values(tuple(form.dtype for form in forms), sums)
     vector = min(layout.vector_width(), chosen.items) if chosen.vectors else 1
     merged = (
@@ -206,8 +207,8 @@ def _prepare(
     )
     binning = Binning(kind, sums, dtype, room.near, chosen.histograms != "private", merged)
     definitions = Definitions(layout.accesses, (), values, map_, vector=vector, binning=binning)
-    copies = [room.copies] if chosen.histograms in ("replicas", "private", "cached") else []
-    kernel, groups = device.kernel(chosen, definitions), chosen.groups(outputs * parts, able)
+    copies = [room.copies] if chosen.histograms in ("replicas", "private", "cached", "split") else []
+    kernel, groups = device.kernel(chosen, definitions), chosen.groups(outputs * parts * ranges, able)
     launch = kernel.prepare(groups, layout.pack(0), outputs, size, bins, parts, *copies, local=room.local)
     rows = parts * (room.copies if chosen.histograms == "private" else 1)
     whole = chosen.shares_histograms or merged

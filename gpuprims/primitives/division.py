@@ -16,6 +16,8 @@ _RESERVED = 1024
 _MOST_REPLICAS, _SMALL = 32, 2048
 # Slots in local memory, of a count and a place each, for bins that a group comes across first.
 _MOST_SLOTS, _SLOT_BYTES = 8192, 8
+# Local memory for the places behind a range, one in each plane.
+_ASIDE = 64
 # A guide of 16 bits an entry tells fewer bins.
 _MOST_NEAR, _ENTRY_BYTES = 2**15, 2
 
@@ -23,8 +25,8 @@ _MOST_NEAR, _ENTRY_BYTES = 2**15, 2
 class Room(NamedTuple):
     """What a group has beside its elements.
 
-    ``copies`` are its histograms, or its slots; ``near`` says whether the guide is in local memory, of which it has
-    ``local`` bytes altogether.
+    ``copies`` are its histograms, or its slots, or the places of its range; ``near`` says whether the guide is in local
+    memory, of which it has ``local`` bytes altogether.
     """
 
     copies: int
@@ -32,7 +34,12 @@ class Room(NamedTuple):
     local: int
 
 
-def room_of(chosen: Variant, able: Capabilities, size: int, sums: int, dtype: Dtype, guide: int) -> Room:
+def ranges_of(nbytes: int, local_memory: int) -> int:
+    """Return in how many ranges a histogram is split, each of which fits in local memory."""
+    return max(2, -(-nbytes // (local_memory - _ASIDE)))
+
+
+def room_of(chosen: Variant, able: Capabilities, size: int, sums: int, planes: int, dtype: Dtype, guide: int) -> Room:
     """Return the room of a group.
 
     Parameters
@@ -42,7 +49,8 @@ def room_of(chosen: Variant, able: Capabilities, size: int, sums: int, dtype: Dt
     size : int
         Elements of an output.
     sums : int
-        Of a histogram, each of one dtype.
+        Of a histogram, all planes together.
+    planes : int
     dtype : dtype
     guide : int
         Entries of the guide to thresholds; 0 where there is none.
@@ -54,8 +62,13 @@ def room_of(chosen: Variant, able: Capabilities, size: int, sums: int, dtype: Dt
         return Room(slots, near=False, local=slots * _SLOT_BYTES)
     if chosen.histograms in ("shared", "bytes"):
         return Room(1, near=False, local=0)
-    nbytes = sums // 2 * 4 + 4 if chosen.histograms == "packed" else sums * dtype.itemsize
-    beside = guide * _ENTRY_BYTES
+    if chosen.histograms == "split":
+        ranges = ranges_of(sums * dtype.itemsize, able.asked_local_memory)
+        span = -(-(sums // planes) // ranges)
+        nbytes, beside = planes * (span + 1) * dtype.itemsize, guide * _ENTRY_BYTES
+        near = guide > 0 and sums < _MOST_NEAR and nbytes + beside <= able.asked_local_memory
+        return Room(span, near, nbytes + near * beside)
+    nbytes, beside = sums * dtype.itemsize, guide * _ENTRY_BYTES
     near = guide > 0 and sums < _MOST_NEAR and nbytes + beside <= able.asked_local_memory
     left = able.asked_local_memory - near * beside
     copies = _power_of_two(max(min(_MOST_REPLICAS, left // nbytes), 1)) if chosen.histograms == "replicas" else 1
@@ -63,7 +76,10 @@ def room_of(chosen: Variant, able: Capabilities, size: int, sums: int, dtype: Dt
 
 
 def parts_of(chosen: Variant, able: Capabilities, outputs: int, size: int, sums: int, local: int) -> int:
-    """Return in how many parts the elements of an output are counted: as many as there are groups, if they pay."""
+    """Return in how many parts the elements of an output are counted: as many as there are groups, if they pay.
+
+    Of ranges, each of which has groups of its own, ``outputs`` has as many times the outputs.
+    """
     groups = chosen.groups_per_unit or 1
     if able.unit_local_memory is not None:  # no more than find room at the same time
         groups = max(1, min(groups, able.unit_local_memory // (local + _RESERVED)))

@@ -9,9 +9,6 @@ from gpuprims.expressions import c_type
 from gpuprims.source.folds import Packing
 from gpuprims.source.functions import fetch_text
 
-# Lanes at one place that are worth an exchange between all.
-_CROWD = 8
-
 
 def bins_text(definitions: Definitions, binning: Binning) -> list[str]:
     """Write the types of keys, weights and sums, and the macros that ``binning.h`` is about."""
@@ -28,7 +25,6 @@ def bins_text(definitions: Definitions, binning: Binning) -> list[str]:
         *(f"#define SUMS_{kind.upper()} {int(binning.sums == kind)}" for kind in get_args(Sums)),
         f"#define WIDE {int(binning.dtype.itemsize == 8)}",
         f"#define PLANES {binning.planes}",
-        f"#define CROWD {_CROWD}",
         f"typedef {c_type(key)} key_t;",
         f"#define MERGED {int(binning.merged)}",
         f"typedef {c_type(binning.dtype)} bin_t;",

@@ -17,25 +17,3 @@
 #define gp_add_float_globally(place, number) atomicAdd(place, number)
 #define gp_take_place(slot, free, place) atomicCAS(slot, free, place)
 #define gp_count_bits(word) __popc(word)
-
-/* How many elements a lane is to count, where those at the same place as the first lane's are left to that one; and whether they
- * are so many that this pays. */
-DEVICE u32 gp_lanes_like_first(const i32 place, int *alike)
-{
-    *alike = place == __shfl_sync(0xffffffffu, place, 0);
-    return __popc(__ballot_sync(0xffffffffu, *alike));
-}
-
-DEVICE u32 gp_elements_for(const i32 place)
-{
-    int alike;
-    const u32 lanes = gp_lanes_like_first(place, &alike);
-    if (!alike) return 1;
-    return threadIdx.x % 32 ? 0 : lanes;
-}
-
-DEVICE int gp_crowded(const i32 place)
-{
-    int alike;
-    return gp_lanes_like_first(place, &alike) >= CROWD;
-}

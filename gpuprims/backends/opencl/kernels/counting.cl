@@ -33,34 +33,3 @@ GP_ADD_FLOAT(gp_add_float_globally, GLOBAL)
 #endif
 #define gp_take_place(slot, free, place) atomic_cmpxchg(slot, free, place)
 #define gp_count_bits(word) popcount(word)
-
-/* How many elements a lane is to count, where those at the same place as the first lane's are left to that one; and whether they
- * are so many that this pays. */
-#ifdef __NV_CL_C_VERSION
-DEVICE u32 gp_lanes_like_first(const i32 place, int *alike)
-{
-    u32 first, lanes;
-    asm volatile("shfl.sync.idx.b32 %0, %1, 0, 31, 0xffffffff;" : "=r"(first) : "r"(place));
-    *alike = place == (i32)first;
-    asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; }"
-                 : "=r"(lanes) : "r"(*alike));
-    return popcount(lanes);
-}
-
-DEVICE u32 gp_elements_for(const i32 place)
-{
-    int alike;
-    const u32 lanes = gp_lanes_like_first(place, &alike);
-    if (!alike) return 1;
-    return get_local_id(0) % 32 ? 0 : lanes;
-}
-
-DEVICE int gp_crowded(const i32 place)
-{
-    int alike;
-    return gp_lanes_like_first(place, &alike) >= CROWD;
-}
-#else
-#define gp_elements_for(place) 1
-#define gp_crowded(place) 0
-#endif

@@ -1,0 +1,63 @@
+/* histogram/split: each group counts in local memory, in a range of the bins, where all of them do not fit. The groups of one part
+ * read the same elements, most of which come from the cache.
+ *
+ * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
+ * out     histograms: PLANES sums for each of bins + 2 places, for each part of each output
+ * local   PLANES * (span + 1) sums, and the guide if it is NEAR
+ * launch  any number of groups of BLOCK; each takes (part, output, range) triples until none are left
+ * host    load_tile, guess_bin, settle_item and ADD (binning.h), MAP and MAP_VECTOR
+ * order   elements meet in the order in which work-items come to them: integers add up to the same, floats may not
+ *
+ *     places    0 1 2 3 | 4 5 6 7 | 8 9        span = 4; what is in another range goes to the place behind one's own
+ */
+#define gp_add_float gp_add_float_locally
+#define WITHIN(place) ((i32)min((u32)((place) - low), (u32)size))
+
+extern "C" __global__ __launch_bounds__(BLOCK, WORDS == 1 ? 2 : 1)
+void histogram_split(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
+                     const i64 parts, const i64 span LOCAL_PARAMETER)
+{
+    LOCAL_HISTOGRAM(own);
+    const i32 width = (i32)bins + 2, size = (i32)span, ranges = (width + size - 1) / size;
+    const int tid = threadIdx.x;
+    binning_t b = binning_of(table, bins);
+    SHARE_GUIDE(b, own, PLANES * (size + 1), tid);
+
+    for (i64 task = blockIdx.x; task < outputs * parts * ranges; task += gridDim.x) {
+        const i64 whole_task = task / ranges, o = whole_task % outputs, part = whole_task / outputs;
+        const i32 low = (i32)(task % ranges) * size;
+
+        /* 1. Begin with nothing. */
+        for (i32 place = tid; place < PLANES * (size + 1); place += BLOCK) own[place] = 0;
+        BARRIER();
+
+        /* 2. Load, and count. */
+        for (i64 base = part * (BLOCK * ITEMS); base < n; base += parts * (BLOCK * ITEMS)) {
+            u32 left = left_of_tile(base, n, tid);
+            if (base + BLOCK * ITEMS <= n) {
+                value_t values[ITEMS];
+                load_tile(INPUT_NAMES, layout, o, base, tid, values);
+#pragma unroll
+                for (int item = 0; item < ITEMS; item++) {
+                    int doubt;
+                    const i32 place = guess_bin(KEY(values[item]), b, &doubt);
+                    ADD(own, WITHIN(place), size + 1, values[item], PEAK(o, place));
+                    left |= (u32)doubt << item;
+                }
+            }
+            while (left) {
+                value_t value;
+                const i32 place = settle_item(INPUT_NAMES, layout, o, base, tid, b, &left, &value);
+                ADD(own, WITHIN(place), size + 1, value, PEAK(o, place));
+            }
+        }
+        BARRIER();
+
+        /* 3. Store. */
+        GLOBAL total_t *whole = WHOLE(o, whole_task) + low;
+        for (i32 place = tid; place < min(size, width - low); place += BLOCK)
+            for (int plane = 0; plane < PLANES; plane++)
+                whole[plane * width + place] = own[plane * (size + 1) + place];
+        BARRIER();
+    }
+}
