@@ -47,6 +47,7 @@ __all__ = [
     "reduce",
     "register",
     "scan",
+    "stencil",
     "use_device",
 ]
 
@@ -70,6 +71,7 @@ _HOMES = {
     "reduce": "primitives.reduce",
     "register": "registry",
     "scan": "primitives.scan",
+    "stencil": "primitives.stencil",
     "use_device": "device",
 }
 

@@ -83,6 +83,50 @@ class Binning:
         return 3 if self.sums == "limbs" else 1
 
 
+Mode = Literal["nearest", "reflect", "mirror", "wrap", "constant"]
+
+
+@dataclass(frozen=True)
+class Stencil:
+    """What a stencil's function takes, and how a kernel holds it.
+
+    Parameters
+    ----------
+    offsets : tuple of (int, int, int)
+        Where each argument of the function is, counted from the element along the planes, rows and columns. Where the
+        function is ``across``, of the arguments of the map, which are its values.
+    mode : {"nearest", "reflect", "mirror", "wrap", "constant"}
+        What lies beyond the borders, as SciPy has it.
+    beyond : scalar
+        What lies there in the mode "constant", of the elements' dtype.
+    channels : int
+        Elements of a pixel, side by side, in kernels that walk along lines.
+    across : TypedExpr or None
+        Of a stencil in two steps, the first: along a row.
+    columns : tuple of int
+        Where each of its arguments is.
+    window : {"listed", "rows", "tile", "table"}
+        Whether neighbours are in an array of their own, rows in turn in one of registers, in local memory, or taken one
+        by one with a weight from memory.
+    vector_out : int
+        Results of a row that are written at once.
+    """
+
+    offsets: tuple[tuple[int, int, int], ...]
+    mode: Mode
+    beyond: Any
+    channels: int = 1
+    across: TypedExpr | None = None
+    columns: tuple[int, ...] = ()
+    window: Literal["listed", "rows", "tile", "table"] = "listed"
+    vector_out: int = 1
+
+    def reach(self, axis: int) -> tuple[int, int]:
+        """Return the least and the greatest offset along an axis, planes, rows or columns, of an element and others."""
+        found = self.columns if axis == 2 and self.across else [offset[axis] for offset in self.offsets]
+        return min(0, *found), max(0, *found)
+
+
 @dataclass(frozen=True)
 class Definitions:
     """The meaning of a kernel's macros for one call.
@@ -118,6 +162,8 @@ class Definitions:
         first place that is not below it: a group can then gather its elements and write them side by side.
     binning : Binning or None
         Of a histogram, whose values are a key and perhaps a weight.
+    stencil : Stencil or None
+        Of a stencil, whose map takes several elements of the first input.
     """
 
     inputs: tuple[Access, ...]
@@ -133,11 +179,12 @@ class Definitions:
     place: TypedExpr | None = None
     packed: bool = False
     binning: Binning | None = None
+    stencil: Stencil | None = None
 
     @cached_property
     def _hash(self) -> int:
         expressions = self.map, self.finish, self.op, self.place
-        way = self.commutative, self.vector, self.inclusive, self.packed, self.binning
+        way = self.commutative, self.vector, self.inclusive, self.packed, self.binning, self.stencil
         return hash((self.inputs, self.outputs, *expressions, *way))
 
     def __hash__(self) -> int:  # kernels are looked up by their definitions, so it is computed once

@@ -14,7 +14,7 @@ from gpuprims.operators import Op, find_op, make_folding
 from gpuprims.primitives.binning import check_bins, key_dtype
 from gpuprims.registry import Call, Explanation
 
-PRIMITIVES = ("map", "reduce", "scan", "compact", "histogram")
+PRIMITIVES = ("map", "reduce", "scan", "compact", "histogram", "stencil")
 
 
 def explain(

@@ -13,7 +13,7 @@ from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from threading import RLock
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,26 @@ from gpuprims.driver import Backend, Capabilities
 from gpuprims.errors import NoVariantError, RegistryError, UnknownDeviceError, UnknownVariantError
 
 _OWN_BACKENDS = {name: f"gpuprims.backends.{name}" for name in ("cuda", "opencl", "reference")}
+
+
+class Around(NamedTuple):
+    """What a stencil takes for an element.
+
+    ``lines`` says whether the elements of a row lie side by side, ``across`` whether it is computed in two steps,
+    ``table`` whether weights are read from memory; ``span`` counts rows, ``beside`` elements of a row beyond one's own,
+    ``taps`` neighbours.
+    """
+
+    lines: bool
+    across: bool
+    table: bool
+    span: int
+    beside: int
+    taps: int
+
+    def numbers(self, items: int) -> int:
+        """Return how many numbers the window of so many elements of a row has."""
+        return self.span * (items + (0 if self.across else self.beside))
 
 
 @dataclass(frozen=True)
@@ -43,6 +63,8 @@ class Call:
         Whether neighbouring outputs read neighbouring elements, as the columns of a matrix do.
     bins : int
         Of a histogram, whose ``value_bytes`` are those of a bin where groups share it.
+    around : Around or None
+        Of a stencil.
     """
 
     dtypes: tuple[np.dtype[Any], ...]
@@ -52,6 +74,7 @@ class Call:
     value_bytes: int = 4
     side_by_side: bool = False
     bins: int = 0
+    around: Around | None = None
 
     @property
     def histogram_bytes(self) -> int:
@@ -103,6 +126,8 @@ class Variant:
         Whether all groups of a launch are to run at the same time.
     repeats : bool, default True
         Whether sums of floats are the same from run to run.
+    window : {"listed", "rows", "tile"}
+        Of a stencil, how neighbours are held; see :class:`gpuprims.definitions.Stencil`.
     histograms : {"shared", "cached", "local", "replicas", "split", "bytes", "private"}
         Where groups count: in one histogram in global memory, some of whose bins they may keep in local memory; in one
         a group in local memory, in several of them, in a range of one, or in counts of the values of a byte; or in
@@ -126,6 +151,7 @@ class Variant:
     scratch: Literal["none", "levels", "board"] = "none"
     together: bool = False
     repeats: bool = True
+    window: Literal["listed", "rows", "tile"] = "listed"
     histograms: Literal["shared", "cached", "local", "replicas", "split", "bytes", "private"] = "shared"
 
     @property

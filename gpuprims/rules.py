@@ -6,10 +6,13 @@ from dataclasses import replace
 
 from gpuprims.definitions import DOUBLES
 from gpuprims.driver import Capabilities
-from gpuprims.registry import MOST_GROUPS, Call, Refusal
+from gpuprims.registry import MOST_GROUPS, Around, Call, Refusal
 
 # Ranges of bins, each of which fits in local memory, that are worth a reading of all elements.
 _MOST_RANGES = 8
+# Numbers of 32 bits that a work-item keeps of a stencil's neighbourhoods in registers, elements of a row that it takes
+# at least, and operations in all the phases of a window that are worth compiling.
+MOST_NUMBERS, LEAST_ITEMS, MOST_OPERATIONS = 128, 4, 8192
 
 
 def double_precision(capabilities: Capabilities, call: Call) -> str | None:
@@ -180,3 +183,55 @@ def one_atomic(capabilities: Capabilities, call: Call) -> str | None:
     if call.value_bytes == 8 and not capabilities.int64_atomics:
         return f"needs atomics on 64 bits, which {capabilities.name} lacks"
     return None
+
+
+def one_step(capabilities: Capabilities, call: Call) -> str | None:
+    """Refuse stencils in two steps."""
+    return (
+        "computes in one step; this call has two, which it may do one after the other" if _around(call).across else None
+    )
+
+
+def along_lines(capabilities: Capabilities, call: Call) -> str | None:
+    """Refuse arrays whose rows do not lie together, and weights from memory."""
+    around = _around(call)
+    if not around.lines:
+        return "is for rows whose elements, and channels, lie side by side; this call's do not, or it has planes"
+    return "writes weights out one by one; this call has too many" if around.table else None
+
+
+def window_fits(capabilities: Capabilities, call: Call) -> str | None:
+    """Refuse neighbourhoods that do not fit in registers, or have too many operations to write out in each phase."""
+    around = _around(call)
+    numbers, work = around.numbers(LEAST_ITEMS), around.taps * around.span * LEAST_ITEMS
+    if numbers * max(*(dtype.itemsize for dtype in call.dtypes), 4) > 4 * MOST_NUMBERS:
+        return f"keeps up to {MOST_NUMBERS} numbers of 32 bits; this call's neighbourhood takes {numbers}"
+    if work > MOST_OPERATIONS:
+        return f"writes up to {MOST_OPERATIONS} operations out; this call has {work}"
+    return None
+
+
+def tile_fits(block: int, items: int) -> Refusal:
+    """Refuse neighbourhoods that with a tile do not fit in local memory."""
+
+    def refuse(capabilities: Capabilities, call: Call) -> str | None:
+        around = _around(call)
+        rows, columns = block * items // 64 + around.span - 1, 64 + around.beside
+        needed = rows * columns * max(call.dtypes[0].itemsize, 4)
+        if needed <= min(capabilities.local_memory, 48 * 1024) - 64:
+            return None
+        return f"needs {needed} bytes of local memory; {capabilities.name} has {capabilities.local_memory}"
+
+    return refuse
+
+
+def few_rows(capabilities: Capabilities, call: Call) -> str | None:
+    """Refuse windows of more rows than a work-item of a CPU keeps in the cache of its core."""
+    numbers = _around(call).numbers(64)
+    return None if numbers <= 24_576 else f"keeps up to 24576 numbers; this call's neighbourhood takes {numbers}"
+
+
+def _around(call: Call) -> Around:
+    if call.around is None:
+        raise TypeError("a rule of stencils: a call of one; got another")
+    return call.around

@@ -16,6 +16,7 @@ from gpuprims.source.bins import bins_text
 from gpuprims.source.folds import fold_text, words_text
 from gpuprims.source.functions import map_text, store_text
 from gpuprims.source.operands import types_text
+from gpuprims.source.stencils import stencil_text
 
 
 def kernel_source(
@@ -70,14 +71,17 @@ def kernel_source(
     if definitions.binning:
         steps = files("gpuprims").joinpath("binning.h").read_text()
         fold = [*bins_text(definitions, definitions.binning), counting.read_text(), steps]
+    if definitions.stencil:
+        steps = files("gpuprims").joinpath("stencil.h").read_text()
+        fold = [*stencil_text(definitions, definitions.stencil), steps]
     parts = [
         *(f"#define {name} {value}" for name, value in constants.items()),
         prelude.read_text(),
         files("gpuprims.expressions").joinpath("arithmetic.h").read_text(),
         *_complex(definitions),
         *types_text(definitions),
-        *map_text(definitions),
-        *store_text(definitions),
+        *([] if definitions.stencil else map_text(definitions)),
+        *([] if definitions.stencil else store_text(definitions)),
         *fold,
         f'#line 1 "{kernel.name}"',
         kernel.read_text(),

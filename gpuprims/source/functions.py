@@ -69,7 +69,8 @@ def store_text(definitions: Definitions) -> list[str]:
     if definitions.place is not None:
         return _store_at_places(definitions, definitions.finish, definitions.place)
     outputs, names = definitions.outputs, names_of("y", definitions.outputs)
-    one_each = definitions.op is not None and definitions.inclusive is None  # a reduce stores no neighbours
+    # A reduce stores no neighbours, and a stencil by itself.
+    one_each = (definitions.op is not None and definitions.inclusive is None) or definitions.stencil is not None
     return [
         _finish(definitions, definitions.finish, ()),
         "DEVICE void gp_store(OUTPUTS, const layout_t layout, const i64 o, const i64 j, const value_t value)",

@@ -44,7 +44,7 @@ def stored(dtype: Dtype) -> str:
     return "u16" if dtype == np.float16 else c_type(dtype)
 
 
-def _number(name: str, dtype: Dtype) -> str:
+def number_of(name: str, dtype: Dtype) -> str:
     """Return C text of a stored number as a value in registers."""
     if dtype == np.float16:
         return f"gp_half_value({name})"
@@ -58,7 +58,7 @@ def elements_of(inputs: Sequence[Access]) -> str:
 
 def numbers_of(inputs: Sequence[Access]) -> list[str]:
     """Return C text of the numbers that such elements hold."""
-    return [_number(f"e{k}[{lane}]", access.dtype) for k, access in enumerate(inputs) for lane in range(access.lanes)]
+    return [number_of(f"e{k}[{lane}]", access.dtype) for k, access in enumerate(inputs) for lane in range(access.lanes)]
 
 
 def load(k: int, access: Access, width: int) -> list[str]:

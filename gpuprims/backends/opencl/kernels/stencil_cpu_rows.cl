@@ -1,0 +1,75 @@
+/* stencil/cpu_rows: each work-item walks down a strip, some hundred elements wide, with the rows that its neighbourhoods reach in
+ * memory of its own, for devices whose work-items are CPU threads.
+ *
+ * in      INPUTS: x0, in axes of batches, rows, and elements of a row side by side
+ * out     OUTPUTS, of the same axes
+ * launch  any number of groups of one work-item; each takes strips of ITEMS columns and `depth` rows until none are left
+ * host    within and gp_beside (stencil.h), gp_apply and gp_across
+ *
+ * Loops over the elements of a row are plain ones, which the compiler turns into vectors.
+ */
+#define TAKEN (ITEMS + BESIDE)
+#if SEPARABLE
+typedef value_t slot_t;
+#else
+typedef number_t slot_t;
+#endif
+
+/* Load a row's elements from LEFT of `first` on, as many as `taken`. */
+DEVICE void load_row(GLOBAL const stored_t *plane, const layout_t layout, const i64 y, const i64 first, const int taken,
+                     number_t *numbers)
+{
+    const i64 at = within(y, ROWS);
+    GLOBAL const stored_t *row = plane + at * STEP_1;
+    if (MODE_CONSTANT && at < 0) {
+        for (int k = 0; k < taken; k++) numbers[k] = BEYOND;
+        return;
+    }
+    const int inside = (int)max((i64)0, -(first + LEFT)), end = (int)min((i64)taken, LENGTH - first - LEFT);
+    GLOBAL const stored_t *from = row + first + LEFT;
+    for (int k = 0; k < inside && k < taken; k++) numbers[k] = gp_beside(row, LENGTH, first + LEFT + k);
+    for (int k = inside; k < end; k++) numbers[k] = NUMBER(from[k]);
+    for (int k = max(end, 0); k < taken; k++) numbers[k] = gp_beside(row, LENGTH, first + LEFT + k);
+}
+
+/* Fill a slot of the window: with a row's elements, or of two steps with what the first makes of them. */
+DEVICE void fill_slot(GLOBAL const stored_t *plane, const layout_t layout, const i64 y, const i64 first, const int width,
+                      slot_t *slot)
+{
+#if SEPARABLE
+    number_t numbers[TAKEN];
+    load_row(plane, layout, y, first, width + BESIDE, numbers);
+    for (int item = 0; item < width; item++) slot[item] = gp_across(numbers + item);
+#else
+    load_row(plane, layout, y, first, width + BESIDE, slot);
+#endif
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void stencil_cpu_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 strips, const i64 depth)
+{
+    const i64 across = (LENGTH + ITEMS - 1) / ITEMS;
+    slot_t window[SPAN * PITCH];
+
+    for (i64 task = get_group_id(0); task < across * strips * BATCHES; task += get_num_groups(0)) {
+        const i64 first = task % across * ITEMS;
+        const i64 top = task / across % strips * depth, bottom = min(top + depth, ROWS);
+        const i64 batch = task / across / strips;
+        const int width = (int)min((i64)ITEMS, LENGTH - first);
+        GLOBAL const stored_t *plane = x0 + layout.offset[0] + batch * STEP_0;
+        GLOBAL result_t *out = y0 + layout.offset[1] + batch * STEP_OUT;
+
+        /* 1. Fill all slots but the last. */
+        for (int k = 0; k < SPAN - 1; k++) fill_slot(plane, layout, top + LOW_Y + k, first, width, window + k * PITCH);
+
+        for (i64 y = top; y < bottom; y++) {
+            /* 2. Load the next row in the place of the last one but SPAN. */
+            const int phase = (int)((y - top) % SPAN), next = (phase + SPAN - 1) % SPAN;
+            fill_slot(plane, layout, y + HIGH_Y, first, width, window + next * PITCH);
+
+            /* 3. Apply, and store. */
+            GLOBAL result_t *row = out + y * STEP_DOWN + first;
+            for (int item = 0; item < width; item++) row[item] = gp_result(layout, gp_apply(window + item, phase));
+        }
+    }
+}

@@ -1,0 +1,335 @@
+"""stencil: every element from its neighbours, by weights or by a function of one's own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+
+from gpuprims.arrays import Operands, as_operands
+from gpuprims.definitions import Definitions, Mode, Stencil
+from gpuprims.device import Device
+from gpuprims.driver import Launch
+from gpuprims.errors import ArgumentError, DtypeError
+from gpuprims.expressions import computable
+from gpuprims.layout import Form, Layout, contiguous
+from gpuprims.preparation import Prepared, Result, result_forms, target_forms
+from gpuprims.primitives.grids import Grid, aligned, grid_of
+from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.neighbours import as_weights
+from gpuprims.primitives.steps import Border, Step
+from gpuprims.registry import REGISTRY, Around, Call, Variant
+from gpuprims.rules import LEAST_ITEMS, MOST_NUMBERS
+from gpuprims.source.stencils import TILE_WIDTH
+from gpuprims.targets import Targets
+
+# Elements of a row that a work-item of a GPU takes: as many as it moves at once.
+_VECTOR_BYTES = 16
+# Numbers that a CPU's work-item keeps, so that they stay in a cache of its core.
+_CPU_NUMBERS = 24_576
+# Of a strip, rows for each one that is loaded beyond its end.
+_LEAST_DEPTH = 4
+
+
+def stencil(
+    x: Any,
+    weights: Any,
+    *,
+    mode: Mode = "reflect",
+    cval: Any = 0,
+    channel_axis: int | None = None,
+    iterations: int = 1,
+    dtype: Any = None,
+    out: Any = None,
+    device: str | Device | None = None,
+    variant: str | None = None,
+) -> Any:
+    """Compute each element from those around it, as :func:`scipy.ndimage.correlate`.
+
+    Parameters
+    ----------
+    x : array_like
+        Of real numbers.
+    weights : array_like or callable
+        Of one to three axes of odd length, up to 31: each neighbour times its weight, added up. Or a function of a
+        neighbourhood ``n``, whose element ``n[dy, dx]`` is so many rows and columns from the one that is computed, made
+        of operators and NumPy functions as those of :func:`gpuprims.map`.
+    mode : {"reflect", "nearest", "mirror", "wrap", "constant"}, default "reflect"
+        What lies beyond the borders: ``d c b a | a b c d | d c b a``, the element at the border, ``d c b | a b c d | c
+        b a``, the other end, or ``cval``.
+    cval : scalar, default 0
+    channel_axis : int, optional
+        The axis of channels, which are not neighbours of each other. Of the other axes, neighbourhoods lie along the
+        last; along those before, arrays are independent of each other.
+    iterations : int, default 1
+        How often in a row.
+    dtype : dtype, optional
+        Of the result: by default that of ``x``, as SciPy's, or with a function what it returns.
+    out : array, optional
+        Where to write; it is not to overlap ``x``.
+    device : str or Device, optional
+        Where to compute, for host arrays.
+    variant : str, optional
+        The kernel to use, instead of the best one.
+
+    Returns
+    -------
+    array
+        Of the shape of ``x``. Sums of floats are of float32 products, of float64 ones for float64; of integers they are
+        exact where the weights are integers, else of float64 products where the device has them, and cut to integers
+        as SciPy cuts them, towards zero.
+
+    Raises
+    ------
+    ArgumentError, ShapeError, AxisError, DtypeError, ExpressionError
+        Weights of even length, or that are not finite; an unknown mode; a function that cannot be traced.
+    ArrayError, DeviceMismatchError, NoVariantError
+        As :func:`gpuprims.map`.
+
+    Examples
+    --------
+    >>> import gpuprims, numpy as np
+    >>> x = np.float32([0, 0, 4, 0, 8, 8])
+    >>> gpuprims.stencil(x, [0.25, 0.5, 0.25], device="reference")
+    array([0., 1., 2., 3., 6., 8.], dtype=float32)
+    >>> gpuprims.stencil(x, lambda n: np.maximum(n[-1], n[1]), mode="constant", device="reference")
+    array([0., 4., 0., 8., 8., 8.], dtype=float32)
+    """
+    operands = as_operands("stencil", (x,), device)
+    element = operands.natives[0].dtype
+    if element.kind == "c":
+        raise DtypeError(f"stencil: real numbers; got dtype {element}")
+    chosen = None if dtype is None else computable(dtype, "stencil")
+    if callable(weights):
+        step = Step.of_function(weights, element, chosen)
+    else:
+        step = Step.of_weights(
+            as_weights(weights), element, chosen or element, double=operands.device.capabilities.fp64
+        )
+    border = Border.of("stencil", mode, cval, element)
+    return run_step(operands, out, step, border, (channel_axis, iterations, variant))
+
+
+# Channel axis, iterations and variant: what is the same for all kinds of stencils.
+_How = tuple[int | None, int, str | None]
+
+
+def run_step(operands: Operands, out: Any, step: Step, border: Border, how: _How) -> Any:
+    """Run a pass over an array, so many times."""
+    channel_axis, iterations, variant = how
+    label, element = operands.label, operands.natives[0].dtype
+    grid = grid_of(label, operands.natives[0].shape, step.rank, channel_axis)
+    if type(iterations) is not int or iterations < 1:
+        raise ArgumentError(f"{label}: iterations= a whole number from 1 on; got {iterations!r}")
+    if iterations > 1 and step.result != element:
+        raise ArgumentError(f"{label}: iterations of results that are {element}, as x is; got {step.result}")
+    targets = None if out is None else operands.targets(out)
+    operands = _together(operands, grid)
+    passes = _passes(operands, step, border, grid, variant)
+    return _run(operands, targets, passes * int(iterations), grid, variant)
+
+
+def _together(operands: Operands, grid: Grid) -> Operands:
+    """Return an array whose axes before the neighbourhoods are walked in one stride: itself, or a copy."""
+    form = operands.forms[0]
+    if grid.steps(form) is not None:
+        return operands
+    copied = map_arrays("x", operands.natives[0], device=operands.device)
+    return Operands(operands.label, operands.device, (copied,), operands.on_host, operands.convert)
+
+
+_Pass = tuple[Step, Border]
+
+
+def _passes(operands: Operands, step: Step, border: Border, grid: Grid, variant: str | None) -> list[_Pass]:
+    """Return a stencil's passes: one, but of two steps two where no variant, or not the one asked for, does both."""
+    if step.across is None:
+        return [(step, border)]
+    forms = operands.forms[0], contiguous(step.result, grid.shape, operands.fresh_alignment)
+    call = _call(step, operands.natives[0].dtype, grid, forms)
+    able = [known.name for known, reason in operands.device.explain("stencil", call).refusals if reason is None]
+    if able and (variant is None or variant in able):
+        return [(step, border)]
+    first, second = step.passes()
+    beyond = step.across(*[np.asarray(border.beyond)] * len(step.columns))[0]  # what the first makes of it
+    return [(first, border), (second, Border(border.mode, step.value.type(beyond)))]
+
+
+def _run(operands: Operands, targets: Targets | None, passes: list[_Pass], grid: Grid, variant: str | None) -> Any:
+    """Run passes one after the other, each on the results of the one before."""
+    kept = []  # the host's memory, until kernels have written to it
+    with operands.settled():
+        for step, border in passes[:-1]:
+            read = _with_weights(operands, step)
+            prepared = _prepared(read, None, step, border, grid, variant)
+            result = operands.empty(*prepared.results[0])
+            prepared.start(read, [result])
+            kept.append(result)
+            operands = Operands(operands.label, operands.device, (result,), operands.on_host, operands.convert)
+        step, border = passes[-1]
+        read = _with_weights(operands, step)
+        return _prepared(read, targets, step, border, grid, variant).run(read, targets)
+
+
+def _with_weights(operands: Operands, step: Step) -> Operands:
+    """Return an array, and beside it the weights of a step that reads them from memory."""
+    if step.weights is None:
+        return operands
+    weights = np.frombuffer(step.weights[1], step.value)
+    given = weights if operands.in_place else operands.driver.asarray(weights)
+    return Operands(operands.label, operands.device, (*operands.natives, given), operands.on_host, operands.convert)
+
+
+def _prepared(
+    operands: Operands, targets: Targets | None, step: Step, border: Border, grid: Grid, variant: str | None
+) -> Prepared:
+    where = operands.forms, target_forms(operands, targets), operands.fresh_alignment, operands.device
+    return _prepare(operands.label, step, border, grid, *where, variant, REGISTRY.generation)
+
+
+def _call(step: Step, element: np.dtype[Any], grid: Grid, forms: tuple[Form, ...]) -> Call:
+    """Describe a pass to the variants."""
+    lines = grid.lines(forms, step.rank)
+    columns = step.columns or tuple(offset[-1] for offset in step.offsets)
+    rows = tuple(offset[-2] for offset in step.offsets) if step.rank > 1 else (0,)
+    around = Around(
+        lines=lines is not None,
+        across=step.across is not None,
+        table=step.weights is not None,
+        span=max(0, *rows) - min(0, *rows) + 1,
+        beside=(max(0, *columns) - min(0, *columns)) * grid.lengths[-1],
+        taps=len(step.offsets) + len(step.columns),
+    )
+    used = () if step.function is None else tuple(one.dtype for one in step.function.steps)
+    return Call((element, step.value, step.result, *used), math.prod(grid.lengths), around=around)
+
+
+@lru_cache(maxsize=1024)
+def _prepare(
+    label: str,
+    step: Step,
+    border: Border,
+    grid: Grid,
+    forms: tuple[Form, ...],
+    written: tuple[Form, ...] | None,
+    alignment: int,
+    device: Device,
+    variant: str | None,
+    generation: int,
+) -> Prepared:
+    results = (Result(grid.shape, step.result),)
+    out = result_forms(label, results, written, alignment)[0]
+    call = _call(step, forms[0].dtype, grid, (forms[0], out))
+    chosen = device.select("stencil", call, variant)
+    places = tuple(range(len(forms))), (0,)
+    if not call.size:
+        return Prepared(chosen, results, True, None, *places)
+    plan = _listed if chosen.window == "listed" else _in_lines
+    return Prepared(
+        chosen, results, True, plan(label, step, border, grid, (*forms, out), call, chosen, device), *places
+    )
+
+
+def _listed(
+    label: str,
+    step: Step,
+    border: Border,
+    grid: Grid,
+    forms: tuple[Form, ...],
+    call: Call,
+    chosen: Variant,
+    device: Device,
+) -> Launch:
+    """Fix the launch of a kernel that takes elements one by one, wherever they lie."""
+    layout = grid.layout([forms[0], *forms[2:]] if step.weights else forms)
+    if layout is None:
+        raise ArgumentError(f"{label}: out= whose axes before the neighbourhoods are walked in one stride; got another")
+    if step.weights:  # which no axis runs along
+        beside = forms[1]
+        steps = layout.reduced_steps[0], (0,) * 5, layout.reduced_steps[1]
+        offsets = layout.offsets[0], beside.offset // beside.item, layout.offsets[1]
+        layout = Layout((forms[0], beside, forms[2]), (), layout.reduced, ((), (), ()), steps, offsets)
+    definitions = _definitions(step, border, layout, window="table" if step.weights else "listed")
+    kernel = device.kernel(chosen, definitions)
+    groups = chosen.groups(-(-call.size // chosen.tile), device.capabilities)
+    return kernel.prepare(groups, layout.pack(0), call.size)
+
+
+def _in_lines(
+    label: str,
+    step: Step,
+    border: Border,
+    grid: Grid,
+    forms: tuple[Form, ...],
+    call: Call,
+    chosen: Variant,
+    device: Device,
+) -> Launch:
+    """Fix the launch of a kernel that walks along rows whose elements lie side by side."""
+    layout = grid.lines(forms, step.rank)
+    around = call.around
+    if layout is None or around is None:
+        raise TypeError(f"{label}: rows side by side; got {forms}")
+    fitted = _fitted(chosen, around, forms[0].item)
+    vectors = [min(aligned(layout, k), fitted.items) if chosen.vectors else 1 for k in range(2)]
+    definitions = _definitions(step, border, layout, chosen.window, grid.lengths[-1], vectors)
+    kernel, able = device.kernel(fitted, definitions), device.capabilities
+    batches, rows, length = layout.reduced
+    if chosen.window == "tile":
+        tiles = batches * -(-rows // (fitted.tile // TILE_WIDTH)) * -(-length // TILE_WIDTH)
+        return kernel.prepare(fitted.groups(tiles, able), layout.pack(0))
+    across = -(-length // fitted.tile)
+    # Strips so long that there is one for each group, and that the rows loaded beyond their ends are few.
+    wanted = max(1, (fitted.groups_per_unit or 1) * able.compute_units // (across * batches))
+    depth = min(rows, max(-(-rows // wanted), _LEAST_DEPTH * around.span))
+    strips = -(-rows // depth)
+    return kernel.prepare(fitted.groups(across * strips * batches, able), layout.pack(0), strips, depth)
+
+
+def _fitted(chosen: Variant, around: Around, item: int) -> Variant:
+    """Return a variant with as many elements of a row as it keeps the window of."""
+    items = chosen.items if chosen.block == 1 or chosen.window == "tile" else max(_VECTOR_BYTES // item, 1)
+    most = _CPU_NUMBERS if chosen.block == 1 else MOST_NUMBERS
+    if chosen.window == "rows":
+        while items > LEAST_ITEMS and around.numbers(items) > most:
+            items //= 2
+    return replace(chosen, items=items)
+
+
+def _definitions(
+    step: Step,
+    border: Border,
+    layout: Layout,
+    window: Literal["listed", "rows", "tile", "table"],
+    channels: int = 1,
+    vectors: Sequence[int] = (1, 1),
+) -> Definitions:
+    around = Stencil(
+        offsets=tuple(_in_space(offset) for offset in step.offsets),
+        mode=border.mode,
+        beyond=border.beyond,
+        channels=channels,
+        across=step.across,
+        columns=step.columns,
+        window=window,
+        vector_out=vectors[1],
+    )
+    accesses = layout.accesses
+    return Definitions(
+        inputs=accesses[:-1],
+        outputs=accesses[-1:],
+        values=(step.value,),
+        map=step.finish if step.function is None else step.function,
+        finish=step.finish,
+        vector=vectors[0],
+        stencil=around,
+    )
+
+
+def _in_space(offset: tuple[int, ...]) -> tuple[int, int, int]:
+    dz, dy, dx = (0,) * (3 - len(offset)) + offset
+    return dz, dy, dx

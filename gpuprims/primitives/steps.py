@@ -1,0 +1,158 @@
+"""What one pass of a stencil computes: a function of neighbours, in one step or in two, and how it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+
+from gpuprims.definitions import Mode
+from gpuprims.errors import ArgumentError
+from gpuprims.expressions import TypedExpr, trace, typed
+from gpuprims.primitives.neighbours import Neighbours, separated, trace_neighbours, weighted
+
+Dtype = np.dtype[Any]
+
+_INT64 = np.dtype(np.int64)
+# Weights that are written out one by one; more are read from memory.
+_MOST_WRITTEN = 169
+# Sums of integers below this are of 32 bits.
+_SMALL = 2**31
+
+
+@dataclass(frozen=True)
+class Border:
+    """What lies beyond the borders: a mode, and the element of the mode "constant"."""
+
+    mode: Mode
+    beyond: Any
+
+    @classmethod
+    def of(cls, label: str, mode: Any, cval: Any, element: Dtype) -> Border:
+        """Check a mode and a value."""
+        if mode not in get_args(Mode):
+            raise ArgumentError(f"{label}: a mode among {', '.join(get_args(Mode))}; got {mode!r}")
+        try:
+            with np.errstate(all="ignore"):
+                given = np.asarray(cval)
+                beyond = given.astype(element)
+            fits = given.ndim == 0 and (element.kind == "f" or beyond == given)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"{label}: cval= one number; got {cval!r}") from error
+        if not fits:
+            raise ArgumentError(f"{label}: cval= one number that {element} holds; got {cval!r}")
+        return cls(mode, beyond[()])
+
+
+@dataclass(frozen=True)
+class Step:
+    """A pass over an array.
+
+    Parameters
+    ----------
+    offsets : tuple of tuple of int
+        Where the arguments of ``function`` are, along the last axes; where there is ``across``, along the rows.
+    function : TypedExpr or None
+        From neighbours, and a number that does not matter, to a value; None where weights are read from memory.
+    finish : TypedExpr
+        From the value, and a number that does not matter, to the result.
+    weights : tuple
+        Shape and bytes of weights that are read from memory.
+    columns : tuple of int
+        Where the arguments of ``across`` are.
+    across : TypedExpr or None
+        The first of two steps, along columns.
+    """
+
+    offsets: tuple[tuple[int, ...], ...]
+    function: TypedExpr | None
+    finish: TypedExpr
+    value: Dtype
+    weights: tuple[tuple[int, ...], bytes] | None = None
+    columns: tuple[int, ...] = ()
+    across: TypedExpr | None = None
+
+    @property
+    def rank(self) -> int:
+        """Along how many axes neighbours lie."""
+        return len(self.offsets[0])
+
+    @property
+    def result(self) -> Dtype:
+        """Dtype of the result."""
+        return self.finish.dtypes[0]
+
+    @classmethod
+    def of_function(cls, function: Callable[..., Any], element: Dtype, result: Dtype | None) -> Step:
+        """Return the pass of a function of a neighbourhood."""
+        neighbours = trace_neighbours(function)
+        applied = _typed(neighbours, element)
+        value = applied.dtypes[0]
+        return cls(neighbours.offsets, applied, finishing(value, result or value), value)
+
+    @classmethod
+    def of_weights(cls, weights: np.ndarray, element: Dtype, result: Dtype, *, double: bool) -> Step:
+        """Return the pass of weights, in two steps where their products are as good."""
+        value = _value_of(weights, element, double=double)
+        finish = finishing(value, result)
+        split = separated(weights) if value.kind == "f" else None
+        if split is not None and np.count_nonzero(weights) > sum(map(np.count_nonzero, split)):
+            return cls.of_two(*split, element, value, finish)
+        if np.count_nonzero(weights) > _MOST_WRITTEN:
+            ends = [tuple(end * (n // 2) for n in weights.shape) for end in (-1, 1)]
+            return cls(tuple(ends), None, finish, value, (weights.shape, weights.astype(value).tobytes()))
+        neighbours = weighted(weights, [n // 2 for n in weights.shape], value)
+        return cls(neighbours.offsets, _typed(neighbours, element), finish, value)
+
+    @classmethod
+    def of_two(cls, column: np.ndarray, row: np.ndarray, element: Dtype, value: Dtype, finish: TypedExpr) -> Step:
+        """Return the pass of a row of weights, and then of a column of them."""
+        across, down = weighted(row, [len(row) // 2], value), weighted(column, [len(column) // 2], value)
+        return cls(
+            offsets=tuple((dy, 0) for (dy,) in down.offsets),
+            function=_typed(down, value),
+            finish=finish,
+            value=value,
+            columns=tuple(dx for (dx,) in across.offsets),
+            across=typed(across.expr, (element,) * len(across.offsets), (value,)),
+        )
+
+    def passes(self) -> tuple[Step, Step]:
+        """Return the two steps as passes of their own, the first of which leaves values."""
+        if self.across is None or self.function is None:
+            raise TypeError("passes of a step in two; got one in one")
+        first = Step(
+            offsets=tuple((dx,) for dx in self.columns),
+            function=_with_index(self.across),
+            finish=finishing(self.value, self.value),
+            value=self.value,
+        )
+        return first, Step(self.offsets, self.function, self.finish, self.value)
+
+
+def finishing(value: Dtype, result: Dtype) -> TypedExpr:
+    """Return the function from a value to a result, cut towards zero if that is an integer."""
+    return typed(trace(lambda v, n: v.astype(result), 2), (value, _INT64), (result,))
+
+
+def _typed(neighbours: Neighbours, element: Dtype) -> TypedExpr:
+    count = len(neighbours.offsets)
+    indexed = trace(lambda *given: neighbours.expr(*given[:-1]), count + 1)
+    return typed(indexed, (*(element,) * count, _INT64))
+
+
+def _with_index(function: TypedExpr) -> TypedExpr:
+    return TypedExpr(function.steps, function.results, function.arity + 1)
+
+
+def _value_of(weights: np.ndarray, element: Dtype, *, double: bool) -> Dtype:
+    """Return the dtype in which a weighted sum is computed."""
+    if element.kind == "f":
+        return np.dtype(np.float64 if element.itemsize == 8 else np.float32)
+    whole = weights.dtype.kind == "i" or bool((weights == np.rint(weights)).all() and np.abs(weights).max() < _SMALL)
+    if not whole:
+        return np.dtype(np.float64 if double else np.float32)
+    largest = 1 if element.kind == "b" else int(np.iinfo(element).max) + 1
+    return np.dtype(np.int32 if largest * int(np.abs(weights).sum()) < _SMALL else np.int64)
