@@ -105,9 +105,9 @@ class Stencil:
         Of a stencil in two steps, the first: along a row.
     columns : tuple of int
         Where each of its arguments is.
-    window : {"listed", "rows", "tile", "table"}
-        Whether neighbours are in an array of their own, rows in turn in one of registers, in local memory, or taken one
-        by one with a weight from memory.
+    window : {"listed", "ring", "strip", "tile", "table"}
+        Whether neighbours are in an array of their own, among rows in a ring or in a strip that are kept, in local
+        memory, or taken one by one with a weight from memory.
     vector_out : int
         Results of a row that are written at once.
     """
@@ -118,7 +118,7 @@ class Stencil:
     channels: int = 1
     across: TypedExpr | None = None
     columns: tuple[int, ...] = ()
-    window: Literal["listed", "rows", "tile", "table"] = "listed"
+    window: Literal["listed", "ring", "strip", "tile", "table"] = "listed"
     vector_out: int = 1
 
     def reach(self, axis: int) -> tuple[int, int]:

@@ -126,7 +126,7 @@ class Variant:
         Whether all groups of a launch are to run at the same time.
     repeats : bool, default True
         Whether sums of floats are the same from run to run.
-    window : {"listed", "rows", "tile"}
+    window : {"listed", "ring", "strip", "tile"}
         Of a stencil, how neighbours are held; see :class:`gpuprims.definitions.Stencil`.
     histograms : {"shared", "cached", "local", "replicas", "split", "bytes", "private"}
         Where groups count: in one histogram in global memory, some of whose bins they may keep in local memory; in one
@@ -151,7 +151,7 @@ class Variant:
     scratch: Literal["none", "levels", "board"] = "none"
     together: bool = False
     repeats: bool = True
-    window: Literal["listed", "rows", "tile"] = "listed"
+    window: Literal["listed", "ring", "strip", "tile"] = "listed"
     histograms: Literal["shared", "cached", "local", "replicas", "split", "bytes", "private"] = "shared"
 
     @property

@@ -204,7 +204,7 @@ def window_fits(capabilities: Capabilities, call: Call) -> str | None:
     """Refuse neighbourhoods that do not fit in registers, or have too many operations to write out in each phase."""
     around = _around(call)
     numbers, work = around.numbers(LEAST_ITEMS), around.taps * around.span * LEAST_ITEMS
-    if numbers * max(*(dtype.itemsize for dtype in call.dtypes), 4) > 4 * MOST_NUMBERS:
+    if numbers * max(*(dtype.itemsize for dtype in call.dtypes[:2]), 4) > 4 * MOST_NUMBERS:
         return f"keeps up to {MOST_NUMBERS} numbers of 32 bits; this call's neighbourhood takes {numbers}"
     if work > MOST_OPERATIONS:
         return f"writes up to {MOST_OPERATIONS} operations out; this call has {work}"

@@ -1,20 +1,27 @@
 /* Neighbourhoods: borders, and rows of elements with what lies beside them, the same in both dialects. */
 
+/* Rows of lines have fewer than 2^30 elements, and there are as few of them. */
+#if LINES
+typedef i32 index_t;
+#else
+typedef i64 index_t;
+#endif
+
 /* Where an index beyond the borders leads; negative where there is nothing. */
-DEVICE i64 within(const i64 index, const i64 length)
+DEVICE index_t within(const index_t index, const index_t length)
 {
     if (index >= 0 && index < length) return index;
 #if MODE_NEAREST
     return index < 0 ? 0 : length - 1;
 #elif MODE_REFLECT
-    const i64 at = (index < 0 ? -1 - index : index) % (2 * length);
+    const index_t at = (index < 0 ? -1 - index : index) % (2 * length);
     return at < length ? at : 2 * length - 1 - at;
 #elif MODE_MIRROR
     if (length == 1) return 0;
-    const i64 at = (index < 0 ? -index : index) % (2 * length - 2);
+    const index_t at = (index < 0 ? -index : index) % (2 * length - 2);
     return at < length ? at : 2 * length - 2 - at;
 #elif MODE_WRAP
-    const i64 at = index % length;
+    const index_t at = index % length;
     return at < 0 ? at + length : at;
 #else
     return -1;
@@ -40,12 +47,18 @@ DEVICE number_t gp_fetch(GLOBAL const stored_t *from, const layout_t layout, con
 #define ROWS layout.reduced[1]
 #define LENGTH layout.reduced[2]
 
-/* An element of a row, or beyond its ends. */
-DEVICE number_t gp_beside(GLOBAL const stored_t *row, const i64 length, const i64 at)
+/* Where an element of a row is, or what lies beyond its ends; negative where there is nothing. */
+DEVICE i32 gp_place(const i32 length, const i32 at)
 {
-    const i64 channel = (at % CHANNELS + CHANNELS) % CHANNELS;
-    const i64 column = within((at - channel) / CHANNELS, length / CHANNELS);
-    if (MODE_CONSTANT && column < 0) return BEYOND;
-    return NUMBER(row[column * CHANNELS + channel]);
+    const i32 channel = (at % CHANNELS + CHANNELS) % CHANNELS;
+    const i32 column = within((at - channel) / CHANNELS, length / CHANNELS);
+    return column < 0 ? -1 : column * CHANNELS + channel;
+}
+
+DEVICE number_t gp_beside(GLOBAL const stored_t *row, const i32 length, const i32 at)
+{
+    const i32 place = gp_place(length, at);
+    if (MODE_CONSTANT && place < 0) return BEYOND;
+    return NUMBER(row[place]);
 }
 #endif

@@ -24,7 +24,7 @@ from gpuprims.primitives.neighbours import as_weights
 from gpuprims.primitives.steps import Border, Step
 from gpuprims.registry import REGISTRY, Around, Call, Variant
 from gpuprims.rules import LEAST_ITEMS, MOST_NUMBERS
-from gpuprims.source.stencils import TILE_WIDTH
+from gpuprims.source.stencils import ROWS_AT_ONCE, TILE_WIDTH
 from gpuprims.targets import Targets
 
 # Elements of a row that a work-item of a GPU takes: as many as it moves at once.
@@ -285,16 +285,23 @@ def _in_lines(
     across = -(-length // fitted.tile)
     # Strips so long that there is one for each group, and that the rows loaded beyond their ends are few.
     wanted = max(1, (fitted.groups_per_unit or 1) * able.compute_units // (across * batches))
-    depth = min(rows, max(-(-rows // wanted), _LEAST_DEPTH * around.span))
-    strips = -(-rows // depth)
-    return kernel.prepare(fitted.groups(across * strips * batches, able), layout.pack(0), strips, depth)
+    if chosen.block == 1:
+        depth = min(rows, max(-(-rows // wanted), _LEAST_DEPTH * around.span))
+        strips = -(-rows // depth)
+        return kernel.prepare(fitted.groups(across * strips * batches, able), layout.pack(0), strips, depth)
+    # Of rows whose neighbours are all within, a multiple of those at once; others are computed one by one.
+    depth = max(-(-rows // wanted), _LEAST_DEPTH * around.span)
+    depth = -(-depth // ROWS_AT_ONCE) * ROWS_AT_ONCE
+    covered = max(rows - around.span + 1, 0) // ROWS_AT_ONCE * ROWS_AT_ONCE
+    tasks = -(-covered // depth) + rows - covered
+    return kernel.prepare(fitted.groups(across * tasks * batches, able), layout.pack(0), depth, covered)
 
 
 def _fitted(chosen: Variant, around: Around, item: int) -> Variant:
     """Return a variant with as many elements of a row as it keeps the window of."""
     items = chosen.items if chosen.block == 1 or chosen.window == "tile" else max(_VECTOR_BYTES // item, 1)
     most = _CPU_NUMBERS if chosen.block == 1 else MOST_NUMBERS
-    if chosen.window == "rows":
+    if chosen.window != "tile":
         while items > LEAST_ITEMS and around.numbers(items) > most:
             items //= 2
     return replace(chosen, items=items)
@@ -304,7 +311,7 @@ def _definitions(
     step: Step,
     border: Border,
     layout: Layout,
-    window: Literal["listed", "rows", "tile", "table"],
+    window: Literal["listed", "ring", "strip", "tile", "table"],
     channels: int = 1,
     vectors: Sequence[int] = (1, 1),
 ) -> Definitions:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, get_args
 
 import numpy as np
@@ -18,6 +19,10 @@ Dtype = np.dtype[Any]
 _INT64 = np.dtype(np.int64)
 # Weights that are written out one by one; more are read from memory.
 _MOST_WRITTEN = 169
+# What rounding takes from a mean of integers at most: an integer that is missed by less is one.
+_ROUNDING = 2.0**-8
+# Standard deviations from the middle to the end of Gaussian weights.
+_TRUNCATE = 4.0
 # Sums of integers below this are of 32 bits.
 _SMALL = 2**31
 
@@ -46,9 +51,9 @@ class Border:
         return cls(mode, beyond[()])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Step:
-    """A pass over an array.
+    """A pass over an array. It equals itself alone, so that what is planned for it is looked up without a comparison.
 
     Parameters
     ----------
@@ -87,14 +92,15 @@ class Step:
     @classmethod
     def of_function(cls, function: Callable[..., Any], element: Dtype, result: Dtype | None) -> Step:
         """Return the pass of a function of a neighbourhood."""
-        neighbours = trace_neighbours(function)
-        applied = _typed(neighbours, element)
-        value = applied.dtypes[0]
-        return cls(neighbours.offsets, applied, finishing(value, result or value), value)
+        return _of_neighbours(trace_neighbours(function), element, result)
 
     @classmethod
     def of_weights(cls, weights: np.ndarray, element: Dtype, result: Dtype, *, double: bool) -> Step:
         """Return the pass of weights, in two steps where their products are as good."""
+        return _of_weights(weights.shape, weights.dtype, weights.tobytes(), element, result, double)
+
+    @classmethod
+    def _of_weights(cls, weights: np.ndarray, element: Dtype, result: Dtype, *, double: bool) -> Step:
         value = _value_of(weights, element, double=double)
         finish = finishing(value, result)
         split = separated(weights) if value.kind == "f" else None
@@ -119,6 +125,43 @@ class Step:
             across=typed(across.expr, (element,) * len(across.offsets), (value,)),
         )
 
+    @classmethod
+    @lru_cache(maxsize=64)
+    def of_cross(cls, element: Dtype) -> Step:
+        """Return the pass of the mean of an element and its four neighbours."""
+        return cls.of_mean(np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]]), element)
+
+    @classmethod
+    def of_mean(cls, weights: np.ndarray, element: Dtype) -> Step:
+        """Return the pass of a mean of neighbours, each as often as its weight says."""
+        value = _value_of(weights, element, double=False)
+        neighbours = weighted(weights, [n // 2 for n in weights.shape], value)
+        finish = averaging(value, int(weights.sum()), element)
+        return cls(neighbours.offsets, _typed(neighbours, element), finish, value)
+
+    @classmethod
+    @lru_cache(maxsize=64)
+    def of_box(cls, rows: int, columns: int, element: Dtype) -> Step:
+        """Return the pass of a mean of all neighbours in a box."""
+        if rows == 1 or columns == 1:
+            return cls.of_mean(np.ones((rows, columns), np.int64), element)
+        value = _value_of(np.full(1, rows * columns), element, double=False)
+        finish = averaging(value, rows * columns, element)
+        return cls.of_two(np.ones(rows), np.ones(columns), element, value, finish)
+
+    @classmethod
+    @lru_cache(maxsize=64)
+    def of_normal(cls, down: float, across: float, element: Dtype) -> Step:
+        """Return the pass of Gaussian weights, given the standard deviations along rows and columns."""
+        return cls.of_products(normal_weights(down), normal_weights(across), element)
+
+    @classmethod
+    def of_products(cls, column: np.ndarray, row: np.ndarray, element: Dtype) -> Step:
+        """Return the pass of weights, of sum 1, that are products of a column and a row."""
+        value = np.dtype(np.float64 if element.itemsize == 8 else np.float32)
+        finish = finishing(value, element) if element.kind == "f" else _cutting(value, element)
+        return cls.of_two(column, row, element, value, finish)
+
     def passes(self) -> tuple[Step, Step]:
         """Return the two steps as passes of their own, the first of which leaves values."""
         if self.across is None or self.function is None:
@@ -132,9 +175,53 @@ class Step:
         return first, Step(self.offsets, self.function, self.finish, self.value)
 
 
+@lru_cache(maxsize=256)
+def _of_weights(
+    shape: tuple[int, ...], dtype: Dtype, weights: bytes, element: Dtype, result: Dtype, double: bool
+) -> Step:
+    given = np.frombuffer(weights, dtype).reshape(shape)
+    return Step._of_weights(given, element, result, double=double)
+
+
+@lru_cache(maxsize=256)
+def _of_neighbours(neighbours: Neighbours, element: Dtype, result: Dtype | None) -> Step:
+    applied = _typed(neighbours, element)
+    value = applied.dtypes[0]
+    return Step(neighbours.offsets, applied, finishing(value, result or value), value)
+
+
+def normal_weights(sigma: float) -> np.ndarray:
+    """Return Gaussian weights, whose sum is 1, as SciPy has them: up to four standard deviations from the middle."""
+    radius = int(_TRUNCATE * sigma + 0.5)
+    weights = np.exp(-0.5 * (np.arange(-radius, radius + 1) / sigma) ** 2)
+    normal: np.ndarray = weights / weights.sum()
+    return normal
+
+
 def finishing(value: Dtype, result: Dtype) -> TypedExpr:
     """Return the function from a value to a result, cut towards zero if that is an integer."""
     return typed(trace(lambda v, n: v.astype(result), 2), (value, _INT64), (result,))
+
+
+def averaging(value: Dtype, count: int, result: Dtype) -> TypedExpr:
+    """Return the function from a sum to a mean: of integers exact, cut towards zero."""
+    if value.kind == "f":
+        share = value.type(1 / count)
+        return typed(trace(lambda v, n: (v * share).astype(result), 2), (value, _INT64), (result,))
+    if result.kind == "u":
+        unsigned = np.dtype(f"u{value.itemsize}")
+        mean = trace(lambda v, n: (v.astype(unsigned) // unsigned.type(count)).astype(result), 2)
+    else:
+        whole = value.type(count)
+        mean = trace(lambda v, n: np.where(v < 0, -(-v // whole), v // whole).astype(result), 2)
+    return typed(mean, (value, _INT64), (result,))
+
+
+def _cutting(value: Dtype, result: Dtype) -> TypedExpr:
+    """Return the function from a value to an integer, cut towards zero, where rounding alone is no part of it."""
+    little = value.type(_ROUNDING)
+    cut = trace(lambda v, n: (v + np.where(v < 0, -little, little)).astype(result), 2)
+    return typed(cut, (value, _INT64), (result,))
 
 
 def _typed(neighbours: Neighbours, element: Dtype) -> TypedExpr:

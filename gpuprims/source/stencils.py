@@ -12,6 +12,9 @@ from gpuprims.source.operands import number_of, stored
 
 # Elements of a row in a tile in local memory.
 TILE_WIDTH = 64
+# Rows of a strip that are loaded before they are needed, all together.
+ROWS_AT_ONCE = 4
+_IN_LINES = ("ring", "strip", "tile")
 _AXES = "ZYX"
 
 
@@ -23,14 +26,14 @@ def stencil_text(definitions: Definitions, stencil: Stencil) -> list[str]:
     across = [] if stencil.across is None else [_across(definitions, stencil)]
     return [
         f"typedef {c_type(element)} number_t;",
-        f"typedef {stored(element)} stored_t;",
-        f"typedef {stored(definitions.outputs[0].dtype)} result_t;",
+        f"#define stored_t {stored(element)}",
+        f"#define result_t {stored(definitions.outputs[0].dtype)}",
         f"#define NUMBER(element) ({number_of('(element)', element)})",
         f"#define BEYOND {constant(repr(stencil.beyond.item()), element)}",
         f"#define CHANNELS {stencil.channels}",
         f"#define SEPARABLE {int(stencil.across is not None)}",
         f"#define TABLE {int(stencil.window == 'table')}",
-        f"#define LINES {int(stencil.window in ('rows', 'tile'))}",
+        f"#define LINES {int(stencil.window in ('ring', 'strip', 'tile'))}",
         f"#define NEIGHBOURS {len(stencil.offsets)}",
         f"#define VECTOR_OUT {stencil.vector_out}",
         *(f"#define MODE_{mode.upper()} {int(stencil.mode == mode)}" for mode in get_args(Mode)),
@@ -43,12 +46,13 @@ def stencil_text(definitions: Definitions, stencil: Stencil) -> list[str]:
         "#define LEFT (LOW_X * CHANNELS)",
         "#define BESIDE ((HIGH_X - LOW_X) * CHANNELS)",
         f"#define WIDE {TILE_WIDTH}",
+        f"#define AT_ONCE {ROWS_AT_ONCE}",
         f"#define PITCH ({_pitch(stencil)})",
         *across,
         *([] if stencil.window == "table" else [_apply(definitions, stencil)]),
         *store_text(definitions),
         *([_offsets(stencil)] if stencil.window == "listed" else []),
-        *(_RESULT if stencil.window in ("rows", "tile") else []),
+        *(_RESULT if stencil.window in _IN_LINES else []),
     ]
 
 
@@ -71,7 +75,7 @@ def _across(definitions: Definitions, stencil: Stencil) -> str:
 
 
 def _apply(definitions: Definitions, stencil: Stencil) -> str:
-    """Write the function of a window; of rows, the first is at ``first``, and others follow in turn."""
+    """Write the function of a window; its first row is at ``first``, in a ring or not."""
     kind = "value_t" if stencil.across else "number_t"
     space = "LOCAL const" if stencil.window == "tile" else "const"
     head = f"DEVICE value_t gp_apply({space} {kind} *window, const int first)"
@@ -83,9 +87,10 @@ def _place(stencil: Stencil, k: int) -> str:
     """Return C text of an argument's place in the window."""
     (_, dy, dx), low = stencil.offsets[k], stencil.reach(1)[0]
     column = 0 if stencil.across else (dx - stencil.reach(2)[0]) * stencil.channels
-    if stencil.window == "rows":
-        return f"window[(first + {dy - low}) % SPAN * PITCH + {column}]"
-    return f"window[{dy - low} * PITCH + {column}]" if stencil.window == "tile" else f"window[{k}]"
+    if stencil.window == "listed":
+        return f"window[{k}]"
+    row = f"(first + {dy - low})"
+    return f"window[{f'{row} % SPAN' if stencil.window == 'ring' else row} * PITCH + {column}]"
 
 
 def _offsets(stencil: Stencil) -> str:

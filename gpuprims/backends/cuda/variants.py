@@ -313,9 +313,9 @@ VARIANTS = (
         rank=30,
         block=128,
         items=4,
-        groups_per_unit=16,
+        groups_per_unit=32,
         vectors=True,
-        window="rows",
+        window="strip",
         refuse=first_refusal(double_precision, group_fits(128), along_lines, window_fits),
     ),
     Variant(

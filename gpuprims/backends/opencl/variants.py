@@ -398,7 +398,7 @@ VARIANTS = (
         block=1,
         items=1024,
         groups_per_unit=8,
-        window="rows",
+        window="ring",
         refuse=first_refusal(_for_cpus, double_precision, along_lines, few_rows),
     ),
     Variant(
@@ -409,9 +409,9 @@ VARIANTS = (
         rank=30,
         block=128,
         items=4,
-        groups_per_unit=16,
+        groups_per_unit=32,
         vectors=True,
-        window="rows",
+        window="strip",
         refuse=first_refusal(double_precision, group_fits(128), along_lines, window_fits),
     ),
     Variant(

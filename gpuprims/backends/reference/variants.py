@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from gpuprims.definitions import TABLE_HEADER, Definitions
+from gpuprims.definitions import TABLE_HEADER, Definitions, Stencil
 from gpuprims.driver import Capabilities
 from gpuprims.expressions import TypedExpr
 from gpuprims.registry import Call, Variant
+from gpuprims.rules import one_step
 
 
 def _able(capabilities: Capabilities, call: Call) -> str | None:
@@ -165,6 +166,49 @@ def histogram_numpy(
         np.add.at(histograms[0, k, 0], found[k], weights[0][k].astype(binning.dtype) if weights else 1)
 
 
+def stencil_numpy(definitions: Definitions, memories: Sequence[np.ndarray], layout: np.ndarray, count: int) -> None:
+    """Take the neighbours of every element, one offset after the other, and apply the function to them."""
+    around = definitions.stencil
+    if around is None:
+        raise TypeError(f"stencil_numpy: neighbours; got {around}")
+    places = _Places(definitions, memories, layout)
+    elements = places.see(0)[..., 0]
+    if around.window == "table":
+        shape = [around.reach(axis)[1] - around.reach(axis)[0] + 1 for axis in range(3)]
+        weights = memories[1].reshape(shape)
+        value = np.zeros(elements.shape, weights.dtype)
+        for index in np.argwhere(weights):
+            offset = tuple(int(place) + around.reach(axis)[0] for axis, place in enumerate(index))
+            value += weights[tuple(index)] * _beside(elements, offset, around).astype(weights.dtype)
+    else:
+        taken = [_beside(elements, offset, around).reshape(1, count) for offset in around.offsets]
+        value = definitions.map(*taken, np.zeros((1, count), np.int64))[0]
+    places.store([np.reshape(value, (1, count))], np.zeros((1, count), np.int64), kept=False)
+
+
+def _beside(elements: np.ndarray, offset: tuple[int, int, int], around: Stencil) -> np.ndarray:
+    """Return for every element the one at an offset from it, or what lies beyond the borders."""
+    outside = np.zeros(elements.shape, bool)
+    for axis, step in enumerate(offset, 1):
+        length = elements.shape[axis]
+        index = np.arange(length) + step
+        beyond = (index < 0) | (index >= length)
+        elements = elements.take(_within(index, length, around.mode), axis)
+        outside |= np.expand_dims(beyond, [other for other in range(5) if other != axis])
+    return np.where(outside, around.beyond, elements) if around.mode == "constant" else elements
+
+
+def _within(index: np.ndarray, length: int, mode: str) -> np.ndarray:
+    """Return where indices beyond the borders lead; see ``stencil.h``."""
+    if mode == "wrap":
+        return index % length
+    if mode in ("nearest", "constant"):
+        return np.clip(index, 0, length - 1)
+    period = max(2 * length - 2 * (mode == "mirror"), 1)
+    walked = index % period
+    return np.minimum(walked, period - walked - (mode == "reflect"))
+
+
 # Far more items than any array has: one part, so that a fold is one pass.
 _WHOLE = 2**62
 
@@ -182,6 +226,7 @@ VARIANTS = (
         refuse=_able,
     ),
     Variant("map", "numpy", "reference", map_numpy, rank=0, block=1, items=_WHOLE, refuse=_able),
+    Variant("stencil", "numpy", "reference", stencil_numpy, rank=0, block=1, items=_WHOLE, refuse=one_step),
     Variant("scan", "numpy", "reference", scan_numpy, rank=0, block=1, items=_WHOLE, refuse=_able, scratch="levels"),
     Variant("reduce", "numpy", "reference", reduce_numpy, rank=0, block=1, items=_WHOLE, refuse=_able),
 )

@@ -1,0 +1,124 @@
+"""blur: the mean of a cross or of a box, and Gaussian weights, by :mod:`.stencil`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from gpuprims.arrays import as_operands
+from gpuprims.definitions import Mode
+from gpuprims.device import Device
+from gpuprims.errors import ArgumentError, DtypeError
+from gpuprims.primitives.stencil import run_step
+from gpuprims.primitives.steps import Border, Step
+
+Kind = Literal["cross", "box", "gaussian"]
+
+
+def blur(
+    image: Any,
+    kind: Kind = "cross",
+    *,
+    size: int | tuple[int, int] = 3,
+    sigma: float | tuple[float, float] = 1.0,
+    mode: Mode = "nearest",
+    cval: Any = 0,
+    channel_axis: int | None = None,
+    iterations: int = 1,
+    out: Any = None,
+    device: str | Device | None = None,
+    variant: str | None = None,
+) -> Any:
+    """Blur images: each pixel becomes a mean of those around it.
+
+    Parameters
+    ----------
+    image : array_like
+        Of real numbers, the last axes rows and columns; images along further axes are blurred each by itself.
+    kind : {"cross", "box", "gaussian"}, default "cross"
+        The mean of a pixel and its four neighbours; of all pixels of a box; or weights that fall off as a normal
+        distribution.
+    size : int or (int, int), default 3
+        Rows and columns of the box, odd.
+    sigma : float or (float, float), default 1.0
+        Standard deviation of Gaussian weights along rows and columns, in pixels; weights end after four of it.
+    mode : {"nearest", "reflect", "mirror", "wrap", "constant"}, default "nearest"
+        What lies beyond the borders; see :func:`gpuprims.stencil`.
+    cval : scalar, default 0
+    channel_axis : int, optional
+        The axis of channels, which are blurred each by itself: -1 of an image of (rows, columns, 3).
+    iterations : int, default 1
+        How often in a row.
+    out : array, optional
+        Where to write; it is not to overlap ``image``.
+    device : str or Device, optional
+        Where to compute, for host arrays.
+    variant : str, optional
+        The kernel to use, instead of the best one.
+
+    Returns
+    -------
+    array
+        Of the shape and dtype of ``image``. Of integers the means of a cross or a box are exact, and cut to integers
+        towards zero, as :func:`scipy.ndimage.correlate` cuts; Gaussian ones are cut once, at the end.
+
+    Raises
+    ------
+    ArgumentError, ShapeError, AxisError, DtypeError
+        An unknown kind or mode, a size that is even, a standard deviation that is not positive.
+    ArrayError, DeviceMismatchError, NoVariantError
+        As :func:`gpuprims.stencil`.
+
+    Notes
+    -----
+    A box and Gaussian weights are products of a row and a column, computed one after the other in one kernel while the
+    rows fit in registers, else in two, so that the cost grows with the width and not with its square.
+
+    Examples
+    --------
+    >>> import gpuprims, numpy as np
+    >>> image = np.zeros((3, 4), np.uint8)
+    >>> image[1, 1] = 100
+    >>> gpuprims.blur(image, device="reference")
+    array([[ 0, 20,  0,  0],
+           [20, 20, 20,  0],
+           [ 0, 20,  0,  0]], dtype=uint8)
+    """
+    operands = as_operands("blur", (image,), device)
+    element = operands.natives[0].dtype
+    if element.kind not in "iuf":
+        raise DtypeError(f"blur: real numbers; got dtype {element}")
+    if kind == "cross":
+        step = Step.of_cross(element)
+    elif kind == "box":
+        rows, columns = _sizes(size)
+        step = Step.of_box(rows, columns, element)
+    elif kind == "gaussian":
+        down, across = (_deviation(one) for one in _pair("sigma", sigma))
+        step = Step.of_normal(down, across, element)
+    else:
+        raise ArgumentError(f"blur: a kind among {', '.join(get_args(Kind))}; got {kind!r}")
+    border = Border.of("blur", mode, cval, element)
+    return run_step(operands, out, step, border, (channel_axis, iterations, variant))
+
+
+def _pair(name: str, given: Any) -> tuple[Any, Any]:
+    found = tuple(given) if isinstance(given, tuple | list) else (given, given)
+    if len(found) != 2:
+        raise ArgumentError(f"blur: {name}= a number, or one for rows and one for columns; got {given!r}")
+    return found
+
+
+def _sizes(size: Any) -> tuple[int, int]:
+    rows, columns = _pair("size", size)
+    for one in (rows, columns):
+        if not isinstance(one, int | np.integer) or isinstance(one, bool) or one < 1 or one % 2 == 0:
+            raise ArgumentError(f"blur: size= odd whole numbers; got {size!r}")
+    return int(rows), int(columns)
+
+
+def _deviation(sigma: Any) -> float:
+    if isinstance(sigma, bool) or not isinstance(sigma, int | float | np.number) or not 0 < sigma < np.inf:
+        raise ArgumentError(f"blur: sigma= positive numbers; got {sigma!r}")
+    return float(sigma)
