@@ -12,7 +12,7 @@ from gpuprims.errors import ArgumentError
 from gpuprims.expressions import computable, expression
 from gpuprims.operators import Op, find_op, make_folding
 from gpuprims.primitives.binning import check_bins, key_dtype
-from gpuprims.registry import Call, Explanation
+from gpuprims.registry import Around, Call, Explanation
 
 PRIMITIVES = ("map", "reduce", "scan", "compact", "histogram", "stencil")
 
@@ -33,8 +33,8 @@ def explain(
     Parameters
     ----------
     primitive : str
-        ``"map"``, ``"reduce"``, ``"scan"``, ``"compact"``, whose own kernels come before those of a scan, or
-        ``"histogram"``.
+        ``"map"``, ``"reduce"``, ``"scan"``, ``"compact"``, whose own kernels come before those of a scan,
+        ``"histogram"``, or ``"stencil"``, of three rows and columns.
     device : str or Device, optional
         By default the device that host arrays go to.
     dtype : dtype, default float32
@@ -70,6 +70,9 @@ def explain(
         call = Call((element,), 1, size, value_bytes=element.itemsize)
     elif primitive == "histogram":
         call = Call((element, key_dtype(element)), size, outputs, bins=check_bins("explain", bins))
+    elif primitive == "stencil":
+        around = Around(lines=True, across=False, table=False, span=3, beside=2, taps=9)
+        call = Call((element, element, element), size, around=around)
     elif primitive == "compact":
         call = Call((element, np.dtype(np.int32)), size)
         asked = [found.explain(name, call).refusals for name in ("compact", "scan")]

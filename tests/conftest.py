@@ -20,7 +20,7 @@ from gpuprims.device import absences
 from gpuprims.errors import BackendUnavailableError, UnknownDeviceError
 
 sys.path.insert(0, str(Path(__file__).parent))  # importlib mode leaves it out, and tests share kernel_cases
-from kernel_cases import BYTES, FLAT, Kernel, able_variants
+from kernel_cases import AROUND, BYTES, FLAT, Kernel, able_variants
 
 from gpuprims.registry import REGISTRY, Call
 
@@ -88,6 +88,12 @@ def histogram_kernel(request: pytest.FixtureRequest) -> Kernel:
     return _kernel("histogram", *request.param)
 
 
+@pytest.fixture(scope="session")
+def stencil_kernel(request: pytest.FixtureRequest) -> Kernel:
+    """Each variant of ``stencil`` on each device that it is meant for."""
+    return _kernel("stencil", *request.param)
+
+
 # What fixtures give every able variant of: the primitive, and the calls that one is able to run; see `able_variants`.
 KERNELS: dict[str, tuple[str, tuple[Call, ...]]] = {
     "map_kernel": ("map", ()),
@@ -95,6 +101,7 @@ KERNELS: dict[str, tuple[str, tuple[Call, ...]]] = {
     "scan_kernel": ("scan", ()),
     "flat_scan_kernel": ("scan", (FLAT,)),
     "histogram_kernel": ("histogram", (FLAT, BYTES)),
+    "stencil_kernel": ("stencil", (AROUND,)),
 }
 
 

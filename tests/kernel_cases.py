@@ -20,7 +20,7 @@ import gpuprims
 from gpuprims.definitions import DOUBLES, Definitions, value_words
 from gpuprims.errors import NoVariantError
 from gpuprims.expressions.expr import COMPUTABLE
-from gpuprims.registry import REGISTRY, Call, Variant
+from gpuprims.registry import REGISTRY, Around, Call, Variant
 
 DTYPES = [dtype.name for dtype in COMPUTABLE if dtype.kind != "c"]
 COMPLEX = [dtype.name for dtype in COMPUTABLE if dtype.kind == "c"]
@@ -37,6 +37,8 @@ _ROWS = Call((np.dtype(np.float32),), 300, 4096)
 # And what a long array by itself looks like.
 FLAT = Call((np.dtype(np.float32),), 5000)
 BYTES = Call((np.dtype(np.uint8),), 5000)
+# And what a stencil of three rows and columns looks like.
+AROUND = Call((np.dtype(np.float32),) * 3, 5000, around=Around(True, False, False, 3, 2, 9))
 
 # Sizes above this are left to the tests of large arrays: every element is compared on the host.
 _MOST_SCANNED = 2_500_000

@@ -300,6 +300,26 @@ BYTES: dict[str, Callable[..., Any]] = {
 }
 
 
+_GAUSS = np.exp(-(np.arange(-4, 5) ** 2) / 4)
+STENCILS: dict[str, Callable[..., Any]] = {
+    "weights, in every mode": lambda **where: [
+        gpuprims.stencil(resident(64 * 96).reshape(64, 96), np.arange(9).reshape(3, 3), mode=mode, cval=1, **where)
+        for mode in ("nearest", "reflect", "mirror", "wrap", "constant")
+    ],
+    "every dtype, and channels": lambda **where: [
+        gpuprims.stencil(resident(64 * 96, dtype=dtype).reshape(16, 96, 4), np.eye(3), channel_axis=-1, **where)
+        for dtype in ("b1", "u1", "i2", "f2", "i8", "f8")
+    ],
+    "a function": lambda **where: gpuprims.stencil(
+        resident(64 * 96, dtype="u1").reshape(64, 96), lambda n: np.maximum(n[-1, 2], n[0, 0]), **where
+    ),
+    "two steps": lambda **where: gpuprims.stencil(resident(64 * 96).reshape(64, 96), np.outer(_GAUSS, _GAUSS), **where),
+    "many weights": lambda **where: gpuprims.stencil(
+        resident(64 * 96).reshape(64, 96), np.random.default_rng(0).random((15, 15)), **where
+    ),
+}
+
+
 def _in_place(*arrays: Any, **how: Any) -> Any:
     return gpuprims.scan(*arrays, out=arrays if len(arrays) > 1 else arrays[0], **how)
 
@@ -312,6 +332,9 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
         return {"each": SCANNED_COLUMNS, "rows": SCANNED_ROWS}.get(variant.name, SCANS)
     if variant.primitive == "compact":
         return COMPACTIONS
+    if variant.primitive == "stencil":
+        large = () if variant.name == "direct" else ("many weights",)
+        return {name: call for name, call in STENCILS.items() if name not in large}
     if variant.primitive == "histogram":
         unweighed = {name: call for name, call in HISTOGRAMS.items() if not name.startswith("weights")}
         return {"bytes": BYTES, "cached": unweighed}.get(variant.name, HISTOGRAMS)

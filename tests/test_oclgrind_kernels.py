@@ -25,6 +25,7 @@ from kernel_cases import (
     random_values,
     two_groups,
 )
+from scipy import ndimage
 
 import gpuprims
 from gpuprims.backends.opencl.variants import VARIANTS
@@ -407,6 +408,30 @@ def test_a_histogram_by_two_groups(kernel: Kernel, rng: np.random.Generator, mon
     with two_groups(kernel.device, monkeypatch):
         got = counted(kernel, x, 100, (0, 100), axis=1)
     assert_equal(got, np.array([np.bincount(row, minlength=100) for row in x]))
+
+
+# stencil -----------------------------------------------------------------------------------------------------------
+
+STENCILS = [variant for variant in VARIANTS if variant.primitive == "stencil"]
+
+
+@each(STENCILS)
+@pytest.mark.parametrize("mode", ["reflect", "constant"])
+def test_stencils_at_borders(kernel: Kernel, rng: np.random.Generator, mode: str) -> None:
+    weights = np.arange(-7, 8).reshape(3, 5)
+    for shape in ((1, 1), (3, 30), (21, 70)):
+        x = rng.integers(-9, 9, shape).astype(np.int32)
+        got = gpuprims.stencil(x, weights, mode=mode, cval=2, device=kernel.device, variant=kernel.variant.name)
+        assert_equal(got, ndimage.correlate(x, weights, mode=mode, cval=2))
+
+
+@each(STENCILS)
+def test_stencils_in_two_steps_and_of_channels(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = rng.integers(0, 9, (9, 30, 3)).astype(np.float32)
+    weights = np.outer([1, 2, 1], [1, 0, 2, 0, 1])
+    got = gpuprims.stencil(x, weights * 0.5, channel_axis=-1, device=kernel.device, variant=kernel.variant.name)
+    expected = [ndimage.correlate(x[..., c], weights * 0.5) for c in range(3)]
+    np.testing.assert_allclose(got, np.stack(expected, -1), rtol=1e-5)
 
 
 # segments and compact ----------------------------------------------------------------------------------------------

@@ -44,9 +44,10 @@ class Grid:
             return None
         return _layout(forms, self.lengths, [own for own in steps if own is not None])
 
-    def lines(self, forms: Sequence[Form], rank: int) -> Layout | None:
+    def lines(self, forms: Sequence[Form]) -> Layout | None:
         """Return the layout in batches, rows, and the elements of a row side by side, where they are."""
         batches, planes, rows, columns, channels = self.lengths
+        rank = len(self.space)
         if planes > 1 or rank > 2 or max(rows * (batches if rank == 1 else 1), columns * channels) >= 2**30:
             return None
         found = []

@@ -193,7 +193,7 @@ def _prepared(
 
 def _call(step: Step, element: np.dtype[Any], grid: Grid, forms: tuple[Form, ...]) -> Call:
     """Describe a pass to the variants."""
-    lines = grid.lines(forms, step.rank)
+    lines = grid.lines(forms)
     columns = step.columns or tuple(offset[-1] for offset in step.offsets)
     rows = tuple(offset[-2] for offset in step.offsets) if step.rank > 1 else (0,)
     around = Around(
@@ -270,7 +270,7 @@ def _in_lines(
     device: Device,
 ) -> Launch:
     """Fix the launch of a kernel that walks along rows whose elements lie side by side."""
-    layout = grid.lines(forms, step.rank)
+    layout = grid.lines(forms)
     around = call.around
     if layout is None or around is None:
         raise TypeError(f"{label}: rows side by side; got {forms}")

@@ -178,8 +178,8 @@ def stencil_numpy(definitions: Definitions, memories: Sequence[np.ndarray], layo
         weights = memories[1].reshape(shape)
         value = np.zeros(elements.shape, weights.dtype)
         for index in np.argwhere(weights):
-            offset = tuple(int(place) + around.reach(axis)[0] for axis, place in enumerate(index))
-            value += weights[tuple(index)] * _beside(elements, offset, around).astype(weights.dtype)
+            dz, dy, dx = (int(place) + around.reach(axis)[0] for axis, place in enumerate(index))
+            value += weights[tuple(index)] * _beside(elements, (dz, dy, dx), around).astype(weights.dtype)
     else:
         taken = [_beside(elements, offset, around).reshape(1, count) for offset in around.offsets]
         value = definitions.map(*taken, np.zeros((1, count), np.int64))[0]
@@ -193,20 +193,18 @@ def _beside(elements: np.ndarray, offset: tuple[int, int, int], around: Stencil)
         length = elements.shape[axis]
         index = np.arange(length) + step
         beyond = (index < 0) | (index >= length)
-        elements = elements.take(_within(index, length, around.mode), axis)
+        elements = np.take(elements, _within(index, length, around.mode), axis)
         outside |= np.expand_dims(beyond, [other for other in range(5) if other != axis])
     return np.where(outside, around.beyond, elements) if around.mode == "constant" else elements
 
 
 def _within(index: np.ndarray, length: int, mode: str) -> np.ndarray:
     """Return where indices beyond the borders lead; see ``stencil.h``."""
-    if mode == "wrap":
-        return index % length
     if mode in ("nearest", "constant"):
-        return np.clip(index, 0, length - 1)
-    period = max(2 * length - 2 * (mode == "mirror"), 1)
-    walked = index % period
-    return np.minimum(walked, period - walked - (mode == "reflect"))
+        return index.clip(0, length - 1)
+    period = length if mode == "wrap" else max(2 * length - 2 * (mode == "mirror"), 1)
+    walked: np.ndarray = index % period
+    return walked if mode == "wrap" else np.minimum(walked, period - walked - (mode == "reflect"))
 
 
 # Far more items than any array has: one part, so that a fold is one pass.
