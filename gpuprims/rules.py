@@ -15,6 +15,20 @@ _MOST_RANGES = 8
 MOST_NUMBERS, LEAST_ITEMS, MOST_OPERATIONS = 128, 4, 8192
 
 
+def for_cpus(capabilities: Capabilities, call: Call) -> str | None:
+    """Refuse what is no CPU."""
+    if capabilities.kind == "cpu":
+        return None
+    return f"is for CPUs, where each work-item is a thread of its own; {capabilities.name} is a {capabilities.kind}"
+
+
+def not_for_cpus(capabilities: Capabilities, call: Call) -> str | None:
+    """Refuse CPUs."""
+    if capabilities.kind != "cpu":
+        return None
+    return f"is for GPUs, which run all groups at the same time whatever else they do; {capabilities.name} is a CPU"
+
+
 def double_precision(capabilities: Capabilities, call: Call) -> str | None:
     """Refuse float64 and complex128 on a device without double precision."""
     needed = [dtype for dtype in call.dtypes if dtype in DOUBLES]

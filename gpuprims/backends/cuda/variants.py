@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gpuprims.backends.cuda.stencils import STENCILS
 from gpuprims.registry import Variant, first_refusal
 from gpuprims.rules import (
-    along_lines,
     counted,
     counted_bytes,
     double_precision,
@@ -22,14 +22,11 @@ from gpuprims.rules import (
     many_outputs,
     many_rows,
     one_atomic,
-    one_step,
     partials_fit,
     ranges_fit,
     shuffles,
     sums_add_atomically,
-    tile_fits,
     values_fit,
-    window_fits,
 )
 
 KERNELS = Path(__file__).parent / "kernels"
@@ -305,40 +302,5 @@ VARIANTS = (
         vectors=True,
         refuse=first_refusal(double_precision, group_fits(256), sums_add_atomically),
     ),
-    Variant(
-        primitive="stencil",
-        name="rolling",
-        backend="cuda",
-        source=KERNELS / "stencil_rolling.cu",
-        rank=30,
-        block=128,
-        items=4,
-        groups_per_unit=32,
-        vectors=True,
-        window="strip",
-        refuse=first_refusal(double_precision, group_fits(128), along_lines, window_fits),
-    ),
-    Variant(
-        primitive="stencil",
-        name="tiled",
-        backend="cuda",
-        source=KERNELS / "stencil_tiled.cu",
-        rank=20,
-        block=256,
-        items=4,
-        groups_per_unit=32,
-        window="tile",
-        refuse=first_refusal(double_precision, group_fits(256), one_step, along_lines, tile_fits(256, 4)),
-    ),
-    Variant(
-        primitive="stencil",
-        name="direct",
-        backend="cuda",
-        source=KERNELS / "stencil_direct.cu",
-        rank=10,
-        block=256,
-        items=1,
-        groups_per_unit=64,
-        refuse=first_refusal(double_precision, group_fits(256), one_step),
-    ),
+    *STENCILS,
 )

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpuprims.driver import Capabilities
-from gpuprims.registry import Call, Variant, first_refusal
+from gpuprims.backends.opencl.stencils import STENCILS
+from gpuprims.registry import Variant, first_refusal
 from gpuprims.rules import (
-    along_lines,
     columns,
     counted,
     counted_bytes,
     double_precision,
     few_outputs,
-    few_rows,
+    for_cpus,
     forward_progress,
     gathered_fit,
     group_fits,
@@ -24,32 +23,18 @@ from gpuprims.rules import (
     many_columns,
     many_outputs,
     many_rows,
+    not_for_cpus,
     one_atomic,
-    one_step,
     partials_fit,
     ranges_fit,
     shuffles,
     sums_add_atomically,
-    tile_fits,
     values_fit,
-    window_fits,
 )
 
 KERNELS = Path(__file__).parent / "kernels"
 # The text around each kernel: the dialect's words, how values pass between groups, and how groups add in memory.
 AROUND = KERNELS / "prelude.cl", KERNELS / "exchange.cl", KERNELS / "counting.cl"
-
-
-def _for_cpus(capabilities: Capabilities, call: Call) -> str | None:
-    if capabilities.kind == "cpu":
-        return None
-    return f"is for CPUs, where each work-item is a thread of its own; {capabilities.name} is a {capabilities.kind}"
-
-
-def _not_for_cpus(capabilities: Capabilities, call: Call) -> str | None:
-    if capabilities.kind != "cpu":
-        return None
-    return f"is for GPUs, which run all groups at the same time whatever else they do; {capabilities.name} is a CPU"
 
 
 # H200, driver 580.159, float32, 2026-11-21, TB/s of argmax and sum of 2^28, calls one after the other: reduce/warp
@@ -81,7 +66,7 @@ VARIANTS = (
         rank=20,
         block=1,
         items=16384,
-        refuse=first_refusal(_for_cpus, double_precision),
+        refuse=first_refusal(for_cpus, double_precision),
     ),
     Variant(
         primitive="map",
@@ -104,7 +89,7 @@ VARIANTS = (
         items=512 * 64,
         groups_per_unit=2,
         outputs_per_group=512,
-        refuse=first_refusal(_for_cpus, columns, double_precision),
+        refuse=first_refusal(for_cpus, columns, double_precision),
     ),
     Variant(
         primitive="reduce",
@@ -115,7 +100,7 @@ VARIANTS = (
         block=1,
         items=8192,
         groups_per_unit=16,
-        refuse=first_refusal(_for_cpus, double_precision),
+        refuse=first_refusal(for_cpus, double_precision),
     ),
     Variant(
         primitive="reduce",
@@ -195,7 +180,7 @@ VARIANTS = (
         scratch="board",
         together=True,
         refuse=first_refusal(
-            _not_for_cpus, double_precision, group_fits(512), gathered_fit(512, 16), few_outputs, forward_progress
+            not_for_cpus, double_precision, group_fits(512), gathered_fit(512, 16), few_outputs, forward_progress
         ),
     ),
     Variant(
@@ -209,7 +194,7 @@ VARIANTS = (
         groups_per_unit=16,
         outputs_per_group=2048,
         scratch="levels",
-        refuse=first_refusal(_for_cpus, columns, double_precision),
+        refuse=first_refusal(for_cpus, columns, double_precision),
     ),
     Variant(
         primitive="scan",
@@ -221,7 +206,7 @@ VARIANTS = (
         items=32768,
         groups_per_unit=16,
         scratch="levels",
-        refuse=first_refusal(_for_cpus, double_precision),
+        refuse=first_refusal(for_cpus, double_precision),
     ),
     Variant(
         primitive="scan",
@@ -261,7 +246,7 @@ VARIANTS = (
         scratch="board",
         together=True,
         refuse=first_refusal(
-            _not_for_cpus, double_precision, group_fits(256), partials_fit(256), few_outputs, forward_progress
+            not_for_cpus, double_precision, group_fits(256), partials_fit(256), few_outputs, forward_progress
         ),
     ),
     Variant(
@@ -310,7 +295,7 @@ VARIANTS = (
         items=16384,
         groups_per_unit=4,
         histograms="private",
-        refuse=first_refusal(_for_cpus, double_precision),
+        refuse=first_refusal(for_cpus, double_precision),
     ),
     Variant(
         primitive="histogram",
@@ -389,52 +374,5 @@ VARIANTS = (
         vectors=True,
         refuse=first_refusal(double_precision, group_fits(256), sums_add_atomically),
     ),
-    Variant(
-        primitive="stencil",
-        name="cpu_rows",
-        backend="opencl",
-        source=KERNELS / "stencil_cpu_rows.cl",
-        rank=40,
-        block=1,
-        items=1024,
-        groups_per_unit=8,
-        window="ring",
-        refuse=first_refusal(_for_cpus, double_precision, along_lines, few_rows),
-    ),
-    Variant(
-        primitive="stencil",
-        name="rolling",
-        backend="opencl",
-        source=KERNELS / "stencil_rolling.cl",
-        rank=30,
-        block=128,
-        items=4,
-        groups_per_unit=32,
-        vectors=True,
-        window="strip",
-        refuse=first_refusal(double_precision, group_fits(128), along_lines, window_fits),
-    ),
-    Variant(
-        primitive="stencil",
-        name="tiled",
-        backend="opencl",
-        source=KERNELS / "stencil_tiled.cl",
-        rank=20,
-        block=256,
-        items=4,
-        groups_per_unit=32,
-        window="tile",
-        refuse=first_refusal(double_precision, group_fits(256), one_step, along_lines, tile_fits(256, 4)),
-    ),
-    Variant(
-        primitive="stencil",
-        name="direct",
-        backend="opencl",
-        source=KERNELS / "stencil_direct.cl",
-        rank=10,
-        block=256,
-        items=1,
-        groups_per_unit=64,
-        refuse=first_refusal(double_precision, group_fits(256), one_step),
-    ),
+    *STENCILS,
 )

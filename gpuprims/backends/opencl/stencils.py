@@ -1,0 +1,76 @@
+"""The kernels of stencils: what they are for, and what they refuse. The numbers carry the measurement that set them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gpuprims.registry import Variant, first_refusal
+from gpuprims.rules import (
+    along_lines,
+    double_precision,
+    few_rows,
+    for_cpus,
+    group_fits,
+    one_step,
+    tile_fits,
+    window_fits,
+)
+
+KERNELS = Path(__file__).parent / "kernels"
+
+# H200, driver 580.159, 2026-11-21, TB/s read and written of 16384 x 16384 float32 and of 8192 x 8192 x 4 uint8, calls one
+# after the other. stencil/rolling with 128 work-items and 32 groups a multiprocessor: cross 3.52, box of 9 x 9 2.93,
+# Gaussian weights of 17 x 17 in two steps 2.31, 7 x 7 weights 3.02, cross of uint8 1.90; with 256 and 16 groups 3.56, 3.34,
+# 2.20, 2.58, 1.75. stencil/tiled: cross 1.69, 7 x 7 0.73. stencil/direct: cross 1.02, 7 x 7 0.31.
+# Two cores of an AMD EPYC, runtime 2026.2, 4096 x 4096 float32, 2026-11-21: stencil/cpu_rows cross 17.0 GB/s, SciPy's
+# correlate 2.0; box of 9 x 9 11.2, 25 times SciPy's uniform_filter; cross of RGBA uint8 14.6.
+STENCILS = (
+    Variant(
+        primitive="stencil",
+        name="cpu_rows",
+        backend="opencl",
+        source=KERNELS / "stencil_cpu_rows.cl",
+        rank=40,
+        block=1,
+        items=1024,
+        groups_per_unit=8,
+        window="ring",
+        refuse=first_refusal(for_cpus, double_precision, along_lines, few_rows),
+    ),
+    Variant(
+        primitive="stencil",
+        name="rolling",
+        backend="opencl",
+        source=KERNELS / "stencil_rolling.cl",
+        rank=30,
+        block=128,
+        items=4,
+        groups_per_unit=32,
+        vectors=True,
+        window="strip",
+        refuse=first_refusal(double_precision, group_fits(128), along_lines, window_fits),
+    ),
+    Variant(
+        primitive="stencil",
+        name="tiled",
+        backend="opencl",
+        source=KERNELS / "stencil_tiled.cl",
+        rank=20,
+        block=256,
+        items=4,
+        groups_per_unit=32,
+        window="tile",
+        refuse=first_refusal(double_precision, group_fits(256), one_step, along_lines, tile_fits(256, 4)),
+    ),
+    Variant(
+        primitive="stencil",
+        name="direct",
+        backend="opencl",
+        source=KERNELS / "stencil_direct.cl",
+        rank=10,
+        block=256,
+        items=1,
+        groups_per_unit=64,
+        refuse=first_refusal(double_precision, group_fits(256), one_step),
+    ),
+)
