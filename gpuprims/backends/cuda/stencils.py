@@ -9,11 +9,11 @@ from gpuprims.rules import along_lines, double_precision, group_fits, one_step, 
 
 KERNELS = Path(__file__).parent / "kernels"
 
-# H200, driver 580.159, CUDA 13.0, 2026-11-21, TB/s read and written of 16384 x 16384 float32 and of 8192 x 8192 x 4 uint8,
-# calls one after the other. stencil/rolling with 128 work-items and 32 groups a multiprocessor: cross 3.54, box of 9 x 9
-# 3.11, Gaussian weights of 17 x 17 in two steps 2.45, 7 x 7 weights 2.95, cross of uint8 2.05; with 256 and 16 groups 3.59,
-# 3.33, 2.30, 2.52, 1.88; with 64 and 64 groups 3.49, 3.11, 2.05, 2.95, 2.10. stencil/tiled: cross 1.49, 7 x 7 0.66.
-# stencil/direct: cross 1.01, 7 x 7 0.31. CuPy's ndimage 1.12, 0.56, 0.38, uint8 0.23.
+# H200, driver 580.159, CUDA 13.0, 2026-11-21, TB/s read and written of 16384 x 16384 float32 and of 8192 x 8192 x 4
+# uint8, calls one after the other. stencil/rolling with 128 work-items and 32 groups a multiprocessor: cross 3.54, box
+# of 9 x 9 3.11, Gaussian weights of 17 x 17 in two steps 2.45, 7 x 7 weights 2.95, cross of uint8 2.05; with 256 and 16
+# groups 3.59, 3.33, 2.30, 2.52, 1.88; with 64 and 64 groups 3.49, 3.11, 2.05, 2.95, 2.10. stencil/tiled: cross 1.49, 7
+# x 7 0.66. stencil/direct: cross 1.01, 7 x 7 0.31. CuPy's ndimage 1.12, 0.56, 0.38, uint8 0.23.
 STENCILS = (
     Variant(
         primitive="stencil",

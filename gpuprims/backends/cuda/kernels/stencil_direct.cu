@@ -8,7 +8,9 @@
 extern "C" __global__ __launch_bounds__(BLOCK)
 void stencil_direct(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
 {
-    for (i64 j = (i64)blockIdx.x * BLOCK + threadIdx.x; j < n; j += (i64)gridDim.x * BLOCK) {
+    const int tid = threadIdx.x;
+
+    for (i64 j = (i64)blockIdx.x * BLOCK + tid; j < n; j += (i64)gridDim.x * BLOCK) {
         /* 1. Find the element. */
         i64 left = j;
         const i64 c = left % layout.reduced[4];

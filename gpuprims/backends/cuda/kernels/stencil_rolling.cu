@@ -152,9 +152,10 @@ void stencil_rolling(INPUTS, OUTPUTS, const layout_t layout, const i64 depth, co
 {
     const i64 across = (LENGTH + BLOCK * ITEMS - 1) / (BLOCK * ITEMS), strips = (covered + depth - 1) / depth;
     const i64 tasks = strips + ROWS - covered; /* strips, and the rows before and after them */
+    const int tid = threadIdx.x;
 
     for (i64 task = blockIdx.x; task < across * tasks * BATCHES; task += gridDim.x) {
-        const i64 first = (task % across * BLOCK + threadIdx.x) * ITEMS, strip = task / across % tasks;
+        const i64 first = (task % across * BLOCK + tid) * ITEMS, strip = task / across % tasks;
         const i64 batch = task / across / tasks;
         GLOBAL const stored_t *plane = x0 + layout.offset[0] + batch * STEP_0;
         GLOBAL result_t *out = y0 + layout.offset[1] + batch * STEP_OUT;

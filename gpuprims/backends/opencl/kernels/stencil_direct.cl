@@ -8,7 +8,9 @@
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
 void stencil_direct(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
 {
-    for (i64 j = (i64)get_group_id(0) * BLOCK + get_local_id(0); j < n; j += (i64)get_num_groups(0) * BLOCK) {
+    const int tid = get_local_id(0);
+
+    for (i64 j = (i64)get_group_id(0) * BLOCK + tid; j < n; j += (i64)get_num_groups(0) * BLOCK) {
         /* 1. Find the element. */
         i64 left = j;
         const i64 c = left % layout.reduced[4];
