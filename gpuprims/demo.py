@@ -13,7 +13,7 @@ import gpuprims
 from gpuprims.device import Device, pick_device
 from gpuprims.errors import GpuprimsError
 from gpuprims.explanation import PRIMITIVES, explain
-from gpuprims.pictures import draw, sketch
+from gpuprims.pictures import draw, side_by_side, sketch
 
 _WEIGHTS = tuple(np.float32(weight) for weight in (0.299, 0.587, 0.114))
 
@@ -44,6 +44,7 @@ def run_demo(spec: str | None = None) -> None:
     grey = _brightness(device, photo)
     _statistics(device, grey)
     _histogram(device, grey)
+    _blurred(device, photo)
     _channels(device, photo)
     _model(device)
     print("\nthe kernels of this device: gpuprims explain\n")
@@ -94,6 +95,17 @@ def _histogram(device: Device, grey: np.ndarray) -> None:
         print(f"  {line}")
     print(f"  {'0, black':32}{'255, white':>32}")
     print(f"  {draw(counts, edges, Path('brightness.png'))}\n")
+
+
+def _blurred(device: Device, photo: np.ndarray) -> None:
+    from scipy import ndimage
+
+    soft, ours = _timed(lambda: gpuprims.blur(photo, "gaussian", sigma=4, channel_axis=-1, device=device))
+    expected, theirs = _timed(lambda: ndimage.gaussian_filter(photo.astype(np.float32), 4, mode="nearest", axes=(0, 1)))
+    print('blurred: blur(photo, "gaussian", sigma=4, channel_axis=-1)')
+    print(f"  largest difference from SciPy   {np.abs(soft - expected).max():.2f} of 255, cut to whole numbers")
+    print(f"  time, SciPy's                   {ours * 1e3:.2f} ms, {theirs * 1e3:.2f} ms")
+    print(f"  {side_by_side((photo, soft), ('photograph', 'blurred'), Path('blur.png'))}\n")
 
 
 def _channels(device: Device, photo: np.ndarray) -> None:

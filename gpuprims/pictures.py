@@ -1,9 +1,11 @@
-"""A histogram as a picture: a sketch for the terminal, and a file where matplotlib is installed."""
+"""Pictures of the demo: a sketch for the terminal, and files where matplotlib is installed."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -55,11 +57,9 @@ def draw(counts: np.ndarray, edges: np.ndarray, path: Path) -> str:
     path : Path
         A PNG file, which is written over.
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        return f"no {path}, for want of matplotlib: pip install 'gpuprims[bench]'"
-    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    figure = _figure(8, 4.5)
+    if figure is None:
+        return _without(path)
     axes = figure.subplots()
     axes.stairs(counts, edges, fill=True, color="0.35")
     axes.set_title(f"Brightness of the photograph's {counts.sum():,} pixels")
@@ -69,6 +69,44 @@ def draw(counts: np.ndarray, edges: np.ndarray, path: Path) -> str:
     axes.set_xticks(np.linspace(edges[0], edges[-1], 9))
     axes.yaxis.set_major_formatter("{x:,.0f}")
     axes.grid(axis="y", alpha=0.4)
+    return _save(figure, path)
+
+
+def side_by_side(images: Sequence[np.ndarray], titles: Sequence[str], path: Path) -> str:
+    """Draw images beside each other to a file, and return a sentence that says so, or why not.
+
+    Parameters
+    ----------
+    images : sequence of ndarray
+        Of bytes: rows, columns, three channels.
+    titles : sequence of str
+    path : Path
+        A PNG file, which is written over.
+    """
+    figure = _figure(5 * len(images), 3.9)
+    if figure is None:
+        return _without(path)
+    for axes, image, title in zip(figure.subplots(1, len(images)), images, titles, strict=True):
+        axes.imshow(image)
+        axes.set_title(title)
+        axes.set_axis_off()
+    return _save(figure, path)
+
+
+def _figure(width: float, height: float) -> Any:
+    """Return a figure of so many inches, or None without matplotlib."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return None
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _without(path: Path) -> str:
+    return f"no {path}, for want of matplotlib: pip install 'gpuprims[bench]'"
+
+
+def _save(figure: Any, path: Path) -> str:
     try:
         figure.savefig(path, dpi=150)
     except OSError as error:

@@ -73,6 +73,16 @@ def test_demo_draws_a_histogram_or_says_what_to_install(monkeypatch, tmp_path):
     assert "No such file" in pictures.draw(counts, edges, tmp_path / "nowhere" / "brightness.png")
 
 
+def test_demo_draws_images_side_by_side_or_says_what_to_install(monkeypatch, tmp_path):
+    images, path = [np.zeros((4, 5, 3), np.uint8)] * 2, tmp_path / "blur.png"
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "matplotlib.figure", None)
+        assert "pip install 'gpuprims[bench]'" in pictures.side_by_side(images, ["a", "b"], path)
+    pytest.importorskip("matplotlib", reason="matplotlib, which draws the demo's pictures, is not installed")
+    assert pictures.side_by_side(images, ["a", "b"], path) == f"drawn in {path}"
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.mark.parametrize(("encoding", "highest"), [("utf-8", "█"), ("ascii", "#")])
 def test_a_sketch_is_as_high_as_its_counts(monkeypatch, encoding, highest):
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding))
