@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import WORKS, Contender, Work, cases, find_device, variants
+from cases import CROSS, WORKS, Contender, Work, cases, find_device, variants
 
 DEVICE = find_device(os.environ.get("GPUPRIMS_BENCH_DEVICE", "cuda"))
 if isinstance(DEVICE, str):
@@ -29,6 +29,7 @@ Calls = Mapping[str, Callable[..., Any]]
 def _cupy() -> Calls:
     """Return CuPy's own way of each work."""
     import cupy
+    from cupyx.scipy import ndimage
 
     doubled = cupy.ElementwiseKernel("float32 x", "float32 y", "y = 2*x + 1", "gpuprims_bench_map")
     folded = [work for work in WORKS if work.primitive == "reduce" and work.axis is not None]
@@ -49,7 +50,14 @@ def _cupy() -> Calls:
         if work.primitive == "histogram" and isinstance(work.bins, int)
     }
     counts |= {work.name: cupy.bincount for work in WORKS if work.primitive == "bincount"}
-    return {"map 2*x+1": doubled} | flat | axes | scans | counts
+    weights = cupy.asarray(CROSS)
+    blurs = {
+        "blur cross": lambda x: ndimage.correlate(x, weights, mode="nearest"),
+        "blur box 9": lambda x: ndimage.uniform_filter(x, 9, mode="nearest"),
+        "blur gaussian 2": lambda x: ndimage.gaussian_filter(x, 2, mode="nearest"),
+        "blur cross of bytes": lambda x: ndimage.correlate(x, weights[..., cupy.newaxis], mode="nearest"),
+    }
+    return {"map 2*x+1": doubled} | flat | axes | scans | counts | blurs
 
 
 def _torch() -> Calls:

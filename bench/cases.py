@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import ndimage
 
 import gpuprims
 from gpuprims.errors import BackendUnavailableError, UnknownDeviceError
@@ -37,9 +38,13 @@ class Work:
     beside: Callable[[np.ndarray], np.ndarray] | None = None
     bins: Any = None
     spread: Callable[[np.ndarray], np.ndarray] | None = None
+    how: tuple[tuple[str, Any], ...] = ()
 
     def shape(self, size: int) -> tuple[int, ...]:
         """Return the shape in which so many elements are seen."""
+        if self.primitive == "blur":
+            rows = 1 << (size.bit_length() - 1) // 2
+            return (rows, size // rows) if self.spread is None else (rows, size // rows // 4, 4)
         if self.axis is None:
             return (size,)
         columns = self.columns or 1 << (size.bit_length() - 1) // 2
@@ -48,7 +53,7 @@ class Work:
     @property
     def kernels(self) -> str:
         """Return the primitive whose variants do it."""
-        names = {"segments": "scan", "bincount": "histogram"}
+        names = {"segments": "scan", "bincount": "histogram", "blur": "stencil"}
         return names.get(self.primitive, self.primitive)
 
     @property
@@ -66,6 +71,8 @@ class Work:
             return gpuprims.histogram(x, self.bins, (0, 1), **keywords)[0]
         if self.primitive == "bincount":
             return gpuprims.bincount(x, **keywords)
+        if self.primitive == "blur":
+            return gpuprims.blur(x, channel_axis=-1 if x.ndim == 3 else None, **dict(self.how), **keywords)
         if self.primitive == "segments":
             return gpuprims.reduce(x, segments=beside[0], **keywords)
         if self.primitive == "scan":
@@ -121,6 +128,18 @@ def small_numbers(dtype: str, x: np.ndarray) -> np.ndarray:
     return (x * 256).astype(dtype)
 
 
+CROSS = np.float32([[0, 0.2, 0], [0.2, 0.2, 0.2], [0, 0.2, 0]])
+
+
+def blur_of(name: str, scipys: Callable[..., Any], **how: Any) -> Work:
+    """Return the work of a blur, and SciPy's way of it."""
+    return Work(name, "blur", 8, scipys, how=tuple(how.items()))
+
+
+def _cross_of_pixels(x: np.ndarray) -> np.ndarray:
+    return ndimage.correlate(x, CROSS[..., np.newaxis], mode="nearest")
+
+
 EDGES = np.sort(np.random.default_rng(20261121).random(257))
 
 WORKS = (
@@ -156,6 +175,13 @@ WORKS = (
     Work("bincount int32", "bincount", 4, np.bincount, spread=partial(small_numbers, "int32")),
     Work("bincount int64", "bincount", 8, np.bincount, spread=partial(small_numbers, "int64")),
     Work("bincount uint8", "bincount", 1, np.bincount, spread=partial(small_numbers, "uint8")),
+    blur_of("blur cross", lambda x: ndimage.correlate(x, CROSS, mode="nearest"), kind="cross"),
+    blur_of("blur box 9", lambda x: ndimage.uniform_filter(x, 9, mode="nearest"), kind="box", size=9),
+    blur_of("blur gaussian 2", lambda x: ndimage.gaussian_filter(x, 2, mode="nearest"), kind="gaussian", sigma=2),
+    Work(
+        "blur cross of bytes", "blur", 2, _cross_of_pixels, spread=partial(small_numbers, "uint8"),
+        how=(("kind", "cross"),),
+    ),
 )  # fmt: skip
 EXACT = ("scan", "segments", "compact", "histogram", "bincount")
 SIZES = {"cpu": (2**20, 2**24, 2**26), "gpu": (2**24, 2**28, 2**30)}
@@ -233,6 +259,10 @@ def check(work: Work, result: np.ndarray, x: np.ndarray, *beside: np.ndarray) ->
     if work.primitive in EXACT:
         expected = work.numpy(x, *beside)
         np.testing.assert_array_equal(result.reshape(expected.shape), expected)
+    elif work.primitive == "blur":  # the first rows, of means that SciPy cuts after rounding
+        expected = work.numpy(x[:64])[:32]
+        got = result[:32].astype(np.float64)  # in which differences of bytes are none modulo 256
+        np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1 if result.dtype == np.uint8 else 0)
     elif work.primitive == "map":
         np.testing.assert_array_equal(result[::4099], work.numpy(x[::4099]))
         np.testing.assert_array_equal(result[-5000:], work.numpy(x[-5000:]))

@@ -7,12 +7,15 @@ from dataclasses import replace
 from gpuprims.definitions import DOUBLES
 from gpuprims.driver import Capabilities
 from gpuprims.registry import MOST_GROUPS, Around, Call, Refusal
+from gpuprims.source.stencils import TILE_WIDTH
 
 # Ranges of bins, each of which fits in local memory, that are worth a reading of all elements.
 _MOST_RANGES = 8
 # Numbers of 32 bits that a work-item keeps of a stencil's neighbourhoods in registers, elements of a row that it takes
 # at least, and operations in all the phases of a window that are worth compiling.
 MOST_NUMBERS, LEAST_ITEMS, MOST_OPERATIONS = 128, 4, 8192
+# Numbers that a work-item of a CPU keeps, so that they stay in a cache of its core.
+CPU_NUMBERS = 24_576
 
 
 def for_cpus(capabilities: Capabilities, call: Call) -> str | None:
@@ -230,7 +233,7 @@ def tile_fits(block: int, items: int) -> Refusal:
 
     def refuse(capabilities: Capabilities, call: Call) -> str | None:
         around = _around(call)
-        rows, columns = block * items // 64 + around.span - 1, 64 + around.beside
+        rows, columns = block * items // TILE_WIDTH + around.span - 1, TILE_WIDTH + around.beside
         needed = rows * columns * max(call.dtypes[0].itemsize, 4)
         if needed <= min(capabilities.local_memory, 48 * 1024) - 64:
             return None
@@ -242,7 +245,9 @@ def tile_fits(block: int, items: int) -> Refusal:
 def few_rows(capabilities: Capabilities, call: Call) -> str | None:
     """Refuse windows of more rows than a work-item of a CPU keeps in the cache of its core."""
     numbers = _around(call).numbers(64)
-    return None if numbers <= 24_576 else f"keeps up to 24576 numbers; this call's neighbourhood takes {numbers}"
+    if numbers <= CPU_NUMBERS:
+        return None
+    return f"keeps up to {CPU_NUMBERS} numbers; this call's neighbourhood takes {numbers}"
 
 
 def _around(call: Call) -> Around:

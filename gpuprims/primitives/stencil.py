@@ -23,14 +23,12 @@ from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.neighbours import as_weights
 from gpuprims.primitives.steps import Border, Step
 from gpuprims.registry import REGISTRY, Around, Call, Variant
-from gpuprims.rules import LEAST_ITEMS, MOST_NUMBERS
+from gpuprims.rules import CPU_NUMBERS, LEAST_ITEMS, MOST_NUMBERS
 from gpuprims.source.stencils import ROWS_AT_ONCE, TILE_WIDTH
 from gpuprims.targets import Targets
 
 # Elements of a row that a work-item of a GPU takes: as many as it moves at once.
 _VECTOR_BYTES = 16
-# Numbers that a CPU's work-item keeps, so that they stay in a cache of its core.
-_CPU_NUMBERS = 24_576
 # Of a strip, rows for each one that is loaded beyond its end.
 _LEAST_DEPTH = 4
 
@@ -39,7 +37,7 @@ def stencil(
     x: Any,
     weights: Any,
     *,
-    mode: Mode = "reflect",
+    mode: Mode = "nearest",
     cval: Any = 0,
     channel_axis: int | None = None,
     iterations: int = 1,
@@ -58,9 +56,9 @@ def stencil(
         Of one to three axes of odd length, up to 31: each neighbour times its weight, added up. Or a function of a
         neighbourhood ``n``, whose element ``n[dy, dx]`` is so many rows and columns from the one that is computed, made
         of operators and NumPy functions as those of :func:`gpuprims.map`.
-    mode : {"reflect", "nearest", "mirror", "wrap", "constant"}, default "reflect"
-        What lies beyond the borders: ``d c b a | a b c d | d c b a``, the element at the border, ``d c b | a b c d | c
-        b a``, the other end, or ``cval``.
+    mode : {"nearest", "reflect", "mirror", "wrap", "constant"}, default "nearest"
+        What lies beyond the borders: the element at the border, ``d c b a | a b c d | d c b a``, ``d c b | a b c d | c
+        b a``, the other end, or ``cval``. SciPy's default is "reflect".
     cval : scalar, default 0
     channel_axis : int, optional
         The axis of channels, which are not neighbours of each other. Of the other axes, neighbourhoods lie along the
@@ -300,7 +298,7 @@ def _in_lines(
 def _fitted(chosen: Variant, around: Around, item: int) -> Variant:
     """Return a variant with as many elements of a row as it keeps the window of."""
     items = chosen.items if chosen.block == 1 or chosen.window == "tile" else max(_VECTOR_BYTES // item, 1)
-    most = _CPU_NUMBERS if chosen.block == 1 else MOST_NUMBERS
+    most = CPU_NUMBERS if chosen.block == 1 else MOST_NUMBERS
     if chosen.window != "tile":
         while items > LEAST_ITEMS and around.numbers(items) > most:
             items //= 2

@@ -63,6 +63,8 @@ class Step:
         From neighbours, and a number that does not matter, to a value; None where weights are read from memory.
     finish : TypedExpr
         From the value, and a number that does not matter, to the result.
+    value : dtype
+        In which it is computed.
     weights : tuple
         Shape and bytes of weights that are read from memory.
     columns : tuple of int
