@@ -19,6 +19,13 @@ def test_every_element_at_every_boundary(map_kernel: Kernel, rng: np.random.Gene
         assert_equal(map_kernel.map("2*x + 1", x), 2 * x + 1)
 
 
+def test_subnormal_floats_are_not_taken_for_zero(map_kernel: Kernel) -> None:
+    tiny = np.finfo(np.float32).tiny
+    x = np.float32([tiny, -tiny, tiny / 4, -tiny / 1024, np.finfo(np.float32).smallest_subnormal])
+    for function in (lambda x: x * np.float32(0.5), lambda x: x + x, lambda x: x > 0, lambda x: np.maximum(x, -x)):
+        assert_equal(map_kernel.map(function, x), function(x))
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_dtype(map_kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
     map_kernel.need(dtype)

@@ -261,6 +261,8 @@ def test_what_does_not_fit(weights: Any, how: Any, error: Any, words: str) -> No
         ({"kind": "box", "size": 4}, "size= odd whole numbers; got 4"),
         ({"kind": "box", "size": (3, 3, 3)}, "one for rows and one for columns"),
         ({"kind": "gaussian", "sigma": 0}, "sigma= positive numbers; got 0"),
+        ({"kind": "gaussian", "size": 5}, 'size= with kind="box" alone'),
+        ({"sigma": 2}, "sigma= with kind=\"gaussian\" alone; got kind='cross'"),
     ],
 )
 def test_blurs_that_there_are_not(how: Any, words: str) -> None:

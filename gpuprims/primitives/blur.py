@@ -20,8 +20,8 @@ def blur(
     image: Any,
     kind: Kind = "cross",
     *,
-    size: int | tuple[int, int] = 3,
-    sigma: float | tuple[float, float] = 1.0,
+    size: int | tuple[int, int] | None = None,
+    sigma: float | tuple[float, float] | None = None,
     mode: Mode = "nearest",
     cval: Any = 0,
     channel_axis: int | None = None,
@@ -39,10 +39,11 @@ def blur(
     kind : {"cross", "box", "gaussian"}, default "cross"
         The mean of a pixel and its four neighbours; of all pixels of a box; or weights that fall off as a normal
         distribution.
-    size : int or (int, int), default 3
-        Rows and columns of the box, odd.
-    sigma : float or (float, float), default 1.0
-        Standard deviation of Gaussian weights along rows and columns, in pixels; weights end after four of it.
+    size : int or (int, int), optional
+        Rows and columns of the box, odd; by default 3.
+    sigma : float or (float, float), optional
+        Standard deviation of Gaussian weights along rows and columns, in pixels, by default 1; weights end after four
+        of it.
     mode : {"nearest", "reflect", "mirror", "wrap", "constant"}, default "nearest"
         What lies beyond the borders; see :func:`gpuprims.stencil`.
     cval : scalar, default 0
@@ -66,7 +67,8 @@ def blur(
     Raises
     ------
     ArgumentError, ShapeError, AxisError, DtypeError
-        An unknown kind or mode, a size that is even, a standard deviation that is not positive.
+        An unknown kind or mode, a size that is even, a standard deviation that is not positive, or either of them with
+        a kind that has none.
     ArrayError, DeviceMismatchError, NoVariantError
         As :func:`gpuprims.stencil`.
 
@@ -89,13 +91,16 @@ def blur(
     element = operands.natives[0].dtype
     if element.kind not in "iuf":
         raise DtypeError(f"blur: real numbers; got dtype {element}")
+    for name, given, owner in (("size", size, "box"), ("sigma", sigma, "gaussian")):
+        if given is not None and kind != owner and kind in get_args(Kind):
+            raise ArgumentError(f'blur: {name}= with kind="{owner}" alone; got kind={kind!r}')
     if kind == "cross":
         step = Step.of_cross(element)
     elif kind == "box":
-        rows, columns = _sizes(size)
+        rows, columns = _sizes(3 if size is None else size)
         step = Step.of_box(rows, columns, element)
     elif kind == "gaussian":
-        down, across = (_deviation(one) for one in _pair("sigma", sigma))
+        down, across = (_deviation(one) for one in _pair("sigma", 1.0 if sigma is None else sigma))
         step = Step.of_normal(down, across, element)
     else:
         raise ArgumentError(f"blur: a kind among {', '.join(get_args(Kind))}; got {kind!r}")

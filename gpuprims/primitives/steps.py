@@ -102,19 +102,6 @@ class Step:
         return _of_weights(weights.shape, weights.dtype, weights.tobytes(), element, result, double)
 
     @classmethod
-    def _of_weights(cls, weights: np.ndarray, element: Dtype, result: Dtype, *, double: bool) -> Step:
-        value = _value_of(weights, element, double=double)
-        finish = finishing(value, result)
-        split = separated(weights) if value.kind == "f" else None
-        if split is not None and np.count_nonzero(weights) > sum(map(np.count_nonzero, split)):
-            return cls.of_two(*split, element, value, finish)
-        if np.count_nonzero(weights) > _MOST_WRITTEN:
-            ends = [tuple(end * (n // 2) for n in weights.shape) for end in (-1, 1)]
-            return cls(tuple(ends), None, finish, value, (weights.shape, weights.astype(value).tobytes()))
-        neighbours = weighted(weights, [n // 2 for n in weights.shape], value)
-        return cls(neighbours.offsets, _typed(neighbours, element), finish, value)
-
-    @classmethod
     def of_two(cls, column: np.ndarray, row: np.ndarray, element: Dtype, value: Dtype, finish: TypedExpr) -> Step:
         """Return the pass of a row of weights, and then of a column of them."""
         across, down = weighted(row, [len(row) // 2], value), weighted(column, [len(column) // 2], value)
@@ -179,10 +166,19 @@ class Step:
 
 @lru_cache(maxsize=256)
 def _of_weights(
-    shape: tuple[int, ...], dtype: Dtype, weights: bytes, element: Dtype, result: Dtype, double: bool
+    shape: tuple[int, ...], dtype: Dtype, given: bytes, element: Dtype, result: Dtype, double: bool
 ) -> Step:
-    given = np.frombuffer(weights, dtype).reshape(shape)
-    return Step._of_weights(given, element, result, double=double)
+    weights = np.frombuffer(given, dtype).reshape(shape)
+    value = _value_of(weights, element, double=double)
+    finish = finishing(value, result)
+    split = separated(weights) if value.kind == "f" else None
+    if split is not None and np.count_nonzero(weights) > sum(map(np.count_nonzero, split)):
+        return Step.of_two(*split, element, value, finish)
+    if np.count_nonzero(weights) > _MOST_WRITTEN:
+        ends = tuple(tuple(end * (n // 2) for n in shape) for end in (-1, 1))
+        return Step(ends, None, finish, value, (shape, weights.astype(value).tobytes()))
+    neighbours = weighted(weights, [n // 2 for n in shape], value)
+    return Step(neighbours.offsets, _typed(neighbours, element), finish, value)
 
 
 @lru_cache(maxsize=256)

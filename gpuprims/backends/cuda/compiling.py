@@ -21,14 +21,13 @@ _OPTIONS = ("--std=c++17",)
 
 def compiled(text: str, device: cupy.cuda.Device) -> cupy.cuda.Module:
     """Return the module of a kernel's text, from the cache on disk if it has been compiled before."""
-    arch = device.compute_capability
-    key = "\n".join([repr(nvrtc.getVersion()), arch, *_OPTIONS, text])
+    key = "\n".join([repr(nvrtc.getVersion()), device.compute_capability, *_OPTIONS, text])
     kept = user_cache_path("gpuprims") / "cuda" / f"{hashlib.sha256(key.encode()).hexdigest()}.cubin"
     module = cupy.cuda.Module()
     if kept.is_file():
         module.load(kept.read_bytes())
         return module
-    binary, _ = cupy.cuda.compiler.compile_using_nvrtc(text, _OPTIONS, arch, cache_in_memory=True)
+    binary, _ = cupy.cuda.compiler.compile_using_nvrtc(text, _OPTIONS, cache_in_memory=True)
     module.load(binary)
     _keep(binary, kept)
     return module
