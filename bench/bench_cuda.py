@@ -19,6 +19,8 @@ import numpy as np
 import pytest
 from cases import CROSS, WORKS, Contender, Work, cases, find_device, variants
 
+from gpuprims.primitives.steps import normal_weights
+
 DEVICE = find_device(os.environ.get("GPUPRIMS_BENCH_DEVICE", "cuda"))
 if isinstance(DEVICE, str):
     pytest.skip(DEVICE, allow_module_level=True)
@@ -65,6 +67,8 @@ def _torch() -> Calls:
     import cupy
     import torch
 
+    torch.backends.cudnn.allow_tf32 = False  # the others compute in float32
+
     def through(function: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *given: cupy.from_dlpack(function(*(torch.from_dlpack(one) for one in given)))
 
@@ -79,17 +83,39 @@ def _torch() -> Calls:
         if work.primitive == "histogram" and isinstance(work.bins, int)
     }
     counts |= {work.name: through(torch.bincount) for work in WORKS if work.primitive == "bincount"}
-    return counts | {
-        "scan sum": through(lambda x: torch.cumsum(x, 0)),
-        "scan max": through(lambda x: torch.cummax(x, 0).values),
-        "scan sum of float64": through(lambda x: torch.cumsum(x, 0)),
-        "scan sum of int32": through(lambda x: torch.cumsum(x, 0, dtype=torch.int32)),
-        "scan rows": through(lambda x: torch.cumsum(x, 1)),
-        "scan columns": through(lambda x: torch.cumsum(x, 0)),
-        "reduce segments": of_segments,
-        "compact by a mask": through(torch.masked_select),
-        "compact by a function": through(lambda x: torch.masked_select(x, x > 0.5)),
+
+    def convolved(*weights: np.ndarray) -> Callable[..., Any]:
+        def run(x: Any) -> Any:
+            image = x[None, None]
+            for one in weights:  # small ones, one after the other where they are a column and a row
+                beside = (one.shape[1] // 2,) * 2 + (one.shape[0] // 2,) * 2
+                padded = torch.nn.functional.pad(image, beside, mode="replicate")
+                image = torch.nn.functional.conv2d(padded, torch.from_numpy(one).cuda()[None, None])
+            return image[0, 0]
+
+        return through(run)
+
+    ones, normal = np.full(9, 1 / 9, np.float32), normal_weights(2).astype(np.float32)
+    blurs = {
+        "blur cross": convolved(CROSS),
+        "blur box 9": convolved(ones[None], ones[:, None]),
+        "blur gaussian 2": convolved(normal[None], normal[:, None]),
     }
+    return (
+        counts
+        | blurs
+        | {
+            "scan sum": through(lambda x: torch.cumsum(x, 0)),
+            "scan max": through(lambda x: torch.cummax(x, 0).values),
+            "scan sum of float64": through(lambda x: torch.cumsum(x, 0)),
+            "scan sum of int32": through(lambda x: torch.cumsum(x, 0, dtype=torch.int32)),
+            "scan rows": through(lambda x: torch.cumsum(x, 1)),
+            "scan columns": through(lambda x: torch.cumsum(x, 0)),
+            "reduce segments": of_segments,
+            "compact by a mask": through(torch.masked_select),
+            "compact by a function": through(lambda x: torch.masked_select(x, x > 0.5)),
+        }
+    )
 
 
 def _cuda_compute() -> Calls:

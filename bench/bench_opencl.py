@@ -1,6 +1,6 @@
-"""OpenCL beside NumPy (on a CPU) and pyopencl's own arrays: ``pytest bench/bench_opencl.py``.
+"""OpenCL beside NumPy, SciPy and OpenCV (on a CPU) and pyopencl's own arrays: ``pytest bench/bench_opencl.py``.
 
-``GPUPRIMS_BENCH_DEVICE`` names another OpenCL device than the first one.
+``GPUPRIMS_BENCH_DEVICE`` names another OpenCL device than the first one. OpenCV is measured where it is installed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from cases import Contender, Work, cases, find_device, from_numpy, variants
+from cases import CROSS, Contender, Work, cases, find_device, from_numpy, variants
 
 DEVICE = find_device(os.environ.get("GPUPRIMS_BENCH_DEVICE", "opencl"))
 if isinstance(DEVICE, str):
@@ -54,7 +54,22 @@ def peers() -> dict[str, Callable[..., Any]]:
     }
 
 
-PEERS = peers()
+def opencvs() -> dict[str, Callable[..., Any]]:
+    """Return OpenCV's way of blurs, with borders that go on with the last pixel."""
+    try:
+        import cv2
+    except ImportError:
+        return {}
+    edge = cv2.BORDER_REPLICATE
+    return {
+        "blur cross": lambda x: cv2.filter2D(x, -1, CROSS, borderType=edge),
+        "blur box 9": lambda x: cv2.blur(x, (9, 9), borderType=edge),
+        "blur gaussian 2": lambda x: cv2.GaussianBlur(x, (17, 17), 2, borderType=edge),
+        "blur cross of bytes": lambda x: cv2.filter2D(x, -1, CROSS, borderType=edge),
+    }
+
+
+PEERS, OPENCVS = peers(), opencvs()
 
 
 def contenders(work: Work, size: int) -> list[Contender]:
@@ -62,8 +77,15 @@ def contenders(work: Work, size: int) -> list[Contender]:
     if work.name in PEERS:
         found.append(Contender("pyopencl", PEERS[work.name]))
     if DEVICE.capabilities.kind == "cpu":
-        found.append(Contender("NumPy", work.numpy, on_host=True))
+        found.append(Contender("SciPy" if work.primitive == "blur" else "NumPy", work.numpy, on_host=True))
+        if work.name in OPENCVS:
+            found.append(Contender("OpenCV", OPENCVS[work.name], on_host=True))
     return found
+
+
+def bench_opencv_is_there() -> None:
+    if not OPENCVS:
+        pytest.skip("OpenCV is not measured: cv2 is not installed")
 
 
 @pytest.mark.parametrize(("size", "work", "contender"), cases(DEVICE, contenders))
