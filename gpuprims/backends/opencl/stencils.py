@@ -22,9 +22,9 @@ KERNELS = Path(__file__).parent / "kernels"
 # one after the other. stencil/rolling with 128 work-items and 32 groups a multiprocessor: cross 3.52, box of 9 x 9
 # 2.93, Gaussian weights of 17 x 17 in two steps 2.31, 7 x 7 weights 3.02, cross of uint8 1.90; with 256 and 16 groups
 # 3.56, 3.34, 2.20, 2.58, 1.75. stencil/tiled: cross 1.69, 7 x 7 0.73. stencil/direct: cross 1.02, 7 x 7 0.31.
-# Two cores of an AMD EPYC, runtime 2026.2, 4096 x 4096 float32, 2026-11-21, the result given: stencil/cpu_rows cross 27.3
-# GB/s, SciPy 2.1, OpenCV 7.6 to 11.5; box of 9 x 9 17.3, 0.46, 6.7; Gaussian of 17 x 17 10.6, 0.36, 7.6; cross of RGBA
-# uint8, a quarter as large, 22.3, 0.44, 12.1.
+# Two cores of an AMD EPYC, runtime 2026.2, 4096 x 4096 float32, 2026-11-21, the result given: stencil/cpu_rows cross
+# 27.3 GB/s, SciPy 2.1, OpenCV 7.6 to 11.5; box of 9 x 9 17.3, 0.46, 6.7; Gaussian of 17 x 17 10.6, 0.36, 7.6; cross of
+# RGBA uint8, a quarter as large, 22.3, 0.44, 12.1.
 STENCILS = (
     Variant(
         primitive="stencil",
