@@ -76,7 +76,11 @@ class Operands:
 
     def beside(self, *more: Any) -> Operands:
         """Return these arrays and some more, made by :meth:`empty`."""
-        return Operands(self.label, self.device, (*self.natives, *more), self.on_host, self.convert)
+        return self.instead(*self.natives, *more)
+
+    def instead(self, *natives: Any) -> Operands:
+        """Return other arrays, made by :meth:`empty`, in place of these."""
+        return Operands(self.label, self.device, natives, self.on_host, self.convert)
 
     def _view(self, array: Any) -> View:
         on_host = isinstance(array, np.ndarray)

@@ -86,6 +86,11 @@ class Binning:
 Mode = Literal["nearest", "reflect", "mirror", "wrap", "constant"]
 
 
+def reach_of(offsets: Sequence[int]) -> tuple[int, int]:
+    """Return the least and the greatest of some offsets and of the element itself."""
+    return min(0, *offsets), max(0, *offsets)
+
+
 @dataclass(frozen=True)
 class Stencil:
     """What a stencil's function takes, and how a kernel holds it.
@@ -123,8 +128,7 @@ class Stencil:
 
     def reach(self, axis: int) -> tuple[int, int]:
         """Return the least and the greatest offset along an axis, planes, rows or columns, of an element and others."""
-        found = self.columns if axis == 2 and self.across else [offset[axis] for offset in self.offsets]
-        return min(0, *found), max(0, *found)
+        return reach_of(self.columns if axis == 2 and self.across else [offset[axis] for offset in self.offsets])
 
 
 @dataclass(frozen=True)

@@ -95,10 +95,17 @@ class Layout:
         moving = [k for k, steps in enumerate(self.reduced_steps) if steps[-1] != 0]
         if not moving or any(self.reduced_steps[k][-1] != 1 for k in moving):
             return 1
-        width = _VECTOR_BYTES // max(self.forms[k].item for k in moving)
+        width = VECTOR_BYTES // max(self.forms[k].item for k in moving)
         while width > 1 and not (self._whole(width) and all(self._aligned(k, width) for k in moving)):
             width //= 2
         return max(width, 1)
+
+    def width_of(self, k: int) -> int:
+        """Return how many neighbours of one operand, side by side along the innermost axis, are moved at once."""
+        width = max(VECTOR_BYTES // self.forms[k].item, 1)
+        while width > 1 and not self._aligned(k, width):
+            width //= 2
+        return width
 
     def _whole(self, width: int) -> bool:
         """Whether no vector runs from one row into the next."""
@@ -111,7 +118,7 @@ class Layout:
 
 
 # What a work-item moves in one instruction at best; wider ones gain nothing on GPUs.
-_VECTOR_BYTES = 16
+VECTOR_BYTES = 16
 
 
 def contiguous(dtype: Dtype, shape: tuple[int, ...], alignment: int) -> Form:
@@ -147,14 +154,14 @@ def _without(values: tuple[int, ...], axis: int) -> tuple[int, ...]:
 def _movable(form: Form) -> bool:
     """Whether an element is of a width that processors move, and each lies at a multiple of it."""
     aligned = form.alignment >= form.item and not any(place % form.item for place in (form.offset, *form.strides))
-    return form.lanes in (2, 4, 8, 16) and form.item <= _VECTOR_BYTES and aligned
+    return form.lanes in (2, 4, 8, 16) and form.item <= VECTOR_BYTES and aligned
 
 
 def _classes(steps: Sequence[int]) -> tuple[StepClass, ...]:
     return tuple(step if step in (0, 1) else None for step in steps)
 
 
-def _steps(form: Form, places: Sequence[int]) -> tuple[int, ...]:
+def whole_steps(form: Form, places: Sequence[int]) -> tuple[int, ...]:
     """Return byte distances in items; raises :class:`ArrayError` where they are not whole items."""
     if any(place % form.item for place in places):
         raise ArrayError(f"array: strides of whole items ({form.item} bytes); got {tuple(places)} (copy it together)")
@@ -229,7 +236,7 @@ def plan_layout(forms: Sequence[Form], shape: tuple[int, ...], reduced_axes: Seq
     Layout
     """
     steps = [_broadcast_steps(form, shape) for form in forms]
-    offsets = tuple(_steps(form, (form.offset,))[0] for form in forms)
+    offsets = tuple(whole_steps(form, (form.offset,))[0] for form in forms)
     chosen = set(reduced_axes)
     kept = _merge([a for a in range(len(shape)) if a not in chosen], shape, steps)
     reduced = _merge(sorted(chosen), shape, steps)
@@ -239,7 +246,7 @@ def plan_layout(forms: Sequence[Form], shape: tuple[int, ...], reduced_axes: Seq
 def _broadcast_steps(form: Form, shape: tuple[int, ...]) -> tuple[int, ...]:
     missing = len(shape) - len(form.shape)
     own = tuple(0 if n == 1 else stride for n, stride in zip(form.shape, form.strides, strict=True))
-    return (0,) * missing + _steps(form, own)
+    return (0,) * missing + whole_steps(form, own)
 
 
 def _merge(

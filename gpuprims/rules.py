@@ -11,6 +11,8 @@ from gpuprims.source.stencils import TILE_WIDTH
 
 # Ranges of bins, each of which fits in local memory, that are worth a reading of all elements.
 _MOST_RANGES = 8
+# Local memory for the places behind a range, one in each plane.
+BEHIND_RANGE = 64
 # Numbers of 32 bits that a work-item keeps of a stencil's neighbourhoods in registers, elements of a row that it takes
 # at least, and operations in all the phases of a window that are worth compiling.
 MOST_NUMBERS, LEAST_ITEMS, MOST_OPERATIONS = 128, 4, 8192
@@ -168,7 +170,7 @@ def counted(capabilities: Capabilities, call: Call) -> str | None:
 
 def ranges_fit(capabilities: Capabilities, call: Call) -> str | None:
     """Refuse more bins than a few ranges hold that each fit in local memory."""
-    most = _MOST_RANGES * (capabilities.asked_local_memory - 64)
+    most = _MOST_RANGES * (capabilities.asked_local_memory - BEHIND_RANGE)
     if call.histogram_bytes <= most:
         return None
     asked = call.histogram_bytes

@@ -12,7 +12,17 @@ from kernel_cases import Kernel, assert_equal, on_device, on_host, poison
 from scipy import ndimage
 
 import gpuprims
-from gpuprims.errors import ArgumentError, AxisError, DtypeError, ExpressionError, NoVariantError, ShapeError
+from gpuprims.errors import (
+    ArgumentError,
+    ArrayError,
+    AxisError,
+    DtypeError,
+    ExpressionError,
+    NoVariantError,
+    ShapeError,
+)
+from gpuprims.layout import Form
+from gpuprims.primitives.grids import grid_of
 
 MODES = ("nearest", "reflect", "mirror", "wrap", "constant")
 CROSS = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]])
@@ -131,6 +141,19 @@ def test_in_another_dtype_and_in_place_of_another(device: gpuprims.Device, rng: 
     out = np.empty((9, 40), np.int32)
     assert gpuprims.stencil(x, CROSS, dtype=np.int32, out=out, device=device) is out
     assert_equal(out, ndimage.correlate(x.astype(np.int32), CROSS))
+
+
+def test_two_steps_into_every_other_column(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    x, wide = pixels(rng, np.float32, (20, 31)), np.zeros((20, 62), np.float32)
+    gpuprims.blur(x, "box", size=5, out=wide[:, ::2], device=device)
+    np.testing.assert_allclose(wide[:, ::2], ndimage.uniform_filter(x, 5, mode="nearest"), rtol=1e-5)
+    assert not wide[:, 1::2].any()
+
+
+def test_strides_of_parts_of_elements_are_refused() -> None:
+    form = Form(np.dtype(np.float32), (4, 6), (30, 5))
+    with pytest.raises(ArrayError, match="strides of whole items"):
+        grid_of("stencil", (4, 6), 2, None).steps(form)
 
 
 def test_iterations(stencil_kernel: Kernel, rng: np.random.Generator) -> None:

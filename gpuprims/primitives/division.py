@@ -7,6 +7,7 @@ from typing import NamedTuple
 from gpuprims.definitions import CPU_REPLICAS, Dtype
 from gpuprims.driver import Capabilities
 from gpuprims.registry import Variant
+from gpuprims.rules import BEHIND_RANGE
 
 # Counts of 32 bits: a part has fewer elements.
 MOST_COUNTED = 2**31
@@ -16,8 +17,6 @@ _RESERVED = 1024
 _MOST_REPLICAS, _SMALL = 32, 2048
 # Slots in local memory, of a count and a place each, for bins that a group comes across first.
 _MOST_SLOTS, _SLOT_BYTES = 8192, 8
-# Local memory for the places behind a range, one in each plane.
-_ASIDE = 64
 # A guide of 16 bits an entry tells fewer bins.
 _MOST_NEAR, _ENTRY_BYTES = 2**15, 2
 
@@ -36,7 +35,7 @@ class Room(NamedTuple):
 
 def ranges_of(nbytes: int, local_memory: int) -> int:
     """Return in how many ranges a histogram is split, each of which fits in local memory."""
-    return max(2, -(-nbytes // (local_memory - _ASIDE)))
+    return max(2, -(-nbytes // (local_memory - BEHIND_RANGE)))
 
 
 def room_of(chosen: Variant, able: Capabilities, size: int, sums: int, planes: int, dtype: Dtype, guide: int) -> Room:
@@ -62,14 +61,14 @@ def room_of(chosen: Variant, able: Capabilities, size: int, sums: int, planes: i
         return Room(slots, near=False, local=slots * _SLOT_BYTES)
     if chosen.histograms in ("shared", "bytes"):
         return Room(1, near=False, local=0)
+    places = sums
     if chosen.histograms == "split":
-        ranges = ranges_of(sums * dtype.itemsize, able.asked_local_memory)
-        span = -(-(sums // planes) // ranges)
-        nbytes, beside = planes * (span + 1) * dtype.itemsize, guide * _ENTRY_BYTES
-        near = guide > 0 and sums < _MOST_NEAR and nbytes + beside <= able.asked_local_memory
-        return Room(span, near, nbytes + near * beside)
-    nbytes, beside = sums * dtype.itemsize, guide * _ENTRY_BYTES
+        span = -(-(sums // planes) // ranges_of(sums * dtype.itemsize, able.asked_local_memory))
+        places = planes * (span + 1)
+    nbytes, beside = places * dtype.itemsize, guide * _ENTRY_BYTES
     near = guide > 0 and sums < _MOST_NEAR and nbytes + beside <= able.asked_local_memory
+    if chosen.histograms == "split":
+        return Room(span, near, nbytes + near * beside)
     left = able.asked_local_memory - near * beside
     copies = _power_of_two(max(min(_MOST_REPLICAS, left // nbytes), 1)) if chosen.histograms == "replicas" else 1
     return Room(copies, near, nbytes * copies + near * beside)

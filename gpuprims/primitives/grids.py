@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpuprims.errors import AxisError, ShapeError
-from gpuprims.layout import Form, Layout
+from gpuprims.layout import Form, Layout, whole_steps
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Grid:
             return None
         space = [0] * (3 - len(self.space)) + [form.strides[axis] for axis in self.space]
         channel = 0 if self.channel is None else form.strides[self.channel]
-        steps = [stride // form.dtype.itemsize for stride in (batch, *space, channel)]
-        return tuple(0 if n == 1 else step for n, step in zip(self.lengths, steps, strict=True))
+        strides = zip(self.lengths, (batch, *space, channel), strict=True)
+        return whole_steps(form, [0 if n == 1 else stride for n, stride in strides])
 
     def layout(self, forms: Sequence[Form]) -> Layout | None:
         """Return the layout of operands in five axes."""
@@ -61,7 +61,7 @@ class Grid:
 
 
 def _layout(forms: Sequence[Form], lengths: tuple[int, ...], steps: Sequence[tuple[int, ...]]) -> Layout:
-    offsets = tuple(form.offset // form.dtype.itemsize for form in forms)
+    offsets = tuple(whole_steps(form, (form.offset,))[0] for form in forms)
     return Layout(tuple(forms), (), lengths, tuple(() for _ in forms), tuple(steps), offsets)
 
 
@@ -86,13 +86,3 @@ def grid_of(label: str, shape: tuple[int, ...], rank: int, channel_axis: int | N
         beside = "" if channel is None else " beside that of channels"
         raise ShapeError(f"{label}: an array of {rank} axes or more{beside}; got shape {shape}")
     return Grid(shape, tuple(axes[: len(axes) - rank]), tuple(axes[len(axes) - rank :]), channel)
-
-
-def aligned(layout: Layout, operand: int) -> int:
-    """Return how many elements of a row can be moved at once, each row starting at a multiple of as many."""
-    form = layout.forms[operand]
-    width = max(16 // form.item, 1)
-    starts = (layout.offsets[operand], *layout.reduced_steps[operand][:-1])
-    while width > 1 and (any(start % width for start in starts) or form.alignment < width * form.item):
-        width //= 2
-    return width

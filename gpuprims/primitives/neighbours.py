@@ -27,11 +27,6 @@ class Neighbours:
     expr: Expr
     offsets: tuple[Offset, ...]
 
-    @property
-    def rank(self) -> int:
-        """Along how many axes neighbours lie."""
-        return len(self.offsets[0])
-
 
 class Neighbourhood:
     """Stands for the elements around one while a function is traced: ``n[0, 0]`` is the element itself.

@@ -11,14 +11,14 @@ from typing import Any, Literal
 import numpy as np
 
 from gpuprims.arrays import Operands, as_operands
-from gpuprims.definitions import Definitions, Mode, Stencil
+from gpuprims.definitions import Definitions, Mode, Stencil, reach_of
 from gpuprims.device import Device
 from gpuprims.driver import Launch
 from gpuprims.errors import ArgumentError, DtypeError
 from gpuprims.expressions import computable
-from gpuprims.layout import Form, Layout, contiguous
+from gpuprims.layout import VECTOR_BYTES, Form, Layout
 from gpuprims.preparation import Prepared, Result, result_forms, target_forms
-from gpuprims.primitives.grids import Grid, aligned, grid_of
+from gpuprims.primitives.grids import Grid, grid_of
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.neighbours import as_weights
 from gpuprims.primitives.steps import Border, Step
@@ -27,8 +27,6 @@ from gpuprims.rules import CPU_NUMBERS, LEAST_ITEMS, MOST_NUMBERS
 from gpuprims.source.stencils import ROWS_AT_ONCE, TILE_WIDTH
 from gpuprims.targets import Targets
 
-# Elements of a row that a work-item of a GPU takes: as many as it moves at once.
-_VECTOR_BYTES = 16
 # Of a strip, rows for each one that is loaded beyond its end.
 _LEAST_DEPTH = 4
 
@@ -126,60 +124,81 @@ def run_step(operands: Operands, out: Any, step: Step, border: Border, how: _How
     if iterations > 1 and step.result != element:
         raise ArgumentError(f"{label}: iterations of results that are {element}, as x is; got {step.result}")
     targets = None if out is None else operands.targets(out)
-    operands = _together(operands, grid)
-    passes = _passes(operands, step, border, grid, variant)
-    return _run(operands, targets, passes * int(iterations), grid, variant)
-
-
-def _together(operands: Operands, grid: Grid) -> Operands:
-    """Return an array whose axes before the neighbourhoods are walked in one stride: itself, or a copy."""
-    form = operands.forms[0]
-    if grid.steps(form) is not None:
-        return operands
-    copied = map_arrays("x", operands.natives[0], device=operands.device)
-    return Operands(operands.label, operands.device, (copied,), operands.on_host, operands.convert)
-
-
-_Pass = tuple[Step, Border]
-
-
-def _passes(operands: Operands, step: Step, border: Border, grid: Grid, variant: str | None) -> list[_Pass]:
-    """Return a stencil's passes: one, but of two steps two where no variant, or not the one asked for, does both."""
-    if step.across is None:
-        return [(step, border)]
-    forms = operands.forms[0], contiguous(step.result, grid.shape, operands.fresh_alignment)
-    call = _call(step, operands.natives[0].dtype, grid, forms)
-    able = [known.name for known, reason in operands.device.explain("stencil", call).refusals if reason is None]
-    if able and (variant is None or variant in able):
-        return [(step, border)]
-    first, second = step.passes()
-    beyond = step.across(*[np.asarray(border.beyond)] * len(step.columns))[0]  # what the first makes of it
-    return [(first, border), (second, Border(border.mode, step.value.type(beyond)))]
-
-
-def _run(operands: Operands, targets: Targets | None, passes: list[_Pass], grid: Grid, variant: str | None) -> Any:
-    """Run passes one after the other, each on the results of the one before."""
-    kept = []  # the host's memory, until kernels have written to it
-    with operands.settled():
-        for step, border in passes[:-1]:
-            read = _with_weights(operands, step)
-            prepared = _prepared(read, None, step, border, grid, variant)
-            result = operands.empty(*prepared.results[0])
-            prepared.start(read, [result])
-            kept.append(result)
-            operands = Operands(operands.label, operands.device, (result,), operands.on_host, operands.convert)
-        step, border = passes[-1]
-        read = _with_weights(operands, step)
-        return _prepared(read, targets, step, border, grid, variant).run(read, targets)
+    operands = _together(_with_weights(operands, step), grid)
+    where = operands.forms[0], target_forms(operands, targets), operands.fresh_alignment, operands.device
+    passes = _passes(label, step, border, grid, *where, variant, REGISTRY.generation)
+    return _run(operands, targets, [*passes] * iterations, grid, variant)
 
 
 def _with_weights(operands: Operands, step: Step) -> Operands:
     """Return an array, and beside it the weights of a step that reads them from memory."""
     if step.weights is None:
         return operands
-    weights = np.frombuffer(step.weights[1], step.value)
-    given = weights if operands.in_place else operands.driver.asarray(weights)
-    return Operands(operands.label, operands.device, (*operands.natives, given), operands.on_host, operands.convert)
+    if operands.on_host:
+        return operands.beside(_weights(step))
+    return operands.beside(_weights_on(operands.device, operands.driver.order, step))
+
+
+def _weights(step: Step) -> np.ndarray:
+    return np.frombuffer(step.weights or b"", step.value)
+
+
+@lru_cache(maxsize=32)
+def _weights_on(device: Device, order: int, step: Step) -> Any:
+    """Return weights in memory of the queue or stream that work goes to now."""
+    return device.driver.asarray(_weights(step))
+
+
+def _together(operands: Operands, grid: Grid) -> Operands:
+    """Return an array whose axes before the neighbourhoods are walked in one stride: itself, or a copy."""
+    if grid.steps(operands.forms[0]) is not None:
+        return operands
+    array, *weights = operands.natives
+    return operands.instead(map_arrays("x", array, device=operands.device), *weights)
+
+
+_Pass = tuple[Step, Border]
+
+
+@lru_cache(maxsize=1024)
+def _passes(
+    label: str,
+    step: Step,
+    border: Border,
+    grid: Grid,
+    form: Form,
+    written: tuple[Form, ...] | None,
+    alignment: int,
+    device: Device,
+    variant: str | None,
+    generation: int,
+) -> tuple[_Pass, ...]:
+    """Return a stencil's passes: one, but of two steps two where no variant, or not the one asked for, does both."""
+    if step.across is None:
+        return ((step, border),)
+    out = result_forms(label, [Result(grid.shape, step.result)], written, alignment)[0]
+    call = _call(step, form.dtype, grid, (form, out))
+    able = [known.name for known, reason in device.explain("stencil", call).refusals if reason is None]
+    if able and (variant is None or variant in able):
+        return ((step, border),)
+    first, second = step.passes()
+    beyond = step.across(*[np.asarray(border.beyond)] * len(step.columns))[0]  # what the first makes of it
+    return (first, border), (second, Border(border.mode, step.value.type(beyond)))
+
+
+def _run(operands: Operands, targets: Targets | None, passes: list[_Pass], grid: Grid, variant: str | None) -> Any:
+    """Run passes one after the other, each on the results of the one before."""
+    kept = []  # the host's memory, until kernels have written to it
+    weights = operands.natives[1:]
+    with operands.settled():
+        for step, border in passes[:-1]:
+            prepared = _prepared(operands, None, step, border, grid, variant)
+            result = operands.empty(*prepared.results[0])
+            prepared.start(operands, [result])
+            kept.append(result)
+            operands = operands.instead(result, *weights)
+        step, border = passes[-1]
+        return _prepared(operands, targets, step, border, grid, variant).run(operands, targets)
 
 
 def _prepared(
@@ -192,14 +211,14 @@ def _prepared(
 def _call(step: Step, element: np.dtype[Any], grid: Grid, forms: tuple[Form, ...]) -> Call:
     """Describe a pass to the variants."""
     lines = grid.lines(forms)
-    columns = step.columns or tuple(offset[-1] for offset in step.offsets)
-    rows = tuple(offset[-2] for offset in step.offsets) if step.rank > 1 else (0,)
+    left, right = reach_of(step.columns or [offset[-1] for offset in step.offsets])
+    top, bottom = reach_of([offset[-2] for offset in step.offsets] if step.rank > 1 else [0])
     around = Around(
         lines=lines is not None,
         across=step.across is not None,
         table=step.weights is not None,
-        span=max(0, *rows) - min(0, *rows) + 1,
-        beside=(max(0, *columns) - min(0, *columns)) * grid.lengths[-1],
+        span=bottom - top + 1,
+        beside=(right - left) * grid.lengths[-1],
         taps=len(step.offsets) + len(step.columns),
     )
     used = () if step.function is None else tuple(one.dtype for one in step.function.steps)
@@ -273,7 +292,7 @@ def _in_lines(
     if layout is None or around is None:
         raise TypeError(f"{label}: rows side by side; got {forms}")
     fitted = _fitted(chosen, around, forms[0].item)
-    vectors = [min(aligned(layout, k), fitted.items) if chosen.vectors else 1 for k in range(2)]
+    vectors = [min(layout.width_of(k), fitted.items) if chosen.vectors else 1 for k in range(2)]
     definitions = _definitions(step, border, layout, chosen.window, grid.lengths[-1], vectors)
     kernel, able = device.kernel(fitted, definitions), device.capabilities
     batches, rows, length = layout.reduced
@@ -297,7 +316,7 @@ def _in_lines(
 
 def _fitted(chosen: Variant, around: Around, item: int) -> Variant:
     """Return a variant with as many elements of a row as it keeps the window of."""
-    items = chosen.items if chosen.block == 1 or chosen.window == "tile" else max(_VECTOR_BYTES // item, 1)
+    items = chosen.items if chosen.block == 1 or chosen.window == "tile" else max(VECTOR_BYTES // item, 1)
     most = CPU_NUMBERS if chosen.block == 1 else MOST_NUMBERS
     if chosen.window != "tile":
         while items > LEAST_ITEMS and around.numbers(items) > most:

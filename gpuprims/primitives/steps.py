@@ -65,8 +65,8 @@ class Step:
         From the value, and a number that does not matter, to the result.
     value : dtype
         In which it is computed.
-    weights : tuple
-        Shape and bytes of weights that are read from memory.
+    weights : bytes or None
+        Weights that are read from memory, of dtype ``value``.
     columns : tuple of int
         Where the arguments of ``across`` are.
     across : TypedExpr or None
@@ -77,7 +77,7 @@ class Step:
     function: TypedExpr | None
     finish: TypedExpr
     value: Dtype
-    weights: tuple[tuple[int, ...], bytes] | None = None
+    weights: bytes | None = None
     columns: tuple[int, ...] = ()
     across: TypedExpr | None = None
 
@@ -176,7 +176,7 @@ def _of_weights(
         return Step.of_two(*split, element, value, finish)
     if np.count_nonzero(weights) > _MOST_WRITTEN:
         ends = tuple(tuple(end * (n // 2) for n in shape) for end in (-1, 1))
-        return Step(ends, None, finish, value, (shape, weights.astype(value).tobytes()))
+        return Step(ends, None, finish, value, weights.astype(value).tobytes())
     neighbours = weighted(weights, [n // 2 for n in shape], value)
     return Step(neighbours.offsets, _typed(neighbours, element), finish, value)
 

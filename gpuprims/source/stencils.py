@@ -33,7 +33,7 @@ def stencil_text(definitions: Definitions, stencil: Stencil) -> list[str]:
         f"#define CHANNELS {stencil.channels}",
         f"#define SEPARABLE {int(stencil.across is not None)}",
         f"#define TABLE {int(stencil.window == 'table')}",
-        f"#define LINES {int(stencil.window in ('ring', 'strip', 'tile'))}",
+        f"#define LINES {int(stencil.window in _IN_LINES)}",
         f"#define NEIGHBOURS {len(stencil.offsets)}",
         f"#define VECTOR_OUT {stencil.vector_out}",
         *(f"#define MODE_{mode.upper()} {int(stencil.mode == mode)}" for mode in get_args(Mode)),
