@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import Contender, Work, check, random_array
+from cases import Contender, Work, check, expectation, random_array
 
 import gpuprims
 
 
 class Arrays:
-    """What a work takes at one size, on the host and on the device; the last asked for is kept."""
+    """What a work takes at one size, on the host and on the device, and what it gives; the last asked for is kept."""
 
     def __init__(self) -> None:
         self._key: tuple[Any, ...] | None = None
         self._pair: tuple[list[np.ndarray], list[Any]] | None = None
+        self._expected: tuple[str, Any] | None = None
 
     def of(self, device: gpuprims.Device, size: int, work: Work) -> tuple[list[np.ndarray], list[Any]]:
         """Return both copies of each array."""
@@ -32,8 +33,14 @@ class Arrays:
             if work.beside:
                 host.append(work.beside(host[0]))
                 resident.append(host[1] if work.beside_on_host else device.asarray(host[1]))
-            self._key, self._pair = key, (host, resident)
+            self._key, self._pair, self._expected = key, (host, resident), None
         return self._pair
+
+    def expected(self, work: Work, *given: np.ndarray) -> Any:
+        """Return what NumPy makes of the arrays last asked for."""
+        if self._expected is None or self._expected[0] != work.name:
+            self._expected = work.name, expectation(work, *given)
+        return self._expected[1]
 
 
 @pytest.fixture(scope="session")
@@ -52,7 +59,7 @@ def measure(benchmark: Any, arrays: Arrays) -> Callable[..., None]:
         given = [host.reshape(shape), *host_beside] if contender.on_host else [resident.reshape(shape), *beside]
         result = contender.run(*given)
         device.synchronize()
-        check(work, on_host(device, result), host.reshape(shape), *host_beside)
+        check(work, on_host(device, result), arrays.expected(work, host.reshape(shape), *host_beside))
         del result
 
         def call() -> None:
