@@ -91,6 +91,12 @@ def reach_of(offsets: Sequence[int]) -> tuple[int, int]:
     return min(0, *offsets), max(0, *offsets)
 
 
+def columns_of(offsets: Sequence[int], times: int) -> tuple[int, int]:
+    """Return the least and the greatest column; of several times alike, for results reflected at the end of a row."""
+    low, high = reach_of(offsets)
+    return (low, high) if times == 1 else (-max(-low, high), max(-low, high))
+
+
 @dataclass(frozen=True)
 class Stencil:
     """What a stencil's function takes, and how a kernel holds it.
@@ -113,8 +119,12 @@ class Stencil:
     window : {"listed", "ring", "strip", "tile", "table"}
         Whether neighbours are in an array of their own, among rows in a ring or in a strip that are kept, in local
         memory, or taken one by one with a weight from memory.
-    vector_out : int
-        Results of a row that are written at once.
+    vector_beside, vector_out : int
+        Elements beside a row's own that are read at once, and results of it that are written at once.
+    times : int
+        How often it is applied in one launch.
+    paired : (TypedExpr, TypedExpr or None) or None
+        The function, and ``across``, of bytes in the halves of a uint32, where a kernel computes two at once.
     """
 
     offsets: tuple[tuple[int, int, int], ...]
@@ -124,11 +134,16 @@ class Stencil:
     across: TypedExpr | None = None
     columns: tuple[int, ...] = ()
     window: Literal["listed", "ring", "strip", "tile", "table"] = "listed"
+    vector_beside: int = 1
     vector_out: int = 1
+    times: int = 1
+    paired: tuple[TypedExpr, TypedExpr | None] | None = None
 
     def reach(self, axis: int) -> tuple[int, int]:
         """Return the least and the greatest offset along an axis, planes, rows or columns, of an element and others."""
-        return reach_of(self.columns if axis == 2 and self.across else [offset[axis] for offset in self.offsets])
+        if axis < 2:
+            return reach_of([offset[axis] for offset in self.offsets])
+        return columns_of(self.columns or [offset[2] for offset in self.offsets], self.times)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,8 @@ class Around(NamedTuple):
 
     ``lines`` says whether the elements of a row lie side by side, ``across`` whether it is computed in two steps,
     ``table`` whether weights are read from memory; ``span`` counts rows, ``beside`` elements of a row beyond one's own,
-    ``taps`` neighbours.
+    ``taps`` neighbours, ``times`` how often it is applied in one launch; ``paired`` says whether two elements may share
+    a register.
     """
 
     lines: bool
@@ -37,10 +38,17 @@ class Around(NamedTuple):
     span: int
     beside: int
     taps: int
+    paired: bool = False
+    times: int = 1
 
     def numbers(self, items: int) -> int:
-        """Return how many numbers the window of so many elements of a row has."""
-        return self.span * (items + (0 if self.across else self.beside))
+        """Return how many numbers the windows of so many elements of a row have."""
+        wider = self.times * (self.times - 1) // 2 * self.beside
+        return self.span * (self.times * (items + (0 if self.across else self.beside)) + wider)
+
+    def registers(self, items: int) -> int:
+        """Return how many registers hold those numbers."""
+        return self.numbers(items) // (2 if self.paired else 1)
 
 
 @dataclass(frozen=True)

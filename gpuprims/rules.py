@@ -16,6 +16,8 @@ BEHIND_RANGE = 64
 # Numbers of 32 bits that a work-item keeps of a stencil's neighbourhoods in registers, elements of a row that it takes
 # at least, and operations in all the phases of a window that are worth compiling.
 MOST_NUMBERS, LEAST_ITEMS, MOST_OPERATIONS = 128, 4, 8192
+# Rows of a neighbourhood that is applied twice in one launch.
+MOST_ROWS_TWICE = 3
 # Numbers that a work-item of a CPU keeps, so that they stay in a cache of its core.
 CPU_NUMBERS = 24_576
 
@@ -211,6 +213,11 @@ def one_step(capabilities: Capabilities, call: Call) -> str | None:
     )
 
 
+def one_time(capabilities: Capabilities, call: Call) -> str | None:
+    """Refuse stencils that are applied more than once in a launch."""
+    return "applies a stencil once; this launch is to do it twice" if _around(call).times > 1 else None
+
+
 def along_lines(capabilities: Capabilities, call: Call) -> str | None:
     """Refuse arrays whose rows do not lie together, and weights from memory."""
     around = _around(call)
@@ -222,9 +229,12 @@ def along_lines(capabilities: Capabilities, call: Call) -> str | None:
 def window_fits(capabilities: Capabilities, call: Call) -> str | None:
     """Refuse neighbourhoods that do not fit in registers, or have too many operations to write out in each phase."""
     around = _around(call)
-    numbers, work = around.numbers(LEAST_ITEMS), around.taps * around.span * LEAST_ITEMS
-    if numbers * max(*(dtype.itemsize for dtype in call.dtypes[:2]), 4) > 4 * MOST_NUMBERS:
-        return f"keeps up to {MOST_NUMBERS} numbers of 32 bits; this call's neighbourhood takes {numbers}"
+    numbers, work = around.registers(LEAST_ITEMS), around.taps * around.span * LEAST_ITEMS
+    if around.times > 1 and around.span > MOST_ROWS_TWICE:
+        return f"applies up to {MOST_ROWS_TWICE} rows twice; this call's neighbourhood has {around.span}"
+    most = MOST_NUMBERS // around.times
+    if numbers * max(*(dtype.itemsize for dtype in call.dtypes[:2]), 4) > 4 * most:
+        return f"keeps up to {most} numbers of 32 bits; this call's neighbourhood takes {numbers}"
     if work > MOST_OPERATIONS:
         return f"writes up to {MOST_OPERATIONS} operations out; this call has {work}"
     return None

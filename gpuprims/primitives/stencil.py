@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from gpuprims.arrays import Operands, as_operands
-from gpuprims.definitions import Definitions, Mode, Stencil, reach_of
+from gpuprims.definitions import Definitions, Mode, Stencil, columns_of, reach_of
 from gpuprims.device import Device
 from gpuprims.driver import Launch
 from gpuprims.errors import ArgumentError, DtypeError
@@ -126,8 +126,8 @@ def run_step(operands: Operands, out: Any, step: Step, border: Border, how: _How
     targets = None if out is None else operands.targets(out)
     operands = _together(_with_weights(operands, step), grid)
     where = operands.forms[0], target_forms(operands, targets), operands.fresh_alignment, operands.device
-    passes = _passes(label, step, border, grid, *where, variant, REGISTRY.generation)
-    return _run(operands, targets, [*passes] * iterations, grid, variant)
+    passes = _passes(label, step, border, grid, *where, variant, iterations, REGISTRY.generation)
+    return _run(operands, targets, passes, grid, variant)
 
 
 def _with_weights(operands: Operands, step: Step) -> Operands:
@@ -157,7 +157,8 @@ def _together(operands: Operands, grid: Grid) -> Operands:
     return operands.instead(map_arrays("x", array, device=operands.device), *weights)
 
 
-_Pass = tuple[Step, Border]
+# What is computed in one launch: a step, what lies beyond the borders, and how often it is applied.
+_Pass = tuple[Step, Border, int]
 
 
 @lru_cache(maxsize=1024)
@@ -171,47 +172,51 @@ def _passes(
     alignment: int,
     device: Device,
     variant: str | None,
+    iterations: int,
     generation: int,
 ) -> tuple[_Pass, ...]:
-    """Return a stencil's passes: one, but of two steps two where no variant, or not the one asked for, does both."""
-    if step.across is None:
-        return ((step, border),)
+    """Return a stencil's passes: one for each time, or for two times, where its variant does both at once.
+
+    Of two steps, a pass each where no variant, or not the one asked for, does both.
+    """
     out = result_forms(label, [Result(grid.shape, step.result)], written, alignment)[0]
     call = _call(step, form.dtype, grid, (form, out))
-    able = [known.name for known, reason in device.explain("stencil", call).refusals if reason is None]
-    if able and (variant is None or variant in able):
-        return ((step, border),)
-    first, second = step.passes()
-    beyond = step.across(*[np.asarray(border.beyond)] * len(step.columns))[0]  # what the first makes of it
-    return (first, border), (second, Border(border.mode, step.value.type(beyond)))
+    if step.across is not None:
+        able = [known.name for known, reason in device.explain("stencil", call).refusals if reason is None]
+        if not able or (variant is not None and variant not in able):
+            first, second = step.passes()
+            beyond = step.across(*[np.asarray(border.beyond)] * len(step.columns))[0]  # what the first makes of it
+            return ((first, border, 1), (second, Border(border.mode, step.value.type(beyond)), 1)) * iterations
+    twice = 0
+    if iterations > 1:
+        chosen, both = device.select("stencil", call, variant), _call(step, form.dtype, grid, (form, out), 2)
+        twice = iterations // 2 if chosen.refuse(device.capabilities, both) is None else 0
+    return ((step, border, 2),) * twice + ((step, border, 1),) * (iterations - 2 * twice)
 
 
-def _run(operands: Operands, targets: Targets | None, passes: list[_Pass], grid: Grid, variant: str | None) -> Any:
+def _run(operands: Operands, targets: Targets | None, passes: Sequence[_Pass], grid: Grid, variant: str | None) -> Any:
     """Run passes one after the other, each on the results of the one before."""
     kept = []  # the host's memory, until kernels have written to it
     weights = operands.natives[1:]
     with operands.settled():
-        for step, border in passes[:-1]:
-            prepared = _prepared(operands, None, step, border, grid, variant)
+        for one in passes[:-1]:
+            prepared = _prepared(operands, None, one, grid, variant)
             result = operands.empty(*prepared.results[0])
             prepared.start(operands, [result])
             kept.append(result)
             operands = operands.instead(result, *weights)
-        step, border = passes[-1]
-        return _prepared(operands, targets, step, border, grid, variant).run(operands, targets)
+        return _prepared(operands, targets, passes[-1], grid, variant).run(operands, targets)
 
 
-def _prepared(
-    operands: Operands, targets: Targets | None, step: Step, border: Border, grid: Grid, variant: str | None
-) -> Prepared:
+def _prepared(operands: Operands, targets: Targets | None, one: _Pass, grid: Grid, variant: str | None) -> Prepared:
     where = operands.forms, target_forms(operands, targets), operands.fresh_alignment, operands.device
-    return _prepare(operands.label, step, border, grid, *where, variant, REGISTRY.generation)
+    return _prepare(operands.label, *one, grid, *where, variant, REGISTRY.generation)
 
 
-def _call(step: Step, element: np.dtype[Any], grid: Grid, forms: tuple[Form, ...]) -> Call:
+def _call(step: Step, element: np.dtype[Any], grid: Grid, forms: tuple[Form, ...], times: int = 1) -> Call:
     """Describe a pass to the variants."""
     lines = grid.lines(forms)
-    left, right = reach_of(step.columns or [offset[-1] for offset in step.offsets])
+    left, right = columns_of(step.columns or [offset[-1] for offset in step.offsets], times)
     top, bottom = reach_of([offset[-2] for offset in step.offsets] if step.rank > 1 else [0])
     around = Around(
         lines=lines is not None,
@@ -220,6 +225,8 @@ def _call(step: Step, element: np.dtype[Any], grid: Grid, forms: tuple[Form, ...
         span=bottom - top + 1,
         beside=(right - left) * grid.lengths[-1],
         taps=len(step.offsets) + len(step.columns),
+        paired=step.paired is not None,
+        times=times,
     )
     used = () if step.function is None else tuple(one.dtype for one in step.function.steps)
     return Call((element, step.value, step.result, *used), math.prod(grid.lengths), around=around)
@@ -230,6 +237,7 @@ def _prepare(
     label: str,
     step: Step,
     border: Border,
+    times: int,
     grid: Grid,
     forms: tuple[Form, ...],
     written: tuple[Form, ...] | None,
@@ -240,7 +248,7 @@ def _prepare(
 ) -> Prepared:
     results = (Result(grid.shape, step.result),)
     out = result_forms(label, results, written, alignment)[0]
-    call = _call(step, forms[0].dtype, grid, (forms[0], out))
+    call = _call(step, forms[0].dtype, grid, (forms[0], out), times)
     chosen = device.select("stencil", call, variant)
     places = tuple(range(len(forms))), (0,)
     if not call.size:
@@ -293,7 +301,8 @@ def _in_lines(
         raise TypeError(f"{label}: rows side by side; got {forms}")
     fitted = _fitted(chosen, around, forms[0].item)
     vectors = [min(layout.width_of(k), fitted.items) if chosen.vectors else 1 for k in range(2)]
-    definitions = _definitions(step, border, layout, chosen.window, grid.lengths[-1], vectors)
+    lines = _Lines(grid.lengths[-1], vectors[0], vectors[1], around.times)
+    definitions = _definitions(step, border, layout, chosen.window, lines)
     kernel, able = device.kernel(fitted, definitions), device.capabilities
     batches, rows, length = layout.reduced
     if chosen.window == "tile":
@@ -309,7 +318,7 @@ def _in_lines(
     # Of rows whose neighbours are all within, a multiple of those at once; others are computed one by one.
     depth = max(-(-rows // wanted), _LEAST_DEPTH * around.span)
     depth = -(-depth // ROWS_AT_ONCE) * ROWS_AT_ONCE
-    covered = max(rows - around.span + 1, 0) // ROWS_AT_ONCE * ROWS_AT_ONCE
+    covered = max(rows - around.times * (around.span - 1), 0) // ROWS_AT_ONCE * ROWS_AT_ONCE
     tasks = -(-covered // depth) + rows - covered
     return kernel.prepare(fitted.groups(across * tasks * batches, able), layout.pack(0), depth, covered)
 
@@ -317,11 +326,20 @@ def _in_lines(
 def _fitted(chosen: Variant, around: Around, item: int) -> Variant:
     """Return a variant with as many elements of a row as it keeps the window of."""
     items = chosen.items if chosen.block == 1 or chosen.window == "tile" else max(VECTOR_BYTES // item, 1)
-    most = CPU_NUMBERS if chosen.block == 1 else MOST_NUMBERS
+    most = CPU_NUMBERS if chosen.block == 1 else MOST_NUMBERS // around.times
     if chosen.window != "tile":
-        while items > LEAST_ITEMS and around.numbers(items) > most:
+        while items > LEAST_ITEMS and (around.numbers if chosen.block == 1 else around.registers)(items) > most:
             items //= 2
     return replace(chosen, items=items)
+
+
+class _Lines(NamedTuple):
+    """How a kernel walks along rows: elements of a pixel, elements it reads and writes at once, and how many times."""
+
+    channels: int = 1
+    vector: int = 1
+    vector_out: int = 1
+    times: int = 1
 
 
 def _definitions(
@@ -329,19 +347,21 @@ def _definitions(
     border: Border,
     layout: Layout,
     window: Literal["listed", "ring", "strip", "tile", "table"],
-    channels: int = 1,
-    vectors: Sequence[int] = (1, 1),
+    lines: _Lines = _Lines(),  # noqa: B008 - a tuple
 ) -> Definitions:
     around = Stencil(
         offsets=tuple(_in_space(offset) for offset in step.offsets),
         mode=border.mode,
         beyond=border.beyond,
-        channels=channels,
+        channels=lines.channels,
         across=step.across,
         columns=step.columns,
         window=window,
-        vector_out=vectors[1],
+        vector_out=lines.vector_out,
+        times=lines.times,
+        paired=step.paired if window == "strip" else None,
     )
+    beside = max(map(abs, around.reach(2))) * lines.channels * lines.times
     accesses = layout.accesses
     return Definitions(
         inputs=accesses[:-1],
@@ -349,8 +369,8 @@ def _definitions(
         values=(step.value,),
         map=step.finish if step.function is None else step.function,
         finish=step.finish,
-        vector=vectors[0],
-        stencil=around,
+        vector=lines.vector,
+        stencil=replace(around, vector_beside=min(lines.vector, 1 << (beside - 1).bit_length()) if beside else 1),
     )
 
 

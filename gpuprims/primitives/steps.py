@@ -17,6 +17,8 @@ from gpuprims.primitives.neighbours import Neighbours, separated, trace_neighbou
 Dtype = np.dtype[Any]
 
 _INT64 = np.dtype(np.int64)
+# Two bytes' sums, one in each half.
+_PAIR = np.dtype(np.uint32)
 # Weights that are written out one by one; more are read from memory.
 _MOST_WRITTEN = 169
 # What rounding takes from a mean of integers at most: an integer that is missed by less is one.
@@ -71,6 +73,8 @@ class Step:
         Where the arguments of ``across`` are.
     across : TypedExpr or None
         The first of two steps, along columns.
+    paired : (TypedExpr, TypedExpr or None) or None
+        Of bytes whose sums fit in 16 bits, ``function`` and ``across`` of two in the halves of a uint32.
     """
 
     offsets: tuple[tuple[int, ...], ...]
@@ -80,6 +84,7 @@ class Step:
     weights: bytes | None = None
     columns: tuple[int, ...] = ()
     across: TypedExpr | None = None
+    paired: tuple[TypedExpr, TypedExpr | None] | None = None
 
     @property
     def rank(self) -> int:
@@ -104,14 +109,16 @@ class Step:
     @classmethod
     def of_two(cls, column: np.ndarray, row: np.ndarray, element: Dtype, value: Dtype, finish: TypedExpr) -> Step:
         """Return the pass of a row of weights, and then of a column of them."""
-        across, down = weighted(row, [len(row) // 2], value), weighted(column, [len(column) // 2], value)
+        across, down = _two(column, row, value)
+        pairs = _two(column, row, _PAIR) if _fit_in_pairs(np.outer(column, row), element) else None
         return cls(
             offsets=tuple((dy, 0) for (dy,) in down.offsets),
             function=_typed(down, value),
             finish=finish,
             value=value,
             columns=tuple(dx for (dx,) in across.offsets),
-            across=typed(across.expr, (element,) * len(across.offsets), (value,)),
+            across=_typed_across(across, element, value),
+            paired=pairs and (_typed(pairs[1], _PAIR), _typed_across(pairs[0], _PAIR, _PAIR)),
         )
 
     @classmethod
@@ -126,7 +133,8 @@ class Step:
         value = _value_of(weights, element, double=False)
         neighbours = weighted(weights, [n // 2 for n in weights.shape], value)
         finish = averaging(value, int(weights.sum()), element)
-        return cls(neighbours.offsets, _typed(neighbours, element), finish, value)
+        paired = _paired(weights, element)
+        return cls(neighbours.offsets, _typed(neighbours, element), finish, value, paired=paired)
 
     @classmethod
     @lru_cache(maxsize=64)
@@ -178,7 +186,8 @@ def _of_weights(
         ends = tuple(tuple(end * (n // 2) for n in shape) for end in (-1, 1))
         return Step(ends, None, finish, value, weights.astype(value).tobytes())
     neighbours = weighted(weights, [n // 2 for n in shape], value)
-    return Step(neighbours.offsets, _typed(neighbours, element), finish, value)
+    paired = _paired(weights, element)
+    return Step(neighbours.offsets, _typed(neighbours, element), finish, value, paired=paired)
 
 
 @lru_cache(maxsize=256)
@@ -226,6 +235,27 @@ def _typed(neighbours: Neighbours, element: Dtype) -> TypedExpr:
     count = len(neighbours.offsets)
     indexed = trace(lambda *given: neighbours.expr(*given[:-1]), count + 1)
     return typed(indexed, (*(element,) * count, _INT64))
+
+
+def _two(column: np.ndarray, row: np.ndarray, value: Dtype) -> tuple[Neighbours, Neighbours]:
+    """Return the sum of a row of weights, and then of a column of them."""
+    return weighted(row, [len(row) // 2], value), weighted(column, [len(column) // 2], value)
+
+
+def _typed_across(across: Neighbours, element: Dtype, value: Dtype) -> TypedExpr:
+    return typed(across.expr, (element,) * len(across.offsets), (value,))
+
+
+def _fit_in_pairs(weights: np.ndarray, element: Dtype) -> bool:
+    """Whether sums of bytes fit in 16 bits, whatever the bytes, so that none runs into the other half of a register."""
+    whole = bool((weights == np.rint(weights)).all() and (weights >= 0).all())
+    return element == np.uint8 and whole and 255 * weights.sum() < 2**16
+
+
+def _paired(weights: np.ndarray, element: Dtype) -> tuple[TypedExpr, None] | None:
+    if not _fit_in_pairs(weights, element):
+        return None
+    return _typed(weighted(weights, [n // 2 for n in weights.shape], _PAIR), _PAIR), None
 
 
 def _with_index(function: TypedExpr) -> TypedExpr:

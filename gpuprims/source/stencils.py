@@ -36,6 +36,12 @@ def stencil_text(definitions: Definitions, stencil: Stencil) -> list[str]:
         f"#define LINES {int(stencil.window in _IN_LINES)}",
         f"#define NEIGHBOURS {len(stencil.offsets)}",
         f"#define VECTOR_OUT {stencil.vector_out}",
+        f"#define VECTOR_BESIDE {stencil.vector_beside}",
+        f"#define TIMES {stencil.times}",
+        f"#define PAIRED {int(stencil.paired is not None)}",
+        f"typedef {'u32' if stencil.paired else 'number_t'} item_t;",
+        f"typedef {'u32' if stencil.paired else 'value_t'} sum_t;",
+        f"typedef {'sum_t' if stencil.across else 'item_t'} slot_t;",
         *(f"#define MODE_{mode.upper()} {int(stencil.mode == mode)}" for mode in get_args(Mode)),
         *(f"#define LOW_{axis} ({low})" for axis, (low, _) in reach.items()),
         *(f"#define HIGH_{axis} ({high})" for axis, (_, high) in reach.items()),
@@ -58,7 +64,10 @@ def stencil_text(definitions: Definitions, stencil: Stencil) -> list[str]:
 
 def _pitch(stencil: Stencil) -> str:
     """Return C text of the numbers from one row of the window to the next."""
-    return "WIDE + BESIDE" if stencil.window == "tile" else "ITEMS" if stencil.across else "ITEMS + BESIDE"
+    if stencil.window == "tile":
+        return "WIDE + BESIDE"
+    beside = stencil.times - (stencil.across is not None)
+    return f"ITEMS + {beside} * BESIDE"
 
 
 def _step(operand: int, axis: int, step: int | None) -> str:
@@ -70,17 +79,18 @@ def _across(definitions: Definitions, stencil: Stencil) -> str:
     if stencil.across is None:
         raise TypeError("a stencil in two steps; got one in one")
     places = [f"row[{(dx - stencil.reach(2)[0]) * stencil.channels}]" for dx in stencil.columns]
-    head = "DEVICE value_t gp_across(const number_t *row)"
-    return emit_function(head, stencil.across, places, Packing(definitions.values).close)
+    head = "DEVICE sum_t gp_across(const item_t *row)"
+    function = (stencil.paired and stencil.paired[1]) or stencil.across
+    return emit_function(head, function, places, Packing(definitions.values).close)
 
 
 def _apply(definitions: Definitions, stencil: Stencil) -> str:
     """Write the function of a window; its first row is at ``first``, in a ring or not."""
-    kind = "value_t" if stencil.across else "number_t"
     space = "LOCAL const" if stencil.window == "tile" else "const"
-    head = f"DEVICE value_t gp_apply({space} {kind} *window, const int first)"
+    head = f"DEVICE sum_t gp_apply({space} slot_t *window, const int first)"
     places = [_place(stencil, k) for k in range(len(stencil.offsets))]
-    return emit_function(head, definitions.map, [*places, "0"], Packing(definitions.values).close)
+    function = stencil.paired[0] if stencil.paired else definitions.map
+    return emit_function(head, function, [*places, "0"], Packing(definitions.values).close)
 
 
 def _place(stencil: Stencil, k: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gpuprims.registry import Variant, first_refusal
-from gpuprims.rules import along_lines, double_precision, group_fits, one_step, tile_fits, window_fits
+from gpuprims.rules import along_lines, double_precision, group_fits, one_step, one_time, tile_fits, window_fits
 
 KERNELS = Path(__file__).parent / "kernels"
 
@@ -38,7 +38,7 @@ STENCILS = (
         items=4,
         groups_per_unit=32,
         window="tile",
-        refuse=first_refusal(double_precision, group_fits(256), one_step, along_lines, tile_fits(256, 4)),
+        refuse=first_refusal(double_precision, group_fits(256), one_step, one_time, along_lines, tile_fits(256, 4)),
     ),
     Variant(
         primitive="stencil",
@@ -49,6 +49,6 @@ STENCILS = (
         block=256,
         items=1,
         groups_per_unit=64,
-        refuse=first_refusal(double_precision, group_fits(256), one_step),
+        refuse=first_refusal(double_precision, group_fits(256), one_step, one_time),
     ),
 )

@@ -12,6 +12,7 @@ from gpuprims.rules import (
     for_cpus,
     group_fits,
     one_step,
+    one_time,
     tile_fits,
     window_fits,
 )
@@ -36,7 +37,7 @@ STENCILS = (
         items=1024,
         groups_per_unit=8,
         window="ring",
-        refuse=first_refusal(for_cpus, double_precision, along_lines, few_rows),
+        refuse=first_refusal(for_cpus, double_precision, one_time, along_lines, few_rows),
     ),
     Variant(
         primitive="stencil",
@@ -61,7 +62,7 @@ STENCILS = (
         items=4,
         groups_per_unit=32,
         window="tile",
-        refuse=first_refusal(double_precision, group_fits(256), one_step, along_lines, tile_fits(256, 4)),
+        refuse=first_refusal(double_precision, group_fits(256), one_step, one_time, along_lines, tile_fits(256, 4)),
     ),
     Variant(
         primitive="stencil",
@@ -72,6 +73,6 @@ STENCILS = (
         block=256,
         items=1,
         groups_per_unit=64,
-        refuse=first_refusal(double_precision, group_fits(256), one_step),
+        refuse=first_refusal(double_precision, group_fits(256), one_step, one_time),
     ),
 )

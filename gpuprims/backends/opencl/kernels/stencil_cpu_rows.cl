@@ -9,11 +9,6 @@
  * Loops over the elements of a row are plain ones, which the compiler turns into vectors.
  */
 #define TAKEN (ITEMS + BESIDE)
-#if SEPARABLE
-typedef value_t slot_t;
-#else
-typedef number_t slot_t;
-#endif
 
 /* Load a row's elements from LEFT of `first` on, as many as `taken`. */
 DEVICE void load_row(GLOBAL const stored_t *plane, const layout_t layout, const i64 y, const i64 first, const int taken,
