@@ -4,8 +4,7 @@
  */
 #define LOCAL_PARAMETER , LOCAL u64 *gp_dynamic
 #define GLOBAL_BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
-#define LOCAL_HISTOGRAM(name) LOCAL bin_t *name = (LOCAL bin_t *)gp_dynamic
-#define LOCAL_WORDS(name) LOCAL u32 *name = (LOCAL u32 *)gp_dynamic
+#define LOCAL_MEMORY(type, name) LOCAL type *name = (LOCAL type *)gp_dynamic
 
 /* Not by fabs, for which Intel's compiler gives up to find the bins of many elements at once. */
 #define gp_magnitude(number) as_float(as_uint(number) & 0x7FFFFFFFu)
