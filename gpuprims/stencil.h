@@ -47,6 +47,15 @@ DEVICE number_t gp_fetch(GLOBAL const stored_t *from, const layout_t layout, con
 #define ROWS layout.reduced[1]
 #define LENGTH layout.reduced[2]
 
+/* What a slot of a window holds, elements or, of two steps, values that the first makes of them; and how many elements of a row
+ * are taken for ITEMS results. */
+#if SEPARABLE
+typedef value_t slot_t;
+#else
+typedef number_t slot_t;
+#endif
+#define TAKEN (ITEMS + BESIDE)
+
 /* Where an element of a row is, or what lies beyond its ends; negative where there is nothing. */
 DEVICE i32 gp_place(const i32 length, const i32 at)
 {

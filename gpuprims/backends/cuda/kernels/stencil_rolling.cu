@@ -5,8 +5,8 @@
  * out     OUTPUTS, of the same axes
  * launch  any number of groups of BLOCK; each takes strips of BLOCK * ITEMS columns and `depth` rows of the `covered` ones, both
  *         multiples of AT_ONCE, and then single rows before and after those, until none are left
- * host    within and gp_place (stencil.h), gp_apply and gp_across, READ_VECTOR of VECTOR and WRITE_VECTOR of VECTOR_OUT, which
- *         divide ITEMS
+ * host    within, gp_place, slot_t and TAKEN (stencil.h), gp_apply and gp_across, READ_VECTOR of VECTOR and WRITE_VECTOR of
+ *         VECTOR_OUT, which divide ITEMS
  *
  * For a span of three rows, the slots of the window, and where they go before the next rows are loaded:
  *
@@ -16,14 +16,8 @@
  */
 #define SLOTS (SPAN - 1 + AT_ONCE)
 #define GROUPS_AT_ONCE (65536 / (BLOCK * (SLOTS * PITCH + LOADED + 40)))
-#define TAKEN (ITEMS + BESIDE)
 #define BEFORE ((-LEFT + VECTOR - 1) / VECTOR * VECTOR)
 #define AFTER ((BESIDE + LEFT + VECTOR - 1) / VECTOR * VECTOR)
-#if SEPARABLE
-typedef value_t slot_t;
-#else
-typedef number_t slot_t;
-#endif
 
 /* What is loaded of a row: whole vectors, of which the elements from LEFT of `first` on are taken. */
 #define LOADED (BEFORE + ITEMS + AFTER)
