@@ -29,6 +29,7 @@ FLOORS = (
     ("source",),
     ("layout",),
     ("driver",),
+    ("calls",),
     ("registry", "rules"),
     ("device", "foreign", "operators"),
     ("targets",),

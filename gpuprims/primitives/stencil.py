@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gpuprims.arrays import Operands, as_operands
+from gpuprims.calls import Around, Call
 from gpuprims.definitions import Definitions, Mode, Stencil, reach_of
 from gpuprims.device import Device
 from gpuprims.driver import Launch
@@ -22,7 +23,7 @@ from gpuprims.primitives.grids import Grid, grid_of
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.neighbours import as_weights
 from gpuprims.primitives.steps import Border, Step
-from gpuprims.registry import REGISTRY, Around, Call, Variant
+from gpuprims.registry import REGISTRY, Variant
 from gpuprims.rules import CPU_NUMBERS, LEAST_ITEMS, MOST_NUMBERS
 from gpuprims.source.stencils import ROWS_AT_ONCE, TILE_WIDTH
 from gpuprims.targets import Targets
