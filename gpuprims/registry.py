@@ -144,6 +144,11 @@ class Variant:
         return self.histograms in ("shared", "cached")
 
     @property
+    def asks_local_memory(self) -> bool:
+        """Whether its launches ask for local memory, as much as what a group counts in takes."""
+        return self.histograms in ("cached", "local", "replicas", "split")
+
+    @property
     def merges(self) -> bool:
         """Whether its groups can add their histograms to one."""
         return self.histograms in ("local", "replicas", "bytes")
