@@ -16,6 +16,7 @@ from threading import RLock
 from typing import Literal
 
 from gpuprims.calls import Call
+from gpuprims.definitions import Window
 from gpuprims.driver import Backend, Capabilities
 from gpuprims.errors import NoVariantError, RegistryError, UnknownDeviceError, UnknownVariantError
 
@@ -90,7 +91,7 @@ class Variant:
     scratch: Literal["none", "levels", "board"] = "none"
     together: bool = False
     repeats: bool = True
-    window: Literal["listed", "ring", "strip", "tile"] = "listed"
+    window: Window = "listed"
     histograms: Literal["shared", "cached", "local", "replicas", "split", "bytes", "private"] = "shared"
 
     @property

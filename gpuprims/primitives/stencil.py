@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from gpuprims.arrays import Operands, as_operands
 from gpuprims.calls import Around, Call
-from gpuprims.definitions import Definitions, Mode, Stencil, reach_of
+from gpuprims.definitions import Definitions, Mode, Stencil, Window, reach_of
 from gpuprims.device import Device
 from gpuprims.driver import Launch
 from gpuprims.errors import ArgumentError, DtypeError
@@ -271,7 +271,7 @@ def _listed(
         steps = layout.reduced_steps[0], (0,) * 5, layout.reduced_steps[1]
         offsets = layout.offsets[0], beside.offset // beside.item, layout.offsets[1]
         layout = Layout((forms[0], beside, forms[2]), (), layout.reduced, ((), (), ()), steps, offsets)
-    definitions = _definitions(step, border, layout, window="table" if step.weights else "listed")
+    definitions = _definitions(step, border, layout, chosen.window)
     kernel = device.kernel(chosen, definitions)
     groups = chosen.groups(-(-call.size // chosen.tile), device.capabilities)
     return kernel.prepare(groups, layout.pack(0), call.size)
@@ -329,7 +329,7 @@ def _definitions(
     step: Step,
     border: Border,
     layout: Layout,
-    window: Literal["listed", "ring", "strip", "tile", "table"],
+    window: Window,
     channels: int = 1,
     vectors: Sequence[int] = (1, 1),
 ) -> Definitions:
@@ -340,7 +340,7 @@ def _definitions(
         channels=channels,
         across=step.across,
         columns=step.columns,
-        window=window,
+        window="table" if step.weights else window,
         vector_out=vectors[1],
     )
     accesses = layout.accesses
