@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gpuprims import errors, models
+    from gpuprims.calls import Call
     from gpuprims.device import Capabilities, Device, devices, use_device
     from gpuprims.explanation import explain
     from gpuprims.models.hashing import hash_counts
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from gpuprims.primitives.map import map  # noqa: A004 - the primitive's name in every library of its kind
     from gpuprims.primitives.reduce import reduce
     from gpuprims.primitives.scan import cumprod, cumsum, scan
-    from gpuprims.registry import Call, Variant, register
+    from gpuprims.registry import Variant, register
 
 __version__ = "0.1.0"
 
@@ -53,7 +54,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Call": "registry",
+    "Call": "calls",
     "Capabilities": "driver",
     "Device": "device",
     "Op": "operators",

@@ -84,6 +84,8 @@ class Binning:
 
 
 Mode = Literal["nearest", "reflect", "mirror", "wrap", "constant"]
+# How a variant holds the neighbours of a stencil.
+Window = Literal["listed", "ring", "strip", "tile"]
 
 
 def reach_of(offsets: Sequence[int]) -> tuple[int, int]:
@@ -133,7 +135,7 @@ class Stencil:
     channels: int = 1
     across: TypedExpr | None = None
     columns: tuple[int, ...] = ()
-    window: Literal["listed", "ring", "strip", "tile", "table"] = "listed"
+    window: Window | Literal["table"] = "listed"
     vector_beside: int = 1
     vector_out: int = 1
     times: int = 1

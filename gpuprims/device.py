@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.calls import Call
 from gpuprims.definitions import Definitions
 from gpuprims.driver import Capabilities, Driver, Kernel
 from gpuprims.errors import (
@@ -21,7 +22,7 @@ from gpuprims.errors import (
 )
 from gpuprims.expressions import expression, typed
 from gpuprims.layout import plan_layout
-from gpuprims.registry import REGISTRY, Call, Explanation, Variant
+from gpuprims.registry import REGISTRY, Explanation, Variant
 
 __all__ = ["Capabilities", "Device", "absences", "device_of", "devices", "pick_device", "use_device"]
 

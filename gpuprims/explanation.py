@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.calls import Around, Call
 from gpuprims.definitions import value_words
 from gpuprims.device import Device, pick_device
 from gpuprims.errors import ArgumentError
 from gpuprims.expressions import computable, expression
 from gpuprims.operators import Op, find_op, make_folding
 from gpuprims.primitives.binning import check_bins, key_dtype
-from gpuprims.registry import Around, Call, Explanation
+from gpuprims.registry import Explanation
 
 PRIMITIVES = ("map", "reduce", "scan", "compact", "histogram", "stencil")
 

@@ -13,82 +13,14 @@ from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from threading import RLock
-from typing import Any, Literal, NamedTuple
+from typing import Literal
 
-import numpy as np
-
+from gpuprims.calls import Call
+from gpuprims.definitions import Window
 from gpuprims.driver import Backend, Capabilities
 from gpuprims.errors import NoVariantError, RegistryError, UnknownDeviceError, UnknownVariantError
 
 _OWN_BACKENDS = {name: f"gpuprims.backends.{name}" for name in ("cuda", "opencl", "reference")}
-
-
-class Around(NamedTuple):
-    """What a stencil takes for an element.
-
-    ``lines`` says whether the elements of a row lie side by side, ``across`` whether it is computed in two steps,
-    ``table`` whether weights are read from memory; ``span`` counts rows, ``beside`` elements of a row beyond one's own,
-    ``taps`` neighbours, ``times`` how often it is applied in one launch; ``paired`` says whether two elements may share
-    a register.
-    """
-
-    lines: bool
-    across: bool
-    table: bool
-    span: int
-    beside: int
-    taps: int
-    paired: bool = False
-    times: int = 1
-
-    def numbers(self, items: int) -> int:
-        """Return how many numbers the windows of so many elements of a row have."""
-        wider = self.times * (self.times - 1) // 2 * self.beside
-        return self.span * (self.times * (items + (0 if self.across else self.beside)) + wider)
-
-    def registers(self, items: int) -> int:
-        """Return how many registers hold those numbers."""
-        return self.numbers(items) // (2 if self.paired else 1)
-
-
-@dataclass(frozen=True)
-class Call:
-    """What is known of a call when its variant is chosen.
-
-    Parameters
-    ----------
-    dtypes : tuple of dtype
-        Every dtype the kernel computes with.
-    size : int
-        Elements read per output.
-    outputs : int
-        Outputs computed; of a scan, those whose elements are scanned apart from each other's.
-    commutative : bool
-        Whether the operator, if there is one, is.
-    value_bytes : int
-        Bytes of one ``value_t``, what groups keep in local memory.
-    side_by_side : bool
-        Whether neighbouring outputs read neighbouring elements, as the columns of a matrix do.
-    bins : int
-        Of a histogram, whose ``value_bytes`` are those of a bin where groups share it.
-    around : Around or None
-        Of a stencil.
-    """
-
-    dtypes: tuple[np.dtype[Any], ...]
-    size: int
-    outputs: int = 1
-    commutative: bool = True
-    value_bytes: int = 4
-    side_by_side: bool = False
-    bins: int = 0
-    around: Around | None = None
-
-    @property
-    def histogram_bytes(self) -> int:
-        """Bytes of a histogram: its bins, and two places for elements in none."""
-        return (self.bins + 2) * self.value_bytes
-
 
 # A grid's first dimension holds 2^31 - 1 groups in CUDA; groups take further tiles in a loop.
 MOST_GROUPS = 2**30
@@ -159,7 +91,7 @@ class Variant:
     scratch: Literal["none", "levels", "board"] = "none"
     together: bool = False
     repeats: bool = True
-    window: Literal["listed", "ring", "strip", "tile"] = "listed"
+    window: Window = "listed"
     histograms: Literal["shared", "cached", "local", "replicas", "split", "bytes", "private"] = "shared"
 
     @property
@@ -211,6 +143,11 @@ class Variant:
     def shares_histograms(self) -> bool:
         """Whether all groups add to one histogram in global memory."""
         return self.histograms in ("shared", "cached")
+
+    @property
+    def asks_local_memory(self) -> bool:
+        """Whether its launches ask for local memory, as much as what a group counts in takes."""
+        return self.histograms in ("cached", "local", "replicas", "split")
 
     @property
     def merges(self) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gpuprims.calls import Around, Call
 from gpuprims.definitions import DOUBLES
 from gpuprims.driver import Capabilities
-from gpuprims.registry import MOST_GROUPS, Around, Call, Refusal
+from gpuprims.registry import MOST_GROUPS, Refusal
 from gpuprims.source.stencils import TILE_WIDTH
 
 # Ranges of bins, each of which fits in local memory, that are worth a reading of all elements.

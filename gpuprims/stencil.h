@@ -47,6 +47,9 @@ DEVICE number_t gp_fetch(GLOBAL const stored_t *from, const layout_t layout, con
 #define ROWS layout.reduced[1]
 #define LENGTH layout.reduced[2]
 
+/* Elements of a row that are taken for ITEMS results of the last time. */
+#define TAKEN (ITEMS + TIMES * BESIDE)
+
 /* Where an element of a row is, or what lies beyond its ends; negative where there is nothing. */
 DEVICE i32 gp_place(const i32 length, const i32 at)
 {

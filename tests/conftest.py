@@ -22,7 +22,8 @@ from gpuprims.errors import BackendUnavailableError, UnknownDeviceError
 sys.path.insert(0, str(Path(__file__).parent))  # importlib mode leaves it out, and tests share kernel_cases
 from kernel_cases import AROUND, BYTES, FLAT, Kernel, able_variants
 
-from gpuprims.registry import REGISTRY, Call
+from gpuprims.calls import Call
+from gpuprims.registry import REGISTRY
 
 ASKED = tuple(spec.strip() for spec in os.environ.get("GPUPRIMS_TEST_DEVICES", "").split(",") if spec.strip())
 SPECS = ASKED or ("cuda", "opencl:gpu", "opencl:cpu", "reference")

@@ -17,10 +17,11 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import gpuprims
+from gpuprims.calls import Around, Call
 from gpuprims.definitions import DOUBLES, Definitions, value_words
 from gpuprims.errors import NoVariantError
 from gpuprims.expressions.expr import COMPUTABLE
-from gpuprims.registry import REGISTRY, Around, Call, Variant
+from gpuprims.registry import REGISTRY, Variant
 
 DTYPES = [dtype.name for dtype in COMPUTABLE if dtype.kind != "c"]
 COMPLEX = [dtype.name for dtype in COMPUTABLE if dtype.kind == "c"]

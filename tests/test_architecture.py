@@ -29,6 +29,7 @@ FLOORS = (
     ("source",),
     ("layout",),
     ("driver",),
+    ("calls",),
     ("registry", "rules"),
     ("device", "foreign", "operators"),
     ("targets",),
@@ -165,6 +166,7 @@ def test_file_entry_and_registry_agree(dialect: str) -> None:
     for stem, path in files.items():
         assert re.search(rf"\nvoid {stem}\(", path.read_text())
         assert path.read_text().startswith(f"/* {stem.replace('_', '/', 1)}: ")
+        assert ("LOCAL_PARAMETER" in path.read_text()) == variants[stem].asks_local_memory
 
 
 def test_importing_the_package_loads_no_library() -> None:

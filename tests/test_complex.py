@@ -18,12 +18,12 @@ import pytest
 from kernel_cases import COMPLEX, DTYPES, Kernel, assert_equal, need, on_device, on_host, random_values
 
 import gpuprims
+from gpuprims.calls import Call
 from gpuprims.definitions import Access, Definitions
 from gpuprims.errors import DtypeError
 from gpuprims.expressions import expression, trace, typed
 from gpuprims.expressions.functions import COMPLEX as NAMES
 from gpuprims.expressions.functions import FUNCTIONS
-from gpuprims.registry import Call
 from gpuprims.rules import double_precision
 from gpuprims.source import kernel_source
 

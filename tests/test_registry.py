@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 import gpuprims
 from gpuprims import registry
+from gpuprims.calls import Call
 from gpuprims.errors import NoVariantError, RegistryError, UnknownDeviceError, UnknownVariantError
-from gpuprims.registry import Call, Registry, Variant, first_refusal
+from gpuprims.registry import Registry, Variant, first_refusal
 
 CALL = Call((np.dtype(np.float32),), 100)
 ABLE = gpuprims.Device("reference").capabilities
@@ -318,7 +319,8 @@ import sys
 sys.path[:0] = sys.argv[1:]
 import numpy as np
 import gpuprims
-from gpuprims.registry import REGISTRY, Call
+from gpuprims.calls import Call
+from gpuprims.registry import REGISTRY
 
 small, large = (Call((np.dtype(np.float32),), 1, outputs) for outputs in (10, 10_000))
 listed = [variant.name for variant in REGISTRY.variants("map", "opencl")]

@@ -32,8 +32,9 @@ from kernel_cases import (
 
 import gpuprims
 from gpuprims import errors
+from gpuprims.calls import Call
 from gpuprims.errors import ArgumentError
-from gpuprims.registry import REGISTRY, Call
+from gpuprims.registry import REGISTRY
 
 NUMPY: dict[str, Callable[..., np.ndarray]] = {
     "sum": np.cumsum,

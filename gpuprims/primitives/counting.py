@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from gpuprims.arrays import Operands
+from gpuprims.calls import Call
 from gpuprims.definitions import Binning, Definitions, Dtype, Sums
 from gpuprims.device import Device
 from gpuprims.driver import Launch
@@ -20,7 +21,7 @@ from gpuprims.primitives.division import MOST_COUNTED, parts_of, room_of
 from gpuprims.primitives.limbs import join_limbs
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
-from gpuprims.registry import REGISTRY, Call, Variant
+from gpuprims.registry import REGISTRY, Variant
 
 _INT64, _FLOAT64, _UINT32 = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.uint32)
 # What weights are cut into: as many sums of 64 bits hold 2^33 integers of 30 bits.

@@ -56,11 +56,11 @@ def room_of(chosen: Variant, able: Capabilities, size: int, sums: int, planes: i
     """
     if chosen.histograms == "private":
         return Room(CPU_REPLICAS if sums <= _SMALL and size >= 16 * sums else 1, near=False, local=0)
+    if not chosen.asks_local_memory:
+        return Room(1, near=False, local=0)
     if chosen.histograms == "cached":
         slots = _power_of_two(min(_MOST_SLOTS, able.asked_local_memory // _SLOT_BYTES))
         return Room(slots, near=False, local=slots * _SLOT_BYTES)
-    if chosen.histograms in ("shared", "bytes"):
-        return Room(1, near=False, local=0)
     places = sums
     if chosen.histograms == "split":
         span = -(-(sums // planes) // ranges_of(sums * dtype.itemsize, able.asked_local_memory))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from gpuprims.calls import Call
 from gpuprims.definitions import Definitions, value_words
 from gpuprims.device import Device
 from gpuprims.layout import Form, plan_layout
 from gpuprims.operators import Folding
 from gpuprims.preparation import Prepared, Result
-from gpuprims.registry import MOST_GROUPS, Call, Variant
+from gpuprims.registry import MOST_GROUPS, Variant
 
 
 def with_axes(form: Form, axes: tuple[int, ...], keepdims: bool) -> Form:

@@ -9,9 +9,10 @@ import numpy as np
 
 from gpuprims.arrays import Operands, as_operands
 from gpuprims.device import Device, device_of
-from gpuprims.errors import ArgumentError, AxisError, DtypeError, ShapeError
+from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.operators import Op
 from gpuprims.operators.extremes import highest, lowest
+from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.binning import Table, check_bins, direct, key_dtype, table_of_edges, table_of_range
 from gpuprims.primitives.counting import Weighing, count, table_on
 from gpuprims.primitives.map import map as map_arrays
@@ -94,7 +95,7 @@ def histogram(
            [0, 0, 2]])
     """
     operands = _bind("histogram", x, weights, device)
-    axes = _axes(axis, operands.natives[0].ndim)
+    axes = axes_of(as_axis(axis), operands.natives[0].ndim)
     table = _table(operands, bins, range)
     weighing = _weighing(operands, deterministic, as_floats=bool(density))
     counts = count(operands, table, axes, weighing, len(table.edges) - 1, variant)
@@ -162,7 +163,7 @@ def bincount(
         raise DtypeError(f"bincount: integers that int64 holds; got dtype {array.dtype}")
     if axis is None and array.ndim != 1:
         raise ShapeError(f"bincount: an array of one dimension, or axis=; got shape {array.shape}")
-    axes = _axes(axis, array.ndim)
+    axes = axes_of(as_axis(axis), array.ndim)
     weighing = _weighing(operands, deterministic, as_floats=True)
     counts = _numbers(operands, axes, _length(minlength), weighing, variant)
     return operands.finish(counts if weights is None else _cast(operands, counts, np.dtype(np.float64)))
@@ -183,21 +184,6 @@ def _bind(label: str, x: Any, weights: Any, device: str | Device | None) -> Oper
         shapes = " and ".join(str(native.shape) for native in operands.natives)
         raise ShapeError(f"{label}: weights of the array's shape; got {shapes}")
     return operands
-
-
-def _axes(axis: Any, ndim: int) -> tuple[int, ...]:
-    """Return the axes that are counted along, ascending."""
-    if axis is None:
-        return tuple(np.arange(ndim).tolist())
-    given = axis if isinstance(axis, tuple) else (axis,)
-    if not all(
-        isinstance(one, int | np.integer) and not isinstance(one, bool) and -ndim <= one < ndim for one in given
-    ):
-        raise AxisError(f"axis: an int, or a tuple of ints, from {-ndim} to {ndim - 1}; got {axis!r}")
-    axes = tuple(sorted({int(one) % ndim for one in given}))
-    if len(axes) != len(given):
-        raise AxisError(f"axis: each axis once; got {axis!r}")
-    return axes
 
 
 # edges ---------------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.arrays import Operands, as_operands
+from gpuprims.calls import Call
 from gpuprims.definitions import Definitions, value_words
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError, AxisError, ExpressionError
@@ -17,7 +18,7 @@ from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
 from gpuprims.layout import Form, as_lanes, broadcast_shapes, plan_layout
 from gpuprims.preparation import Prepared, Result, result_forms, target_forms
 from gpuprims.primitives.slabs import map_in_slabs, slab_bytes
-from gpuprims.registry import REGISTRY, Call
+from gpuprims.registry import REGISTRY
 from gpuprims.targets import Targets
 
 Dtypes = tuple[np.dtype[Any], ...]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from gpuprims.calls import Call
 from gpuprims.definitions import Definitions, value_words
 from gpuprims.device import Device
 from gpuprims.driver import Kernel, Launch
@@ -13,7 +14,7 @@ from gpuprims.expressions import TypedExpr
 from gpuprims.layout import Form, plan_layout
 from gpuprims.operators import Folding
 from gpuprims.preparation import Prepared, Result
-from gpuprims.registry import Call, Variant
+from gpuprims.registry import Variant
 
 
 class ScanPlanner:

@@ -10,11 +10,12 @@ import numpy as np
 
 from gpuprims.arrays import Operands, as_operands
 from gpuprims.device import Device
-from gpuprims.errors import ArgumentError, AxisError, EmptyReductionError
+from gpuprims.errors import ArgumentError, EmptyReductionError
 from gpuprims.expressions import Expr, expression
 from gpuprims.layout import Form, broadcast_shapes
 from gpuprims.operators import Op, as_ddof, as_dtype, as_map, find_op, make_folding, make_stages
 from gpuprims.preparation import Prepared, Result, result_forms, target_forms
+from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.fold import FoldPlanner, with_axes
 from gpuprims.primitives.segments import reduce_segments
 from gpuprims.primitives.slabs import FoldSlabs
@@ -149,7 +150,7 @@ def _bind(
     operands = as_operands("reduce", arrays, device)
     targets = None if out is None else operands.targets(out)
     chosen = None if dtype is None else as_dtype(dtype, "reduce")
-    return operands, targets, (op, mapped, _hashable(axis), keepdims, chosen, ddof, compensated, variant)
+    return operands, targets, (op, mapped, as_axis(axis), keepdims, chosen, ddof, compensated, variant)
 
 
 def _prepared(operands: Operands, targets: Targets | None, how: _How) -> Prepared:
@@ -172,7 +173,7 @@ def _in_slabs(
     """Fold host arrays that the device has no room for, a slab at a time."""
     operator = find_op(op, ddof=ddof, compensated=compensated)
     shape = broadcast_shapes("reduce", [native.shape for native in operands.natives])
-    axes = _axes(axis, len(shape))
+    axes = axes_of(axis, len(shape))
     stages = make_stages(
         operator, as_map("reduce", mapped, len(operands.natives)), tuple(a.dtype for a in operands.natives), dtype
     )
@@ -180,29 +181,6 @@ def _in_slabs(
     results = slabs.run([np.broadcast_to(native, shape) for native in operands.natives])
     shaped = results if keepdims else [result.squeeze(axes) for result in results]
     return operands.deliver(shaped, targets, single=len(shaped) == 1)
-
-
-def _hashable(axis: Any) -> Any:
-    """Keep ``axis=True`` apart from ``axis=1`` in the cache, and an unhashable axis out of it."""
-    if axis is None or type(axis) is int:
-        return axis
-    given = axis if isinstance(axis, tuple) else (axis,)
-    if not all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in given):
-        raise AxisError(f"axis: an int or a tuple of ints; got {axis!r}")
-    return tuple(int(one) for one in given)
-
-
-def _axes(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
-    """Return the folded axes, ascending."""
-    if axis is None:
-        return tuple(range(ndim))
-    given = axis if isinstance(axis, tuple) else (axis,)
-    if not all(-ndim <= one < ndim for one in given):
-        raise AxisError(f"axis: from {-ndim} to {ndim - 1} for {ndim} dimension(s); got {axis!r}")
-    axes = tuple(sorted(one % ndim for one in given))
-    if len(set(axes)) != len(axes):
-        raise AxisError(f"axis: each axis once; got {axis!r}")
-    return axes
 
 
 @lru_cache(maxsize=1024, typed=True)  # typed: axis=True is no axis=1
@@ -223,7 +201,7 @@ def _prepare(
 ) -> Prepared:
     operator = find_op(op, ddof=ddof, compensated=compensated)
     shape = broadcast_shapes("reduce", [form.shape for form in forms])
-    axes = _axes(axis, len(shape))
+    axes = axes_of(axis, len(shape))
     folding = make_folding(operator, as_map("reduce", mapped, len(forms)), tuple(form.dtype for form in forms), dtype)
     kept = tuple(1 if k in axes else n for k, n in enumerate(shape) if keepdims or k not in axes)
     results = tuple(Result(kept, output) for output in folding.outputs)

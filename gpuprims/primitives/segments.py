@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.arrays import Operands, as_operands
+from gpuprims.calls import Call
 from gpuprims.definitions import Definitions
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError, DtypeError, EmptyReductionError, ShapeError
@@ -23,7 +24,7 @@ from gpuprims.layout import Form, View, plan_layout
 from gpuprims.operators import Folding, Op, as_map, make_folding
 from gpuprims.preparation import Prepared, Result, result_forms, target_forms
 from gpuprims.primitives.prefix import ScanPlanner
-from gpuprims.registry import REGISTRY, Call
+from gpuprims.registry import REGISTRY
 from gpuprims.targets import Targets
 
 _BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)

@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpuprims.arrays import Operands, as_operands
-from gpuprims.definitions import Definitions, Mode, Stencil, columns_of, reach_of
+from gpuprims.calls import Around, Call
+from gpuprims.definitions import Definitions, Mode, Stencil, Window, columns_of, reach_of
 from gpuprims.device import Device
 from gpuprims.driver import Launch
 from gpuprims.errors import ArgumentError, DtypeError
@@ -22,7 +23,7 @@ from gpuprims.primitives.grids import Grid, grid_of
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.neighbours import as_weights
 from gpuprims.primitives.steps import Border, Step
-from gpuprims.registry import REGISTRY, Around, Call, Variant
+from gpuprims.registry import REGISTRY, Variant
 from gpuprims.rules import CPU_NUMBERS, LEAST_ITEMS, MOST_NUMBERS
 from gpuprims.source.stencils import ROWS_AT_ONCE, TILE_WIDTH
 from gpuprims.targets import Targets
@@ -278,7 +279,7 @@ def _listed(
         steps = layout.reduced_steps[0], (0,) * 5, layout.reduced_steps[1]
         offsets = layout.offsets[0], beside.offset // beside.item, layout.offsets[1]
         layout = Layout((forms[0], beside, forms[2]), (), layout.reduced, ((), (), ()), steps, offsets)
-    definitions = _definitions(step, border, layout, window="table" if step.weights else "listed")
+    definitions = _definitions(step, border, layout, chosen.window)
     kernel = device.kernel(chosen, definitions)
     groups = chosen.groups(-(-call.size // chosen.tile), device.capabilities)
     return kernel.prepare(groups, layout.pack(0), call.size)
@@ -346,7 +347,7 @@ def _definitions(
     step: Step,
     border: Border,
     layout: Layout,
-    window: Literal["listed", "ring", "strip", "tile", "table"],
+    window: Window,
     lines: _Lines = _Lines(),  # noqa: B008 - a tuple
 ) -> Definitions:
     around = Stencil(
@@ -356,7 +357,7 @@ def _definitions(
         channels=lines.channels,
         across=step.across,
         columns=step.columns,
-        window=window,
+        window="table" if step.weights else window,
         vector_out=lines.vector_out,
         times=lines.times,
         paired=step.paired if window == "strip" else None,

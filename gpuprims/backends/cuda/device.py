@@ -53,7 +53,7 @@ class CudaDriver:
         try:
             with self.device:
                 function = compiled(text, self.device).get_function(variant.entry)
-                if variant.histograms in ("cached", "local", "replicas", "split"):
+                if variant.asks_local_memory:
                     funcSetAttribute(function.ptr, _LOCAL_MEMORY, self.capabilities.asked_local_memory)
                 return CudaKernel(self.device, function, variant, definitions.pointers)
         except (cupy.cuda.compiler.CompileException, cupy.cuda.driver.CUDADriverError) as error:

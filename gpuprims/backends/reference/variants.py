@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from gpuprims.calls import Call
 from gpuprims.definitions import TABLE_HEADER, Definitions, Stencil
 from gpuprims.driver import Capabilities
 from gpuprims.expressions import TypedExpr
-from gpuprims.registry import Call, Variant
+from gpuprims.registry import Variant
 from gpuprims.rules import one_step
 
 

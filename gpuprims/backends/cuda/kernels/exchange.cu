@@ -11,7 +11,6 @@
 #define gp_compare_exchange(slot, expected, desired) atomicCAS(slot, expected, desired)
 #define gp_exchange(slot, value) atomicExch(slot, value)
 
-#define gp_count_bits(word) __popc(word)
 #define gp_warp_barrier() __syncwarp()
 #define gp_shuffle_word_down(word, stride) __shfl_down_sync(0xffffffffu, word, stride)
 #define gp_shuffle_word_up(word, stride) __shfl_up_sync(0xffffffffu, word, stride)
@@ -36,7 +35,6 @@ DEVICE void gp_write_entry(u64 *entry, const u64 bits)
 }
 
 #define gp_add_entry(entry, number) atomicAdd(entry, number)
-#define gp_raise(slot, number) atomicMax(slot, number)
 
 DEVICE void gp_leave(u32 *partials, const i64 at, const value_t value)
 {

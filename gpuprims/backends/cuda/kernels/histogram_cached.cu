@@ -29,7 +29,7 @@ extern "C" __global__ __launch_bounds__(BLOCK, WORDS == 1 ? 2 : 1)
 void histogram_cached(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
                       const i64 parts, const i64 slots LOCAL_PARAMETER)
 {
-    LOCAL_WORDS(counts);
+    LOCAL_MEMORY(u32, counts);
     LOCAL i32 *places = (LOCAL i32 *)(counts + slots);
     const i64 width = bins + 2;
     const int tid = threadIdx.x;

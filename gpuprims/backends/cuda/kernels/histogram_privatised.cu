@@ -19,7 +19,7 @@ extern "C" __global__ __launch_bounds__(BLOCK, WORDS == 1 ? 2 : 1)
 void histogram_privatised(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
                           const i64 parts, const i64 replicas LOCAL_PARAMETER)
 {
-    LOCAL_HISTOGRAM(own);
+    LOCAL_MEMORY(bin_t, own);
     const i32 width = (i32)bins + 2, copies = (i32)replicas;
     const int tid = threadIdx.x, replica = tid & (copies - 1);
     binning_t b = binning_of(table, bins);

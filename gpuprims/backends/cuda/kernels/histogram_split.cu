@@ -17,7 +17,7 @@ extern "C" __global__ __launch_bounds__(BLOCK, WORDS == 1 ? 2 : 1)
 void histogram_split(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
                      const i64 parts, const i64 span LOCAL_PARAMETER)
 {
-    LOCAL_HISTOGRAM(own);
+    LOCAL_MEMORY(bin_t, own);
     const i32 width = (i32)bins + 2, size = (i32)span, ranges = (width + size - 1) / size;
     const int tid = threadIdx.x;
     binning_t b = binning_of(table, bins);

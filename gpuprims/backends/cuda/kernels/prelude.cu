@@ -17,6 +17,11 @@ typedef double f64;
 #define BARRIER() __syncthreads()
 #define RESTRICT __restrict__
 
+/* What scans, compactions and histograms share: how many bits of a word are set, and an atomic that leaves the larger of a word
+ * in memory and a number. */
+#define gp_count_bits(word) __popc(word)
+#define gp_raise(place, number) atomicMax(place, number)
+
 /* A stored half is converted by the instruction itself, so that no header of CUDA's is needed to compile. */
 #define ROUND_F16(value) gp_half_value(gp_half_bits(value))
 

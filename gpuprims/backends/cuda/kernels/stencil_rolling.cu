@@ -5,8 +5,8 @@
  * out     OUTPUTS, of the same axes
  * launch  any number of groups of BLOCK; each takes strips of BLOCK * ITEMS columns and `depth` rows of the `covered` ones, both
  *         multiples of AT_ONCE, and then single rows before and after those, until none are left
- * host    within and gp_place (stencil.h), gp_apply and gp_across, READ_VECTOR of VECTOR and of VECTOR_BESIDE and WRITE_VECTOR of
- *         VECTOR_OUT, which divide ITEMS
+ * host    within, gp_place, slot_t and TAKEN (stencil.h), gp_apply and gp_across, READ_VECTOR of VECTOR and of VECTOR_BESIDE and
+ *         WRITE_VECTOR of VECTOR_OUT, which divide ITEMS
  *
  * For a span of three rows, the slots of the window, and where they go before the next rows are loaded:
  *
@@ -21,7 +21,6 @@
 #define SLOTS (SPAN - 1 + AT_ONCE)
 #define REGISTERS (TIMES * SLOTS * PITCH / (PAIRED + 1) + LOADED * (int)sizeof(stored_t) / 4 + 40)
 #define GROUPS_AT_ONCE (65536 / (BLOCK * REGISTERS))
-#define TAKEN (ITEMS + TIMES * BESIDE)
 #define WIDENED (ITEMS + (TIMES - 1) * BESIDE)
 #define BEFORE ((-TIMES * LEFT + VECTOR_BESIDE - 1) / VECTOR_BESIDE * VECTOR_BESIDE)
 #define AFTER ((TIMES * (BESIDE + LEFT) + VECTOR_BESIDE - 1) / VECTOR_BESIDE * VECTOR_BESIDE)

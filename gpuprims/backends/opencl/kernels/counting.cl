@@ -4,13 +4,11 @@
  */
 #define LOCAL_PARAMETER , LOCAL u64 *gp_dynamic
 #define GLOBAL_BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
-#define LOCAL_HISTOGRAM(name) LOCAL bin_t *name = (LOCAL bin_t *)gp_dynamic
-#define LOCAL_WORDS(name) LOCAL u32 *name = (LOCAL u32 *)gp_dynamic
+#define LOCAL_MEMORY(type, name) LOCAL type *name = (LOCAL type *)gp_dynamic
 
 /* Not by fabs, for which Intel's compiler gives up to find the bins of many elements at once. */
 #define gp_magnitude(number) as_float(as_uint(number) & 0x7FFFFFFFu)
 #define gp_increment(place) atomic_inc(place)
-#define gp_raise(place, number) atomic_max(place, number)
 #define gp_add_count(place, number) atomic_add(place, number)
 
 #if (WIDE || MERGED) && defined(cl_khr_int64_base_atomics)
@@ -32,4 +30,3 @@ GP_ADD_FLOAT(gp_add_float_globally, GLOBAL)
 #endif
 #endif
 #define gp_take_place(slot, free, place) atomic_cmpxchg(slot, free, place)
-#define gp_count_bits(word) popcount(word)

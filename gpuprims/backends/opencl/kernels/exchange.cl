@@ -15,8 +15,6 @@
 #define gp_exchange(slot, value) atom_xchg(slot, value)
 #endif
 
-#define gp_count_bits(word) popcount(word)
-
 #if WARP
 #if defined(__NV_CL_C_VERSION)
 #define WHOLE_WARPS
@@ -84,7 +82,6 @@ DEVICE void gp_write_entry(GLOBAL u64 *entry, const u64 bits)
 #pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
 #define gp_add_entry(entry, number) atom_add(entry, (u64)(number))
 #endif
-#define gp_raise(slot, number) atomic_max(slot, number)
 
 DEVICE void gp_leave(GLOBAL u32 *partials, const i64 at, const value_t value)
 {

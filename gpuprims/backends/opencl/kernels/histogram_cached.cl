@@ -29,7 +29,7 @@ __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
 void histogram_cached(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
                       const i64 parts, const i64 slots LOCAL_PARAMETER)
 {
-    LOCAL_WORDS(counts);
+    LOCAL_MEMORY(u32, counts);
     LOCAL i32 *places = (LOCAL i32 *)(counts + slots);
     const i64 width = bins + 2;
     const int tid = get_local_id(0);

@@ -13,7 +13,7 @@ __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
 void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
                             const i64 parts LOCAL_PARAMETER)
 {
-    LOCAL_HISTOGRAM(own);
+    LOCAL_MEMORY(bin_t, own);
     const i32 width = (i32)bins + 2;
     const int tid = get_local_id(0);
     binning_t b = binning_of(table, bins);

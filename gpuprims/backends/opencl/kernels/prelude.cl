@@ -21,6 +21,11 @@ typedef float f32;
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 #define RESTRICT restrict
 
+/* What scans, compactions and histograms share: how many bits of a word are set, and an atomic that leaves the larger of a word
+ * in memory and a number. */
+#define gp_count_bits(word) popcount(word)
+#define gp_raise(place, number) atomic_max(place, number)
+
 /* A stored half is converted by vload_half and vstore_half, which need no half arithmetic. */
 #define ROUND_F16(value) gp_half_value(gp_half_bits(value))
 

@@ -4,11 +4,10 @@
  * in      INPUTS: x0, in axes of batches, rows, and elements of a row side by side
  * out     OUTPUTS, of the same axes
  * launch  any number of groups of one work-item; each takes strips of ITEMS columns and `depth` rows until none are left
- * host    within and gp_beside (stencil.h), gp_apply and gp_across
+ * host    within, gp_beside, slot_t and TAKEN (stencil.h), gp_apply and gp_across
  *
  * Loops over the elements of a row are plain ones, which the compiler turns into vectors.
  */
-#define TAKEN (ITEMS + BESIDE)
 
 /* Load a row's elements from LEFT of `first` on, as many as `taken`. */
 DEVICE void load_row(GLOBAL const stored_t *plane, const layout_t layout, const i64 y, const i64 first, const int taken,

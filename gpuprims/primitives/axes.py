@@ -1,0 +1,32 @@
+"""Axes that a call works along, as NumPy takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpuprims.errors import AxisError
+
+
+def as_axis(axis: Any) -> int | tuple[int, ...] | None:
+    """Return what was given in Python's ints, which calls are looked up by; ``True``, which equals 1, is no axis."""
+    if axis is None or type(axis) is int:
+        return axis
+    given = axis if isinstance(axis, tuple) else (axis,)
+    if not all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in given):
+        raise AxisError(f"axis: an int or a tuple of ints; got {axis!r}")
+    return tuple(int(one) for one in given)
+
+
+def axes_of(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
+    """Return the axes that are meant, of an array of so many, ascending."""
+    if axis is None:
+        return tuple(range(ndim))
+    given = axis if isinstance(axis, tuple) else (axis,)
+    if not all(-ndim <= one < ndim for one in given):
+        raise AxisError(f"axis: from {-ndim} to {ndim - 1} for {ndim} dimension(s); got {axis!r}")
+    axes = tuple(sorted(one % ndim for one in given))
+    if len(set(axes)) != len(axes):
+        raise AxisError(f"axis: each axis once; got {axis!r}")
+    return axes
