@@ -121,8 +121,9 @@ class Stencil:
     window : {"listed", "ring", "strip", "tile", "table"}
         Whether neighbours are in an array of their own, among rows in a ring or in a strip that are kept, in local
         memory, or taken one by one with a weight from memory.
-    vector_beside, vector_out : int
-        Elements beside a row's own that are read at once, and results of it that are written at once.
+    vector_local, vector_beside, vector_out : int
+        Elements of a row in local memory that are moved at once, those beside one's own that are, and results that are
+        written at once.
     times : int
         How often it is applied in one launch.
     paired : (TypedExpr, TypedExpr or None) or None
@@ -136,6 +137,7 @@ class Stencil:
     across: TypedExpr | None = None
     columns: tuple[int, ...] = ()
     window: Window | Literal["table"] = "listed"
+    vector_local: int = 1
     vector_beside: int = 1
     vector_out: int = 1
     times: int = 1

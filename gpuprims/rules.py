@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
+
+import numpy as np
 
 from gpuprims.calls import Around, Call
 from gpuprims.definitions import DOUBLES
 from gpuprims.driver import Capabilities
+from gpuprims.layout import VECTOR_BYTES
 from gpuprims.registry import MOST_GROUPS, Refusal
-from gpuprims.source.stencils import TILE_WIDTH
+from gpuprims.source.stencils import ROWS_AT_ONCE, TILE_WIDTH
 
 # Ranges of bins, each of which fits in local memory, that are worth a reading of all elements.
 _MOST_RANGES = 8
@@ -247,12 +251,34 @@ def tile_fits(block: int, items: int) -> Refusal:
     def refuse(capabilities: Capabilities, call: Call) -> str | None:
         around = _around(call)
         rows, columns = block * items // TILE_WIDTH + around.span - 1, TILE_WIDTH + around.beside
-        needed = rows * columns * max(call.dtypes[0].itemsize, 4)
-        if needed <= min(capabilities.local_memory, 48 * 1024) - 64:
-            return None
-        return f"needs {needed} bytes of local memory; {capabilities.name} has {capabilities.local_memory}"
+        return _too_much(rows * columns * register_bytes(call.dtypes[0]), capabilities)
 
     return refuse
+
+
+def strips_fit(block: int) -> Refusal:
+    """Refuse neighbourhoods so wide that rows handed round do not fit in local memory."""
+
+    def refuse(capabilities: Capabilities, call: Call) -> str | None:
+        number = register_bytes(call.dtypes[0])
+        items = max(VECTOR_BYTES // call.dtypes[0].itemsize, 1)
+        around = _around(call)
+        needed = 2 * ROWS_AT_ONCE * number * (block * items + 2 * around.times * around.beside + VECTOR_BYTES)
+        return _too_much(needed, capabilities)
+
+    return refuse
+
+
+def register_bytes(dtype: np.dtype[Any]) -> int:
+    """Return the bytes of a number in registers and local memory, where halves are floats."""
+    return 4 if dtype == np.float16 else dtype.itemsize
+
+
+def _too_much(needed: int, capabilities: Capabilities) -> str | None:
+    """Return why a group's arrays do not fit in local memory, of which CUDA's kernels declare up to 48 KiB."""
+    if needed <= min(capabilities.local_memory, 48 * 1024) - 64:
+        return None
+    return f"needs {needed} bytes of local memory; {capabilities.name} has {capabilities.local_memory}"
 
 
 def few_rows(capabilities: Capabilities, call: Call) -> str | None:

@@ -45,7 +45,7 @@ DEVICE number_t gp_fetch(GLOBAL const stored_t *from, const layout_t layout, con
 /* Axes of batches, rows, and the elements of a row, CHANNELS to a column, side by side. */
 #define BATCHES layout.reduced[0]
 #define ROWS layout.reduced[1]
-#define LENGTH layout.reduced[2]
+#define LENGTH ((i32)layout.reduced[2])
 
 /* Elements of a row that are taken for ITEMS results of the last time. */
 #define TAKEN (ITEMS + TIMES * BESIDE)

@@ -24,7 +24,7 @@ from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.neighbours import as_weights
 from gpuprims.primitives.steps import Border, Step
 from gpuprims.registry import REGISTRY, Variant
-from gpuprims.rules import CPU_NUMBERS, LEAST_ITEMS, MOST_NUMBERS
+from gpuprims.rules import CPU_NUMBERS, LEAST_ITEMS, MOST_NUMBERS, register_bytes
 from gpuprims.source.stencils import ROWS_AT_ONCE, TILE_WIDTH
 from gpuprims.targets import Targets
 
@@ -302,7 +302,8 @@ def _in_lines(
         raise TypeError(f"{label}: rows side by side; got {forms}")
     fitted = _fitted(chosen, around, forms[0].item)
     vectors = [min(layout.width_of(k), fitted.items) if chosen.vectors else 1 for k in range(2)]
-    lines = _Lines(grid.lengths[-1], vectors[0], vectors[1], around.times)
+    local = min(VECTOR_BYTES // register_bytes(forms[0].dtype), fitted.items)
+    lines = _Lines(grid.lengths[-1], vectors[0], vectors[1], local, around.times)
     definitions = _definitions(step, border, layout, chosen.window, lines)
     kernel, able = device.kernel(fitted, definitions), device.capabilities
     batches, rows, length = layout.reduced
@@ -335,11 +336,12 @@ def _fitted(chosen: Variant, around: Around, item: int) -> Variant:
 
 
 class _Lines(NamedTuple):
-    """How a kernel walks along rows: elements of a pixel, elements it reads and writes at once, and how many times."""
+    """How a kernel walks along rows: elements of a pixel, those that it moves at once, and how often it is applied."""
 
     channels: int = 1
     vector: int = 1
     vector_out: int = 1
+    vector_local: int = 1
     times: int = 1
 
 
@@ -358,6 +360,7 @@ def _definitions(
         across=step.across,
         columns=step.columns,
         window="table" if step.weights else window,
+        vector_local=lines.vector_local,
         vector_out=lines.vector_out,
         times=lines.times,
         paired=step.paired if window == "strip" else None,
@@ -371,7 +374,7 @@ def _definitions(
         map=step.finish if step.function is None else step.function,
         finish=step.finish,
         vector=lines.vector,
-        stencil=replace(around, vector_beside=min(lines.vector, 1 << (beside - 1).bit_length()) if beside else 1),
+        stencil=replace(around, vector_beside=min(lines.vector_local, 1 << (beside - 1).bit_length()) if beside else 1),
     )
 
 

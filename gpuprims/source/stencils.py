@@ -25,7 +25,7 @@ def stencil_text(definitions: Definitions, stencil: Stencil) -> list[str]:
     reach = {axis: stencil.reach(k) for k, axis in enumerate(_AXES)}
     across = [] if stencil.across is None else [_across(definitions, stencil)]
     return [
-        f"typedef {c_type(element)} number_t;",
+        f"#define number_t {c_type(element)}",
         f"#define stored_t {stored(element)}",
         f"#define result_t {stored(definitions.outputs[0].dtype)}",
         f"#define NUMBER(element) ({number_of('(element)', element)})",
@@ -36,6 +36,7 @@ def stencil_text(definitions: Definitions, stencil: Stencil) -> list[str]:
         f"#define LINES {int(stencil.window in _IN_LINES)}",
         f"#define NEIGHBOURS {len(stencil.offsets)}",
         f"#define VECTOR_OUT {stencil.vector_out}",
+        f"#define VECTOR_LOCAL {stencil.vector_local}",
         f"#define VECTOR_BESIDE {stencil.vector_beside}",
         f"#define TIMES {stencil.times}",
         f"#define PAIRED {int(stencil.paired is not None)}",

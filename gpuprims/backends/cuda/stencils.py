@@ -5,7 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from gpuprims.registry import Variant, first_refusal
-from gpuprims.rules import along_lines, double_precision, group_fits, one_step, one_time, tile_fits, window_fits
+from gpuprims.rules import (
+    along_lines,
+    double_precision,
+    group_fits,
+    one_step,
+    one_time,
+    strips_fit,
+    tile_fits,
+    window_fits,
+)
 
 KERNELS = Path(__file__).parent / "kernels"
 
@@ -26,7 +35,7 @@ STENCILS = (
         groups_per_unit=32,
         vectors=True,
         window="strip",
-        refuse=first_refusal(double_precision, group_fits(128), along_lines, window_fits),
+        refuse=first_refusal(double_precision, group_fits(128), along_lines, window_fits, strips_fit(128)),
     ),
     Variant(
         primitive="stencil",

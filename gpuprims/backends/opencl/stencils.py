@@ -13,6 +13,7 @@ from gpuprims.rules import (
     group_fits,
     one_step,
     one_time,
+    strips_fit,
     tile_fits,
     window_fits,
 )
@@ -50,7 +51,7 @@ STENCILS = (
         groups_per_unit=32,
         vectors=True,
         window="strip",
-        refuse=first_refusal(double_precision, group_fits(128), along_lines, window_fits),
+        refuse=first_refusal(double_precision, group_fits(128), along_lines, window_fits, strips_fit(128)),
     ),
     Variant(
         primitive="stencil",

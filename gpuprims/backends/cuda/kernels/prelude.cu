@@ -16,6 +16,7 @@ typedef double f64;
 #define LOCAL
 #define BARRIER() __syncthreads()
 #define RESTRICT __restrict__
+#define ALIGNED __align__(16)
 
 /* What scans, compactions and histograms share: how many bits of a word are set, and an atomic that leaves the larger of a word
  * in memory and a number. */
@@ -60,6 +61,14 @@ template <typename type, int count> DEVICE void gp_read_vector(const type *from,
     for (int item = 0; item < count; item++) to[item] = read.items[item];
 }
 
+template <typename type, int count> DEVICE void gp_write_local(type *to, const type *from)
+{
+    gp_vector<type, count> written;
+#pragma unroll
+    for (int item = 0; item < count; item++) written.items[item] = from[item];
+    *reinterpret_cast<decltype(written.word) *>(to) = written.word;
+}
+
 template <typename type, int count> DEVICE void gp_write_vector(type *to, const type *from)
 {
     gp_vector<type, count> written;
@@ -70,6 +79,8 @@ template <typename type, int count> DEVICE void gp_write_vector(type *to, const 
 
 #define READ_VECTOR(type, count, from, to) gp_read_vector<type, count>(from, to)
 #define WRITE_VECTOR(type, count, to, from) gp_write_vector<type, count>(to, from)
+#define READ_LOCAL(type, count, from, to) gp_read_vector<type, count>(from, to)
+#define WRITE_LOCAL(type, count, to, from) gp_write_local<type, count>(to, from)
 
 /* A component of a value as bits: 64 of them where it has as many, else 32. */
 #define gp_bits_b8(value) ((u32)(value))

@@ -20,6 +20,7 @@ typedef float f32;
 #define LOCAL __local
 #define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
 #define RESTRICT restrict
+#define ALIGNED __attribute__((aligned(16)))
 
 /* What scans, compactions and histograms share: how many bits of a word are set, and an atomic that leaves the larger of a word
  * in memory and a number. */
@@ -60,6 +61,10 @@ DEVICE u16 gp_half_bits(const f32 value)
     GP_JOINED(vstore, count)(*(__global const GP_VECTOR_TYPE(type, count) *)(from), 0, to)
 #define WRITE_VECTOR(type, count, to, from)                                                                            \
     *(__global GP_VECTOR_TYPE(type, count) *)(to) = GP_JOINED(vload, count)(0, from)
+#define READ_LOCAL(type, count, from, to)                                                                              \
+    GP_JOINED(vstore, count)(*(__local const GP_VECTOR_TYPE(type, count) *)(from), 0, to)
+#define WRITE_LOCAL(type, count, to, from)                                                                             \
+    *(__local GP_VECTOR_TYPE(type, count) *)(to) = GP_JOINED(vload, count)(0, from)
 
 /* A component of a value as bits: 64 of them where it has as many, else 32. */
 #define gp_bits_b8(value) ((u32)(value))

@@ -21,9 +21,9 @@ DEVICE void load_row(GLOBAL const stored_t *plane, const layout_t layout, const 
     }
     const int inside = (int)max((i64)0, -(first + LEFT)), end = (int)min((i64)taken, LENGTH - first - LEFT);
     GLOBAL const stored_t *from = row + first + LEFT;
-    for (int k = 0; k < inside && k < taken; k++) numbers[k] = gp_beside(row, (i32)LENGTH, (i32)first + LEFT + k);
+    for (int k = 0; k < inside && k < taken; k++) numbers[k] = gp_beside(row, LENGTH, (i32)first + LEFT + k);
     for (int k = inside; k < end; k++) numbers[k] = NUMBER(from[k]);
-    for (int k = max(end, 0); k < taken; k++) numbers[k] = gp_beside(row, (i32)LENGTH, (i32)first + LEFT + k);
+    for (int k = max(end, 0); k < taken; k++) numbers[k] = gp_beside(row, LENGTH, (i32)first + LEFT + k);
 }
 
 /* Fill a slot of the window: with a row's elements, or of two steps with what the first makes of them. */

@@ -1,14 +1,14 @@
 /* stencil/rolling: each work-item walks down a strip, a few elements wide, with the rows that its neighbourhoods reach in
- * registers: every row is loaded once.
+ * registers: every row is loaded once, by its group, and handed round in local memory.
  *
  * in      INPUTS: x0, in axes of batches, rows, and elements of a row side by side
  * out     OUTPUTS, of the same axes
  * launch  any number of groups of BLOCK; each takes strips of BLOCK * ITEMS columns and `depth` rows of the `covered` ones, both
  *         multiples of AT_ONCE, and then single rows before and after those, until none are left
- * host    within, gp_place, slot_t and TAKEN (stencil.h), gp_apply and gp_across, READ_VECTOR of VECTOR and of VECTOR_BESIDE and
- *         WRITE_VECTOR of VECTOR_OUT, which divide ITEMS
+ * host    within, gp_place and TAKEN (stencil.h), slot_t, gp_apply and gp_across, vectors of VECTOR, VECTOR_OUT, VECTOR_LOCAL and
+ *         VECTOR_BESIDE, which divide ITEMS
  *
- * For a span of three rows, the slots of the window, and where they go before the next rows are loaded:
+ * For a span of three rows, the slots of the window, and where they go before the next rows are taken:
  *
  *     slot    0       1       2      3      4      5
  *     row     y - 1   y       y + 1  y + 2  y + 3  y + 4      rows y to y + 3 are computed
@@ -19,18 +19,32 @@
  * whose sums are computed together.
  */
 #define SLOTS (SPAN - 1 + AT_ONCE)
-#define REGISTERS (TIMES * SLOTS * PITCH / (PAIRED + 1) + LOADED * (int)sizeof(stored_t) / 4 + 40)
+#define PRIMED (TIMES * (SPAN - 1))
+#define REGISTERS (TIMES * SLOTS * PITCH / (PAIRED + 1) + (AT_ONCE + 1) * 4 + 48)
 #define GROUPS_AT_ONCE (65536 / (BLOCK * REGISTERS))
-#define WIDENED (ITEMS + (TIMES - 1) * BESIDE)
-#define BEFORE ((-TIMES * LEFT + VECTOR_BESIDE - 1) / VECTOR_BESIDE * VECTOR_BESIDE)
-#define AFTER ((TIMES * (BESIDE + LEFT) + VECTOR_BESIDE - 1) / VECTOR_BESIDE * VECTOR_BESIDE)
 
-/* What is loaded of a row: whole vectors, of which the elements from TIMES * LEFT of `first` on are taken. */
-#define LOADED (BEFORE + ITEMS + AFTER)
-#define UNUSED (BEFORE + TIMES * LEFT)
+/* Elements before and after ITEMS that their results take, those that are read of them in whole vectors, and a group's row in
+ * local memory, with room for them at both ends. */
+#define REACH (-TIMES * LEFT)
+#define SIDES (TIMES * BESIDE)
+#define BEFORE ((REACH + VECTOR_BESIDE - 1) / VECTOR_BESIDE * VECTOR_BESIDE)
+#define AFTER ((SIDES - REACH + VECTOR_BESIDE - 1) / VECTOR_BESIDE * VECTOR_BESIDE)
+#define MARGIN ((BEFORE + AFTER + VECTOR_LOCAL - 1) / VECTOR_LOCAL * VECTOR_LOCAL)
+#define ROW (MARGIN + BLOCK * ITEMS + MARGIN)
+#define WIDENED (ITEMS + (TIMES - 1) * BESIDE)
+
+/* What a work-item loads of up to AT_ONCE rows: its own elements, and of all those beside the group's every BLOCK-th. */
+#define EXTRAS ((AT_ONCE * SIDES + BLOCK - 1) / BLOCK)
 typedef struct {
-    stored_t raw[LOADED];
+    stored_t own[AT_ONCE][ITEMS], extras[EXTRAS + 1];
 } loaded_t;
+
+/* Where a work-item is: itself, its first element in the row, and its extra elements, which row they are of, where in it, and
+ * where in local memory. */
+typedef struct {
+    int tid;
+    i32 first, row[EXTRAS + 1], at[EXTRAS + 1], place[EXTRAS + 1];
+} where_t;
 
 #if VECTOR > 1
 #define LOAD(from, to) READ_VECTOR(stored_t, VECTOR, from, to)
@@ -38,37 +52,105 @@ typedef struct {
 #define LOAD(from, to) *(to) = *(from)
 #endif
 #if VECTOR_BESIDE > 1
-#define LOAD_BESIDE(from, to) READ_VECTOR(stored_t, VECTOR_BESIDE, from, to)
+#define TAKE_BESIDE(from, to) READ_LOCAL(number_t, VECTOR_BESIDE, from, to)
 #else
-#define LOAD_BESIDE(from, to) *(to) = *(from)
+#define TAKE_BESIDE(from, to) *(to) = *(from)
 #endif
 
-/* Load from a row, where all lies within; else element by element, from where `places` say. */
-DEVICE loaded_t load_row(GLOBAL const stored_t *row, const i64 first, const int inside, const i32 *places)
+DEVICE where_t find_place(const layout_t layout, const i32 group, const int tid)
 {
-    loaded_t loaded;
-    if (inside) {
-        GLOBAL const stored_t *from = row + first - BEFORE;
+    where_t where;
+    where.tid = tid;
+    where.first = group + tid * ITEMS;
 #pragma unroll
-        for (int k = 0; k < BEFORE; k += VECTOR_BESIDE) LOAD_BESIDE(from + k, loaded.raw + k);
-#pragma unroll
-        for (int k = BEFORE; k < BEFORE + ITEMS; k += VECTOR) LOAD(from + k, loaded.raw + k);
-#pragma unroll
-        for (int k = BEFORE + ITEMS; k < LOADED; k += VECTOR_BESIDE) LOAD_BESIDE(from + k, loaded.raw + k);
-    } else {
-#pragma unroll
-        for (int k = 0; k < TAKEN; k++) loaded.raw[UNUSED + k] = row[places[k] < 0 ? 0 : places[k]];
+    for (int k = 0; k < EXTRAS; k++) {
+        const int extra = (k * BLOCK + tid) % (SIDES + !SIDES);
+        const int place = extra < REACH ? MARGIN - REACH + extra : MARGIN + BLOCK * ITEMS - REACH + extra;
+        where.row[k] = (k * BLOCK + tid) / (SIDES + !SIDES);
+        where.at[k] = gp_place(LENGTH, group + place - MARGIN);
+        where.place[k] = where.row[k] * ROW + place;
     }
-    return loaded;
+    return where;
 }
 
-/* Fill a slot of a window with `results` elements and those beside them, or of two steps with what the first makes of them. */
-DEVICE void fill_slot(slot_t *slot, const number_t *numbers, const int results)
+/* Load so many rows, of which each item of a group takes its part. */
+DEVICE void load_rows(loaded_t *next, GLOBAL const stored_t *row, const layout_t layout, const where_t where,
+                      const int count)
+{
+    if (where.first + ITEMS <= LENGTH) {
+#pragma unroll
+        for (int k = 0; k < count; k++) {
+            GLOBAL const stored_t *own = row + where.first + k * STEP_1;
+#pragma unroll
+            for (int item = 0; item < ITEMS; item += VECTOR) LOAD(own + item, next->own[k] + item);
+        }
+    } else {
+#pragma unroll
+        for (int item = 0; item < ITEMS; item++) {
+            const i32 at = max(gp_place(LENGTH, where.first + item), 0);
+#pragma unroll
+            for (int k = 0; k < count; k++) next->own[k][item] = row[k * STEP_1 + at];
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < EXTRAS; k++)
+        if (where.row[k] < count) next->extras[k] = row[where.row[k] * STEP_1 + max(where.at[k], 0)];
+}
+
+/* Write what was loaded to rows in local memory, and what lies beyond the ends where the mode is "constant". */
+DEVICE void hand_rows(LOCAL number_t *shared, const loaded_t *loaded, const layout_t layout, const where_t where,
+                      const int count, const int beyond)
+{
+#pragma unroll
+    for (int k = 0; k < count; k++) {
+        number_t numbers[ITEMS];
+#pragma unroll
+        for (int item = 0; item < ITEMS; item++) {
+            const int nothing = MODE_CONSTANT && (beyond || where.first + item >= LENGTH);
+            numbers[item] = nothing ? BEYOND : NUMBER(loaded->own[k][item]);
+        }
+#pragma unroll
+        for (int item = 0; item < ITEMS; item += VECTOR_LOCAL)
+            WRITE_LOCAL(number_t, VECTOR_LOCAL, shared + k * ROW + MARGIN + where.tid * ITEMS + item, numbers + item);
+    }
+#pragma unroll
+    for (int k = 0; k < EXTRAS; k++) {
+        const int nothing = MODE_CONSTANT && (beyond || where.at[k] < 0);
+        if (where.row[k] < count) shared[where.place[k]] = nothing ? BEYOND : NUMBER(loaded->extras[k]);
+    }
+}
+
+#if PAIRED
+/* Make pairs of bytes: byte k and byte k + 2, the first `lead` of which come before those that begin a word. */
+DEVICE void pair_up(const number_t *numbers, const int lead, const int count, u32 *pairs)
+{
+    u32 words[TAKEN / 4 + 3];
+    const int skew = (4 - lead % 4) % 4;
+#pragma unroll
+    for (int word = 0; word < TAKEN / 4 + 3; word++) {
+        words[word] = 0;
+#pragma unroll
+        for (int byte = 0; byte < 4; byte++) {
+            const int k = word * 4 + byte - skew;
+            if (k >= 0 && k < count + 2) words[word] |= (u32)numbers[k] << (8 * byte);
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < count; k++) {
+        const u32 *word = words + (k + skew) / 4;
+        const int shift = (k + skew) % 4 * 8;
+        pairs[k] = (shift < 16 ? word[0] >> shift : word[0] >> shift | word[1] << (32 - shift)) & 0x00ff00ff;
+    }
+}
+#endif
+
+/* Fill a slot of a window with `results` elements and those beside them, `lead` of them before, or of two steps with what the
+ * first makes of them. */
+DEVICE void fill_slot(slot_t *slot, const number_t *numbers, const int lead, const int results)
 {
 #if PAIRED
     item_t items[TAKEN];
-#pragma unroll
-    for (int k = 0; k < results + BESIDE - 2; k++) items[k] = (u32)numbers[k] | (u32)numbers[k + 2] << 16;
+    pair_up(numbers, lead, results + BESIDE - 2, items);
 #else
     const item_t *items = numbers;
 #endif
@@ -81,14 +163,18 @@ DEVICE void fill_slot(slot_t *slot, const number_t *numbers, const int results)
 #endif
 }
 
-/* Fill a slot of the first window with what was loaded of a row. */
-DEVICE void take_row(slot_t *slot, const loaded_t loaded, const int inside, const i32 *places)
+/* Fill a slot of the first window from a row in local memory. */
+DEVICE void take_row(slot_t *slot, LOCAL const number_t *shared, const int tid)
 {
-    number_t numbers[TAKEN];
+    number_t numbers[BEFORE + ITEMS + AFTER];
+    LOCAL const number_t *own = shared + MARGIN + tid * ITEMS;
 #pragma unroll
-    for (int k = 0; k < TAKEN; k++)
-        numbers[k] = MODE_CONSTANT && !inside && places[k] < 0 ? BEYOND : NUMBER(loaded.raw[UNUSED + k]);
-    fill_slot(slot, numbers, WIDENED);
+    for (int k = 0; k < BEFORE; k += VECTOR_BESIDE) TAKE_BESIDE(own - BEFORE + k, numbers + k);
+#pragma unroll
+    for (int k = 0; k < ITEMS; k += VECTOR_LOCAL) READ_LOCAL(number_t, VECTOR_LOCAL, own + k, numbers + BEFORE + k);
+#pragma unroll
+    for (int k = ITEMS; k < ITEMS + AFTER; k += VECTOR_BESIDE) TAKE_BESIDE(own + k, numbers + BEFORE + k);
+    fill_slot(slot, numbers + BEFORE - REACH, REACH, WIDENED);
 }
 
 /* Compute results of a row from a window whose first row is in slot `slot`. */
@@ -114,32 +200,25 @@ DEVICE void apply_row(const layout_t layout, const slot_t *window, const int slo
 #if TIMES > 1
 /* Fill a slot of the second window with results of the first time. Those beyond the ends of a row are none: there lies what the
  * mode says, of the results within. (In the mode "wrap" that is what was computed.) */
-DEVICE void take_results(slot_t *slot, const result_t *row, const layout_t layout, const i64 first, const int inside,
+DEVICE void take_results(slot_t *slot, const result_t *row, const layout_t layout, const where_t where, const int inside,
                          const int beyond)
 {
     number_t numbers[WIDENED];
 #pragma unroll
     for (int k = 0; k < WIDENED; k++) numbers[k] = MODE_CONSTANT && beyond ? BEYOND : NUMBER(row[k]);
     if (!inside && !beyond && !MODE_WRAP) {
-        const i32 start = (i32)first + LEFT;
+        const i32 start = where.first + LEFT;
         for (int k = 0; k < WIDENED; k++) {
-            const i32 place = gp_place((i32)LENGTH, start + k);
+            const i32 place = gp_place(LENGTH, start + k);
             numbers[k] = place < 0 ? BEYOND : NUMBER(row[min(max(place - start, 0), WIDENED - 1)]);
         }
     }
-    fill_slot(slot, numbers, ITEMS);
+    fill_slot(slot, numbers, -LEFT, ITEMS);
 }
 #endif
 
-/* Find where the elements of rows are that are taken, wherever they lie. */
-DEVICE void find_places(const layout_t layout, const i64 first, i32 *places)
-{
-#pragma unroll
-    for (int k = 0; k < TAKEN; k++) places[k] = gp_place((i32)LENGTH, (i32)first + TIMES * LEFT + k);
-}
-
-/* Apply to the last window, whose first row is in slot `slot`, and store. */
-DEVICE void finish_row(GLOBAL result_t *row, const layout_t layout, const i64 first, const slot_t *window,
+/* Apply to the last window, whose first row is in slot `slot`, and store from `to` on. */
+DEVICE void finish_row(GLOBAL result_t *to, const layout_t layout, const i32 first, const slot_t *window,
                        const int slot)
 {
     result_t results[ITEMS];
@@ -148,95 +227,115 @@ DEVICE void finish_row(GLOBAL result_t *row, const layout_t layout, const i64 fi
 #pragma unroll
         for (int k = 0; k < ITEMS; k += VECTOR_OUT) {
 #if VECTOR_OUT > 1
-            WRITE_VECTOR(result_t, VECTOR_OUT, row + first + k, results + k);
+            WRITE_VECTOR(result_t, VECTOR_OUT, to + k, results + k);
 #else
-            row[first + k] = results[k];
+            to[k] = results[k];
 #endif
         }
     } else {
 #pragma unroll
         for (int k = 0; k < ITEMS; k++)
-            if (first + k < LENGTH) row[first + k] = results[k];
+            if (first + k < LENGTH) to[k] = results[k];
     }
 }
 
-/* Fill a window with the rows around one, wherever they lie. */
-DEVICE void surround(slot_t *window, GLOBAL const stored_t *plane, const layout_t layout, const i64 y, const i64 first)
+/* Fill a window with the rows around one, wherever they lie. Two buffers of rows take turns, so that one barrier for each is
+ * enough: whoever writes to one has waited for those who read from it. */
+DEVICE void surround(slot_t *window, LOCAL number_t *shared, int *turn, GLOBAL const stored_t *plane,
+                     const layout_t layout, const i64 y, const where_t where)
 {
-    i32 places[TAKEN], nowhere[TAKEN];
-    find_places(layout, first, places);
-#pragma unroll
-    for (int k = 0; k < TAKEN; k++) nowhere[k] = -1;
 #pragma unroll
     for (int k = 0; k < SPAN; k++) {
-        const i64 at = within(y + LOW_Y + k, ROWS);
-        const loaded_t loaded = load_row(plane + (at < 0 ? 0 : at) * STEP_1, first, 0, places);
-        take_row(window + k * PITCH, loaded, 0, at < 0 ? nowhere : places);
+        LOCAL number_t *row = shared + *turn * AT_ONCE * ROW;
+        const index_t at = within((index_t)y + LOW_Y + k, (index_t)ROWS);
+        loaded_t loaded;
+        load_rows(&loaded, plane + max(at, (index_t)0) * STEP_1, layout, where, 1);
+        hand_rows(row, &loaded, layout, where, 1, at < 0);
+        BARRIER();
+        take_row(window + k * PITCH, row, where.tid);
+        *turn ^= 1;
     }
 }
 
 /* Compute a row by itself, whose neighbours may lie beyond the first and the last. */
-DEVICE void lone_row(GLOBAL const stored_t *plane, GLOBAL result_t *out, const layout_t layout, const i64 y,
-                     const i64 first)
+DEVICE void lone_row(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *plane, GLOBAL result_t *out,
+                     const layout_t layout, const i64 y, const where_t where)
 {
     slot_t window[SPAN * PITCH];
 #if TIMES > 1
+#pragma unroll
     for (int k = 0; k < SPAN; k++) {
         slot_t before[SPAN * PITCH];
         result_t row[WIDENED];
-        const i64 at = within(y + LOW_Y + k, ROWS);
-        surround(before, plane, layout, at < 0 ? 0 : at, first);
+        const index_t at = within((index_t)y + LOW_Y + k, (index_t)ROWS);
+        surround(before, shared, turn, plane, layout, max(at, (index_t)0), where);
         apply_row(layout, before, 0, WIDENED, row);
-        take_results(window + k * PITCH, row, layout, first, 0, at < 0);
+        take_results(window + k * PITCH, row, layout, where, 0, at < 0);
     }
 #else
-    surround(window, plane, layout, y, first);
+    surround(window, shared, turn, plane, layout, y, where);
 #endif
-    finish_row(out + y * STEP_DOWN, layout, first, window, 0);
+    if (where.first < LENGTH) finish_row(out + y * STEP_DOWN + where.first, layout, where.first, window, 0);
 }
 
 /* Compute so many rows from one on, a multiple of AT_ONCE, whose neighbours lie in rows within. */
-DEVICE void walk(GLOBAL const stored_t *row, GLOBAL result_t *to, const layout_t layout, const i64 first, const int rows,
-                 const int inside)
+DEVICE void walk(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *row, GLOBAL result_t *to,
+                 const layout_t layout, const where_t where, const int rows, const int inside)
 {
     slot_t window[TIMES][SLOTS * PITCH];
-    i32 places[TAKEN];
-    if (!inside) find_places(layout, first, places);
+    loaded_t next;
+    to += where.first;
 
     /* 1. Fill the slots of rows before, and those of the second window from as many again. */
+    load_rows(&next, row, layout, where, PRIMED ? min(AT_ONCE, PRIMED) : AT_ONCE);
 #pragma unroll
-    for (int k = 0; k < TIMES * (SPAN - 1); k++, row += STEP_1)
-        take_row(window[0] + k * PITCH, load_row(row, first, inside, places), inside, places);
+    for (int k = 0; k < PRIMED; k += AT_ONCE) {
+        LOCAL number_t *handed = shared + *turn * AT_ONCE * ROW;
+        const int count = min(AT_ONCE, PRIMED - k), then = k + AT_ONCE < PRIMED ? PRIMED - k - AT_ONCE : AT_ONCE;
+        hand_rows(handed, &next, layout, where, count, 0);
+        row += count * STEP_1;
+        load_rows(&next, row, layout, where, min(then, AT_ONCE));
+        BARRIER();
+#pragma unroll
+        for (int i = 0; i < count; i++) take_row(window[0] + (k + i) * PITCH, handed + i * ROW, where.tid);
+        *turn ^= 1;
+    }
 #if TIMES > 1
 #pragma unroll
     for (int k = 0; k < SPAN - 1; k++) {
         result_t results[WIDENED];
         apply_row(layout, window[0], k, WIDENED, results);
-        take_results(window[1] + k * PITCH, results, layout, first, inside, 0);
+        take_results(window[1] + k * PITCH, results, layout, where, inside, 0);
     }
 #pragma unroll
     for (int k = 0; k < (SPAN - 1) * PITCH; k++) window[0][k] = window[0][(SPAN - 1) * PITCH + k];
 #endif
 
-    for (int y = 0; y < rows; y += AT_ONCE, row += AT_ONCE * STEP_1, to += AT_ONCE * STEP_DOWN) {
-        /* 2. Load the next rows. */
-        loaded_t loaded[AT_ONCE];
-#pragma unroll
-        for (int k = 0; k < AT_ONCE; k++) loaded[k] = load_row(row + k * STEP_1, first, inside, places);
-#pragma unroll
-        for (int k = 0; k < AT_ONCE; k++) take_row(window[0] + (SPAN - 1 + k) * PITCH, loaded[k], inside, places);
+    for (int y = 0; y < rows; y += AT_ONCE, to += AT_ONCE * STEP_DOWN) {
+        /* 2. Hand the rows round that were loaded, and load the next. */
+        LOCAL number_t *handed = shared + *turn * AT_ONCE * ROW;
+        hand_rows(handed, &next, layout, where, AT_ONCE, 0);
+        row += AT_ONCE * STEP_1;
+        if (y + AT_ONCE < rows) load_rows(&next, row, layout, where, AT_ONCE);
+        BARRIER();
+        *turn ^= 1;
 
-        /* 3. Apply, the last time to store. */
+        /* 3. Take them, apply, the last time to store. */
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) take_row(window[0] + (SPAN - 1 + k) * PITCH, handed + k * ROW, where.tid);
 #if TIMES > 1
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k++) {
             result_t results[WIDENED];
             apply_row(layout, window[0], k, WIDENED, results);
-            take_results(window[1] + (SPAN - 1 + k) * PITCH, results, layout, first, inside, 0);
+            take_results(window[1] + (SPAN - 1 + k) * PITCH, results, layout, where, inside, 0);
         }
 #endif
+        if (where.first < LENGTH) {
 #pragma unroll
-        for (int k = 0; k < AT_ONCE; k++) finish_row(to + k * STEP_DOWN, layout, first, window[TIMES - 1], k);
+            for (int k = 0; k < AT_ONCE; k++)
+                finish_row(to + k * STEP_DOWN, layout, where.first, window[TIMES - 1], k);
+        }
 
         /* 4. Keep the last rows. */
 #pragma unroll
@@ -249,29 +348,30 @@ DEVICE void walk(GLOBAL const stored_t *row, GLOBAL result_t *to, const layout_t
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
 void stencil_rolling(INPUTS, OUTPUTS, const layout_t layout, const i64 depth, const i64 covered)
 {
+    __local ALIGNED number_t shared[2 * AT_ONCE * ROW];
     const i64 across = (LENGTH + BLOCK * ITEMS - 1) / (BLOCK * ITEMS), strips = (covered + depth - 1) / depth;
     const i64 tasks = strips + ROWS - covered; /* strips, and the rows before and after them */
-    const int tid = get_local_id(0);
+    int turn = 0;
 
     for (i64 task = get_group_id(0); task < across * tasks * BATCHES; task += get_num_groups(0)) {
-        const i64 first = (task % across * BLOCK + tid) * ITEMS, strip = task / across % tasks;
-        const i64 batch = task / across / tasks;
+        const i64 strip = task / across % tasks, batch = task / across / tasks;
         GLOBAL const stored_t *plane = x0 + layout.offset[0] + batch * STEP_0;
         GLOBAL result_t *out = y0 + layout.offset[1] + batch * STEP_OUT;
-        if (first >= LENGTH) continue;
+        const i32 group = (i32)(task % across) * BLOCK * ITEMS;
+        const where_t where = find_place(layout, group, get_local_id(0));
 
         if (strip >= strips) {
-            const i64 lone = strip - strips;
-            lone_row(plane, out, layout, lone < -TIMES * LOW_Y ? lone : lone + covered, first);
+            const i64 lone = strip - strips, y = lone < -TIMES * LOW_Y ? lone : lone + covered;
+            lone_row(shared, &turn, plane, out, layout, y, where);
         } else {
             const i64 top = strip * depth - TIMES * LOW_Y;
             const int rows = (int)min(depth, covered - strip * depth);
             GLOBAL const stored_t *row = plane + (top + TIMES * LOW_Y) * STEP_1;
             GLOBAL result_t *to = out + top * STEP_DOWN;
-            if (first >= BEFORE && first + ITEMS + AFTER <= LENGTH) {
-                walk(row, to, layout, first, rows, 1);
+            if (TIMES == 1 || (group >= BEFORE && group + BLOCK * ITEMS + AFTER <= LENGTH)) {
+                walk(shared, &turn, row, to, layout, where, rows, 1);
             } else {
-                walk(row, to, layout, first, rows, 0);
+                walk(shared, &turn, row, to, layout, where, rows, 0);
             }
         }
     }
