@@ -28,6 +28,7 @@ def stencil_text(definitions: Definitions, stencil: Stencil) -> list[str]:
         f"#define number_t {c_type(element)}",
         f"#define stored_t {stored(element)}",
         f"#define result_t {stored(definitions.outputs[0].dtype)}",
+        f"#define PLAIN {int(number_of('element', element) == 'element')}",
         f"#define NUMBER(element) ({number_of('(element)', element)})",
         f"#define BEYOND {constant(repr(stencil.beyond.item()), element)}",
         f"#define CHANNELS {stencil.channels}",

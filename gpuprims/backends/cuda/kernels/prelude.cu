@@ -79,6 +79,8 @@ template <typename type, int count> DEVICE void gp_write_vector(type *to, const 
 
 #define READ_VECTOR(type, count, from, to) gp_read_vector<type, count>(from, to)
 #define WRITE_VECTOR(type, count, to, from) gp_write_vector<type, count>(to, from)
+#define VECTOR_OF(kind, count) gp_word<sizeof(kind) * count>::type
+#define SPREAD_VECTOR(type, count, vector, to) gp_read_vector<type, count>((const type *)&(vector), to)
 #define READ_LOCAL(type, count, from, to) gp_read_vector<type, count>(from, to)
 #define WRITE_LOCAL(type, count, to, from) gp_write_local<type, count>(to, from)
 

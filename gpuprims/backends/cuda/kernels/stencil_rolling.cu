@@ -20,7 +20,8 @@
  */
 #define SLOTS (SPAN - 1 + AT_ONCE)
 #define PRIMED (TIMES * (SPAN - 1))
-#define REGISTERS (TIMES * SLOTS * PITCH / (PAIRED + 1) + (AT_ONCE + 1) * 4 + 48)
+#define WINDOW (TIMES * SLOTS * PITCH * (int)sizeof(slot_t) / 4 / (PAIRED + 1))
+#define REGISTERS (WINDOW <= 40 ? 80 : WINDOW <= 96 ? 128 : 168)
 #define GROUPS_AT_ONCE (65536 / (BLOCK * REGISTERS))
 
 /* Elements before and after ITEMS that their results take, those that are read of them in whole vectors, and a group's row in
@@ -33,24 +34,28 @@
 #define ROW (MARGIN + BLOCK * ITEMS + MARGIN)
 #define WIDENED (ITEMS + (TIMES - 1) * BESIDE)
 
-/* What a work-item loads of up to AT_ONCE rows: its own elements, and of all those beside the group's every BLOCK-th. */
+/* What a work-item loads of up to AT_ONCE rows: its own elements, in vectors as they come, and of all those beside the group's
+ * every BLOCK-th. */
 #define EXTRAS ((AT_ONCE * SIDES + BLOCK - 1) / BLOCK)
+#if VECTOR > 1
+typedef VECTOR_OF(stored_t, VECTOR) vector_t;
+#define SPREAD(vector, to) SPREAD_VECTOR(stored_t, VECTOR, vector, to)
+#else
+typedef stored_t vector_t;
+#define SPREAD(vector, to) *(to) = (vector)
+#endif
 typedef struct {
-    stored_t own[AT_ONCE][ITEMS], extras[EXTRAS + 1];
+    vector_t own[AT_ONCE][ITEMS / VECTOR];
+    stored_t extras[EXTRAS + 1];
 } loaded_t;
 
-/* Where a work-item is: itself, its first element in the row, and its extra elements, which row they are of, where in it, and
- * where in local memory. */
+/* Where a work-item is: itself, whether all its elements are within, its first one in the row, and its extra elements, which row
+ * they are of, where in it, and where in local memory. */
 typedef struct {
-    int tid;
+    int tid, whole;
     i32 first, row[EXTRAS + 1], at[EXTRAS + 1], place[EXTRAS + 1];
 } where_t;
 
-#if VECTOR > 1
-#define LOAD(from, to) READ_VECTOR(stored_t, VECTOR, from, to)
-#else
-#define LOAD(from, to) *(to) = *(from)
-#endif
 #if VECTOR_BESIDE > 1
 #define TAKE_BESIDE(from, to) READ_LOCAL(number_t, VECTOR_BESIDE, from, to)
 #else
@@ -62,6 +67,7 @@ DEVICE where_t find_place(const layout_t layout, const i32 group, const int tid)
     where_t where;
     where.tid = tid;
     where.first = group + tid * ITEMS;
+    where.whole = where.first + ITEMS <= LENGTH;
 #pragma unroll
     for (int k = 0; k < EXTRAS; k++) {
         const int extra = (k * BLOCK + tid) % (SIDES + !SIDES);
@@ -73,23 +79,16 @@ DEVICE where_t find_place(const layout_t layout, const i32 group, const int tid)
     return where;
 }
 
-/* Load so many rows, of which each item of a group takes its part. */
+/* Load of so many rows what is all within, and the extra elements. */
 DEVICE void load_rows(loaded_t *next, GLOBAL const stored_t *row, const layout_t layout, const where_t where,
                       const int count)
 {
-    if (where.first + ITEMS <= LENGTH) {
+    if (where.whole) {
 #pragma unroll
         for (int k = 0; k < count; k++) {
-            GLOBAL const stored_t *own = row + where.first + k * STEP_1;
+            GLOBAL const vector_t *own = (GLOBAL const vector_t *)(row + where.first + k * STEP_1);
 #pragma unroll
-            for (int item = 0; item < ITEMS; item += VECTOR) LOAD(own + item, next->own[k] + item);
-        }
-    } else {
-#pragma unroll
-        for (int item = 0; item < ITEMS; item++) {
-            const i32 at = max(gp_place(LENGTH, where.first + item), 0);
-#pragma unroll
-            for (int k = 0; k < count; k++) next->own[k][item] = row[k * STEP_1 + at];
+            for (int i = 0; i < ITEMS / VECTOR; i++) next->own[k][i] = own[i];
         }
     }
 #pragma unroll
@@ -97,21 +96,40 @@ DEVICE void load_rows(loaded_t *next, GLOBAL const stored_t *row, const layout_t
         if (where.row[k] < count) next->extras[k] = row[where.row[k] * STEP_1 + max(where.at[k], 0)];
 }
 
-/* Write what was loaded to rows in local memory, and what lies beyond the ends where the mode is "constant". */
-DEVICE void hand_rows(LOCAL number_t *shared, const loaded_t *loaded, const layout_t layout, const where_t where,
-                      const int count, const int beyond)
+/* Write a work-item's elements of a row, all within, to local memory. */
+DEVICE void hand_whole(LOCAL number_t *own, const vector_t *loaded, const int beyond)
 {
+#if PLAIN && !MODE_CONSTANT && VECTOR == VECTOR_LOCAL
 #pragma unroll
-    for (int k = 0; k < count; k++) {
-        number_t numbers[ITEMS];
+    for (int i = 0; i < ITEMS / VECTOR; i++) ((LOCAL vector_t *)own)[i] = loaded[i];
+#else
+    stored_t raw[ITEMS];
+    number_t numbers[ITEMS];
 #pragma unroll
+    for (int i = 0; i < ITEMS / VECTOR; i++) SPREAD(loaded[i], raw + i * VECTOR);
+#pragma unroll
+    for (int item = 0; item < ITEMS; item++) numbers[item] = MODE_CONSTANT && beyond ? BEYOND : NUMBER(raw[item]);
+#pragma unroll
+    for (int item = 0; item < ITEMS; item += VECTOR_LOCAL)
+        WRITE_LOCAL(number_t, VECTOR_LOCAL, own + item, numbers + item);
+#endif
+}
+
+/* Write the elements of rows from `row` on to local memory; those that are not all within one by one, from wherever they lie. */
+DEVICE void hand_rows(LOCAL number_t *shared, const loaded_t *loaded, GLOBAL const stored_t *row, const layout_t layout,
+                      const where_t where, const int count, const int beyond)
+{
+    LOCAL number_t *own = shared + MARGIN + where.tid * ITEMS;
+    if (where.whole) {
+#pragma unroll
+        for (int k = 0; k < count; k++) hand_whole(own + k * ROW, loaded->own[k], beyond);
+    } else {
         for (int item = 0; item < ITEMS; item++) {
-            const int nothing = MODE_CONSTANT && (beyond || where.first + item >= LENGTH);
-            numbers[item] = nothing ? BEYOND : NUMBER(loaded->own[k][item]);
+            const i32 at = gp_place(LENGTH, where.first + item);
+            const int nothing = MODE_CONSTANT && (beyond || at < 0);
+            for (int k = 0; k < count; k++)
+                own[k * ROW + item] = nothing ? BEYOND : NUMBER(row[k * STEP_1 + max(at, 0)]);
         }
-#pragma unroll
-        for (int item = 0; item < ITEMS; item += VECTOR_LOCAL)
-            WRITE_LOCAL(number_t, VECTOR_LOCAL, shared + k * ROW + MARGIN + where.tid * ITEMS + item, numbers + item);
     }
 #pragma unroll
     for (int k = 0; k < EXTRAS; k++) {
@@ -218,12 +236,12 @@ DEVICE void take_results(slot_t *slot, const result_t *row, const layout_t layou
 #endif
 
 /* Apply to the last window, whose first row is in slot `slot`, and store from `to` on. */
-DEVICE void finish_row(GLOBAL result_t *to, const layout_t layout, const i32 first, const slot_t *window,
+DEVICE void finish_row(GLOBAL result_t *to, const layout_t layout, const where_t where, const slot_t *window,
                        const int slot)
 {
     result_t results[ITEMS];
     apply_row(layout, window, slot, ITEMS, results);
-    if (first + ITEMS <= LENGTH) {
+    if (where.whole) {
 #pragma unroll
         for (int k = 0; k < ITEMS; k += VECTOR_OUT) {
 #if VECTOR_OUT > 1
@@ -235,7 +253,7 @@ DEVICE void finish_row(GLOBAL result_t *to, const layout_t layout, const i32 fir
     } else {
 #pragma unroll
         for (int k = 0; k < ITEMS; k++)
-            if (first + k < LENGTH) to[k] = results[k];
+            if (where.first + k < LENGTH) to[k] = results[k];
     }
 }
 
@@ -249,8 +267,9 @@ DEVICE void surround(slot_t *window, LOCAL number_t *shared, int *turn, GLOBAL c
         LOCAL number_t *row = shared + *turn * AT_ONCE * ROW;
         const index_t at = within((index_t)y + LOW_Y + k, (index_t)ROWS);
         loaded_t loaded;
-        load_rows(&loaded, plane + max(at, (index_t)0) * STEP_1, layout, where, 1);
-        hand_rows(row, &loaded, layout, where, 1, at < 0);
+        GLOBAL const stored_t *from = plane + max(at, (index_t)0) * STEP_1;
+        load_rows(&loaded, from, layout, where, 1);
+        hand_rows(row, &loaded, from, layout, where, 1, at < 0);
         BARRIER();
         take_row(window + k * PITCH, row, where.tid);
         *turn ^= 1;
@@ -275,7 +294,7 @@ DEVICE void lone_row(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *p
 #else
     surround(window, shared, turn, plane, layout, y, where);
 #endif
-    if (where.first < LENGTH) finish_row(out + y * STEP_DOWN + where.first, layout, where.first, window, 0);
+    if (where.first < LENGTH) finish_row(out + y * STEP_DOWN + where.first, layout, where, window, 0);
 }
 
 /* Compute so many rows from one on, a multiple of AT_ONCE, whose neighbours lie in rows within. */
@@ -292,7 +311,7 @@ DEVICE void walk(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *row, 
     for (int k = 0; k < PRIMED; k += AT_ONCE) {
         LOCAL number_t *handed = shared + *turn * AT_ONCE * ROW;
         const int count = min(AT_ONCE, PRIMED - k), then = k + AT_ONCE < PRIMED ? PRIMED - k - AT_ONCE : AT_ONCE;
-        hand_rows(handed, &next, layout, where, count, 0);
+        hand_rows(handed, &next, row, layout, where, count, 0);
         row += count * STEP_1;
         load_rows(&next, row, layout, where, min(then, AT_ONCE));
         BARRIER();
@@ -314,7 +333,7 @@ DEVICE void walk(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *row, 
     for (int y = 0; y < rows; y += AT_ONCE, to += AT_ONCE * STEP_DOWN) {
         /* 2. Hand the rows round that were loaded, and load the next. */
         LOCAL number_t *handed = shared + *turn * AT_ONCE * ROW;
-        hand_rows(handed, &next, layout, where, AT_ONCE, 0);
+        hand_rows(handed, &next, row, layout, where, AT_ONCE, 0);
         row += AT_ONCE * STEP_1;
         if (y + AT_ONCE < rows) load_rows(&next, row, layout, where, AT_ONCE);
         BARRIER();
@@ -334,7 +353,7 @@ DEVICE void walk(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *row, 
         if (where.first < LENGTH) {
 #pragma unroll
             for (int k = 0; k < AT_ONCE; k++)
-                finish_row(to + k * STEP_DOWN, layout, where.first, window[TIMES - 1], k);
+                finish_row(to + k * STEP_DOWN, layout, where, window[TIMES - 1], k);
         }
 
         /* 4. Keep the last rows. */

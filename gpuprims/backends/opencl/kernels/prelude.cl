@@ -61,6 +61,8 @@ DEVICE u16 gp_half_bits(const f32 value)
     GP_JOINED(vstore, count)(*(__global const GP_VECTOR_TYPE(type, count) *)(from), 0, to)
 #define WRITE_VECTOR(type, count, to, from)                                                                            \
     *(__global GP_VECTOR_TYPE(type, count) *)(to) = GP_JOINED(vload, count)(0, from)
+#define VECTOR_OF(kind, count) GP_VECTOR_TYPE(kind, count)
+#define SPREAD_VECTOR(type, count, vector, to) GP_JOINED(vstore, count)(vector, 0, to)
 #define READ_LOCAL(type, count, from, to)                                                                              \
     GP_JOINED(vstore, count)(*(__local const GP_VECTOR_TYPE(type, count) *)(from), 0, to)
 #define WRITE_LOCAL(type, count, to, from)                                                                             \
