@@ -1,6 +1,5 @@
 /* How groups add in memory that they share, and the local memory that a launch gives them. */
 #define LOCAL_PARAMETER
-#define GLOBAL_BARRIER() __syncthreads()
 #define LOCAL_MEMORY(type, name)                                                                                       \
     extern __shared__ u64 gp_dynamic[];                                                                                \
     type *name = reinterpret_cast<type *>(gp_dynamic)

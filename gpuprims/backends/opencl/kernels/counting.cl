@@ -3,7 +3,6 @@
  * An atomic of OpenCL 1.2 takes pointers to local and to global memory alike; what is made of several is written for both.
  */
 #define LOCAL_PARAMETER , LOCAL u64 *gp_dynamic
-#define GLOBAL_BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 #define LOCAL_MEMORY(type, name) LOCAL type *name = (LOCAL type *)gp_dynamic
 
 /* Not by fabs, for which Intel's compiler gives up to find the bins of many elements at once. */

@@ -57,16 +57,40 @@ DEVICE u16 gp_half_bits(const f32 value)
 #define GP_NATIVE_u64 ulong
 #define GP_NATIVE_f32 float
 #define GP_NATIVE_f64 double
+/* Vectors of bytes and of 16 bits are moved as words of 32: of uchar16 NVIDIA's compiler makes four loads. */
+#define GP_WORD_b8(count) GP_JOINED(GP_BYTES_, count)
+#define GP_WORD_i8(count) GP_JOINED(GP_BYTES_, count)
+#define GP_WORD_u8(count) GP_JOINED(GP_BYTES_, count)
+#define GP_WORD_i16(count) GP_JOINED(GP_PAIRS_, count)
+#define GP_WORD_u16(count) GP_JOINED(GP_PAIRS_, count)
+#define GP_WORD_i32(count) GP_JOINED(int, count)
+#define GP_WORD_u32(count) GP_JOINED(uint, count)
+#define GP_WORD_i64(count) GP_JOINED(long, count)
+#define GP_WORD_u64(count) GP_JOINED(ulong, count)
+#define GP_WORD_f32(count) GP_JOINED(float, count)
+#define GP_WORD_f64(count) GP_JOINED(double, count)
+#define GP_BYTES_2 ushort
+#define GP_BYTES_4 uint
+#define GP_BYTES_8 uint2
+#define GP_BYTES_16 uint4
+#define GP_PAIRS_2 uint
+#define GP_PAIRS_4 uint2
+#define GP_PAIRS_8 uint4
+#define GP_PAIRS_16 uint8
+#define VECTOR_OF(type, count) VECTOR_OF_(type, count)
+#define VECTOR_OF_(type, count) GP_WORD_##type(count)
+#define GP_CAST(type) GP_JOINED(as_, type)
+#define SPREAD_VECTOR(type, count, vector, to)                                                                         \
+    GP_JOINED(vstore, count)(GP_CAST(GP_VECTOR_TYPE(type, count))(vector), 0, to)
+#define GATHER_VECTOR(type, count, from) GP_CAST(VECTOR_OF(type, count))(GP_JOINED(vload, count)(0, from))
 #define READ_VECTOR(type, count, from, to)                                                                             \
-    GP_JOINED(vstore, count)(*(__global const GP_VECTOR_TYPE(type, count) *)(from), 0, to)
+    SPREAD_VECTOR(type, count, *(__global const VECTOR_OF(type, count) *)(from), to)
 #define WRITE_VECTOR(type, count, to, from)                                                                            \
-    *(__global GP_VECTOR_TYPE(type, count) *)(to) = GP_JOINED(vload, count)(0, from)
-#define VECTOR_OF(kind, count) GP_VECTOR_TYPE(kind, count)
-#define SPREAD_VECTOR(type, count, vector, to) GP_JOINED(vstore, count)(vector, 0, to)
+    *(__global VECTOR_OF(type, count) *)(to) = GATHER_VECTOR(type, count, from)
 #define READ_LOCAL(type, count, from, to)                                                                              \
-    GP_JOINED(vstore, count)(*(__local const GP_VECTOR_TYPE(type, count) *)(from), 0, to)
+    SPREAD_VECTOR(type, count, *(__local const VECTOR_OF(type, count) *)(from), to)
 #define WRITE_LOCAL(type, count, to, from)                                                                             \
-    *(__local GP_VECTOR_TYPE(type, count) *)(to) = GP_JOINED(vload, count)(0, from)
+    *(__local VECTOR_OF(type, count) *)(to) = GATHER_VECTOR(type, count, from)
 
 /* A component of a value as bits: 64 of them where it has as many, else 32. */
 #define gp_bits_b8(value) ((u32)(value))
