@@ -57,6 +57,9 @@ def _cupy() -> Calls:
         "blur cross": lambda x: ndimage.correlate(x, weights, mode="nearest"),
         "blur box 9": lambda x: ndimage.uniform_filter(x, 9, mode="nearest"),
         "blur gaussian 2": lambda x: ndimage.gaussian_filter(x, 2, mode="nearest"),
+        "blur cross, twice": lambda x: ndimage.correlate(
+            ndimage.correlate(x, weights, mode="nearest"), weights, mode="nearest"
+        ),
         "blur cross of bytes": lambda x: ndimage.correlate(x, weights[..., cupy.newaxis], mode="nearest"),
     }
     return {"map 2*x+1": doubled} | flat | axes | scans | counts | blurs
@@ -77,10 +80,13 @@ def _torch() -> Calls:
             torch.segment_reduce(torch.from_dlpack(x), "sum", offsets=torch.from_numpy(offsets).cuda())
         )
 
-    counts = {  # of powers of two: among others torch rounds some elements beside an edge into the next bin
+    # Of powers of two, among others torch rounds some elements beside an edge into the next bin; and of elements spread
+    # over the bins, for it counts in float32, in which there is no 2^24 + 1.
+    counts = {
         work.name: through(lambda x, bins=work.bins: torch.histc(x, bins, 0, 1).to(torch.int64))
         for work in WORKS
-        if work.primitive == "histogram" and isinstance(work.bins, int) and work.bins.bit_count() == 1
+        if work.primitive == "histogram" and not work.spread
+        if isinstance(work.bins, int) and work.bins.bit_count() == 1
     }
     counts |= {work.name: through(torch.bincount) for work in WORKS if work.primitive == "bincount"}
 

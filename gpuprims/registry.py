@@ -68,6 +68,8 @@ class Variant:
         Whether sums of floats are the same from run to run.
     window : {"listed", "ring", "strip", "tile"}
         Of a stencil, how neighbours are held; see :class:`gpuprims.definitions.Stencil`.
+    twice : bool, default False
+        Of a stencil, whether its kernel applies it twice in one launch when asked to.
     histograms : {"shared", "cached", "local", "replicas", "split", "bytes", "private"}
         Where groups count: in one histogram in global memory, some of whose bins they may keep in local memory; in one
         a group in local memory, in several of them, in a range of one, or in counts of the values of a byte; or in
@@ -92,6 +94,7 @@ class Variant:
     together: bool = False
     repeats: bool = True
     window: Window = "listed"
+    twice: bool = False
     histograms: Literal["shared", "cached", "local", "replicas", "split", "bytes", "private"] = "shared"
 
     @property

@@ -218,11 +218,6 @@ def one_step(capabilities: Capabilities, call: Call) -> str | None:
     )
 
 
-def one_time(capabilities: Capabilities, call: Call) -> str | None:
-    """Refuse stencils that are applied more than once in a launch."""
-    return "applies a stencil once; this launch is to do it twice" if _around(call).times > 1 else None
-
-
 def along_lines(capabilities: Capabilities, call: Call) -> str | None:
     """Refuse arrays whose rows do not lie together, and weights from memory."""
     around = _around(call)

@@ -314,6 +314,16 @@ STENCILS: dict[str, Callable[..., Any]] = {
         resident(64 * 96, dtype="u1").reshape(64, 96), lambda n: np.maximum(n[-1, 2], n[0, 0]), **where
     ),
     "two steps": lambda **where: gpuprims.stencil(resident(64 * 96).reshape(64, 96), np.outer(_GAUSS, _GAUSS), **where),
+    "twice": lambda **where: [
+        gpuprims.stencil(
+            resident(64 * 96, dtype=dtype).reshape(16, 96, 4),
+            np.ones((3, 3), int),
+            channel_axis=-1,
+            iterations=2,
+            **where,
+        )
+        for dtype in ("u1", "f4")
+    ],
     "many weights": lambda **where: gpuprims.stencil(
         resident(64 * 96).reshape(64, 96), np.random.default_rng(0).random((15, 15)), **where
     ),

@@ -29,7 +29,8 @@ from scipy import ndimage
 
 import gpuprims
 from gpuprims.backends.opencl.variants import VARIANTS
-from gpuprims.registry import REGISTRY, Variant
+from gpuprims.registry import REGISTRY, Refusal, Variant
+from gpuprims.rules import along_lines
 
 pytestmark = pytest.mark.oclgrind
 
@@ -49,8 +50,9 @@ def twin(variant: Variant) -> Variant:
     """
     units = 5 if variant.together else variant.groups_per_unit
     items = min(variant.items, 4) if variant.word_items or variant.primitive == "histogram" else variant.items
-    # Two steps are two launches for kernels that take one, which their refusal says.
-    refuse = variant.refuse if variant.entry in ("stencil_tiled", "stencil_direct") else lambda *_: None
+    refuse: Refusal = lambda *_: None  # noqa: E731 - a rule among rules
+    if variant.primitive == "stencil":  # what kernels do not do in one launch is done in two
+        refuse = along_lines if variant.name == "cpu_rows" else variant.refuse
     return dataclasses.replace(variant, refuse=refuse, groups_per_unit=units, items=items)
 
 
@@ -435,6 +437,16 @@ def test_stencils_in_two_steps_and_of_channels(kernel: Kernel, rng: np.random.Ge
     got = gpuprims.stencil(x, weights * 0.5, mode="reflect", channel_axis=-1, **how)
     expected = [ndimage.correlate(x[..., c], weights * 0.5, mode="reflect") for c in range(3)]
     np.testing.assert_allclose(got, np.stack(expected, -1), rtol=1e-5)
+
+
+@each(STENCILS)
+def test_stencils_of_bytes_three_times(kernel: Kernel, rng: np.random.Generator) -> None:
+    means = x = rng.integers(0, 256, (23, 40, 3)).astype(np.uint8)
+    cross = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]])[..., np.newaxis]
+    for _ in range(3):
+        means = (ndimage.correlate(means.astype(np.int64), cross, mode="reflect") // 5).astype(np.uint8)
+    how = {"device": kernel.device, "variant": kernel.variant.name}
+    assert_equal(gpuprims.blur(x, mode="reflect", channel_axis=-1, iterations=3, **how), means)
 
 
 # segments and compact ----------------------------------------------------------------------------------------------

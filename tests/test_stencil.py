@@ -164,6 +164,39 @@ def test_iterations(stencil_kernel: Kernel, rng: np.random.Generator) -> None:
     assert_equal(stencil(stencil_kernel, x, CROSS, mode="constant", cval=1, iterations=3), once)
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_what_lies_beyond_is_of_the_results_before(stencil_kernel: Kernel, rng: np.random.Generator, mode: str) -> None:
+    # Two times in one launch, of kernels that do it, and a third; what is beside is all to the right.
+    weights = np.array([[0, 1, 0, 0, 0], [0, 0, -1, 1, 2], [1, 0, 0, 0, 1]])
+    for shape in ((1, 2), (3, 5), (33, 70), (2, 19, 530)):
+        x = pixels(rng, np.int32, shape)
+        thrice = x
+        for _ in range(3):
+            thrice = scipys(thrice, weights, mode=mode, cval=3)
+        assert_equal(stencil(stencil_kernel, x, weights, mode=mode, cval=3, iterations=3), thrice)
+
+
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_sums_of_bytes_that_just_fit_in_16_bits(
+    stencil_kernel: Kernel, rng: np.random.Generator, channels: int
+) -> None:
+    x = rng.integers(0, 2, (37, 150, channels)).astype(np.uint8) * np.uint8(255)
+    x[:9] = 255
+    for weights in (np.array([[1, 50, 2], [57, 50, 44], [3, 50, 0]]), np.array([[1, 50, 2], [57, 50, 44], [3, 50, 1]])):
+        got = stencil(stencil_kernel, x, weights, channel_axis=-1, dtype=np.int32)
+        expected = ndimage.correlate(x.astype(np.int64), weights[..., np.newaxis], mode="nearest")
+        assert_equal(got, expected.astype(np.int32))
+
+
+def test_bytes_twice(stencil_kernel: Kernel, rng: np.random.Generator) -> None:
+    x = rng.integers(0, 256, (37, 150, 4)).astype(np.uint8)
+    means = x
+    for _ in range(2):
+        means = (ndimage.correlate(means.astype(np.int64), CROSS[..., np.newaxis], mode="mirror") // 5).astype(np.uint8)
+    how = {"device": stencil_kernel.device, "variant": stencil_kernel.variant.name, "mode": "mirror"}
+    assert_equal(gpuprims.blur(x, channel_axis=-1, iterations=2, **how), means)
+
+
 # Functions -----------------------------------------------------------------------------------------------------------
 
 

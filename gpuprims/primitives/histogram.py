@@ -281,7 +281,7 @@ def _numbers(operands: Operands, axes: tuple[int, ...], minlength: int, weighing
     size = math.prod(array.shape)
     if not size:
         return count(operands, direct(minlength), axes, weighing, minlength, variant)
-    tried = max(minlength, _TRIED)
+    tried = max(minlength, 256 if array.dtype == np.uint8 else _TRIED)
     outputs = size // math.prod(array.shape[k] for k in axes)
     if weighing.sums == "counts" and outputs * tried <= max(size, _ALWAYS_TRIED):
         sums = count(operands, direct(tried), axes, weighing, tried, variant, outside=True)
