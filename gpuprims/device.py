@@ -112,7 +112,7 @@ class Device:
         key = (variant, definitions)
         kernel = self._kernels.get(key)
         if kernel is None:
-            kernel = self._kernels[key] = self.driver.build(variant, definitions)
+            kernel = self._kernels.setdefault(key, self.driver.build(variant, definitions))  # the first of two threads'
         return kernel
 
     def asarray(self, array: np.ndarray) -> Any:

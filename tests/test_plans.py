@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -26,6 +27,17 @@ def test_a_map_plan_runs_on_every_array_like_the_first(device: gpuprims.Device, 
     out = np.empty_like(x)
     assert plan(y, x, out=out) is out
     assert_equal(out, y - 2 * x)
+
+
+def test_a_plan_keeps_the_kernel_that_it_launches(
+    device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device, "_kernels", {})  # of two threads that build a kernel, one goes on with the other's
+    x = random_values(rng, np.int64, 3001)
+    plan = gpuprims.plan("reduce", x, map=lambda x: x * 3 + 1, device=device)
+    device._kernels.clear()
+    gc.collect()
+    assert plan(x) == (x * 3 + 1).sum()
 
 
 def test_item_is_a_python_scalar(device: gpuprims.Device, rng: np.random.Generator) -> None:

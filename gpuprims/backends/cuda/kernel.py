@@ -34,7 +34,8 @@ class CudaKernel:
         4.1 us for a reduce, against 3.3 (H200, CuPy 14.2, 2026-11-21).
         """
         device, index, lock = self._device, self._device.id, threading.Lock()
-        function, grid, stream = self._function.ptr, (groups, 1, 1, self._block, 1, 1), cupy.cuda.get_current_stream
+        # The function itself and not its address, which would outlast the module when nobody else holds the kernel.
+        function, grid, stream = self._function, (groups, 1, 1, self._block, 1, 1), cupy.cuda.get_current_stream
         together = self._together
         arguments = [*[0] * self._pointers, *layout.tolist(), *numbers]
         words = (ctypes.c_int64 * len(arguments))(*arguments)
@@ -48,15 +49,14 @@ class CudaKernel:
                 for place, memory in enumerate(memories):
                     words[place] = memory.data.ptr
                 if together:  # CUDA starts all groups at the same time, or none while there is no room
-                    launchCooperativeKernel(function, *grid, local, stream().ptr, ctypes.addressof(table))
+                    launchCooperativeKernel(function.ptr, *grid, local, stream().ptr, ctypes.addressof(table))
                 else:
-                    launchKernel(function, *grid, local, stream().ptr, ctypes.addressof(table), 0)
+                    launchKernel(function.ptr, *grid, local, stream().ptr, ctypes.addressof(table), 0)
 
         def launch(memories: Sequence[cupy.ndarray]) -> None:
             if not hasattr(_thread, "has_context"):
-                cupy.cuda.runtime.free(
-                    0
-                )  # a thread gets its context by a call of CUDA's runtime; this one does no more
+                # A thread gets its context by a call of CUDA's runtime; this one does no more.
+                cupy.cuda.runtime.free(0)
                 _thread.has_context = True
             if current_device() == index:  # faster than entering the device, and the case of nearly all calls
                 start(memories)
