@@ -1,79 +1,168 @@
-"""Solvers: from an objective to its best weights."""
+"""Solvers: from an objective to its best weights, and why they stopped."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import linalg, optimize
 
-from gpuprims.device import Device
-from gpuprims.models.gradient import LogisticObjective
+from gpuprims.models.objective import Objective, Weights
+from gpuprims.models.watch import Watch
+from gpuprims.primitives.map import map as map_elements
 
-# Reading a number off a device waits for it, so convergence is looked at once in so many iterations.
-_CHECK_EVERY = 32
+# Reading a number off a device waits for it, so gradient descent is looked at once in so many iterations.
+_LOOK_EVERY = 32
+# Of a step that Newton's method proposes, the part that is tried first, and how often it is halved.
+_HALVINGS = 30
+# Of the descent that a step's slope promises, the part that it must keep (Armijo's condition).
+_SUFFICIENT = 1e-4
 
 
 @dataclass(frozen=True)
-class Solution:
-    """What a solver found: the weights, the objective per sample before each iteration, and whether it converged."""
+class Settings:
+    """When a solver stops, and how far gradient descent steps: a rate for gradients summed over the samples."""
 
-    weights: np.ndarray
-    losses: list[float]
-    converged: bool
+    max_iter: int
+    tol: float
+    learning_rate: float | str = "auto"
 
 
-def gradient_descent(
-    objective: LogisticObjective,
-    start: np.ndarray,
-    *,
-    learning_rate: float,
-    max_iter: int,
-    tol: float,
-    progress: Callable[[Iterable[int]], Iterable[int]],
-) -> Solution:
-    """Walk down the gradient of all samples, with a fixed step.
+# A solver takes an objective, where to start, its settings and who watches it; it returns why it stopped: "tolerance",
+# "max_iter", "rounding", "diverged", or what the watch says.
+Solver = Callable[[Objective, np.ndarray, Settings, Watch], str]
 
-    Parameters
-    ----------
-    objective : LogisticObjective
-    start : ndarray of shape (k,)
-    learning_rate : float
-        The step: weights grow by it times the gradient summed over the samples.
-    max_iter : int
-    tol : float
-        Converged when no component of the objective's gradient, per sample, is larger.
-    progress : callable
-        Wraps the iterations, to show how far they are.
 
-    Returns
-    -------
-    Solution
+def lbfgs(objective: Objective, start: np.ndarray, settings: Settings, watch: Watch) -> str:
+    """Minimise by SciPy's L-BFGS-B, on the host; loss and gradient come from the device.
 
-    Notes
-    -----
-    The iteration is that of the OpenCL article on logistic regression by gradient ascent:
-    ``weights += learning_rate * X.T @ (labels - sigmoid(X @ weights))``, with the penalty's gradient beside it.
+    Source: D. C. Liu and J. Nocedal, "On the limited memory BFGS method for large scale optimization", 1989.
     """
-    device = objective.device
-    weights = device.asarray(start)
-    step = objective.stepper(learning_rate)
-    losses: list[tuple[Any, Any]] = []
-    converged = False
-    for iteration in progress(range(max_iter)):
-        scores = objective.scores(weights)
-        losses.append(objective.loss(scores, weights))
-        moved = step(weights, objective.gradient(scores))
-        if iteration % _CHECK_EVERY == 0:
-            moves = device.to_host(moved) - device.to_host(weights)
-            converged = bool(np.abs(moves).max() <= tol * learning_rate * objective.size)
-        weights = moved
-        if converged:
-            break
-    curve = [(_number(device, fit) + _number(device, size) / 2) / objective.size for fit, size in losses]
-    return Solution(device.to_host(weights), curve, converged)
+    stopped: list[str] = []
+
+    def after(intermediate_result: Any) -> None:
+        if reason := watch.after([float(intermediate_result.fun)], intermediate_result.x.copy()):
+            stopped.append(reason)
+            raise StopIteration
+
+    options = {"maxiter": settings.max_iter, "maxls": 50, "gtol": settings.tol, "ftol": 64 * np.finfo(float).eps}
+    found = optimize.minimize(
+        objective.loss_gradient, start, method="L-BFGS-B", jac=True, callback=after, options=options
+    )
+    watch.weights = found.x
+    if stopped:
+        return stopped[0]
+    if found.status == 1:
+        return "max_iter"
+    return "tolerance" if np.abs(found.jac).max() <= settings.tol else "rounding"
 
 
-def _number(device: Device, scalar: Any) -> float:
-    return float(device.to_host(scalar))
+def newton_cholesky(objective: Objective, start: np.ndarray, settings: Settings, watch: Watch) -> str:
+    """Minimise by Newton's method: the second derivatives from the device, their Cholesky factors on the host."""
+    weights = start
+    value, gradient = objective.loss_gradient(weights)
+    for _ in range(settings.max_iter):
+        if np.abs(gradient).max() <= settings.tol:
+            return "tolerance"
+        step = _newton_step(objective.hessian(weights), gradient)
+        moved = _search(objective, weights, step, value, float(gradient @ step))
+        if moved is None:
+            return "rounding"
+        weights, value, gradient = moved
+        if reason := watch.after([value], weights):
+            return reason
+    return "tolerance" if np.abs(gradient).max() <= settings.tol else "max_iter"
+
+
+def _newton_step(hessian: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    try:
+        factors = linalg.cho_factor(hessian)
+    except linalg.LinAlgError:  # features that depend on each other, without a penalty
+        step: np.ndarray = -linalg.lstsq(hessian, gradient)[0]
+        return step
+    solved: np.ndarray = -linalg.cho_solve(factors, gradient)
+    return solved
+
+
+def _search(
+    objective: Objective, weights: np.ndarray, step: np.ndarray, value: float, slope: float
+) -> tuple[np.ndarray, float, np.ndarray] | None:
+    """Return the first of ever shorter steps that descends, as far as rounding can tell; None if none does."""
+    part = 1.0
+    little = 16 * float(np.finfo(objective.dtype).eps) * abs(value)
+    for _ in range(_HALVINGS):
+        moved = weights + part * step
+        found, gradient = objective.loss_gradient(moved)
+        if found <= value + _SUFFICIENT * part * slope + (little if part == 1.0 else 0.0):
+            return moved, found, gradient
+        part /= 2
+    return None
+
+
+def gradient_descent(objective: Objective, start: np.ndarray, settings: Settings, watch: Watch) -> str:
+    """Walk down the gradient of all samples with a fixed step; weights stay on the device.
+
+    Source: the iteration of the OpenCL article on logistic regression by gradient ascent,
+    ``weights += rate * X.T @ (labels - sigmoid(X @ weights))``, with the penalty's gradient beside it.
+    """
+    total, penalty = objective.samples.total, objective.penalty
+    rate = settings.learning_rate
+    if not isinstance(rate, float):
+        rate = 1 / (objective.steepest() + penalty * total)
+    scalar = objective.dtype.type
+    walk = _Walk(objective, scalar(rate), scalar(1 - rate * penalty * total))
+    weights = objective.bring(start)
+    done = 0
+    while done < settings.max_iter:
+        count = min(_LOOK_EVERY, settings.max_iter - done)
+        weights, gradient, losses = walk.steps(weights, count)
+        done += count
+        flat = objective.fetch(weights)
+        if not (np.isfinite(flat).all() and np.isfinite(losses).all()):
+            return "diverged"
+        if reason := watch.after(losses, flat):
+            return reason
+        if np.abs(gradient).max() <= settings.tol:
+            return "tolerance"
+    return "max_iter"
+
+
+class _Walk:
+    """Steps on the device, and what the host is told of them."""
+
+    def __init__(self, objective: Objective, rate: Any, decay: Any) -> None:
+        self._objective, self._rate, self._decay = objective, rate, decay
+
+    def steps(self, weights: Weights, count: int) -> tuple[Weights, np.ndarray, list[float]]:
+        """Take so many steps; return the weights, the gradient before the last step, and the loss before each."""
+        objective, device = self._objective, self._objective.device
+        before, passed = weights, []
+        for _ in range(count):
+            loss = objective.loss(weights)
+            passed.append((loss.value, weights.coefficients))
+            before, weights = weights, self._moved(weights, loss.gradient)
+        flat = objective.fetch(before)
+        total, penalised = objective.samples.total, objective.penalised(flat)
+        gradient = objective.fetch(loss.gradient) / total + objective.penalty * penalised
+        losses = [
+            float(device.to_host(value)) / total
+            + objective.penalty / 2 * float(np.sum(np.square(device.to_host(coefficients), dtype=np.float64)))
+            for value, coefficients in passed
+        ]
+        return weights, gradient, losses
+
+    def _moved(self, weights: Weights, gradient: Weights) -> Weights:
+        rate, decay, device = self._rate, self._decay, self._objective.device
+        coefficients = map_elements(
+            "w*decay - rate*g", weights.coefficients, decay, rate, gradient.coefficients, device=device
+        )
+        if not self._objective.fit_intercept:
+            return Weights(coefficients, weights.intercepts)
+        return Weights(
+            coefficients, map_elements("b - rate*g", weights.intercepts, rate, gradient.intercepts, device=device)
+        )
+
+
+SOLVERS: dict[str, Solver] = {"lbfgs": lbfgs, "newton-cholesky": newton_cholesky, "gd": gradient_descent}

@@ -1,0 +1,227 @@
+"""The logistic loss of linear scores, its gradient and its curvature on a device, made of ``map`` and ``reduce``."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpuprims.device import Device
+from gpuprims.models.samples import Samples
+from gpuprims.primitives.map import map as map_elements
+from gpuprims.primitives.reduce import reduce
+
+# Power iteration gains on the second eigenvalue by their ratio each time; a step needs the largest within a factor of
+# 2.
+_POWER_ITERATIONS = 20
+
+
+class Weights(NamedTuple):
+    """Coefficients of shape (outputs, features) and intercepts of shape (outputs,), on a device."""
+
+    coefficients: Any
+    intercepts: Any
+
+
+class Loss(NamedTuple):
+    """A loss that stays on the device, not yet divided by the samples' weight, and its gradient, summed too."""
+
+    value: Any
+    gradient: Weights
+
+
+class Objective:
+    """What solvers make small: the log loss per unit of sample weight, and a penalty on the squared coefficients.
+
+    Two classes have one output, the second's score; more have one each, whose softmax is the probability.
+
+    Parameters
+    ----------
+    samples : Samples
+    outputs : int
+    penalty : float
+        Twice what the sum of squares is multiplied by; of scikit-learn's ``C``, ``1 / (C * samples.total)``.
+    fit_intercept : bool
+        Whether scores have a constant, free of the penalty.
+    """
+
+    def __init__(self, samples: Samples, outputs: int, penalty: float, *, fit_intercept: bool) -> None:
+        self.samples = samples
+        self.device: Device = samples.device
+        self.dtype = samples.dtype
+        self.outputs = outputs
+        self.features = int(samples.features.shape[1])
+        self.penalty = penalty
+        self.fit_intercept = fit_intercept
+        column = (-1, 1)
+        self._weight, self._code = samples.weights.reshape(column), samples.codes.reshape(column)
+        self._numbers = self.device.asarray(np.arange(outputs, dtype=self.dtype).reshape(1, -1))
+
+    @property
+    def size(self) -> int:
+        """How many numbers a solver looks for."""
+        return self.outputs * (self.features + self.fit_intercept)
+
+    # the host's flat float64 weights, which solvers there walk with ------------------------------------------------
+
+    def split(self, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return coefficients and intercepts of flat weights."""
+        table = flat.reshape(self.outputs, -1)
+        intercepts = table[:, self.features] if self.fit_intercept else np.zeros(self.outputs)
+        return table[:, : self.features], intercepts
+
+    def join(self, coefficients: np.ndarray, intercepts: np.ndarray) -> np.ndarray:
+        """Return flat weights."""
+        if not self.fit_intercept:
+            return np.asarray(coefficients, np.float64).ravel()
+        return np.hstack([coefficients, np.reshape(intercepts, (-1, 1))]).astype(np.float64).ravel()
+
+    def bring(self, flat: np.ndarray) -> Weights:
+        """Return flat weights on the device."""
+        return Weights(*(self.device.asarray(np.ascontiguousarray(part, self.dtype)) for part in self.split(flat)))
+
+    def fetch(self, weights: Weights) -> np.ndarray:
+        """Return a device's weights, flat."""
+        return self.join(*(self.device.to_host(part) for part in weights))
+
+    def loss_gradient(self, flat: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the objective and its gradient."""
+        loss = self.loss(self.bring(flat))
+        value = float(self.device.to_host(loss.value)) / self.samples.total
+        gradient = self.fetch(loss.gradient) / self.samples.total
+        penalised = self.penalised(flat)
+        return value + self.penalty / 2 * float(penalised @ penalised), gradient + self.penalty * penalised
+
+    def penalised(self, flat: np.ndarray) -> np.ndarray:
+        """Return flat weights, of which those without a penalty are zero."""
+        coefficients, intercepts = self.split(flat)
+        return self.join(coefficients, np.zeros_like(intercepts))
+
+    def hessian(self, flat: np.ndarray) -> np.ndarray:
+        """Return the second derivatives; where all intercepts may move together, the mean one is held where it is."""
+        probabilities = self._probabilities(self.scores(self.bring(flat)))
+        step = self.features + self.fit_intercept
+        found = np.zeros((self.size, self.size))
+        for row in range(self.outputs):
+            for column in range(row, self.outputs):
+                block = self._block(probabilities, row, column) / self.samples.total
+                found[row * step : (row + 1) * step, column * step : (column + 1) * step] = block
+                found[column * step : (column + 1) * step, row * step : (row + 1) * step] = block.T
+        found[np.diag_indices(self.size)] += self.penalty * self.penalised(np.ones(self.size))
+        if self.fit_intercept and self.outputs > 1:
+            found[self.features :: step, self.features :: step] += 1 / self.outputs
+        return found
+
+    # on the device ---------------------------------------------------------------------------------------------------
+
+    def scores(self, weights: Weights) -> Any:
+        """Return ``X @ coefficients.T + intercepts``, of shape (n, outputs)."""
+        return scores_of(self.device, self.samples.features, weights)
+
+    def loss(self, weights: Weights) -> Loss:
+        """Return the summed log loss, without the penalty, and its gradient."""
+        scores = self.scores(weights)
+        if self.outputs == 1:
+            value = self._reduce(scores, self._code, self._weight, map=_log_loss)
+            errors = self._map(lambda z, y, s: s * (_sigmoid(z) - y), scores, self._code, self._weight)
+        else:
+            value, errors = self._of_classes(scores)
+        return Loss(value, self._back(errors))
+
+    def _of_classes(self, scores: Any) -> tuple[Any, Any]:
+        largest = self._reduce(scores, op="max", axis=1, keepdims=True)
+        total = self._reduce(scores, largest, map="exp(z - m)", axis=1, keepdims=True)
+        own = self._reduce(scores, self._code, self._numbers, map=_of_class, axis=1, keepdims=True)
+        value = self._reduce(self._weight, largest, total, own, map="s*(m + log(t) - z)")
+        errors = self._map(
+            lambda z, m, t, y, c, s: s * (np.exp(z - m) / t - np.where(y == c, 1, 0)),
+            scores, largest, total, self._code, self._numbers, self._weight,
+        )  # fmt: skip
+        return value, errors
+
+    def _back(self, errors: Any) -> Weights:
+        """Return the gradient of weights whose scores have these gradients, of shape (n, outputs)."""
+        features = self.samples.features
+        if self.outputs == 1:
+            coefficients = self._reduce(features, errors, map="x*e", axis=0)
+        else:
+            by_output, by_feature = (len(features), self.outputs, 1), (len(features), 1, self.features)
+            coefficients = self._reduce(features.reshape(by_feature), errors.reshape(by_output), map="x*e", axis=0)
+        return Weights(coefficients.reshape(self.outputs, self.features), self._reduce(errors, axis=0))
+
+    def _probabilities(self, scores: Any) -> Any:
+        if self.outputs == 1:
+            return self._map(_sigmoid, scores)
+        largest = self._reduce(scores, op="max", axis=1, keepdims=True)
+        total = self._reduce(scores, largest, map="exp(z - m)", axis=1, keepdims=True)
+        return self._map("exp(z - m) / t", scores, largest, total)
+
+    def _block(self, probabilities: Any, row: int, column: int) -> np.ndarray:
+        """Return the summed second derivatives by the weights of two outputs."""
+        own = self.dtype.type(row == column)
+        pair = (probabilities[:, k : k + 1] for k in (row, column))
+        slopes = self._map(lambda p, q, s: s * p * (own - q), *pair, self._weight)
+        features = self.samples.features
+        count, wide = len(features), self.features
+        block = self._reduce(
+            features.reshape(count, wide, 1), features.reshape(count, 1, wide), slopes.reshape(count, 1, 1),
+            map="x*y*d", axis=0,
+        )  # fmt: skip
+        found = self.device.to_host(block).astype(np.float64)
+        if not self.fit_intercept:
+            return found
+        beside = self.device.to_host(self._reduce(features, slopes, map="x*d", axis=0))
+        corner = self.device.to_host(self._reduce(slopes))
+        return np.block([[found, beside[:, None]], [beside[None], np.reshape(corner, (1, 1))]])
+
+    def steepest(self) -> float:
+        """Return the largest second derivative that the summed log loss can have, estimated from below.
+
+        The slope of a sigmoid is 1/4 at most, that of a softmax 1/2: so much times the largest eigenvalue of the
+        weighted ``X.T @ X``, found by power iteration. A step of its inverse descends while it is above half.
+        """
+        direction = np.random.default_rng(0).standard_normal((1, self.features + self.fit_intercept))
+        largest = 0.0
+        for _ in range(_POWER_ITERATIONS):
+            direction /= np.linalg.norm(direction)
+            parts = np.split(direction.astype(self.dtype), [self.features], axis=1)
+            intercept = parts[1][0] if self.fit_intercept else np.zeros(1, self.dtype)
+            ahead = Weights(self.device.asarray(np.ascontiguousarray(parts[0])), self.device.asarray(intercept))
+            errors = self._map("z*s", self.scores(ahead), self._weight)
+            back = self._reduce(self.samples.features, errors, map="x*e", axis=0), self._reduce(errors, axis=0)
+            moved = [self.device.to_host(part).ravel() for part in back]
+            direction = np.concatenate(moved if self.fit_intercept else moved[:1])[None].astype(np.float64)
+            largest = float(np.linalg.norm(direction))
+        return largest / (4 if self.outputs == 1 else 2)
+
+    def _map(self, fn: Any, *arrays: Any) -> Any:
+        return map_elements(fn, *arrays, device=self.device)
+
+    def _reduce(self, *arrays: Any, **how: Any) -> Any:
+        return reduce(*arrays, device=self.device, **how)
+
+
+def scores_of(device: Device, features: Any, weights: Weights) -> Any:
+    """Return ``X @ coefficients.T + intercepts``, of shape (n, outputs)."""
+    outputs, wide = weights.coefficients.shape
+    if outputs == 1:
+        scores = reduce(features, weights.coefficients.reshape(wide), map="x*w", axis=1, device=device)
+    else:
+        beside = features.reshape(len(features), 1, wide), weights.coefficients.reshape(1, outputs, wide)
+        scores = reduce(*beside, map="x*w", axis=2, device=device)
+    return map_elements("z + b", scores.reshape(-1, outputs), weights.intercepts.reshape(1, outputs), device=device)
+
+
+def _sigmoid(z: Any) -> Any:
+    """Return ``1 / (1 + exp(-z))``, written so that nothing overflows."""
+    small = np.exp(-np.abs(z))
+    return np.where(z >= 0, 1, small) / (1 + small)
+
+
+def _log_loss(z: Any, y: Any, s: Any) -> Any:
+    """Return ``log(1 + exp(-z))`` for y = 1 and ``log(1 + exp(z))`` for y = 0, times the sample's weight."""
+    return s * (np.maximum(z, 0) - y * z + np.log1p(np.exp(-np.abs(z))))
+
+
+def _of_class(z: Any, y: Any, c: Any) -> Any:
+    return np.where(y == c, z, 0)

@@ -1,0 +1,145 @@
+"""Labelled samples, checked, on a device: what a fit and a prediction compute with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+
+from gpuprims.arrays import Operands, as_operands
+from gpuprims.device import Device, device_of, pick_device
+from gpuprims.foreign import short
+from gpuprims.primitives.map import map as map_elements
+from gpuprims.primitives.reduce import reduce
+
+_FLOATS = (np.float64, np.float32)
+_LABEL = "LogReg"
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Samples on a device.
+
+    Parameters
+    ----------
+    device : Device
+    features : array of shape (n, k)
+        Of the device's vendor's class, float32 or float64.
+    codes : array of shape (n,)
+        The number of each sample's class, of the features' dtype.
+    weights : array of shape (n,)
+        What each sample counts.
+    total : float
+        The sum of the weights.
+    """
+
+    device: Device
+    features: Any
+    codes: Any
+    weights: Any
+    total: float
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Dtype of features, and of all that is computed from them on the device."""
+        found: np.dtype[Any] = np.dtype(self.features.dtype)
+        return found
+
+
+def resident(X: Any) -> bool:
+    """Whether an array lies on a device, in the class of its vendor or of another library."""
+    if isinstance(X, np.ndarray) or not (hasattr(X, "__dlpack_device__") or device_of(X) is not None):
+        return False
+    return device_of(X) is not None or not as_operands(_LABEL, (X,), None).on_host
+
+
+def features_of(model: Any, X: Any, asked: str | Device | None, *, reset: bool) -> Operands:
+    """Check features, as scikit-learn does those of the host, and find their device.
+
+    Raises
+    ------
+    ValueError
+        Other than two axes, NaN or infinity, another number of features than the model has seen.
+    """
+    if not resident(X):
+        dtype = _FLOATS if reset else model.coef_.dtype
+        checked = validate_data(model, X, dtype=dtype, order="C", reset=reset)
+        return as_operands(_LABEL, (checked,), pick_device(None, asked))
+    operands = as_operands(_LABEL, (X,), asked)
+    array = operands.natives[0]
+    if len(array.shape) != 2 or 0 in array.shape:
+        raise ValueError(f"{_LABEL}: samples of shape (n_samples, n_features), one or more; got shape {array.shape}")
+    if not reset and array.shape[1] != model.n_features_in_:
+        raise ValueError(
+            f"X has {array.shape[1]} features, but {_LABEL} is expecting {model.n_features_in_} features as input"
+        )
+    if array.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {_LABEL} takes real features; got dtype {array.dtype}")
+    kept = np.dtype(np.float32) if array.dtype in (np.float32, np.float16) else np.dtype(np.float64)
+    kept = kept if reset else model.coef_.dtype
+    if array.dtype != kept:
+        array = map_elements(lambda x: x.astype(kept), array, device=operands.device)
+    if not bool(operands.fetch(reduce(array, map="isfinite(x)", op="all", device=operands.device))):
+        raise ValueError(f"Input X contains NaN or infinity: {_LABEL} takes finite features (impute them first)")
+    if reset:
+        model.n_features_in_ = array.shape[1]
+    return operands.instead(array)
+
+
+def samples_of(
+    model: Any, X: Any, y: Any, sample_weight: Any, asked: str | Device | None, *, classes: np.ndarray | None = None
+) -> Samples:
+    """Check labelled samples, and bring to the device what is not there; sets ``classes_`` unless they are given."""
+    operands = features_of(model, X, asked, reset=classes is None)
+    device, array = operands.device, operands.natives[0]
+    features = device.asarray(array) if operands.on_host else array
+    labels = column_or_1d(_to_host(y), warn=True)
+    if len(labels) != array.shape[0]:
+        raise ValueError(f"{_LABEL}: a label for each sample; got {len(labels)} for {array.shape[0]} samples")
+    check_classification_targets(labels)
+    if classes is None:
+        model.classes_, codes = np.unique(labels, return_inverse=True)
+        if len(model.classes_) < 2:
+            raise ValueError(f"{_LABEL}: samples of two classes or more; got one class, {model.classes_[0]!r}")
+    else:
+        codes = codes_of(labels, classes)
+    weights = _weights(model, operands, labels, codes, sample_weight)
+    dtype = np.dtype(features.dtype)
+    on_device = [device.asarray(np.ascontiguousarray(part, dtype)) for part in (codes, weights)]
+    return Samples(device, features, on_device[0], on_device[1], float(weights.sum()))
+
+
+def codes_of(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return the number of each label's class."""
+    codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    strange = classes[codes] != labels
+    if np.any(strange):
+        raise ValueError(f"{_LABEL}: labels among {short(classes)}; got {labels[strange][0]!r}")
+    return codes
+
+
+def _weights(model: Any, operands: Operands, labels: np.ndarray, codes: np.ndarray, sample_weight: Any) -> np.ndarray:
+    given = None if sample_weight is None else _to_host(sample_weight)
+    like = np.broadcast_to(np.zeros(1), (len(labels), 1))
+    weights: np.ndarray = _check_sample_weight(given, like, dtype=np.float64, ensure_non_negative=True)
+    if model.class_weight is not None:
+        of_class = compute_class_weight(
+            model.class_weight, classes=model.classes_, y=labels, **_weighted(model.class_weight, weights)
+        )
+        weights = weights * of_class[codes]
+    if not weights.sum() > 0:
+        raise ValueError(f"{_LABEL}: sample weights whose sum is positive; got {weights.sum()}")
+    return weights
+
+
+def _weighted(class_weight: Any, weights: np.ndarray) -> dict[str, Any]:
+    return {"sample_weight": weights} if class_weight == "balanced" else {}
+
+
+def _to_host(given: Any) -> Any:
+    """Return labels or weights as the host's: they are few beside the features."""
+    return as_operands(_LABEL, (given,), None).as_numpy().natives[0] if resident(given) else given

@@ -1,0 +1,67 @@
+"""What a fit tells while it runs, and what ends it early."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Progress(NamedTuple):
+    """Where a fit is: the iterations done, the objective, and the weights."""
+
+    iteration: int
+    loss: float
+    coef: np.ndarray
+    intercept: np.ndarray
+
+
+class Watch:
+    """Keeps the losses and the last weights of a fit, and asks whether it is to go on.
+
+    Parameters
+    ----------
+    split : callable
+        From flat weights to coefficients and intercepts.
+    callback : callable or None
+        The caller's: given a :class:`Progress`, returns True to stop.
+    error : callable or None
+        From flat weights to the error on samples held out.
+    target : float or None
+        The error at which to stop.
+    bar : progress bar or None
+        As tqdm's.
+    """
+
+    def __init__(
+        self,
+        split: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
+        start: np.ndarray,
+        *,
+        callback: Callable[[Progress], Any] | None = None,
+        error: Callable[[np.ndarray], float] | None = None,
+        target: float | None = None,
+        bar: Any = None,
+    ) -> None:
+        self.losses: list[float] = []
+        self.errors: list[float] = []
+        self.weights = start
+        self._split, self._callback, self._error, self._target, self._bar = split, callback, error, target, bar
+
+    def after(self, losses: list[float], weights: np.ndarray) -> str | None:
+        """Take note of iterations, by the losses after each, and return why to stop, if there is a reason."""
+        self.losses += losses
+        self.weights = weights
+        if self._bar is not None:
+            self._bar.update(len(losses))
+            self._bar.set_postfix(loss=f"{losses[-1]:.6g}")
+        if self._callback is not None:
+            told = Progress(len(self.losses), losses[-1], *(np.copy(part) for part in self._split(weights)))
+            if self._callback(told):
+                return "callback"
+        if self._error is not None and self._target is not None:
+            self.errors.append(self._error(weights))
+            if self.errors[-1] <= self._target:
+                return "target_error"
+        return None
