@@ -1,4 +1,4 @@
-"""Pictures of the demo: a sketch for the terminal, and files where matplotlib is installed."""
+"""Pictures: a sketch for the terminal, and files and axes where matplotlib is installed."""
 
 from __future__ import annotations
 
@@ -91,6 +91,24 @@ def side_by_side(images: Sequence[np.ndarray], titles: Sequence[str], path: Path
         axes.set_title(title)
         axes.set_axis_off()
     return _save(figure, path)
+
+
+def loss_curve(losses: Sequence[float], title: str, ax: Any) -> Any:
+    """Draw a loss by iterations, on axes or on those of a new figure, and return the axes.
+
+    Raises
+    ------
+    ImportError
+        Without matplotlib.
+    """
+    if ax is None:
+        from matplotlib import pyplot
+
+        ax = pyplot.figure().gca()
+    ax.plot(np.arange(1, len(losses) + 1), losses)
+    ax.set(xlabel="iteration", ylabel="loss per sample", title=title)
+    ax.grid(alpha=0.4)
+    return ax
 
 
 def _figure(width: float, height: float) -> Any:

@@ -36,8 +36,9 @@ FLOORS = (
     ("arrays", "backends"),
     ("preparation",),
     ("primitives",),
+    ("pictures",),
     ("models", "explanation", "plans"),
-    ("cli", "demo", "pictures", "__main__"),
+    ("cli", "demo", "__main__"),
 )
 VENDORS = {"cupy", "pyopencl", "sklearn", "tqdm", "cuda", "matplotlib"}
 HOMES = {"cupy": "backends.cuda", "pyopencl": "backends.opencl", "sklearn": "models", "matplotlib": "pictures"}

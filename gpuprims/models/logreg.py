@@ -24,6 +24,7 @@ from gpuprims.models.objective import Objective, Weights, scores_of
 from gpuprims.models.samples import Samples, features_of, samples_of
 from gpuprims.models.solvers import SOLVERS, Settings
 from gpuprims.models.watch import Progress, Watch
+from gpuprims.pictures import loss_curve
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 
@@ -269,13 +270,7 @@ class LogReg(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
     def plot_loss(self, ax: Any = None) -> Any:
         """Draw ``loss_curve_`` by matplotlib, and return the axes."""
         check_is_fitted(self)
-        if ax is None:
-            from matplotlib import pyplot
-
-            ax = pyplot.figure().gca()
-        ax.plot(np.arange(1, len(self.loss_curve_) + 1), self.loss_curve_)
-        ax.set(xlabel="iteration", ylabel="loss per sample", title=f"LogReg, {self.solver}: {self.stop_reason_}")
-        return ax
+        return loss_curve(self.loss_curve_, f"LogReg, {self.solver}: {self.stop_reason_}", ax)
 
     def _asked(self) -> str | Device | None:
         if self.backend is not None and self.device is not None:
