@@ -154,7 +154,7 @@ def test_same_bits_from_run_to_run(device: gpuprims.Device, cancer: Data) -> Non
     assert first.tobytes() == second.tobytes()
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "newton-cholesky", "gd"])
+@pytest.mark.parametrize("solver", ["lbfgs", "newton-cholesky", "gd", "minibatch"])
 def test_margins_of_ten_thousand_do_not_overflow(device: gpuprims.Device, solver: str) -> None:
     X = np.float32([[-1e4], [-9e3], [8e3], [1e4]])
     with np.errstate(all="raise"):
@@ -166,6 +166,49 @@ def test_margins_of_ten_thousand_do_not_overflow(device: gpuprims.Device, solver
     assert np.isfinite(model.loss_curve_).all()
     assert np.isfinite(wide.predict_proba(X)).all()
     assert np.isfinite(model.predict_log_proba(X)).all()
+
+
+@pytest.mark.parametrize("data", ["cancer", "iris"])
+def test_runs_of_samples_come_near_the_optimum(device: gpuprims.Device, request: Any, data: str) -> None:
+    X, y = request.getfixturevalue(data)
+    X = X.astype(np.float32)
+    how = {"solver": "minibatch", "batch_size": 60, "max_iter": 80, "random_state": 3}
+    model, again = (fit(device, X, y, **how) for _ in range(2))
+    best = fit(device, X, y, max_iter=500)
+    assert model.loss_curve_[-1] == pytest.approx(best.loss_curve_[-1], rel=0.5)
+    assert model.loss_curve_[-1] < model.loss_curve_[0]
+    np.testing.assert_array_equal(model.coef_, again.coef_)
+
+
+def test_one_run_of_all_is_batch_descent(cancer: Data) -> None:
+    X, y = cancer
+    how: dict[str, Any] = {"learning_rate": 1e-3, "max_iter": 50, "tol": 0}
+    batch = fit("reference", X, y, solver="gd", **how)
+    runs = fit("reference", X, y, solver="minibatch", batch_size=len(X), **how)
+    np.testing.assert_allclose(runs.coef_, batch.coef_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("data", ["cancer", "iris"])
+def test_partial_fits_learn_on(device: gpuprims.Device, request: Any, data: str) -> None:
+    X, y = request.getfixturevalue(data)
+    model = LogReg(device, batch_size=32, random_state=0)
+    for start in [0, 1] * 20:
+        model.partial_fit(X[start::2].astype(np.float32), y[start::2], classes=np.unique(y))
+    assert model.score(X.astype(np.float32), y) > 0.9
+    assert model.n_iter_ == len(model.loss_curve_) == 40
+
+
+def test_partial_fits_know_their_classes(cancer: Data) -> None:
+    X, y = cancer
+    model = LogReg("reference")
+    with pytest.raises(ValueError, match="classes= with the first call"):
+        model.partial_fit(X, y)
+    model.partial_fit(X, y, classes=[0, 1, 2])
+    assert model.predict_proba(X).shape == (569, 3)
+    with pytest.raises(ValueError, match="as with the first call"):
+        model.partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(ValueError, match=r"labels among .*; got 7"):
+        model.partial_fit(X, np.where(y == 1, 7, 0))
 
 
 # Why it stopped ------------------------------------------------------------------------------------------------------
@@ -186,7 +229,7 @@ def test_a_learning_rate_that_diverges_is_named_and_leaves_numbers(cancer: Data)
     assert np.isfinite(model.coef_).all()
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "newton-cholesky", "gd"])
+@pytest.mark.parametrize("solver", ["lbfgs", "newton-cholesky", "gd", "minibatch"])
 def test_a_callback_sees_each_iteration_and_may_stop(cancer: Data, solver: str) -> None:
     told = []
 

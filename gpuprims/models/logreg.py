@@ -16,17 +16,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from gpuprims.arrays import Operands
 from gpuprims.device import Device
-from gpuprims.errors import ArgumentError
 from gpuprims.models.files import read_model, write_model
-from gpuprims.models.objective import Objective, Weights, scores_of
-from gpuprims.models.samples import Samples, features_of, samples_of
-from gpuprims.models.solvers import SOLVERS, Settings
+from gpuprims.models.objective import Objective, scores_of
+from gpuprims.models.prediction import LinearScores
+from gpuprims.models.samples import Samples, samples_of
+from gpuprims.models.solvers import SOLVERS, Rounds, Settings
 from gpuprims.models.watch import Progress, Watch
 from gpuprims.pictures import loss_curve
-from gpuprims.primitives.map import map as map_elements
-from gpuprims.primitives.reduce import reduce
 
 # What is said of fits that ended before they were done.
 _ENDS = {
@@ -38,7 +35,7 @@ _ENDS = {
 }
 
 
-class LogReg(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Logistic regression of two classes or more, on any device.
 
     Parameters
@@ -51,14 +48,17 @@ class LogReg(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
     C : float, default 1.0
         The inverse of the penalty's weight: the objective is the sum of the samples' log losses, and ``1 / (2 * C)``
         times the sum of the squared coefficients. Intercepts are free of it.
-    solver : {"lbfgs", "newton-cholesky", "gd"}, default "lbfgs"
+    solver : {"lbfgs", "newton-cholesky", "gd", "minibatch"}, default "lbfgs"
         "lbfgs" for most, "newton-cholesky" for many samples of few features; "gd" walks down the gradient with a fixed
-        step, as the articles on the subject do.
+        step, as the articles on the subject do, "minibatch" down those of runs of samples, one after the other.
     learning_rate : float or "auto", default "auto"
-        Of "gd", the step: ``weights += learning_rate * X.T @ (labels - sigmoid(X @ weights))``. "auto" takes the
-        inverse of the steepest that the gradient can grow.
+        Of "gd", the step: ``weights += learning_rate * X.T @ (labels - sigmoid(X @ weights))``, and of "minibatch" the
+        same of a run. "auto" takes the inverse of the steepest that the gradient can grow, and of "minibatch" divides
+        it by the square root of the times round.
+    batch_size : int, default 256
+        Samples in a run, of "minibatch" and ``partial_fit``.
     max_iter : int, default 100
-        Iterations at most.
+        Iterations at most; of "minibatch", times that each sample is seen.
     tol : float, default 1e-4
         Stop when no component of the gradient, per sample, is larger. "gd" looks every 32 iterations.
     fit_intercept : bool, default True
@@ -74,7 +74,7 @@ class LogReg(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
     warm_start : bool, default False
         Whether to start from the weights of the fit before.
     random_state : int, RandomState instance or None, default None
-        Which samples are held out.
+        Which samples are held out, and in which order runs of them are taken.
     callback : callable, optional
         Called after each iteration, of "gd" after each look, with an object that has ``iteration``, ``loss``, ``coef``
         and ``intercept``; returns True to stop.
@@ -120,6 +120,7 @@ class LogReg(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         "C": [Interval(Real, 0, None, closed="right")],
         "solver": [StrOptions(set(SOLVERS))],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "fit_intercept": ["boolean"],
@@ -133,6 +134,14 @@ class LogReg(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         "verbose": ["verbose"],
     }
 
+    classes_: np.ndarray
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    loss_curve_: list[float]
+    validation_errors_: list[float]
+    n_iter_: int
+    stop_reason_: str
+
     def __init__(
         self,
         backend: str | Device | None = None,
@@ -141,6 +150,7 @@ class LogReg(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         C: float = 1.0,
         solver: str = "lbfgs",
         learning_rate: float | str = "auto",
+        batch_size: int = 256,
         max_iter: int = 100,
         tol: float = 1e-4,
         fit_intercept: bool = True,
@@ -158,6 +168,7 @@ class LogReg(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         self.C = C
         self.solver = solver
         self.learning_rate = learning_rate
+        self.batch_size = batch_size
         self.max_iter = max_iter
         self.tol = tol
         self.fit_intercept = fit_intercept
@@ -196,54 +207,49 @@ class LogReg(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         self._validate_params()
         before = self._weights_before()
         samples, held_out = self._samples(X, y, sample_weight)
-        outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
-        objective = Objective(samples, outputs, 1 / (self.C * samples.total), fit_intercept=bool(self.fit_intercept))
+        objective = self._objective(samples)
         start = np.zeros(objective.size)
-        if before is not None and before[0].shape == (outputs, objective.features):
+        if before is not None and before[0].shape == (objective.outputs, objective.features):
             start = objective.join(*before)
         self._solve(objective, start, held_out)
         return self
 
-    def decision_function(self, X: Any) -> Any:
-        """Return the scores ``X @ coef.T + intercept``.
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Go once through some samples by steps of ``batch_size`` of them, from the weights so far.
 
-        Of two classes, those of the second, of shape (n_samples,); else of each class, (n_samples, n_classes).
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`fit`; the penalty is that of as many samples as here.
+        classes : array_like, optional
+            All there are, with the first call.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            No classes with the first call, or other ones with another; labels that are not among them.
         """
-        operands, scores = self._scores(X)
-        return _as_given(operands, scores.reshape(-1) if scores.shape[1] == 1 else scores)
-
-    def predict_proba(self, X: Any) -> Any:
-        """Return the probability of each class, of shape (n_samples, n_classes)."""
-        operands, scores = self._scores(X)
-        device = operands.device
-        if scores.shape[1] == 1:
-            sign = device.asarray(np.array([[-1, 1]], scores.dtype))
-            return _as_given(operands, map_elements(_of_sign, scores, sign, device=device))
-        largest = reduce(scores, op="max", axis=1, keepdims=True, device=device)
-        total = reduce(scores, largest, map="exp(z - m)", axis=1, keepdims=True, device=device)
-        return _as_given(operands, map_elements("exp(z - m) / t", scores, largest, total, device=device))
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """Return the logarithm of the probability of each class, of shape (n_samples, n_classes)."""
-        operands, scores = self._scores(X)
-        device = operands.device
-        if scores.shape[1] == 1:
-            sign = device.asarray(np.array([[-1, 1]], scores.dtype))
-            return _as_given(operands, map_elements(_log_of_sign, scores, sign, device=device))
-        largest = reduce(scores, op="max", axis=1, keepdims=True, device=device)
-        total = reduce(scores, largest, map="exp(z - m)", axis=1, keepdims=True, device=device)
-        return _as_given(operands, map_elements("z - m - log(t)", scores, largest, total, device=device))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the class of each sample, of shape (n_samples,): the likelier, or by ``threshold``."""
-        operands, scores = self._scores(X)
-        if scores.shape[1] == 1:
-            edge = np.log(self.threshold / (1 - self.threshold))
-            numbers = (operands.device.to_host(scores)[:, 0] > edge).astype(np.intp)
-        else:
-            numbers = operands.device.to_host(reduce(scores, op="argmax", axis=1, device=operands.device))
-        chosen: np.ndarray = self.classes_[numbers]
-        return chosen
+        self._validate_params()
+        first = not hasattr(self, "coef_")
+        self._meet(classes, first=first)
+        samples = samples_of(self, X, y, sample_weight, self._asked(), reset=first, classes=self.classes_)
+        objective = self._objective(samples)
+        flat = np.zeros(objective.size) if first else objective.join(self.coef_, self.intercept_)
+        seen = 0 if first else self.n_iter_
+        rounds = Rounds(objective, self._settings())
+        flat = objective.fetch(rounds.once(objective.bring(flat), seen))
+        if not np.isfinite(flat).all():
+            self._warn("diverged")
+            return self
+        self._keep(objective, flat)
+        self.n_iter_, self.stop_reason_ = seen + 1, "max_iter"
+        self.loss_curve_ = [*([] if first else self.loss_curve_), objective.loss_gradient(flat)[0]]
+        self.validation_errors_ = []
+        return self
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a file, ``.npz`` and without pickle.
@@ -271,11 +277,6 @@ class LogReg(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
         """Draw ``loss_curve_`` by matplotlib, and return the axes."""
         check_is_fitted(self)
         return loss_curve(self.loss_curve_, f"LogReg, {self.solver}: {self.stop_reason_}", ax)
-
-    def _asked(self) -> str | Device | None:
-        if self.backend is not None and self.device is not None:
-            raise ArgumentError(f"LogReg: backend= or device=; got both, {self.backend!r} and {self.device!r}")
-        return self.backend if self.device is None else self.device
 
     def _weights_before(self) -> tuple[np.ndarray, np.ndarray] | None:
         return (self.coef_, self.intercept_) if self.warm_start and hasattr(self, "coef_") else None
@@ -310,46 +311,47 @@ class LogReg(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
                 objective.split, start, callback=self.callback, bar=bar,
                 error=error if held_out else None, target=self.target_error,
             )  # fmt: skip
-            rate = self.learning_rate if self.learning_rate == "auto" else float(self.learning_rate)
-            settings = Settings(int(self.max_iter), float(self.tol), rate)
             try:
-                self.stop_reason_ = SOLVERS[self.solver](objective, start, settings, watch)
+                self.stop_reason_ = SOLVERS[self.solver](objective, start, self._settings(), watch)
             except KeyboardInterrupt:
                 self.stop_reason_ = "interrupted"
-        coefficients, intercepts = objective.split(watch.weights)
-        self.coef_ = np.array(coefficients, objective.dtype)
-        self.intercept_ = np.array(intercepts, objective.dtype)
+        self._keep(objective, watch.weights)
         self.loss_curve_, self.validation_errors_ = watch.losses, watch.errors
         self.n_iter_ = len(watch.losses)
-        if self.stop_reason_ in _ENDS:
-            said = _ENDS[self.stop_reason_].format(**self.get_params())
-            warnings.warn(f"LogReg: {said}", ConvergenceWarning, stacklevel=3)
+        self._warn(self.stop_reason_)
 
-    def _scores(self, X: Any) -> tuple[Operands, Any]:
-        """Return scores of shape (n_samples, outputs), on the device."""
-        check_is_fitted(self)
-        operands = features_of(self, X, self._asked(), reset=False)
-        device, array = operands.device, operands.natives[0]
-        features = device.asarray(array) if operands.on_host else array
-        weights = Weights(device.asarray(self.coef_), device.asarray(self.intercept_))
-        return operands, scores_of(device, features, weights)
+    def _settings(self) -> Settings:
+        rate = self.learning_rate if isinstance(self.learning_rate, str) else float(self.learning_rate)
+        random = check_random_state(self.random_state)
+        return Settings(int(self.max_iter), float(self.tol), rate, int(self.batch_size), random)
+
+    def _objective(self, samples: Samples) -> Objective:
+        outputs = 1 if len(self.classes_) == 2 else len(self.classes_)
+        penalty = 1 / (float(self.C) * samples.total)
+        return Objective(samples, outputs, penalty, fit_intercept=bool(self.fit_intercept))
+
+    def _keep(self, objective: Objective, flat: np.ndarray) -> None:
+        coefficients, intercepts = objective.split(flat)
+        self.coef_, self.intercept_ = (np.array(part, objective.dtype) for part in (coefficients, intercepts))
+
+    def _warn(self, reason: str) -> None:
+        if reason in _ENDS:
+            said = _ENDS[reason].format(**self.get_params())
+            warnings.warn(f"LogReg: {said}", ConvergenceWarning, stacklevel=4)
+
+    def _meet(self, classes: Any, *, first: bool) -> None:
+        """Take the classes of a partial fit, or see that they are still the same."""
+        if first and classes is None:
+            raise ValueError("LogReg.partial_fit: classes= with the first call; got none")
+        given = None if classes is None else np.unique(np.asarray(classes))
+        if not first and given is not None and not np.array_equal(given, self.classes_):
+            raise ValueError(f"LogReg.partial_fit: classes= as with the first call, {self.classes_}; got {given}")
+        if first and given is not None:
+            if len(given) < 2:
+                raise ValueError(f"LogReg.partial_fit: two classes= or more; got {given}")
+            self.classes_ = given
 
     def _bar(self) -> Any:
         from tqdm import tqdm
 
         return tqdm(total=self.max_iter, desc="LogReg", unit="it", disable=not self.verbose)
-
-
-def _as_given(operands: Operands, result: Any) -> Any:
-    """Return a result from the device where, and as, the samples came."""
-    return operands.device.to_host(result) if operands.on_host else operands.finish(result)
-
-
-def _of_sign(z: Any, sign: Any) -> Any:
-    """Return ``1 / (1 + exp(-sign * z))``, written so that nothing overflows."""
-    small = np.exp(-np.abs(z))
-    return np.where(sign * z >= 0, 1, small) / (1 + small)
-
-
-def _log_of_sign(z: Any, sign: Any) -> Any:
-    return np.minimum(sign * z, 0) - np.log1p(np.exp(-np.abs(z)))

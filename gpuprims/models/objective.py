@@ -57,6 +57,10 @@ class Objective:
         self._weight, self._code = samples.weights.reshape(column), samples.codes.reshape(column)
         self._numbers = self.device.asarray(np.arange(outputs, dtype=self.dtype).reshape(1, -1))
 
+    def part(self, start: int, stop: int) -> Objective:
+        """Return the objective of some of the samples."""
+        return Objective(self.samples.part(start, stop), self.outputs, self.penalty, fit_intercept=self.fit_intercept)
+
     @property
     def size(self) -> int:
         """How many numbers a solver looks for."""
@@ -145,7 +149,7 @@ class Objective:
         if self.outputs == 1:
             coefficients = self._reduce(features, errors, map="x*e", axis=0)
         else:
-            by_output, by_feature = (len(features), self.outputs, 1), (len(features), 1, self.features)
+            by_output, by_feature = (features.shape[0], self.outputs, 1), (features.shape[0], 1, self.features)
             coefficients = self._reduce(features.reshape(by_feature), errors.reshape(by_output), map="x*e", axis=0)
         return Weights(coefficients.reshape(self.outputs, self.features), self._reduce(errors, axis=0))
 
@@ -162,7 +166,7 @@ class Objective:
         pair = (probabilities[:, k : k + 1] for k in (row, column))
         slopes = self._map(lambda p, q, s: s * p * (own - q), *pair, self._weight)
         features = self.samples.features
-        count, wide = len(features), self.features
+        count, wide = features.shape[0], self.features
         block = self._reduce(
             features.reshape(count, wide, 1), features.reshape(count, 1, wide), slopes.reshape(count, 1, 1),
             map="x*y*d", axis=0,
@@ -207,7 +211,7 @@ def scores_of(device: Device, features: Any, weights: Weights) -> Any:
     if outputs == 1:
         scores = reduce(features, weights.coefficients.reshape(wide), map="x*w", axis=1, device=device)
     else:
-        beside = features.reshape(len(features), 1, wide), weights.coefficients.reshape(1, outputs, wide)
+        beside = features.reshape(features.shape[0], 1, wide), weights.coefficients.reshape(1, outputs, wide)
         scores = reduce(*beside, map="x*w", axis=2, device=device)
     return map_elements("z + b", scores.reshape(-1, outputs), weights.intercepts.reshape(1, outputs), device=device)
 

@@ -12,7 +12,6 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d, validat
 
 from gpuprims.arrays import Operands, as_operands
 from gpuprims.device import Device, device_of, pick_device
-from gpuprims.foreign import short
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 
@@ -44,6 +43,17 @@ class Samples:
     total: float
 
     @property
+    def size(self) -> int:
+        """How many there are."""
+        return int(self.features.shape[0])
+
+    def part(self, start: int, stop: int) -> Samples:
+        """Return those from one number to another, in the same memory."""
+        weights = self.weights[start:stop]
+        total = float(np.sum(self.device.to_host(weights), dtype=np.float64))
+        return Samples(self.device, self.features[start:stop], self.codes[start:stop], weights, total)
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """Dtype of features, and of all that is computed from them on the device."""
         found: np.dtype[Any] = np.dtype(self.features.dtype)
@@ -66,7 +76,7 @@ def features_of(model: Any, X: Any, asked: str | Device | None, *, reset: bool) 
         Other than two axes, NaN or infinity, another number of features than the model has seen.
     """
     if not resident(X):
-        dtype = _FLOATS if reset else model.coef_.dtype
+        dtype = model.coef_.dtype if hasattr(model, "coef_") and not reset else _FLOATS
         checked = validate_data(model, X, dtype=dtype, order="C", reset=reset)
         return as_operands(_LABEL, (checked,), pick_device(None, asked))
     operands = as_operands(_LABEL, (X,), asked)
@@ -91,10 +101,17 @@ def features_of(model: Any, X: Any, asked: str | Device | None, *, reset: bool) 
 
 
 def samples_of(
-    model: Any, X: Any, y: Any, sample_weight: Any, asked: str | Device | None, *, classes: np.ndarray | None = None
+    model: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    asked: str | Device | None,
+    *,
+    reset: bool = True,
+    classes: np.ndarray | None = None,
 ) -> Samples:
     """Check labelled samples, and bring to the device what is not there; sets ``classes_`` unless they are given."""
-    operands = features_of(model, X, asked, reset=classes is None)
+    operands = features_of(model, X, asked, reset=reset)
     device, array = operands.device, operands.natives[0]
     features = device.asarray(array) if operands.on_host else array
     labels = column_or_1d(_to_host(y), warn=True)
@@ -104,7 +121,9 @@ def samples_of(
     if classes is None:
         model.classes_, codes = np.unique(labels, return_inverse=True)
         if len(model.classes_) < 2:
-            raise ValueError(f"{_LABEL}: samples of two classes or more; got one class, {model.classes_[0]!r}")
+            raise ValueError(
+                f"{_LABEL}: samples of two classes or more; got one class, {model.classes_[:1].tolist()[0]!r}"
+            )
     else:
         codes = codes_of(labels, classes)
     weights = _weights(model, operands, labels, codes, sample_weight)
@@ -118,7 +137,8 @@ def codes_of(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
     codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
     strange = classes[codes] != labels
     if np.any(strange):
-        raise ValueError(f"{_LABEL}: labels among {short(classes)}; got {labels[strange][0]!r}")
+        known = ", ".join(map(repr, classes[:10].tolist())) + (", ..." if len(classes) > 10 else "")
+        raise ValueError(f"{_LABEL}: labels among {known}; got {labels[strange][:1].tolist()[0]!r}")
     return codes
 
 

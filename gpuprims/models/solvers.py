@@ -17,17 +17,21 @@ from gpuprims.primitives.map import map as map_elements
 _LOOK_EVERY = 32
 # Of a step that Newton's method proposes, the part that is tried first, and how often it is halved.
 _HALVINGS = 30
+# Runs of samples whose steepest slope sets an automatic step.
+_LOOKED_AT = 8
 # Of the descent that a step's slope promises, the part that it must keep (Armijo's condition).
 _SUFFICIENT = 1e-4
 
 
 @dataclass(frozen=True)
 class Settings:
-    """When a solver stops, and how far gradient descent steps: a rate for gradients summed over the samples."""
+    """When a solver stops, how far descent steps, a rate for gradients summed over samples, and by which of them."""
 
     max_iter: int
     tol: float
     learning_rate: float | str = "auto"
+    batch_size: int = 256
+    random: np.random.RandomState | None = None
 
 
 # A solver takes an objective, where to start, its settings and who watches it; it returns why it stopped: "tolerance",
@@ -142,7 +146,7 @@ class _Walk:
         for _ in range(count):
             loss = objective.loss(weights)
             passed.append((loss.value, weights.coefficients))
-            before, weights = weights, self._moved(weights, loss.gradient)
+            before, weights = weights, self.moved(weights, loss.gradient)
         flat = objective.fetch(before)
         total, penalised = objective.samples.total, objective.penalised(flat)
         gradient = objective.fetch(loss.gradient) / total + objective.penalty * penalised
@@ -153,7 +157,8 @@ class _Walk:
         ]
         return weights, gradient, losses
 
-    def _moved(self, weights: Weights, gradient: Weights) -> Weights:
+    def moved(self, weights: Weights, gradient: Weights) -> Weights:
+        """Take one step by a gradient."""
         rate, decay, device = self._rate, self._decay, self._objective.device
         coefficients = map_elements(
             "w*decay - rate*g", weights.coefficients, decay, rate, gradient.coefficients, device=device
@@ -165,4 +170,60 @@ class _Walk:
         )
 
 
-SOLVERS: dict[str, Solver] = {"lbfgs": lbfgs, "newton-cholesky": newton_cholesky, "gd": gradient_descent}
+def minibatch(objective: Objective, start: np.ndarray, settings: Settings, watch: Watch) -> str:
+    """Walk down the gradients of runs of samples, in an order that chance gives anew each time round.
+
+    A step is that of :func:`gradient_descent`, of a run alone and with its share of the penalty; an automatic rate
+    falls with the square root of the times round.
+
+    Source: H. Robbins and S. Monro, "A Stochastic Approximation Method", 1951; L. Bottou, "Online Learning and
+    Stochastic Approximations", 1998.
+    """
+    round_trip = Rounds(objective, settings)
+    weights = objective.bring(start)
+    for done in range(settings.max_iter):
+        weights = round_trip.once(weights, done)
+        flat = objective.fetch(weights)
+        if not np.isfinite(flat).all():
+            return "diverged"
+        value, gradient = objective.loss_gradient(flat)
+        if not np.isfinite(value):
+            return "diverged"
+        if reason := watch.after([value], flat):
+            return reason
+        if np.abs(gradient).max() <= settings.tol:
+            return "tolerance"
+    return "max_iter"
+
+
+class Rounds:
+    """The runs of samples that steps are taken by, each once a round."""
+
+    def __init__(self, objective: Objective, settings: Settings) -> None:
+        count = objective.samples.size
+        starts = range(0, count, settings.batch_size)
+        self._parts = [objective.part(start, min(start + settings.batch_size, count)) for start in starts]
+        self._random = settings.random or np.random.RandomState()
+        self._penalty = objective.penalty * objective.samples.total / len(self._parts)
+        self._given = settings.learning_rate if isinstance(settings.learning_rate, float) else None
+        if self._given is None:
+            looked_at = self._random.permutation(len(self._parts))[:_LOOKED_AT]
+            self._auto = 1 / (max(self._parts[k].steepest() for k in looked_at) + self._penalty)
+
+    def once(self, weights: Weights, before: int) -> Weights:
+        """Take a step by each part, after so many rounds."""
+        rate = self._auto / np.sqrt(1 + before) if self._given is None else self._given
+        for k in self._random.permutation(len(self._parts)):
+            part = self._parts[k]
+            scalar = part.dtype.type
+            walk = _Walk(part, scalar(rate), scalar(1 - rate * self._penalty))
+            weights = walk.moved(weights, part.loss(weights).gradient)
+        return weights
+
+
+SOLVERS: dict[str, Solver] = {
+    "lbfgs": lbfgs,
+    "newton-cholesky": newton_cholesky,
+    "gd": gradient_descent,
+    "minibatch": minibatch,
+}

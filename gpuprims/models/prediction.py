@@ -1,0 +1,97 @@
+"""What a fitted linear classifier tells of samples: scores, probabilities and classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from gpuprims.arrays import Operands
+from gpuprims.device import Device
+from gpuprims.errors import ArgumentError
+from gpuprims.models.objective import Weights, scores_of
+from gpuprims.models.samples import features_of
+from gpuprims.primitives.map import map as map_elements
+from gpuprims.primitives.reduce import reduce
+
+
+class LinearScores:
+    """Predictions by ``coef_``, ``intercept_``, ``classes_`` and ``threshold``, on ``backend`` or ``device``."""
+
+    classes_: np.ndarray
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    threshold: float
+    backend: str | Device | None
+    device: str | Device | None
+
+    def decision_function(self, X: Any) -> Any:
+        """Return the scores ``X @ coef.T + intercept``.
+
+        Of two classes, those of the second, of shape (n_samples,); else of each class, (n_samples, n_classes).
+        """
+        operands, scores = self._scores(X)
+        return _as_given(operands, scores.reshape(-1) if scores.shape[1] == 1 else scores)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probability of each class, of shape (n_samples, n_classes)."""
+        operands, scores = self._scores(X)
+        device = operands.device
+        if scores.shape[1] == 1:
+            sign = device.asarray(np.array([[-1, 1]], scores.dtype))
+            return _as_given(operands, map_elements(_of_sign, scores, sign, device=device))
+        largest = reduce(scores, op="max", axis=1, keepdims=True, device=device)
+        total = reduce(scores, largest, map="exp(z - m)", axis=1, keepdims=True, device=device)
+        return _as_given(operands, map_elements("exp(z - m) / t", scores, largest, total, device=device))
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Return the logarithm of the probability of each class, of shape (n_samples, n_classes)."""
+        operands, scores = self._scores(X)
+        device = operands.device
+        if scores.shape[1] == 1:
+            sign = device.asarray(np.array([[-1, 1]], scores.dtype))
+            return _as_given(operands, map_elements(_log_of_sign, scores, sign, device=device))
+        largest = reduce(scores, op="max", axis=1, keepdims=True, device=device)
+        total = reduce(scores, largest, map="exp(z - m)", axis=1, keepdims=True, device=device)
+        return _as_given(operands, map_elements("z - m - log(t)", scores, largest, total, device=device))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of each sample, of shape (n_samples,): the likelier, or by ``threshold``."""
+        operands, scores = self._scores(X)
+        if scores.shape[1] == 1:
+            edge = np.log(self.threshold / (1 - self.threshold))
+            numbers = (operands.device.to_host(scores)[:, 0] > edge).astype(np.intp)
+        else:
+            numbers = operands.device.to_host(reduce(scores, op="argmax", axis=1, device=operands.device))
+        chosen: np.ndarray = self.classes_[numbers]
+        return chosen
+
+    def _asked(self) -> str | Device | None:
+        if self.backend is not None and self.device is not None:
+            raise ArgumentError(f"LogReg: backend= or device=; got both, {self.backend!r} and {self.device!r}")
+        return self.backend if self.device is None else self.device
+
+    def _scores(self, X: Any) -> tuple[Operands, Any]:
+        """Return scores of shape (n_samples, outputs), on the device."""
+        check_is_fitted(self)
+        operands = features_of(self, X, self._asked(), reset=False)
+        device, array = operands.device, operands.natives[0]
+        features = device.asarray(array) if operands.on_host else array
+        weights = Weights(device.asarray(self.coef_), device.asarray(self.intercept_))
+        return operands, scores_of(device, features, weights)
+
+
+def _as_given(operands: Operands, result: Any) -> Any:
+    """Return a result from the device where, and as, the samples came."""
+    return operands.device.to_host(result) if operands.on_host else operands.finish(result)
+
+
+def _of_sign(z: Any, sign: Any) -> Any:
+    """Return ``1 / (1 + exp(-sign * z))``, written so that nothing overflows."""
+    small = np.exp(-np.abs(z))
+    return np.where(sign * z >= 0, 1, small) / (1 + small)
+
+
+def _log_of_sign(z: Any, sign: Any) -> Any:
+    return np.minimum(sign * z, 0) - np.log1p(np.exp(-np.abs(z)))
