@@ -211,6 +211,31 @@ def test_partial_fits_know_their_classes(cancer: Data) -> None:
         model.partial_fit(X, np.where(y == 1, 7, 0))
 
 
+@pytest.mark.parametrize("feature_dtype", ["int8", "float16"])
+@pytest.mark.parametrize("solver", ["lbfgs", "newton-cholesky", "gd", "minibatch"])
+def test_features_in_fewer_bits(device: gpuprims.Device, cancer: Data, solver: str, feature_dtype: str) -> None:
+    X, y = cancer
+    X = X.astype(np.float32)
+    learned, held_out = X[::2], X[1::2]
+    how: dict[str, Any] = {"solver": solver, "max_iter": 100, "random_state": 0}
+    whole = fit(device, learned, y[::2], **how)
+    fewer = fit(device, learned, y[::2], feature_dtype=feature_dtype, **how)
+    assert fewer.score(held_out, y[1::2]) >= whole.score(held_out, y[1::2]) - 0.0071  # two of 284 samples
+    assert fewer.coef_.dtype == np.float32
+    assert np.abs(fewer.coef_ - whole.coef_).max() > 0
+
+
+def test_fewer_bits_are_integers_times_a_scale_of_each_feature(device: gpuprims.Device, iris: Data) -> None:
+    need_float64(device)
+    X, y = iris
+    X = X * 10.0 ** np.arange(-2, 2)
+    X[:, 1] = 0  # a feature without a largest
+    scale = np.where(np.abs(X).max(axis=0) > 0, np.abs(X).max(axis=0), 1) / 127
+    fewer = LogReg(device, solver="newton-cholesky", tol=1e-9, feature_dtype="int8").fit(X, y)
+    whole = LogReg(device, solver="newton-cholesky", tol=1e-9).fit(np.rint(X / scale) * scale, y)
+    np.testing.assert_allclose(fewer.coef_, whole.coef_, rtol=1e-6, atol=1e-9)
+
+
 # Why it stopped ------------------------------------------------------------------------------------------------------
 
 

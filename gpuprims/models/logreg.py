@@ -63,6 +63,9 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
         Stop when no component of the gradient, per sample, is larger. "gd" looks every 32 iterations.
     fit_intercept : bool, default True
         Whether to add a constant to the scores.
+    feature_dtype : {"int8", "float16"}, optional
+        In how few bits features are kept on the device, from -1 to 1 times a scale of each feature, while it fits; by
+        default as they are.
     class_weight : dict or "balanced", optional
         What samples of each class count, times their own weight; "balanced": inversely to how many there are.
     threshold : float, default 0.5
@@ -124,6 +127,7 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "fit_intercept": ["boolean"],
+        "feature_dtype": [StrOptions({"int8", "float16"}), None],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "threshold": [Interval(Real, 0, 1, closed="neither")],
         "target_error": [Interval(Real, 0, 1, closed="both"), None],
@@ -154,6 +158,7 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
         max_iter: int = 100,
         tol: float = 1e-4,
         fit_intercept: bool = True,
+        feature_dtype: str | None = None,
         class_weight: Any = None,
         threshold: float = 0.5,
         target_error: float | None = None,
@@ -172,6 +177,7 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.max_iter = max_iter
         self.tol = tol
         self.fit_intercept = fit_intercept
+        self.feature_dtype = feature_dtype
         self.class_weight = class_weight
         self.threshold = threshold
         self.target_error = target_error
@@ -297,7 +303,8 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
         host = device.to_host(samples.features)
         parts = [device.asarray(np.ascontiguousarray(part[learned])) for part in (host, codes, weights)]
         held_out = device.asarray(np.ascontiguousarray(host[kept]))
-        return Samples(device, parts[0], parts[1], parts[2], float(weights[learned].sum())), (held_out, codes[kept])
+        total = float(weights[learned].sum())
+        return Samples(device, parts[0], parts[1], parts[2], total, samples.scale), (held_out, codes[kept])
 
     def _solve(self, objective: Objective, start: np.ndarray, held_out: tuple[Any, np.ndarray] | None) -> None:
         def error(flat: np.ndarray) -> float:

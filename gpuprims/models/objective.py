@@ -120,6 +120,10 @@ class Objective:
 
     def scores(self, weights: Weights) -> Any:
         """Return ``X @ coefficients.T + intercepts``, of shape (n, outputs)."""
+        scale = self.samples.scale
+        if scale is not None:
+            scaled = self._map("w*s", weights.coefficients, scale.reshape(1, -1))
+            weights = Weights(scaled, weights.intercepts)
         return scores_of(self.device, self.samples.features, weights)
 
     def loss(self, weights: Weights) -> Loss:
@@ -145,13 +149,16 @@ class Objective:
 
     def _back(self, errors: Any) -> Weights:
         """Return the gradient of weights whose scores have these gradients, of shape (n, outputs)."""
-        features = self.samples.features
-        if self.outputs == 1:
+        features, outputs = self.samples.features, errors.shape[1]
+        if outputs == 1:
             coefficients = self._reduce(features, errors, map="x*e", axis=0)
         else:
-            by_output, by_feature = (features.shape[0], self.outputs, 1), (features.shape[0], 1, self.features)
+            by_output, by_feature = (features.shape[0], outputs, 1), (features.shape[0], 1, self.features)
             coefficients = self._reduce(features.reshape(by_feature), errors.reshape(by_output), map="x*e", axis=0)
-        return Weights(coefficients.reshape(self.outputs, self.features), self._reduce(errors, axis=0))
+        coefficients = coefficients.reshape(outputs, self.features)
+        if self.samples.scale is not None:
+            coefficients = self._map("g*s", coefficients, self.samples.scale.reshape(1, -1))
+        return Weights(coefficients, self._reduce(errors, axis=0))
 
     def _probabilities(self, scores: Any) -> Any:
         if self.outputs == 1:
@@ -168,13 +175,14 @@ class Objective:
         features = self.samples.features
         count, wide = features.shape[0], self.features
         block = self._reduce(
-            features.reshape(count, wide, 1), features.reshape(count, 1, wide), slopes.reshape(count, 1, 1),
-            map="x*y*d", axis=0,
+            slopes.reshape(count, 1, 1), features.reshape(count, wide, 1), features.reshape(count, 1, wide),
+            map="d*x*y", axis=0,
         )  # fmt: skip
-        found = self.device.to_host(block).astype(np.float64)
+        scale = np.ones(wide) if self.samples.scale is None else self.device.to_host(self.samples.scale)
+        found = self.device.to_host(block).astype(np.float64) * np.outer(scale, scale)
         if not self.fit_intercept:
             return found
-        beside = self.device.to_host(self._reduce(features, slopes, map="x*d", axis=0))
+        beside = self.device.to_host(self._reduce(features, slopes, map="x*d", axis=0)) * scale
         corner = self.device.to_host(self._reduce(slopes))
         return np.block([[found, beside[:, None]], [beside[None], np.reshape(corner, (1, 1))]])
 
@@ -192,8 +200,7 @@ class Objective:
             intercept = parts[1][0] if self.fit_intercept else np.zeros(1, self.dtype)
             ahead = Weights(self.device.asarray(np.ascontiguousarray(parts[0])), self.device.asarray(intercept))
             errors = self._map("z*s", self.scores(ahead), self._weight)
-            back = self._reduce(self.samples.features, errors, map="x*e", axis=0), self._reduce(errors, axis=0)
-            moved = [self.device.to_host(part).ravel() for part in back]
+            moved = [self.device.to_host(part).ravel() for part in self._back(errors)]
             direction = np.concatenate(moved if self.fit_intercept else moved[:1])[None].astype(np.float64)
             largest = float(np.linalg.norm(direction))
         return largest / (4 if self.outputs == 1 else 2)

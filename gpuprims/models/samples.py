@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,8 @@ class Samples:
         What each sample counts.
     total : float
         The sum of the weights.
+    scale : array of shape (k,) or None
+        What kept features are multiplied by, of the dtype that is computed in, where they are kept in fewer bits.
     """
 
     device: Device
@@ -41,6 +43,7 @@ class Samples:
     codes: Any
     weights: Any
     total: float
+    scale: Any = None
 
     @property
     def size(self) -> int:
@@ -51,12 +54,12 @@ class Samples:
         """Return those from one number to another, in the same memory."""
         weights = self.weights[start:stop]
         total = float(np.sum(self.device.to_host(weights), dtype=np.float64))
-        return Samples(self.device, self.features[start:stop], self.codes[start:stop], weights, total)
+        return Samples(self.device, self.features[start:stop], self.codes[start:stop], weights, total, self.scale)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Dtype of features, and of all that is computed from them on the device."""
-        found: np.dtype[Any] = np.dtype(self.features.dtype)
+        """Dtype of all that is computed from features on the device."""
+        found: np.dtype[Any] = np.dtype(self.codes.dtype)
         return found
 
 
@@ -129,7 +132,19 @@ def samples_of(
     weights = _weights(model, operands, labels, codes, sample_weight)
     dtype = np.dtype(features.dtype)
     on_device = [device.asarray(np.ascontiguousarray(part, dtype)) for part in (codes, weights)]
-    return Samples(device, features, on_device[0], on_device[1], float(weights.sum()))
+    samples = Samples(device, features, on_device[0], on_device[1], float(weights.sum()))
+    return samples if model.feature_dtype is None else _in_fewer_bits(samples, np.dtype(model.feature_dtype))
+
+
+def _in_fewer_bits(samples: Samples, kept: np.dtype[Any]) -> Samples:
+    """Return samples whose features are integers of a byte or halves, from -1 to 1 times a scale of each feature."""
+    device, features, dtype = samples.device, samples.features, samples.dtype
+    highest = dtype.type(127 if kept.kind == "i" else 1)
+    largest = reduce(features, map="abs(x)", op="max", axis=0, device=device)
+    scale = map_elements(lambda m: np.where(m > 0, m, 1) / highest, largest, device=device)
+    whole = kept.kind == "i"
+    fewer = map_elements(lambda x, s: (np.rint(x / s) if whole else x / s).astype(kept), features, scale, device=device)
+    return replace(samples, features=fewer, scale=scale)
 
 
 def codes_of(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
