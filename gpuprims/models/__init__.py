@@ -1,5 +1,7 @@
 """Models built from the primitives, with scikit-learn's interface; loading them loads scikit-learn."""
 
 from gpuprims.models.logreg import LogReg
+from gpuprims.models.mail import Mail, generated_mail, read_mail
+from gpuprims.models.metrics import Rates, rates_table
 
-__all__ = ["LogReg"]
+__all__ = ["LogReg", "Mail", "Rates", "generated_mail", "rates_table", "read_mail"]
