@@ -37,7 +37,7 @@ FLOORS = (
     ("preparation",),
     ("primitives",),
     ("models", "explanation", "plans"),
-    ("cli", "demo", "pictures", "__main__"),
+    ("cli", "demo", "mailroom", "pictures", "__main__"),
 )
 VENDORS = {"cupy", "pyopencl", "sklearn", "tqdm", "cuda", "matplotlib"}
 HOMES = {"cupy": "backends.cuda", "pyopencl": "backends.opencl", "sklearn": "models", "matplotlib": "pictures"}
