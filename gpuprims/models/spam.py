@@ -213,7 +213,8 @@ def checked_threshold(threshold: float) -> float:
 
 def _settings(path: Path) -> dict[str, Any]:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        # Opened here, because np.load leaves a damaged archive open.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             settings: dict[str, Any] = json.loads(str(archive[_ENTRY]))
     # What np.load raises of other files: TypeError of an .npy, which is an array and no archive.
     except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
