@@ -197,6 +197,11 @@ def test_a_threshold_trades_one_rate_for_the_other(peer, mail):
     assert (everything.true_positive_rate, everything.false_positive_rate) == (1, 1)
 
 
+def test_a_text_is_spam_from_the_threshold_on(peer, mail):
+    made = train_filter(mail, threshold=0.5).filter
+    assert made.labels_from(np.array([np.nextafter(0.5, 0), 0.5, 1])).tolist() == ["ham", "spam", "spam"]
+
+
 def test_the_chosen_threshold_has_the_least_error_and_is_nearest_to_a_half(rng):
     probabilities = rng.random(300)
     found = probabilities + rng.normal(0, 0.2, 300) > 0.3
