@@ -1,4 +1,4 @@
-"""The command line: ``gpuprims info``, ``gpuprims demo``, ``gpuprims explain``."""
+"""The command line: ``gpuprims info``, ``gpuprims demo``, ``gpuprims explain``, ``gpuprims spam``."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from gpuprims.demo import run_demo
 from gpuprims.device import Device, absences, devices, remedy
 from gpuprims.errors import GpuprimsError
 from gpuprims.explanation import PRIMITIVES, explain
+from gpuprims.mailroom import add_spam_arguments, run_spam
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,6 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(info())
         elif chosen.command == "demo":
             run_demo(chosen.device)
+        elif chosen.command == "spam":
+            run_spam(chosen)
         else:
             print(_explained(chosen))
     except GpuprimsError as error:
@@ -37,7 +40,8 @@ def _parser() -> argparse.ArgumentParser:
     demo = commands.add_parser("demo", help="run the primitives and a model on real data")
     explained = commands.add_parser("explain", help="say which kernel a call would run, and why")
     explained.add_argument("primitive", choices=PRIMITIVES, nargs="?", help="by default all of them")
-    for command in (demo, explained):
+    spam = commands.add_parser("spam", help="train a spam filter on a file, or label the lines of standard input")
+    for command in (demo, explained, spam):
         command.add_argument("--device", help="a spec such as cuda:0, opencl:gpu, opencl:cpu or reference")
     explained.add_argument("--dtype", default="float32")
     explained.add_argument("--size", type=int, default=2**20, help="number of elements")
@@ -45,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     explained.add_argument("--side-by-side", action="store_true", help="outputs as a matrix has columns")
     explained.add_argument("--op", default="sum", help="the operator of a reduce")
     explained.add_argument("--bins", type=int, default=256, help="bins of a histogram")
+    add_spam_arguments(spam)
     return parser
 
 

@@ -107,6 +107,10 @@ class Device:
         """Return the variant that runs a call; see :meth:`gpuprims.registry.Registry.select`."""
         return REGISTRY.select(primitive, self.backend, repr(self), self.capabilities, call, name)
 
+    def __reduce__(self) -> tuple[type[Device], tuple[str]]:
+        """Pickle, and copy, by name: there is one of each device."""
+        return Device, (self.spec,)
+
     def kernel(self, variant: Variant, definitions: Definitions) -> Kernel:
         """Return a compiled kernel, building it the first time."""
         key = (variant, definitions)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import os
+import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -47,6 +49,10 @@ def test_a_spec_names_exactly_its_device(device: gpuprims.Device) -> None:
 
 def test_a_device_of_a_device_is_itself(device: gpuprims.Device) -> None:
     assert gpuprims.Device(device) is device
+
+
+def test_copies_of_a_device_are_itself(device: gpuprims.Device) -> None:
+    assert copy.deepcopy(device) is copy.copy(device) is pickle.loads(pickle.dumps(device)) is device  # noqa: S301
 
 
 def test_a_backend_alone_names_its_first_device(device: gpuprims.Device) -> None:

@@ -25,7 +25,7 @@ def run(arguments, device):
     )
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
 def test_an_example_runs_and_prints(program, device):
     done = run([program], device)
     assert done.returncode == 0, done.stderr

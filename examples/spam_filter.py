@@ -1,0 +1,20 @@
+"""A spam filter, trained and tried on messages that it has not seen.
+
+python examples/spam_filter.py messages.tsv    reads lines of a label, "spam" or another, a tab and a text.
+Without a file the mail is generated: 4,500 documents to learn from and 500 held out, 37 % of them spam.
+GPUPRIMS_DEVICE=opencl:cpu python examples/spam_filter.py    chooses a device.
+"""
+
+import sys
+
+from gpuprims.models import generated_mail, read_mail, train_filter
+
+mail = read_mail(sys.argv[1]) if len(sys.argv) > 1 else generated_mail(5000)
+training = train_filter(mail, n_features=1024, test_share=0.1)
+print(training)
+
+labels, probabilities = training.filter.label(mail.texts[:5])
+print()
+for text, label, probability in zip(mail.texts[:5], labels, probabilities, strict=True):
+    print(f"{label:6}{probability:.4f}  {text[:60]}")
+assert training.parts["test"].error < 0.06

@@ -1,0 +1,85 @@
+"""``gpuprims spam``: a filter trained on a file, or one that labels the lines of standard input."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+from gpuprims.errors import ArgumentError
+
+# Lines that are labelled at a time, so that the features of a long input need not all be in memory.
+_LINES = 4096
+
+
+def add_spam_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what the command takes, but for ``--device``; what is not given is None and left to the library."""
+    parser.add_argument("file", metavar="FILE", nargs="?", help="lines of a label, a tab and a text, in UTF-8")
+    parser.add_argument("--features", type=int, help="columns that words are hashed to (1024)")
+    parser.add_argument("--test-share", type=float, help="share of the texts that is held out (0.2)")
+    parser.add_argument("--seed", type=int, help="of the split (0)")
+    parser.add_argument("--threshold", type=float, help="spam from this probability on (chosen by cross-validation)")
+    parser.add_argument("--save", metavar="MODEL.npz", help="where to keep the filter")
+    parser.add_argument("--load", metavar="MODEL.npz", help="label the lines of standard input by this filter")
+
+
+def run_spam(chosen: argparse.Namespace) -> None:
+    """Train a filter and print how well it does, or label what comes in.
+
+    Parameters
+    ----------
+    chosen : argparse.Namespace
+        What :func:`add_spam_arguments` and ``--device`` give.
+
+    Raises
+    ------
+    GpuprimsError
+        Neither a file nor a model, or both; whatever training and loading raise.
+    """
+    if (chosen.file is None) == (chosen.load is None):
+        got = "neither" if chosen.file is None else "both"
+        raise ArgumentError(f"spam: a FILE to learn from, or --load with a model; got {got}")
+    if chosen.load is None:
+        _train(chosen)
+    else:
+        _label(chosen, sys.stdin.buffer)
+
+
+def _train(chosen: argparse.Namespace) -> None:
+    from gpuprims.models import read_mail, train_filter
+    from gpuprims.models.spam import checked_model_path
+
+    if chosen.save is not None:
+        checked_model_path(chosen.save)  # before the work
+    training = train_filter(
+        read_mail(chosen.file),
+        device=chosen.device,
+        **_given(
+            n_features=chosen.features, test_share=chosen.test_share, seed=chosen.seed, threshold=chosen.threshold
+        ),
+    )
+    print(training)
+    if chosen.save is not None:
+        training.filter.save(chosen.save)
+        print(f"\nsaved in {chosen.save}")
+
+
+def _label(chosen: argparse.Namespace, lines: Iterable[bytes]) -> None:
+    from gpuprims.models import SpamFilter
+    from gpuprims.models.mail import decoded
+
+    unused = _given(features=chosen.features, test_share=chosen.test_share, seed=chosen.seed, save=chosen.save)
+    if unused:
+        names = " and ".join(f"--{name.replace('_', '-')}" for name in unused)
+        raise ArgumentError(f"spam: --load with --threshold and --device alone; got {names}, which are for training")
+    loaded = SpamFilter.load(chosen.load, device=chosen.device, **_given(threshold=chosen.threshold))
+    texts = (text for _, text in decoded(lines, "standard input"))
+    while part := list(islice(texts, _LINES)):
+        for label, probability in zip(*loaded.label(part), strict=True):
+            print(f"{label}\t{probability:.4f}")
+
+
+def _given(**arguments: Any) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if value is not None}
