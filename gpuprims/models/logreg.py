@@ -309,7 +309,8 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def _solve(self, objective: Objective, start: np.ndarray, held_out: tuple[Any, np.ndarray] | None) -> None:
         def error(flat: np.ndarray) -> float:
             features, codes = held_out or (None, None)
-            scores = objective.device.to_host(scores_of(objective.device, features, objective.bring(flat)))
+            parts = [objective.device.asarray(part.astype(objective.dtype)) for part in objective.split(flat)]
+            scores = objective.device.to_host(scores_of(objective.device, features, *parts))
             numbers = scores[:, 0] > 0 if objective.outputs == 1 else scores.argmax(axis=1)
             return float(np.mean(numbers != codes))
 

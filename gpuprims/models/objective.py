@@ -16,18 +16,11 @@ from gpuprims.primitives.reduce import reduce
 _POWER_ITERATIONS = 20
 
 
-class Weights(NamedTuple):
-    """Coefficients of shape (outputs, features) and intercepts of shape (outputs,), on a device."""
-
-    coefficients: Any
-    intercepts: Any
-
-
 class Loss(NamedTuple):
     """A loss that stays on the device, not yet divided by the samples' weight, and its gradient, summed too."""
 
     value: Any
-    gradient: Weights
+    gradient: Any
 
 
 class Objective:
@@ -66,27 +59,25 @@ class Objective:
         """How many numbers a solver looks for."""
         return self.outputs * (self.features + self.fit_intercept)
 
-    # the host's flat float64 weights, which solvers there walk with ------------------------------------------------
+    # Solvers walk in vectors: the coefficients of each output, and behind them all intercepts. On the host ------------
 
     def split(self, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return coefficients and intercepts of flat weights."""
-        table = flat.reshape(self.outputs, -1)
-        intercepts = table[:, self.features] if self.fit_intercept else np.zeros(self.outputs)
-        return table[:, : self.features], intercepts
+        """Return coefficients and intercepts of a vector."""
+        coefficients = flat[: self.outputs * self.features].reshape(self.outputs, self.features)
+        return coefficients, flat[coefficients.size :] if self.fit_intercept else np.zeros(self.outputs)
 
     def join(self, coefficients: np.ndarray, intercepts: np.ndarray) -> np.ndarray:
-        """Return flat weights."""
-        if not self.fit_intercept:
-            return np.asarray(coefficients, np.float64).ravel()
-        return np.hstack([coefficients, np.reshape(intercepts, (-1, 1))]).astype(np.float64).ravel()
+        """Return a vector of float64."""
+        parts = [np.ravel(coefficients), *([np.ravel(intercepts)] if self.fit_intercept else [])]
+        return np.concatenate(parts).astype(np.float64)
 
-    def bring(self, flat: np.ndarray) -> Weights:
-        """Return flat weights on the device."""
-        return Weights(*(self.device.asarray(np.ascontiguousarray(part, self.dtype)) for part in self.split(flat)))
+    def bring(self, flat: np.ndarray) -> Any:
+        """Return a vector on the device."""
+        return self.device.asarray(np.ascontiguousarray(flat, self.dtype))
 
-    def fetch(self, weights: Weights) -> np.ndarray:
-        """Return a device's weights, flat."""
-        return self.join(*(self.device.to_host(part) for part in weights))
+    def fetch(self, weights: Any) -> np.ndarray:
+        """Return a vector of a device on the host."""
+        return self.device.to_host(weights).astype(np.float64)
 
     def loss_gradient(self, flat: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the objective and its gradient."""
@@ -97,36 +88,39 @@ class Objective:
         return value + self.penalty / 2 * float(penalised @ penalised), gradient + self.penalty * penalised
 
     def penalised(self, flat: np.ndarray) -> np.ndarray:
-        """Return flat weights, of which those without a penalty are zero."""
+        """Return a vector whose numbers without a penalty are zero."""
         coefficients, intercepts = self.split(flat)
         return self.join(coefficients, np.zeros_like(intercepts))
 
     def hessian(self, flat: np.ndarray) -> np.ndarray:
         """Return the second derivatives; where all intercepts may move together, the mean one is held where it is."""
         probabilities = self._probabilities(self.scores(self.bring(flat)))
-        step = self.features + self.fit_intercept
         found = np.zeros((self.size, self.size))
+        intercepts = np.arange(self.outputs * self.features, self.size)
+        places = np.arange(self.outputs * self.features).reshape(self.outputs, self.features)
+        if self.fit_intercept:
+            places = np.hstack([places, intercepts[:, None]])
         for row in range(self.outputs):
             for column in range(row, self.outputs):
                 block = self._block(probabilities, row, column) / self.samples.total
-                found[row * step : (row + 1) * step, column * step : (column + 1) * step] = block
-                found[column * step : (column + 1) * step, row * step : (row + 1) * step] = block.T
+                found[np.ix_(places[row], places[column])] = block
+                found[np.ix_(places[column], places[row])] = block.T
         found[np.diag_indices(self.size)] += self.penalty * self.penalised(np.ones(self.size))
-        if self.fit_intercept and self.outputs > 1:
-            found[self.features :: step, self.features :: step] += 1 / self.outputs
+        if self.outputs > 1:
+            found[np.ix_(intercepts, intercepts)] += 1 / self.outputs
         return found
 
     # on the device ---------------------------------------------------------------------------------------------------
 
-    def scores(self, weights: Weights) -> Any:
-        """Return ``X @ coefficients.T + intercepts``, of shape (n, outputs)."""
-        scale = self.samples.scale
-        if scale is not None:
-            scaled = self._map("w*s", weights.coefficients, scale.reshape(1, -1))
-            weights = Weights(scaled, weights.intercepts)
-        return scores_of(self.device, self.samples.features, weights)
+    def scores(self, weights: Any) -> Any:
+        """Return ``X @ coefficients.T + intercepts``, of shape (n, outputs), of a vector on the device."""
+        coefficients = weights[: self.outputs * self.features].reshape(self.outputs, self.features)
+        if self.samples.scale is not None:
+            coefficients = self._map("w*s", coefficients, self.samples.scale.reshape(1, -1))
+        intercepts = weights[self.outputs * self.features :] if self.fit_intercept else None
+        return scores_of(self.device, self.samples.features, coefficients, intercepts)
 
-    def loss(self, weights: Weights) -> Loss:
+    def loss(self, weights: Any) -> Loss:
         """Return the summed log loss, without the penalty, and its gradient."""
         scores = self.scores(weights)
         if self.outputs == 1:
@@ -142,23 +136,26 @@ class Objective:
         own = self._reduce(scores, self._code, self._numbers, map=_of_class, axis=1, keepdims=True)
         value = self._reduce(self._weight, largest, total, own, map="s*(m + log(t) - z)")
         errors = self._map(
-            lambda z, m, t, y, c, s: s * (np.exp(z - m) / t - np.where(y == c, 1, 0)),
+            lambda z, m, t, y, c, s: s * (np.exp(z - m) / t - (y == c)),
             scores, largest, total, self._code, self._numbers, self._weight,
         )  # fmt: skip
         return value, errors
 
-    def _back(self, errors: Any) -> Weights:
+    def _back(self, errors: Any) -> Any:
         """Return the gradient of weights whose scores have these gradients, of shape (n, outputs)."""
         features, outputs = self.samples.features, errors.shape[1]
+        gradient = self.device.driver.empty((outputs * (self.features + self.fit_intercept),), self.dtype)
+        coefficients = gradient[: outputs * self.features].reshape(outputs, self.features)
         if outputs == 1:
-            coefficients = self._reduce(features, errors, map="x*e", axis=0)
+            found = self._reduce(features, errors, map="x*e", axis=0)
         else:
             by_output, by_feature = (features.shape[0], outputs, 1), (features.shape[0], 1, self.features)
-            coefficients = self._reduce(features.reshape(by_feature), errors.reshape(by_output), map="x*e", axis=0)
-        coefficients = coefficients.reshape(outputs, self.features)
-        if self.samples.scale is not None:
-            coefficients = self._map("g*s", coefficients, self.samples.scale.reshape(1, -1))
-        return Weights(coefficients, self._reduce(errors, axis=0))
+            found = self._reduce(features.reshape(by_feature), errors.reshape(by_output), map="x*e", axis=0)
+        scale = 1 if self.samples.scale is None else self.samples.scale.reshape(1, -1)
+        self._map("g*s", found.reshape(outputs, self.features), scale, out=coefficients)
+        if self.fit_intercept:
+            self._reduce(errors, axis=0, out=gradient[outputs * self.features :])
+        return gradient
 
     def _probabilities(self, scores: Any) -> Any:
         if self.outputs == 1:
@@ -192,35 +189,34 @@ class Objective:
         The slope of a sigmoid is 1/4 at most, that of a softmax 1/2: so much times the largest eigenvalue of the
         weighted ``X.T @ X``, found by power iteration. A step of its inverse descends while it is above half.
         """
-        direction = np.random.default_rng(0).standard_normal((1, self.features + self.fit_intercept))
+        one = Objective(self.samples, 1, 0, fit_intercept=self.fit_intercept)
+        direction = np.random.default_rng(0).standard_normal(one.size)
         largest = 0.0
         for _ in range(_POWER_ITERATIONS):
-            direction /= np.linalg.norm(direction)
-            parts = np.split(direction.astype(self.dtype), [self.features], axis=1)
-            intercept = parts[1][0] if self.fit_intercept else np.zeros(1, self.dtype)
-            ahead = Weights(self.device.asarray(np.ascontiguousarray(parts[0])), self.device.asarray(intercept))
-            errors = self._map("z*s", self.scores(ahead), self._weight)
-            moved = [self.device.to_host(part).ravel() for part in self._back(errors)]
-            direction = np.concatenate(moved if self.fit_intercept else moved[:1])[None].astype(np.float64)
+            ahead = one.scores(one.bring(direction / np.linalg.norm(direction)))
+            direction = one.fetch(one._back(self._map("z*s", ahead, self._weight)))
             largest = float(np.linalg.norm(direction))
         return largest / (4 if self.outputs == 1 else 2)
 
-    def _map(self, fn: Any, *arrays: Any) -> Any:
-        return map_elements(fn, *arrays, device=self.device)
+    def _map(self, fn: Any, *arrays: Any, **how: Any) -> Any:
+        return map_elements(fn, *arrays, device=self.device, **how)
 
     def _reduce(self, *arrays: Any, **how: Any) -> Any:
         return reduce(*arrays, device=self.device, **how)
 
 
-def scores_of(device: Device, features: Any, weights: Weights) -> Any:
+def scores_of(device: Device, features: Any, coefficients: Any, intercepts: Any) -> Any:
     """Return ``X @ coefficients.T + intercepts``, of shape (n, outputs)."""
-    outputs, wide = weights.coefficients.shape
+    outputs, wide = coefficients.shape
     if outputs == 1:
-        scores = reduce(features, weights.coefficients.reshape(wide), map="x*w", axis=1, device=device)
+        scores = reduce(features, coefficients.reshape(wide), map="x*w", axis=1, device=device)
     else:
-        beside = features.reshape(features.shape[0], 1, wide), weights.coefficients.reshape(1, outputs, wide)
+        beside = features.reshape(features.shape[0], 1, wide), coefficients.reshape(1, outputs, wide)
         scores = reduce(*beside, map="x*w", axis=2, device=device)
-    return map_elements("z + b", scores.reshape(-1, outputs), weights.intercepts.reshape(1, outputs), device=device)
+    scores = scores.reshape(-1, outputs)
+    if intercepts is None:
+        return scores
+    return map_elements("z + b", scores, intercepts.reshape(1, outputs), device=device)
 
 
 def _sigmoid(z: Any) -> Any:

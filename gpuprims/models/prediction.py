@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from gpuprims.arrays import Operands
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError
-from gpuprims.models.objective import Weights, scores_of
+from gpuprims.models.objective import scores_of
 from gpuprims.models.samples import features_of
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
@@ -78,8 +78,7 @@ class LinearScores:
         operands = features_of(self, X, self._asked(), reset=False)
         device, array = operands.device, operands.natives[0]
         features = device.asarray(array) if operands.on_host else array
-        weights = Weights(device.asarray(self.coef_), device.asarray(self.intercept_))
-        return operands, scores_of(device, features, weights)
+        return operands, scores_of(device, features, device.asarray(self.coef_), device.asarray(self.intercept_))
 
 
 def _as_given(operands: Operands, result: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, optimize
 
-from gpuprims.models.objective import Objective, Weights
+from gpuprims.models.objective import Objective
 from gpuprims.models.watch import Watch
 from gpuprims.primitives.map import map as map_elements
 
@@ -137,37 +137,30 @@ class _Walk:
     """Steps on the device, and what the host is told of them."""
 
     def __init__(self, objective: Objective, rate: Any, decay: Any) -> None:
-        self._objective, self._rate, self._decay = objective, rate, decay
+        self._objective, self._rate = objective, rate
+        kept = objective.penalised(np.ones(objective.size))  # intercepts do not decay
+        self._decay = objective.bring(np.where(kept == 0, 1, decay))
 
-    def steps(self, weights: Weights, count: int) -> tuple[Weights, np.ndarray, list[float]]:
+    def steps(self, weights: Any, count: int) -> tuple[Any, np.ndarray, list[float]]:
         """Take so many steps; return the weights, the gradient before the last step, and the loss before each."""
         objective, device = self._objective, self._objective.device
         before, passed = weights, []
         for _ in range(count):
             loss = objective.loss(weights)
-            passed.append((loss.value, weights.coefficients))
+            passed.append((loss.value, weights))
             before, weights = weights, self.moved(weights, loss.gradient)
-        flat = objective.fetch(before)
-        total, penalised = objective.samples.total, objective.penalised(flat)
-        gradient = objective.fetch(loss.gradient) / total + objective.penalty * penalised
-        losses = [
-            float(device.to_host(value)) / total
-            + objective.penalty / 2 * float(np.sum(np.square(device.to_host(coefficients), dtype=np.float64)))
-            for value, coefficients in passed
-        ]
+        total, penalty = objective.samples.total, objective.penalty
+        gradient = objective.fetch(loss.gradient) / total + penalty * objective.penalised(objective.fetch(before))
+        losses = []
+        for value, taken in passed:
+            penalised = objective.penalised(objective.fetch(taken))
+            losses.append(float(device.to_host(value)) / total + penalty / 2 * float(penalised @ penalised))
         return weights, gradient, losses
 
-    def moved(self, weights: Weights, gradient: Weights) -> Weights:
+    def moved(self, weights: Any, gradient: Any) -> Any:
         """Take one step by a gradient."""
-        rate, decay, device = self._rate, self._decay, self._objective.device
-        coefficients = map_elements(
-            "w*decay - rate*g", weights.coefficients, decay, rate, gradient.coefficients, device=device
-        )
-        if not self._objective.fit_intercept:
-            return Weights(coefficients, weights.intercepts)
-        return Weights(
-            coefficients, map_elements("b - rate*g", weights.intercepts, rate, gradient.intercepts, device=device)
-        )
+        device = self._objective.device
+        return map_elements("w*decay - rate*g", weights, self._decay, self._rate, gradient, device=device)
 
 
 def minibatch(objective: Objective, start: np.ndarray, settings: Settings, watch: Watch) -> str:
@@ -210,7 +203,7 @@ class Rounds:
             looked_at = self._random.permutation(len(self._parts))[:_LOOKED_AT]
             self._auto = 1 / (max(self._parts[k].steepest() for k in looked_at) + self._penalty)
 
-    def once(self, weights: Weights, before: int) -> Weights:
+    def once(self, weights: Any, before: int) -> Any:
         """Take a step by each part, after so many rounds."""
         rate = self._auto / np.sqrt(1 + before) if self._given is None else self._given
         for k in self._random.permutation(len(self._parts)):
