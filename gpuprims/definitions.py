@@ -151,6 +151,37 @@ class Stencil:
 
 
 @dataclass(frozen=True)
+class Logistic:
+    """The samples of a logistic gradient, and how a kernel holds them.
+
+    Parameters
+    ----------
+    features : int
+        Of a row.
+    intercept : bool
+        Whether the last weight is one, of a feature that is 1 in every row and stored in none.
+    weighted : bool
+        Whether each row has a weight of its own.
+    lanes, rows : int
+        Neighbouring work-items that share a row, and rows that are held at once.
+    judged : int
+        Rows whose loss and error are computed at once, in vectors of OpenCL's.
+    """
+
+    features: int
+    intercept: bool
+    weighted: bool
+    lanes: int = 1
+    rows: int = 1
+    judged: int = 1
+
+    @property
+    def sums(self) -> int:
+        """Sums over the rows: one for each feature, the intercept's, and the loss."""
+        return self.features + 2
+
+
+@dataclass(frozen=True)
 class Definitions:
     """The meaning of a kernel's macros for one call.
 
@@ -187,6 +218,8 @@ class Definitions:
         Of a histogram, whose values are a key and perhaps a weight.
     stencil : Stencil or None
         Of a stencil, whose map takes several elements of the first input.
+    logistic : Logistic or None
+        Of a logistic gradient, whose map takes a row's score, label and weight, and gives its loss and error.
     """
 
     inputs: tuple[Access, ...]
@@ -203,11 +236,12 @@ class Definitions:
     packed: bool = False
     binning: Binning | None = None
     stencil: Stencil | None = None
+    logistic: Logistic | None = None
 
     @cached_property
     def _hash(self) -> int:
         expressions = self.map, self.finish, self.op, self.place
-        way = self.commutative, self.vector, self.inclusive, self.packed, self.binning, self.stencil
+        way = self.commutative, self.vector, self.inclusive, self.packed, self.binning, self.stencil, self.logistic
         return hash((self.inputs, self.outputs, *expressions, *way))
 
     def __hash__(self) -> int:  # kernels are looked up by their definitions, so it is computed once
@@ -218,7 +252,8 @@ class Definitions:
         """How many memories a launch is given: the operands' and a few more, of a fold two, of a scan one."""
         if self.binning is not None:
             return len(self.inputs) + 2 + (self.binning.sums == "limbs")
-        scratch = 0 if self.op is None else 2 if self.inclusive is None else 1
+        folds = self.op is not None or self.logistic is not None
+        scratch = 0 if not folds else 2 if self.inclusive is None else 1
         return len(self.inputs) + len(self.outputs) + scratch
 
     @property

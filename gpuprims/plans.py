@@ -10,12 +10,14 @@ from gpuprims.arrays import Operands, as_operands
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError
 from gpuprims.preparation import Prepared, result_forms, target_forms
+from gpuprims.primitives.logistic import prepare_logistic
 from gpuprims.primitives.map import prepare_map
 from gpuprims.primitives.reduce import prepare_reduce
 from gpuprims.primitives.scan import prepare_scan
 from gpuprims.targets import check_targets
 
 _PREPARE: dict[str, Callable[..., tuple[Operands, Any, Prepared]]] = {
+    "logistic": prepare_logistic,
     "map": prepare_map,
     "reduce": prepare_reduce,
     "scan": prepare_scan,
@@ -137,7 +139,8 @@ def plan(primitive: str, *arrays: Any, **keywords: Any) -> Plan:
     Parameters
     ----------
     primitive : str
-        ``"map"``, ``"reduce"`` or ``"scan"``.
+        ``"map"``, ``"reduce"``, ``"scan"`` or ``"logistic"``, a step's loss and gradient, as
+        :func:`gpuprims.primitives.logistic.logistic_gradient`.
     *arrays : array_like
         What the call takes, function included; the arrays stand for those of the same dtype, shape, strides and device.
     **keywords

@@ -113,3 +113,15 @@ def target_forms(operands: Operands, targets: Targets | None) -> tuple[Form, ...
     if targets is None or (operands.on_host and not operands.in_place):
         return None
     return tuple([operands.form(native) for native in targets.natives])
+
+
+def in_turn(launches: Sequence[Launch]) -> Launch:
+    """Return one launch for several, each of which sees what those before it have written."""
+    if len(launches) == 1:
+        return launches[0]
+
+    def start(memories: Sequence[Any]) -> None:
+        for launch in launches:
+            launch(memories)
+
+    return start

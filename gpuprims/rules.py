@@ -23,6 +23,8 @@ BEHIND_RANGE = 64
 MOST_NUMBERS, LEAST_ITEMS, MOST_OPERATIONS = 128, 4, 8192
 # Rows of a neighbourhood that is applied twice in one launch.
 MOST_ROWS_TWICE = 3
+# Bytes of a gradient that a work-item of a CPU keeps, which are on its stack.
+MOST_PRIVATE = 65_536
 # Numbers that a work-item of a CPU keeps, so that they stay in a cache of its core.
 CPU_NUMBERS = 24_576
 
@@ -288,3 +290,32 @@ def _around(call: Call) -> Around:
     if call.around is None:
         raise TypeError("a rule of stencils: a call of one; got another")
     return call.around
+
+
+def row_fits(block: int, items: int) -> Refusal:
+    """Refuse rows that a group of so many work-items, each with so many words in registers, does not hold."""
+
+    def refuse(capabilities: Capabilities, call: Call) -> str | None:
+        most = block * items * 4 // call.value_bytes
+        if call.outputs <= most:
+            return None
+        return f"holds a row in the registers of a group, up to {most} features of {call.dtypes[0]}; got {call.outputs}"
+
+    return refuse
+
+
+def gradient_fits(capabilities: Capabilities, call: Call) -> str | None:
+    """Refuse gradients that are too large for memory of a CPU thread's own."""
+    if call.outputs * call.value_bytes <= MOST_PRIVATE:
+        return None
+    most = MOST_PRIVATE // call.value_bytes
+    return f"keeps a gradient a thread, of up to {most} features of {call.dtypes[0]}; got {call.outputs}"
+
+
+def gradients_fit(block: int) -> Refusal:
+    """Refuse devices whose local memory is too small for the sums of each of so many work-items."""
+
+    def refuse(capabilities: Capabilities, call: Call) -> str | None:
+        return values_fit(block * (call.outputs + 2))(capabilities, call)
+
+    return refuse

@@ -95,6 +95,12 @@ def stencil_kernel(request: pytest.FixtureRequest) -> Kernel:
     return _kernel("stencil", *request.param)
 
 
+@pytest.fixture(scope="session")
+def logistic_kernel(request: pytest.FixtureRequest) -> Kernel:
+    """Each variant of ``logistic`` on each device that it is meant for."""
+    return _kernel("logistic", *request.param)
+
+
 # What fixtures give every able variant of: the primitive, and the calls that one is able to run; see `able_variants`.
 KERNELS: dict[str, tuple[str, tuple[Call, ...]]] = {
     "map_kernel": ("map", ()),
@@ -103,6 +109,7 @@ KERNELS: dict[str, tuple[str, tuple[Call, ...]]] = {
     "flat_scan_kernel": ("scan", (FLAT,)),
     "histogram_kernel": ("histogram", (FLAT, BYTES)),
     "stencil_kernel": ("stencil", (AROUND,)),
+    "logistic_kernel": ("logistic", ()),
 }
 
 

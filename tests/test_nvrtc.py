@@ -25,6 +25,7 @@ from gpuprims.expressions.functions import COMPLEX, FUNCTIONS
 from gpuprims.layout import Form
 from gpuprims.primitives.binning import direct
 from gpuprims.primitives.counting import Weighing, count
+from gpuprims.primitives.logistic import logistic_gradient
 from gpuprims.registry import Variant
 from gpuprims.source import kernel_source
 
@@ -330,6 +331,21 @@ STENCILS: dict[str, Callable[..., Any]] = {
 }
 
 
+LOGISTICS: dict[str, Callable[..., Any]] = {
+    "rows of whole vectors": lambda **where: logistic_gradient(
+        resident(5000, 100), resident(5000), resident(100), **where
+    ),
+    "every width of rows": lambda **where: [
+        logistic_gradient(resident(5000, k), resident(5000), resident(k), **where) for k in (1, 3, 8, 33, 257, 1024)
+    ],
+    "an intercept and sample weights, float64": lambda **where: logistic_gradient(
+        *(resident(*shape, dtype="f8") for shape in ((5000, 30), (5000,), (31,))),
+        sample_weight=resident(5000, dtype="f8"),
+        **where,
+    ),
+}
+
+
 def _in_place(*arrays: Any, **how: Any) -> Any:
     return gpuprims.scan(*arrays, out=arrays if len(arrays) > 1 else arrays[0], **how)
 
@@ -342,6 +358,8 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
         return {"each": SCANNED_COLUMNS, "rows": SCANNED_ROWS}.get(variant.name, SCANS)
     if variant.primitive == "compact":
         return COMPACTIONS
+    if variant.primitive == "logistic":
+        return LOGISTICS
     if variant.primitive == "stencil":
         large = () if variant.name == "direct" else ("many weights",)
         return {name: call for name, call in STENCILS.items() if name not in large}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from gpuprims.calls import Call
 from gpuprims.definitions import Definitions, value_words
@@ -13,7 +12,7 @@ from gpuprims.driver import Kernel, Launch
 from gpuprims.expressions import TypedExpr
 from gpuprims.layout import Form, plan_layout
 from gpuprims.operators import Folding
-from gpuprims.preparation import Prepared, Result
+from gpuprims.preparation import Prepared, Result, in_turn
 from gpuprims.registry import Variant
 
 
@@ -124,7 +123,7 @@ class ScanPlanner:
 
         up = [launch(level, folds=True) for level in range(last)]
         down = [launch(level, folds=False) for level in reversed(range(last + 1))]
-        return _in_turn([*up, *down]), 4 * self.words * max(end, 1)
+        return in_turn([*up, *down]), 4 * self.words * max(end, 1)
 
     def call(self) -> Call:
         """Describe the call to the variants."""
@@ -154,15 +153,3 @@ class ScanPlanner:
             place=self.place,
             packed=self.packed,
         )
-
-
-def _in_turn(launches: Sequence[Launch]) -> Launch:
-    """Return one launch for several, each of which sees what those before it have written."""
-    if len(launches) == 1:
-        return launches[0]
-
-    def start(memories: Sequence[Any]) -> None:
-        for launch in launches:
-            launch(memories)
-
-    return start

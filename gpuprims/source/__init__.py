@@ -15,6 +15,7 @@ from gpuprims.expressions import c_type, part
 from gpuprims.source.bins import bins_text
 from gpuprims.source.folds import fold_text, words_text
 from gpuprims.source.functions import map_text, store_text
+from gpuprims.source.logistic import logistic_text
 from gpuprims.source.operands import types_text
 from gpuprims.source.stencils import stencil_text
 
@@ -74,14 +75,19 @@ def kernel_source(
     if definitions.stencil:
         steps = files("gpuprims").joinpath("stencil.h").read_text()
         fold = [*stencil_text(definitions, definitions.stencil), steps]
+    if definitions.logistic:
+        shared = [files("gpuprims").joinpath(name).read_text() for name in ("shuffling.h", "logistic.h")]
+        fold = [*logistic_text(definitions, definitions.logistic), *words_text(definitions), exchange.read_text()]
+        fold += shared
+    own = definitions.stencil or definitions.logistic  # which load and store by macros of their own
     parts = [
         *(f"#define {name} {value}" for name, value in constants.items()),
         prelude.read_text(),
         files("gpuprims.expressions").joinpath("arithmetic.h").read_text(),
         *_complex(definitions),
         *types_text(definitions),
-        *([] if definitions.stencil else map_text(definitions)),
-        *([] if definitions.stencil else store_text(definitions)),
+        *([] if own else map_text(definitions)),
+        *([] if own else store_text(definitions)),
         *fold,
         f'#line 1 "{kernel.name}"',
         kernel.read_text(),

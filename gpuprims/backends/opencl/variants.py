@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gpuprims.backends.opencl.logistics import LOGISTICS
 from gpuprims.backends.opencl.stencils import STENCILS
 from gpuprims.registry import Variant, first_refusal
 from gpuprims.rules import (
@@ -375,4 +376,5 @@ VARIANTS = (
         refuse=first_refusal(double_precision, group_fits(256), sums_add_atomically),
     ),
     *STENCILS,
+    *LOGISTICS,
 )

@@ -208,6 +208,22 @@ def _within(index: np.ndarray, length: int, mode: str) -> np.ndarray:
     return walked if mode == "wrap" else np.minimum(walked, period - walked - (mode == "reflect"))
 
 
+def logistic_numpy(
+    definitions: Definitions, memories: Sequence[np.ndarray], layout: np.ndarray, n: int, parts: int
+) -> None:
+    """Score all rows by a product of matrices, and add them up by its transpose."""
+    samples = definitions.logistic
+    if samples is None:
+        raise TypeError(f"logistic_numpy: samples; got {samples}")
+    rows, labels, weights, *shares = memories[: len(definitions.inputs)]
+    loss, gradient = memories[len(definitions.inputs) : -2]
+    k = samples.features
+    scores = rows @ weights[:k] + sum(weights[k:])
+    losses, errors = definitions.map(scores, labels, *(shares or [np.ones_like(labels)]))
+    loss[...] = losses.sum()
+    gradient[:k], gradient[k:] = errors @ rows, errors.sum()
+
+
 # Far more items than any array has: one part, so that a fold is one pass.
 _WHOLE = 2**62
 
@@ -227,5 +243,16 @@ VARIANTS = (
     Variant("map", "numpy", "reference", map_numpy, rank=0, block=1, items=_WHOLE, refuse=_able),
     Variant("stencil", "numpy", "reference", stencil_numpy, rank=0, block=1, items=_WHOLE, refuse=one_step),
     Variant("scan", "numpy", "reference", scan_numpy, rank=0, block=1, items=_WHOLE, refuse=_able, scratch="levels"),
+    Variant(
+        "logistic",
+        "numpy",
+        "reference",
+        logistic_numpy,
+        rank=0,
+        block=1,
+        items=_WHOLE,
+        shares_outputs=False,
+        refuse=_able,
+    ),
     Variant("reduce", "numpy", "reference", reduce_numpy, rank=0, block=1, items=_WHOLE, refuse=_able),
 )

@@ -1,0 +1,152 @@
+/* logistic/fused: neighbouring work-items hold rows in registers, from their scores to their shares of the gradient.
+ *
+ * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 what rows count
+ * out     OUTPUTS: y0 the loss, y1 the gradient
+ * scratch partials: SUMS for each group; tickets: one, zero before and after
+ * launch  `parts` groups of BLOCK (a power of two); each takes tiles of TILE rows until none are left
+ * host    LANES work-items to a row, which each hold CHUNKS vectors of it; ROWS rows at once; JUDGE(z, y, s, loss, error), swapped,
+ *         from_lane and fold_groups (logistic.h)
+ * order   sums are added in an order that depends on the number of groups alone
+ *
+ * A row of 12 samples by LANES = 4 for VECTOR = 4, the other lanes of the warp at the rows behind it:
+ *
+ *     lane    0         1         2         3         4
+ *     holds   0..3      4..7      8..11     -         the next row's 0..3
+ *
+ * Each lane has part of the scores of ROWS rows. Step by step it keeps half of them and hands the other half to a lane that does
+ * the reverse, so that it ends with the whole scores of OWNED rows, or SHARING lanes with that of the same. For ROWS = 4:
+ *
+ *     lane    0         1         2         3
+ *     before  0 1 2 3   0 1 2 3   0 1 2 3   0 1 2 3
+ *     by 2    0 1       0 1       2 3       2 3
+ *     by 1    0         1         2         3
+ */
+#define SLOTS (BLOCK / LANES)
+#define TILE (ROWS * SLOTS)
+#define HELD (CHUNKS * VECTOR)
+#define OWNED (ROWS > LANES ? ROWS / LANES : 1)
+#define SHARING (ROWS > LANES ? 1 : LANES / ROWS)
+
+/* Load a lane's vectors of a row, zeros where there is none. */
+DEVICE void load_row(GLOBAL const NUMBER *from, const int live, const int lane, value_t *held)
+{
+#pragma unroll
+    for (int chunk = 0; chunk < CHUNKS; chunk++) {
+        const int first = (chunk * LANES + lane) * VECTOR;
+        if (live && first < FEATURES) {
+            READ_SAMPLES(from + first, held + chunk * VECTOR);
+        } else {
+#pragma unroll
+            for (int item = 0; item < VECTOR; item++) held[chunk * VECTOR + item] = 0;
+        }
+    }
+}
+
+__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1))) WHOLE_WARPS
+void logistic_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 n,
+                    const i64 parts)
+{
+    __local value_t partial[BLOCK];
+    __local int last;
+    const int tid = get_local_id(0), lane = tid % LANES, slot = tid / LANES;
+    const value_t start = START;
+    value_t weights[HELD], gradient[HELD], bias = 0, loss = 0;
+
+    /* 1. Load the weights. */
+#pragma unroll
+    for (int k = 0; k < HELD; k++) {
+        const int feature = (k / VECTOR * LANES + lane) * VECTOR + k % VECTOR;
+        weights[k] = feature < FEATURES ? WEIGHT(feature) : 0;
+        gradient[k] = 0;
+    }
+
+    for (i64 base = get_group_id(0) * (i64)TILE; base < n; base += parts * TILE) {
+        value_t held[ROWS][HELD], labels[OWNED], shares[OWNED], sums[ROWS];
+
+        /* 2. Load rows, and what is known of those that are this lane's own; score its part of them. */
+#pragma unroll
+        for (int k = 0; k < ROWS; k++) {
+            const i64 row = base + k * SLOTS + slot;
+            load_row(SAMPLES(row), row < n, lane, held[k]);
+        }
+#pragma unroll
+        for (int k = 0; k < OWNED; k++) {
+            const i64 row = base + (lane / SHARING * OWNED + k) * SLOTS + slot;
+            labels[k] = row < n ? LABEL(row) : 0;
+            shares[k] = row < n ? SHARE(row) : 0;
+        }
+#pragma unroll
+        for (int k = 0; k < ROWS; k++) {
+            sums[k] = 0;
+#pragma unroll
+            for (int item = 0; item < HELD; item++) sums[k] += held[k][item] * weights[item];
+        }
+
+        /* 3. Add the lanes' parts; see above. */
+        int kept = ROWS;
+#pragma unroll
+        for (int stride = LANES / 2; stride > 0; stride /= 2) {
+            const int upper = (lane & stride) != 0;
+            if (kept > 1) {
+                kept /= 2;
+#pragma unroll
+                for (int k = 0; k < ROWS / 2; k++) {
+                    if (k < kept) {
+                        const value_t mine = upper ? sums[k + kept] : sums[k], given = upper ? sums[k] : sums[k + kept];
+                        sums[k] = mine + swapped(given, stride, partial, tid);
+                    }
+                }
+            } else {
+                sums[0] += swapped(sums[0], stride, partial, tid);
+            }
+        }
+
+        /* 4. Judge the lane's own rows: their loss, and their error in place of their score. */
+#pragma unroll
+        for (int k = 0; k < OWNED; k++) {
+            const i64 row = base + (lane / SHARING * OWNED + k) * SLOTS + slot;
+            value_t lost = 0, error = 0;
+            if (row < n) JUDGE(sums[k] + start, labels[k], shares[k], &lost, &error);
+            if (lane % SHARING == 0) {
+                loss += lost;
+                bias += error;
+            }
+            sums[k] = error;
+        }
+
+        /* 5. Hand the errors round, and add each row to the gradient. */
+#pragma unroll
+        for (int k = 0; k < ROWS; k++) {
+            const value_t error = from_lane(sums[k % OWNED], k / OWNED * SHARING, partial, tid);
+#pragma unroll
+            for (int item = 0; item < HELD; item++) gradient[item] += held[k][item] * error;
+        }
+    }
+
+    /* 6. Fold the group: lanes at the same place of their rows, and of loss and intercept all. */
+    for (int stride = LANES; stride < BLOCK; stride *= 2) {
+#pragma unroll
+        for (int k = 0; k < HELD; k++) gradient[k] += swapped(gradient[k], stride, partial, tid);
+    }
+    for (int stride = 1; stride < BLOCK; stride *= 2) {
+        bias += swapped(bias, stride, partial, tid);
+        loss += swapped(loss, stride, partial, tid);
+    }
+
+    /* 7. Leave the sums; the last group to do so folds them all and stores. */
+    const i64 at = get_group_id(0) * (i64)SUMS;
+#pragma unroll
+    for (int k = 0; k < HELD; k++) {
+        const int feature = (k / VECTOR * LANES + lane) * VECTOR + k % VECTOR;
+        if (slot == 0 && feature < FEATURES) gp_leave(partials, at + feature, gradient[k]);
+    }
+    if (tid == 0) {
+        gp_leave(partials, at + BIAS, bias);
+        gp_leave(partials, at + LOSS, loss);
+    }
+    gp_fence();
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (tid == 0) last = gp_last_done(tickets, parts);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (last) fold_groups(OUTPUT_NAMES, partials, layout, parts, partial, tid);
+}

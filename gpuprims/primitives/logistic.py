@@ -1,0 +1,221 @@
+"""logistic: the loss of logistic regression and its gradient, from one reading of the samples."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from gpuprims.arrays import Operands, as_operands
+from gpuprims.calls import Call
+from gpuprims.definitions import Definitions, Logistic, value_words
+from gpuprims.device import Device
+from gpuprims.driver import Launch
+from gpuprims.errors import ArgumentError, DtypeError, ShapeError
+from gpuprims.expressions import TypedExpr, trace, typed
+from gpuprims.layout import VECTOR_BYTES, Form, Layout, contiguous
+from gpuprims.preparation import Prepared, Result, in_turn
+from gpuprims.primitives.map import map as map_arrays
+from gpuprims.registry import REGISTRY, Variant
+from gpuprims.targets import Targets
+
+_LABEL = "logistic"
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+# Bytes of the rows that a work-item of a CPU takes at once, how many there are at most and at least, and bytes of the
+# scores of those that it judges in one vector.
+_CPU_BYTES, _MOST_ROWS, _LEAST_ROWS, _CPU_VECTOR = 16_384, 64, 4, 64
+# Rows that a lane of a GPU has a part of at once, at most.
+_MOST_HELD_ROWS = 8
+
+
+def logistic_gradient(
+    X: Any,
+    y: Any,
+    weights: Any,
+    *,
+    sample_weight: Any = None,
+    device: str | Device | None = None,
+    variant: str | None = None,
+) -> tuple[Any, Any]:
+    """Return the summed log loss of binary logistic regression, and its gradient.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, k), float32 or float64
+        A row for each sample. Rows side by side in memory are read where they lie; others are copied together first.
+    y : array_like of shape (n,)
+        Labels, 0 or 1, of the dtype of ``X``.
+    weights : array_like of shape (k,) or (k + 1,)
+        Of the same dtype; one more than there are features is the intercept's, of a column of ones that is not stored.
+    sample_weight : array_like of shape (n,), optional
+        What each sample counts, of the same dtype; by default 1.
+    device : str or Device, optional
+        Where to compute, for host arrays.
+    variant : str, optional
+        The kernel to use, instead of the best one.
+
+    Returns
+    -------
+    loss : scalar
+        ``sum(s * (log(1 + exp(z)) - y*z))`` with ``z = X @ weights``, written so that nothing overflows.
+    gradient : array of the shape of ``weights``
+        ``X.T @ (s * (sigmoid(z) - y))``. Both are on the device if ``X`` is, and of its dtype. They are summed in a
+        fixed order, so they are the same from run to run.
+
+    Raises
+    ------
+    ArrayError, DtypeError, ShapeError, DeviceMismatchError
+        Arguments that do not fit.
+    NoVariantError
+        No kernel, or not the one asked for, can run the call.
+
+    Notes
+    -----
+    The step is that of "OpenCL logistic regression with gradient ascent" (the repository logReg), whose kernels are
+    variants here; :func:`gpuprims.plan` keeps what is decided about a call for hot loops.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gpuprims.primitives.logistic import logistic_gradient
+    >>> X, y = np.array([[1.0, 2.0], [3.0, -1.0]]), np.array([1.0, 0.0])
+    >>> loss, gradient = logistic_gradient(X, y, np.zeros(2), device="reference")
+    >>> round(float(loss), 3), gradient
+    (1.386, array([ 1. , -1.5]))
+    """
+    given = (X, y, weights) if sample_weight is None else (X, y, weights, sample_weight)
+    operands, targets, prepared = prepare_logistic(given, device=device, variant=variant)
+    return prepared.run(operands, targets)  # type: ignore[no-any-return]
+
+
+def prepare_logistic(
+    arrays: tuple[Any, ...], *, device: str | Device | None = None, variant: str | None = None
+) -> tuple[Operands, Targets | None, Prepared]:
+    """Decide everything about a :func:`logistic_gradient` but the memory; the last array may be sample weights."""
+    if len(arrays) not in (3, 4):
+        raise ArgumentError(f"{_LABEL}: X, y, weights, and perhaps sample weights; got {len(arrays)} array(s)")
+    operands = as_operands(_LABEL, arrays, device)
+    _check([(array.dtype, array.shape) for array in operands.natives])
+    operands = _side_by_side(operands)
+    where = operands.forms, operands.fresh_alignment, operands.device
+    return operands, None, _prepare(*where, variant, REGISTRY.generation)
+
+
+_NAMES = ("X", "y", "weights", "sample_weight")
+
+
+def _check(arrays: list[tuple[np.dtype[Any], tuple[int, ...]]]) -> None:
+    """Raise for arrays that are not of one dtype, or whose shapes do not fit together."""
+    dtype, shape = arrays[0]
+    if dtype not in _FLOATS:
+        raise DtypeError(f"{_LABEL}: X of float32 or float64; got dtype {dtype} (convert it, such as to float32)")
+    if len(shape) != 2 or 0 in shape:
+        raise ShapeError(f"{_LABEL}: X of shape (n, k), of at least one sample and one feature; got {shape}")
+    n, k = shape
+    rules = {"y": ((n,),), "weights": ((k,), (k + 1,)), "sample_weight": ((n,),)}
+    for name, (own, found) in zip(_NAMES[1:], arrays[1:], strict=False):
+        if own != dtype:
+            raise DtypeError(f"{_LABEL}: {name} of the dtype of X, {dtype}; got {own}")
+        if found not in rules[name]:
+            wanted = " or ".join(str(rule) for rule in rules[name])
+            raise ShapeError(f"{_LABEL}: {name} of shape {wanted}, for X of {shape}; got {found}")
+
+
+def _side_by_side(operands: Operands) -> Operands:
+    """Return the same arrays, those whose elements lie apart copied together."""
+    apart = [not _lies_together(form) for form in operands.forms]
+    if not any(apart):
+        return operands
+    natives = zip(operands.natives, apart, strict=True)
+    return operands.instead(
+        *(map_arrays("x", array, device=operands.device) if copied else array for array, copied in natives)
+    )
+
+
+def _lies_together(form: Form) -> bool:
+    together = contiguous(form.dtype, form.shape, 1).strides
+    return all(n == 1 or a == b for n, a, b in zip(form.shape, form.strides, together, strict=True))
+
+
+def _judged(score: Any, label: Any, weight: Any) -> tuple[Any, Any]:
+    """Return a row's loss and error, of exponentials that are never above 1."""
+    small = np.exp(-np.abs(score))
+    loss = np.maximum(score, 0) - label * score + np.log1p(small)
+    return weight * loss, weight * (np.where(score >= 0, 1, small) / (1 + small) - label)
+
+
+@lru_cache(maxsize=2)
+def _judge(dtype: np.dtype[Any]) -> TypedExpr:
+    return typed(trace(_judged, 3), (dtype,) * 3, (dtype,) * 2)
+
+
+@lru_cache(maxsize=1024)
+def _prepare(forms: tuple[Form, ...], alignment: int, device: Device, variant: str | None, generation: int) -> Prepared:
+    dtype, (n, k) = forms[0].dtype, forms[0].shape
+    results = Result((), dtype), Result(forms[2].shape, dtype)
+    call = Call((dtype,), n, k, value_bytes=dtype.itemsize, side_by_side=True)
+    chosen = device.select(_LABEL, call, variant)
+    layout = _layout((*forms, *(contiguous(result.dtype, result.shape, alignment) for result in results)))
+    vector = _vector(forms[0]) if chosen.vectors else 1
+    lanes, rows = _teams(chosen, k, vector, dtype, device)
+    judged = _CPU_VECTOR // dtype.itemsize if chosen.block == 1 else 1
+    samples = Logistic(k, forms[2].shape != (k,), len(forms) == 4, lanes, rows, judged)
+    accesses = layout.accesses
+    definitions = Definitions(
+        accesses[: len(forms)], accesses[len(forms) :], (dtype,), _judge(dtype), vector=vector, logistic=samples
+    )
+    launch, scratch = _launch(chosen, definitions, samples, layout, n, device)
+    return Prepared(chosen, results, False, launch, tuple(range(len(forms))), (0, 1), tickets=1, scratch=scratch)
+
+
+def _layout(forms: tuple[Form, ...]) -> Layout:
+    """Return where operands begin; kernels know how far apart rows and elements lie."""
+    still = ((),) * len(forms)
+    return Layout(forms, (), (), still, still, tuple([form.offset // form.item for form in forms]))
+
+
+def _vector(form: Form) -> int:
+    """Return how many neighbours of a row are read at once: each row is to begin at a whole vector."""
+    vector = VECTOR_BYTES // form.item
+    whole = not form.shape[1] % vector and not form.offset % VECTOR_BYTES and form.alignment >= VECTOR_BYTES
+    return vector if whole else 1
+
+
+def _teams(variant: Variant, features: int, vector: int, dtype: np.dtype[Any], device: Device) -> tuple[int, int]:
+    """Return how many work-items share a row, and how many rows are held at once."""
+    if variant.block == 1:
+        return 1, max(_LEAST_ROWS, min(_MOST_ROWS, _CPU_BYTES // (features * dtype.itemsize)))
+    if not variant.word_items:
+        return 1, 1
+    most = variant.items // value_words((dtype,))  # numbers that a work-item holds
+    vectors = -(-features // vector)
+    lanes = min(_power(vectors), device.capabilities.warp or 32, variant.block)
+    while -(-vectors // lanes) * vector > most and lanes < variant.block:
+        lanes *= 2
+    held = -(-vectors // lanes) * vector
+    return lanes, min(_MOST_HELD_ROWS, max(_power(most // held + 1) // 2, 1))
+
+
+def _power(number: int) -> int:
+    """Return the least power of two that is not below a number."""
+    return 1 << (number - 1).bit_length()
+
+
+def _launch(
+    variant: Variant, definitions: Definitions, samples: Logistic, layout: Layout, n: int, device: Device
+) -> tuple[Launch, int]:
+    """Fix the launches, and how many bytes of scratch memory they need."""
+    kernel, able, item = device.kernel(variant, definitions), device.capabilities, definitions.values[0].itemsize
+    packed = layout.pack(0)
+    if variant.scratch == "rows in turn":  # first the rows, then the sums
+        tasks = (n, samples.sums)
+        launches = [
+            kernel.prepare(variant.groups(-(-count // variant.tile), able), packed, n, step)
+            for step, count in enumerate(tasks)
+        ]
+        return in_turn(launches), 2 * n * item
+    rows = variant.items if variant.block == 1 else samples.rows * variant.block // samples.lanes
+    parts = variant.groups(-(-n // rows), able) if variant.shares_outputs else 1
+    numbers = 2 * n if variant.scratch == "rows" else parts * samples.sums
+    return kernel.prepare(parts, packed, n, parts), numbers * item

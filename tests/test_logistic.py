@@ -1,0 +1,214 @@
+"""The logistic loss and gradient of every kernel, held against NumPy in float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_cases import Kernel, on_device, on_host
+
+import gpuprims
+from gpuprims.errors import (
+    ArgumentError,
+    DeviceMismatchError,
+    DtypeError,
+    NoVariantError,
+    ShapeError,
+    UnknownVariantError,
+)
+from gpuprims.primitives.logistic import logistic_gradient, prepare_logistic
+
+FLOATS = ("float32", "float64")
+# On both sides of a vector, of two, of a warp, and of what one work-item holds.
+FEATURES = (1, 3, 4, 7, 8, 31, 32, 33, 100, 257, 1024)
+
+
+def samples(rng: np.random.Generator, n: int, k: int, dtype: Any, *, intercept: bool = False) -> list[np.ndarray]:
+    """Return X, y and weights of margins around 1."""
+    X, weights = rng.standard_normal((n, k)), rng.standard_normal(k + intercept) / np.sqrt(k)
+    return [a.astype(dtype) for a in (X, rng.random(n) < 0.4, weights)]
+
+
+def oracle(X: Any, y: Any, weights: Any, shares: Any = None) -> tuple[Any, np.ndarray]:
+    """Return loss and gradient in float64, with a column of ones for the intercept."""
+    X, y, weights = (np.asarray(a, np.float64) for a in (X, y, weights))
+    X = np.concatenate([X, np.ones((len(X), len(weights) - X.shape[1]))], axis=1)
+    shares = np.ones(len(y)) if shares is None else np.asarray(shares, np.float64)
+    z = X @ weights
+    small = np.exp(-np.abs(z))
+    errors = np.where(z >= 0, 1, small) / (1 + small) - y
+    return (shares * (np.logaddexp(0, z) - y * z)).sum(), X.T @ (shares * errors)
+
+
+def assert_close(got: Any, X: np.ndarray, *others: Any) -> None:
+    """Hold against the oracle, to some roundings of what was added up."""
+    loss, gradient = (np.asarray(one) for one in got)
+    assert loss.dtype == gradient.dtype == X.dtype
+    assert loss.shape == ()
+    expected = oracle(X, *others)
+    eps = float(np.finfo(X.dtype).eps)
+    np.testing.assert_allclose(loss, expected[0], rtol=64 * eps)
+    room = 16 * eps * (1 + np.abs(X.astype(np.float64)).sum(0).max())
+    np.testing.assert_allclose(gradient, expected[1], atol=room, rtol=64 * eps)
+
+
+def able(kernel: Kernel, k: int, dtype: Any) -> bool:
+    """Whether a kernel takes so many features; refusals are sentences, tested by themselves."""
+    kernel.need(dtype)
+    call = gpuprims.Call((np.dtype(dtype),), 1, k, value_bytes=np.dtype(dtype).itemsize, side_by_side=True)
+    return kernel.variant.refuse(kernel.device.capabilities, call) is None
+
+
+def rows_near(kernel: Kernel) -> list[int]:
+    """Return numbers of rows on both sides of a block, of what a group takes at once, and of several of these."""
+    if kernel.device.backend == "reference":
+        return [1, 2, 100]
+    block, tiles = kernel.variant.block, (64, 256, 1024) if kernel.variant.block == 1 else (256, 1024)
+    near = {1, 2, block - 1, block, block + 1, 2500}
+    return sorted(size for size in near.union(*({tile - 1, tile, tile + 1} for tile in tiles)) if size)
+
+
+def compute(kernel: Kernel, *arrays: Any, **how: Any) -> Any:
+    return logistic_gradient(*arrays, device=kernel.device, variant=kernel.variant.name, **how)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("k", FEATURES)
+def test_every_number_of_features(logistic_kernel: Kernel, k: int, dtype: str, rng: np.random.Generator) -> None:
+    if not able(logistic_kernel, k, dtype):
+        pytest.skip("is refused")
+    X, y, weights = samples(rng, 333, k, dtype)
+    assert_close(compute(logistic_kernel, X, y, weights), X, y, weights)
+    resident = [on_device(logistic_kernel.device, a) for a in (X, y, weights)]
+    got = compute(logistic_kernel, *resident)
+    assert type(got[1]) is type(resident[0])
+    assert_close([on_host(logistic_kernel.device, one) for one in got], X, y, weights)
+
+
+@pytest.mark.parametrize("k", [1, 5, 8, 100])
+def test_every_number_of_rows(logistic_kernel: Kernel, k: int, rng: np.random.Generator) -> None:
+    if not able(logistic_kernel, k, "f4"):
+        pytest.skip("is refused")
+    for n in rows_near(logistic_kernel):
+        X, y, weights = samples(rng, n, k, "f4")
+        assert_close(compute(logistic_kernel, X, y, weights), X, y, weights)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_an_intercept_and_sample_weights(logistic_kernel: Kernel, dtype: str, rng: np.random.Generator) -> None:
+    logistic_kernel.need(dtype)
+    for k in (2, 12):
+        X, y, weights = samples(rng, 700, k, dtype, intercept=True)
+        shares = rng.random(700).astype(dtype)
+        assert_close(compute(logistic_kernel, X, y, weights), X, y, weights)
+        assert_close(compute(logistic_kernel, X, y, weights, sample_weight=shares), X, y, weights, shares)
+        assert_close(compute(logistic_kernel, X, y, weights[:k], sample_weight=shares), X, y, weights[:k], shares)
+
+
+def test_large_margins_do_not_overflow(logistic_kernel: Kernel, rng: np.random.Generator) -> None:
+    X, y, _ = samples(rng, 300, 2, "f4")
+    X[:100] = [1e4, 0]
+    X[100:200] = [-1e4, 0]
+    weights = np.float32([1, 0.5])
+    loss, gradient = compute(logistic_kernel, X, y, weights)
+    assert np.isfinite(loss)
+    assert np.isfinite(gradient).all()
+    assert_close((loss, gradient), X, y, weights)
+
+
+def test_nan_propagates(logistic_kernel: Kernel, rng: np.random.Generator) -> None:
+    X, y, weights = samples(rng, 300, 7, "f4")
+    X[211, 3] = np.nan
+    loss, gradient = compute(logistic_kernel, X, y, weights)
+    assert np.isnan(loss)
+    assert np.isnan(gradient).all()
+
+
+def test_the_same_bits_from_run_to_run(logistic_kernel: Kernel, rng: np.random.Generator) -> None:
+    X, y, weights = samples(rng, 20_011, 9, "f4", intercept=True)
+    loss, gradient = compute(logistic_kernel, X, y, weights)
+    for _ in range(5):
+        again = compute(logistic_kernel, X, y, weights)
+        assert again[0] == loss
+        np.testing.assert_array_equal(again[1], gradient)
+
+
+def test_groups_that_take_several_tiles(logistic_kernel: Kernel, rng: np.random.Generator) -> None:
+    if not logistic_kernel.variant.word_items:
+        pytest.skip("is about groups that take tiles until none are left, as many as there are parts")
+    variant = logistic_kernel.variant
+    tile = 8 * variant.block // 2  # of rows of eight features by two lanes
+    n = 2 * tile * (variant.groups_per_unit or 1) * logistic_kernel.device.capabilities.compute_units + 5
+    X, y, weights = samples(rng, n, 8, "f4")
+    resident = [on_device(logistic_kernel.device, a) for a in (X, y, weights)]
+    got = compute(logistic_kernel, *resident)
+    assert_close([on_host(logistic_kernel.device, one) for one in got], X, y, weights)
+
+
+def test_rows_that_lie_apart_are_copied_together(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    X, y, weights = samples(rng, 60, 10, "f4")
+    wide = np.zeros((120, 30), np.float32)
+    wide[::2, ::3] = X
+    for apart in (wide[::2, ::3], np.asfortranarray(X), X.astype(">f4")):
+        assert_close(logistic_gradient(apart, y, weights, device=device), X, y, weights)
+    flipped = X[:, ::-1], y[::-1], np.repeat(weights, 2)[::2]
+    assert_close(logistic_gradient(*flipped, device=device), *(np.ascontiguousarray(a) for a in flipped))
+    one = np.broadcast_to(np.float32(1), 60)
+    assert_close(logistic_gradient(X, y, weights, sample_weight=one, device=device), X, y, weights)
+
+
+def test_arrays_within_others_on_a_device(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    X, y, weights = samples(rng, 61, 8, "f4")
+    resident = [on_device(device, a) for a in (X, y, weights)]
+    got = logistic_gradient(resident[0][3:], resident[1][3:], resident[2])
+    assert_close([on_host(device, one) for one in got], X[3:], y[3:], weights)
+
+
+def test_a_plan_runs_with_new_weights(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    X, y, weights = samples(rng, 500, 8, "f4")
+    held = [device.asarray(a) for a in (X, y)]
+    plan = gpuprims.plan("logistic", *held, device.asarray(weights), device=device)
+    for _ in range(3):
+        got = plan(*held, device.asarray(weights))
+        assert_close([np.asarray(device.to_host(one)) for one in got], X, y, weights)
+        weights = weights * 2
+    with pytest.raises(ArgumentError, match="laid out as planned"):
+        plan(*held, device.asarray(weights[:-1]))
+
+
+def test_wrong_arguments(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    X, y, weights = samples(rng, 20, 3, "f4")
+
+    def refused(error: type[Exception], words: str, *arrays: Any, **how: Any) -> None:
+        with pytest.raises(error, match=words):
+            logistic_gradient(*arrays, device=device, **how)
+
+    refused(DtypeError, "X of float32 or float64; got dtype int64 .convert it", X.astype(int), y, weights)
+    refused(DtypeError, "y of the dtype of X, float32; got bool", X, y > 0, weights)
+    refused(DtypeError, "weights of the dtype of X, float32; got float64", X, y, weights.astype(float))
+    refused(ShapeError, r"X of shape \(n, k\), of at least one .* got \(0, 3\)", X[:0], y[:0], weights)
+    refused(ShapeError, r"X of shape \(n, k\), of at least one .* got \(20, 0\)", X[:, :0], y, weights[:0])
+    refused(ShapeError, r"X of shape \(n, k\), .* got \(20,\)", y, y, weights)
+    refused(ShapeError, r"y of shape \(20,\), for X of \(20, 3\); got \(19,\)", X, y[1:], weights)
+    refused(ShapeError, r"weights of shape \(3,\) or \(4,\), .* got \(2,\)", X, y, weights[1:])
+    refused(ShapeError, r"sample_weight of shape \(20,\), .* got \(3,\)", X, y, weights, sample_weight=weights)
+    refused(DtypeError, "an array of numbers", X, y, "weights")
+    refused(UnknownVariantError, "got 'no_such'", X, y, weights, variant="no_such")
+    with pytest.raises(ArgumentError, match="X, y, weights, and perhaps sample weights; got 2"):
+        prepare_logistic((X, y), device=device)
+    if device.backend != "reference":
+        refused(DeviceMismatchError, "arrays on one device", on_device(device, X), y, weights)
+
+
+def test_more_features_than_a_kernel_holds(device: gpuprims.Device) -> None:
+    if device.backend == "reference":
+        pytest.skip("NumPy takes any number")
+    refused = device.explain("logistic", gpuprims.Call((np.dtype("f4"),), 9, 10**6, side_by_side=True)).refusals
+    for variant, reason in refused:
+        if variant.name in ("fused", "cpu_fused"):
+            assert reason is not None
+            assert reason.endswith("features of float32; got 1000000") or reason.startswith("is for CPUs")
+    X, y, weights = np.ones((1, 10**6), np.float32), np.ones(1, np.float32), np.zeros(10**6, np.float32)
+    with pytest.raises(NoVariantError, match=r"up to .* features of float32; got 1000000"):
+        logistic_gradient(X, y, weights, device=device, variant="fused")
