@@ -8,6 +8,7 @@ import numpy as np
 
 from gpuprims.device import Device
 from gpuprims.models.samples import Samples
+from gpuprims.primitives.logistic import logistic_gradient
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 
@@ -122,6 +123,12 @@ class Objective:
 
     def loss(self, weights: Any) -> Loss:
         """Return the summed log loss, without the penalty, and its gradient."""
+        if self.outputs == 1 and self.samples.scale is None:
+            samples = self.samples
+            found = logistic_gradient(
+                samples.features, samples.codes, weights, sample_weight=samples.weights, device=self.device
+            )
+            return Loss(*found)
         scores = self.scores(weights)
         if self.outputs == 1:
             value = self._reduce(scores, self._code, self._weight, map=_log_loss)
