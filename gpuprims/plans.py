@@ -17,10 +17,10 @@ from gpuprims.primitives.scan import prepare_scan
 from gpuprims.targets import check_targets
 
 _PREPARE: dict[str, Callable[..., tuple[Operands, Any, Prepared]]] = {
-    "logistic": prepare_logistic,
     "map": prepare_map,
     "reduce": prepare_reduce,
     "scan": prepare_scan,
+    "logistic": prepare_logistic,
 }
 
 

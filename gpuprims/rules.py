@@ -316,6 +316,6 @@ def gradients_fit(block: int) -> Refusal:
     """Refuse devices whose local memory is too small for the sums of each of so many work-items."""
 
     def refuse(capabilities: Capabilities, call: Call) -> str | None:
-        return values_fit(block * (call.outputs + 2))(capabilities, call)
+        return values_fit(block * (call.outputs + 3))(capabilities, call)  # NVIDIA's OpenCL lends not quite all
 
     return refuse

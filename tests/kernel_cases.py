@@ -187,6 +187,29 @@ def affine_scan(slopes: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np
     return a.ravel()[:size], b.ravel()[:size]
 
 
+def logistic_oracle(X: Any, y: Any, weights: Any, shares: Any = None) -> tuple[Any, np.ndarray]:
+    """Return a logistic loss and its gradient in float64, with a column of ones for the intercept."""
+    X, y, weights = (np.asarray(a, np.float64) for a in (X, y, weights))
+    X = np.concatenate([X, np.ones((len(X), len(weights) - X.shape[1]))], axis=1)
+    shares = np.ones(len(y)) if shares is None else np.asarray(shares, np.float64)
+    z = X @ weights
+    small = np.exp(-np.abs(z))
+    errors = np.where(z >= 0, 1, small) / (1 + small) - y
+    return (shares * (np.logaddexp(0, z) - y * z)).sum(), X.T @ (shares * errors)
+
+
+def assert_logistic(got: Any, X: np.ndarray, *others: Any) -> None:
+    """Hold a loss and a gradient against NumPy in float64, to some roundings of what was added up."""
+    loss, gradient = (np.asarray(one) for one in got)
+    assert loss.dtype == gradient.dtype == X.dtype
+    assert loss.shape == ()
+    expected = logistic_oracle(X, *others)
+    eps = float(np.finfo(X.dtype).eps)
+    np.testing.assert_allclose(loss, expected[0], rtol=64 * eps)
+    room = 16 * eps * (1 + np.abs(X.astype(np.float64)).sum(0).max())
+    np.testing.assert_allclose(gradient, expected[1], atol=room, rtol=64 * eps)
+
+
 def on_device(device: gpuprims.Device, array: np.ndarray) -> Any:
     """Copy a host array into an array of the device's own class."""
     copied = device.driver.empty(array.shape, array.dtype)

@@ -20,6 +20,7 @@ from kernel_cases import (
     affine_fold,
     affine_scan,
     assert_equal,
+    assert_logistic,
     on_device,
     on_host,
     random_values,
@@ -29,6 +30,7 @@ from scipy import ndimage
 
 import gpuprims
 from gpuprims.backends.opencl.variants import VARIANTS
+from gpuprims.primitives.logistic import logistic_gradient
 from gpuprims.registry import REGISTRY, Refusal, Variant
 from gpuprims.rules import along_lines
 
@@ -506,3 +508,36 @@ def test_the_elements_that_a_mask_keeps_on_the_device(kernel: Kernel, rng: np.ra
     for mask in (rng.random(2003) < 0.1, np.zeros(2003, bool), np.ones(2003, bool)):
         got = gpuprims.compact(on_device(kernel.device, x), on_device(kernel.device, mask), **how)
         assert_equal(on_host(kernel.device, got), x[mask])
+
+
+# logistic ----------------------------------------------------------------------------------------------------------
+
+LOGISTICS = [variant for variant in VARIANTS if variant.primitive == "logistic"]
+
+
+@each(LOGISTICS)
+def test_logistic_gradients(kernel: Kernel, rng: np.random.Generator) -> None:
+    for n, k in ((1, 3), (300, 5), (70, 40)):
+        for shares in (None, rng.random(n).astype("f4")):
+            X, y = random_values(rng, np.float32, (n, k)), (rng.random(n) < 0.4).astype("f4")
+            weights = random_values(rng, np.float32, k + 1)
+            where = {"device": kernel.device, "variant": kernel.variant.name}
+            assert_logistic(logistic_gradient(X, y, weights, sample_weight=shares, **where), X, y, weights, shares)
+
+
+@each(LOGISTICS)
+def test_logistic_gradients_on_the_device(kernel: Kernel, rng: np.random.Generator) -> None:
+    n, k = 1500, 8  # rows of whole vectors, more than two groups take at once
+    X, y = random_values(rng, np.float32, (n, k)), (rng.random(n) < 0.4).astype("f4")
+    weights = random_values(rng, np.float32, k)
+    resident = [on_device(kernel.device, a) for a in (X, y, weights)]
+    got = logistic_gradient(*resident, variant=kernel.variant.name)
+    assert_logistic([on_host(kernel.device, one) for one in got], X, y, weights)
+
+
+@each([variant for variant in LOGISTICS if variant.word_items])
+def test_logistic_gradients_of_rows_that_a_whole_group_holds(kernel: Kernel, rng: np.random.Generator) -> None:
+    X, y = random_values(rng, np.float32, (3, 1100)), np.float32([0, 1, 1])
+    weights = random_values(rng, np.float32, 1100) / 33
+    got = logistic_gradient(X, y, weights, device=kernel.device, variant=kernel.variant.name)
+    assert_logistic(got, X, y, weights)

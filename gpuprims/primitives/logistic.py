@@ -159,7 +159,7 @@ def _prepare(forms: tuple[Form, ...], alignment: int, device: Device, variant: s
     layout = _layout((*forms, *(contiguous(result.dtype, result.shape, alignment) for result in results)))
     vector = _vector(forms[0]) if chosen.vectors else 1
     lanes, rows = _teams(chosen, k, vector, dtype, device)
-    judged = _CPU_VECTOR // dtype.itemsize if chosen.block == 1 else 1
+    judged = _CPU_VECTOR // dtype.itemsize if _for_cpus(chosen) else 1
     samples = Logistic(k, forms[2].shape != (k,), len(forms) == 4, lanes, rows, judged)
     accesses = layout.accesses
     definitions = Definitions(
@@ -182,9 +182,14 @@ def _vector(form: Form) -> int:
     return vector if whole else 1
 
 
+def _for_cpus(variant: Variant) -> bool:
+    """Whether work-items are threads, which share the rows and each compute in vectors."""
+    return variant.block == 1 and variant.shares_outputs
+
+
 def _teams(variant: Variant, features: int, vector: int, dtype: np.dtype[Any], device: Device) -> tuple[int, int]:
     """Return how many work-items share a row, and how many rows are held at once."""
-    if variant.block == 1:
+    if _for_cpus(variant):
         return 1, max(_LEAST_ROWS, min(_MOST_ROWS, _CPU_BYTES // (features * dtype.itemsize)))
     if not variant.word_items:
         return 1, 1
@@ -208,14 +213,12 @@ def _launch(
     """Fix the launches, and how many bytes of scratch memory they need."""
     kernel, able, item = device.kernel(variant, definitions), device.capabilities, definitions.values[0].itemsize
     packed = layout.pack(0)
-    if variant.scratch == "rows in turn":  # first the rows, then the sums
-        tasks = (n, samples.sums)
-        launches = [
-            kernel.prepare(variant.groups(-(-count // variant.tile), able), packed, n, step)
-            for step, count in enumerate(tasks)
-        ]
-        return in_turn(launches), 2 * n * item
-    rows = variant.items if variant.block == 1 else samples.rows * variant.block // samples.lanes
+    if variant.scratch in ("rows in turn", "columns in turn"):
+        columns = samples.features * (variant.scratch == "columns in turn")
+        groups = variant.groups(-(-max(n, samples.sums) // variant.tile), able)
+        launches = [kernel.prepare(groups, packed, n, step) for step in range(3 if columns else 2)]
+        return in_turn(launches), (2 + columns) * n * item
+    rows = variant.items if samples.judged > 1 else samples.rows * variant.block // samples.lanes
     parts = variant.groups(-(-n // rows), able) if variant.shares_outputs else 1
-    numbers = 2 * n if variant.scratch == "rows" else parts * samples.sums
+    numbers = n if variant.scratch == "rows" else parts * samples.sums
     return kernel.prepare(parts, packed, n, parts), numbers * item

@@ -18,6 +18,7 @@ def logistic_text(definitions: Definitions, samples: Logistic) -> list[str]:
         "ROWS": samples.rows,
         "CHUNKS": -(-samples.features // (samples.lanes * definitions.vector)),
         "JUDGED": samples.judged,
+        "PLACE": f"u{8 * number.itemsize}",
     }
     word = f"i{8 * number.itemsize}"
     in_vectors = [f"VECTOR_OF({kind}, {samples.judged})" for kind in (c_type(number), word)]

@@ -14,23 +14,27 @@
 /* Places for ROWS, whole vectors of JUDGED. */
 #define PLACES ((ROWS + JUDGED - 1) / JUDGED * JUDGED)
 
+/* The two halves of a vector, added: by shuffle, since of .lo and .hi Oclgrind says that they were never written. */
+#define HALVES(sum, count, low, high)                                                                                  \
+    (shuffle(sum, (VECTOR_OF(PLACE, count))low) + shuffle(sum, (VECTOR_OF(PLACE, count))high))
+
 /* The score of a row: features in vectors of 16, what is left of them in halves of that. */
 DEVICE value_t score(GLOBAL const NUMBER *row, GLOBAL const NUMBER *weights)
 {
     int feature = 0;
     WIDE(16) sum16 = 0;
     for (; feature + 16 <= FEATURES; feature += 16) sum16 += vload16(0, row + feature) * vload16(0, weights + feature);
-    WIDE(8) sum8 = sum16.lo + sum16.hi;
+    WIDE(8) sum8 = HALVES(sum16, 8, (0, 1, 2, 3, 4, 5, 6, 7), (8, 9, 10, 11, 12, 13, 14, 15));
 #if FEATURES & 8
     sum8 += vload8(0, row + feature) * vload8(0, weights + feature);
     feature += 8;
 #endif
-    WIDE(4) sum4 = sum8.lo + sum8.hi;
+    WIDE(4) sum4 = HALVES(sum8, 4, (0, 1, 2, 3), (4, 5, 6, 7));
 #if FEATURES & 4
     sum4 += vload4(0, row + feature) * vload4(0, weights + feature);
     feature += 4;
 #endif
-    WIDE(2) sum2 = sum4.lo + sum4.hi;
+    WIDE(2) sum2 = HALVES(sum4, 2, (0, 1), (2, 3));
 #if FEATURES & 2
     sum2 += vload2(0, row + feature) * vload2(0, weights + feature);
     feature += 2;

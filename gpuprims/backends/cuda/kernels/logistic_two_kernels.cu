@@ -1,0 +1,36 @@
+/* logistic/two_kernels: work-items score a row each, and in a second launch add up a feature of all rows each.
+ *
+ * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 what rows count
+ * out     OUTPUTS: y0 the loss, y1 the gradient
+ * scratch partials: the error of each row, then the loss of each; tickets: not touched
+ * launch  any number of groups of BLOCK, once for each `step`: rows, then sums
+ * host    SAMPLES, JUDGE(z, y, s, loss, error), STORE_SUM(sum, value) (logistic.h)
+ * order   that of the rows
+ */
+extern "C" __global__ __launch_bounds__(BLOCK)
+void logistic_two_kernels(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 n,
+                          const i64 step)
+{
+    const int tid = threadIdx.x;
+    const i64 worker = blockIdx.x * (i64)BLOCK + tid, workers = gridDim.x * (i64)BLOCK;
+    GLOBAL value_t *errors = (GLOBAL value_t *)partials, *losses = errors + n;
+
+    if (step == 0) {
+        /* 1. Score and judge a row each. */
+        for (i64 row = worker; row < n; row += workers) {
+            value_t score = START, lost, error;
+            for (int feature = 0; feature < FEATURES; feature++) score += SAMPLES(row)[feature] * WEIGHT(feature);
+            JUDGE(score, LABEL(row), SHARE(row), &lost, &error);
+            errors[row] = error;
+            losses[row] = lost;
+        }
+    } else {
+        /* 2. Add up all rows, a sum each, and store. */
+        for (i64 sum = worker; sum < SUMS; sum += workers) {
+            GLOBAL const value_t *factors = sum == LOSS ? losses : errors;
+            value_t whole = 0;
+            for (i64 row = 0; row < n; row++) whole += sum < FEATURES ? SAMPLES(row)[sum] * factors[row] : factors[row];
+            STORE_SUM((int)sum, whole);
+        }
+    }
+}

@@ -1,0 +1,46 @@
+/* logistic/two_kernels_local: as two_kernels, but the rows of a feature are shared by a group, which adds up in local memory.
+ *
+ * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 what rows count
+ * out     OUTPUTS: y0 the loss, y1 the gradient
+ * scratch partials: the error of each row, then the loss of each; tickets: not touched
+ * launch  any number of groups of BLOCK, once for each `step`: rows, then sums
+ * host    SAMPLES, JUDGE(z, y, s, loss, error), STORE_SUM(sum, value) (logistic.h)
+ * order   that of the rows
+ */
+__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+void logistic_two_kernels_local(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 n,
+                                const i64 step)
+{
+    __local value_t partial[BLOCK];
+    const int tid = get_local_id(0);
+    const i64 worker = get_group_id(0) * (i64)BLOCK + tid, workers = get_num_groups(0) * (i64)BLOCK;
+    GLOBAL value_t *errors = (GLOBAL value_t *)partials, *losses = errors + n;
+
+    if (step == 0) {
+        /* 1. Score and judge a row each. */
+        for (i64 row = worker; row < n; row += workers) {
+            value_t score = START, lost, error;
+            for (int feature = 0; feature < FEATURES; feature++) score += SAMPLES(row)[feature] * WEIGHT(feature);
+            JUDGE(score, LABEL(row), SHARE(row), &lost, &error);
+            errors[row] = error;
+            losses[row] = lost;
+        }
+    } else {
+        for (i64 sum = get_group_id(0); sum < SUMS; sum += get_num_groups(0)) {
+            /* 2. Add up every BLOCK-th row. */
+            GLOBAL const value_t *factors = sum == LOSS ? losses : errors;
+            value_t whole = 0;
+            for (i64 row = tid; row < n; row += BLOCK)
+                whole += sum < FEATURES ? SAMPLES(row)[sum] * factors[row] : factors[row];
+            partial[tid] = whole;
+            barrier(CLK_LOCAL_MEM_FENCE);
+
+            /* 3. Add up the group, and store. */
+            if (tid == 0) {
+                for (int item = 1; item < BLOCK; item++) whole += partial[item];
+                STORE_SUM((int)sum, whole);
+            }
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+    }
+}
