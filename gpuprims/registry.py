@@ -183,9 +183,10 @@ class Explanation:
 
     def __str__(self) -> str:
         lines = [f"{self.primitive} on {self.device}:"]
+        wide = max(14, *(len(variant.name) for variant, _ in self.refusals), 0)
         for variant, reason in self.refusals:
             word = "chosen" if variant is self.chosen else "able" if reason is None else "refused"
-            lines.append(f"  {word:8}{variant.name:15}rank {variant.rank:<4}{variant.summary}".rstrip())
+            lines.append(f"  {word:8}{variant.name:{wide}} rank {variant.rank:<4}{variant.summary}".rstrip())
             if reason is not None:
                 lines.append(f"          {reason}")
         return "\n".join(lines)
