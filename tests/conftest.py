@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -51,6 +52,20 @@ def present(spec: str) -> gpuprims.Device:
     if isinstance(found, str):
         pytest.fail(f"GPUPRIMS_TEST_DEVICES asks for it: {found}")
     return found
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kernels_let_go() -> Iterator[None]:
+    """Forget what a file has compiled: all the tests' kernels together take more memory than some machines have."""
+    yield
+    for kept in gc.get_objects():
+        if isinstance(kept, type(find)) and str(getattr(kept, "__module__", "")).startswith("gpuprims.primitives"):
+            kept.cache_clear()
+    for spec in SPECS:
+        found = find(spec)
+        if not isinstance(found, str):
+            found._kernels.clear()
+    gc.collect()
 
 
 @pytest.fixture(scope="session", params=[pytest.param(spec, marks=marks(spec)) for spec in SPECS])
