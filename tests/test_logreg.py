@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -287,6 +287,22 @@ def test_a_target_error_on_samples_held_out(cancer: Data) -> None:
     assert model.validation_errors_[-1] <= 0.08 < model.validation_errors_[0]
     again = LogReg("reference", target_error=0.08, validation_fraction=0.25, random_state=0, tol=0).fit(X, y)
     np.testing.assert_array_equal(model.coef_, again.coef_)
+
+
+@pytest.mark.parametrize("feature_dtype", [None, "int8"])
+def test_held_out_errors_are_of_the_weights_as_predicted_with(iris: Data, feature_dtype: str | None) -> None:
+    X, y = iris
+    X = X * 10.0 ** np.arange(-2, 2)  # whose scales matter to scores
+    how: dict[str, Any] = {"target_error": 0.0, "validation_fraction": 0.4, "random_state": 1, "tol": 1e-5}
+    model = fit("reference", X, y, solver="newton-cholesky", C=100, feature_dtype=feature_dtype, **how)
+    codes = np.searchsorted(model.classes_, y)
+    _, held_out = train_test_split(np.arange(len(X)), test_size=0.4, random_state=1, stratify=codes)
+    assert model.validation_errors_[-1] == pytest.approx(1 - model.score(X[held_out], y[held_out]), abs=0.02)
+    alone = np.setdiff1d(np.arange(len(X)), held_out)
+    if feature_dtype is None:
+        peer = LogReg("reference", solver="newton-cholesky", C=100, tol=1e-5).fit(X[alone], y[alone])
+        if model.stop_reason_ == "tolerance":
+            np.testing.assert_allclose(model.coef_, peer.coef_, rtol=1e-6)
 
 
 def test_verbose_shows_a_progress_bar_with_the_loss(cancer: Data, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gpuprims.device import Device
 from gpuprims.models.files import read_model, write_model
-from gpuprims.models.objective import Objective, scores_of
+from gpuprims.models.objective import Objective
 from gpuprims.models.prediction import LinearScores
 from gpuprims.models.samples import Samples, samples_of
 from gpuprims.models.solvers import SOLVERS, Rounds, Settings
@@ -287,37 +287,31 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def _weights_before(self) -> tuple[np.ndarray, np.ndarray] | None:
         return (self.coef_, self.intercept_) if self.warm_start and hasattr(self, "coef_") else None
 
-    def _samples(self, X: Any, y: Any, sample_weight: Any) -> tuple[Samples, tuple[Any, np.ndarray] | None]:
-        """Return samples to learn from, and those held out, with the numbers of their classes."""
-        if self.target_error is None:
-            return samples_of(self, X, y, sample_weight, self._asked()), None
+    def _samples(self, X: Any, y: Any, sample_weight: Any) -> tuple[Samples, np.ndarray | None]:
+        """Return all samples, and the numbers of those held out, which weigh nothing and stay where they are."""
         samples = samples_of(self, X, y, sample_weight, self._asked())
-        device, count = samples.device, len(samples.features)
-        codes, weights = (device.to_host(part) for part in (samples.codes, samples.weights))
-        learned, kept = train_test_split(
-            np.arange(count),
+        if self.target_error is None:
+            return samples, None
+        _, held_out = train_test_split(
+            np.arange(samples.size),
             test_size=self.validation_fraction,
             random_state=check_random_state(self.random_state),
-            stratify=codes,
+            stratify=samples.device.to_host(samples.codes),
         )
-        host = device.to_host(samples.features)
-        parts = [device.asarray(np.ascontiguousarray(part[learned])) for part in (host, codes, weights)]
-        held_out = device.asarray(np.ascontiguousarray(host[kept]))
-        total = float(weights[learned].sum())
-        return Samples(device, parts[0], parts[1], parts[2], total, samples.scale), (held_out, codes[kept])
+        return samples.without(held_out), held_out
 
-    def _solve(self, objective: Objective, start: np.ndarray, held_out: tuple[Any, np.ndarray] | None) -> None:
+    def _solve(self, objective: Objective, start: np.ndarray, held_out: np.ndarray | None) -> None:
+        codes = None if held_out is None else objective.device.to_host(objective.samples.codes)[held_out]
+
         def error(flat: np.ndarray) -> float:
-            features, codes = held_out or (None, None)
-            parts = [objective.device.asarray(part.astype(objective.dtype)) for part in objective.split(flat)]
-            scores = objective.device.to_host(scores_of(objective.device, features, *parts))
+            scores = objective.device.to_host(objective.scores(objective.bring(flat)))[held_out]
             numbers = scores[:, 0] > 0 if objective.outputs == 1 else scores.argmax(axis=1)
             return float(np.mean(numbers != codes))
 
         with self._bar() as bar:
             watch = Watch(
                 objective.split, start, callback=self.callback, bar=bar,
-                error=error if held_out else None, target=self.target_error,
+                error=None if held_out is None else error, target=self.target_error,
             )  # fmt: skip
             try:
                 self.stop_reason_ = SOLVERS[self.solver](objective, start, self._settings(), watch)
@@ -329,7 +323,7 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self._warn(self.stop_reason_)
 
     def _settings(self) -> Settings:
-        rate = self.learning_rate if isinstance(self.learning_rate, str) else float(self.learning_rate)
+        rate = None if isinstance(self.learning_rate, str) else float(self.learning_rate)
         random = check_random_state(self.random_state)
         return Settings(int(self.max_iter), float(self.tol), rate, int(self.batch_size), random)
 

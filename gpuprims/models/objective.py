@@ -8,7 +8,7 @@ import numpy as np
 
 from gpuprims.device import Device
 from gpuprims.models.samples import Samples
-from gpuprims.primitives.logistic import logistic_gradient
+from gpuprims.primitives.logistic import judged, logistic_gradient
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 
@@ -131,15 +131,14 @@ class Objective:
             return Loss(*found)
         scores = self.scores(weights)
         if self.outputs == 1:
-            value = self._reduce(scores, self._code, self._weight, map=_log_loss)
-            errors = self._map(lambda z, y, s: s * (_sigmoid(z) - y), scores, self._code, self._weight)
+            losses, errors = self._map(judged, scores, self._code, self._weight)
+            value = self._reduce(losses)
         else:
             value, errors = self._of_classes(scores)
         return Loss(value, self._back(errors))
 
     def _of_classes(self, scores: Any) -> tuple[Any, Any]:
-        largest = self._reduce(scores, op="max", axis=1, keepdims=True)
-        total = self._reduce(scores, largest, map="exp(z - m)", axis=1, keepdims=True)
+        largest, total = exponentials_of(self.device, scores)
         own = self._reduce(scores, self._code, self._numbers, map=_of_class, axis=1, keepdims=True)
         value = self._reduce(self._weight, largest, total, own, map="s*(m + log(t) - z)")
         errors = self._map(
@@ -166,10 +165,8 @@ class Objective:
 
     def _probabilities(self, scores: Any) -> Any:
         if self.outputs == 1:
-            return self._map(_sigmoid, scores)
-        largest = self._reduce(scores, op="max", axis=1, keepdims=True)
-        total = self._reduce(scores, largest, map="exp(z - m)", axis=1, keepdims=True)
-        return self._map("exp(z - m) / t", scores, largest, total)
+            return self._map(sigmoid, scores)
+        return self._map("exp(z - m) / t", scores, *exponentials_of(self.device, scores))
 
     def _block(self, probabilities: Any, row: int, column: int) -> np.ndarray:
         """Return the summed second derivatives by the weights of two outputs."""
@@ -226,15 +223,16 @@ def scores_of(device: Device, features: Any, coefficients: Any, intercepts: Any)
     return map_elements("z + b", scores, intercepts.reshape(1, outputs), device=device)
 
 
-def _sigmoid(z: Any) -> Any:
+def exponentials_of(device: Device, scores: Any) -> tuple[Any, Any]:
+    """Return each row's largest score, and the sum of exponentials of scores less that, so that none overflows."""
+    largest = reduce(scores, op="max", axis=1, keepdims=True, device=device)
+    return largest, reduce(scores, largest, map="exp(z - m)", axis=1, keepdims=True, device=device)
+
+
+def sigmoid(z: Any) -> Any:
     """Return ``1 / (1 + exp(-z))``, written so that nothing overflows."""
     small = np.exp(-np.abs(z))
     return np.where(z >= 0, 1, small) / (1 + small)
-
-
-def _log_loss(z: Any, y: Any, s: Any) -> Any:
-    """Return ``log(1 + exp(-z))`` for y = 1 and ``log(1 + exp(z))`` for y = 0, times the sample's weight."""
-    return s * (np.maximum(z, 0) - y * z + np.log1p(np.exp(-np.abs(z))))
 
 
 def _of_class(z: Any, y: Any, c: Any) -> Any:

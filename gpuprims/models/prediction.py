@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from gpuprims.arrays import Operands
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError
-from gpuprims.models.objective import scores_of
+from gpuprims.models.objective import exponentials_of, scores_of, sigmoid
 from gpuprims.models.samples import features_of
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
@@ -41,9 +41,8 @@ class LinearScores:
         if scores.shape[1] == 1:
             sign = device.asarray(np.array([[-1, 1]], scores.dtype))
             return _as_given(operands, map_elements(_of_sign, scores, sign, device=device))
-        largest = reduce(scores, op="max", axis=1, keepdims=True, device=device)
-        total = reduce(scores, largest, map="exp(z - m)", axis=1, keepdims=True, device=device)
-        return _as_given(operands, map_elements("exp(z - m) / t", scores, largest, total, device=device))
+        sums = exponentials_of(device, scores)
+        return _as_given(operands, map_elements("exp(z - m) / t", scores, *sums, device=device))
 
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithm of the probability of each class, of shape (n_samples, n_classes)."""
@@ -52,9 +51,8 @@ class LinearScores:
         if scores.shape[1] == 1:
             sign = device.asarray(np.array([[-1, 1]], scores.dtype))
             return _as_given(operands, map_elements(_log_of_sign, scores, sign, device=device))
-        largest = reduce(scores, op="max", axis=1, keepdims=True, device=device)
-        total = reduce(scores, largest, map="exp(z - m)", axis=1, keepdims=True, device=device)
-        return _as_given(operands, map_elements("z - m - log(t)", scores, largest, total, device=device))
+        sums = exponentials_of(device, scores)
+        return _as_given(operands, map_elements("z - m - log(t)", scores, *sums, device=device))
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the class of each sample, of shape (n_samples,): the likelier, or by ``threshold``."""
@@ -87,9 +85,7 @@ def _as_given(operands: Operands, result: Any) -> Any:
 
 
 def _of_sign(z: Any, sign: Any) -> Any:
-    """Return ``1 / (1 + exp(-sign * z))``, written so that nothing overflows."""
-    small = np.exp(-np.abs(z))
-    return np.where(sign * z >= 0, 1, small) / (1 + small)
+    return sigmoid(sign * z)
 
 
 def _log_of_sign(z: Any, sign: Any) -> Any:

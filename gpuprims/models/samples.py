@@ -50,6 +50,12 @@ class Samples:
         """How many there are."""
         return int(self.features.shape[0])
 
+    def without(self, numbers: np.ndarray) -> Samples:
+        """Return the same samples, of which some weigh nothing."""
+        weights = np.array(self.device.to_host(self.weights))
+        weights[numbers] = 0
+        return replace(self, weights=self.device.asarray(weights), total=float(weights.sum(dtype=np.float64)))
+
     def part(self, start: int, stop: int) -> Samples:
         """Return those from one number to another, in the same memory."""
         weights = self.weights[start:stop]

@@ -25,11 +25,14 @@ _SUFFICIENT = 1e-4
 
 @dataclass(frozen=True)
 class Settings:
-    """When a solver stops, how far descent steps, a rate for gradients summed over samples, and by which of them."""
+    """When a solver stops, how far descent steps, a rate for gradients summed over samples, and by which of them.
+
+    Without a rate, descent finds one for itself.
+    """
 
     max_iter: int
     tol: float
-    learning_rate: float | str = "auto"
+    learning_rate: float | None = None
     batch_size: int = 256
     random: np.random.RandomState | None = None
 
@@ -113,7 +116,7 @@ def gradient_descent(objective: Objective, start: np.ndarray, settings: Settings
     """
     total, penalty = objective.samples.total, objective.penalty
     rate = settings.learning_rate
-    if not isinstance(rate, float):
+    if rate is None:
         rate = 1 / (objective.steepest() + penalty * total)
     scalar = objective.dtype.type
     walk = _Walk(objective, scalar(rate), scalar(1 - rate * penalty * total))
@@ -198,7 +201,7 @@ class Rounds:
         self._parts = [objective.part(start, min(start + settings.batch_size, count)) for start in starts]
         self._random = settings.random or np.random.RandomState()
         self._penalty = objective.penalty * objective.samples.total / len(self._parts)
-        self._given = settings.learning_rate if isinstance(settings.learning_rate, float) else None
+        self._given = settings.learning_rate
         if self._given is None:
             looked_at = self._random.permutation(len(self._parts))[:_LOOKED_AT]
             self._auto = 1 / (max(self._parts[k].steepest() for k in looked_at) + self._penalty)

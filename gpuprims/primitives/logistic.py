@@ -140,7 +140,7 @@ def _lies_together(form: Form) -> bool:
     return all(n == 1 or a == b for n, a, b in zip(form.shape, form.strides, together, strict=True))
 
 
-def _judged(score: Any, label: Any, weight: Any) -> tuple[Any, Any]:
+def judged(score: Any, label: Any, weight: Any) -> tuple[Any, Any]:
     """Return a row's loss and error, of exponentials that are never above 1."""
     small = np.exp(-np.abs(score))
     loss = np.maximum(score, 0) - label * score + np.log1p(small)
@@ -149,7 +149,7 @@ def _judged(score: Any, label: Any, weight: Any) -> tuple[Any, Any]:
 
 @lru_cache(maxsize=2)
 def _judge(dtype: np.dtype[Any]) -> TypedExpr:
-    return typed(trace(_judged, 3), (dtype,) * 3, (dtype,) * 2)
+    return typed(trace(judged, 3), (dtype,) * 3, (dtype,) * 2)
 
 
 @lru_cache(maxsize=1024)
