@@ -152,7 +152,7 @@ class Stencil:
 
 @dataclass(frozen=True)
 class Logistic:
-    """The samples of a logistic gradient, and how a kernel holds them.
+    """The samples of a logistic regression, and how a kernel holds them.
 
     Parameters
     ----------
@@ -166,6 +166,8 @@ class Logistic:
         Neighbouring work-items that share a row, and rows that are held at once.
     judged : int
         Rows whose loss and error are computed at once, in vectors of OpenCL's.
+    summed : bool
+        Whether results are the loss and the gradient, summed over the rows, and not other weights.
     """
 
     features: int
@@ -174,6 +176,12 @@ class Logistic:
     lanes: int = 1
     rows: int = 1
     judged: int = 1
+    summed: bool = True
+
+    @property
+    def columns(self) -> int:
+        """The features, and perhaps the intercept's."""
+        return self.features + self.intercept
 
     @property
     def sums(self) -> int:

@@ -93,7 +93,7 @@ def side_by_side(images: Sequence[np.ndarray], titles: Sequence[str], path: Path
     return _save(figure, path)
 
 
-def loss_curve(losses: Sequence[float], title: str, ax: Any) -> Any:
+def loss_curve(iterations: Sequence[int], losses: Sequence[float], title: str, ax: Any) -> Any:
     """Draw a loss by iterations, on axes or on those of a new figure, and return the axes.
 
     Raises
@@ -105,7 +105,7 @@ def loss_curve(losses: Sequence[float], title: str, ax: Any) -> Any:
         from matplotlib import pyplot
 
         ax = pyplot.figure().gca()
-    ax.plot(np.arange(1, len(losses) + 1), losses)
+    ax.plot(iterations, losses)
     ax.set(xlabel="iteration", ylabel="loss per sample", title=title)
     ax.grid(alpha=0.4)
     return ax

@@ -319,3 +319,28 @@ def gradients_fit(block: int) -> Refusal:
         return values_fit(block * (call.outputs + 3))(capabilities, call)  # NVIDIA's OpenCL lends not quite all
 
     return refuse
+
+
+def samples_fit(block: int, items: int) -> Refusal:
+    """Refuse more samples than so many work-items, each with so many words, hold for all of a launch."""
+
+    def refuse(capabilities: Capabilities, call: Call) -> str | None:
+        words = call.value_bytes // 4
+        rows = -(-call.size // block) * block
+        if rows * call.outputs * words <= block * items:
+            return None
+        most = block * items // words
+        return f"holds up to {most} numbers of {call.dtypes[0]}; got {call.size} rows of {call.outputs}"
+
+    return refuse
+
+
+def columns_fit(most: int) -> Refusal:
+    """Refuse rows of which a warp's lanes do not have a column each."""
+
+    def refuse(capabilities: Capabilities, call: Call) -> str | None:
+        if call.outputs <= most:
+            return None
+        return f"folds up to {most} columns in a warp, the intercept's with them; got {call.outputs}"
+
+    return refuse

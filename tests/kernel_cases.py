@@ -210,6 +210,24 @@ def assert_logistic(got: Any, X: np.ndarray, *others: Any) -> None:
     np.testing.assert_allclose(gradient, expected[1], atol=room, rtol=64 * eps)
 
 
+def descent_oracle(
+    X: Any, y: Any, weights: Any, shares: Any = None, *, rate: float, steps: int, decay: float = 0.0
+) -> np.ndarray:
+    """Return weights after so many steps of gradient descent, in float64."""
+    weights = np.array(weights, np.float64)
+    coefficients = np.arange(len(weights)) < np.shape(X)[1]
+    for _ in range(steps):
+        weights -= decay * coefficients * weights + rate * logistic_oracle(X, y, weights, shares)[1]
+    return weights
+
+
+def assert_descended(got: Any, *given: Any, **how: Any) -> None:
+    """Hold weights that were stepped against NumPy in float64, to some roundings of the largest."""
+    expected = descent_oracle(*given, **how)
+    assert got.dtype == given[0].dtype
+    np.testing.assert_allclose(got, expected, rtol=0, atol=32 * np.finfo(got.dtype).eps * np.abs(expected).max())
+
+
 def on_device(device: gpuprims.Device, array: np.ndarray) -> Any:
     """Copy a host array into an array of the device's own class."""
     copied = device.driver.empty(array.shape, array.dtype)

@@ -25,6 +25,7 @@ from gpuprims.expressions.functions import COMPLEX, FUNCTIONS
 from gpuprims.layout import Form
 from gpuprims.primitives.binning import direct
 from gpuprims.primitives.counting import Weighing, count
+from gpuprims.primitives.descent import logistic_descent
 from gpuprims.primitives.logistic import logistic_gradient
 from gpuprims.registry import Variant
 from gpuprims.source import kernel_source
@@ -346,6 +347,21 @@ LOGISTICS: dict[str, Callable[..., Any]] = {
 }
 
 
+DESCENTS: dict[str, Callable[..., Any]] = {
+    "every number of columns": lambda **where: [
+        logistic_descent(resident(2048, k), resident(2048), resident(k + 1), rate=0.1, steps=3, **where)
+        for k in (1, 4, 8, 15)
+    ],
+    "sample weights, float64": lambda **where: logistic_descent(
+        *(resident(*shape, dtype="f8") for shape in ((500, 30), (500,), (31,))),
+        rate=0.1,
+        steps=3,
+        sample_weight=resident(500, dtype="f8"),
+        **where,
+    ),
+}
+
+
 def _in_place(*arrays: Any, **how: Any) -> Any:
     return gpuprims.scan(*arrays, out=arrays if len(arrays) > 1 else arrays[0], **how)
 
@@ -362,6 +378,8 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
         return {
             name: call for name, call in LOGISTICS.items() if variant.name == "fused" or not name.startswith("every")
         }
+    if variant.primitive == "descent":
+        return DESCENTS
     if variant.primitive == "stencil":
         large = () if variant.name == "direct" else ("many weights",)
         return {name: call for name, call in STENCILS.items() if name not in large}

@@ -19,6 +19,7 @@ from kernel_cases import (
     able_variants,
     affine_fold,
     affine_scan,
+    assert_descended,
     assert_equal,
     assert_logistic,
     on_device,
@@ -30,6 +31,7 @@ from scipy import ndimage
 
 import gpuprims
 from gpuprims.backends.opencl.variants import VARIANTS
+from gpuprims.primitives.descent import logistic_descent
 from gpuprims.primitives.logistic import logistic_gradient
 from gpuprims.registry import REGISTRY, Refusal, Variant
 from gpuprims.rules import along_lines
@@ -541,3 +543,19 @@ def test_logistic_gradients_of_rows_that_a_whole_group_holds(kernel: Kernel, rng
     weights = random_values(rng, np.float32, 1100) / 33
     got = logistic_gradient(X, y, weights, device=kernel.device, variant=kernel.variant.name)
     assert_logistic(got, X, y, weights)
+
+
+# descent -----------------------------------------------------------------------------------------------------------
+
+
+@each([variant for variant in VARIANTS if variant.primitive == "descent"])
+def test_descents(kernel: Kernel, rng: np.random.Generator) -> None:
+    how: dict[str, Any] = {"rate": 0.01, "steps": 3, "decay": 0.125}
+    for n, k in ((1, 3), (300, 5), (70, 11)):
+        for shares in (None, rng.random(n).astype("f4")):
+            X, y = random_values(rng, np.float32, (n, k)), (rng.random(n) < 0.4).astype("f4")
+            weights = random_values(rng, np.float32, k + 1)
+            given = [on_device(kernel.device, a) for a in (X, y, weights)]
+            held = None if shares is None else on_device(kernel.device, shares)
+            got = logistic_descent(*given, sample_weight=held, variant=kernel.variant.name, **how)
+            assert_descended(on_host(kernel.device, got), X, y, weights, shares, **how)

@@ -35,6 +35,7 @@ def write_model(model: Any, path: str | PathLike[str]) -> None:
         "n_iter_": model.n_iter_,
         "stop_reason_": model.stop_reason_,
         "loss_curve_": model.loss_curve_,
+        "loss_iterations_": model.loss_iterations_,
         "validation_errors_": model.validation_errors_,
         "objects": bool(model.classes_.dtype == object),
         "names": list(getattr(model, "feature_names_in_", [])),
@@ -66,7 +67,7 @@ def read_model(kind: type[_Model], path: str | PathLike[str], backend: str | Dev
         setattr(model, name, array)
     if told["objects"]:
         model.classes_ = model.classes_.astype(object)
-    for name in ("n_iter_", "stop_reason_", "loss_curve_", "validation_errors_"):
+    for name in ("n_iter_", "stop_reason_", "loss_curve_", "loss_iterations_", "validation_errors_"):
         setattr(model, name, told[name])
     model.n_features_in_ = model.coef_.shape[1]
     if told["names"]:

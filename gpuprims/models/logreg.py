@@ -60,7 +60,8 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
     max_iter : int, default 100
         Iterations at most; of "minibatch", times that each sample is seen.
     tol : float, default 1e-4
-        Stop when no component of the gradient, per sample, is larger. "gd" looks every 32 iterations.
+        Stop when no component of the gradient, per sample, is larger. "gd" looks when it has gone as far
+        again as before, and every 4096 iterations.
     fit_intercept : bool, default True
         Whether to add a constant to the scores.
     feature_dtype : {"int8", "float16"}, optional
@@ -90,7 +91,9 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
     intercept_ : ndarray of shape (1,) or (n_classes,)
     loss_curve_ : list of float
-        The objective per unit of sample weight after each iteration, of "gd" before each.
+        The objective per unit of sample weight after each iteration, of "gd" after each look.
+    loss_iterations_ : list of int
+        After how many iterations each of these was.
     validation_errors_ : list of float
         The errors on held-out samples, where there are any.
     n_iter_ : int
@@ -142,6 +145,7 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
     coef_: np.ndarray
     intercept_: np.ndarray
     loss_curve_: list[float]
+    loss_iterations_: list[int]
     validation_errors_: list[float]
     n_iter_: int
     stop_reason_: str
@@ -254,6 +258,7 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self._keep(objective, flat)
         self.n_iter_, self.stop_reason_ = seen + 1, "max_iter"
         self.loss_curve_ = [*([] if first else self.loss_curve_), objective.loss_gradient(flat)[0]]
+        self.loss_iterations_ = [*([] if first else self.loss_iterations_), self.n_iter_]
         self.validation_errors_ = []
         return self
 
@@ -282,7 +287,7 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
     def plot_loss(self, ax: Any = None) -> Any:
         """Draw ``loss_curve_`` by matplotlib, and return the axes."""
         check_is_fitted(self)
-        return loss_curve(self.loss_curve_, f"LogReg, {self.solver}: {self.stop_reason_}", ax)
+        return loss_curve(self.loss_iterations_, self.loss_curve_, f"LogReg, {self.solver}: {self.stop_reason_}", ax)
 
     def _weights_before(self) -> tuple[np.ndarray, np.ndarray] | None:
         return (self.coef_, self.intercept_) if self.warm_start and hasattr(self, "coef_") else None
@@ -318,8 +323,8 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
             except KeyboardInterrupt:
                 self.stop_reason_ = "interrupted"
         self._keep(objective, watch.weights)
-        self.loss_curve_, self.validation_errors_ = watch.losses, watch.errors
-        self.n_iter_ = len(watch.losses)
+        self.loss_curve_, self.loss_iterations_, self.validation_errors_ = watch.losses, watch.iterations, watch.errors
+        self.n_iter_ = watch.done
         self._warn(self.stop_reason_)
 
     def _settings(self) -> Settings:

@@ -8,7 +8,8 @@ import numpy as np
 
 from gpuprims.device import Device
 from gpuprims.models.samples import Samples
-from gpuprims.primitives.logistic import judged, logistic_gradient
+from gpuprims.primitives.labelled import judged
+from gpuprims.primitives.logistic import logistic_gradient
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 
@@ -126,7 +127,7 @@ class Objective:
         if self.outputs == 1 and self.samples.scale is None:
             samples = self.samples
             found = logistic_gradient(
-                samples.features, samples.codes, weights, sample_weight=samples.weights, device=self.device
+                samples.features, samples.codes, weights, sample_weight=samples.shares, device=self.device
             )
             return Loss(*found)
         scores = self.scores(weights)

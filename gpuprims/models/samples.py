@@ -32,6 +32,8 @@ class Samples:
         The number of each sample's class, of the features' dtype.
     weights : array of shape (n,)
         What each sample counts.
+    weighted : bool
+        Whether that is not 1 of each.
     total : float
         The sum of the weights.
     scale : array of shape (k,) or None
@@ -42,6 +44,7 @@ class Samples:
     features: Any
     codes: Any
     weights: Any
+    weighted: bool
     total: float
     scale: Any = None
 
@@ -50,17 +53,24 @@ class Samples:
         """How many there are."""
         return int(self.features.shape[0])
 
+    @property
+    def shares(self) -> Any:
+        """What each sample counts, or None for 1."""
+        return self.weights if self.weighted else None
+
     def without(self, numbers: np.ndarray) -> Samples:
         """Return the same samples, of which some weigh nothing."""
         weights = np.array(self.device.to_host(self.weights))
         weights[numbers] = 0
-        return replace(self, weights=self.device.asarray(weights), total=float(weights.sum(dtype=np.float64)))
+        total = float(weights.sum(dtype=np.float64))
+        return replace(self, weights=self.device.asarray(weights), weighted=True, total=total)
 
     def part(self, start: int, stop: int) -> Samples:
         """Return those from one number to another, in the same memory."""
         weights = self.weights[start:stop]
         total = float(np.sum(self.device.to_host(weights), dtype=np.float64))
-        return Samples(self.device, self.features[start:stop], self.codes[start:stop], weights, total, self.scale)
+        features, codes = self.features[start:stop], self.codes[start:stop]
+        return replace(self, features=features, codes=codes, weights=weights, total=total)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -137,8 +147,8 @@ def samples_of(
         codes = codes_of(labels, classes)
     weights = _weights(model, operands, labels, codes, sample_weight)
     dtype = np.dtype(features.dtype)
-    on_device = [device.asarray(np.ascontiguousarray(part, dtype)) for part in (codes, weights)]
-    samples = Samples(device, features, on_device[0], on_device[1], float(weights.sum()))
+    numbers, counts = (device.asarray(np.ascontiguousarray(part, dtype)) for part in (codes, weights))
+    samples = Samples(device, features, numbers, counts, bool(np.any(weights != 1)), float(weights.sum()))
     return samples if model.feature_dtype is None else _in_fewer_bits(samples, np.dtype(model.feature_dtype))
 
 

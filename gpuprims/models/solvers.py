@@ -11,10 +11,12 @@ from scipy import linalg, optimize
 
 from gpuprims.models.objective import Objective
 from gpuprims.models.watch import Watch
+from gpuprims.primitives.descent import able_to_descend, logistic_descent
 from gpuprims.primitives.map import map as map_elements
 
-# Reading a number off a device waits for it, so gradient descent is looked at once in so many iterations.
-_LOOK_EVERY = 32
+# Gradient descent is looked at when it has gone as far again, and once in so many iterations: a look takes as long as
+# some hundred iterations of small data.
+_MOST_STEPS = 4096
 # Of a step that Newton's method proposes, the part that is tried first, and how often it is halved.
 _HALVINGS = 30
 # Runs of samples whose steepest slope sets an automatic step.
@@ -50,7 +52,7 @@ def lbfgs(objective: Objective, start: np.ndarray, settings: Settings, watch: Wa
     stopped: list[str] = []
 
     def after(intermediate_result: Any) -> None:
-        if reason := watch.after([float(intermediate_result.fun)], intermediate_result.x.copy()):
+        if reason := watch.after(float(intermediate_result.fun), intermediate_result.x.copy()):
             stopped.append(reason)
             raise StopIteration
 
@@ -78,7 +80,7 @@ def newton_cholesky(objective: Objective, start: np.ndarray, settings: Settings,
         if moved is None:
             return "rounding"
         weights, value, gradient = moved
-        if reason := watch.after([value], weights):
+        if reason := watch.after(value, weights):
             return reason
     return "tolerance" if np.abs(gradient).max() <= settings.tol else "max_iter"
 
@@ -114,56 +116,56 @@ def gradient_descent(objective: Objective, start: np.ndarray, settings: Settings
     Source: the iteration of the OpenCL article on logistic regression by gradient ascent,
     ``weights += rate * X.T @ (labels - sigmoid(X @ weights))``, with the penalty's gradient beside it.
     """
-    total, penalty = objective.samples.total, objective.penalty
+    pull = objective.penalty * objective.samples.total
     rate = settings.learning_rate
     if rate is None:
-        rate = 1 / (objective.steepest() + penalty * total)
-    scalar = objective.dtype.type
-    walk = _Walk(objective, scalar(rate), scalar(1 - rate * penalty * total))
+        rate = 1 / (objective.steepest() + pull)
+    step = Step(objective, rate, rate * pull)
     weights = objective.bring(start)
     done = 0
     while done < settings.max_iter:
-        count = min(_LOOK_EVERY, settings.max_iter - done)
-        weights, gradient, losses = walk.steps(weights, count)
+        count = min(max(done, 1), _MOST_STEPS, settings.max_iter - done)
+        weights = step.many(weights, count)
         done += count
         flat = objective.fetch(weights)
-        if not (np.isfinite(flat).all() and np.isfinite(losses).all()):
+        value, gradient = objective.loss_gradient(flat)
+        if not (np.isfinite(flat).all() and np.isfinite(value)):
             return "diverged"
-        if reason := watch.after(losses, flat):
+        if reason := watch.after(value, flat, count):
             return reason
         if np.abs(gradient).max() <= settings.tol:
             return "tolerance"
     return "max_iter"
 
 
-class _Walk:
-    """Steps on the device, and what the host is told of them."""
+class Step:
+    """A step down the gradient on the device: by which rate, and what it takes off each coefficient."""
 
-    def __init__(self, objective: Objective, rate: Any, decay: Any) -> None:
-        self._objective, self._rate = objective, rate
-        kept = objective.penalised(np.ones(objective.size))  # intercepts do not decay
-        self._decay = objective.bring(np.where(kept == 0, 1, decay))
+    def __init__(self, objective: Objective, rate: float, decay: float) -> None:
+        self._objective, self._rate, self._decay = objective, rate, decay
+        samples = objective.samples
+        fits = able_to_descend(samples.device, objective.dtype, samples.size, objective.size)
+        self._in_one_launch = fits and objective.outputs == 1 and samples.scale is None
+        self._scalar = objective.dtype.type(rate)
+        self._decays = objective.bring(decay * objective.penalised(np.ones(objective.size)))  # intercepts have none
 
-    def steps(self, weights: Any, count: int) -> tuple[Any, np.ndarray, list[float]]:
-        """Take so many steps; return the weights, the gradient before the last step, and the loss before each."""
-        objective, device = self._objective, self._objective.device
-        before, passed = weights, []
-        for _ in range(count):
-            loss = objective.loss(weights)
-            passed.append((loss.value, weights))
-            before, weights = weights, self.moved(weights, loss.gradient)
-        total, penalty = objective.samples.total, objective.penalty
-        gradient = objective.fetch(loss.gradient) / total + penalty * objective.penalised(objective.fetch(before))
-        losses = []
-        for value, taken in passed:
-            penalised = objective.penalised(objective.fetch(taken))
-            losses.append(float(device.to_host(value)) / total + penalty / 2 * float(penalised @ penalised))
-        return weights, gradient, losses
-
-    def moved(self, weights: Any, gradient: Any) -> Any:
-        """Take one step by a gradient."""
+    def once(self, weights: Any) -> Any:
+        """Return weights after a step."""
+        gradient = self._objective.loss(weights).gradient
         device = self._objective.device
-        return map_elements("w*decay - rate*g", weights, self._decay, self._rate, gradient, device=device)
+        return map_elements("w - (w*d + rate*g)", weights, self._decays, self._scalar, gradient, device=device)
+
+    def many(self, weights: Any, count: int) -> Any:
+        """Return weights after so many steps: in one launch where a kernel holds all samples, else one by one."""
+        if self._in_one_launch:
+            samples = self._objective.samples
+            return logistic_descent(
+                samples.features, samples.codes, weights, rate=self._rate, steps=count, decay=self._decay,
+                sample_weight=samples.shares, device=samples.device,
+            )  # fmt: skip
+        for _ in range(count):
+            weights = self.once(weights)
+        return weights
 
 
 def minibatch(objective: Objective, start: np.ndarray, settings: Settings, watch: Watch) -> str:
@@ -185,7 +187,7 @@ def minibatch(objective: Objective, start: np.ndarray, settings: Settings, watch
         value, gradient = objective.loss_gradient(flat)
         if not np.isfinite(value):
             return "diverged"
-        if reason := watch.after([value], flat):
+        if reason := watch.after(value, flat):
             return reason
         if np.abs(gradient).max() <= settings.tol:
             return "tolerance"
@@ -210,10 +212,7 @@ class Rounds:
         """Take a step by each part, after so many rounds."""
         rate = self._auto / np.sqrt(1 + before) if self._given is None else self._given
         for k in self._random.permutation(len(self._parts)):
-            part = self._parts[k]
-            scalar = part.dtype.type
-            walk = _Walk(part, scalar(rate), scalar(1 - rate * self._penalty))
-            weights = walk.moved(weights, part.loss(weights).gradient)
+            weights = Step(self._parts[k], rate, rate * self._penalty).once(weights)
         return weights
 
 

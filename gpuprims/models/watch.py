@@ -18,7 +18,7 @@ class Progress(NamedTuple):
 
 
 class Watch:
-    """Keeps the losses and the last weights of a fit, and asks whether it is to go on.
+    """Keeps the losses of a fit, after which iterations they were, and the last weights, and asks whether to go on.
 
     Parameters
     ----------
@@ -45,19 +45,21 @@ class Watch:
         bar: Any = None,
     ) -> None:
         self.losses: list[float] = []
+        self.iterations: list[int] = []
         self.errors: list[float] = []
         self.weights = start
         self._split, self._callback, self._error, self._target, self._bar = split, callback, error, target, bar
 
-    def after(self, losses: list[float], weights: np.ndarray) -> str | None:
-        """Take note of iterations, by the losses after each, and return why to stop, if there is a reason."""
-        self.losses += losses
+    def after(self, loss: float, weights: np.ndarray, count: int = 1) -> str | None:
+        """Take note of iterations, by the loss after the last of them, and return why to stop, if there is a reason."""
+        self.losses.append(loss)
+        self.iterations.append(self.done + count)
         self.weights = weights
         if self._bar is not None:
-            self._bar.update(len(losses))
-            self._bar.set_postfix(loss=f"{losses[-1]:.6g}")
+            self._bar.update(count)
+            self._bar.set_postfix(loss=f"{loss:.6g}")
         if self._callback is not None:
-            told = Progress(len(self.losses), losses[-1], *(np.copy(part) for part in self._split(weights)))
+            told = Progress(self.done, loss, *(np.copy(part) for part in self._split(weights)))
             if self._callback(told):
                 return "callback"
         if self._error is not None and self._target is not None:
@@ -65,3 +67,8 @@ class Watch:
             if self.errors[-1] <= self._target:
                 return "target_error"
         return None
+
+    @property
+    def done(self) -> int:
+        """How many iterations there have been."""
+        return self.iterations[-1] if self.iterations else 0

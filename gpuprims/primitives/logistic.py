@@ -12,16 +12,14 @@ from gpuprims.calls import Call
 from gpuprims.definitions import Definitions, Logistic, value_words
 from gpuprims.device import Device
 from gpuprims.driver import Launch
-from gpuprims.errors import ArgumentError, DtypeError, ShapeError
-from gpuprims.expressions import TypedExpr, trace, typed
+from gpuprims.errors import ArgumentError
 from gpuprims.layout import VECTOR_BYTES, Form, Layout, contiguous
 from gpuprims.preparation import Prepared, Result, in_turn
-from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.labelled import check_samples, judge, rows_layout, side_by_side
 from gpuprims.registry import REGISTRY, Variant
 from gpuprims.targets import Targets
 
 _LABEL = "logistic"
-_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 # Bytes of the rows that a work-item of a CPU takes at once, how many there are at most and at least, and bytes of the
 # scores of those that it judges in one vector. Two cores of an AMD EPYC of family 26, runtime 2026.2, 2026-11-22, ms of
 # float32, where a sum, which reads the same once, takes 7.9: 10^6 x 100 by 8, 16, 40, 64, 256 rows 11.0, 11.7, 10.1,
@@ -98,58 +96,10 @@ def prepare_logistic(
     if len(arrays) not in (3, 4):
         raise ArgumentError(f"{_LABEL}: X, y, weights, and perhaps sample weights; got {len(arrays)} array(s)")
     operands = as_operands(_LABEL, arrays, device)
-    _check([(array.dtype, array.shape) for array in operands.natives])
-    operands = _side_by_side(operands)
+    check_samples(_LABEL, [(array.dtype, array.shape) for array in operands.natives])
+    operands = side_by_side(operands)
     where = operands.forms, operands.fresh_alignment, operands.device
     return operands, None, _prepare(*where, variant, REGISTRY.generation)
-
-
-_NAMES = ("X", "y", "weights", "sample_weight")
-
-
-def _check(arrays: list[tuple[np.dtype[Any], tuple[int, ...]]]) -> None:
-    """Raise for arrays that are not of one dtype, or whose shapes do not fit together."""
-    dtype, shape = arrays[0]
-    if dtype not in _FLOATS:
-        raise DtypeError(f"{_LABEL}: X of float32 or float64; got dtype {dtype} (convert it, such as to float32)")
-    if len(shape) != 2 or 0 in shape:
-        raise ShapeError(f"{_LABEL}: X of shape (n, k), of at least one sample and one feature; got {shape}")
-    n, k = shape
-    rules = {"y": ((n,),), "weights": ((k,), (k + 1,)), "sample_weight": ((n,),)}
-    for name, (own, found) in zip(_NAMES[1:], arrays[1:], strict=False):
-        if own != dtype:
-            raise DtypeError(f"{_LABEL}: {name} of the dtype of X, {dtype}; got {own}")
-        if found not in rules[name]:
-            wanted = " or ".join(str(rule) for rule in rules[name])
-            raise ShapeError(f"{_LABEL}: {name} of shape {wanted}, for X of {shape}; got {found}")
-
-
-def _side_by_side(operands: Operands) -> Operands:
-    """Return the same arrays, those whose elements lie apart copied together."""
-    apart = [not _lies_together(form) for form in operands.forms]
-    if not any(apart):
-        return operands
-    natives = zip(operands.natives, apart, strict=True)
-    return operands.instead(
-        *(map_arrays("x", array, device=operands.device) if copied else array for array, copied in natives)
-    )
-
-
-def _lies_together(form: Form) -> bool:
-    together = contiguous(form.dtype, form.shape, 1).strides
-    return all(n == 1 or a == b for n, a, b in zip(form.shape, form.strides, together, strict=True))
-
-
-def judged(score: Any, label: Any, weight: Any) -> tuple[Any, Any]:
-    """Return a row's loss and error, of exponentials that are never above 1."""
-    small = np.exp(-np.abs(score))
-    loss = np.maximum(score, 0) - label * score + np.log1p(small)
-    return weight * loss, weight * (np.where(score >= 0, 1, small) / (1 + small) - label)
-
-
-@lru_cache(maxsize=2)
-def _judge(dtype: np.dtype[Any]) -> TypedExpr:
-    return typed(trace(judged, 3), (dtype,) * 3, (dtype,) * 2)
 
 
 @lru_cache(maxsize=1024)
@@ -158,23 +108,17 @@ def _prepare(forms: tuple[Form, ...], alignment: int, device: Device, variant: s
     results = Result((), dtype), Result(forms[2].shape, dtype)
     call = Call((dtype,), n, k, value_bytes=dtype.itemsize, side_by_side=True)
     chosen = device.select(_LABEL, call, variant)
-    layout = _layout((*forms, *(contiguous(result.dtype, result.shape, alignment) for result in results)))
+    layout = rows_layout((*forms, *(contiguous(result.dtype, result.shape, alignment) for result in results)))
     vector = _vector(forms[0]) if chosen.vectors else 1
     lanes, rows = _teams(chosen, k, vector, dtype, device)
     judged = _CPU_VECTOR // dtype.itemsize if _for_cpus(chosen) else 1
     samples = Logistic(k, forms[2].shape != (k,), len(forms) == 4, lanes, rows, judged)
     accesses = layout.accesses
     definitions = Definitions(
-        accesses[: len(forms)], accesses[len(forms) :], (dtype,), _judge(dtype), vector=vector, logistic=samples
+        accesses[: len(forms)], accesses[len(forms) :], (dtype,), judge(dtype), vector=vector, logistic=samples
     )
     launch, scratch = _launch(chosen, definitions, samples, layout, n, device)
     return Prepared(chosen, results, False, launch, tuple(range(len(forms))), (0, 1), tickets=1, scratch=scratch)
-
-
-def _layout(forms: tuple[Form, ...]) -> Layout:
-    """Return where operands begin; kernels know how far apart rows and elements lie."""
-    still = ((),) * len(forms)
-    return Layout(forms, (), (), still, still, tuple([form.offset // form.item for form in forms]))
 
 
 def _vector(form: Form) -> int:

@@ -7,7 +7,7 @@ from gpuprims.expressions import c_type, emit_function
 
 
 def logistic_text(definitions: Definitions, samples: Logistic) -> list[str]:
-    """Write the macros that ``logistic.h`` is about, and the function JUDGE."""
+    """Write the macros that ``samples.h`` is about, and the function JUDGE."""
     number = definitions.values[0]
     constants = {
         "NUMBER": c_type(number),
@@ -19,6 +19,9 @@ def logistic_text(definitions: Definitions, samples: Logistic) -> list[str]:
         "CHUNKS": -(-samples.features // (samples.lanes * definitions.vector)),
         "JUDGED": samples.judged,
         "PLACE": f"u{8 * number.itemsize}",
+        "NEAR": 16 // number.itemsize,  # of local memory, in one load
+        "POWER": f"gp_power_{c_type(number)}",
+        "INVERSE": f"gp_inverse_{c_type(number)}",
     }
     word = f"i{8 * number.itemsize}"
     in_vectors = [f"VECTOR_OF({kind}, {samples.judged})" for kind in (c_type(number), word)]

@@ -5,7 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from gpuprims.registry import Variant, first_refusal
-from gpuprims.rules import double_precision, gradient_fits, gradients_fit, group_fits, row_fits, values_fit
+from gpuprims.rules import (
+    columns_fit,
+    double_precision,
+    gradient_fits,
+    gradients_fit,
+    group_fits,
+    row_fits,
+    samples_fit,
+    values_fit,
+)
 
 KERNELS = Path(__file__).parent / "kernels"
 
@@ -119,5 +128,20 @@ LOGISTICS = (
         shares_outputs=False,
         scratch="rows",
         refuse=double_precision,
+    ),
+)
+
+# Gradient descent whose steps are all taken in one launch.
+DESCENTS = (
+    Variant(
+        primitive="descent",
+        name="persistent",
+        backend="cuda",
+        source=KERNELS / "descent_persistent.cu",
+        rank=10,
+        block=256,
+        items=160,
+        word_items=True,
+        refuse=first_refusal(double_precision, group_fits(256), columns_fit(32), samples_fit(256, 160)),
     ),
 )

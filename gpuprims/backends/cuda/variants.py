@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpuprims.backends.cuda.logistics import LOGISTICS
+from gpuprims.backends.cuda.logistics import DESCENTS, LOGISTICS
 from gpuprims.backends.cuda.stencils import STENCILS
 from gpuprims.registry import Variant, first_refusal
 from gpuprims.rules import (
@@ -305,4 +305,5 @@ VARIANTS = (
     ),
     *STENCILS,
     *LOGISTICS,
+    *DESCENTS,
 )

@@ -5,7 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from gpuprims.registry import Variant, first_refusal
-from gpuprims.rules import double_precision, for_cpus, gradient_fits, gradients_fit, group_fits, row_fits, values_fit
+from gpuprims.rules import (
+    columns_fit,
+    double_precision,
+    for_cpus,
+    gradient_fits,
+    gradients_fit,
+    group_fits,
+    row_fits,
+    samples_fit,
+    values_fit,
+)
 
 KERNELS = Path(__file__).parent / "kernels"
 
@@ -132,5 +142,31 @@ LOGISTICS = (
         shares_outputs=False,
         scratch="rows",
         refuse=double_precision,
+    ),
+)
+
+# Gradient descent whose steps are all taken in one launch.
+DESCENTS = (
+    Variant(
+        primitive="descent",
+        name="cpu_persistent",
+        backend="opencl",
+        source=KERNELS / "descent_cpu_persistent.cl",
+        rank=20,
+        block=1,
+        items=2**18,
+        scratch="rows",
+        refuse=first_refusal(for_cpus, double_precision, gradient_fits, samples_fit(1, 2**18)),
+    ),
+    Variant(
+        primitive="descent",
+        name="persistent",
+        backend="opencl",
+        source=KERNELS / "descent_persistent.cl",
+        rank=10,
+        block=256,
+        items=160,
+        word_items=True,
+        refuse=first_refusal(double_precision, group_fits(256), columns_fit(32), samples_fit(256, 160)),
     ),
 )

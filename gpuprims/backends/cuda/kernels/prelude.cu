@@ -23,6 +23,24 @@ typedef double f64;
 #define gp_count_bits(word) __popc(word)
 #define gp_raise(place, number) atomicMax(place, number)
 
+/* Powers of two and inverses, of which those of f32 are within some 2^-22 of themselves. */
+#define gp_power_f64(value) exp2(value)
+#define gp_inverse_f64(value) (1 / (value))
+
+DEVICE f32 gp_power_f32(const f32 exponent)
+{
+    f32 power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(exponent));
+    return power;
+}
+
+DEVICE f32 gp_inverse_f32(const f32 value)
+{
+    f32 inverse;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(value));
+    return inverse;
+}
+
 /* A stored half is converted by the instruction itself, so that no header of CUDA's is needed to compile. */
 #define ROUND_F16(value) gp_half_value(gp_half_bits(value))
 

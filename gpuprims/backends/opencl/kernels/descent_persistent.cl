@@ -1,0 +1,125 @@
+/* descent/persistent: one group holds all rows in registers and takes all steps of batch gradient descent in one launch.
+ *
+ * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 what rows count; last the RATES
+ * out     OUTPUTS: y0 the weights after `steps` steps
+ * launch  one group of BLOCK (a multiple of TEAM)
+ * host    ROWS to a work-item; POWER(x) = 2^x, INVERSE(x) = 1/x, swapped (samples.h)
+ * order   a work-item's rows, then those of a team in halves, then the teams
+ *
+ * Rows of class 1 are held negated: then a row's loss falls with its score whatever its class, its error is the sigmoid of the
+ * score, and labels are needed no more. The intercept is the weight of one more column, of 1 or -1. Weights are held times
+ * -log2(e), so that a sigmoid is one power of two and one inverse. Every work-item has them all and changes them alike.
+ *
+ * A lane has sums of all columns over its rows. Step by step it keeps half of them and hands the other half to a lane that does
+ * the reverse; sums are all zero beyond COLUMNS. For COLUMNS = 5, of the first lanes of a team of 32:
+ *
+ *     lane    0           8           16          24
+ *     before  0 1 2 3 4   0 1 2 3 4   0 1 2 3 4   0 1 2 3 4
+ *     by 16   0 1 2       0 1 2       3 4 -       3 4 -
+ *     by 8    0 1         2 -         3 4         - -
+ *     by 4    0           2           3           -            and lanes 4, 12, 20, 28 have 1, -, 4, -
+ *
+ * Then the lane holds the sum of one column over the team, or SHARING lanes have parts of it.
+ */
+#define COLUMNS (FEATURES + INTERCEPT)
+#define TEAM 32
+#define TEAMS (BLOCK / TEAM)
+#define LOG2_E ((value_t)1.4426950408889634)
+#define LN_2 ((value_t)0.6931471805599453)
+
+__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1))) WHOLE_WARPS
+void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, const i64 steps)
+{
+    __local value_t partial[WARP >= TEAM ? 1 : BLOCK];
+    __local ALIGNED value_t sums[2][COLUMNS][TEAMS];
+    const int tid = get_local_id(0), lane = tid % TEAM, team = tid / TEAM;
+    const value_t decay = DECAY, rate = RATE * LOG2_E;
+    value_t held[ROWS][COLUMNS], weights[COLUMNS], rests[COLUMNS];
+#if WEIGHTED
+    value_t shares[ROWS];
+#endif
+
+    /* 1. Load rows, zeros where there are none, and the weights. */
+#pragma unroll
+    for (int k = 0; k < ROWS; k++) {
+        const i64 row = k * BLOCK + tid;
+        const value_t sign = row < n ? 1 - 2 * LABEL(row) : 0;
+#pragma unroll
+        for (int c = 0; c < FEATURES; c++) held[k][c] = row < n ? sign * SAMPLES(row)[c] : 0;
+#if INTERCEPT
+        held[k][FEATURES] = sign;
+#endif
+#if WEIGHTED
+        shares[k] = row < n ? SHARE(row) : 0;
+#endif
+    }
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+        weights[c] = -LOG2_E * WEIGHT(c);
+        rests[c] = 0;
+    }
+
+    for (i64 step = 0; step < steps; step++) {
+        value_t gradient[COLUMNS];
+
+        /* 2. Score each row, and add it to the gradient by its error. */
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) gradient[c] = 0;
+#pragma unroll
+        for (int k = 0; k < ROWS; k++) {
+            value_t score = held[k][0] * weights[0];
+#pragma unroll
+            for (int c = 1; c < COLUMNS; c++) score += held[k][c] * weights[c];
+            value_t error = INVERSE(1 + POWER(score));
+#if WEIGHTED
+            error *= shares[k];
+#endif
+#pragma unroll
+            for (int c = 0; c < COLUMNS; c++) gradient[c] += held[k][c] * error;
+        }
+
+        /* 3. Fold the team; see above. */
+        int kept = COLUMNS, first = 0, own = COLUMNS, sharing = TEAM;
+#pragma unroll
+        for (int stride = TEAM / 2; stride > 0; stride /= 2) {
+            const int upper = (lane & stride) != 0, middle = (kept + 1) / 2;
+            if (kept > 1) {
+#pragma unroll
+                for (int c = 0; c < (COLUMNS + 1) / 2; c++) {
+                    if (c < middle) {
+                        const value_t beyond = c + middle < kept ? gradient[c + middle < COLUMNS ? c + middle : 0] : 0;
+                        const value_t mine = upper ? beyond : gradient[c], given = upper ? gradient[c] : beyond;
+                        gradient[c] = mine + swapped(given, stride, partial, tid);
+                    }
+                }
+                first += upper ? middle : 0;
+                own = upper ? own - middle : (own < middle ? own : middle);
+                kept = middle;
+                sharing = stride;
+            } else {
+                gradient[0] += swapped(gradient[0], stride, partial, tid);
+            }
+        }
+        if (lane % sharing == 0 && own > 0) sums[step & 1][first][team] = gradient[0];
+
+        /* 4. Fold the teams, and step. A step later sums are elsewhere, so that nobody overtakes the slowest reader. */
+        BARRIER();
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) {
+            value_t read[NEAR], sum = 0;
+#pragma unroll
+            for (int t = 0; t < TEAMS; t += NEAR) {
+                READ_LOCAL(NUMBER, NEAR, &sums[step & 1][c][t], read);
+#pragma unroll
+                for (int k = 0; k < NEAR; k++) sum += read[k];
+            }
+            change_weight(&weights[c], &rests[c], rate * sum - (c < FEATURES ? decay * weights[c] : 0));
+        }
+    }
+
+    /* 5. Store. */
+    if (tid == 0) {
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) STORE_WEIGHT(c, -LN_2 * weights[c]);
+    }
+}

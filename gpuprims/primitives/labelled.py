@@ -1,0 +1,69 @@
+"""Labelled samples: what logistic regression's primitives take, checked and laid out."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from gpuprims.arrays import Operands
+from gpuprims.errors import DtypeError, ShapeError
+from gpuprims.expressions import TypedExpr, trace, typed
+from gpuprims.layout import Form, Layout, contiguous
+from gpuprims.primitives.map import map as map_arrays
+
+_FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+_NAMES = ("X", "y", "weights", "sample_weight")
+
+
+def check_samples(label: str, arrays: list[tuple[np.dtype[Any], tuple[int, ...]]]) -> None:
+    """Raise for arrays that are not of one dtype, or whose shapes do not fit together."""
+    dtype, shape = arrays[0]
+    if dtype not in _FLOATS:
+        raise DtypeError(f"{label}: X of float32 or float64; got dtype {dtype} (convert it, such as to float32)")
+    if len(shape) != 2 or 0 in shape:
+        raise ShapeError(f"{label}: X of shape (n, k), of at least one sample and one feature; got {shape}")
+    n, k = shape
+    rules = {"y": ((n,),), "weights": ((k,), (k + 1,)), "sample_weight": ((n,),)}
+    for name, (own, found) in zip(_NAMES[1:], arrays[1:], strict=False):
+        if own != dtype:
+            raise DtypeError(f"{label}: {name} of the dtype of X, {dtype}; got {own}")
+        if found not in rules[name]:
+            wanted = " or ".join(str(rule) for rule in rules[name])
+            raise ShapeError(f"{label}: {name} of shape {wanted}, for X of {shape}; got {found}")
+
+
+def side_by_side(operands: Operands) -> Operands:
+    """Return the same arrays, those whose elements lie apart copied together."""
+    apart = [not _lies_together(form) for form in operands.forms]
+    if not any(apart):
+        return operands
+    natives = zip(operands.natives, apart, strict=True)
+    return operands.instead(
+        *(map_arrays("x", array, device=operands.device) if copied else array for array, copied in natives)
+    )
+
+
+def _lies_together(form: Form) -> bool:
+    together = contiguous(form.dtype, form.shape, 1).strides
+    return all(n == 1 or a == b for n, a, b in zip(form.shape, form.strides, together, strict=True))
+
+
+def judged(score: Any, label: Any, weight: Any) -> tuple[Any, Any]:
+    """Return a row's loss and error, of exponentials that are never above 1."""
+    small = np.exp(-np.abs(score))
+    loss = np.maximum(score, 0) - label * score + np.log1p(small)
+    return weight * loss, weight * (np.where(score >= 0, 1, small) / (1 + small) - label)
+
+
+@lru_cache(maxsize=2)
+def judge(dtype: np.dtype[Any]) -> TypedExpr:
+    """Return :func:`judged`, typed for kernels."""
+    return typed(trace(judged, 3), (dtype,) * 3, (dtype,) * 2)
+
+
+def rows_layout(forms: tuple[Form, ...]) -> Layout:
+    """Return where operands begin; kernels know how far apart rows and elements lie."""
+    still = ((),) * len(forms)
+    return Layout(forms, (), (), still, still, tuple([form.offset // form.item for form in forms]))
