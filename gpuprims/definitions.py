@@ -260,7 +260,7 @@ class Definitions:
         """How many memories a launch is given: the operands' and a few more, of a fold two, of a scan one."""
         if self.binning is not None:
             return len(self.inputs) + 2 + (self.binning.sums == "limbs")
-        folds = self.op is not None or self.logistic is not None
+        folds = self.op is not None or (self.logistic is not None and self.logistic.summed)
         scratch = 0 if not folds else 2 if self.inclusive is None else 1
         return len(self.inputs) + len(self.outputs) + scratch
 

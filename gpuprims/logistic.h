@@ -16,13 +16,15 @@ DEVICE void store_sum(OUTPUTS, const layout_t layout, const int sum, const value
     }
 }
 
-/* Add up what all groups left and store it, in an order that does not depend on which comes last: `wide` sums side by side, of
- * each of which BLOCK / wide work-items take every so-manieth part, with FLYING loads under way. */
-#define FLYING 8
+/* Add up what all groups left and store it, in an order that does not depend on which comes last. Work-items have a sum each, or
+ * where there are few, several a part of the groups; each has FLYING loads under way, for this group works alone. */
+#define FLYING 32
 DEVICE void fold_groups(OUTPUTS, GLOBAL u32 *partials, const layout_t layout, const i64 parts, LOCAL value_t *partial,
                         const int tid)
 {
-    const int wide = BLOCK < 32 ? BLOCK : 32, slices = BLOCK / wide;
+    int wide = BLOCK;
+    while (wide / 2 >= SUMS) wide /= 2;
+    const int slices = BLOCK / wide;
     for (int first = 0; first < SUMS; first += wide) {
         const int sum = first + tid % wide;
         value_t folded = 0;

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,10 +45,16 @@ PARDONED = re.compile(r"generated\.cu\(\d+\): warning #177-D|nvrtc: warning: Arc
 
 
 class IdleKernel:
-    """Stands for a compiled kernel on the device that runs none."""
+    """Stands for a compiled kernel on the device that runs none, and sees that it is given what it takes."""
+
+    def __init__(self, definitions: Definitions) -> None:
+        self.pointers = definitions.pointers
 
     def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Any:
-        return id  # any function of one argument
+        def launch(memories: Sequence[Any]) -> None:
+            assert len(memories) == self.pointers
+
+        return launch
 
 
 class CompilingDriver(ReferenceDriver):
@@ -78,7 +84,7 @@ class CompilingDriver(ReferenceDriver):
 
     def build(self, variant: Variant, definitions: Definitions) -> Any:
         self.asked.append((variant, definitions))
-        return IdleKernel()
+        return IdleKernel(definitions)
 
 
 def definitions_of(variant: Variant, call: Callable[..., Any]) -> list[Definitions]:

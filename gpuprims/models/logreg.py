@@ -61,7 +61,7 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
         Iterations at most; of "minibatch", times that each sample is seen.
     tol : float, default 1e-4
         Stop when no component of the gradient, per sample, is larger. "gd" looks when it has gone as far
-        again as before, and every 4096 iterations.
+        again as before, and every 16384 iterations.
     fit_intercept : bool, default True
         Whether to add a constant to the scores.
     feature_dtype : {"int8", "float16"}, optional

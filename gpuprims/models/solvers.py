@@ -16,7 +16,7 @@ from gpuprims.primitives.map import map as map_elements
 
 # Gradient descent is looked at when it has gone as far again, and once in so many iterations: a look takes as long as
 # some hundred iterations of small data.
-_MOST_STEPS = 4096
+_MOST_STEPS = 16384
 # Of a step that Newton's method proposes, the part that is tried first, and how often it is halved.
 _HALVINGS = 30
 # Runs of samples whose steepest slope sets an automatic step.

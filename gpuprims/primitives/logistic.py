@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -27,6 +28,12 @@ _LABEL = "logistic"
 _CPU_BYTES, _MOST_ROWS, _LEAST_ROWS, _CPU_VECTOR = 65_536, 64, 4, 64
 # Rows that a lane of a GPU has a part of at once, at most.
 _MOST_HELD_ROWS = 8
+# Words of a row that a lane of a GPU holds, from which two groups a multiprocessor have room and not three; and lanes
+# to a row from which one group of twice the size is faster. H200, float32, 2026-11-22, TB/s of 4 GB by 256 work-items in 3
+# groups, by 256 in 2, and by 512 in 1, on CUDA and OpenCL: 257 features 4.22, 3.72, 3.82 and 4.17, 3.77, 3.81; 512
+# 4.20, 4.42, 4.40 and 4.11, 4.34, 4.41; 1024 3.89, 4.29, 4.32 and 3.76, 4.22, 4.24; 2048 3.53, 4.05, 3.67 and 3.37,
+# 3.88, 3.60; 4096 3.51, 4.11, 3.69 and 2.33, 2.44, 3.59; 8192 3.10, 3.77, 4.20 and 1.75, 1.87, 3.79.
+_MANY_WORDS, _MANY_LANES = 16, 128
 
 
 def logistic_gradient(
@@ -111,6 +118,7 @@ def _prepare(forms: tuple[Form, ...], alignment: int, device: Device, variant: s
     layout = rows_layout((*forms, *(contiguous(result.dtype, result.shape, alignment) for result in results)))
     vector = _vector(forms[0]) if chosen.vectors else 1
     lanes, rows = _teams(chosen, k, vector, dtype, device)
+    chosen = _resident(chosen, lanes, -(-k // lanes) * value_words((dtype,)), device)
     judged = _CPU_VECTOR // dtype.itemsize if _for_cpus(chosen) else 1
     samples = Logistic(k, forms[2].shape != (k,), len(forms) == 4, lanes, rows, judged)
     accesses = layout.accesses
@@ -146,6 +154,16 @@ def _teams(variant: Variant, features: int, vector: int, dtype: np.dtype[Any], d
         lanes *= 2
     held = -(-vectors // lanes) * vector
     return lanes, min(_MOST_HELD_ROWS, max(_power(most // held + 1) // 2, 1))
+
+
+def _resident(variant: Variant, lanes: int, words: int, device: Device) -> Variant:
+    """Return the variant with as many groups a unit as rows of so many words a lane leave room for."""
+    if not variant.word_items or words < _MANY_WORDS:
+        return variant
+    block = 2 * variant.block
+    if lanes >= _MANY_LANES and device.capabilities.group_limit >= block:
+        return replace(variant, block=block, groups_per_unit=1)
+    return replace(variant, groups_per_unit=2)
 
 
 def _power(number: int) -> int:

@@ -19,7 +19,7 @@ from gpuprims.rules import (
 KERNELS = Path(__file__).parent / "kernels"
 
 # H200, driver 580.159, CUDA 13.0, float32, 2026-11-22, ms of a call after the other: logistic/fused 0.93 of 10^7 x 100,
-# where one reading takes 0.93, and CuPy's two products 2.70; 1.09 of 10^6 x 1024, where one takes 0.91; 0.11 of
+# where one reading takes 0.93, and CuPy's two products 2.70; 0.93 of 10^6 x 1024, where one takes 0.91; 0.11 of
 # 10^6 x 100. The articles' kernels have not been timed on it.
 LOGISTICS = (
     Variant(

@@ -19,8 +19,8 @@ from gpuprims.rules import (
 
 KERNELS = Path(__file__).parent / "kernels"
 
-# H200, driver 580.159, float32, 2026-11-22, ms of a call after the other: logistic/fused 0.96 of 10^7 x 100, where one
-# reading takes 0.93; 1.24 to 1.44 of 10^6 x 1024, where one takes 0.91; 0.12 of 10^6 x 100.
+# H200, driver 580.159, float32, 2026-11-22, ms of a call after the other: logistic/fused 0.94 of 10^7 x 100, where one
+# reading takes 0.93; 0.98 of 10^6 x 1024, where one takes 0.91; 0.12 of 10^6 x 100.
 # Two cores of an AMD EPYC of family 26, runtime 2026.2, float32, 2026-11-22, ms of 10^6 x 100: logistic/cpu_fused 8.6
 # to 10.2, where a sum, which reads the same once, takes 5.4 to 7.9; NumPy's gradient alone 23 to 26. With 4, 16 and 64
 # runs of rows a core 12.2, 12.1 and 11.9, beside other work.

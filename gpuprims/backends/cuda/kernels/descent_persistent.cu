@@ -24,14 +24,15 @@
 #define COLUMNS (FEATURES + INTERCEPT)
 #define TEAM 32
 #define TEAMS (BLOCK / TEAM)
+#define PLACES (COLUMNS * TEAMS)
 #define LOG2_E ((value_t)1.4426950408889634)
 #define LN_2 ((value_t)0.6931471805599453)
 
-extern "C" __global__ __launch_bounds__(BLOCK) WHOLE_WARPS
+extern "C" __global__ __launch_bounds__(BLOCK, RESIDENT) WHOLE_WARPS
 void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, const i64 steps)
 {
     __shared__ value_t partial[WARP >= TEAM ? 1 : BLOCK];
-    __shared__ ALIGNED value_t sums[2][COLUMNS][TEAMS];
+    __shared__ ALIGNED value_t sums[2 * PLACES];
     const int tid = threadIdx.x, lane = tid % TEAM, team = tid / TEAM;
     const value_t decay = DECAY, rate = RATE * LOG2_E;
     value_t held[ROWS][COLUMNS], weights[COLUMNS], rests[COLUMNS];
@@ -59,12 +60,31 @@ void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, con
         rests[c] = 0;
     }
 
+    /* 2. Find the column that this lane will have the sum of, if it has one. */
+    int kept = COLUMNS, column = 0, own = COLUMNS, sharing = TEAM;
+#pragma unroll
+    for (int stride = TEAM / 2; stride > 0; stride /= 2) {
+        const int upper = (lane & stride) != 0, middle = (kept + 1) / 2;
+        if (kept > 1) {
+            column += upper ? middle : 0;
+            own = upper ? own - middle : (own < middle ? own : middle);
+            kept = middle;
+            sharing = stride;
+        }
+    }
+    const int leaves = lane % sharing == 0 && own > 0;
+    const int place = column * TEAMS + team;
+    int turn = 0;
+
     for (i64 step = 0; step < steps; step++) {
         value_t gradient[COLUMNS];
 
-        /* 2. Score each row, and add it to the gradient by its error. */
+        /* 3. Take off the penalty's part; score each row, and add it to the gradient by its error. */
 #pragma unroll
-        for (int c = 0; c < COLUMNS; c++) gradient[c] = 0;
+        for (int c = 0; c < COLUMNS; c++) {
+            gradient[c] = 0;
+            rests[c] -= c < FEATURES ? decay * weights[c] : 0;
+        }
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
             value_t score = held[k][0] * weights[0];
@@ -78,8 +98,8 @@ void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, con
             for (int c = 0; c < COLUMNS; c++) gradient[c] += held[k][c] * error;
         }
 
-        /* 3. Fold the team; see above. */
-        int kept = COLUMNS, first = 0, own = COLUMNS, sharing = TEAM;
+        /* 4. Fold the team; see above. */
+        int kept = COLUMNS;
 #pragma unroll
         for (int stride = TEAM / 2; stride > 0; stride /= 2) {
             const int upper = (lane & stride) != 0, middle = (kept + 1) / 2;
@@ -92,32 +112,34 @@ void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, con
                         gradient[c] = mine + swapped(given, stride, partial, tid);
                     }
                 }
-                first += upper ? middle : 0;
-                own = upper ? own - middle : (own < middle ? own : middle);
                 kept = middle;
-                sharing = stride;
             } else {
                 gradient[0] += swapped(gradient[0], stride, partial, tid);
             }
         }
-        if (lane % sharing == 0 && own > 0) sums[step & 1][first][team] = gradient[0];
+        if (leaves) sums[turn + place] = gradient[0];
 
-        /* 4. Fold the teams, and step. A step later sums are elsewhere, so that nobody overtakes the slowest reader. */
+        /* 5. Fold the teams, and step. A step later sums are elsewhere, so that nobody overtakes the slowest reader. */
         BARRIER();
+        value_t read[COLUMNS][TEAMS];
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
-            value_t read[NEAR], sum = 0;
 #pragma unroll
-            for (int t = 0; t < TEAMS; t += NEAR) {
-                READ_LOCAL(NUMBER, NEAR, &sums[step & 1][c][t], read);
-#pragma unroll
-                for (int k = 0; k < NEAR; k++) sum += read[k];
-            }
-            change_weight(&weights[c], &rests[c], rate * sum - (c < FEATURES ? decay * weights[c] : 0));
+            for (int t = 0; t < TEAMS; t += NEAR) READ_LOCAL(NUMBER, NEAR, &sums[turn + c * TEAMS + t], &read[c][t]);
         }
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) {
+#pragma unroll
+            for (int apart = TEAMS / 2; apart > 0; apart /= 2) {
+#pragma unroll
+                for (int t = 0; t < apart; t++) read[c][t] += read[c][t + apart];
+            }
+            change_weight(&weights[c], &rests[c], rate * read[c][0]);
+        }
+        turn = PLACES - turn;
     }
 
-    /* 5. Store. */
+    /* 6. Store. */
     if (tid == 0) {
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) STORE_WEIGHT(c, -LN_2 * weights[c]);
