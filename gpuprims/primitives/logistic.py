@@ -29,8 +29,8 @@ _CPU_BYTES, _MOST_ROWS, _LEAST_ROWS, _CPU_VECTOR = 65_536, 64, 4, 64
 # Rows that a lane of a GPU has a part of at once, at most.
 _MOST_HELD_ROWS = 8
 # Words of a row that a lane of a GPU holds, from which two groups a multiprocessor have room and not three; and lanes
-# to a row from which one group of twice the size is faster. H200, float32, 2026-11-22, TB/s of 4 GB by 256 work-items in 3
-# groups, by 256 in 2, and by 512 in 1, on CUDA and OpenCL: 257 features 4.22, 3.72, 3.82 and 4.17, 3.77, 3.81; 512
+# to a row from which one group of twice the size is faster. H200, float32, 2026-11-22, TB/s of 4 GB by 256 work-items
+# in 3 groups, by 256 in 2, and by 512 in 1, on CUDA and OpenCL: 257 features 4.22, 3.72, 3.82 and 4.17, 3.77, 3.81; 512
 # 4.20, 4.42, 4.40 and 4.11, 4.34, 4.41; 1024 3.89, 4.29, 4.32 and 3.76, 4.22, 4.24; 2048 3.53, 4.05, 3.67 and 3.37,
 # 3.88, 3.60; 4096 3.51, 4.11, 3.69 and 2.33, 2.44, 3.59; 8192 3.10, 3.77, 4.20 and 1.75, 1.87, 3.79.
 _MANY_WORDS, _MANY_LANES = 16, 128
