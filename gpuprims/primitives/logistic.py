@@ -14,9 +14,9 @@ from gpuprims.device import Device
 from gpuprims.driver import Launch
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.expressions import TypedExpr, trace, typed
-from gpuprims.layout import VECTOR_BYTES, Form, Layout, contiguous
+from gpuprims.layout import VECTOR_BYTES, Form, Layout, contiguous, starts_of
 from gpuprims.preparation import Prepared, Result, in_turn
-from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.together import side_by_side
 from gpuprims.registry import REGISTRY, Variant
 from gpuprims.targets import Targets
 
@@ -99,7 +99,7 @@ def prepare_logistic(
         raise ArgumentError(f"{_LABEL}: X, y, weights, and perhaps sample weights; got {len(arrays)} array(s)")
     operands = as_operands(_LABEL, arrays, device)
     _check([(array.dtype, array.shape) for array in operands.natives])
-    operands = _side_by_side(operands)
+    operands = side_by_side(operands)
     where = operands.forms, operands.fresh_alignment, operands.device
     return operands, None, _prepare(*where, variant, REGISTRY.generation)
 
@@ -124,22 +124,6 @@ def _check(arrays: list[tuple[np.dtype[Any], tuple[int, ...]]]) -> None:
             raise ShapeError(f"{_LABEL}: {name} of shape {wanted}, for X of {shape}; got {found}")
 
 
-def _side_by_side(operands: Operands) -> Operands:
-    """Return the same arrays, those whose elements lie apart copied together."""
-    apart = [not _lies_together(form) for form in operands.forms]
-    if not any(apart):
-        return operands
-    natives = zip(operands.natives, apart, strict=True)
-    return operands.instead(
-        *(map_arrays("x", array, device=operands.device) if copied else array for array, copied in natives)
-    )
-
-
-def _lies_together(form: Form) -> bool:
-    together = contiguous(form.dtype, form.shape, 1).strides
-    return all(n == 1 or a == b for n, a, b in zip(form.shape, form.strides, together, strict=True))
-
-
 def judged(score: Any, label: Any, weight: Any) -> tuple[Any, Any]:
     """Return a row's loss and error, of exponentials that are never above 1."""
     small = np.exp(-np.abs(score))
@@ -158,7 +142,7 @@ def _prepare(forms: tuple[Form, ...], alignment: int, device: Device, variant: s
     results = Result((), dtype), Result(forms[2].shape, dtype)
     call = Call((dtype,), n, k, value_bytes=dtype.itemsize, side_by_side=True)
     chosen = device.select(_LABEL, call, variant)
-    layout = _layout((*forms, *(contiguous(result.dtype, result.shape, alignment) for result in results)))
+    layout = starts_of((*forms, *(contiguous(result.dtype, result.shape, alignment) for result in results)))
     vector = _vector(forms[0]) if chosen.vectors else 1
     lanes, rows = _teams(chosen, k, vector, dtype, device)
     judged = _CPU_VECTOR // dtype.itemsize if _for_cpus(chosen) else 1
@@ -169,12 +153,6 @@ def _prepare(forms: tuple[Form, ...], alignment: int, device: Device, variant: s
     )
     launch, scratch = _launch(chosen, definitions, samples, layout, n, device)
     return Prepared(chosen, results, False, launch, tuple(range(len(forms))), (0, 1), tickets=1, scratch=scratch)
-
-
-def _layout(forms: tuple[Form, ...]) -> Layout:
-    """Return where operands begin; kernels know how far apart rows and elements lie."""
-    still = ((),) * len(forms)
-    return Layout(forms, (), (), still, still, tuple([form.offset // form.item for form in forms]))
 
 
 def _vector(form: Form) -> int:

@@ -1,0 +1,34 @@
+"""The kernels of products with a sparse matrix: what they are for, and what they refuse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gpuprims.registry import Variant, first_refusal
+from gpuprims.rules import double_precision, for_cpus, group_fits, values_fit
+
+KERNELS = Path(__file__).parent / "kernels"
+
+PRODUCTS = (
+    Variant(
+        primitive="csr",
+        name="cpu_rows",
+        backend="opencl",
+        source=KERNELS / "csr_cpu_rows.cl",
+        rank=20,
+        block=1,
+        items=4096,
+        groups_per_unit=16,
+        refuse=first_refusal(for_cpus, double_precision),
+    ),
+    Variant(
+        primitive="csr",
+        name="rows",
+        backend="opencl",
+        source=KERNELS / "csr_rows.cl",
+        rank=10,
+        block=256,
+        items=4,
+        refuse=first_refusal(double_precision, group_fits(256), values_fit(256)),
+    ),
+)
