@@ -45,8 +45,8 @@ def explain(
     size : int, default 2**20
         Elements of the array; of a reduce or scan along an axis, elements of each output.
     outputs : int, default 1
-        Outputs of a reduce; of a scan along an axis, how many it does; of a logistic gradient, features of a sample; of a
-        sparse matrix, rows.
+        Outputs of a reduce; of a scan along an axis, how many it does; of a logistic gradient, features of a sample; of
+        a sparse matrix, rows.
     side_by_side : bool, default False
         Whether neighbouring outputs read neighbouring elements, as the columns of a matrix do.
     op : str or Op, default "sum"

@@ -116,6 +116,12 @@ def logistic_kernel(request: pytest.FixtureRequest) -> Kernel:
     return _kernel("logistic", *request.param)
 
 
+@pytest.fixture(scope="session")
+def csr_kernel(request: pytest.FixtureRequest) -> Kernel:
+    """Each variant of ``csr`` on each device that it is meant for."""
+    return _kernel("csr", *request.param)
+
+
 # What fixtures give every able variant of: the primitive, and the calls that one is able to run; see `able_variants`.
 KERNELS: dict[str, tuple[str, tuple[Call, ...]]] = {
     "map_kernel": ("map", ()),
@@ -125,6 +131,7 @@ KERNELS: dict[str, tuple[str, tuple[Call, ...]]] = {
     "histogram_kernel": ("histogram", (FLAT, BYTES)),
     "stencil_kernel": ("stencil", (AROUND,)),
     "logistic_kernel": ("logistic", ()),
+    "csr_kernel": ("csr", ()),
 }
 
 

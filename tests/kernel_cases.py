@@ -210,6 +210,18 @@ def assert_logistic(got: Any, X: np.ndarray, *others: Any) -> None:
     np.testing.assert_allclose(gradient, expected[1], atol=room, rtol=64 * eps)
 
 
+def assert_product(got: Any, A: Any, dense: np.ndarray) -> None:
+    """Hold a product with a SciPy matrix against SciPy in float64, to some roundings of what was added up."""
+    got, whole = np.asarray(got), A.astype(np.float64)
+    assert got.dtype == dense.dtype
+    expected = whole @ dense.astype(np.float64)
+    whole.data = np.abs(whole.data)  # not abs(whole), which adds up what is at one place
+    terms = whole @ np.abs(dense.astype(np.float64))
+    assert got.shape == expected.shape
+    room = 16 * float(np.finfo(dense.dtype).eps) * terms
+    np.testing.assert_array_less(np.abs(got - expected), room + 1e-300)
+
+
 def on_device(device: gpuprims.Device, array: np.ndarray) -> Any:
     """Copy a host array into an array of the device's own class."""
     copied = device.driver.empty(array.shape, array.dtype)

@@ -46,6 +46,7 @@ HOMES = {"cupy": "backends.cuda", "pyopencl": "backends.opencl", "sklearn": "mod
 AROUND = {"prelude", "exchange", "counting"}
 # Kernels that one dialect has alone.
 ALONE = {
+    "csr_cpu_rows": "for CPUs, which CUDA does not run on",
     "histogram_cpu_private": "for CPUs, which CUDA does not run on",
     "logistic_cpu_fused": "for CPUs, which CUDA does not run on",
     "map_cpu_chunks": "for CPUs, which CUDA does not run on",

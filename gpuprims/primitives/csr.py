@@ -23,7 +23,7 @@ from gpuprims.registry import REGISTRY, Variant
 _LABEL = "csr_product"
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 _INTEGERS = (np.dtype(np.int32), np.dtype(np.int64))
-# Words of the product that a work-item sums at once.
+# Columns that a work-item sums at once, at most; on GPUs, of one word each.
 _MOST_HELD = 8
 
 
@@ -84,7 +84,8 @@ def csr_product(
     """
     operands = _operands((data, indices, indptr, dense), device)
     stored, places, begins, beside = operands.natives
-    check_indices(_LABEL, places, begins, stored.shape[0], beside.shape[0], operands.device)
+    on = None if operands.on_host else operands.device
+    check_indices(_LABEL, places, begins, stored.shape[0], beside.shape[0], on)
     return _multiply(operands, variant)
 
 
@@ -93,16 +94,18 @@ def product_of_checked(data: Any, indices: Any, indptr: Any, dense: Any, *, devi
     return _multiply(_operands((data, indices, indptr, dense), device), None)
 
 
-def check_indices(label: str, indices: Any, indptr: Any, stored: int, columns: int, device: Device) -> None:
-    """Raise for a sparse matrix by which a kernel would read outside its arrays, or another's elements.
+def check_indices(
+    label: str, indices: Any, indptr: Any, stored: int, columns: int, device: Device | None = None
+) -> None:
+    """Raise for a sparse matrix by which a kernel would read outside its arrays, or another row's elements.
 
-    Arrays of the device are looked at there.
+    Arrays of a device are looked at there.
 
     Raises
     ------
     ArgumentError
     """
-    argmost, at = _ON_HOST if isinstance(indices, np.ndarray) else _on_device(device)
+    argmost, at = _ON_HOST if device is None else _on_device(device)
     first, last = at(indptr, 0), at(indptr, len(indptr) - 1)
     if first != 0:
         raise ArgumentError(f"{label}: indptr that begins at 0; got {first}")
@@ -134,8 +137,8 @@ _ON_HOST: _Look = (_argmost_on_host, lambda array, place: int(array[place]))
 
 def _on_device(device: Device) -> _Look:
     def argmost(op: str, *arrays: Any) -> int:
-        how = {"map": "where(behind < before, 1, 0)"} if len(arrays) == 2 else {}
-        return int(device.to_host(reduce(*arrays, op=op, device=device, **how)))
+        function = "where(behind < before, 1, 0)" if len(arrays) == 2 else None
+        return int(device.to_host(reduce(*arrays, op=op, map=function, device=device)))
 
     return argmost, lambda array, place: int(device.to_host(array[place : place + 1])[0])
 
@@ -188,7 +191,7 @@ def _prepare(forms: tuple[Form, ...], alignment: int, device: Device, variant: s
     chosen = device.select("csr", call, variant)
     layout = starts_of((*forms, contiguous(dtype, result.shape, alignment)))
     columns = forms[3].shape[1] if len(forms[3].shape) > 1 else 1
-    sparse = Sparse(columns, _lanes(chosen, call.size, device), _held(columns, dtype))
+    sparse = Sparse(columns, _lanes(chosen, call.size, device), _held(chosen, columns, dtype))
     accesses = layout.accesses
     definitions = Definitions(accesses[:4], accesses[4:], (dtype,), _product(dtype), sparse=sparse)
     able = device.capabilities
@@ -204,7 +207,7 @@ def _lanes(variant: Variant, mean: int, device: Device) -> int:
     return min(1 << (mean - 1).bit_length(), device.capabilities.warp or 32, variant.block)
 
 
-def _held(columns: int, dtype: np.dtype[Any]) -> int:
+def _held(variant: Variant, columns: int, dtype: np.dtype[Any]) -> int:
     """Return how many columns to sum at once: about equally many each time."""
-    most = _MOST_HELD // value_words((dtype,))
+    most = _MOST_HELD if variant.block == 1 else _MOST_HELD // value_words((dtype,))
     return -(-columns // -(-columns // most))

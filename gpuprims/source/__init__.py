@@ -83,7 +83,8 @@ def kernel_source(
     if definitions.sparse:
         shared = [files("gpuprims").joinpath(name).read_text() for name in ("shuffling.h", "sparse.h")]
         fold = [*sparse_text(definitions.sparse), *words_text(definitions), exchange.read_text(), *shared]
-    own = definitions.stencil or definitions.logistic or definitions.sparse  # which load and store by macros of their own
+    # These load and store by macros of their own.
+    own = definitions.stencil or definitions.logistic or definitions.sparse
     parts = [
         *(f"#define {name} {value}" for name, value in constants.items()),
         prelude.read_text(),

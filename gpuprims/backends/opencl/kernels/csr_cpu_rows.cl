@@ -36,7 +36,7 @@ void csr_cpu_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
     for (i64 row = first_row(INPUT_NAMES, layout, n, part * all / parts); row < last; row++) {
         const i64 end = BEGIN(row + 1);
         for (int column = 0; column < COLUMNS; column += HELD) {
-            const int held = min(HELD, COLUMNS - column);
+            const int held = COLUMNS % HELD ? min(HELD, COLUMNS - column) : HELD;
             value_t sums[HELD];
             for (int k = 0; k < HELD; k++) sums[k] = 0;
 
