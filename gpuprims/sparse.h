@@ -6,3 +6,12 @@
 #define BEGIN(row) x2[gp_at_x2(layout, 0, 0) + (row)]
 #define BESIDE(place, column) x3[gp_at_x3(layout, 0, 0) + (i64)(place) * COLUMNS + (column)]
 #define PRODUCT(row, column) y0[gp_at_y0(layout, 0, 0) + (row) * COLUMNS + (column)]
+
+/* Add to a sum of which rounding has lost so much; of what is not finite nothing is. Source: W. Kahan, "Further remarks on
+ * reducing truncation errors", 1965. */
+DEVICE void add_exactly(value_t *sum, value_t *lost, const value_t value)
+{
+    const value_t wanted = value - *lost, found = *sum + wanted;
+    *lost = found - found == 0 ? found - *sum - wanted : 0;
+    *sum = found;
+}

@@ -212,10 +212,11 @@ def assert_logistic(got: Any, X: np.ndarray, *others: Any) -> None:
 
 def assert_product(got: Any, A: Any, dense: np.ndarray) -> None:
     """Hold a product with a SciPy matrix against SciPy in float64, to some roundings of what was added up."""
-    got, whole = np.asarray(got), A.astype(np.float64)
+    got, whole = np.asarray(got), A.copy()
     assert got.dtype == dense.dtype
+    whole.data = A.data.astype(np.float64)  # not by astype and abs, which add up what is at one place
     expected = whole @ dense.astype(np.float64)
-    whole.data = np.abs(whole.data)  # not abs(whole), which adds up what is at one place
+    whole.data = np.abs(whole.data)
     terms = whole @ np.abs(dense.astype(np.float64))
     assert got.shape == expected.shape
     room = 16 * float(np.finfo(dense.dtype).eps) * terms

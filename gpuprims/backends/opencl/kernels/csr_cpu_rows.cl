@@ -4,12 +4,12 @@
  * in      INPUTS: x0 stored elements, x1 their places in a row, x2 where n rows begin and the last ends, x3 the dense matrix
  * out     OUTPUTS: y0 n rows of COLUMNS, the product
  * launch  groups of one work-item, each for a run of rows
- * host    HELD columns at once; ELEMENT, PLACE, BEGIN, BESIDE, PRODUCT (sparse.h)
+ * host    HELD columns at once; ELEMENT, PLACE, BEGIN, BESIDE, PRODUCT and add_exactly (sparse.h)
  * order   every SIDE-th element of a stretch of a row, these sums by halves, then the stretches
  */
 /* Elements whose products are added up side by side, as many as keep a core's adders busy while there are registers. */
 #define SIDE (HELD == 1 ? 8 : HELD < 4 ? 4 : 2)
-/* Elements of a row that are added up before their sum is added to those before it, so that little of long rows is lost. */
+/* Elements of a row that are added up before their sum is added exactly to that of those before it. */
 #define STRETCH 512
 
 /* The first row with so many elements and rows before it, or more; rows count too, for empty ones take time. */
@@ -37,8 +37,8 @@ void csr_cpu_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
         const i64 end = BEGIN(row + 1);
         for (int column = 0; column < COLUMNS; column += HELD) {
             const int held = COLUMNS % HELD ? min(HELD, COLUMNS - column) : HELD;
-            value_t sums[HELD];
-            for (int k = 0; k < HELD; k++) sums[k] = 0;
+            value_t sums[HELD], lost[HELD];
+            for (int k = 0; k < HELD; k++) sums[k] = lost[k] = 0;
 
             for (i64 at = BEGIN(row); at < end;) {
                 const i64 stop = min(at + STRETCH, end);
@@ -58,7 +58,7 @@ void csr_cpu_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
                 for (int stride = SIDE / 2; stride > 0; stride /= 2)
                     for (int item = 0; item < stride; item++)
                         for (int k = 0; k < HELD; k++) side[item][k] += side[item + stride][k];
-                for (int k = 0; k < HELD; k++) sums[k] += side[0][k];
+                for (int k = 0; k < HELD; k++) add_exactly(&sums[k], &lost[k], side[0][k]);
             }
 
             /* 3. Store. */

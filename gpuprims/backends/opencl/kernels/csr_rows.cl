@@ -3,8 +3,8 @@
  * in      INPUTS: x0 stored elements, x1 their places in a row, x2 where n rows begin and the last ends, x3 the dense matrix
  * out     OUTPUTS: y0 n rows of COLUMNS, the product
  * launch  groups of BLOCK (a power of two); each takes runs of SLOTS rows until none are left
- * host    LANES work-items to a row, a power of two; HELD columns at once; ELEMENT, PLACE, BEGIN, BESIDE, PRODUCT (sparse.h),
- *         swapped (shuffling.h)
+ * host    LANES work-items to a row, a power of two; HELD columns at once; ELEMENT, PLACE, BEGIN, BESIDE, PRODUCT and
+ *         add_exactly (sparse.h), swapped (shuffling.h)
  * order   every LANES-th element of a row, ITEMS of them and then the sums of these, then the lanes by halves
  *
  * Two rows of 6 and 3 elements by LANES = 4, the next two of a warp of 16 at the rows behind them:
@@ -23,9 +23,9 @@ void csr_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
     for (i64 base = get_group_id(0) * (i64)SLOTS; base < n; base += get_num_groups(0) * (i64)SLOTS) {
         const i64 row = base + slot, begin = row < n ? BEGIN(row) : 0, end = row < n ? BEGIN(row + 1) : 0;
         for (int column = 0; column < COLUMNS; column += HELD) {
-            value_t sums[HELD];
+            value_t sums[HELD], lost[HELD];
 #pragma unroll
-            for (int k = 0; k < HELD; k++) sums[k] = 0;
+            for (int k = 0; k < HELD; k++) sums[k] = lost[k] = 0;
 
             /* 1. Load ITEMS elements and their places, then what lies beside them, and add up the products. */
             for (i64 first = begin + lane; first < end; first += ITEMS * LANES) {
@@ -44,7 +44,7 @@ void csr_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
                     for (int item = 0; item < ITEMS; item++)
                         if (places[item] >= 0 && column + k < COLUMNS)
                             few[k] += elements[item] * BESIDE(places[item], column + k);
-                    sums[k] += few[k];
+                    add_exactly(&sums[k], &lost[k], few[k]);
                 }
             }
 
