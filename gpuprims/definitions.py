@@ -193,11 +193,14 @@ class Sparse:
         Neighbouring work-items that share a row.
     held : int
         Columns that a work-item sums at once.
+    side : int
+        Columns that it sums in one vector of OpenCL's.
     """
 
     columns: int
     lanes: int = 1
     held: int = 1
+    side: int = 1
 
 
 @dataclass(frozen=True)

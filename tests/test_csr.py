@@ -344,6 +344,23 @@ def test_columns_are_kept_but_of_parts_with_few_elements(rng: np.random.Generato
     np.testing.assert_array_equal(few.scores(np.ones((1, 40)))[:, 0], X[5:7].sum(axis=1))
 
 
+def test_long_rows_and_columns_are_cut(
+    device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    for long in (1, 7, 8, 63):
+        monkeypatch.setattr("gpuprims.models.sparse._LONG", long)
+        for lengths in (rng.integers(0, 64, 90), [0, 8, 16, 9, 0], [0, 1, 0]):
+            X = rows_of(rng, lengths, 33)
+            features = SparseFeatures(device, X)
+            for outputs in (1, 3):
+                ahead, behind = beside(rng, outputs, 33), beside(rng, len(lengths), outputs)
+                got = features.scores(device.asarray(ahead))
+                assert_product(on_host(device, got), X, np.ascontiguousarray(ahead.T))
+                gradient = device.driver.empty((outputs, 33), np.dtype("f4"))
+                features.back(device.asarray(behind), gradient)
+                assert_product(on_host(device, gradient).T, sparse.csr_array(X.T), behind)
+
+
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG.keys())
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix, sparse.csc_array])
 def test_wrong_indices_are_found_by_fit_and_predict(wrong: tuple[Any, Any, str], kind: Any) -> None:

@@ -16,12 +16,26 @@ from gpuprims.primitives.map import map as map_elements
 _SLAB = 64 << 20
 
 
+# Elements of a row beyond which it is cut into several: a longer one would keep its few work-items busy when all others
+# are done, as the column of a word that is in every text.
+_LONG = 4096
+
+
 class _Stored(NamedTuple):
-    """A sparse matrix by rows: elements, their places in a row, and where rows begin."""
+    """A sparse matrix by rows on a device: elements, their places in a row, and where rows begin.
+
+    Rows may be cut; ``whole`` is then the matrix that adds up the pieces of each.
+    """
 
     data: Any
     indices: Any
     indptr: Any
+    whole: _Stored | None = None
+
+    def product(self, dense: Any, device: Device) -> Any:
+        """Multiply by a dense vector or matrix."""
+        found = product_of_checked(self.data, self.indices, self.indptr, dense, device=device)
+        return found if self.whole is None else self.whole.product(found, device)
 
 
 class SparseFeatures:
@@ -57,13 +71,13 @@ class SparseFeatures:
         """See :class:`Features`."""
         n, outputs = self.shape[0], coefficients.shape[0]
         dense = coefficients.reshape(-1) if outputs == 1 else coefficients.T
-        return product_of_checked(*self._by_rows(), dense, device=self.device).reshape(n, outputs)
+        return self._by_rows().product(dense, self.device).reshape(n, outputs)
 
     def back(self, errors: Any, gradient: Any) -> None:
         """See :class:`Features`."""
         outputs = errors.shape[1]
         dense = errors.reshape(-1) if outputs == 1 else errors
-        found = product_of_checked(*self._by_columns(), dense, device=self.device)
+        found = self._by_columns().product(dense, self.device)
         map_elements("g", found.reshape(1, -1) if outputs == 1 else found.T, out=gradient, device=self.device)
 
     def curvature(self, slopes: Any) -> np.ndarray:
@@ -102,7 +116,17 @@ class SparseFeatures:
         return found
 
     def _bring(self, matrix: Any) -> _Stored:
-        arrays = matrix.data, matrix.indices, matrix.indptr
+        stored, indptr = (matrix.data, matrix.indices), matrix.indptr
+        if np.diff(indptr).max(initial=0) <= _LONG:
+            return self._send(*stored, indptr)
+        pieces = np.maximum(-(-np.diff(indptr) // _LONG), 1)
+        ends = np.concatenate([[0], np.cumsum(pieces)]).astype(indptr.dtype)
+        count = np.arange(ends[-1], dtype=indptr.dtype)
+        begins = np.repeat(indptr[:-1], pieces) + _LONG * (count - np.repeat(ends[:-1], pieces))
+        whole = self._send(np.ones(len(count), matrix.dtype), count, ends)
+        return self._send(*stored, np.append(begins, indptr[-1:]))._replace(whole=whole)
+
+    def _send(self, *arrays: np.ndarray) -> _Stored:
         return _Stored(*(self.device.asarray(np.ascontiguousarray(array)) for array in arrays))
 
 

@@ -23,8 +23,8 @@ from gpuprims.registry import REGISTRY, Variant
 _LABEL = "csr_product"
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 _INTEGERS = (np.dtype(np.int32), np.dtype(np.int64))
-# Columns that a work-item sums at once, at most; on GPUs, of one word each.
-_MOST_HELD = 8
+# Columns that a work-item sums at once, on GPUs of one word each and at most, and on CPUs.
+_MOST_HELD, _VECTORS = 8, (1, 2, 3, 4, 8)
 
 
 def csr_product(
@@ -191,7 +191,8 @@ def _prepare(forms: tuple[Form, ...], alignment: int, device: Device, variant: s
     chosen = device.select("csr", call, variant)
     layout = starts_of((*forms, contiguous(dtype, result.shape, alignment)))
     columns = forms[3].shape[1] if len(forms[3].shape) > 1 else 1
-    sparse = Sparse(columns, _lanes(chosen, call.size, device), _held(chosen, columns, dtype))
+    held = _held(chosen, columns, dtype)
+    sparse = Sparse(columns, _lanes(chosen, call.size, device), held, held if chosen.block == 1 else 1)
     accesses = layout.accesses
     definitions = Definitions(accesses[:4], accesses[4:], (dtype,), _product(dtype), sparse=sparse)
     able = device.capabilities
@@ -208,6 +209,8 @@ def _lanes(variant: Variant, mean: int, device: Device) -> int:
 
 
 def _held(variant: Variant, columns: int, dtype: np.dtype[Any]) -> int:
-    """Return how many columns to sum at once: about equally many each time."""
-    most = _MOST_HELD if variant.block == 1 else _MOST_HELD // value_words((dtype,))
+    """Return how many columns to sum at once: on CPUs in one vector, else about equally many each time."""
+    if variant.block == 1:
+        return max(width for width in _VECTORS if width <= columns)
+    most = _MOST_HELD // value_words((dtype,))
     return -(-columns // -(-columns // most))

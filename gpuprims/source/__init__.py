@@ -82,7 +82,7 @@ def kernel_source(
         fold += shared
     if definitions.sparse:
         shared = [files("gpuprims").joinpath(name).read_text() for name in ("shuffling.h", "sparse.h")]
-        fold = [*sparse_text(definitions.sparse), *words_text(definitions), exchange.read_text(), *shared]
+        fold = [*sparse_text(definitions, definitions.sparse), *words_text(definitions), exchange.read_text(), *shared]
     # These load and store by macros of their own.
     own = definitions.stencil or definitions.logistic or definitions.sparse
     parts = [

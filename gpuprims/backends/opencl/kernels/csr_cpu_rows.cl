@@ -4,13 +4,21 @@
  * in      INPUTS: x0 stored elements, x1 their places in a row, x2 where n rows begin and the last ends, x3 the dense matrix
  * out     OUTPUTS: y0 n rows of COLUMNS, the product
  * launch  groups of one work-item, each for a run of rows
- * host    HELD columns at once; ELEMENT, PLACE, BEGIN, BESIDE, PRODUCT and add_exactly (sparse.h)
+ * host    HELD columns at once, side by side in a sum_t; ELEMENT, PLACE, BEGIN, BESIDE, PRODUCT and add_exactly (sparse.h)
  * order   every SIDE-th element of a stretch of a row, these sums by halves, then the stretches
  */
 /* Elements whose products are added up side by side, as many as keep a core's adders busy while there are registers. */
-#define SIDE (HELD == 1 ? 8 : HELD < 4 ? 4 : 2)
+#define SIDE (HELD > 1 ? 4 : 8)
 /* Elements of a row that are added up before their sum is added exactly to that of those before it. */
 #define STRETCH 512
+
+#if HELD > 1
+#define LOAD(from) GP_JOINED(vload, HELD)(0, from)
+#define STORE(sum, to) GP_JOINED(vstore, HELD)(sum, 0, to)
+#else
+#define LOAD(from) *(from)
+#define STORE(sum, to) *(to) = sum
+#endif
 
 /* The first row with so many elements and rows before it, or more; rows count too, for empty ones take time. */
 DEVICE i64 first_row(INPUTS, const layout_t layout, const i64 n, const i64 wanted)
@@ -35,34 +43,29 @@ void csr_cpu_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
 
     for (i64 row = first_row(INPUT_NAMES, layout, n, part * all / parts); row < last; row++) {
         const i64 end = BEGIN(row + 1);
-        for (int column = 0; column < COLUMNS; column += HELD) {
-            const int held = COLUMNS % HELD ? min(HELD, COLUMNS - column) : HELD;
-            value_t sums[HELD], lost[HELD];
-            for (int k = 0; k < HELD; k++) sums[k] = lost[k] = 0;
+        for (int next = 0; next < COLUMNS; next += HELD) {
+            const int column = min(next, COLUMNS - HELD); /* the last columns, perhaps some of those before once more */
+            sum_t sum = 0, lost = 0;
 
             for (i64 at = BEGIN(row); at < end;) {
                 const i64 stop = min(at + STRETCH, end);
-                value_t side[SIDE][HELD];
-                for (int item = 0; item < SIDE; item++)
-                    for (int k = 0; k < HELD; k++) side[item][k] = 0;
+                sum_t side[SIDE];
+                for (int item = 0; item < SIDE; item++) side[item] = 0;
 
                 /* 1. Add up the products of a stretch. */
                 for (; at + SIDE <= stop; at += SIDE)
                     for (int item = 0; item < SIDE; item++)
-                        for (int k = 0; k < held; k++)
-                            side[item][k] += ELEMENT(at + item) * BESIDE(PLACE(at + item), column + k);
-                for (; at < stop; at++)
-                    for (int k = 0; k < held; k++) side[0][k] += ELEMENT(at) * BESIDE(PLACE(at), column + k);
+                        side[item] += ELEMENT(at + item) * LOAD(&BESIDE(PLACE(at + item), column));
+                for (; at < stop; at++) side[0] += ELEMENT(at) * LOAD(&BESIDE(PLACE(at), column));
 
                 /* 2. Fold what lies side by side. */
                 for (int stride = SIDE / 2; stride > 0; stride /= 2)
-                    for (int item = 0; item < stride; item++)
-                        for (int k = 0; k < HELD; k++) side[item][k] += side[item + stride][k];
-                for (int k = 0; k < HELD; k++) add_exactly(&sums[k], &lost[k], side[0][k]);
+                    for (int item = 0; item < stride; item++) side[item] += side[item + stride];
+                add_exactly(&sum, &lost, side[0]);
             }
 
             /* 3. Store. */
-            for (int k = 0; k < held; k++) PRODUCT(row, column + k) = sums[k];
+            STORE(sum, &PRODUCT(row, column));
         }
     }
 }
