@@ -127,6 +127,15 @@ def test_sums_of_long_rows_lose_little(csr_kernel: Kernel) -> None:
     assert got[0] == pytest.approx(n * float(np.float32(0.1)), rel=1e-6)  # one after the other: 1e-2
 
 
+def test_sums_that_are_infinite(csr_kernel: Kernel) -> None:
+    data = np.ones((5, 3000), np.float32)
+    data[0, 3], data[1, 4], data[1, 2999], data[2, 7], data[3, ::1000] = np.inf, np.inf, -np.inf, -np.inf, 3e38
+    indptr, how = np.arange(0, 15_001, 3000), {"device": csr_kernel.device, "variant": csr_kernel.variant.name}
+    with np.errstate(all="ignore"):
+        got = csr_product(data.ravel(), np.zeros(15_000, int), indptr, np.ones(1, np.float32), **how)
+    np.testing.assert_array_equal(got, np.float32([np.inf, np.nan, -np.inf, np.inf, 3000]))
+
+
 def test_the_same_bits_from_run_to_run(csr_kernel: Kernel, rng: np.random.Generator) -> None:
     A, B = rows_of(rng, rng.integers(0, 300, 3000), 999), beside(rng, 999, 3)
     first = product(csr_kernel, A, B)

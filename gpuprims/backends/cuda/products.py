@@ -9,6 +9,7 @@ from gpuprims.rules import double_precision, group_fits, values_fit
 
 KERNELS = Path(__file__).parent / "kernels"
 
+# Lanes, ITEMS and groups have not been timed on a GPU.
 PRODUCTS = (
     Variant(
         primitive="csr",
