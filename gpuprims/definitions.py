@@ -190,6 +190,28 @@ class Logistic:
 
 
 @dataclass(frozen=True)
+class Sparse:
+    """The product of a sparse matrix and a dense one, and how a kernel holds it.
+
+    Parameters
+    ----------
+    columns : int
+        Of the dense matrix, and of the product.
+    lanes : int
+        Neighbouring work-items that share a row.
+    held : int
+        Columns that a work-item sums at once.
+    side : int
+        Columns that it sums in one vector of OpenCL's.
+    """
+
+    columns: int
+    lanes: int = 1
+    held: int = 1
+    side: int = 1
+
+
+@dataclass(frozen=True)
 class Definitions:
     """The meaning of a kernel's macros for one call.
 
@@ -228,6 +250,8 @@ class Definitions:
         Of a stencil, whose map takes several elements of the first input.
     logistic : Logistic or None
         Of a logistic gradient, whose map takes a row's score, label and weight, and gives its loss and error.
+    sparse : Sparse or None
+        Of a product with a sparse matrix, whose map takes an element of each matrix, and gives their product.
     """
 
     inputs: tuple[Access, ...]
@@ -245,12 +269,13 @@ class Definitions:
     binning: Binning | None = None
     stencil: Stencil | None = None
     logistic: Logistic | None = None
+    sparse: Sparse | None = None
 
     @cached_property
     def _hash(self) -> int:
         expressions = self.map, self.finish, self.op, self.place
         way = self.commutative, self.vector, self.inclusive, self.packed, self.binning, self.stencil, self.logistic
-        return hash((self.inputs, self.outputs, *expressions, *way))
+        return hash((self.inputs, self.outputs, *expressions, *way, self.sparse))
 
     def __hash__(self) -> int:  # kernels are looked up by their definitions, so it is computed once
         return self._hash

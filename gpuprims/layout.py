@@ -117,6 +117,12 @@ class Layout:
         return not any(start % width for start in starts) and self.forms[k].alignment >= width * self.forms[k].item
 
 
+def starts_of(forms: Sequence[Form]) -> Layout:
+    """Return where operands begin, for kernels that know how far apart their elements lie."""
+    still = ((),) * len(forms)
+    return Layout(tuple(forms), (), (), still, still, tuple([form.offset // form.item for form in forms]))
+
+
 # What a work-item moves in one instruction at best; wider ones gain nothing on GPUs.
 VECTOR_BYTES = 16
 
@@ -128,6 +134,12 @@ def contiguous(dtype: Dtype, shape: tuple[int, ...], alignment: int) -> Form:
         strides.append(stride)
         stride *= max(length, 1)
     return Form(dtype, shape, tuple(reversed(strides)), 0, alignment)
+
+
+def lies_together(form: Form) -> bool:
+    """Whether an array is C-contiguous."""
+    together = contiguous(form.dtype, form.shape, 1).strides
+    return all(n == 1 or a == b for n, a, b in zip(form.shape, form.strides, together, strict=True))
 
 
 def as_lanes(form: Form, axis: int) -> tuple[Form, ...]:

@@ -30,20 +30,6 @@
 #define READ_SAMPLES(from, to) (to)[0] = *(from)
 #endif
 
-/* The value of the work-item whose number differs in the one bit `stride`: by a shuffle within a warp, else by local memory, for
- * which the whole group must be here. */
-DEVICE value_t swapped(const value_t value, const int stride, LOCAL value_t *partial, const int tid)
-{
-#if WARP
-    if (stride < WARP) return gp_shuffle_from(value, (tid ^ stride) % WARP);
-#endif
-    partial[tid] = value;
-    BARRIER();
-    const value_t taken = partial[tid ^ stride];
-    BARRIER();
-    return taken;
-}
-
 /* The value of one of the LANES work-items that share a row, for all of them. */
 DEVICE value_t from_lane(const value_t value, const int lane, LOCAL value_t *partial, const int tid)
 {

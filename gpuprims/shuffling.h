@@ -1,4 +1,4 @@
-/* Values that pass from lane to lane of a warp, a word at a time, the same in both dialects. */
+/* Values that pass from lane to lane, of a warp a word at a time, the same in both dialects. */
 #if WARP
 
 /* The value of the lane `stride` further on; of the last lanes, any. */
@@ -32,3 +32,17 @@ DEVICE value_t gp_shuffle_from(const value_t value, const int lane)
 }
 
 #endif
+
+/* The value of the work-item whose number differs in the one bit `stride`: by a shuffle within a warp, else by local memory, for
+ * which the whole group must be here. */
+DEVICE value_t swapped(const value_t value, const int stride, LOCAL value_t *partial, const int tid)
+{
+#if WARP
+    if (stride < WARP) return gp_shuffle_from(value, (tid ^ stride) % WARP);
+#endif
+    partial[tid] = value;
+    BARRIER();
+    const value_t taken = partial[tid ^ stride];
+    BARRIER();
+    return taken;
+}

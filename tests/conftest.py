@@ -122,6 +122,12 @@ def descent_kernel(request: pytest.FixtureRequest) -> Kernel:
     return _kernel("descent", *request.param)
 
 
+@pytest.fixture(scope="session")
+def csr_kernel(request: pytest.FixtureRequest) -> Kernel:
+    """Each variant of ``csr`` on each device that it is meant for."""
+    return _kernel("csr", *request.param)
+
+
 # What fixtures give every able variant of: the primitive, and the calls that one is able to run; see `able_variants`.
 KERNELS: dict[str, tuple[str, tuple[Call, ...]]] = {
     "map_kernel": ("map", ()),
@@ -132,6 +138,7 @@ KERNELS: dict[str, tuple[str, tuple[Call, ...]]] = {
     "stencil_kernel": ("stencil", (AROUND,)),
     "logistic_kernel": ("logistic", ()),
     "descent_kernel": ("descent", ()),
+    "csr_kernel": ("csr", ()),
 }
 
 

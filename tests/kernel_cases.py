@@ -228,6 +228,19 @@ def assert_descended(got: Any, *given: Any, **how: Any) -> None:
     np.testing.assert_allclose(got, expected, rtol=0, atol=32 * np.finfo(got.dtype).eps * np.abs(expected).max())
 
 
+def assert_product(got: Any, A: Any, dense: np.ndarray) -> None:
+    """Hold a product with a SciPy matrix against SciPy in float64, to some roundings of what was added up."""
+    got, whole = np.asarray(got), A.copy()
+    assert got.dtype == dense.dtype
+    whole.data = A.data.astype(np.float64)  # not by astype and abs, which add up what is at one place
+    expected = whole @ dense.astype(np.float64)
+    whole.data = np.abs(whole.data)
+    terms = whole @ np.abs(dense.astype(np.float64))
+    assert got.shape == expected.shape
+    room = 16 * float(np.finfo(dense.dtype).eps) * terms
+    np.testing.assert_array_less(np.abs(got - expected), room + 1e-300)
+
+
 def on_device(device: gpuprims.Device, array: np.ndarray) -> Any:
     """Copy a host array into an array of the device's own class."""
     copied = device.driver.empty(array.shape, array.dtype)

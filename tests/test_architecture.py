@@ -47,6 +47,7 @@ AROUND = {"prelude", "exchange", "counting"}
 # Kernels that one dialect has alone.
 ALONE = {
     "descent_cpu_persistent": "for CPUs, which CUDA does not run on",
+    "csr_cpu_rows": "for CPUs, which CUDA does not run on",
     "histogram_cpu_private": "for CPUs, which CUDA does not run on",
     "logistic_cpu_fused": "for CPUs, which CUDA does not run on",
     "map_cpu_chunks": "for CPUs, which CUDA does not run on",

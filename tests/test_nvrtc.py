@@ -25,6 +25,7 @@ from gpuprims.expressions.functions import COMPLEX, FUNCTIONS
 from gpuprims.layout import Form
 from gpuprims.primitives.binning import direct
 from gpuprims.primitives.counting import Weighing, count
+from gpuprims.primitives.csr import csr_product
 from gpuprims.primitives.descent import logistic_descent
 from gpuprims.primitives.logistic import logistic_gradient
 from gpuprims.registry import Variant
@@ -368,6 +369,21 @@ DESCENTS: dict[str, Callable[..., Any]] = {
 }
 
 
+def _sparse(mean: int, *outputs: int, dtype: Any = np.float32, integer: Any = np.int32, **where: Any) -> Any:
+    indptr = np.arange(0, 500 * mean + 1, mean, dtype=integer)
+    stored = resident(500 * mean, dtype=dtype), resident(500 * mean, dtype=integer), indptr
+    return csr_product(*stored, resident(60, *outputs, dtype=dtype), **where)
+
+
+PRODUCTS: dict[str, Callable[..., Any]] = {
+    "a vector, rows of every length": lambda **where: [_sparse(mean, **where) for mean in (1, 2, 5, 50)],
+    "every number of outputs": lambda **where: [_sparse(9, outputs, **where) for outputs in (1, 2, 5, 8, 11)],
+    "float64, integers of 64 bits": lambda **where: [
+        _sparse(40, *outputs, dtype="f8", integer=np.int64, **where) for outputs in ((), (7,))
+    ],
+}
+
+
 def _in_place(*arrays: Any, **how: Any) -> Any:
     return gpuprims.scan(*arrays, out=arrays if len(arrays) > 1 else arrays[0], **how)
 
@@ -386,6 +402,8 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
         }
     if variant.primitive == "descent":
         return DESCENTS
+    if variant.primitive == "csr":
+        return PRODUCTS
     if variant.primitive == "stencil":
         large = () if variant.name == "direct" else ("many weights",)
         return {name: call for name, call in STENCILS.items() if name not in large}

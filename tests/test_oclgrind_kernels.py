@@ -22,15 +22,17 @@ from kernel_cases import (
     assert_descended,
     assert_equal,
     assert_logistic,
+    assert_product,
     on_device,
     on_host,
     random_values,
     two_groups,
 )
-from scipy import ndimage
+from scipy import ndimage, sparse
 
 import gpuprims
 from gpuprims.backends.opencl.variants import VARIANTS
+from gpuprims.primitives.csr import csr_product
 from gpuprims.primitives.descent import logistic_descent
 from gpuprims.primitives.logistic import logistic_gradient
 from gpuprims.registry import REGISTRY, Refusal, Variant
@@ -559,3 +561,35 @@ def test_descents(kernel: Kernel, rng: np.random.Generator) -> None:
             held = None if shares is None else on_device(kernel.device, shares)
             got = logistic_descent(*given, sample_weight=held, variant=kernel.variant.name, **how)
             assert_descended(on_host(kernel.device, got), X, y, weights, shares, **how)
+
+
+# csr ---------------------------------------------------------------------------------------------------------------
+
+PRODUCTS = [variant for variant in VARIANTS if variant.primitive == "csr"]
+
+
+@each(PRODUCTS)
+def test_products_with_a_sparse_matrix(kernel: Kernel, rng: np.random.Generator) -> None:
+    # Rows of every length, some empty, by one lane, by a few and by a warp; the first is the matrix's only long one.
+    for longest, n, integer in ((2, 300, "i4"), (14, 70, "i8"), (150, 30, "i4")):
+        lengths = rng.integers(0, longest, n)
+        lengths[0] = 1200
+        indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(integer)
+        data, indices = random_values(rng, np.float32, indptr[-1]), rng.integers(0, 50, indptr[-1]).astype(integer)
+        for outputs in (1, 3, 11):
+            A, B = sparse.csr_array((data, indices, indptr), (n, 50)), random_values(rng, np.float32, (50, outputs))
+            where = {"device": kernel.device, "variant": kernel.variant.name}
+            assert_product(csr_product(data, indices, indptr, B, **where), A, B)
+
+
+@each(PRODUCTS)
+def test_products_with_a_sparse_matrix_by_two_groups(
+    kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n = 700 if kernel.variant.block > 1 else 12_000
+    indptr = np.arange(0, 2 * n + 1, 2, dtype=np.int32)
+    data, indices = random_values(rng, np.float32, 2 * n), rng.integers(0, 9, 2 * n).astype(np.int32)
+    A, B = sparse.csr_array((data, indices, indptr), (n, 9)), random_values(rng, np.float32, 9)
+    with two_groups(kernel.device, monkeypatch):
+        got = csr_product(data, indices, indptr, B, device=kernel.device, variant=kernel.variant.name)
+    assert_product(got, A, B)

@@ -66,7 +66,7 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
         Whether to add a constant to the scores.
     feature_dtype : {"int8", "float16"}, optional
         In how few bits features are kept on the device, from -1 to 1 times a scale of each feature, while it fits; by
-        default as they are.
+        default as they are. Not for sparse samples.
     class_weight : dict or "balanced", optional
         What samples of each class count, times their own weight; "balanced": inversely to how many there are.
     threshold : float, default 0.5
@@ -191,13 +191,19 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.callback = callback
         self.verbose = verbose
 
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that samples may be sparse."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from labelled samples.
 
         Parameters
         ----------
-        X : array_like of shape (n_samples, n_features)
-            Of the host, or on a device.
+        X : array_like or SciPy sparse matrix of shape (n_samples, n_features)
+            Of the host, or on a device. CSR matrices are computed with as they are, other sparse ones in that form.
         y : array_like of shape (n_samples,)
             Labels of two classes or more, of any kind.
         sample_weight : array_like of shape (n_samples,), optional
@@ -210,7 +216,7 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
         Raises
         ------
         ValueError
-            NaN or infinity in ``X``, one class, negative weights.
+            NaN or infinity in ``X``, one class, negative weights; a sparse matrix whose indices lead out of it.
         DeviceMismatchError
             Samples on another device than the one asked for.
         """

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.device import Device
+from gpuprims.models.features import Features
 from gpuprims.models.samples import Samples
 from gpuprims.primitives.labelled import judged
 from gpuprims.primitives.logistic import logistic_gradient
@@ -117,19 +118,15 @@ class Objective:
     def scores(self, weights: Any) -> Any:
         """Return ``X @ coefficients.T + intercepts``, of shape (n, outputs), of a vector on the device."""
         coefficients = weights[: self.outputs * self.features].reshape(self.outputs, self.features)
-        if self.samples.scale is not None:
-            coefficients = self._map("w*s", coefficients, self.samples.scale.reshape(1, -1))
         intercepts = weights[self.outputs * self.features :] if self.fit_intercept else None
-        return scores_of(self.device, self.samples.features, coefficients, intercepts)
+        return scores_of(self.samples.features, coefficients, intercepts)
 
     def loss(self, weights: Any) -> Loss:
         """Return the summed log loss, without the penalty, and its gradient."""
-        if self.outputs == 1 and self.samples.scale is None:
-            samples = self.samples
-            found = logistic_gradient(
-                samples.features, samples.codes, weights, sample_weight=samples.shares, device=self.device
-            )
-            return Loss(*found)
+        samples = self.samples
+        if self.outputs == 1 and samples.features.dense is not None:
+            given = samples.features.dense, samples.codes, weights
+            return Loss(*logistic_gradient(*given, sample_weight=samples.shares, device=self.device))
         scores = self.scores(weights)
         if self.outputs == 1:
             losses, errors = self._map(judged, scores, self._code, self._weight)
@@ -150,16 +147,9 @@ class Objective:
 
     def _back(self, errors: Any) -> Any:
         """Return the gradient of weights whose scores have these gradients, of shape (n, outputs)."""
-        features, outputs = self.samples.features, errors.shape[1]
+        outputs = errors.shape[1]
         gradient = self.device.driver.empty((outputs * (self.features + self.fit_intercept),), self.dtype)
-        coefficients = gradient[: outputs * self.features].reshape(outputs, self.features)
-        if outputs == 1:
-            found = self._reduce(features, errors, map="x*e", axis=0)
-        else:
-            by_output, by_feature = (features.shape[0], outputs, 1), (features.shape[0], 1, self.features)
-            found = self._reduce(features.reshape(by_feature), errors.reshape(by_output), map="x*e", axis=0)
-        scale = 1 if self.samples.scale is None else self.samples.scale.reshape(1, -1)
-        self._map("g*s", found.reshape(outputs, self.features), scale, out=coefficients)
+        self.samples.features.back(errors, gradient[: outputs * self.features].reshape(outputs, self.features))
         if self.fit_intercept:
             self._reduce(errors, axis=0, out=gradient[outputs * self.features :])
         return gradient
@@ -174,19 +164,13 @@ class Objective:
         own = self.dtype.type(row == column)
         pair = (probabilities[:, k : k + 1] for k in (row, column))
         slopes = self._map(lambda p, q, s: s * p * (own - q), *pair, self._weight)
-        features = self.samples.features
-        count, wide = features.shape[0], self.features
-        block = self._reduce(
-            slopes.reshape(count, 1, 1), features.reshape(count, wide, 1), features.reshape(count, 1, wide),
-            map="d*x*y", axis=0,
-        )  # fmt: skip
-        scale = np.ones(wide) if self.samples.scale is None else self.device.to_host(self.samples.scale)
-        found = self.device.to_host(block).astype(np.float64) * np.outer(scale, scale)
+        found = self.samples.features.curvature(slopes)
         if not self.fit_intercept:
             return found
-        beside = self.device.to_host(self._reduce(features, slopes, map="x*d", axis=0)) * scale
-        corner = self.device.to_host(self._reduce(slopes))
-        return np.block([[found, beside[:, None]], [beside[None], np.reshape(corner, (1, 1))]])
+        beside = self.device.driver.empty((1, self.features), self.dtype)
+        self.samples.features.back(slopes, beside)
+        edge, corner = self.device.to_host(beside), self.device.to_host(self._reduce(slopes))
+        return np.block([[found, edge.T], [edge, np.reshape(corner, (1, 1))]])
 
     def steepest(self) -> float:
         """Return the largest second derivative that the summed log loss can have, estimated from below.
@@ -210,18 +194,12 @@ class Objective:
         return reduce(*arrays, device=self.device, **how)
 
 
-def scores_of(device: Device, features: Any, coefficients: Any, intercepts: Any) -> Any:
+def scores_of(features: Features, coefficients: Any, intercepts: Any) -> Any:
     """Return ``X @ coefficients.T + intercepts``, of shape (n, outputs)."""
-    outputs, wide = coefficients.shape
-    if outputs == 1:
-        scores = reduce(features, coefficients.reshape(wide), map="x*w", axis=1, device=device)
-    else:
-        beside = features.reshape(features.shape[0], 1, wide), coefficients.reshape(1, outputs, wide)
-        scores = reduce(*beside, map="x*w", axis=2, device=device)
-    scores = scores.reshape(-1, outputs)
+    scores = features.scores(coefficients)
     if intercepts is None:
         return scores
-    return map_elements("z + b", scores, intercepts.reshape(1, outputs), device=device)
+    return map_elements("z + b", scores, intercepts.reshape(1, -1), device=features.device)
 
 
 def exponentials_of(device: Device, scores: Any) -> tuple[Any, Any]:

@@ -73,10 +73,8 @@ class LinearScores:
     def _scores(self, X: Any) -> tuple[Operands, Any]:
         """Return scores of shape (n_samples, outputs), on the device."""
         check_is_fitted(self)
-        operands = features_of(self, X, self._asked(), reset=False)
-        device, array = operands.device, operands.natives[0]
-        features = device.asarray(array) if operands.on_host else array
-        return operands, scores_of(device, features, device.asarray(self.coef_), device.asarray(self.intercept_))
+        operands, features = features_of(self, X, self._asked(), reset=False)
+        return operands, scores_of(features, *(features.device.asarray(own) for own in (self.coef_, self.intercept_)))
 
 
 def _as_given(operands: Operands, result: Any) -> Any:

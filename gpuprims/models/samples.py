@@ -6,12 +6,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
 from gpuprims.arrays import Operands, as_operands
 from gpuprims.device import Device, device_of, pick_device
+from gpuprims.errors import ArgumentError
+from gpuprims.models.features import DenseFeatures, Features
+from gpuprims.models.sparse import SparseFeatures, check_matrix, narrowed
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 
@@ -26,8 +30,8 @@ class Samples:
     Parameters
     ----------
     device : Device
-    features : array of shape (n, k)
-        Of the device's vendor's class, float32 or float64.
+    features : Features
+        Of n samples, float32 or float64.
     codes : array of shape (n,)
         The number of each sample's class, of the features' dtype.
     weights : array of shape (n,)
@@ -36,22 +40,19 @@ class Samples:
         Whether that is not 1 of each.
     total : float
         The sum of the weights.
-    scale : array of shape (k,) or None
-        What kept features are multiplied by, of the dtype that is computed in, where they are kept in fewer bits.
     """
 
     device: Device
-    features: Any
+    features: Features
     codes: Any
     weights: Any
     weighted: bool
     total: float
-    scale: Any = None
 
     @property
     def size(self) -> int:
         """How many there are."""
-        return int(self.features.shape[0])
+        return self.features.shape[0]
 
     @property
     def shares(self) -> Any:
@@ -69,7 +70,7 @@ class Samples:
         """Return those from one number to another, in the same memory."""
         weights = self.weights[start:stop]
         total = float(np.sum(self.device.to_host(weights), dtype=np.float64))
-        features, codes = self.features[start:stop], self.codes[start:stop]
+        features, codes = self.features.part(start, stop), self.codes[start:stop]
         return replace(self, features=features, codes=codes, weights=weights, total=total)
 
     @property
@@ -86,18 +87,37 @@ def resident(X: Any) -> bool:
     return device_of(X) is not None or not as_operands(_LABEL, (X,), None).on_host
 
 
-def features_of(model: Any, X: Any, asked: str | Device | None, *, reset: bool) -> Operands:
-    """Check features, as scikit-learn does those of the host, and find their device.
+def features_of(model: Any, X: Any, asked: str | Device | None, *, reset: bool) -> tuple[Operands, Features]:
+    """Check features, as scikit-learn does those of the host, and bring them to their device.
+
+    Returns
+    -------
+    Operands
+        Whose device it is, and whether results are the host's.
+    Features
 
     Raises
     ------
     ValueError
-        Other than two axes, NaN or infinity, another number of features than the model has seen.
+        Other than two axes, NaN or infinity, another number of features than the model has seen; a sparse matrix whose
+        indices lead out of it.
     """
-    if not resident(X):
-        dtype = model.coef_.dtype if hasattr(model, "coef_") and not reset else _FLOATS
-        checked = validate_data(model, X, dtype=dtype, order="C", reset=reset)
-        return as_operands(_LABEL, (checked,), pick_device(None, asked))
+    if resident(X):
+        operands = _resident_features(model, X, asked, reset=reset)
+        return operands, DenseFeatures(operands.device, operands.natives[0])
+    if issparse(X):
+        check_matrix(_LABEL, X)
+    dtype = model.coef_.dtype if hasattr(model, "coef_") and not reset else _FLOATS
+    checked = validate_data(model, X, dtype=dtype, order="C", accept_sparse="csr", reset=reset)
+    device = pick_device(None, asked)
+    if issparse(checked):
+        return as_operands(_LABEL, (checked.data,), device), SparseFeatures(device, narrowed(checked))
+    operands = as_operands(_LABEL, (checked,), device)
+    return operands, DenseFeatures(device, device.asarray(operands.natives[0]))
+
+
+def _resident_features(model: Any, X: Any, asked: str | Device | None, *, reset: bool) -> Operands:
+    """Check features that lie on a device, there."""
     operands = as_operands(_LABEL, (X,), asked)
     array = operands.natives[0]
     if len(array.shape) != 2 or 0 in array.shape:
@@ -130,12 +150,11 @@ def samples_of(
     classes: np.ndarray | None = None,
 ) -> Samples:
     """Check labelled samples, and bring to the device what is not there; sets ``classes_`` unless they are given."""
-    operands = features_of(model, X, asked, reset=reset)
-    device, array = operands.device, operands.natives[0]
-    features = device.asarray(array) if operands.on_host else array
+    operands, features = features_of(model, X, asked, reset=reset)
+    device, count = operands.device, features.shape[0]
     labels = column_or_1d(_to_host(y), warn=True)
-    if len(labels) != array.shape[0]:
-        raise ValueError(f"{_LABEL}: a label for each sample; got {len(labels)} for {array.shape[0]} samples")
+    if len(labels) != count:
+        raise ValueError(f"{_LABEL}: a label for each sample; got {len(labels)} for {count} samples")
     check_classification_targets(labels)
     if classes is None:
         model.classes_, codes = np.unique(labels, return_inverse=True)
@@ -145,22 +164,18 @@ def samples_of(
             )
     else:
         codes = codes_of(labels, classes)
-    weights = _weights(model, operands, labels, codes, sample_weight)
-    dtype = np.dtype(features.dtype)
+    weights = _weights(model, labels, codes, sample_weight)
+    if model.feature_dtype is not None:
+        features = _in_fewer_bits(features, np.dtype(model.feature_dtype))
+    dtype = np.dtype(operands.natives[0].dtype)
     numbers, counts = (device.asarray(np.ascontiguousarray(part, dtype)) for part in (codes, weights))
-    samples = Samples(device, features, numbers, counts, bool(np.any(weights != 1)), float(weights.sum()))
-    return samples if model.feature_dtype is None else _in_fewer_bits(samples, np.dtype(model.feature_dtype))
+    return Samples(device, features, numbers, counts, bool(np.any(weights != 1)), float(weights.sum()))
 
 
-def _in_fewer_bits(samples: Samples, kept: np.dtype[Any]) -> Samples:
-    """Return samples whose features are integers of a byte or halves, from -1 to 1 times a scale of each feature."""
-    device, features, dtype = samples.device, samples.features, samples.dtype
-    highest = dtype.type(127 if kept.kind == "i" else 1)
-    largest = reduce(features, map="abs(x)", op="max", axis=0, device=device)
-    scale = map_elements(lambda m: np.where(m > 0, m, 1) / highest, largest, device=device)
-    whole = kept.kind == "i"
-    fewer = map_elements(lambda x, s: (np.rint(x / s) if whole else x / s).astype(kept), features, scale, device=device)
-    return replace(samples, features=fewer, scale=scale)
+def _in_fewer_bits(features: Features, kept: np.dtype[Any]) -> Features:
+    if not isinstance(features, DenseFeatures):
+        raise ArgumentError(f"{_LABEL}: feature_dtype=None for sparse samples; got {kept.name} (or pass X.toarray())")
+    return features.in_fewer_bits(kept)
 
 
 def codes_of(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
@@ -173,7 +188,7 @@ def codes_of(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
     return codes
 
 
-def _weights(model: Any, operands: Operands, labels: np.ndarray, codes: np.ndarray, sample_weight: Any) -> np.ndarray:
+def _weights(model: Any, labels: np.ndarray, codes: np.ndarray, sample_weight: Any) -> np.ndarray:
     given = None if sample_weight is None else _to_host(sample_weight)
     like = np.broadcast_to(np.zeros(1), (len(labels), 1))
     weights: np.ndarray = _check_sample_weight(given, like, dtype=np.float64, ensure_non_negative=True)

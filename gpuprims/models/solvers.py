@@ -145,7 +145,7 @@ class Step:
         self._objective, self._rate, self._decay = objective, rate, decay
         samples = objective.samples
         fits = able_to_descend(samples.device, objective.dtype, samples.size, objective.size)
-        self._in_one_launch = fits and objective.outputs == 1 and samples.scale is None
+        self._in_one_launch = fits and objective.outputs == 1 and samples.features.dense is not None
         self._scalar = objective.dtype.type(rate)
         self._decays = objective.bring(decay * objective.penalised(np.ones(objective.size)))  # intercepts have none
 
@@ -160,7 +160,7 @@ class Step:
         if self._in_one_launch:
             samples = self._objective.samples
             return logistic_descent(
-                samples.features, samples.codes, weights, rate=self._rate, steps=count, decay=self._decay,
+                samples.features.dense, samples.codes, weights, rate=self._rate, steps=count, decay=self._decay,
                 sample_weight=samples.shares, device=samples.device,
             )  # fmt: skip
         for _ in range(count):

@@ -14,9 +14,10 @@ from gpuprims.calls import Call
 from gpuprims.definitions import Definitions, Logistic, value_words
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError
-from gpuprims.layout import Form, contiguous
+from gpuprims.layout import Form, contiguous, starts_of
 from gpuprims.preparation import Prepared, Result
-from gpuprims.primitives.labelled import check_samples, judge, rows_layout, side_by_side
+from gpuprims.primitives.labelled import check_samples, judge
+from gpuprims.primitives.together import side_by_side
 from gpuprims.registry import REGISTRY, Variant
 
 _LABEL = "descent"
@@ -112,7 +113,7 @@ def prepare_descent(
     samples = Logistic(k, bool(result.shape[0] - k), len(forms) == 5, summed=False)
     chosen = device.select(_LABEL, Call((dtype,), n, samples.columns, value_bytes=dtype.itemsize), variant)
     chosen, samples = _held(chosen, samples, n, dtype)
-    layout = rows_layout((*forms, contiguous(dtype, result.shape, alignment)))
+    layout = starts_of((*forms, contiguous(dtype, result.shape, alignment)))
     accesses = layout.accesses
     definitions = Definitions(accesses[:-1], accesses[-1:], (dtype,), judge(dtype), logistic=samples)
     launch = device.kernel(chosen, definitions).prepare(1, layout.pack(0), n, steps)

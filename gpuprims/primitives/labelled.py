@@ -1,4 +1,4 @@
-"""Labelled samples: what logistic regression's primitives take, checked and laid out."""
+"""Labelled samples: what logistic regression's primitives take, checked and judged."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.arrays import Operands
 from gpuprims.errors import DtypeError, ShapeError
 from gpuprims.expressions import TypedExpr, trace, typed
-from gpuprims.layout import Form, Layout, contiguous
-from gpuprims.primitives.map import map as map_arrays
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 _NAMES = ("X", "y", "weights", "sample_weight")
@@ -34,22 +31,6 @@ def check_samples(label: str, arrays: list[tuple[np.dtype[Any], tuple[int, ...]]
             raise ShapeError(f"{label}: {name} of shape {wanted}, for X of {shape}; got {found}")
 
 
-def side_by_side(operands: Operands) -> Operands:
-    """Return the same arrays, those whose elements lie apart copied together."""
-    apart = [not _lies_together(form) for form in operands.forms]
-    if not any(apart):
-        return operands
-    natives = zip(operands.natives, apart, strict=True)
-    return operands.instead(
-        *(map_arrays("x", array, device=operands.device) if copied else array for array, copied in natives)
-    )
-
-
-def _lies_together(form: Form) -> bool:
-    together = contiguous(form.dtype, form.shape, 1).strides
-    return all(n == 1 or a == b for n, a, b in zip(form.shape, form.strides, together, strict=True))
-
-
 def judged(score: Any, label: Any, weight: Any) -> tuple[Any, Any]:
     """Return a row's loss and error, of exponentials that are never above 1."""
     small = np.exp(-np.abs(score))
@@ -61,9 +42,3 @@ def judged(score: Any, label: Any, weight: Any) -> tuple[Any, Any]:
 def judge(dtype: np.dtype[Any]) -> TypedExpr:
     """Return :func:`judged`, typed for kernels."""
     return typed(trace(judged, 3), (dtype,) * 3, (dtype,) * 2)
-
-
-def rows_layout(forms: tuple[Form, ...]) -> Layout:
-    """Return where operands begin; kernels know how far apart rows and elements lie."""
-    still = ((),) * len(forms)
-    return Layout(forms, (), (), still, still, tuple([form.offset // form.item for form in forms]))

@@ -14,9 +14,10 @@ from gpuprims.definitions import Definitions, Logistic, value_words
 from gpuprims.device import Device
 from gpuprims.driver import Launch
 from gpuprims.errors import ArgumentError
-from gpuprims.layout import VECTOR_BYTES, Form, Layout, contiguous
+from gpuprims.layout import VECTOR_BYTES, Form, Layout, contiguous, starts_of
 from gpuprims.preparation import Prepared, Result, in_turn
-from gpuprims.primitives.labelled import check_samples, judge, rows_layout, side_by_side
+from gpuprims.primitives.labelled import check_samples, judge
+from gpuprims.primitives.together import side_by_side
 from gpuprims.registry import REGISTRY, Variant
 from gpuprims.targets import Targets
 
@@ -115,7 +116,7 @@ def _prepare(forms: tuple[Form, ...], alignment: int, device: Device, variant: s
     results = Result((), dtype), Result(forms[2].shape, dtype)
     call = Call((dtype,), n, k, value_bytes=dtype.itemsize, side_by_side=True)
     chosen = device.select(_LABEL, call, variant)
-    layout = rows_layout((*forms, *(contiguous(result.dtype, result.shape, alignment) for result in results)))
+    layout = starts_of((*forms, *(contiguous(result.dtype, result.shape, alignment) for result in results)))
     vector = _vector(forms[0]) if chosen.vectors else 1
     lanes, rows = _teams(chosen, k, vector, dtype, device)
     chosen = _resident(chosen, lanes, -(-k // lanes) * value_words((dtype,)), device)

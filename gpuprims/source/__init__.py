@@ -17,6 +17,7 @@ from gpuprims.source.folds import fold_text, words_text
 from gpuprims.source.functions import map_text, store_text
 from gpuprims.source.logistic import logistic_text
 from gpuprims.source.operands import types_text
+from gpuprims.source.sparse import sparse_text
 from gpuprims.source.stencils import stencil_text
 
 
@@ -80,7 +81,11 @@ def kernel_source(
         shared = [files("gpuprims").joinpath(name).read_text() for name in headers]
         fold = [*logistic_text(definitions, definitions.logistic), *words_text(definitions), exchange.read_text()]
         fold += shared
-    own = definitions.stencil or definitions.logistic  # which load and store by macros of their own
+    if definitions.sparse:
+        shared = [files("gpuprims").joinpath(name).read_text() for name in ("shuffling.h", "sparse.h")]
+        fold = [*sparse_text(definitions, definitions.sparse), *words_text(definitions), exchange.read_text(), *shared]
+    # These load and store by macros of their own.
+    own = definitions.stencil or definitions.logistic or definitions.sparse
     parts = [
         *(f"#define {name} {value}" for name, value in constants.items()),
         prelude.read_text(),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gpuprims.backends.cuda.logistics import DESCENTS, LOGISTICS
+from gpuprims.backends.cuda.products import PRODUCTS
 from gpuprims.backends.cuda.stencils import STENCILS
 from gpuprims.registry import Variant, first_refusal
 from gpuprims.rules import (
@@ -306,4 +307,5 @@ VARIANTS = (
     *STENCILS,
     *LOGISTICS,
     *DESCENTS,
+    *PRODUCTS,
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gpuprims.backends.opencl.logistics import DESCENTS, LOGISTICS
+from gpuprims.backends.opencl.products import PRODUCTS
 from gpuprims.backends.opencl.stencils import STENCILS
 from gpuprims.registry import Variant, first_refusal
 from gpuprims.rules import (
@@ -378,4 +379,5 @@ VARIANTS = (
     *STENCILS,
     *LOGISTICS,
     *DESCENTS,
+    *PRODUCTS,
 )

@@ -243,6 +243,18 @@ def descent_numpy(
     memories[len(definitions.inputs)][...] = weights
 
 
+def csr_numpy(definitions: Definitions, memories: Sequence[np.ndarray], layout: np.ndarray, n: int) -> None:
+    """Multiply each stored element by what lies beside it, and add up the rows, one column after the other."""
+    if definitions.sparse is None:
+        raise TypeError(f"csr_numpy: a sparse matrix; got {definitions.sparse}")
+    elements, places, begins, dense, product = memories
+    filled = begins[:-1] < begins[1:]  # reduceat gives an empty row the element behind it
+    product[...] = 0
+    columns = product.reshape(n, -1).T, dense.reshape(len(dense), -1).T
+    for to, beside in zip(*columns, strict=True):
+        to[filled] = np.add.reduceat(definitions.map(elements, beside[places])[0], begins[:-1][filled])
+
+
 # Far more items than any array has: one part, so that a fold is one pass.
 _WHOLE = 2**62
 
@@ -274,5 +286,6 @@ VARIANTS = (
         refuse=_able,
     ),
     Variant("descent", "numpy", "reference", descent_numpy, rank=0, block=1, items=_WHOLE, refuse=_able),
+    Variant("csr", "numpy", "reference", csr_numpy, rank=0, block=1, items=_WHOLE, refuse=_able),
     Variant("reduce", "numpy", "reference", reduce_numpy, rank=0, block=1, items=_WHOLE, refuse=_able),
 )

@@ -3,7 +3,7 @@
  * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 what rows count; last the RATES
  * out     OUTPUTS: y0 the weights after `steps` steps
  * launch  one group of BLOCK (a multiple of TEAM)
- * host    ROWS to a work-item; POWER(x) = 2^x, INVERSE(x) = 1/x, swapped (samples.h)
+ * host    ROWS to a work-item; POWER(x) = 2^x, INVERSE(x) = 1/x, swapped (shuffling.h)
  * order   a work-item's rows, then those of a team in halves, then the teams
  *
  * Rows of class 1 are held negated: then a row's loss falls with its score whatever its class, its error is the sigmoid of the

@@ -4,8 +4,8 @@
  * out     OUTPUTS: y0 the loss, y1 the gradient
  * scratch partials: SUMS for each group; tickets: one, zero before and after
  * launch  `parts` groups of BLOCK (a power of two); each takes tiles of TILE rows until none are left
- * host    LANES work-items to a row, which each hold CHUNKS vectors of it; ROWS rows at once; JUDGE(z, y, s, loss, error), swapped,
- *         from_lane and fold_groups (logistic.h)
+ * host    LANES work-items to a row, which each hold CHUNKS vectors of it; ROWS rows at once; JUDGE(z, y, s, loss, error),
+ *         from_lane (samples.h), fold_groups (logistic.h), swapped (shuffling.h)
  * order   sums are added in an order that depends on the number of groups alone
  *
  * A row of 12 samples by LANES = 4 for VECTOR = 4, the other lanes of the warp at the rows behind it:

@@ -1,0 +1,18 @@
+"""Arrays whose elements lie apart, copied together for kernels that take no strides."""
+
+from __future__ import annotations
+
+from gpuprims.arrays import Operands
+from gpuprims.layout import lies_together
+from gpuprims.primitives.map import map as map_arrays
+
+
+def side_by_side(operands: Operands) -> Operands:
+    """Return the same arrays, those whose elements lie apart copied together."""
+    apart = [not lies_together(form) for form in operands.forms]
+    if not any(apart):
+        return operands
+    natives = zip(operands.natives, apart, strict=True)
+    return operands.instead(
+        *(map_arrays("x", array, device=operands.device) if copied else array for array, copied in natives)
+    )

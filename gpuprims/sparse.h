@@ -1,0 +1,17 @@
+/* The words that kernels for a sparse matrix share, the same in both dialects: its stored elements and their places, where its
+ * rows begin, of which the one behind the last is the end, and rows of COLUMNS of the dense matrix and of the product.
+ */
+#define ELEMENT(at) x0[gp_at_x0(layout, 0, 0) + (at)]
+#define PLACE(at) x1[gp_at_x1(layout, 0, 0) + (at)]
+#define BEGIN(row) x2[gp_at_x2(layout, 0, 0) + (row)]
+#define BESIDE(place, column) x3[gp_at_x3(layout, 0, 0) + (i64)(place) * COLUMNS + (column)]
+#define PRODUCT(row, column) y0[gp_at_y0(layout, 0, 0) + (row) * COLUMNS + (column)]
+
+/* Add to a sum of which rounding has lost so much; of what is not finite nothing is. Source: W. Kahan, "Further remarks on
+ * reducing truncation errors", 1965. */
+DEVICE void add_exactly(sum_t *sum, sum_t *lost, const sum_t value)
+{
+    const sum_t wanted = value - *lost, found = *sum + wanted;
+    *lost = found - found == 0 ? found - *sum - wanted : (sum_t)0;
+    *sum = found;
+}
