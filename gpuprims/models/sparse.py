@@ -14,8 +14,6 @@ from gpuprims.primitives.map import map as map_elements
 
 # Bytes of rows that are written out with their zeros at a time, for second derivatives.
 _SLAB = 64 << 20
-
-
 # Elements of a row beyond which it is cut into several: a longer one would keep its few work-items busy when all others
 # are done, as the column of a word that is in every text.
 _LONG = 4096
