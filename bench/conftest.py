@@ -10,10 +10,8 @@ import pytest
 
 from .cases import Case
 from .contenders import Contender, peers_of
-from .session import Options, Session, open_session
+from .session import SESSION, Options, Session, open_session
 from .tables import summary
-
-_SESSION = pytest.StashKey[Session | str]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,12 +28,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def session_of(config: pytest.Config) -> Session | str:
     """Return the run's session, or why there is none."""
-    if _SESSION not in config.stash:
+    if SESSION not in config.stash:
         get = config.getoption
         asked = {"device": get("device"), "patterns": get("cases"), "out": get("out"), "commit": get("commit")}
         asked |= {name: get(name) for name in ("full", "peers", "variants", "append")}
-        config.stash[_SESSION] = open_session(Options(**asked))
-    return config.stash[_SESSION]
+        config.stash[SESSION] = open_session(Options(**asked))
+    return config.stash[SESSION]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -139,7 +137,7 @@ def peer_is_there(run: Session) -> Callable[[str], None]:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    session = config.stash.get(_SESSION, "")
+    session = config.stash.get(SESSION, "")
     if isinstance(session, Session) and session.report["rows"]:
         able = session.user_device.capabilities
         terminalreporter.section(f"{session.user_device.spec}, {able.name}, {able.driver}")

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import gpuprims
 from gpuprims.device import pick_device
 from gpuprims.errors import GpuprimsError
@@ -151,6 +153,9 @@ class Session:
         """Write the report, where a folder for it was named."""
         if self.path:
             results.write(self.path, self.report)
+
+
+SESSION = pytest.StashKey[Session | str]()
 
 
 def open_session(options: Options) -> Session | str:

@@ -1,4 +1,4 @@
-"""The command line: ``gpuprims info``, ``gpuprims demo``, ``gpuprims explain``, ``gpuprims spam``."""
+"""The command line: ``gpuprims info``, ``gpuprims demo``, ``gpuprims explain``, ``gpuprims spam``, ``gpuprims bench``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 import gpuprims
+from gpuprims.benching import add_bench_arguments, run_bench
 from gpuprims.demo import run_demo
 from gpuprims.device import Device, absences, devices, remedy
 from gpuprims.errors import GpuprimsError
@@ -15,7 +16,10 @@ from gpuprims.mailroom import add_spam_arguments, run_spam
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit status: 0, or 1 after an error that is printed in one line."""
+    """Run a command; returns the exit status: 0, or 1 after an error that is printed in one line.
+
+    That of ``bench`` is also 1 where a result is wrong, or something became slower.
+    """
     chosen = _parser().parse_args(arguments)
     try:
         if chosen.command == "info":
@@ -24,6 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             run_demo(chosen.device)
         elif chosen.command == "spam":
             run_spam(chosen)
+        elif chosen.command == "bench":
+            return run_bench(chosen)
         else:
             print(_explained(chosen))
     except GpuprimsError as error:
@@ -41,7 +47,8 @@ def _parser() -> argparse.ArgumentParser:
     explained = commands.add_parser("explain", help="say which kernel a call would run, and why")
     explained.add_argument("primitive", choices=PRIMITIVES, nargs="?", help="by default all of them")
     spam = commands.add_parser("spam", help="train a spam filter on a file, or label the lines of standard input")
-    for command in (demo, explained, spam):
+    bench = commands.add_parser("bench", help="measure every primitive beside its peers and the device's limit")
+    for command in (demo, explained, spam, bench):
         command.add_argument("--device", help="a spec such as cuda:0, opencl:gpu, opencl:cpu or reference")
     explained.add_argument("--dtype", default="float32")
     explained.add_argument("--size", type=int, default=2**20, help="number of elements")
@@ -50,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     explained.add_argument("--op", default="sum", help="the operator of a reduce")
     explained.add_argument("--bins", type=int, default=256, help="bins of a histogram")
     add_spam_arguments(spam)
+    add_bench_arguments(bench)
     return parser
 
 

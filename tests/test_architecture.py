@@ -38,7 +38,7 @@ FLOORS = (
     ("primitives",),
     ("pictures",),
     ("models", "explanation", "plans"),
-    ("cli", "demo", "mailroom", "__main__"),
+    ("benching", "cli", "demo", "mailroom", "__main__"),
 )
 VENDORS = {"cupy", "pyopencl", "sklearn", "tqdm", "cuda", "matplotlib"}
 HOMES = {"cupy": "backends.cuda", "pyopencl": "backends.opencl", "sklearn": "models", "matplotlib": "pictures"}
