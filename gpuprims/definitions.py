@@ -152,7 +152,7 @@ class Stencil:
 
 @dataclass(frozen=True)
 class Logistic:
-    """The samples of a logistic gradient, and how a kernel holds them.
+    """The samples of a logistic gradient, or of steps by single ones, and how a kernel holds them.
 
     Parameters
     ----------
@@ -166,6 +166,10 @@ class Logistic:
         Neighbouring work-items that share a row, and rows that are held at once.
     judged : int
         Rows whose loss and error are computed at once, in vectors of OpenCL's.
+    descends : bool
+        Whether weights are moved by single samples, which is what comes out.
+    lock_free : bool
+        Whether all groups move them at once, by atomic additions.
     """
 
     features: int
@@ -174,6 +178,8 @@ class Logistic:
     lanes: int = 1
     rows: int = 1
     judged: int = 1
+    descends: bool = False
+    lock_free: bool = False
 
     @property
     def sums(self) -> int:
@@ -219,7 +225,8 @@ class Definitions:
     stencil : Stencil or None
         Of a stencil, whose map takes several elements of the first input.
     logistic : Logistic or None
-        Of a logistic gradient, whose map takes a row's score, label and weight, and gives its loss and error.
+        Of a logistic gradient, whose map takes a row's score, label and weight, and gives its loss and error; of steps
+        by single samples a score, and gives its sigmoid.
     """
 
     inputs: tuple[Access, ...]

@@ -15,7 +15,7 @@ from gpuprims.operators import Op, find_op, make_folding
 from gpuprims.primitives.binning import check_bins, key_dtype
 from gpuprims.registry import Explanation
 
-PRIMITIVES = ("map", "reduce", "scan", "compact", "histogram", "stencil", "logistic")
+PRIMITIVES = ("map", "reduce", "scan", "compact", "histogram", "stencil", "logistic", "sgd", "hogwild")
 
 
 def explain(
@@ -35,8 +35,9 @@ def explain(
     ----------
     primitive : str
         ``"map"``, ``"reduce"``, ``"scan"``, ``"compact"``, whose own kernels come before those of a scan,
-        ``"histogram"``, ``"stencil"``, of three rows and columns, or ``"logistic"``, the gradient of
-        :func:`gpuprims.primitives.logistic.logistic_gradient`.
+        ``"histogram"``, ``"stencil"``, of three rows and columns, ``"logistic"``, the gradient of
+        :func:`gpuprims.primitives.logistic.logistic_gradient`, or ``"sgd"`` and ``"hogwild"``, its descent by single
+        samples.
     device : str or Device, optional
         By default the device that host arrays go to.
     dtype : dtype, default float32
@@ -44,7 +45,7 @@ def explain(
     size : int, default 2**20
         Elements of the array; of a reduce or scan along an axis, elements of each output.
     outputs : int, default 1
-        Outputs of a reduce; of a scan along an axis, how many it does; of a logistic gradient, features of a sample.
+        Outputs of a reduce; of a scan along an axis, how many it does; of logistic regression, features of a sample.
     side_by_side : bool, default False
         Whether neighbouring outputs read neighbouring elements, as the columns of a matrix do.
     op : str or Op, default "sum"
@@ -75,7 +76,7 @@ def explain(
     elif primitive == "stencil":
         around = Around(lines=True, across=False, table=False, span=3, beside=2, taps=9)
         call = Call((element, element, element), size, around=around)
-    elif primitive == "logistic":
+    elif primitive in ("logistic", "sgd", "hogwild"):
         call = Call((element,), size, outputs, value_bytes=element.itemsize, side_by_side=True)
     elif primitive == "compact":
         call = Call((element, np.dtype(np.int32)), size)

@@ -6,27 +6,6 @@
 #define LOSS (FEATURES + 1)
 #define SUMS (FEATURES + 2)
 
-#define SAMPLES(row) (x0 + gp_at_x0(layout, 0, 0) + (row) * FEATURES)
-#define LABEL(row) x1[gp_at_x1(layout, 0, 0) + (row)]
-#define WEIGHT(feature) x2[gp_at_x2(layout, 0, 0) + (feature)]
-#if INTERCEPT
-#define START WEIGHT(FEATURES)
-#else
-#define START 0
-#endif
-#if WEIGHTED
-#define SHARE(row) x3[gp_at_x3(layout, 0, 0) + (row)]
-#else
-#define SHARE(row) 1
-#endif
-
-/* VECTOR neighbours of a row, in one load. */
-#if VECTOR > 1
-#define READ_SAMPLES(from, to) READ_VECTOR(NUMBER, VECTOR, from, to)
-#else
-#define READ_SAMPLES(from, to) (to)[0] = *(from)
-#endif
-
 #define STORE_SUM(sum, value) store_sum(OUTPUT_NAMES, layout, sum, value)
 DEVICE void store_sum(OUTPUTS, const layout_t layout, const int sum, const value_t value)
 {
@@ -35,36 +14,6 @@ DEVICE void store_sum(OUTPUTS, const layout_t layout, const int sum, const value
     } else if (sum < FEATURES + INTERCEPT) {
         y1[gp_at_y1(layout, 0, 0) + sum] = value;
     }
-}
-
-/* The value of the work-item whose number differs in the one bit `stride`: by a shuffle within a warp, else by local memory, for
- * which the whole group must be here. */
-DEVICE value_t swapped(const value_t value, const int stride, LOCAL value_t *partial, const int tid)
-{
-#if WARP
-    if (stride < WARP) return gp_shuffle_from(value, (tid ^ stride) % WARP);
-#endif
-    partial[tid] = value;
-    BARRIER();
-    const value_t taken = partial[tid ^ stride];
-    BARRIER();
-    return taken;
-}
-
-/* The value of one of the LANES work-items that share a row, for all of them. */
-DEVICE value_t from_lane(const value_t value, const int lane, LOCAL value_t *partial, const int tid)
-{
-#if LANES == 1
-    return value;
-#elif LANES <= WARP
-    return gp_shuffle_from(value, tid % WARP / LANES * LANES + lane);
-#else
-    partial[tid] = value;
-    BARRIER();
-    const value_t taken = partial[tid / LANES * LANES + lane];
-    BARRIER();
-    return taken;
-#endif
 }
 
 /* Add up what all groups left and store it, in an order that does not depend on which comes last: `wide` sums side by side, of

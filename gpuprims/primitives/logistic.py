@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -14,9 +15,9 @@ from gpuprims.device import Device
 from gpuprims.driver import Launch
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.expressions import TypedExpr, trace, typed
-from gpuprims.layout import VECTOR_BYTES, Form, Layout, contiguous
+from gpuprims.layout import Form, Layout, contiguous
 from gpuprims.preparation import Prepared, Result, in_turn
-from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.rows import layout_of, power_of_two, side_by_side, vector_of
 from gpuprims.registry import REGISTRY, Variant
 from gpuprims.targets import Targets
 
@@ -98,8 +99,8 @@ def prepare_logistic(
     if len(arrays) not in (3, 4):
         raise ArgumentError(f"{_LABEL}: X, y, weights, and perhaps sample weights; got {len(arrays)} array(s)")
     operands = as_operands(_LABEL, arrays, device)
-    _check([(array.dtype, array.shape) for array in operands.natives])
-    operands = _side_by_side(operands)
+    check_samples(_LABEL, operands.natives)
+    operands = side_by_side(operands)
     where = operands.forms, operands.fresh_alignment, operands.device
     return operands, None, _prepare(*where, variant, REGISTRY.generation)
 
@@ -107,37 +108,28 @@ def prepare_logistic(
 _NAMES = ("X", "y", "weights", "sample_weight")
 
 
-def _check(arrays: list[tuple[np.dtype[Any], tuple[int, ...]]]) -> None:
-    """Raise for arrays that are not of one dtype, or whose shapes do not fit together."""
-    dtype, shape = arrays[0]
+def check_samples(label: str, arrays: Sequence[Any]) -> None:
+    """Raise for samples, labels, weights and sample weights that are not of one dtype, or of shapes that do not fit."""
+    dtype, shape = arrays[0].dtype, arrays[0].shape
     if dtype not in _FLOATS:
-        raise DtypeError(f"{_LABEL}: X of float32 or float64; got dtype {dtype} (convert it, such as to float32)")
+        raise DtypeError(f"{label}: X of float32 or float64; got dtype {dtype} (convert it, such as to float32)")
     if len(shape) != 2 or 0 in shape:
-        raise ShapeError(f"{_LABEL}: X of shape (n, k), of at least one sample and one feature; got {shape}")
+        raise ShapeError(f"{label}: X of shape (n, k), of at least one sample and one feature; got {shape}")
     n, k = shape
     rules = {"y": ((n,),), "weights": ((k,), (k + 1,)), "sample_weight": ((n,),)}
-    for name, (own, found) in zip(_NAMES[1:], arrays[1:], strict=False):
+    for name, array in zip(_NAMES[1:], arrays[1:], strict=False):
+        own, found = array.dtype, array.shape
         if own != dtype:
-            raise DtypeError(f"{_LABEL}: {name} of the dtype of X, {dtype}; got {own}")
+            raise DtypeError(f"{label}: {name} of the dtype of X, {dtype}; got {own}")
         if found not in rules[name]:
             wanted = " or ".join(str(rule) for rule in rules[name])
-            raise ShapeError(f"{_LABEL}: {name} of shape {wanted}, for X of {shape}; got {found}")
+            raise ShapeError(f"{label}: {name} of shape {wanted}, for X of {shape}; got {found}")
 
 
-def _side_by_side(operands: Operands) -> Operands:
-    """Return the same arrays, those whose elements lie apart copied together."""
-    apart = [not _lies_together(form) for form in operands.forms]
-    if not any(apart):
-        return operands
-    natives = zip(operands.natives, apart, strict=True)
-    return operands.instead(
-        *(map_arrays("x", array, device=operands.device) if copied else array for array, copied in natives)
-    )
-
-
-def _lies_together(form: Form) -> bool:
-    together = contiguous(form.dtype, form.shape, 1).strides
-    return all(n == 1 or a == b for n, a, b in zip(form.shape, form.strides, together, strict=True))
+def sigmoid(score: Any) -> Any:
+    """Return ``1 / (1 + exp(-score))``, of exponentials that are never above 1."""
+    small = np.exp(-np.abs(score))
+    return np.where(score >= 0, 1, small) / (1 + small)
 
 
 def judged(score: Any, label: Any, weight: Any) -> tuple[Any, Any]:
@@ -158,8 +150,8 @@ def _prepare(forms: tuple[Form, ...], alignment: int, device: Device, variant: s
     results = Result((), dtype), Result(forms[2].shape, dtype)
     call = Call((dtype,), n, k, value_bytes=dtype.itemsize, side_by_side=True)
     chosen = device.select(_LABEL, call, variant)
-    layout = _layout((*forms, *(contiguous(result.dtype, result.shape, alignment) for result in results)))
-    vector = _vector(forms[0]) if chosen.vectors else 1
+    layout = layout_of((*forms, *(contiguous(result.dtype, result.shape, alignment) for result in results)))
+    vector = vector_of(forms[0]) if chosen.vectors else 1
     lanes, rows = _teams(chosen, k, vector, dtype, device)
     judged = _CPU_VECTOR // dtype.itemsize if _for_cpus(chosen) else 1
     samples = Logistic(k, forms[2].shape != (k,), len(forms) == 4, lanes, rows, judged)
@@ -169,19 +161,6 @@ def _prepare(forms: tuple[Form, ...], alignment: int, device: Device, variant: s
     )
     launch, scratch = _launch(chosen, definitions, samples, layout, n, device)
     return Prepared(chosen, results, False, launch, tuple(range(len(forms))), (0, 1), tickets=1, scratch=scratch)
-
-
-def _layout(forms: tuple[Form, ...]) -> Layout:
-    """Return where operands begin; kernels know how far apart rows and elements lie."""
-    still = ((),) * len(forms)
-    return Layout(forms, (), (), still, still, tuple([form.offset // form.item for form in forms]))
-
-
-def _vector(form: Form) -> int:
-    """Return how many neighbours of a row are read at once: each row is to begin at a whole vector."""
-    vector = VECTOR_BYTES // form.item
-    whole = not form.shape[1] % vector and not form.offset % VECTOR_BYTES and form.alignment >= VECTOR_BYTES
-    return vector if whole else 1
 
 
 def _for_cpus(variant: Variant) -> bool:
@@ -197,16 +176,11 @@ def _teams(variant: Variant, features: int, vector: int, dtype: np.dtype[Any], d
         return 1, 1
     most = variant.items // value_words((dtype,))  # numbers that a work-item holds
     vectors = -(-features // vector)
-    lanes = min(_power(vectors), device.capabilities.warp or 32, variant.block)
+    lanes = min(power_of_two(vectors), device.capabilities.warp or 32, variant.block)
     while -(-vectors // lanes) * vector > most and lanes < variant.block:
         lanes *= 2
     held = -(-vectors // lanes) * vector
-    return lanes, min(_MOST_HELD_ROWS, max(_power(most // held + 1) // 2, 1))
-
-
-def _power(number: int) -> int:
-    """Return the least power of two that is not below a number."""
-    return 1 << (number - 1).bit_length()
+    return lanes, min(_MOST_HELD_ROWS, max(power_of_two(most // held + 1) // 2, 1))
 
 
 def _launch(

@@ -76,7 +76,8 @@ def kernel_source(
         steps = files("gpuprims").joinpath("stencil.h").read_text()
         fold = [*stencil_text(definitions, definitions.stencil), steps]
     if definitions.logistic:
-        shared = [files("gpuprims").joinpath(name).read_text() for name in ("shuffling.h", "logistic.h")]
+        steps = "descent.h" if definitions.logistic.descends else "logistic.h"
+        shared = [files("gpuprims").joinpath(name).read_text() for name in ("shuffling.h", "rows.h", steps)]
         fold = [*logistic_text(definitions, definitions.logistic), *words_text(definitions), exchange.read_text()]
         fold += shared
     own = definitions.stencil or definitions.logistic  # which load and store by macros of their own

@@ -1,4 +1,4 @@
-"""What a logistic gradient is written with: how samples are held, and the loss and error of a row."""
+"""What kernels of logistic regression are written with: how samples are held, and what is computed of a row."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from gpuprims.expressions import c_type, emit_function
 
 
 def logistic_text(definitions: Definitions, samples: Logistic) -> list[str]:
-    """Write the macros that ``logistic.h`` is about, and the function JUDGE."""
+    """Write the macros that ``rows.h`` is about, and the function JUDGE, or gp_sigmoid where single samples move."""
     number = definitions.values[0]
     constants = {
         "NUMBER": c_type(number),
@@ -20,6 +20,11 @@ def logistic_text(definitions: Definitions, samples: Logistic) -> list[str]:
         "JUDGED": samples.judged,
         "PLACE": f"u{8 * number.itemsize}",
     }
+    if samples.descends:
+        head = "DEVICE value_t gp_sigmoid(const value_t z)"
+        sigmoid = emit_function(head, definitions.map, ["z"], lambda found: f"return {found};")
+        free = ["#define LOCK_FREE"] if samples.lock_free else []
+        return [*(f"#define {name} {value}" for name, value in constants.items()), sigmoid, *free]
     word = f"i{8 * number.itemsize}"
     in_vectors = [f"VECTOR_OF({kind}, {samples.judged})" for kind in (c_type(number), word)]
     judged, mask = in_vectors if samples.judged > 1 else (c_type(number), "b8")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gpuprims.backends.cuda.descents import DESCENTS
 from gpuprims.backends.cuda.logistics import LOGISTICS
 from gpuprims.backends.cuda.stencils import STENCILS
 from gpuprims.registry import Variant, first_refusal
@@ -305,4 +306,5 @@ VARIANTS = (
     ),
     *STENCILS,
     *LOGISTICS,
+    *DESCENTS,
 )

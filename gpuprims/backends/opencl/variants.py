@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gpuprims.backends.opencl.descents import DESCENTS
 from gpuprims.backends.opencl.logistics import LOGISTICS
 from gpuprims.backends.opencl.stencils import STENCILS
 from gpuprims.registry import Variant, first_refusal
@@ -377,4 +378,5 @@ VARIANTS = (
     ),
     *STENCILS,
     *LOGISTICS,
+    *DESCENTS,
 )

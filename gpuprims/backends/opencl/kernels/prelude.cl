@@ -42,6 +42,24 @@ DEVICE u16 gp_half_bits(const f32 value)
     return bits;
 }
 
+#ifdef __NV_CL_C_VERSION
+/* A power of two and an inverse by one instruction each, to some 2^-22; the least floats are taken for zero. */
+#define GP_FAST_FLOATS
+DEVICE f32 gp_fast_power(const f32 exponent)
+{
+    f32 power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(exponent));
+    return power;
+}
+
+DEVICE f32 gp_fast_inverse(const f32 number)
+{
+    f32 inverse;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(number));
+    return inverse;
+}
+#endif
+
 /* Neighbours in memory, in one load or store; what they are of is known by its size alone. */
 #define GP_JOINED_(type, count) type##count
 #define GP_JOINED(type, count) GP_JOINED_(type, count)

@@ -1,0 +1,50 @@
+/* hogwild/lock_free: LANES neighbouring work-items take a sample each time, and move weights that all others move too, without locks.
+ *
+ * in      INPUTS: x0 rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 what rows count, then the order of rows and
+ *         the paces of stretches (descent.h)
+ * out     OUTPUTS: y0 the weights
+ * scratch partials, tickets: not touched
+ * launch  for each `part`: any number of groups of BLOCK (a power of two), which copy the weights, then enough for all workers
+ * host    `steps` samples in order, in stretches; `workers` take every so-manieth each; gp_now and gp_add_now, swapped (rows.h)
+ * order   none: a worker reads weights between others' additions to them, so the results differ from run to run
+ */
+#define SLOTS (BLOCK / LANES)
+
+__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1))) WHOLE_WARPS
+void hogwild_lock_free(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 steps,
+                       const i64 stretch, const i64 workers, const i64 part)
+{
+    __local value_t partial[BLOCK];
+    const int tid = get_local_id(0), lane = tid % LANES;
+    const i64 worker = get_group_id(0) * (i64)SLOTS + tid / LANES;
+    GLOBAL value_t *weights = &MOVED(0);
+
+    if (part == 0) {
+        /* 1. Copy the weights. */
+        for (i64 k = get_group_id(0) * (i64)BLOCK + tid; k < FEATURES + INTERCEPT; k += get_num_groups(0) * (i64)BLOCK)
+            weights[k] = WEIGHT(k);
+    } else {
+        for (i64 base = 0; base < steps; base += workers) {
+            const i64 at = base + worker;
+            const int live = worker < workers && at < steps;
+            const i64 number = live ? SAMPLE(at) : 0, pace = live ? at / stretch : 0;
+            const value_t keep = KEEP(pace);
+
+            /* 2. Score the sample by the weights as they are. */
+            value_t score = 0;
+            for (int feature = lane; feature < FEATURES && live; feature += LANES)
+                score += SAMPLES(number)[feature] * gp_now(weights + feature);
+            for (int stride = LANES / 2; stride > 0; stride /= 2) score += swapped(score, stride, partial, tid);
+            if (INTERCEPT && live) score += gp_now(weights + FEATURES);
+
+            /* 3. Add its change to them. */
+            const value_t move = live ? RATE(pace) * SHARE(number) * (SIGMOID(score) - LABEL(number)) : 0;
+            for (int feature = lane; feature < FEATURES && live; feature += LANES) {
+                value_t change = -move * SAMPLES(number)[feature];
+                if (keep != 1) change -= (1 - keep) * gp_now(weights + feature);
+                if (change != 0) gp_add_now(weights + feature, change);
+            }
+            if (INTERCEPT && live && lane == 0) gp_add_now(weights + FEATURES, -move);
+        }
+    }
+}
