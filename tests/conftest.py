@@ -116,6 +116,18 @@ def logistic_kernel(request: pytest.FixtureRequest) -> Kernel:
     return _kernel("logistic", *request.param)
 
 
+@pytest.fixture(scope="session")
+def sgd_kernel(request: pytest.FixtureRequest) -> Kernel:
+    """Each variant of ``sgd`` on each device that it is meant for."""
+    return _kernel("sgd", *request.param)
+
+
+@pytest.fixture(scope="session")
+def hogwild_kernel(request: pytest.FixtureRequest) -> Kernel:
+    """Each variant of ``hogwild`` on each device that it is meant for."""
+    return _kernel("hogwild", *request.param)
+
+
 # What fixtures give every able variant of: the primitive, and the calls that one is able to run; see `able_variants`.
 KERNELS: dict[str, tuple[str, tuple[Call, ...]]] = {
     "map_kernel": ("map", ()),
@@ -125,6 +137,8 @@ KERNELS: dict[str, tuple[str, tuple[Call, ...]]] = {
     "histogram_kernel": ("histogram", (FLAT, BYTES)),
     "stencil_kernel": ("stencil", (AROUND,)),
     "logistic_kernel": ("logistic", ()),
+    "sgd_kernel": ("sgd", ()),
+    "hogwild_kernel": ("hogwild", ()),
 }
 
 

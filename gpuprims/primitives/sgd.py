@@ -138,10 +138,10 @@ def _prepare(walk: Walk, asked: _Asked, device: Device, variant: str | None, gen
 
 def _with_products(walk: Walk, chosen: Variant, asked: _Asked, device: Device) -> Prepared:
     """Fix the launches of a kernel for which products of samples are computed before it steps."""
-    able, vector, packed = device.capabilities, vector_of(walk.forms[0]), walk.layout.pack(0)
-    group = _group(walk, vector, asked, able)
+    able, packed = device.capabilities, walk.layout.pack(0)
+    group = _group(walk, asked, able)
     fitted = replace(chosen, block=group.block)
-    kernel = device.kernel(fitted, walk.definitions(lanes=_LANES, rows=group.rows, vector=vector))
+    kernel = device.kernel(fitted, walk.definitions(lanes=_LANES, rows=group.rows, vector=group.vector(walk)))
     runs = walk.stretches * -(-walk.stretch // group.rows)
     each = group.rows**2 * walk.dtype.itemsize
     most = _MOST_PRODUCTS // each
@@ -164,25 +164,33 @@ class _Group(NamedTuple):
         matrices, sums = 2 * self.rows**2, 2 * self.block // _LANES * self.rows
         return (matrices + sums + self.block + self.rows * (_LANES + 1)) * item + 8 * self.rows
 
-    def held(self, walk: Walk, vector: int) -> int:
+    def vector(self, walk: Walk) -> int:
+        """Return how many columns a work-item reads at once: no more than leave all of them as few as can be."""
+        widths = [1 << k for k in range(vector_of(walk.forms[0]).bit_length())]
+        return min(reversed(widths), key=lambda width: self._columns(walk, width))
+
+    def held(self, walk: Walk) -> int:
         """Return how many columns of each row a work-item has."""
+        return self._columns(walk, self.vector(walk))
+
+    def _columns(self, walk: Walk, vector: int) -> int:
         return -(-walk.features // (vector * self.block)) * vector
 
 
-def _group(walk: Walk, vector: int, asked: _Asked, able: Capabilities) -> _Group:
+def _group(walk: Walk, asked: _Asked, able: Capabilities) -> _Group:
     """Return the group that holds the longest runs in registers, and of these the least; else what the caller asks."""
     words, local = value_words((walk.dtype,)), min(able.local_memory, _MOST_LOCAL)
     candidates = list(_candidates(asked, min(able.group_limit, MOST_BLOCK)))
     for group in candidates:
         room = min(_MOST_HELD, _REGISTERS // group.block - _OTHER_REGISTERS)
-        fits = group.held(walk, vector) * (group.rows + 1) * words <= room
+        fits = group.held(walk) * (group.rows + 1) * words <= room
         if fits and group.local_bytes(walk.dtype.itemsize) <= local:
             return group
     if not candidates:
         rule = f"a group of {min(able.group_limit, MOST_BLOCK)} work-items at most, the product of both"
         raise ArgumentError(f"{_LABEL}: {rule}; got {asked}")
     slow = candidates[-1]
-    written, needed = slow.held(walk, vector) * slow.rows, slow.local_bytes(walk.dtype.itemsize)
+    written, needed = slow.held(walk) * slow.rows, slow.local_bytes(walk.dtype.itemsize)
     if written > _MOST_WRITTEN:
         rule = f"{_MOST_WRITTEN} numbers of a run at most for a work-item"
         raise ArgumentError(f"{_LABEL}: {rule}; got {written} by {asked} (more threads, or fewer datapoints)")

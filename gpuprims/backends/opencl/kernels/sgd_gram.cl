@@ -99,7 +99,7 @@ void sgd_gram(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const 
                 if (tid < PRODUCTS) products[run * PRODUCTS + k * BLOCK + tid] = product[k];
         }
     } else {
-        value_t weights[HELD], held[ROWS][HELD], coming[SHARES], bias = 0, label = 0, rated = 0;
+        value_t weights[HELD], held[ROWS][HELD], coming[SHARES], bias = 0, wanted = 0, rated = 0;
         int ahead = 0, count = count_of(first, stretch);
 
         /* 2. Load the weights, and what the first run needs. */
@@ -116,8 +116,8 @@ void sgd_gram(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const 
         }
         if (own < count) {
             const int number = SAMPLE(first_of(first, stretch) + own);
-            label = LABEL(number);
             rated = SHARE(number) * RATE(STRETCH(first, stretch));
+            wanted = rated * LABEL(number);
         }
 #pragma unroll
         for (int k = 0; k < SHARES; k++)
@@ -146,11 +146,11 @@ void sgd_gram(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const 
             barrier(CLK_LOCAL_MEM_FENCE);
 
             /* 4. Take the score of the lane's own sample, and load what the next run needs. */
-            value_t score = bias, next_label = 0, next_rated = 0;
+            value_t score = bias, next_wanted = 0, next_rated = 0;
             for (int team = 0; team < TEAMS; team++) score += sums[parity][team * ROWS + own];
             if (own < next) {
-                next_label = LABEL(numbers[parity][own]);
                 next_rated = SHARE(numbers[parity][own]) * RATE(STRETCH(first + run + 1, stretch));
+                next_wanted = next_rated * LABEL(numbers[parity][own]);
             }
 #pragma unroll
             for (int k = 0; k < SHARES; k++)
@@ -162,15 +162,15 @@ void sgd_gram(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const 
 #pragma unroll
             for (int k = 0; k < ROWS; k++) {
                 const value_t kept = k < count ? keep : 1;
-                const value_t moved = from_lane(rated * (SIGMOID(score) - label), k, partial, tid);
+                const value_t moved = from_lane(rated * SIGMOID(score) - wanted, k, partial, tid);
                 score = kept * (score - bias) + bias - moved * gram[k * ROWS + own];
                 if (INTERCEPT) bias -= moved;
 #pragma unroll
                 for (int item = 0; item < HELD; item++) weights[item] = kept * weights[item] - moved * held[k][item];
                 load_columns(SAMPLES((i64)numbers[parity][k]), k < next, tid, held[k]);
             }
-            label = next_label;
             rated = next_rated;
+            wanted = next_wanted;
             count = next;
         }
 
