@@ -6,7 +6,8 @@
  * scratch partials, tickets: not touched
  * launch  for each `part`: any number of groups of BLOCK (a power of two), which copy the weights, then enough for all workers
  * host    `steps` samples in order, in stretches; `workers` take every so-manieth each; gp_now and gp_add_now, swapped (rows.h)
- * order   none: a worker reads weights between others' additions to them, so the results differ from run to run
+ * order   a work-item reads and moves the same features of all its samples, so one worker alone keeps the order; of several each
+ *         reads weights between others' additions to them, and results differ from run to run
  */
 #define SLOTS (BLOCK / LANES)
 
@@ -31,11 +32,10 @@ void hogwild_lock_free(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *ticket
             const value_t keep = KEEP(pace);
 
             /* 2. Score the sample by the weights as they are. */
-            value_t score = 0;
+            value_t score = INTERCEPT && live && lane == 0 ? gp_now(weights + FEATURES) : 0;
             for (int feature = lane; feature < FEATURES && live; feature += LANES)
                 score += SAMPLES(number)[feature] * gp_now(weights + feature);
             for (int stride = LANES / 2; stride > 0; stride /= 2) score += swapped(score, stride, partial, tid);
-            if (INTERCEPT && live) score += gp_now(weights + FEATURES);
 
             /* 3. Add its change to them. */
             const value_t move = live ? RATE(pace) * SHARE(number) * (SIGMOID(score) - LABEL(number)) : 0;
