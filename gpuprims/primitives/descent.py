@@ -106,6 +106,8 @@ def walked(
 def _check_order(label: str, order: Any, n: int, *, on_host: bool) -> None:
     if order.dtype != _ORDER:
         raise DtypeError(f"{label}: order of int32; got dtype {order.dtype} (convert it)")
+    if n > np.iinfo(_ORDER).max:
+        raise ShapeError(f"{label}: X of less than 2^31 samples, which order counts in int32; got {n}")
     if len(order.shape) != 1 or order.shape[0] > np.iinfo(_ORDER).max:
         raise ShapeError(f"{label}: order of one dimension and less than 2^31 numbers; got shape {order.shape}")
     if on_host and order.size and not 0 <= order.min() <= order.max() < n:
