@@ -598,3 +598,5 @@ def test_steps_without_locks(kernel: Kernel, rng: np.random.Generator) -> None:
             assert_descent(got, *arrays, rate=0.05, keep=0.97)
             together = logistic_hogwild(*arrays, rate=1e-4, workers=5, threads_per_datapoint=threads, **where)
             np.testing.assert_allclose(together, arrays[2], atol=0.05)
+            none = np.full((30, 40), np.nan, dtype)  # whose steps are to reach no further than others
+            assert np.isnan(logistic_hogwild(none, *arrays[1:], rate=1, threads_per_datapoint=threads, **where)).all()

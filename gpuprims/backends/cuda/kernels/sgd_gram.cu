@@ -147,6 +147,7 @@ void sgd_gram(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const 
 
             /* 4. Take the score of the lane's own sample, and load what the next run needs. */
             value_t score = bias, next_wanted = 0, next_rated = 0;
+#pragma unroll
             for (int team = 0; team < TEAMS; team++) score += sums[parity][team * ROWS + own];
             if (own < next) {
                 next_rated = SHARE(numbers[parity][own]) * RATE(STRETCH(first + run + 1, stretch));

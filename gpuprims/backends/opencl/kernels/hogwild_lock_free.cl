@@ -10,6 +10,20 @@
  *         reads weights between others' additions to them, and results differ from run to run
  */
 #define SLOTS (BLOCK / LANES)
+/* Reads of a work-item's that are under way at once. */
+#define FLYING 8
+
+/* Read every LANES-th of a row, from one on, and weights as they are where they are wanted; zeros where there is none. */
+DEVICE void read_some(GLOBAL const NUMBER *row, GLOBAL value_t *weights, const int wanted, const int first, value_t *held,
+                      value_t *seen)
+{
+#pragma unroll
+    for (int k = 0; k < FLYING; k++) {
+        const int feature = first + k * LANES;
+        held[k] = feature < FEATURES ? row[feature] : 0;
+        seen[k] = wanted && feature < FEATURES ? gp_now(weights + feature) : 0;
+    }
+}
 
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1))) WHOLE_WARPS
 void hogwild_lock_free(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 steps,
@@ -33,16 +47,24 @@ void hogwild_lock_free(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *ticket
 
             /* 2. Score the sample by the weights as they are. */
             value_t score = INTERCEPT && live && lane == 0 ? gp_now(weights + FEATURES) : 0;
-            for (int feature = lane; feature < FEATURES && live; feature += LANES)
-                score += SAMPLES(number)[feature] * gp_now(weights + feature);
+            for (int first = lane; first < FEATURES && live; first += FLYING * LANES) {
+                value_t held[FLYING], seen[FLYING];
+                read_some(SAMPLES(number), weights, 1, first, held, seen);
+#pragma unroll
+                for (int k = 0; k < FLYING; k++) score += held[k] * seen[k];
+            }
             for (int stride = LANES / 2; stride > 0; stride /= 2) score += swapped(score, stride, partial, tid);
 
             /* 3. Add its change to them. */
             const value_t move = live ? RATE(pace) * SHARE(number) * (SIGMOID(score) - LABEL(number)) : 0;
-            for (int feature = lane; feature < FEATURES && live; feature += LANES) {
-                value_t change = -move * SAMPLES(number)[feature];
-                if (keep != 1) change -= (1 - keep) * gp_now(weights + feature);
-                if (change != 0) gp_add_now(weights + feature, change);
+            for (int first = lane; first < FEATURES && live; first += FLYING * LANES) {
+                value_t held[FLYING], seen[FLYING];
+                read_some(SAMPLES(number), weights, keep != 1, first, held, seen);
+#pragma unroll
+                for (int k = 0; k < FLYING; k++) {
+                    const value_t change = -move * held[k] - (1 - keep) * seen[k];
+                    if (first + k * LANES < FEATURES && change != 0) gp_add_now(weights + first + k * LANES, change);
+                }
             }
             if (INTERCEPT && live && lane == 0) gp_add_now(weights + FEATURES, -move);
         }
