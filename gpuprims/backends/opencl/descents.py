@@ -9,6 +9,10 @@ from gpuprims.rules import double_precision, for_cpus, group_fits, number_atomic
 
 KERNELS = Path(__file__).parent / "kernels"
 
+# Two cores of an AMD EPYC of family 26, runtime 2026.2, float32, 2026-11-22, beside other work, ms of 30 rounds of
+# 4,500 x 1,024, least and median of 12: sgd/cpu_sequential 21 and 28; a loop by numba 104 and 120, with fastmath 31 and
+# 40; by NumPy 484 and 490. hogwild/lock_free 3500, for each addition is a locked one of the core. What a prefetch of
+# the row after next is for has not been seen: 22 with it, 22 without.
 DESCENTS = (
     Variant(
         primitive="sgd",
