@@ -35,7 +35,10 @@ def resident(array: Any) -> bool:
 
 def to_host(given: Any) -> Any:
     """Return labels or weights as the host's."""
-    return as_operands(_LABEL, (given,), None).as_numpy().natives[0] if resident(given) else given
+    if not resident(given):
+        return given
+    operands = as_operands(_LABEL, (given,), None)
+    return operands.driver.download(operands.natives[0])
 
 
 def host_labels(y: Any, count: int) -> np.ndarray:

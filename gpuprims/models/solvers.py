@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 from scipy import linalg, optimize
 
+from gpuprims.models.epochs import Epochs
 from gpuprims.models.objective import Objective
 from gpuprims.models.watch import Watch
 from gpuprims.primitives.descent import able_to_descend, logistic_descent
+from gpuprims.primitives.hogwild import logistic_hogwild
 from gpuprims.primitives.map import map as map_elements
+from gpuprims.primitives.sgd import logistic_sgd
 
 # Gradient descent is looked at when it has gone as far again, and once in so many iterations: a look takes as long as
 # some hundred iterations of small data.
@@ -177,10 +180,41 @@ def minibatch(objective: Objective, start: np.ndarray, settings: Settings, watch
     Source: H. Robbins and S. Monro, "A Stochastic Approximation Method", 1951; L. Bottou, "Online Learning and
     Stochastic Approximations", 1998.
     """
-    round_trip = Rounds(objective, settings)
+    return _in_rounds(Rounds(objective, settings), objective, start, settings, watch)
+
+
+def sgd(objective: Objective, start: np.ndarray, settings: Settings, watch: Watch) -> str:
+    """Walk down the gradients of single samples, one exactly after the other, in an order that chance gives each round.
+
+    A step is that of :func:`minibatch` by a sample alone.
+
+    Source: as of :func:`minibatch`; the steps of a round are one call of :func:`gpuprims.primitives.sgd.logistic_sgd`.
+    """
+    epochs = Epochs(logistic_sgd, objective, settings.learning_rate, _random(settings))
+    return _in_rounds(epochs, objective, start, settings, watch)
+
+
+def hogwild(objective: Objective, start: np.ndarray, settings: Settings, watch: Watch) -> str:
+    """Walk as :func:`sgd` does, by several samples at the same time, whose steps are added without locks.
+
+    Source: F. Niu, B. Recht, C. Re and S. Wright, "HOGWILD!: A Lock-Free Approach to Parallelizing Stochastic Gradient
+    Descent", 2011.
+    """
+    epochs = Epochs(logistic_hogwild, objective, settings.learning_rate, _random(settings))
+    return _in_rounds(epochs, objective, start, settings, watch)
+
+
+def _random(settings: Settings) -> np.random.RandomState:
+    return settings.random or np.random.RandomState()
+
+
+def _in_rounds(
+    rounds: Rounds | Epochs, objective: Objective, start: np.ndarray, settings: Settings, watch: Watch
+) -> str:
+    """Go round, and look at the loss after each time."""
     weights = objective.bring(start)
     for done in range(settings.max_iter):
-        weights = round_trip.once(weights, done)
+        weights = rounds.once(weights, done)
         flat = objective.fetch(weights)
         if not np.isfinite(flat).all():
             return "diverged"
@@ -201,7 +235,7 @@ class Rounds:
         count = objective.samples.size
         starts = range(0, count, settings.batch_size)
         self._parts = [objective.part(start, min(start + settings.batch_size, count)) for start in starts]
-        self._random = settings.random or np.random.RandomState()
+        self._random = _random(settings)
         self._penalty = objective.penalty * objective.samples.total / len(self._parts)
         self._given = settings.learning_rate
         if self._given is None:
@@ -221,4 +255,8 @@ SOLVERS: dict[str, Solver] = {
     "newton-cholesky": newton_cholesky,
     "gd": gradient_descent,
     "minibatch": minibatch,
+    "sgd": sgd,
+    "hogwild": hogwild,
 }
+# Those by single samples, which are for two classes and features as they are.
+BY_SAMPLES = frozenset({"sgd", "hogwild"})

@@ -86,9 +86,8 @@ def logistic_descent(
         raise ArgumentError(f"{_LABEL}: steps, one or more; got {steps!r}")
     given = (X, y, weights) if sample_weight is None else (X, y, weights, sample_weight)
     operands = as_operands(_LABEL, given, device)
-    arrays = [(array.dtype, array.shape) for array in operands.natives]
-    check_samples(_LABEL, arrays)
-    rates = np.array([decay, rate], arrays[0][0])
+    check_samples(_LABEL, operands.natives)
+    rates = np.array([decay, rate], operands.natives[0].dtype)
     operands = side_by_side(operands)
     operands = operands.instead(*operands.natives, rates if operands.on_host else operands.device.asarray(rates))
     prepared = prepare_descent(
@@ -110,7 +109,7 @@ def prepare_descent(
     """Decide everything about a :func:`logistic_descent` but the memory; the last form is of ``decay`` and ``rate``."""
     dtype, (n, k) = forms[0].dtype, forms[0].shape
     result = Result(forms[2].shape, dtype)
-    samples = Logistic(k, bool(result.shape[0] - k), len(forms) == 5, summed=False)
+    samples = Logistic(k, bool(result.shape[0] - k), len(forms) == 5, gives="batch")
     chosen = device.select(_LABEL, Call((dtype,), n, samples.columns, value_bytes=dtype.itemsize), variant)
     chosen, samples = _held(chosen, samples, n, dtype)
     layout = starts_of((*forms, contiguous(dtype, result.shape, alignment)))
