@@ -84,7 +84,10 @@ class Objective:
 
     def loss_gradient(self, flat: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the objective and its gradient."""
-        loss = self.loss(self.bring(flat))
+        return self.evaluated(self.loss(self.bring(flat)), flat)
+
+    def evaluated(self, loss: Loss, flat: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the objective and its gradient, of a loss on the device, of the same vector."""
         value = float(self.device.to_host(loss.value)) / self.samples.total
         gradient = self.fetch(loss.gradient) / self.samples.total
         penalised = self.penalised(flat)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy import linalg, optimize
 from gpuprims.models.epochs import Epochs
 from gpuprims.models.objective import Objective
 from gpuprims.models.watch import Watch
-from gpuprims.primitives.descent import able_to_descend, logistic_descent
+from gpuprims.primitives.descent import able_to_descend, descend
 from gpuprims.primitives.hogwild import logistic_hogwild
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.sgd import logistic_sgd
@@ -131,7 +132,7 @@ def gradient_descent(objective: Objective, start: np.ndarray, settings: Settings
         weights = step.many(weights, count)
         done += count
         flat = objective.fetch(weights)
-        value, gradient = objective.loss_gradient(flat)
+        value, gradient = objective.evaluated(objective.loss(weights), flat)
         if not (np.isfinite(flat).all() and np.isfinite(value)):
             return "diverged"
         if reason := watch.after(value, flat, count):
@@ -145,12 +146,20 @@ class Step:
     """A step down the gradient on the device: by which rate, and what it takes off each coefficient."""
 
     def __init__(self, objective: Objective, rate: float, decay: float) -> None:
-        self._objective, self._rate, self._decay = objective, rate, decay
-        samples = objective.samples
-        fits = able_to_descend(samples.device, objective.dtype, samples.size, objective.size)
-        self._in_one_launch = fits and objective.outputs == 1 and samples.features.dense is not None
+        self._objective = objective
+        self._paces = np.array([decay, rate], objective.dtype)
         self._scalar = objective.dtype.type(rate)
         self._decays = objective.bring(decay * objective.penalised(np.ones(objective.size)))  # intercepts have none
+
+    @cached_property
+    def _rates(self) -> Any:
+        return self._objective.device.asarray(self._paces)
+
+    @cached_property
+    def _in_one_launch(self) -> bool:
+        objective, samples = self._objective, self._objective.samples
+        fits = able_to_descend(samples.device, objective.dtype, samples.size, objective.size)
+        return fits and objective.outputs == 1 and samples.features.dense is not None
 
     def once(self, weights: Any) -> Any:
         """Return weights after a step."""
@@ -162,10 +171,9 @@ class Step:
         """Return weights after so many steps: in one launch where a kernel holds all samples, else one by one."""
         if self._in_one_launch:
             samples = self._objective.samples
-            return logistic_descent(
-                samples.features.dense, samples.codes, weights, rate=self._rate, steps=count, decay=self._decay,
-                sample_weight=samples.shares, device=samples.device,
-            )  # fmt: skip
+            shares = () if samples.shares is None else (samples.shares,)
+            arrays = samples.features.dense, samples.codes, weights, *shares, self._rates
+            return descend(arrays, count, samples.device)
         for _ in range(count):
             weights = self.once(weights)
         return weights
