@@ -166,8 +166,10 @@ class Logistic:
         Neighbouring work-items that share a row, and rows that are held at once.
     judged : int
         Rows whose loss and error are computed at once, in vectors of OpenCL's.
-    summed : bool
-        Whether results are the loss and the gradient, summed over the rows, and not other weights.
+    gives : {"gradient", "batch", "single"}
+        Whether results are the loss and its gradient, or weights that are moved by all rows at once, or by single ones.
+    lock_free : bool
+        Of single ones, whether all groups move weights at the same time, by atomic additions.
     """
 
     features: int
@@ -176,7 +178,8 @@ class Logistic:
     lanes: int = 1
     rows: int = 1
     judged: int = 1
-    summed: bool = True
+    gives: Literal["gradient", "batch", "single"] = "gradient"
+    lock_free: bool = False
 
     @property
     def columns(self) -> int:
@@ -249,7 +252,8 @@ class Definitions:
     stencil : Stencil or None
         Of a stencil, whose map takes several elements of the first input.
     logistic : Logistic or None
-        Of a logistic gradient, whose map takes a row's score, label and weight, and gives its loss and error.
+        Of a logistic gradient, whose map takes a row's score, label and weight, and gives its loss and error; of steps
+        by single samples a score, and gives its sigmoid.
     sparse : Sparse or None
         Of a product with a sparse matrix, whose map takes an element of each matrix, and gives their product.
     """
@@ -285,7 +289,7 @@ class Definitions:
         """How many memories a launch is given: the operands' and a few more, of a fold two, of a scan one."""
         if self.binning is not None:
             return len(self.inputs) + 2 + (self.binning.sums == "limbs")
-        folds = self.op is not None or (self.logistic is not None and self.logistic.summed)
+        folds = self.op is not None or (self.logistic is not None and self.logistic.gives != "batch")
         scratch = 0 if not folds else 2 if self.inclusive is None else 1
         return len(self.inputs) + len(self.outputs) + scratch
 

@@ -15,7 +15,10 @@ from gpuprims.operators import Op, find_op, make_folding
 from gpuprims.primitives.binning import check_bins, key_dtype
 from gpuprims.registry import Explanation
 
-PRIMITIVES = ("map", "reduce", "scan", "compact", "histogram", "stencil", "logistic", "descent", "csr")
+PRIMITIVES = (
+    *("map", "reduce", "scan", "compact", "histogram", "stencil"),
+    *("logistic", "descent", "sgd", "hogwild", "csr"),
+)
 
 
 def explain(
@@ -36,8 +39,9 @@ def explain(
     primitive : str
         ``"map"``, ``"reduce"``, ``"scan"``, ``"compact"``, whose own kernels come before those of a scan,
         ``"histogram"``, ``"stencil"``, of three rows and columns, ``"logistic"``, the gradient of
-        :func:`gpuprims.primitives.logistic.logistic_gradient`, ``"descent"``, steps by it in one launch, or ``"csr"``,
-        the product of :func:`gpuprims.primitives.csr.csr_product`.
+        :func:`gpuprims.primitives.logistic.logistic_gradient`, ``"descent"``, steps by it in one launch, ``"sgd"`` and
+        ``"hogwild"``, steps by single samples, or ``"csr"``, the product of
+        :func:`gpuprims.primitives.csr.csr_product`.
     device : str or Device, optional
         By default the device that host arrays go to.
     dtype : dtype, default float32
@@ -45,8 +49,8 @@ def explain(
     size : int, default 2**20
         Elements of the array; of a reduce or scan along an axis, elements of each output.
     outputs : int, default 1
-        Outputs of a reduce; of a scan along an axis, how many it does; of a logistic gradient or descent,
-        features of a sample; of a sparse matrix, rows.
+        Outputs of a reduce; of a scan along an axis, how many it does; of logistic regression, features of a sample; of
+        a sparse matrix, rows.
     side_by_side : bool, default False
         Whether neighbouring outputs read neighbouring elements, as the columns of a matrix do.
     op : str or Op, default "sum"
@@ -77,7 +81,7 @@ def explain(
     elif primitive == "stencil":
         around = Around(lines=True, across=False, table=False, span=3, beside=2, taps=9)
         call = Call((element, element, element), size, around=around)
-    elif primitive in ("logistic", "descent", "csr"):
+    elif primitive in ("logistic", "descent", "sgd", "hogwild", "csr"):
         call = Call((element,), size, outputs, value_bytes=element.itemsize, side_by_side=True)
     elif primitive == "compact":
         call = Call((element, np.dtype(np.int32)), size)

@@ -59,11 +59,12 @@ class Variant:
         differ from run to run; by default they leave partial values, which are folded in order.
     word_items : bool, default False
         Whether ``items`` is for values of one 32-bit word; larger ones take the place of several.
-    scratch : {"none", "levels", "board", "rows", "rows in turn", "columns in turn"}
+    scratch : {"none", "levels", "board", "rows", "rows in turn", "columns in turn", "products"}
         What a scan has beside its operands: the folds of tiles, and of tiles of those, level by level, a launch each;
         or a board on which groups of one launch post folds for each other. Of a logistic gradient, the error and the
         loss of each row; in turn, one launch writes them and the next one sums, perhaps after one that copies the
-        samples by columns.
+        samples by columns. Of steps by single samples, products of samples, which a launch before that of the steps
+        computes.
     together : bool, default False
         Whether all groups of a launch are to run at the same time.
     repeats : bool, default True
@@ -92,7 +93,7 @@ class Variant:
     shares_outputs: bool = True
     accumulates: bool = False
     word_items: bool = False
-    scratch: Literal["none", "levels", "board", "rows", "rows in turn", "columns in turn"] = "none"
+    scratch: Literal["none", "levels", "board", "rows", "rows in turn", "columns in turn", "products"] = "none"
     together: bool = False
     repeats: bool = True
     window: Window = "listed"

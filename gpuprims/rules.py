@@ -213,6 +213,13 @@ def one_atomic(capabilities: Capabilities, call: Call) -> str | None:
     return None
 
 
+def number_atomics(capabilities: Capabilities, call: Call) -> str | None:
+    """Refuse numbers that a device's atomics do not add to."""
+    if call.value_bytes > 4 and not capabilities.int64_atomics:
+        return f"needs atomics on 64 bits for {call.dtypes[0]}, which {capabilities.name} lacks (convert to float32)"
+    return None
+
+
 def one_step(capabilities: Capabilities, call: Call) -> str | None:
     """Refuse stencils in two steps."""
     return (

@@ -128,6 +128,18 @@ def csr_kernel(request: pytest.FixtureRequest) -> Kernel:
     return _kernel("csr", *request.param)
 
 
+@pytest.fixture(scope="session")
+def sgd_kernel(request: pytest.FixtureRequest) -> Kernel:
+    """Each variant of ``sgd`` on each device that it is meant for."""
+    return _kernel("sgd", *request.param)
+
+
+@pytest.fixture(scope="session")
+def hogwild_kernel(request: pytest.FixtureRequest) -> Kernel:
+    """Each variant of ``hogwild`` on each device that it is meant for."""
+    return _kernel("hogwild", *request.param)
+
+
 # What fixtures give every able variant of: the primitive, and the calls that one is able to run; see `able_variants`.
 KERNELS: dict[str, tuple[str, tuple[Call, ...]]] = {
     "map_kernel": ("map", ()),
@@ -139,6 +151,8 @@ KERNELS: dict[str, tuple[str, tuple[Call, ...]]] = {
     "logistic_kernel": ("logistic", ()),
     "descent_kernel": ("descent", ()),
     "csr_kernel": ("csr", ()),
+    "sgd_kernel": ("sgd", ()),
+    "hogwild_kernel": ("hogwild", ()),
 }
 
 

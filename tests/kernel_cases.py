@@ -241,6 +241,32 @@ def assert_product(got: Any, A: Any, dense: np.ndarray) -> None:
     np.testing.assert_array_less(np.abs(got - expected), room + 1e-300)
 
 
+def descended(
+    X: Any, y: Any, weights: Any, order: Any, *, rate: Any, keep: Any = 1.0, shares: Any = None
+) -> np.ndarray:
+    """Return the weights after steps by single samples in float64; one weight more than features is the intercept's."""
+    X, y, weights = (np.array(a, np.float64) for a in (X, y, weights))
+    rates, keeps = np.broadcast_arrays(np.atleast_1d(rate), np.atleast_1d(keep))
+    shares, k = np.ones(len(y)) if shares is None else np.asarray(shares, np.float64), X.shape[1]
+    for step, number in enumerate(order):
+        pace = step * len(rates) // len(order)
+        z = X[number] @ weights[:k] + weights[k:].sum()
+        moved = rates[pace] * shares[number] * (np.exp(-np.logaddexp(0, -z)) - y[number])
+        weights[:k] = keeps[pace] * weights[:k] - moved * X[number]
+        weights[k:] -= moved
+    return weights
+
+
+def assert_descent(got: Any, X: np.ndarray, y: Any, weights: Any, order: Any, **how: Any) -> None:
+    """Hold weights against steps in float64, to some roundings of how far they and their scores went."""
+    expected = descended(X, y, weights, order, **how)
+    got = np.asarray(got)
+    assert got.dtype == X.dtype
+    assert got.shape == expected.shape
+    went = 1 + float(np.abs(weights).max()) + float(np.abs(expected).max())
+    np.testing.assert_allclose(got, expected, atol=64 * float(np.finfo(X.dtype).eps) * went)
+
+
 def on_device(device: gpuprims.Device, array: np.ndarray) -> Any:
     """Copy a host array into an array of the device's own class."""
     copied = device.driver.empty(array.shape, array.dtype)

@@ -292,6 +292,29 @@ def test_a_target_error_on_samples_held_out(cancer: Data) -> None:
     np.testing.assert_array_equal(model.coef_, again.coef_)
 
 
+@pytest.mark.parametrize(
+    ("labels", "dtype"),
+    [([3, -2], "i4"), ([0, 1], "f4"), ([False, True], "?"), ([5, 6, 7], "u1"), ([1, 2, 9], "i8"), ([-1e6, 1e6], "f4")],
+)
+def test_labels_on_the_device(device: gpuprims.Device, rng: np.random.Generator, labels: list[Any], dtype: str) -> None:
+    X, y = rng.standard_normal((90, 4)).astype("f4"), np.array(labels, dtype)[rng.integers(0, len(labels), 90)]
+    given = on_device(device, X), on_device(device, y)
+    model, peer = fit(device, *given), fit(device, X, y)
+    np.testing.assert_array_equal(model.classes_, np.unique(y))
+    assert model.classes_.dtype == y.dtype
+    np.testing.assert_array_equal(model.coef_, peer.coef_)
+    with pytest.raises(ValueError, match="one class"):
+        fit(device, given[0], on_device(device, np.full(90, 1, dtype)))
+    with pytest.raises(ValueError, match="a label for each sample"):
+        fit(device, given[0], on_device(device, y[:80]))
+
+
+def test_measured_numbers_on_the_device_are_no_labels(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    X = on_device(device, rng.standard_normal((90, 4)).astype("f4"))
+    with pytest.raises(ValueError, match="Unknown label type"):
+        fit(device, X, on_device(device, rng.standard_normal(90).astype("f4")))
+
+
 @pytest.mark.parametrize("feature_dtype", [None, "int8"])
 def test_held_out_errors_are_of_the_weights_as_predicted_with(iris: Data, feature_dtype: str | None) -> None:
     X, y = iris

@@ -27,7 +27,9 @@ from gpuprims.primitives.binning import direct
 from gpuprims.primitives.counting import Weighing, count
 from gpuprims.primitives.csr import csr_product
 from gpuprims.primitives.descent import logistic_descent
+from gpuprims.primitives.hogwild import logistic_hogwild
 from gpuprims.primitives.logistic import logistic_gradient
+from gpuprims.primitives.sgd import logistic_sgd
 from gpuprims.registry import Variant
 from gpuprims.source import kernel_source
 
@@ -369,6 +371,34 @@ DESCENTS: dict[str, Callable[..., Any]] = {
 }
 
 
+def _walk(descent: Callable[..., Any], k: int, dtype: Any = "f4", **how: Any) -> Any:
+    """Descend from some weights, with an intercept, by steps in two stretches."""
+    X, y, weights = (resident(*shape, dtype=dtype) for shape in ((500, k), (500,), (k + 1,)))
+    return descent(X, y, weights, resident(900, dtype="i4"), rate=[0.1, 0.2], keep=0.9, **how)
+
+
+WALKS: dict[str, Callable[..., Any]] = {
+    "rows of whole vectors": lambda **where: _walk(logistic_sgd, 1024, **where),
+    "every width of rows": lambda **where: [_walk(logistic_sgd, k, **where) for k in (1, 33, 100, 2049, 16384)],
+    "groups as asked for": lambda **where: [
+        _walk(logistic_sgd, 100, threads_per_datapoint=threads, datapoints_per_block=rows, **where)
+        for threads, rows in ((32, 32), (1, 1), (128, 8), (1, 32))
+    ],
+    "sample weights, float64": lambda **where: _walk(
+        logistic_sgd, 300, "f8", sample_weight=resident(500, dtype="f8"), **where
+    ),
+}
+HOGWILD: dict[str, Callable[..., Any]] = {
+    "rows": lambda **where: _walk(logistic_hogwild, 1024, **where),
+    "rows shared by few and by many": lambda **where: [
+        _walk(logistic_hogwild, 100, threads_per_datapoint=threads, **where) for threads in (1, 8, 256)
+    ],
+    "sample weights, float64": lambda **where: _walk(
+        logistic_hogwild, 30, "f8", sample_weight=resident(500, dtype="f8"), **where
+    ),
+}
+
+
 def _sparse(mean: int, *outputs: int, dtype: Any = np.float32, integer: Any = np.int32, **where: Any) -> Any:
     indptr = np.arange(0, 500 * mean + 1, mean, dtype=integer)
     stored = resident(500 * mean, dtype=dtype), resident(500 * mean, dtype=integer), indptr
@@ -404,6 +434,8 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
         return DESCENTS
     if variant.primitive == "csr":
         return PRODUCTS
+    if variant.primitive in ("sgd", "hogwild"):
+        return WALKS if variant.primitive == "sgd" else HOGWILD
     if variant.primitive == "stencil":
         large = () if variant.name == "direct" else ("many weights",)
         return {name: call for name, call in STENCILS.items() if name not in large}

@@ -33,6 +33,9 @@ class Features(Protocol):
     def dense(self) -> Any:
         """X as the kernels of logistic regression read it; None where it is held otherwise."""
 
+    def squares(self) -> Any:
+        """Return the sum of each sample's squared features, of shape (n,)."""
+
     def part(self, start: int, stop: int) -> Self:
         """Return the samples from one number to another."""
 
@@ -94,6 +97,10 @@ class DenseFeatures:
     def dense(self) -> Any:
         """See :class:`Features`."""
         return self.array if self.scale is None else None
+
+    def squares(self) -> Any:
+        """See :class:`Features`."""
+        return reduce(self.array, map="x*x", axis=1, device=self.device)
 
     def part(self, start: int, stop: int) -> DenseFeatures:
         """See :class:`Features`."""

@@ -62,7 +62,7 @@ def read_model(kind: type[_Model], path: str | PathLike[str], backend: str | Dev
     parameters = told["parameters"]
     if isinstance(parameters["class_weight"], list):
         parameters["class_weight"] = dict(parameters["class_weight"])
-    model: Any = kind(backend=backend, **parameters)  # type: ignore[call-arg]
+    model: Any = kind(backend=backend, **parameters)  # type: ignore[call-arg]  # of any estimator
     for name, array in arrays.items():
         setattr(model, name, array)
     if told["objects"]:

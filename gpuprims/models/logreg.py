@@ -21,7 +21,7 @@ from gpuprims.models.files import read_model, write_model
 from gpuprims.models.objective import Objective
 from gpuprims.models.prediction import LinearScores
 from gpuprims.models.samples import Samples, samples_of
-from gpuprims.models.solvers import SOLVERS, Rounds, Settings
+from gpuprims.models.solvers import BY_SAMPLES, SOLVERS, Rounds, Settings
 from gpuprims.models.watch import Progress, Watch
 from gpuprims.pictures import loss_curve
 
@@ -48,17 +48,19 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
     C : float, default 1.0
         The inverse of the penalty's weight: the objective is the sum of the samples' log losses, and ``1 / (2 * C)``
         times the sum of the squared coefficients. Intercepts are free of it.
-    solver : {"lbfgs", "newton-cholesky", "gd", "minibatch"}, default "lbfgs"
+    solver : {"lbfgs", "newton-cholesky", "gd", "minibatch", "sgd", "hogwild"}, default "lbfgs"
         "lbfgs" for most, "newton-cholesky" for many samples of few features; "gd" walks down the gradient with a fixed
-        step, as the articles on the subject do, "minibatch" down those of runs of samples, one after the other.
+        step, as the articles on the subject do, "minibatch" down those of runs of samples, one after the other. "sgd",
+        of two classes, walks down those of single samples, exactly one after the other, and "hogwild" by several at the
+        same time, without locks, so that its results differ from fit to fit.
     learning_rate : float or "auto", default "auto"
         Of "gd", the step: ``weights += learning_rate * X.T @ (labels - sigmoid(X @ weights))``, and of "minibatch" the
-        same of a run. "auto" takes the inverse of the steepest that the gradient can grow, and of "minibatch" divides
-        it by the square root of the times round.
+        same of a run, of "sgd" and "hogwild" of a sample. "auto" takes the inverse of the steepest that the gradient
+        can grow, and but of "gd" divides it by the square root of the times round.
     batch_size : int, default 256
         Samples in a run, of "minibatch" and ``partial_fit``.
     max_iter : int, default 100
-        Iterations at most; of "minibatch", times that each sample is seen.
+        Iterations at most; of "minibatch", "sgd" and "hogwild", times that each sample is seen.
     tol : float, default 1e-4
         Stop when no component of the gradient, per sample, is larger. "gd" looks when it has gone as far
         again as before, and every 16384 iterations.
@@ -66,7 +68,7 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
         Whether to add a constant to the scores.
     feature_dtype : {"int8", "float16"}, optional
         In how few bits features are kept on the device, from -1 to 1 times a scale of each feature, while it fits; by
-        default as they are. Not for sparse samples.
+        default as they are. Not for sparse samples, nor for "sgd" and "hogwild".
     class_weight : dict or "balanced", optional
         What samples of each class count, times their own weight; "balanced": inversely to how many there are.
     threshold : float, default 0.5
@@ -216,13 +218,15 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
         Raises
         ------
         ValueError
-            NaN or infinity in ``X``, one class, negative weights; a sparse matrix whose indices lead out of it.
+            NaN or infinity in ``X``, one class, negative weights; a sparse matrix whose indices lead out of it; for a
+            solver by single samples, more than two classes or a ``feature_dtype``.
         DeviceMismatchError
             Samples on another device than the one asked for.
         """
         self._validate_params()
         before = self._weights_before()
         samples, held_out = self._samples(X, y, sample_weight)
+        self._check_solver()
         objective = self._objective(samples)
         start = np.zeros(objective.size)
         if before is not None and before[0].shape == (objective.outputs, objective.features):
@@ -310,6 +314,19 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
             stratify=samples.device.to_host(samples.codes),
         )
         return samples.without(held_out), held_out
+
+    def _check_solver(self) -> None:
+        """Raise where a solver by single samples is not for these."""
+        if self.solver not in BY_SAMPLES:
+            return
+        others = ", ".join(repr(name) for name in SOLVERS if name not in BY_SAMPLES)
+        if len(self.classes_) > 2:
+            rule, got = "two classes", f"{len(self.classes_)} (of more: {others})"
+        elif self.feature_dtype is not None:
+            rule, got = "features as they are", f"feature_dtype={self.feature_dtype!r} (in fewer bits: {others})"
+        else:
+            return
+        raise ValueError(f"LogReg: solver={self.solver!r} for {rule}; got {got}")
 
     def _solve(self, objective: Objective, start: np.ndarray, held_out: np.ndarray | None) -> None:
         codes = None if held_out is None else objective.device.to_host(objective.samples.codes)[held_out]

@@ -9,7 +9,7 @@ import numpy as np
 from gpuprims.device import Device
 from gpuprims.models.features import Features
 from gpuprims.models.samples import Samples
-from gpuprims.primitives.labelled import judged
+from gpuprims.primitives.labelled import judged, sigmoid
 from gpuprims.primitives.logistic import logistic_gradient
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
@@ -84,7 +84,10 @@ class Objective:
 
     def loss_gradient(self, flat: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the objective and its gradient."""
-        loss = self.loss(self.bring(flat))
+        return self.evaluated(self.loss(self.bring(flat)), flat)
+
+    def evaluated(self, loss: Loss, flat: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the objective and its gradient, of a loss on the device, of the same vector."""
         value = float(self.device.to_host(loss.value)) / self.samples.total
         gradient = self.fetch(loss.gradient) / self.samples.total
         penalised = self.penalised(flat)
@@ -206,12 +209,6 @@ def exponentials_of(device: Device, scores: Any) -> tuple[Any, Any]:
     """Return each row's largest score, and the sum of exponentials of scores less that, so that none overflows."""
     largest = reduce(scores, op="max", axis=1, keepdims=True, device=device)
     return largest, reduce(scores, largest, map="exp(z - m)", axis=1, keepdims=True, device=device)
-
-
-def sigmoid(z: Any) -> Any:
-    """Return ``1 / (1 + exp(-z))``, written so that nothing overflows."""
-    small = np.exp(-np.abs(z))
-    return np.where(z >= 0, 1, small) / (1 + small)
 
 
 def _of_class(z: Any, y: Any, c: Any) -> Any:

@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 from gpuprims.arrays import Operands
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError
-from gpuprims.models.objective import exponentials_of, scores_of, sigmoid
+from gpuprims.models.objective import exponentials_of, scores_of
 from gpuprims.models.samples import features_of
+from gpuprims.primitives.labelled import sigmoid
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 

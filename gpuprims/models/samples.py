@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from gpuprims.arrays import Operands, as_operands
-from gpuprims.device import Device, device_of, pick_device
+from gpuprims.device import Device, pick_device
 from gpuprims.errors import ArgumentError
 from gpuprims.models.features import DenseFeatures, Features
+from gpuprims.models.labels import classes_of, classes_there, codes_of, host_labels, resident, to_host
 from gpuprims.models.sparse import SparseFeatures, check_matrix, narrowed
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
@@ -78,13 +78,6 @@ class Samples:
         """Dtype of all that is computed from features on the device."""
         found: np.dtype[Any] = np.dtype(self.codes.dtype)
         return found
-
-
-def resident(X: Any) -> bool:
-    """Whether an array lies on a device, in the class of its vendor or of another library."""
-    if isinstance(X, np.ndarray) or not (hasattr(X, "__dlpack_device__") or device_of(X) is not None):
-        return False
-    return device_of(X) is not None or not as_operands(_LABEL, (X,), None).on_host
 
 
 def features_of(model: Any, X: Any, asked: str | Device | None, *, reset: bool) -> tuple[Operands, Features]:
@@ -151,25 +144,24 @@ def samples_of(
 ) -> Samples:
     """Check labelled samples, and bring to the device what is not there; sets ``classes_`` unless they are given."""
     operands, features = features_of(model, X, asked, reset=reset)
-    device, count = operands.device, features.shape[0]
-    labels = column_or_1d(_to_host(y), warn=True)
-    if len(labels) != count:
-        raise ValueError(f"{_LABEL}: a label for each sample; got {len(labels)} for {count} samples")
-    check_classification_targets(labels)
+    device, count, dtype = operands.device, features.shape[0], np.dtype(operands.natives[0].dtype)
+    plain = classes is None and sample_weight is None and model.class_weight is None
+    found = classes_there(y, count, device, dtype) if plain else None
+    if found is None:
+        labels = host_labels(y, count)
+        found = classes_of(labels, device, dtype) if classes is None else codes_of(labels, classes, device, dtype)
     if classes is None:
-        model.classes_, codes = np.unique(labels, return_inverse=True)
-        if len(model.classes_) < 2:
-            raise ValueError(
-                f"{_LABEL}: samples of two classes or more; got one class, {model.classes_[:1].tolist()[0]!r}"
-            )
-    else:
-        codes = codes_of(labels, classes)
-    weights = _weights(model, labels, codes, sample_weight)
+        model.classes_ = found.each
+        if len(found.each) < 2:
+            raise ValueError(f"{_LABEL}: samples of two classes or more; got one class, {found.each.tolist()[0]!r}")
     if model.feature_dtype is not None:
         features = _in_fewer_bits(features, np.dtype(model.feature_dtype))
-    dtype = np.dtype(operands.natives[0].dtype)
-    numbers, counts = (device.asarray(np.ascontiguousarray(part, dtype)) for part in (codes, weights))
-    return Samples(device, features, numbers, counts, bool(np.any(weights != 1)), float(weights.sum()))
+    if plain:
+        ones = map_elements("z + 1", device.driver.zeros((count,), dtype), device=device)
+        return Samples(device, features, found.codes, ones, weighted=False, total=float(count))
+    weights = _weights(model, labels, sample_weight)
+    counts = device.asarray(np.ascontiguousarray(weights, dtype))
+    return Samples(device, features, found.codes, counts, bool(np.any(weights != 1)), float(weights.sum()))
 
 
 def _in_fewer_bits(features: Features, kept: np.dtype[Any]) -> Features:
@@ -178,34 +170,14 @@ def _in_fewer_bits(features: Features, kept: np.dtype[Any]) -> Features:
     return features.in_fewer_bits(kept)
 
 
-def codes_of(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Return the number of each label's class."""
-    codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
-    strange = classes[codes] != labels
-    if np.any(strange):
-        known = ", ".join(map(repr, classes[:10].tolist())) + (", ..." if len(classes) > 10 else "")
-        raise ValueError(f"{_LABEL}: labels among {known}; got {labels[strange][:1].tolist()[0]!r}")
-    return codes
-
-
-def _weights(model: Any, labels: np.ndarray, codes: np.ndarray, sample_weight: Any) -> np.ndarray:
-    given = None if sample_weight is None else _to_host(sample_weight)
+def _weights(model: Any, labels: np.ndarray, sample_weight: Any) -> np.ndarray:
+    given = None if sample_weight is None else to_host(sample_weight)
     like = np.broadcast_to(np.zeros(1), (len(labels), 1))
     weights: np.ndarray = _check_sample_weight(given, like, dtype=np.float64, ensure_non_negative=True)
     if model.class_weight is not None:
-        of_class = compute_class_weight(
-            model.class_weight, classes=model.classes_, y=labels, **_weighted(model.class_weight, weights)
-        )
-        weights = weights * of_class[codes]
+        how = {"sample_weight": weights} if model.class_weight == "balanced" else {}
+        of_class = compute_class_weight(model.class_weight, classes=model.classes_, y=labels, **how)
+        weights = weights * of_class[np.searchsorted(model.classes_, labels)]
     if not weights.sum() > 0:
         raise ValueError(f"{_LABEL}: sample weights whose sum is positive; got {weights.sum()}")
     return weights
-
-
-def _weighted(class_weight: Any, weights: np.ndarray) -> dict[str, Any]:
-    return {"sample_weight": weights} if class_weight == "balanced" else {}
-
-
-def _to_host(given: Any) -> Any:
-    """Return labels or weights as the host's: they are few beside the features."""
-    return as_operands(_LABEL, (given,), None).as_numpy().natives[0] if resident(given) else given

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import linalg, optimize
 
+from gpuprims.models.epochs import Epochs
 from gpuprims.models.objective import Objective
 from gpuprims.models.watch import Watch
-from gpuprims.primitives.descent import able_to_descend, logistic_descent
+from gpuprims.primitives.descent import able_to_descend, descend
+from gpuprims.primitives.hogwild import logistic_hogwild
 from gpuprims.primitives.map import map as map_elements
+from gpuprims.primitives.sgd import logistic_sgd
 
 # Gradient descent is looked at when it has gone as far again, and once in so many iterations: a look takes as long as
 # some hundred iterations of small data.
@@ -128,7 +132,7 @@ def gradient_descent(objective: Objective, start: np.ndarray, settings: Settings
         weights = step.many(weights, count)
         done += count
         flat = objective.fetch(weights)
-        value, gradient = objective.loss_gradient(flat)
+        value, gradient = objective.evaluated(objective.loss(weights), flat)
         if not (np.isfinite(flat).all() and np.isfinite(value)):
             return "diverged"
         if reason := watch.after(value, flat, count):
@@ -142,12 +146,20 @@ class Step:
     """A step down the gradient on the device: by which rate, and what it takes off each coefficient."""
 
     def __init__(self, objective: Objective, rate: float, decay: float) -> None:
-        self._objective, self._rate, self._decay = objective, rate, decay
-        samples = objective.samples
-        fits = able_to_descend(samples.device, objective.dtype, samples.size, objective.size)
-        self._in_one_launch = fits and objective.outputs == 1 and samples.features.dense is not None
+        self._objective = objective
+        self._paces = np.array([decay, rate], objective.dtype)
         self._scalar = objective.dtype.type(rate)
         self._decays = objective.bring(decay * objective.penalised(np.ones(objective.size)))  # intercepts have none
+
+    @cached_property
+    def _rates(self) -> Any:
+        return self._objective.device.asarray(self._paces)
+
+    @cached_property
+    def _in_one_launch(self) -> bool:
+        objective, samples = self._objective, self._objective.samples
+        fits = able_to_descend(samples.device, objective.dtype, samples.size, objective.size)
+        return fits and objective.outputs == 1 and samples.features.dense is not None
 
     def once(self, weights: Any) -> Any:
         """Return weights after a step."""
@@ -159,10 +171,9 @@ class Step:
         """Return weights after so many steps: in one launch where a kernel holds all samples, else one by one."""
         if self._in_one_launch:
             samples = self._objective.samples
-            return logistic_descent(
-                samples.features.dense, samples.codes, weights, rate=self._rate, steps=count, decay=self._decay,
-                sample_weight=samples.shares, device=samples.device,
-            )  # fmt: skip
+            shares = () if samples.shares is None else (samples.shares,)
+            arrays = samples.features.dense, samples.codes, weights, *shares, self._rates
+            return descend(arrays, count, samples.device)
         for _ in range(count):
             weights = self.once(weights)
         return weights
@@ -177,10 +188,41 @@ def minibatch(objective: Objective, start: np.ndarray, settings: Settings, watch
     Source: H. Robbins and S. Monro, "A Stochastic Approximation Method", 1951; L. Bottou, "Online Learning and
     Stochastic Approximations", 1998.
     """
-    round_trip = Rounds(objective, settings)
+    return _in_rounds(Rounds(objective, settings), objective, start, settings, watch)
+
+
+def sgd(objective: Objective, start: np.ndarray, settings: Settings, watch: Watch) -> str:
+    """Walk down the gradients of single samples, one exactly after the other, in an order that chance gives each round.
+
+    A step is that of :func:`minibatch` by a sample alone.
+
+    Source: as of :func:`minibatch`; the steps of a round are one call of :func:`gpuprims.primitives.sgd.logistic_sgd`.
+    """
+    epochs = Epochs(logistic_sgd, objective, settings.learning_rate, _random(settings))
+    return _in_rounds(epochs, objective, start, settings, watch)
+
+
+def hogwild(objective: Objective, start: np.ndarray, settings: Settings, watch: Watch) -> str:
+    """Walk as :func:`sgd` does, by several samples at the same time, whose steps are added without locks.
+
+    Source: F. Niu, B. Recht, C. Re and S. Wright, "HOGWILD!: A Lock-Free Approach to Parallelizing Stochastic Gradient
+    Descent", 2011.
+    """
+    epochs = Epochs(logistic_hogwild, objective, settings.learning_rate, _random(settings))
+    return _in_rounds(epochs, objective, start, settings, watch)
+
+
+def _random(settings: Settings) -> np.random.RandomState:
+    return settings.random or np.random.RandomState()
+
+
+def _in_rounds(
+    rounds: Rounds | Epochs, objective: Objective, start: np.ndarray, settings: Settings, watch: Watch
+) -> str:
+    """Go round, and look at the loss after each time."""
     weights = objective.bring(start)
     for done in range(settings.max_iter):
-        weights = round_trip.once(weights, done)
+        weights = rounds.once(weights, done)
         flat = objective.fetch(weights)
         if not np.isfinite(flat).all():
             return "diverged"
@@ -201,7 +243,7 @@ class Rounds:
         count = objective.samples.size
         starts = range(0, count, settings.batch_size)
         self._parts = [objective.part(start, min(start + settings.batch_size, count)) for start in starts]
-        self._random = settings.random or np.random.RandomState()
+        self._random = _random(settings)
         self._penalty = objective.penalty * objective.samples.total / len(self._parts)
         self._given = settings.learning_rate
         if self._given is None:
@@ -221,4 +263,8 @@ SOLVERS: dict[str, Solver] = {
     "newton-cholesky": newton_cholesky,
     "gd": gradient_descent,
     "minibatch": minibatch,
+    "sgd": sgd,
+    "hogwild": hogwild,
 }
+# Those by single samples, which are for two classes and features as they are.
+BY_SAMPLES = frozenset({"sgd", "hogwild"})

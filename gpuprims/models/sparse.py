@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from gpuprims.models.features import DenseFeatures
 from gpuprims.primitives.csr import check_indices, product_of_checked
 from gpuprims.primitives.map import map as map_elements
 
-# Bytes of rows that are written out with their zeros at a time, for second derivatives.
+# Bytes of rows that are written out with their zeros at a time, for second derivatives and steps by single samples.
 _SLAB = 64 << 20
 # Elements of a row beyond which it is cut into several: a longer one would keep its few work-items busy when all others
 # are done, as the column of a word that is in every text.
@@ -80,17 +81,29 @@ class SparseFeatures:
 
     def curvature(self, slopes: Any) -> np.ndarray:
         """See :class:`Features`."""
-        (n, k), total = self.shape, np.zeros((self.shape[1],) * 2)
-        rows = max(_SLAB // (k * self.matrix.dtype.itemsize), 1)
-        for start in range(0, n, rows):
-            slab = self.device.asarray(self.matrix[start : start + rows].toarray())
-            total += DenseFeatures(self.device, slab).curvature(slopes[start : start + rows])
+        (n, k), done = self.shape, 0
+        total = np.zeros((k, k))
+        for some, slab in self.slabs(np.arange(n)):
+            total += DenseFeatures(self.device, slab).curvature(slopes[done : done + len(some)])
+            done += len(some)
         return total
 
     @property
     def dense(self) -> None:
         """See :class:`Features`."""
         return None
+
+    def squares(self) -> Any:
+        """See :class:`Features`."""
+        squared = np.asarray(self.matrix.multiply(self.matrix).sum(axis=1))
+        return self.device.asarray(np.ascontiguousarray(squared.reshape(-1), self.matrix.dtype))
+
+    def slabs(self, numbers: np.ndarray) -> Iterator[tuple[np.ndarray, Any]]:
+        """Yield samples in the order of their numbers, some at a time: these numbers, and a matrix with all zeros."""
+        rows = max(_SLAB // (self.shape[1] * self.matrix.dtype.itemsize), 1)
+        for start in range(0, len(numbers), rows):
+            some = numbers[start : start + rows]
+            yield some, self.device.asarray(self.matrix[some].toarray())
 
     def part(self, start: int, stop: int) -> SparseFeatures:
         """See :class:`Features`."""

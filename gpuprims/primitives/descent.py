@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.arrays import as_operands
+from gpuprims.arrays import Operands, as_operands
 from gpuprims.calls import Call
 from gpuprims.definitions import Definitions, Logistic, value_words
 from gpuprims.device import Device
@@ -82,19 +82,28 @@ def logistic_descent(
     >>> logistic_descent(X, y, np.zeros(2), rate=0.1, steps=2, device="reference").round(3)
     array([-0.166,  0.269])
     """
-    if steps < 1:
-        raise ArgumentError(f"{_LABEL}: steps, one or more; got {steps!r}")
     given = (X, y, weights) if sample_weight is None else (X, y, weights, sample_weight)
     operands = as_operands(_LABEL, given, device)
-    arrays = [(array.dtype, array.shape) for array in operands.natives]
-    check_samples(_LABEL, arrays)
-    rates = np.array([decay, rate], arrays[0][0])
+    check_samples(_LABEL, operands.natives)
+    rates = np.array([decay, rate], operands.natives[0].dtype)
     operands = side_by_side(operands)
-    operands = operands.instead(*operands.natives, rates if operands.on_host else operands.device.asarray(rates))
-    prepared = prepare_descent(
-        operands.forms, operands.fresh_alignment, operands.device, operator.index(steps), variant, REGISTRY.generation
-    )
-    return prepared.run(operands, None)
+    operands = operands.beside(rates if operands.on_host else operands.device.asarray(rates))
+    return _run(operands, steps, variant)
+
+
+def descend(arrays: tuple[Any, ...], steps: int, device: Device) -> Any:
+    """Return weights after so many steps, of arrays that a call of :func:`logistic_descent` has checked before.
+
+    They lie on the device, and the last one has ``decay`` and ``rate``.
+    """
+    return _run(as_operands(_LABEL, arrays, device), steps, None)
+
+
+def _run(operands: Operands, steps: int, variant: str | None) -> Any:
+    if steps < 1:
+        raise ArgumentError(f"{_LABEL}: steps, one or more; got {steps!r}")
+    where = operands.forms, operands.fresh_alignment, operands.device
+    return _prepare(*where, operator.index(steps), variant, REGISTRY.generation).run(operands, None)
 
 
 def able_to_descend(device: Device, dtype: np.dtype[Any], rows: int, columns: int) -> bool:
@@ -104,13 +113,13 @@ def able_to_descend(device: Device, dtype: np.dtype[Any], rows: int, columns: in
 
 
 @lru_cache(maxsize=1024)
-def prepare_descent(
+def _prepare(
     forms: tuple[Form, ...], alignment: int, device: Device, steps: int, variant: str | None, generation: int
 ) -> Prepared:
     """Decide everything about a :func:`logistic_descent` but the memory; the last form is of ``decay`` and ``rate``."""
     dtype, (n, k) = forms[0].dtype, forms[0].shape
     result = Result(forms[2].shape, dtype)
-    samples = Logistic(k, bool(result.shape[0] - k), len(forms) == 5, summed=False)
+    samples = Logistic(k, bool(result.shape[0] - k), len(forms) == 5, gives="batch")
     chosen = device.select(_LABEL, Call((dtype,), n, samples.columns, value_bytes=dtype.itemsize), variant)
     chosen, samples = _held(chosen, samples, n, dtype)
     layout = starts_of((*forms, contiguous(dtype, result.shape, alignment)))

@@ -14,9 +14,10 @@ from gpuprims.definitions import Definitions, Logistic, value_words
 from gpuprims.device import Device
 from gpuprims.driver import Launch
 from gpuprims.errors import ArgumentError
-from gpuprims.layout import VECTOR_BYTES, Form, Layout, contiguous, starts_of
+from gpuprims.layout import Form, Layout, contiguous, starts_of
 from gpuprims.preparation import Prepared, Result, in_turn
 from gpuprims.primitives.labelled import check_samples, judge
+from gpuprims.primitives.rows import power_of_two, vector_of
 from gpuprims.primitives.together import side_by_side
 from gpuprims.registry import REGISTRY, Variant
 from gpuprims.targets import Targets
@@ -104,7 +105,7 @@ def prepare_logistic(
     if len(arrays) not in (3, 4):
         raise ArgumentError(f"{_LABEL}: X, y, weights, and perhaps sample weights; got {len(arrays)} array(s)")
     operands = as_operands(_LABEL, arrays, device)
-    check_samples(_LABEL, [(array.dtype, array.shape) for array in operands.natives])
+    check_samples(_LABEL, operands.natives)
     operands = side_by_side(operands)
     where = operands.forms, operands.fresh_alignment, operands.device
     return operands, None, _prepare(*where, variant, REGISTRY.generation)
@@ -117,7 +118,7 @@ def _prepare(forms: tuple[Form, ...], alignment: int, device: Device, variant: s
     call = Call((dtype,), n, k, value_bytes=dtype.itemsize, side_by_side=True)
     chosen = device.select(_LABEL, call, variant)
     layout = starts_of((*forms, *(contiguous(result.dtype, result.shape, alignment) for result in results)))
-    vector = _vector(forms[0]) if chosen.vectors else 1
+    vector = vector_of(forms[0]) if chosen.vectors else 1
     lanes, rows = _teams(chosen, k, vector, dtype, device)
     chosen = _resident(chosen, lanes, -(-k // lanes) * value_words((dtype,)), device)
     judged = _CPU_VECTOR // dtype.itemsize if _for_cpus(chosen) else 1
@@ -128,13 +129,6 @@ def _prepare(forms: tuple[Form, ...], alignment: int, device: Device, variant: s
     )
     launch, scratch = _launch(chosen, definitions, samples, layout, n, device)
     return Prepared(chosen, results, False, launch, tuple(range(len(forms))), (0, 1), tickets=1, scratch=scratch)
-
-
-def _vector(form: Form) -> int:
-    """Return how many neighbours of a row are read at once: each row is to begin at a whole vector."""
-    vector = VECTOR_BYTES // form.item
-    whole = not form.shape[1] % vector and not form.offset % VECTOR_BYTES and form.alignment >= VECTOR_BYTES
-    return vector if whole else 1
 
 
 def _for_cpus(variant: Variant) -> bool:
@@ -150,11 +144,11 @@ def _teams(variant: Variant, features: int, vector: int, dtype: np.dtype[Any], d
         return 1, 1
     most = variant.items // value_words((dtype,))  # numbers that a work-item holds
     vectors = -(-features // vector)
-    lanes = min(_power(vectors), device.capabilities.warp or 32, variant.block)
+    lanes = min(power_of_two(vectors), device.capabilities.warp or 32, variant.block)
     while -(-vectors // lanes) * vector > most and lanes < variant.block:
         lanes *= 2
     held = -(-vectors // lanes) * vector
-    return lanes, min(_MOST_HELD_ROWS, max(_power(most // held + 1) // 2, 1))
+    return lanes, min(_MOST_HELD_ROWS, max(power_of_two(most // held + 1) // 2, 1))
 
 
 def _resident(variant: Variant, lanes: int, words: int, device: Device) -> Variant:
@@ -165,11 +159,6 @@ def _resident(variant: Variant, lanes: int, words: int, device: Device) -> Varia
     if lanes >= _MANY_LANES and device.capabilities.group_limit >= block:
         return replace(variant, block=block, groups_per_unit=1)
     return replace(variant, groups_per_unit=2)
-
-
-def _power(number: int) -> int:
-    """Return the least power of two that is not below a number."""
-    return 1 << (number - 1).bit_length()
 
 
 def _launch(

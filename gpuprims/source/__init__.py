@@ -20,6 +20,9 @@ from gpuprims.source.operands import types_text
 from gpuprims.source.sparse import sparse_text
 from gpuprims.source.stencils import stencil_text
 
+# What kernels of logistic regression share, by what they give.
+_STEPS = {"gradient": ("logistic.h",), "batch": ("batch.h",), "single": ("single.h",)}
+
 
 def kernel_source(
     definitions: Definitions,
@@ -77,7 +80,7 @@ def kernel_source(
         steps = files("gpuprims").joinpath("stencil.h").read_text()
         fold = [*stencil_text(definitions, definitions.stencil), steps]
     if definitions.logistic:
-        headers = ("shuffling.h", "samples.h", *(["logistic.h"] if definitions.logistic.summed else []))
+        headers = ("shuffling.h", "rows.h", *_STEPS[definitions.logistic.gives])
         shared = [files("gpuprims").joinpath(name).read_text() for name in headers]
         fold = [*logistic_text(definitions, definitions.logistic), *words_text(definitions), exchange.read_text()]
         fold += shared

@@ -1,4 +1,4 @@
-"""What a logistic gradient is written with: how samples are held, and the loss and error of a row."""
+"""What kernels of logistic regression are written with: how samples are held, and what is computed of a row."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from gpuprims.expressions import c_type, emit_function
 
 
 def logistic_text(definitions: Definitions, samples: Logistic) -> list[str]:
-    """Write the macros that ``samples.h`` is about, and the function JUDGE."""
+    """Write the macros that ``rows.h`` is about, and the function JUDGE, where the gradient is what it gives."""
     number = definitions.values[0]
     constants = {
         "NUMBER": c_type(number),
@@ -23,12 +23,17 @@ def logistic_text(definitions: Definitions, samples: Logistic) -> list[str]:
         "POWER": f"gp_power_{c_type(number)}",
         "INVERSE": f"gp_inverse_{c_type(number)}",
     }
+    macros = [f"#define {name} {value}" for name, value in constants.items()]
+    if samples.lock_free:
+        macros.append("#define LOCK_FREE")
     word = f"i{8 * number.itemsize}"
     in_vectors = [f"VECTOR_OF({kind}, {samples.judged})" for kind in (c_type(number), word)]
     judged, mask = in_vectors if samples.judged > 1 else (c_type(number), "b8")
+    macros.append(f"typedef {judged} judged_t;")
+    if samples.gives != "gradient":
+        return macros
     return [
-        *(f"#define {name} {value}" for name, value in constants.items()),
-        f"typedef {judged} judged_t;",
+        *macros,
         f"typedef {mask} mask_t;",
         _judge(definitions),
         "#define JUDGE(z, y, s, loss, error) gp_judge(z, y, s, loss, error)",

@@ -10,6 +10,7 @@ from pathlib import Path
 from gpuprims.backends.cuda.logistics import DESCENTS, LOGISTICS
 from gpuprims.backends.cuda.products import PRODUCTS
 from gpuprims.backends.cuda.stencils import STENCILS
+from gpuprims.backends.cuda.walks import WALKS
 from gpuprims.registry import Variant, first_refusal
 from gpuprims.rules import (
     counted,
@@ -307,5 +308,6 @@ VARIANTS = (
     *STENCILS,
     *LOGISTICS,
     *DESCENTS,
+    *WALKS,
     *PRODUCTS,
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 from gpuprims.backends.opencl.logistics import DESCENTS, LOGISTICS
 from gpuprims.backends.opencl.products import PRODUCTS
 from gpuprims.backends.opencl.stencils import STENCILS
+from gpuprims.backends.opencl.walks import WALKS
 from gpuprims.registry import Variant, first_refusal
 from gpuprims.rules import (
     columns,
@@ -379,5 +380,6 @@ VARIANTS = (
     *STENCILS,
     *LOGISTICS,
     *DESCENTS,
+    *WALKS,
     *PRODUCTS,
 )

@@ -255,6 +255,38 @@ def csr_numpy(definitions: Definitions, memories: Sequence[np.ndarray], layout: 
         to[filled] = np.add.reduceat(definitions.map(elements, beside[places])[0], begins[:-1][filled])
 
 
+def sgd_numpy(
+    definitions: Definitions, memories: Sequence[np.ndarray], layout: np.ndarray, steps: int, stretch: int
+) -> None:
+    """Move the weights by one sample after the other."""
+    samples = definitions.logistic
+    if samples is None:
+        raise TypeError(f"sgd_numpy: samples; got {samples}")
+    rows, labels, before, *shares, order, paces = memories[: len(definitions.inputs)]
+    weights, k = memories[len(definitions.inputs)], samples.features
+    weights[...] = before
+    for step, number in enumerate(order.tolist()):
+        rate, keep = paces[step // stretch]
+        (probability,) = definitions.map(rows[number] @ weights[:k] + sum(weights[k:]))
+        moved = rate * (probability - labels[number]) * (shares[0][number] if shares else 1)
+        weights[:k] = keep * weights[:k] - moved * rows[number]
+        weights[k:] -= moved
+
+
+def hogwild_numpy(
+    definitions: Definitions,
+    memories: Sequence[np.ndarray],
+    layout: np.ndarray,
+    steps: int,
+    stretch: int,
+    workers: int,
+    part: int,
+) -> None:
+    """Move the weights by one sample after the other: one thread alone has nothing to lock."""
+    if part:
+        sgd_numpy(definitions, memories, layout, steps, stretch)
+
+
 # Far more items than any array has: one part, so that a fold is one pass.
 _WHOLE = 2**62
 
@@ -287,5 +319,7 @@ VARIANTS = (
     ),
     Variant("descent", "numpy", "reference", descent_numpy, rank=0, block=1, items=_WHOLE, refuse=_able),
     Variant("csr", "numpy", "reference", csr_numpy, rank=0, block=1, items=_WHOLE, refuse=_able),
+    Variant("sgd", "numpy", "reference", sgd_numpy, rank=0, block=1, items=1, refuse=_able),
+    Variant("hogwild", "numpy", "reference", hogwild_numpy, rank=0, block=1, items=1, refuse=_able),
     Variant("reduce", "numpy", "reference", reduce_numpy, rank=0, block=1, items=_WHOLE, refuse=_able),
 )

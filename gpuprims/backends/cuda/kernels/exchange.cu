@@ -36,6 +36,25 @@ DEVICE void gp_write_entry(u64 *entry, const u64 bits)
 
 #define gp_add_entry(entry, number) atomicAdd(entry, number)
 
+#ifdef LOCK_FREE
+/* A number in global memory that all groups add to at once: what it is now, and an addition that no other undoes. */
+#if WORDS == 1
+#define GP_NUMBER "f32"
+#define GP_REGISTER "f"
+#else
+#define GP_NUMBER "f64"
+#define GP_REGISTER "d"
+#endif
+DEVICE value_t gp_now(value_t *place)
+{
+    value_t number;
+    asm volatile("ld.relaxed.gpu.global." GP_NUMBER " %0, [%1];" : "=" GP_REGISTER(number) : "l"(place) : "memory");
+    return number;
+}
+
+#define gp_add_now(place, number) atomicAdd(place, number)
+#endif
+
 DEVICE void gp_leave(u32 *partials, const i64 at, const value_t value)
 {
     u32 words[WORDS];

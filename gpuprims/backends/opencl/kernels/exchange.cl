@@ -83,6 +83,55 @@ DEVICE void gp_write_entry(GLOBAL u64 *entry, const u64 bits)
 #define gp_add_entry(entry, number) atom_add(entry, (u64)(number))
 #endif
 
+#ifdef LOCK_FREE
+/* A number in global memory that all groups add to at once: what it is now, and an addition that no other undoes. */
+#if defined(__NV_CL_C_VERSION)
+#if WORDS == 1
+#define GP_NUMBER "f32"
+#define GP_REGISTER "f"
+#else
+#define GP_NUMBER "f64"
+#define GP_REGISTER "d"
+#endif
+DEVICE value_t gp_now(GLOBAL value_t *place)
+{
+    value_t number;
+    asm volatile("ld.relaxed.gpu.global." GP_NUMBER " %0, [%1];" : "=" GP_REGISTER(number) : "l"(place) : "memory");
+    return number;
+}
+
+DEVICE void gp_add_now(GLOBAL value_t *place, const value_t number)
+{
+    asm volatile("red.relaxed.gpu.global.add." GP_NUMBER " [%0], %1;" : : "l"(place), GP_REGISTER(number) : "memory");
+}
+#else
+#if WORDS == 1
+typedef u32 gp_bits_t;
+#define gp_number(bits) as_float(bits)
+#define gp_bits(number) as_uint(number)
+#define gp_read(place) atomic_or(place, 0)
+#else
+typedef u64 gp_bits_t;
+#define gp_number(bits) as_double(bits)
+#define gp_bits(number) as_ulong(number)
+#define gp_read(place) atom_add(place, (u64)0)
+#endif
+DEVICE value_t gp_now(GLOBAL value_t *place)
+{
+    return gp_number(gp_read((GLOBAL gp_bits_t *)place));
+}
+
+DEVICE void gp_add_now(GLOBAL value_t *place, const value_t number)
+{
+    gp_bits_t seen = gp_bits(gp_now(place)), expected;
+    do {
+        expected = seen;
+        seen = gp_compare_exchange((GLOBAL gp_bits_t *)place, expected, gp_bits(gp_number(expected) + number));
+    } while (seen != expected);
+}
+#endif
+#endif
+
 DEVICE void gp_leave(GLOBAL u32 *partials, const i64 at, const value_t value)
 {
     u32 words[WORDS];

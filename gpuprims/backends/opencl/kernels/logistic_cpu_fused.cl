@@ -8,15 +8,10 @@
  * host    ROWS at once; JUDGE(z, y, s, loss, error), fold_groups (logistic.h)
  * order   a row's features 16 side by side, then folded in halves; ROWS rows, then those of a run, then the runs
  */
-#define WIDE(count) VECTOR_OF(NUMBER, count)
 #define LOAD_JUDGED(from) GP_JOINED(vload, JUDGED)(0, from)
 #define STORE_JUDGED(vector, to) GP_JOINED(vstore, JUDGED)(vector, 0, to)
 /* Places for ROWS, whole vectors of JUDGED. */
 #define PLACES ((ROWS + JUDGED - 1) / JUDGED * JUDGED)
-
-/* The two halves of a vector, added: by shuffle, since of .lo and .hi Oclgrind says that they were never written. */
-#define HALVES(sum, count, low, high)                                                                                  \
-    (shuffle(sum, (VECTOR_OF(PLACE, count))low) + shuffle(sum, (VECTOR_OF(PLACE, count))high))
 
 /* The score of a row: features in vectors of 16, what is left of them in halves of that. */
 DEVICE value_t score(GLOBAL const NUMBER *row, GLOBAL const NUMBER *weights)

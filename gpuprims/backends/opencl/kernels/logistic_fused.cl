@@ -4,8 +4,8 @@
  * out     OUTPUTS: y0 the loss, y1 the gradient
  * scratch partials: SUMS for each group; tickets: one, zero before and after
  * launch  `parts` groups of BLOCK (a power of two); each takes tiles of TILE rows until none are left
- * host    LANES work-items to a row, which each hold CHUNKS vectors of it; ROWS rows at once; JUDGE(z, y, s, loss, error),
- *         from_lane (samples.h), fold_groups (logistic.h), swapped (shuffling.h)
+ * host    LANES work-items to a row, which each hold CHUNKS vectors of it; ROWS rows at once; JUDGE(z, y, s, loss, error), fold_lanes
+ *         and from_lane (rows.h), fold_groups (logistic.h), swapped (shuffling.h)
  * order   sums are added in an order that depends on the number of groups alone
  *
  * A row of 12 samples by LANES = 4 for VECTOR = 4, the other lanes of the warp at the rows behind it:
@@ -24,8 +24,6 @@
 #define SLOTS (BLOCK / LANES)
 #define TILE (ROWS * SLOTS)
 #define HELD (CHUNKS * VECTOR)
-#define OWNED (ROWS > LANES ? ROWS / LANES : 1)
-#define SHARING (ROWS > LANES ? 1 : LANES / ROWS)
 
 /* Load a lane's vectors of a row, zeros where there is none. */
 DEVICE void load_row(GLOBAL const NUMBER *from, const int live, const int lane, value_t *held)
@@ -83,23 +81,7 @@ void logistic_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, 
         }
 
         /* 3. Add the lanes' parts; see above. */
-        int kept = ROWS;
-#pragma unroll
-        for (int stride = LANES / 2; stride > 0; stride /= 2) {
-            const int upper = (lane & stride) != 0;
-            if (kept > 1) {
-                kept /= 2;
-#pragma unroll
-                for (int k = 0; k < ROWS / 2; k++) {
-                    if (k < kept) {
-                        const value_t mine = upper ? sums[k + kept] : sums[k], given = upper ? sums[k] : sums[k + kept];
-                        sums[k] = mine + swapped(given, stride, partial, tid);
-                    }
-                }
-            } else {
-                sums[0] += swapped(sums[0], stride, partial, tid);
-            }
-        }
+        fold_lanes(sums, partial, tid);
 
         /* 4. Judge the lane's own rows: their loss, and their error in place of their score. */
 #pragma unroll

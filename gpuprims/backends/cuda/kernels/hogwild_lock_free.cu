@@ -1,0 +1,72 @@
+/* hogwild/lock_free: LANES neighbouring work-items take a sample each time, and move weights that all others move too, without locks.
+ *
+ * in      INPUTS: x0 rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 what rows count, then the order of rows and
+ *         the paces of stretches (single.h)
+ * out     OUTPUTS: y0 the weights
+ * scratch partials, tickets: not touched
+ * launch  for each `part`: any number of groups of BLOCK (a power of two), which copy the weights, then enough for all workers
+ * host    `steps` samples in order, in stretches; `workers` take every so-manieth each; gp_now and gp_add_now, swapped (shuffling.h)
+ * order   a work-item reads and moves the same features of all its samples, so one worker alone keeps the order; of several each
+ *         reads weights between others' additions to them, and results differ from run to run
+ */
+#define SLOTS (BLOCK / LANES)
+/* Reads of a work-item's that are under way at once. */
+#define FLYING 8
+
+/* Read every LANES-th of a row, from one on, and weights as they are where they are wanted; zeros where there is none. */
+DEVICE void read_some(GLOBAL const NUMBER *row, GLOBAL value_t *weights, const int wanted, const int first, value_t *held,
+                      value_t *seen)
+{
+#pragma unroll
+    for (int k = 0; k < FLYING; k++) {
+        const int feature = first + k * LANES;
+        held[k] = feature < FEATURES ? row[feature] : 0;
+        seen[k] = wanted && feature < FEATURES ? gp_now(weights + feature) : 0;
+    }
+}
+
+extern "C" __global__ __launch_bounds__(BLOCK) WHOLE_WARPS
+void hogwild_lock_free(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 steps,
+                       const i64 stretch, const i64 workers, const i64 part)
+{
+    __shared__ value_t partial[BLOCK];
+    const int tid = threadIdx.x, lane = tid % LANES;
+    const i64 worker = blockIdx.x * (i64)SLOTS + tid / LANES;
+    GLOBAL value_t *weights = &MOVED(0);
+
+    if (part == 0) {
+        /* 1. Copy the weights. */
+        for (i64 k = blockIdx.x * (i64)BLOCK + tid; k < FEATURES + INTERCEPT; k += gridDim.x * (i64)BLOCK)
+            weights[k] = WEIGHT(k);
+    } else {
+        for (i64 base = 0; base < steps; base += workers) {
+            const i64 at = base + worker;
+            const int live = worker < workers && at < steps;
+            const i64 number = live ? SAMPLE(at) : 0, pace = live ? at / stretch : 0;
+            const value_t keep = KEEP(pace);
+
+            /* 2. Score the sample by the weights as they are. */
+            value_t score = INTERCEPT && live && lane == 0 ? gp_now(weights + FEATURES) : 0;
+            for (int first = lane; first < FEATURES && live; first += FLYING * LANES) {
+                value_t held[FLYING], seen[FLYING];
+                read_some(SAMPLES(number), weights, 1, first, held, seen);
+#pragma unroll
+                for (int k = 0; k < FLYING; k++) score += held[k] * seen[k];
+            }
+            for (int stride = LANES / 2; stride > 0; stride /= 2) score += swapped(score, stride, partial, tid);
+
+            /* 3. Add its change to them. */
+            const value_t move = live ? RATE(pace) * SHARE(number) * (SIGMOID(score) - LABEL(number)) : 0;
+            for (int first = lane; first < FEATURES && live; first += FLYING * LANES) {
+                value_t held[FLYING], seen[FLYING];
+                read_some(SAMPLES(number), weights, keep != 1, first, held, seen);
+#pragma unroll
+                for (int k = 0; k < FLYING; k++) {
+                    const value_t change = -move * held[k] - (1 - keep) * seen[k];
+                    if (first + k * LANES < FEATURES && change != 0) gp_add_now(weights + first + k * LANES, change);
+                }
+            }
+            if (INTERCEPT && live && lane == 0) gp_add_now(weights + FEATURES, -move);
+        }
+    }
+}

@@ -1,0 +1,18 @@
+/* What kernels share that move weights by all rows at once, the same in both dialects: what part of a coefficient a step takes off,
+ * and its rate. */
+#if WEIGHTED
+#define RATES(number) x4[gp_at_x4(layout, 0, 0) + (number)]
+#else
+#define RATES(number) x3[gp_at_x3(layout, 0, 0) + (number)]
+#endif
+#define DECAY RATES(0)
+#define RATE RATES(1)
+#define STORE_WEIGHT(feature, value) y0[gp_at_y0(layout, 0, 0) + (feature)] = value
+
+/* Add to a weight what may be smaller than its rounding; the rest that was rounded off is kept for the next time. */
+DEVICE void change_weight(value_t *weight, value_t *rest, const value_t change)
+{
+    const value_t all = *rest + change, changed = *weight + all;
+    *rest = (*weight - changed) + all;
+    *weight = changed;
+}

@@ -1,0 +1,16 @@
+/* What kernels share that move weights by single samples, in an order that is given, the same in both dialects.
+ *
+ * The order has stretches of equal length, of which each has its rate, and the part of the coefficients that a step keeps.
+ */
+#if WEIGHTED
+#define SAMPLE(step) x4[gp_at_x4(layout, 0, 0) + (step)]
+#define PACE(number) x5[gp_at_x5(layout, 0, 0) + (number)]
+#else
+#define SAMPLE(step) x3[gp_at_x3(layout, 0, 0) + (step)]
+#define PACE(number) x4[gp_at_x4(layout, 0, 0) + (number)]
+#endif
+#define RATE(stretch) PACE(2 * (stretch))
+#define KEEP(stretch) PACE(2 * (stretch) + 1)
+#define MOVED(feature) y0[gp_at_y0(layout, 0, 0) + (feature)]
+
+#define SIGMOID(z) INVERSE(1 + POWER((z) * (value_t)-1.4426950408889634))
