@@ -35,7 +35,7 @@ ROWS, FEATURES, _CHECKED_STEPS = 2048, 8, 20
 _GROUP_RUNGS = ("work_items", "tree", "vec4")
 _SHARED_RUNGS = ("two_kernels", "two_kernels_transposed", "two_kernels_local")
 _FIRST_RUNGS = ("sequential", "merged_loops")
-_ITERATIONS = 120
+_ITERATIONS, _SECONDS = 120, 6
 
 Points = list[dict[str, Any]]
 
@@ -100,15 +100,15 @@ def ladder(device: gpuprims.Device, clock: Clock, *, full: bool) -> Points:
         for _ in range(_CHECKED_STEPS):
             weights = step()
         near_weights(device.to_host(weights), expected)
-        racers[variant] = Racer(step, clock)
+        racers[variant] = Racer(step, clock, clock)
         places[variant] = rung, work_items, 1
     for work_items, call in _descents(device, X, y, start):
         near_weights(device.to_host(call()), descended(RATE, STEPS, *(array.astype(np.float64) for array in host)))
-        racers[f"descent_{work_items}"] = Racer(call, clock)
+        racers[f"descent_{work_items}"] = Racer(call, clock, clock)
         places[f"descent_{work_items}"] = "descent", work_items, STEPS
-    racers["NumPy"] = Racer(partial(descended, RATE, 50, *host), HostClock(device.synchronize))
+    racers["NumPy"] = Racer(partial(descended, RATE, 50, *host), *[HostClock(device.synchronize)] * 2)
     places["NumPy"] = "NumPy", 1, 50
-    times = race(racers, 0)
+    times = race(racers, _SECONDS)
     points = [
         {"rung": rung, "work_items": work_items, "its_per_s": steps / times[name].device_s}
         for name, (rung, work_items, steps) in places.items()

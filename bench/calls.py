@@ -50,9 +50,9 @@ def gradient(X: Any, y: Any, weights: Any, **keywords: Any) -> Any:
     return logistic_gradient(X, y, weights, **keywords)
 
 
-def fit(X: Any, y: Any, _: Any, *, solver: str = "lbfgs", device: Any = None, **keywords: Any) -> np.ndarray:
+def fit(X: Any, y: Any, _: Any, *, device: Any = None) -> np.ndarray:
     """Fit, and return coefficients and intercept in one array, as all that fit do."""
-    model = LogReg(device=device, solver=solver, **keywords).fit(X, y)
+    model = LogReg(device=device).fit(X, y)
     return np.append(model.coef_[0], model.intercept_)
 
 

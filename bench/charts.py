@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .tables import Row, lines_of
+from .tables import Line, Row, lines_of
 
 Report = dict[str, Any]
 
@@ -53,13 +53,18 @@ def roofline(report: Report) -> Any:
         style = {"copy": "--", "read": ":"}[name]
         rate = limit["bytes_per_s"] / 1e9
         axes.axvline(rate, color=_LIMIT, linestyle=style, label=f"memory, {name}: {rate:,.0f} GB/s by {limit['by']}")
-    axes.set_yticks(range(len(shown)), [line.label.replace(", ", "\n", 1) for line in reversed(shown)], fontsize=7)
+    axes.set_yticks(range(len(shown)), [_two_lines(line) for line in reversed(shown)], fontsize=7)
     axes.set_ylim(-0.6, len(shown) - 0.4)
     axes.margins(x=0.14)
     axes.set_xlabel("GB/s of the bytes that must be moved (device's time)")
     axes.set_title(f"gpuprims (blue), the fastest peer (grey), and the limit\n{_on(report)}", fontsize=10)
     axes.legend(fontsize=7, loc="lower right")
     return figure
+
+
+def _two_lines(line: Line) -> str:
+    case = line.ours["case"]
+    return f"{case}\n{line.label[len(case) + 2 :]}"
 
 
 def _bar(axes: Any, place: float, row: Row, colour: str, name: str) -> None:
@@ -162,12 +167,12 @@ def rungs(report: Report) -> Any:
 
 def threads(report: Report) -> Any:
     """Draw the training time by the threads that are asked for."""
-    points = [point for point in report["series"].get("threads", ()) if point["seconds"]]
+    points = report["series"].get("threads", ())
     if not points:
         return None
     figure = _figure(8, 4.6)
     axes = figure.subplots()
-    for k, rows in enumerate(sorted({point["datapoints_per_block"] for point in points})):
+    for k, rows in enumerate(sorted({point["datapoints_per_block"] for point in points} - {None})):
         mine = sorted(
             (point["threads_per_datapoint"] * rows, point["seconds"] * 1e3)
             for point in points
@@ -175,6 +180,10 @@ def threads(report: Report) -> Any:
         )
         label = f"{rows} datapoint{'s' if rows > 1 else ''} per block"
         axes.plot(*zip(*mine, strict=True), marker=_MARKERS[k % 10], ms=4, color=_COLOURS[k % 10], label=label)
+    for point in points:
+        if point["datapoints_per_block"] is None:
+            chosen = point["seconds"] * 1e3
+            axes.axhline(chosen, color=_OURS, ls="--", label=f"as gpuprims chooses, {chosen:.3g} ms")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xlabel("threads requested: threads per datapoint x datapoints per block")
@@ -230,9 +239,13 @@ def pictures(report: Report) -> Iterator[tuple[str, bytes]]:
 
 
 def _png(figure: Any) -> bytes:
-    held = io.BytesIO()
-    figure.savefig(held, format="png", dpi=110)
-    return held.getvalue()
+    """Return a picture of few colours, which a page then holds in a third of the bytes."""
+    from PIL import Image
+
+    held, small = io.BytesIO(), io.BytesIO()
+    figure.savefig(held, format="png", dpi=100)
+    Image.open(held).convert("RGB").quantize(64).save(small, "PNG", optimize=True)
+    return small.getvalue()
 
 
 def _animation(report: Report) -> bytes:

@@ -136,6 +136,12 @@ def peer_is_there(run: Session) -> Callable[[str], None]:
     return look
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    run = session.config.stash.get(SESSION, "")
+    if isinstance(run, Session):
+        run.finish()
+
+
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     session = config.stash.get(SESSION, "")
     if isinstance(session, Session) and session.report["rows"]:

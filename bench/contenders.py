@@ -105,8 +105,6 @@ def contenders(device: gpuprims.Device, case: Case, *, peers: bool, variants: bo
         found.append(Contender("gpuprims, NumPy array", partial(work.call, device=device), on_host=True))
     if work.primitive == "descent":
         found.append(Contender("gpuprims LogReg", partial(calls.descend_by_logreg, rate=RATE, steps=STEPS)))
-    if work.primitive == "fit":
-        found.append(Contender("gpuprims newton-cholesky", partial(work.call, solver="newton-cholesky")))
     if variants and work.kernels:
         found += [
             Contender(f"gpuprims {name}", partial(work.call, variant=name)) for name in _able(device, work, case.size)

@@ -82,7 +82,7 @@ def histograms(device: gpuprims.Device, clock: Clock, *, full: bool) -> list[dic
         lost[name] = 1 - int(counts.sum()) / size
         if name != "racy":
             np.testing.assert_array_equal(counts, expected)
-    times = race({name: Racer(call, clock) for name, call in calls.items()}, 1)
+    times = race({name: Racer(call, clock, clock) for name, call in calls.items()}, 1)
     return [
         {"way": name, "seconds": time.device_s, "gb_per_s": size / time.device_s / 1e9, "lost": lost[name]}
         for name, time in times.items()

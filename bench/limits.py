@@ -28,7 +28,7 @@ def measure_limits(device: gpuprims.Device, clock: Clock, *, full: bool, seconds
     reads = {"gpuprims reduce max": lambda: gpuprims.reduce(x, op="max")} | _vendors_max(device, x)
     limits = {}
     for name, calls, nbytes in (("copy", copies, 8 * size), ("read", reads, 4 * size)):
-        times = race({who: Racer(call, clock) for who, call in calls.items()}, seconds)
+        times = race({who: Racer(call, clock, clock) for who, call in calls.items()}, seconds)
         rates = {who: nbytes / time.device_s for who, time in times.items()}
         best = max(rates, key=lambda who: rates[who])
         limits[name] = {"bytes_per_s": rates[best], "by": best, "bytes": nbytes, "all": rates}

@@ -47,18 +47,25 @@ class Times:
 
 @dataclass
 class Racer:
-    """A call, ready to be timed."""
+    """A call, ready to be timed; short ones are timed several at once, and one by the host's clock alone."""
 
     call: Callable[[], Any]
     clock: Clock
+    waited: Clock
     calls: int = 1
+
+    def span(self) -> Span:
+        """Time it once more."""
+        if self.calls == 1:
+            return self.clock.span(self.call)
+        several = self.clock.span(self.call, self.calls)
+        return Span(several.device / self.calls, self.waited.span(self.call).wall)
 
 
 def race(racers: Mapping[str, Racer], seconds: float) -> dict[str, Times]:
-    """Time calls in rounds for about so many seconds; each round begins with another one."""
+    """Time calls, which have been made before, in rounds for about so many seconds; each begins with another one."""
     round_s = 0.0
     for racer in racers.values():
-        racer.clock.span(racer.call)
         span = racer.clock.span(racer.call)
         racer.calls = max(1, min(_MOST_CALLS, math.ceil(_SPAN / max(span.wall, 1e-9))))
         round_s += span.wall * (1 + racer.calls if racer.calls > 1 else 1)
@@ -67,17 +74,10 @@ def race(racers: Mapping[str, Racer], seconds: float) -> dict[str, Times]:
     names = list(racers)
     for k in range(rounds):
         for name in names[k % len(names) :] + names[: k % len(names)]:
-            span = _span(racers[name])
+            span = racers[name].span()
             times[name].device.append(span.device)
             times[name].wall.append(span.wall)
     return times
-
-
-def _span(racer: Racer) -> Span:
-    one = racer.clock.span(racer.call)
-    if racer.calls == 1:
-        return one
-    return Span(racer.clock.span(racer.call, racer.calls).device / racer.calls, one.wall)
 
 
 @dataclass
@@ -126,7 +126,7 @@ def measure(
         except Exception as error:  # noqa: BLE001 - whatever a peer raises is its own result
             failures[contender.name] = error
             continue
-        racers[contender.name] = Racer(call, on_host if contender.on_host else clock)
+        racers[contender.name] = Racer(call, on_host if contender.on_host else clock, on_host)
     return Measured(race(racers, seconds) if racers else {}, failures)
 
 

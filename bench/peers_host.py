@@ -11,9 +11,6 @@ import numpy as np
 from . import calls
 from .cases import CROSS, WORKS
 
-# Elements that numba's loops add up in float32 before they go on in float64, so that 2^26 of them are right.
-_RUN = 4096
-
 
 def _of(library: str) -> dict[str, Callable[..., Any]]:
     return {work.name: work.host for work in WORKS if work.library == library}
@@ -45,12 +42,9 @@ def numba(_: Any) -> dict[str, Callable[..., Any]]:
 
     @njit(parallel=True, fastmath=True)
     def add_up(x: Any) -> Any:
-        total = 0.0
-        for run in prange((x.size + _RUN - 1) // _RUN):
-            part = np.float32(0)
-            for i in range(run * _RUN, min((run + 1) * _RUN, x.size)):
-                part += x[i]
-            total += part
+        total = np.float32(0)
+        for i in prange(x.size):
+            total += x[i]
         return total
 
     @njit(parallel=True)

@@ -104,11 +104,32 @@ def merge_rows(old: Iterable[dict[str, Any]], new: Iterable[dict[str, Any]]) -> 
     return list({row_key(row): row for row in (*old, *new)}.values())
 
 
+def faster_limits(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Return the limits of a session that looked twice: each at its faster time."""
+    return {name: max(old.get(name, limit), limit, key=lambda one: one["bytes_per_s"]) for name, limit in new.items()}
+
+
+def _rounded(value: Any) -> Any:
+    """Return a report with six digits of each time and rate, which have fewer that mean something."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, dict):
+        return {key: _rounded(one) for key, one in value.items()}
+    return [_rounded(one) for one in value] if isinstance(value, list) else value
+
+
+def _text(report: Report) -> str:
+    """Return a report as JSON with a line for each row, and for everything else by its key."""
+    rows = ",\n".join(json.dumps(_rounded(row)) for row in report["rows"])
+    parts = {key: json.dumps(_rounded(value)) for key, value in report.items()} | {"rows": f"[\n{rows}\n]"}
+    return "{\n" + ",\n".join(f"{json.dumps(key)}: {text}" for key, text in parts.items()) + "\n}\n"
+
+
 def write(path: Path, report: Report) -> None:
     """Write a report, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_suffix(".part")
-    beside.write_text(json.dumps(report, indent=1) + "\n")
+    beside.write_text(_text(report))
     beside.replace(path)
 
 

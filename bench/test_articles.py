@@ -10,11 +10,13 @@ import pytest
 from .articles import ladder, log_likelihood
 from .counting import histograms
 from .session import Session
+from .training import training_times
 
 Play = Callable[[str, list[float], dict[str, Any]], None]
 SERIES = {
     "ladder": lambda run: ladder(run.device, run.clock, full=run.options.full),
     "log-likelihood": lambda run: log_likelihood(run.user_device),
+    "threads": lambda run: training_times(run.device, run.clock, full=run.options.full),
     "histogram ways": lambda run: histograms(run.device, run.clock, full=run.options.full),
 }
 
