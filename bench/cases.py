@@ -209,12 +209,13 @@ def cases(device: gpuprims.Device, *, full: bool) -> Iterator[Case]:
     found = [Case(work, size) for work in WORKS for size in getattr(SIZES[work.sizes], kind)]
     for case in sorted(found, key=lambda case: case.size):
         columns = getattr(case.work.inputs, "columns", 1)
-        if 3 * np.dtype(case.work.inputs.dtype).itemsize * columns * case.size < able.memory:
+        needed = 3 * np.dtype(case.work.inputs.dtype).itemsize * columns * case.size
+        if not able.memory or needed < able.memory:  # the reference does not say
             yield case
 
 
 def matches(label: str, patterns: str | None) -> bool:
-    """Return whether a label has one of some patterns, which commas part, in it; ``*`` and ``?`` are wild."""
+    """Return whether a label has one of some patterns, which semicolons part, in it; ``*`` and ``?`` are wild."""
     if not patterns:
         return True
-    return any(fnmatch.fnmatch(label.lower(), f"*{pattern.strip().lower()}*") for pattern in patterns.split(","))
+    return any(fnmatch.fnmatch(label.lower(), f"*{pattern.strip().lower()}*") for pattern in patterns.split(";"))

@@ -12,7 +12,18 @@ Report = dict[str, Any]
 
 _OURS, _PEER, _LIMIT, _WRONG = "#1f4e9c", "#9aa4b0", "#b03a2e", "#d98880"
 # Of peers and rungs, told apart by hue and by marker.
-_COLOURS = ("#d1701f", "#2e8b57", "#8e44ad", "#c0392b", "#7f6a4d", "#16808a", "#b0508c", "#6b8e23", "#555555", "#3f77c4")
+_COLOURS = (
+    "#d1701f",
+    "#2e8b57",
+    "#8e44ad",
+    "#c0392b",
+    "#7f6a4d",
+    "#16808a",
+    "#b0508c",
+    "#6b8e23",
+    "#555555",
+    "#3f77c4",
+)
 _MARKERS = "osv^D<>pX*"
 # The cases of the overview, in its order; each at the largest size that was measured.
 _OVERVIEW = (
@@ -105,7 +116,8 @@ def _swept(report: Report, key: str, scale: float, unit: str, title: str) -> Any
         axes.grid(alpha=0.3)
         axes.set_xlabel("elements, float32")
         axes.set_ylabel(unit)
-        axes.legend(fontsize=6.5)
+        if axes.lines:
+            axes.legend(fontsize=6.5)
     figure.suptitle(f"{title}\n{_on(report)}", fontsize=10)
     return figure
 

@@ -20,7 +20,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--full", action="store_true", help="large sizes and all cases, for a GPU")
     group.addoption("--peers", action="store_true", help="other libraries in the same rounds")
     group.addoption("--variants", action="store_true", help="every kernel by name, beside the one that is chosen")
-    group.addoption("--cases", help="names, parts of names or patterns, with commas between them")
+    group.addoption("--cases", help="names, parts of names or patterns, with semicolons between them")
     group.addoption("--out", type=Path, help="a folder for the JSON report, written again after each case")
     group.addoption("--append", action="store_true", help="keep what a report there has beside what is measured now")
     group.addoption("--commit", help="what the report says was measured, where there is no git to ask")

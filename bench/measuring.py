@@ -123,7 +123,7 @@ def measure(
 
         try:
             case.work.check(to_host(device, call()), expected)
-        except Exception as error:  # noqa: BLE001 - whatever a peer raises is its own result
+        except Exception as error:
             failures[contender.name] = error
             continue
         racers[contender.name] = Racer(call, on_host if contender.on_host else clock, on_host)

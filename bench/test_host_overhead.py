@@ -152,9 +152,7 @@ def _add(run: Session, case: str, size: int, name: str, walls: list[float], nbyt
     run.add(Times(walls, walls, "host clock"), case=case, contender=name, size=size, nbytes=nbytes)
 
 
-def _told(
-    run: Session, play: Play, case: str, size: int, times: dict[str, list[float]], *, nbytes: float = 0
-) -> None:
+def _told(run: Session, play: Play, case: str, size: int, times: dict[str, list[float]], *, nbytes: float = 0) -> None:
     """Add a row for each, and tell pytest-benchmark of gpuprims' own."""
     for name, walls in times.items():
         _add(run, case, size, name, walls, nbytes)

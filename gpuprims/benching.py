@@ -20,7 +20,7 @@ def add_bench_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--peers", action="store_true", help="other libraries in the same rounds, as far as there are")
     parser.add_argument("--full", action="store_true", help="large sizes and all cases, for a GPU")
     parser.add_argument("--variants", action="store_true", help="every kernel by name, beside the one that is chosen")
-    parser.add_argument("--cases", help="names, parts of names or patterns, with commas between them")
+    parser.add_argument("--cases", help="names, parts of names or patterns, with semicolons between them")
     parser.add_argument("--out", type=Path, help="folder of the report and the page (gpuprims-bench)")
     parser.add_argument("--append", action="store_true", help="add to the report that is there")
     parser.add_argument("--html", action="store_true", help="draw the report as a page, with its pictures beside it")
