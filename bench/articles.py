@@ -1,9 +1,8 @@
 """The figures of the articles that gpuprims begins from, measured again on this device.
 
-The ladder is that of "OpenCL logistic regression with gradient ascent": steps of batch gradient descent of 2048 samples
-of 8 features, a second, by the number of work-items. A step is the gradient and the new weights, a launch each; "descent"
-takes all steps in one. The log-likelihood is its animation. Training time by requested threads is the thesis' Figure 12,
-and the histogram is what the articles on primitives count with atomics and without.
+The ladder is that of "OpenCL logistic regression with gradient ascent": steps of batch gradient descent of 2048
+samples of 8 features, a second, by the number of work-items. A step is the gradient and the new weights, a launch each
+or more; "descent" takes all steps in one. The log-likelihood is the same article's animation.
 """
 
 from __future__ import annotations

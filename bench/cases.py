@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -38,7 +38,7 @@ class Work:
     host: Callable[..., Any]
     check: Callable[[Any, Any], None] = oracles.exact
     expect: Callable[..., Any] | None = None
-    inputs: Elements | Samples = Elements()
+    inputs: Elements | Samples = field(default_factory=Elements)
     sizes: str = "more"
     limit: str = "copy"
     library: str = "NumPy"

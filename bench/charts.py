@@ -1,4 +1,4 @@
-"""A report's pictures: each a function of the report, which returns a figure, or None where nothing of it was measured."""
+"""A report's pictures: functions of the report, which return a figure, or None where nothing of it was measured."""
 
 from __future__ import annotations
 
@@ -251,12 +251,12 @@ def pictures(report: Report) -> Iterator[tuple[str, bytes]]:
 
 
 def _png(figure: Any) -> bytes:
-    """Return a picture of few colours, which a page then holds in a third of the bytes."""
+    """Return a picture with a palette, which a page then holds in a third of the bytes."""
     from PIL import Image
 
     held, small = io.BytesIO(), io.BytesIO()
     figure.savefig(held, format="png", dpi=100)
-    Image.open(held).convert("RGB").quantize(64).save(small, "PNG", optimize=True)
+    Image.open(held).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
     return small.getvalue()
 
 

@@ -56,9 +56,7 @@ def speed(row: Row) -> str:
 
 def seconds(value: float) -> str:
     """Return a time in the unit that suits it."""
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if value >= size:
-            break
+    unit, size = next((one for one in (("s", 1.0), ("ms", 1e-3)) if value >= one[1]), ("us", 1e-6))
     return f"{value / size:.3g} {unit}"
 
 

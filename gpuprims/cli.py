@@ -1,4 +1,4 @@
-"""The command line: ``gpuprims info``, ``gpuprims demo``, ``gpuprims explain``, ``gpuprims spam``, ``gpuprims bench``."""
+"""The command line: ``gpuprims info``, ``demo``, ``explain``, ``spam`` and ``bench``."""
 
 from __future__ import annotations
 
