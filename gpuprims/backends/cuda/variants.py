@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gpuprims import tunables
 from gpuprims.backends.cuda.logistics import DESCENTS, LOGISTICS
 from gpuprims.backends.cuda.stencils import STENCILS
 from gpuprims.registry import Variant, first_refusal
@@ -71,6 +72,7 @@ VARIANTS = (
         items=4,
         vectors=True,
         refuse=first_refusal(double_precision, group_fits(256)),
+        tunable=tunables.MAP_GRID,
     ),
     Variant(
         primitive="reduce",
@@ -110,6 +112,7 @@ VARIANTS = (
         groups_per_unit=8,
         vectors=True,
         refuse=first_refusal(shuffles(256), double_precision, group_fits(256), values_fit(16)),
+        tunable=tunables.REDUCE_WARP,
     ),
     Variant(
         primitive="reduce",
@@ -122,6 +125,7 @@ VARIANTS = (
         groups_per_unit=8,
         vectors=True,
         refuse=first_refusal(double_precision, group_fits(256), values_fit(256)),
+        tunable=tunables.REDUCE_TREE,
     ),
     Variant(
         primitive="reduce",
@@ -189,6 +193,7 @@ VARIANTS = (
         scratch="board",
         together=True,
         refuse=first_refusal(double_precision, group_fits(512), partials_fit(512), few_outputs, forward_progress),
+        tunable=tunables.SCAN_ROUND_ROBIN,
     ),
     Variant(
         primitive="scan",
@@ -214,6 +219,7 @@ VARIANTS = (
         items=2,
         scratch="levels",
         refuse=first_refusal(double_precision, group_fits(256), values_fit(512 + 16)),
+        tunable=tunables.SCAN_BLELLOCH,
     ),
     Variant(
         primitive="scan",
@@ -225,6 +231,7 @@ VARIANTS = (
         items=1,
         scratch="levels",
         refuse=first_refusal(double_precision, group_fits(256), values_fit(512)),
+        tunable=tunables.SCAN_HILLIS_STEELE,
     ),
     Variant(
         primitive="histogram",
@@ -238,6 +245,7 @@ VARIANTS = (
         vectors=True,
         histograms="bytes",
         refuse=first_refusal(counted_bytes, group_fits(1024)),
+        tunable=tunables.HISTOGRAM_BYTES,
     ),
     Variant(
         primitive="histogram",
@@ -251,6 +259,7 @@ VARIANTS = (
         vectors=True,
         histograms="local",
         refuse=first_refusal(double_precision, group_fits(1024), histogram_fits, sums_add_atomically),
+        tunable=tunables.HISTOGRAM,
     ),
     Variant(
         primitive="histogram",
@@ -264,6 +273,7 @@ VARIANTS = (
         vectors=True,
         histograms="split",
         refuse=first_refusal(double_precision, group_fits(1024), ranges_fit, sums_add_atomically),
+        tunable=tunables.HISTOGRAM,
     ),
     Variant(
         primitive="histogram",
@@ -277,6 +287,7 @@ VARIANTS = (
         vectors=True,
         histograms="cached",
         refuse=first_refusal(double_precision, group_fits(1024), counted),
+        tunable=tunables.HISTOGRAM,
     ),
     Variant(
         primitive="histogram",
@@ -290,6 +301,7 @@ VARIANTS = (
         vectors=True,
         histograms="replicas",
         refuse=first_refusal(double_precision, group_fits(1024), histogram_fits, sums_add_atomically),
+        tunable=tunables.HISTOGRAM,
     ),
     Variant(
         primitive="histogram",
@@ -302,6 +314,7 @@ VARIANTS = (
         groups_per_unit=8,
         vectors=True,
         refuse=first_refusal(double_precision, group_fits(256), sums_add_atomically),
+        tunable=tunables.HISTOGRAM,
     ),
     *STENCILS,
     *LOGISTICS,
