@@ -113,7 +113,7 @@ class Variant:
             return self
         if self.tunable is None or shape not in self.tunable.shapes:
             raise RegistryError(f"{self.backend} {self.primitive}/{self.name}: a shape that it may have; got {shape}")
-        return _shaped(self, shape)
+        return _shaped(self, self.tunable, shape)
 
     @property
     def entry(self) -> str:
@@ -182,9 +182,8 @@ class Variant:
 
 
 @lru_cache(maxsize=1024)
-def _shaped(variant: Variant, shape: Shape) -> Variant:
-    fits = variant.tunable.fits(shape) if variant.tunable else first_refusal()
-    return replace(variant, **shape._asdict(), refuse=first_refusal(variant.refuse, fits))
+def _shaped(variant: Variant, tunable: Tunable, shape: Shape) -> Variant:
+    return replace(variant, **shape._asdict(), refuse=first_refusal(variant.refuse, tunable.fits(shape)))
 
 
 def first_refusal(*rules: Refusal) -> Refusal:
