@@ -525,23 +525,24 @@ def test_twins_may_be_tuned_to_the_same_shapes() -> None:
 @pytest.mark.parametrize("primitive", TRIALS)
 def test_kernels_compute_the_same_in_every_shape(primitive: str, device: gpuprims.Device) -> None:
     for variant in REGISTRY.variants(primitive, device.backend):
-        for shape in extreme_shapes(variant):
-            computes_alike(device, variant.shaped(shape))
+        ran = [computes_alike(device, variant.shaped(shape)) for shape in extreme_shapes(variant)]
+        assert any(ran) or variant.tunable is None or not computes_alike(device, variant)
 
 
-def computes_alike(device: gpuprims.Device, variant: Variant) -> None:
+def computes_alike(device: gpuprims.Device, variant: Variant) -> bool:
+    """Hold a variant against NumPy; return whether it takes the calls."""
     rng, trial = np.random.default_rng(20261122), TRIALS[variant.primitive]
-    for dtype in ("uint8",) if variant.name == "bytes" else ("float32", "uint8"):
-        for size in (1, 10_007, 300_013):
-            x = trial.elements(rng, np.dtype(dtype), size)
-            try:
-                got = trial.run(x, device=device, variant=variant)
-            except NoVariantError:
-                return
-            np.testing.assert_array_equal(got, trial.expected(x))
-    if variant.primitive == "scan":  # which also ranks what is kept
-        x = rng.standard_normal(100_003).astype(np.float32)
-        np.testing.assert_array_equal(gpuprims.compact(x, "x > 0", device=device, variant=variant), x[x > 0])
+    try:
+        for dtype in ("uint8",) if variant.name == "bytes" else ("float32", "uint8"):
+            for size in (1, 10_007, 300_013):
+                x = trial.elements(rng, np.dtype(dtype), size)
+                np.testing.assert_array_equal(trial.run(x, device=device, variant=variant), trial.expected(x))
+        if variant.scratch in ("levels", "board"):  # which also rank what is kept
+            x = rng.standard_normal(100_003).astype(np.float32)
+            np.testing.assert_array_equal(gpuprims.compact(x, "x > 0", device=device, variant=variant), x[x > 0])
+    except NoVariantError:
+        return False
+    return True
 
 
 # Trials and time
