@@ -28,8 +28,8 @@ NOISE = 0.03
 _ROUNDS, _SURE_ROUNDS = 5, 31
 # Times that a variant may take of the best rank's for its other shapes to be tried, and for a second look at it.
 _CLOSE, _HOPELESS = 1.5, 3.0
-# Of the time for a primitive and dtype, what is left for variants beside the best rank.
-_FOR_RIVALS = 0.4
+# Of the time for a primitive and dtype, what is left for variants beside the best rank, and to make sure of the best.
+_FOR_RIVALS, _FOR_FINALISTS = 0.5, 0.25
 # Of the best, as many are looked at again before the best rank is kept.
 _FINALISTS = 3
 
@@ -81,6 +81,7 @@ class _Search:
         """Return the best candidate that is surely faster than the best rank."""
         if wrong := self._bench.wrong(self._default):
             raise GpuprimsError(f"tune: a best rank that is right; got {self._default.entry}, which {wrong}")
+        self._found.default_seconds = self._bench.compare(self._default, self._default, 1).default
         if self._default.repeats:
             self._climb(self._default, say, until=_FOR_RIVALS)
         for variant in self._rivals:
@@ -91,11 +92,13 @@ class _Search:
                 self._climb(variant, say)
         self._widen(say)
         for candidate in self._best()[:_FINALISTS]:
-            if self._ratio(candidate) < 1 - NOISE and (pace := self._sure(candidate)) is not None:
+            if self._ratio(candidate) >= 1 - NOISE or self._share.left <= 0:
+                return None
+            if (pace := self._sure(candidate)) is not None:
                 return candidate, pace
         return None
 
-    def _climb(self, registered: Variant, say: Callable[[str], None], until: float = 0.0) -> None:
+    def _climb(self, registered: Variant, say: Callable[[str], None], until: float = _FOR_FINALISTS) -> None:
         """Go to the best of the shapes one step away, from there again, until none is better."""
         at = registered
         while registered.tunable is not None and self._share.left > until:
@@ -117,7 +120,7 @@ class _Search:
 
     def _try(self, variant: Variant, say: Callable[[str], None]) -> None:
         """Check a candidate, and time it if it is right; nothing that it raises is more than its own failure."""
-        if variant in self._paces or self._share.left <= 0:
+        if variant in self._paces or self._share.left <= _FOR_FINALISTS:
             return
         self._paces[variant] = None
         named = Named(variant.name, variant.shape)
@@ -173,8 +176,8 @@ def tune(
     primitives, dtypes : sequence of str
         Each of these primitives is tuned for elements of each of these dtypes.
     seconds : float, default 60
-        For the whole search, each primitive and dtype an equal share of what is left. What has begun is not broken
-        off, so that it takes a little longer.
+        For the whole search, each primitive and dtype an equal share of what is left. A measurement that has begun is
+        not broken off, so that it takes a little longer.
     size : int, optional
         Elements to measure with: by default 2^26, on CPUs 2^24, or as many as a sixteenth of the memory holds.
     timer : callable, optional
