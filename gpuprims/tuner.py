@@ -75,7 +75,7 @@ class _Search:
 
     def __init__(self, bench: Bench, default: Variant, rivals: Sequence[Variant], found: Found, share: _Share) -> None:
         self._bench, self._default, self._rivals, self._found, self._share = bench, default, rivals, found, share
-        self._paces: dict[Variant, Pace | None] = {default: Pace(1.0, 1.0, 1.0, 1.0)}
+        self._paces: dict[Variant, Pace | None] = {default: Pace(*[1.0] * 5)}
 
     def run(self, say: Callable[[str], None]) -> tuple[Variant, Pace] | None:
         """Return the best candidate that is surely faster than the best rank."""
@@ -148,12 +148,12 @@ class _Search:
         return sorted((variant for variant, pace in self._paces.items() if pace), key=self._ratio)
 
     def _sure(self, candidate: Variant) -> Pace | None:
-        """Time a candidate for longer, and for the smallest calls that it would run; None unless it wins."""
+        """Time a candidate for longer, and for the smallest calls that it is for; None unless it wins and does not lose."""
         pace = self._bench.compare(self._default, candidate, _SURE_ROUNDS)
         if not pace.faster_by(NOISE):
             return None
         small = self._bench.compare(self._default, candidate, _SURE_ROUNDS, self._bench.least)
-        return pace if small.ratio <= 1 + NOISE else None
+        return None if small.slower_by(NOISE) else pace
 
 
 def tune(

@@ -194,10 +194,13 @@ def test_a_choice_does_not_lose_for_the_smallest_calls_that_it_is_for(path: Path
     assert search({}, timer=time).chosen is None
 
 
-def test_a_pace_is_faster_three_times_out_of_four() -> None:
-    assert Pace(1.0, 0.9, 0.9, 0.99).faster_by(0.03)
-    assert not Pace(1.0, 0.9, 0.9, 1.0).faster_by(0.03)
-    assert not Pace(1.0, 0.99, 0.9, 0.95).faster_by(0.03)
+def test_a_pace_is_faster_or_slower_three_times_out_of_four() -> None:
+    assert Pace(1.0, 0.9, 0.9, 0.8, 0.99).faster_by(0.03)
+    assert not Pace(1.0, 0.9, 0.9, 0.8, 1.0).faster_by(0.03)
+    assert not Pace(1.0, 0.99, 0.9, 0.8, 0.95).faster_by(0.03)
+    assert Pace(1.0, 1.1, 1.1, 1.01, 1.2).slower_by(0.03)
+    assert not Pace(1.0, 1.1, 1.1, 0.99, 1.2).slower_by(0.03)
+    assert not Pace(1.0, 1.02, 1.02, 1.01, 1.2).slower_by(0.03)
 
 
 def test_a_search_that_finds_nothing_better_forgets_what_was_kept(path: Path, offered: Any) -> None:
