@@ -148,7 +148,7 @@ class _Search:
         return sorted((variant for variant, pace in self._paces.items() if pace), key=self._ratio)
 
     def _sure(self, candidate: Variant) -> Pace | None:
-        """Time a candidate for longer, and for the smallest calls that it is for; None unless it wins and loses none."""
+        """Time a candidate for longer, and for the smallest calls it is for; None unless it wins and loses none."""
         pace = self._bench.compare(self._default, candidate, _SURE_ROUNDS)
         if not pace.faster_by(NOISE):
             return None
