@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gpuprims import tunables
 from gpuprims.backends.cuda.logistics import DESCENTS, LOGISTICS
 from gpuprims.backends.cuda.products import PRODUCTS
 from gpuprims.backends.cuda.stencils import STENCILS
@@ -73,6 +74,7 @@ VARIANTS = (
         items=4,
         vectors=True,
         refuse=first_refusal(double_precision, group_fits(256)),
+        tunable=tunables.MAP_GRID,
     ),
     Variant(
         primitive="reduce",
@@ -112,6 +114,7 @@ VARIANTS = (
         groups_per_unit=8,
         vectors=True,
         refuse=first_refusal(shuffles(256), double_precision, group_fits(256), values_fit(16)),
+        tunable=tunables.REDUCE_WARP,
     ),
     Variant(
         primitive="reduce",
@@ -124,6 +127,7 @@ VARIANTS = (
         groups_per_unit=8,
         vectors=True,
         refuse=first_refusal(double_precision, group_fits(256), values_fit(256)),
+        tunable=tunables.REDUCE_TREE,
     ),
     Variant(
         primitive="reduce",
@@ -191,6 +195,7 @@ VARIANTS = (
         scratch="board",
         together=True,
         refuse=first_refusal(double_precision, group_fits(512), partials_fit(512), few_outputs, forward_progress),
+        tunable=tunables.SCAN_ROUND_ROBIN,
     ),
     Variant(
         primitive="scan",
@@ -216,6 +221,7 @@ VARIANTS = (
         items=2,
         scratch="levels",
         refuse=first_refusal(double_precision, group_fits(256), values_fit(512 + 16)),
+        tunable=tunables.SCAN_BLELLOCH,
     ),
     Variant(
         primitive="scan",
@@ -227,6 +233,7 @@ VARIANTS = (
         items=1,
         scratch="levels",
         refuse=first_refusal(double_precision, group_fits(256), values_fit(512)),
+        tunable=tunables.SCAN_HILLIS_STEELE,
     ),
     Variant(
         primitive="histogram",
@@ -240,6 +247,7 @@ VARIANTS = (
         vectors=True,
         histograms="bytes",
         refuse=first_refusal(counted_bytes, group_fits(1024)),
+        tunable=tunables.HISTOGRAM_BYTES,
     ),
     Variant(
         primitive="histogram",
@@ -253,6 +261,7 @@ VARIANTS = (
         vectors=True,
         histograms="local",
         refuse=first_refusal(double_precision, group_fits(1024), histogram_fits, sums_add_atomically),
+        tunable=tunables.HISTOGRAM,
     ),
     Variant(
         primitive="histogram",
@@ -266,6 +275,7 @@ VARIANTS = (
         vectors=True,
         histograms="split",
         refuse=first_refusal(double_precision, group_fits(1024), ranges_fit, sums_add_atomically),
+        tunable=tunables.HISTOGRAM,
     ),
     Variant(
         primitive="histogram",
@@ -279,6 +289,7 @@ VARIANTS = (
         vectors=True,
         histograms="cached",
         refuse=first_refusal(double_precision, group_fits(1024), counted),
+        tunable=tunables.HISTOGRAM,
     ),
     Variant(
         primitive="histogram",
@@ -292,6 +303,7 @@ VARIANTS = (
         vectors=True,
         histograms="replicas",
         refuse=first_refusal(double_precision, group_fits(1024), histogram_fits, sums_add_atomically),
+        tunable=tunables.HISTOGRAM,
     ),
     Variant(
         primitive="histogram",
@@ -304,6 +316,7 @@ VARIANTS = (
         groups_per_unit=8,
         vectors=True,
         refuse=first_refusal(double_precision, group_fits(256), sums_add_atomically),
+        tunable=tunables.HISTOGRAM,
     ),
     *STENCILS,
     *LOGISTICS,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gpuprims import tunables
 from gpuprims.backends.opencl.logistics import DESCENTS, LOGISTICS
 from gpuprims.backends.opencl.products import PRODUCTS
 from gpuprims.backends.opencl.stencils import STENCILS
@@ -70,6 +71,7 @@ VARIANTS = (
         block=1,
         items=16384,
         refuse=first_refusal(for_cpus, double_precision),
+        tunable=tunables.CPU_MAP,
     ),
     Variant(
         primitive="map",
@@ -81,6 +83,7 @@ VARIANTS = (
         items=4,
         vectors=True,
         refuse=first_refusal(double_precision, group_fits(256)),
+        tunable=tunables.MAP_GRID,
     ),
     Variant(
         primitive="reduce",
@@ -104,6 +107,7 @@ VARIANTS = (
         items=8192,
         groups_per_unit=16,
         refuse=first_refusal(for_cpus, double_precision),
+        tunable=tunables.CPU_FOLD,
     ),
     Variant(
         primitive="reduce",
@@ -143,6 +147,7 @@ VARIANTS = (
         groups_per_unit=6,
         vectors=True,
         refuse=first_refusal(shuffles(256), double_precision, group_fits(256), values_fit(16)),
+        tunable=tunables.REDUCE_WARP,
     ),
     Variant(
         primitive="reduce",
@@ -155,6 +160,7 @@ VARIANTS = (
         groups_per_unit=6,
         vectors=True,
         refuse=first_refusal(double_precision, group_fits(256), values_fit(256)),
+        tunable=tunables.REDUCE_TREE,
     ),
     Variant(
         primitive="reduce",
@@ -210,6 +216,7 @@ VARIANTS = (
         groups_per_unit=16,
         scratch="levels",
         refuse=first_refusal(for_cpus, double_precision),
+        tunable=tunables.CPU_SCAN,
     ),
     Variant(
         primitive="scan",
@@ -251,6 +258,7 @@ VARIANTS = (
         refuse=first_refusal(
             not_for_cpus, double_precision, group_fits(256), partials_fit(256), few_outputs, forward_progress
         ),
+        tunable=tunables.SCAN_ROUND_ROBIN,
     ),
     Variant(
         primitive="scan",
@@ -276,6 +284,7 @@ VARIANTS = (
         items=2,
         scratch="levels",
         refuse=first_refusal(double_precision, group_fits(256), values_fit(512 + 16)),
+        tunable=tunables.SCAN_BLELLOCH,
     ),
     Variant(
         primitive="scan",
@@ -287,6 +296,7 @@ VARIANTS = (
         items=1,
         scratch="levels",
         refuse=first_refusal(double_precision, group_fits(256), values_fit(512)),
+        tunable=tunables.SCAN_HILLIS_STEELE,
     ),
     Variant(
         primitive="histogram",
@@ -299,6 +309,7 @@ VARIANTS = (
         groups_per_unit=4,
         histograms="private",
         refuse=first_refusal(for_cpus, double_precision),
+        tunable=tunables.CPU_HISTOGRAM,
     ),
     Variant(
         primitive="histogram",
@@ -312,6 +323,7 @@ VARIANTS = (
         vectors=True,
         histograms="bytes",
         refuse=first_refusal(counted_bytes, group_fits(256)),
+        tunable=tunables.HISTOGRAM_BYTES,
     ),
     Variant(
         primitive="histogram",
@@ -325,6 +337,7 @@ VARIANTS = (
         vectors=True,
         histograms="local",
         refuse=first_refusal(double_precision, group_fits(256), histogram_fits, sums_add_atomically),
+        tunable=tunables.HISTOGRAM,
     ),
     Variant(
         primitive="histogram",
@@ -338,6 +351,7 @@ VARIANTS = (
         vectors=True,
         histograms="split",
         refuse=first_refusal(double_precision, group_fits(512), ranges_fit, sums_add_atomically),
+        tunable=tunables.HISTOGRAM,
     ),
     Variant(
         primitive="histogram",
@@ -351,6 +365,7 @@ VARIANTS = (
         vectors=True,
         histograms="cached",
         refuse=first_refusal(double_precision, group_fits(256), counted),
+        tunable=tunables.HISTOGRAM,
     ),
     Variant(
         primitive="histogram",
@@ -364,6 +379,7 @@ VARIANTS = (
         vectors=True,
         histograms="replicas",
         refuse=first_refusal(double_precision, group_fits(256), histogram_fits, sums_add_atomically),
+        tunable=tunables.HISTOGRAM,
     ),
     Variant(
         primitive="histogram",
@@ -376,6 +392,7 @@ VARIANTS = (
         groups_per_unit=8,
         vectors=True,
         refuse=first_refusal(double_precision, group_fits(256), sums_add_atomically),
+        tunable=tunables.HISTOGRAM,
     ),
     *STENCILS,
     *LOGISTICS,
