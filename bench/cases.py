@@ -1,275 +1,221 @@
-"""What is measured, the same for every backend: the work, the sizes, and who does it."""
+"""What is measured, the same for every backend: works, their sizes, and the bytes that a perfect one moves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+import fnmatch
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
-import pytest
-from scipy import ndimage
 
 import gpuprims
-from gpuprims.errors import BackendUnavailableError, UnknownDeviceError
+
+from . import calls, oracles
+from .elements import Elements, Samples
+from .oracles import CROSS, EDGES
+
+__all__ = ["CROSS", "RATE", "SIZES", "STEPS", "WORKS", "Case", "Work", "cases", "matches"]
+
+# Of gradient descent: how far a step goes, and how many of them are a call.
+RATE, STEPS = 1e-3, 4000
 
 
 @dataclass(frozen=True)
 class Work:
-    """One call on an array: its primitive, keywords and the bytes it must move for each element.
+    """One call: who does it in gpuprims and in NumPy or SciPy, on what, and how its result is checked.
 
-    A reduce or scan along an axis sees the array as rows of ``columns`` elements, or as a square of about as many. The
-    elements are from 0 to 1, integers to 255; with ``steps`` they are -1 and 1, whose sums are exact in every order.
-    ``beside`` makes of them what else the call takes, a mask or the offsets of segments; a histogram has ``bins``, or
-    edges, and ``spread`` moves the elements.
+    ``call`` takes the arrays, and ``device=`` or ``variant=``. ``expect`` is the oracle, where ``host``, NumPy's own
+    way, is none or too slow. ``nbytes`` are what must be moved for each element, or row of samples, and ``limit`` the
+    bandwidth that bounds it; ``steps`` are what a call has of them, where it is a loop.
     """
 
     name: str
     primitive: str
-    bytes_per_element: float
-    numpy: Callable[..., Any]
-    op: str = ""
-    axis: int | None = None
-    columns: int | None = None
-    dtype: str = "float32"
-    steps: bool = False
-    inclusive: bool = True
-    beside: Callable[[np.ndarray], np.ndarray] | None = None
-    bins: Any = None
-    spread: Callable[[np.ndarray], np.ndarray] | None = None
-    how: tuple[tuple[str, Any], ...] = ()
+    nbytes: float
+    call: Callable[..., Any]
+    host: Callable[..., Any]
+    check: Callable[[Any, Any], None] = oracles.exact
+    expect: Callable[..., Any] | None = None
+    inputs: Elements | Samples = field(default_factory=Elements)
+    sizes: str = "more"
+    limit: str = "copy"
+    library: str = "NumPy"
+    steps: int = 1
+    op: str = "sum"
+    bins: Any = 256
 
-    def shape(self, size: int) -> tuple[int, ...]:
-        """Return the shape in which so many elements are seen."""
-        if self.primitive == "blur":
-            rows = 1 << (size.bit_length() - 1) // 2
-            return (rows, size // rows // 4, 4) if self.dtype == "uint8" else (rows, size // rows)
-        if self.axis is None:
-            return (size,)
-        columns = self.columns or 1 << (size.bit_length() - 1) // 2
-        return (size // columns, columns)
+    @property
+    def expected(self) -> Callable[..., Any]:
+        return self.expect or self.host
 
     @property
     def kernels(self) -> str:
-        """Return the primitive whose variants do it."""
-        names = {"segments": "scan", "bincount": "histogram", "blur": "stencil"}
+        """Return the primitive whose variants do it; none of a whole fit."""
+        names = {"segments": "scan", "bincount": "histogram", "blur": "stencil", "fit": ""}
         return names.get(self.primitive, self.primitive)
-
-    @property
-    def beside_on_host(self) -> bool:
-        """Whether what the call takes beside the array is the host's: offsets are, which the library checks there."""
-        return self.primitive in ("scan", "segments")
-
-    def on_device(self, x: Any, *beside: Any, **keywords: Any) -> Any:
-        """Let gpuprims do it."""
-        if self.primitive == "map":
-            return gpuprims.map("2*x + 1", x, **keywords)
-        if self.primitive == "compact":
-            return gpuprims.compact(x, *(beside or (KEPT,)), **keywords)
-        if self.primitive == "histogram":
-            return gpuprims.histogram(x, self.bins, (0, 1), **keywords)[0]
-        if self.primitive == "bincount":
-            return gpuprims.bincount(x, **keywords)
-        if self.primitive == "blur":
-            return gpuprims.blur(x, channel_axis=-1 if x.ndim == 3 else None, **dict(self.how), **keywords)
-        if self.primitive == "segments":
-            return gpuprims.reduce(x, segments=beside[0], **keywords)
-        if self.primitive == "scan":
-            segments = beside[0] if beside else None
-            how = {"op": self.op, "axis": self.axis, "dtype": self.dtype, "inclusive": self.inclusive}
-            return gpuprims.scan(x, segments=segments, **how, **keywords)
-        return gpuprims.reduce(x, op=self.op, axis=self.axis, **keywords)
-
-
-# Which elements from 0 to 1 compact keeps: about half of them.
-KEPT = "x > 0.5"
-
-
-def every_32(x: np.ndarray) -> np.ndarray:
-    """Return offsets of segments of some 32 elements, none of them empty."""
-    offsets = np.arange(0, x.size + 1, 32)
-    offsets[1:-1] += np.random.default_rng(20261121).integers(-15, 16, offsets.size - 2)
-    return offsets
-
-
-def _before(x: np.ndarray) -> np.ndarray:
-    sums = np.cumsum(x, dtype=x.dtype)
-    return np.concatenate([np.zeros_like(sums[:1]), sums[:-1]])
-
-
-def _within_segments(x: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    sums = np.cumsum(x, dtype=x.dtype)
-    lengths = np.diff(offsets)
-    return sums - np.repeat(np.concatenate([[0], sums[offsets[1:-1] - 1]]).astype(x.dtype), lengths)
-
-
-def _counts(bins: Any, x: np.ndarray) -> np.ndarray:
-    return np.histogram(x, bins, (0, 1))[0]
-
-
-def histogram_of(name: str, bins: Any, spread: Callable[[np.ndarray], np.ndarray] | None = None) -> Work:
-    """Return the work of a histogram of elements from 0 to 1, spread evenly unless ``spread`` moves them."""
-    return Work(name, "histogram", 4, partial(_counts, bins), bins=bins, spread=spread)
-
-
-def skewed(x: np.ndarray) -> np.ndarray:
-    """Return elements of which half lie below 1/256."""
-    return x**8
-
-
-def all_alike(x: np.ndarray) -> np.ndarray:
-    """Return elements that meet in one bin."""
-    return np.full_like(x, 0.5)
-
-
-CROSS = np.float32([[0, 0.2, 0], [0.2, 0.2, 0.2], [0, 0.2, 0]])
-
-
-def blur_of(name: str, scipys: Callable[..., Any], **how: Any) -> Work:
-    """Return the work of a blur, and SciPy's way of it."""
-    return Work(name, "blur", 8 * int(how.get("iterations", 1)), scipys, how=tuple(how.items()))
-
-
-def _cross_twice(x: np.ndarray) -> np.ndarray:
-    return np.asarray(ndimage.correlate(ndimage.correlate(x, CROSS, mode="nearest"), CROSS, mode="nearest"))
-
-
-def _cross_of_pixels(x: np.ndarray) -> np.ndarray:
-    return ndimage.correlate(x, CROSS[..., np.newaxis], mode="nearest")
-
-
-EDGES = np.sort(np.random.default_rng(20261121).random(257))
-
-WORKS = (
-    Work("map 2*x+1", "map", 8, lambda x: 2 * x + 1),
-    Work("reduce sum", "reduce", 4, np.sum, "sum"),
-    Work("reduce max", "reduce", 4, np.max, "max"),
-    Work("reduce argmax", "reduce", 4, np.argmax, "argmax"),
-    Work("reduce columns", "reduce", 4, lambda x: x.sum(axis=0), "sum", axis=0),
-    Work("reduce rows of 16", "reduce", 4, lambda x: x.sum(axis=1), "sum", axis=1, columns=16),
-    Work("reduce rows of 256", "reduce", 4, lambda x: x.sum(axis=1), "sum", axis=1, columns=256),
-    Work("scan sum", "scan", 8, np.cumsum, "sum", steps=True),
-    Work("scan sum, exclusive", "scan", 8, _before, "sum", steps=True, inclusive=False),
-    Work("scan max", "scan", 8, np.maximum.accumulate, "max"),
-    Work("scan sum of float64", "scan", 16, np.cumsum, "sum", steps=True, dtype="float64"),
-    Work("scan sum of int32", "scan", 8, lambda x: np.cumsum(x, dtype=x.dtype), "sum", steps=True, dtype="int32"),
-    Work("scan rows", "scan", 8, lambda x: np.cumsum(x, axis=1), "sum", axis=1, steps=True),
-    Work("scan columns", "scan", 8, lambda x: np.cumsum(x, axis=0), "sum", axis=0, steps=True),
-    Work("scan segments", "scan", 8, _within_segments, "sum", steps=True, beside=every_32),
-    Work(
-        "reduce segments", "segments", 4, lambda x, offsets: np.add.reduceat(x, offsets[:-1]), "sum", steps=True,
-        beside=every_32,
-    ),
-    Work("compact by a mask", "compact", 7, lambda x, mask: x[mask], beside=lambda x: x > 0.5),
-    Work("compact by a function", "compact", 6, lambda x: x[x > 0.5]),
-    histogram_of("histogram 256", 256),
-    histogram_of("histogram 256, skewed", 256, skewed),
-    histogram_of("histogram 256, all alike", 256, all_alike),
-    histogram_of("histogram 16384", 16_384),
-    histogram_of("histogram 16384, skewed", 16_384, skewed),
-    histogram_of("histogram 49152", 49_152),
-    histogram_of("histogram 1048576", 2**20),
-    histogram_of("histogram 256 edges", EDGES),
-    Work("bincount int32", "bincount", 4, np.bincount, dtype="int32"),
-    Work("bincount int64", "bincount", 8, np.bincount, dtype="int64"),
-    Work("bincount uint8", "bincount", 1, np.bincount, dtype="uint8"),
-    blur_of("blur cross", lambda x: ndimage.correlate(x, CROSS, mode="nearest"), kind="cross"),
-    blur_of("blur box 9", lambda x: ndimage.uniform_filter(x, 9, mode="nearest"), kind="box", size=9),
-    blur_of("blur gaussian 2", lambda x: ndimage.gaussian_filter(x, 2, mode="nearest"), kind="gaussian", sigma=2),
-    blur_of("blur cross, twice", _cross_twice, kind="cross", iterations=2),
-    Work("blur cross of bytes", "blur", 2, _cross_of_pixels, dtype="uint8", how=(("kind", "cross"),)),
-)  # fmt: skip
-SIZES = {"cpu": (2**20, 2**24, 2**26), "gpu": (2**24, 2**28, 2**30)}
 
 
 @dataclass(frozen=True)
-class Contender:
-    """Whoever does the work: a function of the array and what is beside it, on the device unless ``on_host``."""
+class Case:
+    """A work at a size."""
 
-    name: str
-    run: Callable[..., Any]
-    on_host: bool = False
+    work: Work
+    size: int
 
+    @property
+    def label(self) -> str:
+        return f"{self.work.name}, {self.work.inputs.label(self.size)}"
 
-def find_device(spec: str) -> gpuprims.Device | str:
-    """Return a device, or why there is none."""
-    try:
-        return gpuprims.Device(spec)
-    except (BackendUnavailableError, UnknownDeviceError) as error:
-        return str(error)
-
-
-def sizes(device: gpuprims.Device, work: Work) -> tuple[int, ...]:
-    """Return the sizes for a kind of device, as far as argument, result and a copy fit in its memory."""
-    able, nbytes = device.capabilities, 3 * np.dtype(work.dtype).itemsize
-    asked = SIZES.get(able.kind, SIZES["gpu"])
-    if able.kind == "cpu" and work.kernels in ("scan", "compact"):
-        asked = asked[:-1]  # some take a second a call
-    return tuple(size for size in asked if nbytes * size < able.memory)
+    @property
+    def nbytes(self) -> float:
+        return self.work.nbytes * self.size
 
 
-def cases(device: gpuprims.Device, contenders: Callable[[Work, int], list[Contender]]) -> list[Any]:
-    """Return every contender of every work at every size; those of a size one after the other, which share arrays."""
-    rows = [(size, work) for work in WORKS for size in sizes(device, work)]
-    return [
-        pytest.param(size, work, contender, id=f"{size >> 20}Mi-{work.name}-{contender.name}")
-        for size, work in sorted(rows, key=lambda row: row[0])
-        for contender in contenders(work, size)
-    ]
+def _reduce(name: str, op: str = "sum", shape: str | int = "line", axis: int | None = None, **how: Any) -> Work:
+    numpys = {"sum": partial(np.sum, axis=axis), "max": np.max, "argmax": np.argmax}[op]
+    expect = partial(oracles.float64_sum, axis=axis) if op == "sum" else None
+    call = partial(gpuprims.reduce, op=op, axis=axis)
+    check = oracles.near_sum if op == "sum" else oracles.exact
+    inputs = Elements(shape=shape)
+    return Work(name, "reduce", 4, call, numpys, check, expect, inputs, limit="read", op=op, **how)
 
 
-def variants(device: gpuprims.Device, work: Work, size: int) -> list[Contender]:
-    """Return every variant of a work's primitive that can run it on a device, and in less than seconds."""
-    shape = work.shape(size)
-    long, outputs = (size, 1) if work.axis is None else (shape[work.axis], shape[1 - work.axis])
-    asked = {"size": long, "outputs": outputs, "side_by_side": work.axis == 0, "op": work.op or "sum"}
-    # For barriers, of which scans by levels have many, and for atomics.
-    slow = device.capabilities.kind == "cpu" and size > 2**20
-    bins = work.bins if isinstance(work.bins, int) else 256
-    explained = gpuprims.explain(work.kernels, device, dtype=work.dtype, bins=bins, **asked)
-    able = [
-        variant.name
-        for variant, reason in explained.refusals
-        if reason is None and not (slow and variant.block > 1 and variant.primitive in ("scan", "histogram"))
-    ]
-    # Each name once: a kernel of compact's own goes before one of scan's.
-    return [Contender(f"gpuprims {name}", partial(work.on_device, variant=name)) for name in dict.fromkeys(able)]
+def _scan(name: str, numpys: Callable[..., Any] = np.cumsum, expect: Any = oracles.running_sum, **how: Any) -> Work:
+    inputs = how.pop("inputs", Elements(spread="steps"))
+    scanned = {"inclusive": how.pop("inclusive", True), "axis": how.pop("axis", None), "op": how.get("op", "sum")}
+    call = partial(calls.scan, dtype=inputs.dtype, **scanned)
+    return Work(name, "scan", 2 * np.dtype(inputs.dtype).itemsize, call, numpys, expect=expect, inputs=inputs, **how)
 
 
-def from_numpy(device: gpuprims.Device, work: Work) -> Contender:
-    """Return the call as a user of NumPy arrays makes it, transfers or sharing included."""
-    return Contender("gpuprims, NumPy array", partial(work.on_device, device=device), on_host=True)
+def _histogram(name: str, bins: Any, spread: str = "uniform", **how: Any) -> Work:
+    numpys, call = partial(oracles.counts, bins), partial(calls.histogram, bins=bins)
+    expect = partial(oracles.added_up, numpys)
+    inputs = Elements(spread=spread)
+    return Work(name, "histogram", 4, call, numpys, expect=expect, inputs=inputs, limit="read", bins=bins, **how)
 
 
-def random_array(size: int, dtype: str = "float32", *, steps: bool = False) -> np.ndarray:
-    """Return numbers from 0 to 1, integers from 0 to 255, or -1 and 1."""
-    rng = np.random.default_rng(20261121)
-    if not steps:
-        return rng.random(size, dtype) if np.dtype(dtype).kind == "f" else rng.integers(0, 256, size, dtype)
-    return rng.integers(0, 2, size, np.int8).astype(dtype) * np.array(2, dtype) - np.array(1, dtype)
+def _bincount(dtype: str, **how: Any) -> Work:
+    nbytes, expect = np.dtype(dtype).itemsize, partial(oracles.added_up, np.bincount)
+    given = {"inputs": Elements(dtype), "limit": "read", "expect": expect}
+    return Work(f"bincount {dtype}", "bincount", nbytes, gpuprims.bincount, np.bincount, **given, **how)  # type: ignore[arg-type]
 
 
-def expectation(work: Work, x: np.ndarray, *beside: np.ndarray) -> Any:
-    """Return NumPy's result, which others are held against before any time is taken."""
-    if work.kernels == "histogram":  # by many threads: one takes 10 s of 2^28 elements
-        with ThreadPoolExecutor() as pool:
-            counts = list(pool.map(work.numpy, np.array_split(x, 64)))
-        return sum(np.pad(one, (0, max(map(len, counts)) - len(one))) for one in counts)
-    if work.primitive == "blur":  # the first rows, of means that SciPy cuts after rounding
-        return work.numpy(x[:64])[:32]
-    if work.op == "sum" and work.kernels == "reduce":
-        return np.sum(x, axis=work.axis, dtype=np.float64)
-    return work.numpy(x, *beside)
+def _blur(name: str, scipys: Callable[[np.ndarray], np.ndarray], inputs: Elements | None = None, **how: Any) -> Work:
+    call, inputs = partial(calls.blur, **how), inputs or Elements(shape="square")
+    nbytes = 2 * np.dtype(inputs.dtype).itemsize * int(how.get("iterations", 1))
+    expect = partial(oracles.first_and_last, scipys)
+    sizes = "more" if "iterations" in how else "square"
+    return Work(name, "blur", nbytes, call, scipys, oracles.near_blur, expect, inputs, sizes, library="SciPy")
 
 
-def check(work: Work, result: np.ndarray, expected: Any) -> None:
-    """Hold a result against what is expected."""
-    if work.primitive == "blur":
-        got = result[: len(expected)].astype(np.float64)  # in which differences of bytes are none modulo 256
-        np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1 if result.dtype == np.uint8 else 0)
-    elif work.op == "sum" and work.kernels == "reduce":
-        np.testing.assert_allclose(result, expected, rtol=1e-5)
-    else:
-        np.testing.assert_array_equal(result.reshape(np.shape(expected)), expected)
+def _logistic(columns: int, sizes: str) -> Work:
+    given = {"expect": oracles.loss_gradient_in_float64, "inputs": Samples(columns), "limit": "read"}
+    name, nbytes = f"logistic gradient, {columns} features", 4 * (columns + 1)
+    numpys, check = oracles.loss_gradient, oracles.near_gradient
+    return Work(name, "logistic", nbytes, calls.gradient, numpys, check, sizes=sizes, **given)  # type: ignore[arg-type]
+
+
+def _descent() -> Work:
+    numpys, expect = (partial(way, RATE, STEPS) for way in (oracles.descended, oracles.descended_in_float64))
+    call, inputs = partial(calls.descend, rate=RATE, steps=STEPS), Samples(8, at_zero=True)
+    how = {"inputs": inputs, "sizes": "descent", "limit": "", "steps": STEPS}
+    return Work("logistic descent", "descent", 0, call, numpys, oracles.near_weights, expect, **how)  # type: ignore[arg-type]
+
+
+def _fit() -> Work:
+    how = {"inputs": Samples(100), "sizes": "fit", "limit": "", "library": "scikit-learn"}
+    return Work("fit by lbfgs", "fit", 0, calls.fit, calls.fit_by_sklearn, calls.no_worse, calls.best_loss, **how)  # type: ignore[arg-type]
+
+
+_EVERY_32 = Elements(spread="steps", beside="segments")
+_HALF, _BYTES = Elements(beside="mask"), Elements("uint8", shape="pixels")
+
+WORKS = (
+    Work("map 2*x+1", "map", 8, calls.double, lambda x: 2 * x + 1, expect=oracles.doubled, sizes="sweep"),
+    _reduce("reduce sum", sizes="sweep"),
+    _reduce("reduce max", "max"),
+    _reduce("reduce argmax", "argmax", sizes="main"),
+    _reduce("reduce columns", shape="square", axis=0),
+    _reduce("reduce rows of 16", shape=16, axis=1),
+    _reduce("reduce rows of 256", shape=256, axis=1),
+    _scan("scan sum", sizes="sweep"),
+    _scan("scan sum, exclusive", oracles.before, None, inclusive=False),
+    _scan("scan max", np.maximum.accumulate, None, op="max", inputs=Elements()),
+    _scan("scan sum of float64", inputs=Elements("float64", "steps")),
+    _scan("scan sum of int32", partial(np.cumsum, dtype=np.int32), inputs=Elements("int32", "steps")),
+    _scan("scan rows", partial(np.cumsum, axis=1), None, axis=1, inputs=Elements(spread="steps", shape="square")),
+    _scan("scan columns", partial(np.cumsum, axis=0), None, axis=0, inputs=Elements(spread="steps", shape="square")),
+    _scan("scan segments", oracles.within_segments, None, inputs=_EVERY_32),
+    Work("reduce segments", "segments", 4, calls.segments, oracles.of_segments, inputs=_EVERY_32, limit="read"),
+    Work("compact by a mask", "compact", 7, gpuprims.compact, lambda x, mask: x[mask], inputs=_HALF),
+    Work("compact by a function", "compact", 6, calls.keep, lambda x: x[x > 0.5]),
+    _histogram("histogram 256", 256, sizes="sweep"),
+    _histogram("histogram 256, skewed", 256, "skewed"),
+    _histogram("histogram 256, all alike", 256, "alike"),
+    _histogram("histogram 16384", 16_384, sizes="main"),
+    _histogram("histogram 16384, skewed", 16_384, "skewed"),
+    _histogram("histogram 49152", 49_152),
+    _histogram("histogram 1048576", 2**20),
+    _histogram("histogram 256 edges", EDGES),
+    _bincount("int32"),
+    _bincount("int64"),
+    _bincount("uint8", sizes="main"),
+    _blur("blur cross", oracles.cross, kind="cross"),
+    _blur("blur box 9", oracles.box_9, kind="box", size=9),
+    _blur("blur gaussian 2", oracles.gaussian_2, kind="gaussian", sigma=2),
+    _blur("blur cross, twice", oracles.cross_twice, kind="cross", iterations=2),
+    _blur("blur cross of bytes", oracles.cross, _BYTES, kind="cross"),
+    _descent(),
+    _logistic(100, "gradient 100"),
+    _logistic(1024, "gradient 1024"),
+    _fit(),
+)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many elements, or rows, a work is done on, by default and where all is asked for."""
+
+    cpu: tuple[int, ...]
+    cpu_full: tuple[int, ...]
+    gpu: tuple[int, ...]
+    gpu_full: tuple[int, ...]
+
+
+def _powers(*exponents: int) -> tuple[int, ...]:
+    return tuple(2**exponent for exponent in exponents)
+
+
+SIZES = {
+    "sweep": Sizes(
+        _powers(10, 14, 18, 22, 24), _powers(*range(10, 27, 2)), _powers(10, 14, 20, 24, 26), _powers(*range(10, 31, 2))
+    ),
+    "main": Sizes(_powers(22), _powers(24, 26), _powers(26), _powers(28, 30)),
+    "square": Sizes(_powers(22), _powers(24), _powers(26), _powers(28)),
+    "more": Sizes((), _powers(24), (), _powers(28)),
+    "descent": Sizes((2048,), (2048,), (2048,), (2048,)),
+    "gradient 100": Sizes((10**5,), (10**6,), (10**6,), (10**6, 10**7)),
+    "gradient 1024": Sizes((), (10**5,), (10**5,), (10**6,)),
+    "fit": Sizes((10**5,), (10**6,), (10**5,), (10**6,)),
+}
+
+
+def cases(device: gpuprims.Device, *, full: bool) -> Iterator[Case]:
+    """Return every work at its sizes for a device, as far as they fit in its memory; small ones first."""
+    able = device.capabilities
+    kind = ("cpu" if able.kind == "cpu" else "gpu") + ("_full" if full else "")
+    found = [Case(work, size) for work in WORKS for size in getattr(SIZES[work.sizes], kind)]
+    for case in sorted(found, key=lambda case: case.size):
+        columns = getattr(case.work.inputs, "columns", 1)
+        needed = 3 * np.dtype(case.work.inputs.dtype).itemsize * columns * case.size
+        if not able.memory or needed < able.memory:  # the reference does not say
+            yield case
+
+
+def matches(label: str, patterns: str | None) -> bool:
+    """Return whether a label has one of some patterns, which semicolons part, in it; ``*`` and ``?`` are wild."""
+    if not patterns:
+        return True
+    return any(fnmatch.fnmatch(label.lower(), f"*{pattern.strip().lower()}*") for pattern in patterns.split(";"))

@@ -1,134 +1,154 @@
-"""One measurement, checked before it is timed, and the table of GB/s that a run ends on."""
+"""The options of a run, the benchmarks that they make, and the table that it ends on."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from cases import Contender, Work, check, expectation, random_array
 
-import gpuprims
+from .cases import Case
+from .contenders import Contender, peers_of
+from .session import SESSION, Options, Session, open_session
+from .tables import summary
 
 os.environ["GPUPRIMS_TUNING"] = "off"  # what is measured is what the library ships
 
 
-class Arrays:
-    """What a work takes at one size, on the host and on the device, and what it gives; the last asked for is kept."""
-
-    def __init__(self) -> None:
-        self._key: tuple[Any, ...] | None = None
-        self._pair: tuple[list[np.ndarray], list[Any]] | None = None
-        self._expected: tuple[str, Any] | None = None
-
-    def of(self, device: gpuprims.Device, size: int, work: Work) -> tuple[list[np.ndarray], list[Any]]:
-        """Return both copies of each array."""
-        key = device.spec, size, work.dtype, work.steps, work.beside, work.spread
-        if self._pair is None or self._key != key:
-            self._pair = None  # before the next is allocated
-            host = [random_array(size, work.dtype, steps=work.steps)]
-            if work.spread:
-                host[0] = work.spread(host[0])
-            resident = [device.asarray(host[0])]
-            if work.beside:
-                host.append(work.beside(host[0]))
-                resident.append(host[1] if work.beside_on_host else device.asarray(host[1]))
-            self._key, self._pair, self._expected = key, (host, resident), None
-        return self._pair
-
-    def expected(self, work: Work, *given: np.ndarray) -> Any:
-        """Return what NumPy makes of the arrays last asked for."""
-        if self._expected is None or self._expected[0] != work.name:
-            self._expected = work.name, expectation(work, *given)
-        return self._expected[1]
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("gpuprims bench")
+    group.addoption("--device", help="a spec such as cuda or opencl:gpu; by default the best device there is")
+    group.addoption("--full", action="store_true", help="large sizes and all cases, for a GPU")
+    group.addoption("--peers", action="store_true", help="other libraries in the same rounds")
+    group.addoption("--variants", action="store_true", help="every kernel by name, beside the one that is chosen")
+    group.addoption("--cases", help="names, parts of names or patterns, with semicolons between them")
+    group.addoption("--out", type=Path, help="a folder for the JSON report, written again after each case")
+    group.addoption("--append", action="store_true", help="keep what a report there has beside what is measured now")
+    group.addoption("--commit", help="what the report says was measured, where there is no git to ask")
 
 
-@pytest.fixture(scope="session")
-def arrays() -> Arrays:
-    """What the current work takes."""
-    return Arrays()
+def session_of(config: pytest.Config) -> Session | str:
+    """Return the run's session, or why there is none."""
+    if SESSION not in config.stash:
+        get = config.getoption
+        asked = {"device": get("device"), "patterns": get("cases"), "out": get("out"), "commit": get("commit")}
+        asked |= {name: get(name) for name in ("full", "peers", "variants", "append")}
+        config.stash[SESSION] = open_session(Options(**asked))
+    return config.stash[SESSION]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    backend = getattr(metafunc.module, "BACKEND", None)
+    if backend is None:
+        return
+    session = session_of(metafunc.config)
+    reason = session if isinstance(session, str) else ""
+    if isinstance(session, Session) and session.user_device.backend != backend:
+        reason = f"the device of this run is {session.user_device.spec}; --device {backend} names another"
+    params: list[Any] = []
+    if reason:
+        nobody = (None,) * len({"case", "contender", "peer"} & set(metafunc.fixturenames))
+        params = [pytest.param(*nobody, marks=pytest.mark.skip(reason=reason), id="none")]
+    if "peer" in metafunc.fixturenames:
+        metafunc.parametrize("peer", params or _peers(session))
+    elif "contender" in metafunc.fixturenames:
+        metafunc.parametrize(("case", "contender"), params or _pairs(session))
+
+
+def _pairs(session: Any) -> list[Any]:
+    return [pytest.param(case, who, id=f"{case.label}-{who.name}") for case, who in session.pairs()]
+
+
+def _peers(session: Any) -> list[str]:
+    if not session.options.peers:
+        return []
+    there, absent = peers_of(session.device)
+    return [*(peer.name for peer in there), *absent]
 
 
 @pytest.fixture
-def measure(benchmark: Any, arrays: Arrays) -> Callable[..., None]:
-    """Check a contender's result, then time it until its work is done."""
-
-    def run(device: gpuprims.Device, size: int, work: Work, contender: Contender) -> None:
-        shape = work.shape(size)
-        (host, *host_beside), (resident, *beside) = arrays.of(device, size, work)
-        given = [host.reshape(shape), *host_beside] if contender.on_host else [resident.reshape(shape), *beside]
-        result = contender.run(*given)
-        device.synchronize()
-        check(work, on_host(device, result), arrays.expected(work, host.reshape(shape), *host_beside))
-        del result
-
-        def call() -> None:
-            contender.run(*given)
-            device.synchronize()
-
-        nbytes = work.bytes_per_element * size
-        benchmark.group = group_of(work, size)
-        benchmark(call)
-        if benchmark.stats:  # none with --benchmark-disable
-            rate = nbytes / benchmark.stats.stats.median / 1e9
-            benchmark.extra_info.update(device=device.capabilities.name, contender=contender.name)
-            benchmark.extra_info.update(bytes=nbytes, gb_per_s=round(rate, 2))
-
-    return run
+def run(request: pytest.FixtureRequest) -> Session:
+    """The session; without a device the benchmark is skipped with the reason."""
+    session = session_of(request.config)
+    if isinstance(session, str):
+        pytest.skip(session)
+    return session
 
 
-@dataclass(frozen=True)
-class Row:
-    """One line of the table."""
+class Playback:
+    """A timer for pytest-benchmark that gives times which were taken already, in rounds among those of others."""
 
-    device: str
-    group: str
-    contender: str
-    median: float
-    rate: float | None = None
+    def __init__(self) -> None:
+        self._ticks: Iterator[float] = iter(())
 
+    def load(self, walls: list[float]) -> None:
+        """Take the times of so many rounds."""
+        self._ticks = iter([tick for wall in walls for tick in (0.0, wall)])
 
-# What programs of their own have measured.
-ROWS = pytest.StashKey[list[Row]]()
-
-
-@pytest.fixture(scope="session")
-def tell(request: pytest.FixtureRequest) -> Callable[..., None]:
-    """Add a line to the table: a work at a size, by a contender that is timed elsewhere, and its seconds."""
-
-    def add(device: gpuprims.Device, size: int, work: Work, contender: str, seconds: float) -> None:
-        rate = work.bytes_per_element * size / seconds / 1e9
-        rows = request.config.stash.setdefault(ROWS, [])
-        rows.append(Row(device.capabilities.name, group_of(work, size), contender, seconds, rate))
-
-    return add
+    def tick(self) -> float:
+        """Return the clock's next reading."""
+        return next(self._ticks, 0.0)
 
 
-def group_of(work: Work, size: int) -> str:
-    return f"{work.name}, 2^{size.bit_length() - 1} {work.dtype}"
+PLAYBACK = Playback()
 
 
-def on_host(device: gpuprims.Device, result: Any) -> np.ndarray:
-    return np.asarray(result if isinstance(result, np.ndarray | np.generic) else device.driver.download(result))
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        item.add_marker(pytest.mark.benchmark(timer=PLAYBACK.tick))
+
+
+@pytest.fixture
+def play(benchmark: Any) -> Callable[[str, list[float], dict[str, Any]], None]:
+    """Tell pytest-benchmark the wall times of a contender, and what else is known of it."""
+
+    def tell(group: str, walls: list[float], row: dict[str, Any]) -> None:
+        benchmark.group = group
+        benchmark.extra_info.update(row)
+        PLAYBACK.load(walls)
+        benchmark.pedantic(lambda: None, rounds=len(walls))
+
+    return tell
+
+
+@pytest.fixture
+def tell_case(run: Session, play: Callable[..., None]) -> Callable[[Case, Contender], None]:
+    """Measure a case, all its contenders in the same rounds, and tell what one of them took."""
+
+    def tell(case: Case, contender: Contender) -> None:
+        found = run.measured(case)
+        if contender.name in found.failures:
+            raise found.failures[contender.name]
+        times = found.times[contender.name]
+        play(case.label, times.wall, run.row(case.work.name, case.size, contender.name))
+
+    return tell
+
+
+@pytest.fixture
+def peer_is_there(run: Session) -> Callable[[str], None]:
+    """Skip for a peer that is absent, with the reason."""
+
+    def look(name: str) -> None:
+        absent = peers_of(run.device)[1]
+        if name in absent:
+            pytest.skip(absent[name])
+
+    return look
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    run = session.config.stash.get(SESSION, "")
+    if isinstance(run, Session):
+        run.finish()
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Print a row for each piece of work and size, one for each contender: GB/s where bytes are moved, and the time."""
-    benches = [bench for bench in config._benchmarksession.benchmarks if "contender" in bench.extra_info]
-    measured = [
-        Row(info["device"], bench.group, info["contender"], bench.stats.median, info.get("gb_per_s"))
-        for bench in benches
-        for info in [bench.extra_info]
-    ]
-    measured += config.stash.get(ROWS, [])
-    for device in dict.fromkeys(row.device for row in measured):
-        terminalreporter.section(f"medians on {device}")
-        rows = [row for row in measured if row.device == device]
-        for group in dict.fromkeys(row.group for row in rows):
-            terminalreporter.line(group)
-            for row in (row for row in rows if row.group == group):
-                moved = f"{row.rate:>10.2f} GB/s" if row.rate else " " * 15
-                terminalreporter.line(f"    {row.contender:30}{moved}{row.median * 1e6:>12.1f} us")
+    session = config.stash.get(SESSION, "")
+    if isinstance(session, Session) and session.report["rows"]:
+        able = session.user_device.capabilities
+        terminalreporter.section(f"{session.user_device.spec}, {able.name}, {able.driver}")
+        for line in summary(session.report):
+            terminalreporter.line(line)

@@ -1,4 +1,4 @@
-"""The command line: ``gpuprims info``, ``demo``, ``explain``, ``tune`` and ``spam``."""
+"""The command line: ``gpuprims info``, ``demo``, ``explain``, ``tune``, ``bench`` and ``spam``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 import gpuprims
+from gpuprims.benching import add_bench_arguments, run_bench
 from gpuprims.demo import run_demo
 from gpuprims.device import Device, absences, devices, remedy
 from gpuprims.errors import GpuprimsError
@@ -16,7 +17,10 @@ from gpuprims.workbench import add_tune_arguments, run_tune
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit status: 0, or 1 after an error that is printed in one line."""
+    """Run a command; returns the exit status: 0, or 1 after an error that is printed in one line.
+
+    That of ``bench`` is also 1 where a result is wrong, or something became slower.
+    """
     chosen = _parser().parse_args(arguments)
     try:
         if chosen.command == "info":
@@ -27,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             run_spam(chosen)
         elif chosen.command == "tune":
             run_tune(chosen)
+        elif chosen.command == "bench":
+            return run_bench(chosen)
         else:
             print(_explained(chosen))
     except GpuprimsError as error:
@@ -45,7 +51,8 @@ def _parser() -> argparse.ArgumentParser:
     explained.add_argument("primitive", choices=PRIMITIVES, nargs="?", help="by default all of them")
     tuned = commands.add_parser("tune", help="search for faster kernels on a device, and use them from then on")
     spam = commands.add_parser("spam", help="train a spam filter on a file, or label the lines of standard input")
-    for command in (demo, explained, tuned, spam):
+    bench = commands.add_parser("bench", help="measure every primitive beside its peers and the device's limit")
+    for command in (demo, explained, tuned, spam, bench):
         command.add_argument("--device", help="a spec such as cuda:0, opencl:gpu, opencl:cpu or reference")
     explained.add_argument("--dtype", default="float32")
     explained.add_argument("--size", type=int, default=2**20, help="number of elements")
@@ -55,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     explained.add_argument("--bins", type=int, default=256, help="bins of a histogram")
     add_tune_arguments(tuned)
     add_spam_arguments(spam)
+    add_bench_arguments(bench)
     return parser
 
 

@@ -1,0 +1,87 @@
+"""How gpuprims is called in each work, and what a fit is held against."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+
+import gpuprims
+from gpuprims.models import LogReg
+from gpuprims.primitives.descent import logistic_descent
+from gpuprims.primitives.logistic import logistic_gradient
+
+# Which elements from 0 to 1 compact keeps: about half of them.
+KEPT = "x > 0.5"
+
+
+def double(x: Any, **keywords: Any) -> Any:
+    return gpuprims.map("2*x + 1", x, **keywords)
+
+
+def scan(x: Any, segments: Any = None, **keywords: Any) -> Any:
+    return gpuprims.scan(x, segments=segments, **keywords)
+
+
+def segments(x: Any, offsets: Any, **keywords: Any) -> Any:
+    return gpuprims.reduce(x, segments=offsets, **keywords)
+
+
+def keep(x: Any, **keywords: Any) -> Any:
+    return gpuprims.compact(x, KEPT, **keywords)
+
+
+def histogram(x: Any, *, bins: Any, **keywords: Any) -> Any:
+    return gpuprims.histogram(x, bins, (0, 1), **keywords)[0]
+
+
+def blur(x: Any, **keywords: Any) -> Any:
+    return gpuprims.blur(x, channel_axis=-1 if x.ndim == 3 else None, **keywords)
+
+
+def descend(X: Any, y: Any, weights: Any, **keywords: Any) -> Any:
+    return logistic_descent(X, y, weights, **keywords)
+
+
+def gradient(X: Any, y: Any, weights: Any, **keywords: Any) -> Any:
+    return logistic_gradient(X, y, weights, **keywords)
+
+
+def fit(X: Any, y: Any, _: Any, *, device: Any = None) -> np.ndarray:
+    """Fit, and return coefficients and intercept in one array, as all that fit do."""
+    model = LogReg(device=device).fit(X, y)
+    return np.append(model.coef_[0], model.intercept_)
+
+
+def descend_by_logreg(X: Any, y: Any, _: Any, *, rate: float, steps: int, device: Any = None) -> np.ndarray:
+    """Take the same steps as a user of the estimator does, who gives no penalty and no intercept."""
+    how = {"C": np.inf, "fit_intercept": False, "learning_rate": rate, "max_iter": steps, "tol": 0}
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # which max_iter= is meant to end
+        model = LogReg(device=device, solver="gd", **how).fit(X, y)  # type: ignore[arg-type]
+    return np.asarray(model.coef_[0])
+
+
+def fit_by_sklearn(X: np.ndarray, y: np.ndarray, _: Any, *, solver: str = "lbfgs") -> np.ndarray:
+    model = LogisticRegression(solver=solver).fit(X, y)
+    return np.append(model.coef_[0], model.intercept_)
+
+
+def _loss(X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> float:
+    """Return what the fit makes small, per sample, in float64: C is 1."""
+    z = X @ weights[:-1].astype(np.float64) + weights[-1]
+    return float((np.sum(np.logaddexp(0, z) - y * z) + weights[:-1] @ weights[:-1] / 2) / len(X))
+
+
+def best_loss(X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Return the samples and the loss that scikit-learn's lbfgs reaches."""
+    return X, y, _loss(X, y, fit_by_sklearn(X, y, weights))
+
+
+def no_worse(result: Any, expected: tuple[np.ndarray, np.ndarray, float]) -> None:
+    """Hold a fit against the loss that is expected: as low, to five digits, or lower."""
+    X, y, best = expected
+    got = _loss(X, y, np.asarray(result))
+    assert got <= best * (1 + 1e-5), f"fit: a loss of {best:.7f} per sample or less; got {got:.7f}"

@@ -1,0 +1,287 @@
+"""A report's pictures: functions of the report, which return a figure, or None where nothing of it was measured."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .tables import Line, Row, lines_of
+
+Report = dict[str, Any]
+
+_OURS, _PEER, _LIMIT, _WRONG = "#1f4e9c", "#9aa4b0", "#b03a2e", "#d98880"
+# Of peers and rungs, told apart by hue and by marker.
+_COLOURS = (
+    "#d1701f",
+    "#2e8b57",
+    "#8e44ad",
+    "#c0392b",
+    "#7f6a4d",
+    "#16808a",
+    "#b0508c",
+    "#6b8e23",
+    "#555555",
+    "#3f77c4",
+)
+_MARKERS = "osv^D<>pX*"
+# The cases of the overview, in its order; each at the largest size that was measured.
+_OVERVIEW = (
+    "map 2*x+1", "reduce sum", "reduce argmax", "scan sum", "histogram 256", "histogram 16384", "bincount uint8",
+    "blur cross", "blur box 9", "blur gaussian 2", "blur cross of bytes", "logistic gradient, 100 features",
+    "logistic gradient, 1024 features",
+)  # fmt: skip
+_SWEPT = ("map 2*x+1", "reduce sum", "scan sum", "histogram 256")
+# What the article's last rung, vec4 with 256 work-items, reached.
+_ARTICLE = 70_000
+
+
+def _figure(width: float, height: float) -> Any:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _on(report: Report) -> str:
+    device = report["device"]
+    runtime = f", {device['platform'].split(',')[0]}" if device["kind"] == "cpu" else ""
+    return f"{device['name']}{runtime}, {device['backend']}, {report['date']}"
+
+
+def roofline(report: Report) -> Any:
+    """Draw GB/s of gpuprims and of the fastest peer of each case, beside what memory gives."""
+    lines = {line.ours["case"]: line for line in sorted(lines_of(report), key=lambda line: float(line.ours["size"]))}
+    shown = [lines[case] for case in _OVERVIEW if case in lines and lines[case].ours["gb_per_s"]]
+    if not shown:
+        return None
+    figure = _figure(8, 1.2 + 0.52 * len(shown))
+    axes = figure.subplots()
+    for place, line in enumerate(reversed(shown)):
+        _bar(axes, place + 0.19, line.ours, _OURS, "")
+        if line.best and line.best["gb_per_s"]:
+            _bar(axes, place - 0.19, line.best, _PEER, line.best["contender"])
+    for name, limit in report["limits"].items():
+        style = {"copy": "--", "read": ":"}[name]
+        rate = limit["bytes_per_s"] / 1e9
+        axes.axvline(rate, color=_LIMIT, linestyle=style, label=f"memory, {name}: {rate:,.0f} GB/s by {limit['by']}")
+    axes.set_yticks(range(len(shown)), [_two_lines(line) for line in reversed(shown)], fontsize=7)
+    axes.set_ylim(-0.6, len(shown) - 0.4)
+    axes.margins(x=0.14)
+    axes.set_xlabel("GB/s of the bytes that must be moved (device's time)")
+    axes.set_title(f"gpuprims (blue), the fastest peer (grey), and the limit\n{_on(report)}", fontsize=10)
+    axes.legend(fontsize=7, loc="lower right")
+    return figure
+
+
+def _two_lines(line: Line) -> str:
+    case = line.ours["case"]
+    return f"{case}\n{line.label[len(case) + 2 :]}"
+
+
+def _bar(axes: Any, place: float, row: Row, colour: str, name: str) -> None:
+    axes.barh(place, row["gb_per_s"], 0.36, color=colour)
+    label = f" {row['gb_per_s']:,.3g}" if row["gb_per_s"] < 1000 else f" {row['gb_per_s']:,.0f}"
+    axes.text(row["gb_per_s"], place, f"{label}  {name}".rstrip(), va="center", fontsize=7, color="0.2")
+
+
+def throughput(report: Report) -> Any:
+    """Draw GB/s by size."""
+    return _swept(report, "gb_per_s", 1.0, "GB/s (device's time)", "Throughput against size")
+
+
+def latency(report: Report) -> Any:
+    """Draw the time of a call that is waited for by size."""
+    return _swept(report, "wall_s", 1e6, "us, launch and wait", "Latency against size")
+
+
+def _swept(report: Report, key: str, scale: float, unit: str, title: str) -> Any:
+    rows = [row for row in report["rows"] if row["case"] in _SWEPT]
+    if len({row["size"] for row in rows}) < 2:
+        return None
+    figure = _figure(8, 6.4)
+    peers = dict.fromkeys(row["contender"] for row in rows if not row["ours"])
+    looks = {name: (_COLOURS[k % 10], _MARKERS[k % 10], 1.0) for k, name in enumerate(peers)}
+    ours = {"gpuprims": (_OURS, "o", 2.2), "gpuprims, NumPy array": ("#6fa0dc", "s", 1.6)}
+    limits = {"map 2*x+1": "copy", "scan sum": "copy", "reduce sum": "read", "histogram 256": "read"}
+    for axes, case in zip(figure.subplots(2, 2).flat, _SWEPT, strict=True):
+        for name, (colour, marker, width) in (looks | ours).items():
+            points = sorted((r["size"], r[key] * scale) for r in rows if (r["case"], r["contender"]) == (case, name))
+            if points:
+                axes.plot(*zip(*points, strict=True), color=colour, marker=marker, ms=3, lw=width, label=name)
+        if key == "gb_per_s" and limits[case] in report["limits"]:
+            limit = report["limits"][limits[case]]["bytes_per_s"] / 1e9
+            axes.axhline(limit, color=_LIMIT, ls="--", lw=1, label=f"memory, {limits[case]}")
+        axes.set(xscale="log", yscale="log", title=case)
+        axes.set_xscale("log", base=2)
+        axes.grid(alpha=0.3)
+        axes.set_xlabel("elements, float32")
+        axes.set_ylabel(unit)
+        if axes.lines:
+            axes.legend(fontsize=6.5)
+    figure.suptitle(f"{title}\n{_on(report)}", fontsize=10)
+    return figure
+
+
+def _ladder_lines(report: Report) -> dict[str, list[tuple[int, float]]]:
+    lines: dict[str, list[tuple[int, float]]] = {}
+    for point in report["series"].get("ladder", ()):
+        if point["its_per_s"]:
+            lines.setdefault(point["rung"], []).append((point["work_items"], point["its_per_s"]))
+    return {rung: sorted(points) for rung, points in lines.items()}
+
+
+def ladder(report: Report) -> Any:
+    """Draw iterations a second by work-items, for each rung of the article's ladder."""
+    lines = _ladder_lines(report)
+    if not lines:
+        return None
+    figure = _figure(8, 5)
+    axes = figure.subplots()
+    numpy = lines.pop("NumPy", None)
+    for k, (rung, points) in enumerate(lines.items()):
+        ours = rung == "descent"
+        colour, width = (_OURS, 2.2) if ours else (_COLOURS[k % 10], 1.3)
+        label = "all steps in one launch (descent)" if ours else rung
+        axes.plot(*zip(*points, strict=True), marker=_MARKERS[k % 10], ms=4, color=colour, lw=width, label=label)
+    if numpy:
+        axes.axhline(numpy[0][1], color="0.4", ls="--", lw=1, label=f"NumPy, {numpy[0][1]:,.0f}")
+    axes.axhline(_ARTICLE, color=_LIMIT, ls=":", lw=1, label="the article's best, Radeon R7 M360, 70,000")
+    axes.set_yscale("log")
+    axes.set_xscale("log", base=2)
+    axes.set_xlabel("work-items")
+    axes.set_ylabel("iterations per second")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
+    axes.set_title(f"Batch gradient descent, 2048 x 8, by number of work-items\n{_on(report)}", fontsize=10)
+    return figure
+
+
+def rungs(report: Report) -> Any:
+    """Draw the best of each rung as a bar."""
+    best = {rung: max(points, key=lambda point: point[1]) for rung, points in _ladder_lines(report).items()}
+    if not best:
+        return None
+    figure = _figure(8, 4.2)
+    axes = figure.subplots()
+    names = sorted(best, key=lambda rung: best[rung][1])
+    colours = [_OURS if name == "descent" else "0.4" if name == "NumPy" else "#d1701f" for name in names]
+    axes.barh(names, [best[name][1] for name in names], color=colours)
+    for place, name in enumerate(names):
+        items, rate = best[name]
+        with_items = "" if name == "NumPy" else f", {items} work-item{'s' if items > 1 else ''}"
+        axes.text(rate, place, f" {rate:,.0f}{with_items}", va="center", fontsize=7.5)
+    axes.set_xscale("log")
+    axes.set_xlim(min(best[name][1] for name in names) / 2, max(best[name][1] for name in names) * 12)
+    axes.set_xlabel("iterations per second, each rung at its best number of work-items")
+    axes.set_title(f"The ladder: batch gradient descent, 2048 x 8\n{_on(report)}", fontsize=10)
+    return figure
+
+
+def threads(report: Report) -> Any:
+    """Draw the training time by the threads that are asked for."""
+    points = report["series"].get("threads", ())
+    if not points:
+        return None
+    figure = _figure(8, 4.6)
+    axes = figure.subplots()
+    for k, rows in enumerate(sorted({point["datapoints_per_block"] for point in points} - {None})):
+        mine = sorted(
+            (point["threads_per_datapoint"] * rows, point["seconds"] * 1e3)
+            for point in points
+            if point["datapoints_per_block"] == rows
+        )
+        label = f"{rows} datapoint{'s' if rows > 1 else ''} per block"
+        axes.plot(*zip(*mine, strict=True), marker=_MARKERS[k % 10], ms=4, color=_COLOURS[k % 10], label=label)
+    for point in points:
+        if point["datapoints_per_block"] is None:
+            chosen = point["seconds"] * 1e3
+            axes.axhline(chosen, color=_OURS, ls="--", label=f"as gpuprims chooses, {chosen:.3g} ms")
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xlabel("threads requested: threads per datapoint x datapoints per block")
+    axes.set_ylabel("ms of training")
+    axes.grid(alpha=0.3, which="both")
+    axes.legend(fontsize=8)
+    shape = f"{points[0]['rows']:,} x {points[0]['features']:,} generated mail, {points[0]['epochs']} time(s) round"
+    axes.set_title(f"Stochastic gradient descent: {shape}\n{_on(report)}", fontsize=10)
+    return figure
+
+
+def histogram(report: Report) -> Any:
+    """Draw GB/s of each way to count bytes, and what the one without atomics loses."""
+    points = report["series"].get("histogram ways", ())
+    if not points:
+        return None
+    figure = _figure(8, 3)
+    axes = figure.subplots()
+    names = {"racy": "naive, no atomics (wrong)", "chosen": "the kernel that gpuprims chooses"}
+    for place, point in enumerate(reversed(points)):
+        colour = {"racy": _WRONG, "chosen": _OURS}.get(point["way"], _PEER)
+        axes.barh(place, point["gb_per_s"], color=colour)
+        lost = f", loses {point['lost']:.2%} of the counts" if point["way"] == "racy" else ""
+        axes.text(point["gb_per_s"], place, f" {point['gb_per_s']:,.3g} GB/s{lost}", va="center", fontsize=8)
+    labels = [names.get(point["way"], point["way"].replace("_", " ")) for point in reversed(points)]
+    axes.set_yticks(range(len(points)), labels)
+    axes.set_xlim(0, 1.45 * max(point["gb_per_s"] for point in points))
+    axes.set_xlabel("GB/s of bytes read")
+    axes.set_title(f"A histogram of bytes, 256 bins\n{_on(report)}", fontsize=10)
+    return figure
+
+
+CHARTS: dict[str, Callable[[Report], Any]] = {
+    "roofline": roofline,
+    "throughput": throughput,
+    "latency": latency,
+    "ladder": ladder,
+    "rungs": rungs,
+    "threads": threads,
+    "histogram": histogram,
+}
+_FRAMES = 32
+
+
+def pictures(report: Report) -> Iterator[tuple[str, bytes]]:
+    """Draw every picture there are figures for: its file's name, and what is in the file."""
+    for name, draw in CHARTS.items():
+        figure = draw(report)
+        if figure is not None:
+            yield f"{name}.png", _png(figure)
+    if report["series"].get("log-likelihood"):
+        yield "log-likelihood.gif", _animation(report)
+
+
+def _png(figure: Any) -> bytes:
+    """Return a picture with a palette, which a page then holds in a third of the bytes."""
+    from PIL import Image
+
+    held, small = io.BytesIO(), io.BytesIO()
+    figure.savefig(held, format="png", dpi=100)
+    Image.open(held).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
+    return small.getvalue()
+
+
+def _animation(report: Report) -> bytes:
+    """Draw the log-likelihood as it rises to its maximum, as the article's animation."""
+    from PIL import Image
+
+    points = report["series"]["log-likelihood"]
+    steps, values = [p["iteration"] for p in points], [p["log_likelihood"] for p in points]
+    frames = []
+    for frame in range(_FRAMES):
+        shown = 2 + round((len(points) - 2) * frame / (_FRAMES - 1))
+        figure = _figure(5.6, 3.4)
+        axes = figure.subplots()
+        axes.plot(steps[:shown], values[:shown], color=_OURS)
+        axes.plot(steps[shown - 1], values[shown - 1], "o", color=_OURS)
+        low, high = min(values), max(values)
+        axes.set_ylim(low - 0.05 * (high - low), high + 0.1 * (high - low))
+        axes.set_xlim(0, steps[-1])
+        axes.set(xlabel="iteration", ylabel="log-likelihood", title=f"iteration {steps[shown - 1]}")
+        axes.grid(alpha=0.3)
+        held = io.BytesIO()
+        figure.savefig(held, format="png", dpi=80)
+        frames.append(Image.open(held).convert("RGB").quantize(32))
+    held = io.BytesIO()
+    durations = [80] * (len(frames) - 1) + [1500]
+    frames[0].save(held, "GIF", save_all=True, append_images=frames[1:], duration=durations, loop=0, optimize=True)
+    return held.getvalue()

@@ -1,0 +1,146 @@
+"""Who does a work: gpuprims, its kernels by name, and the peers that there are."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+import gpuprims
+
+from . import calls
+from .cases import RATE, STEPS, Case, Work
+
+# What a peer does each work by.
+Ways = Mapping[str, Callable[..., Any]]
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A function of a work's arrays, which lie on the device unless ``on_host``."""
+
+    name: str
+    run: Callable[..., Any]
+    on_host: bool = False
+
+    @property
+    def ours(self) -> bool:
+        return self.name.startswith("gpuprims")
+
+
+@dataclass(frozen=True)
+class Peer:
+    """Another library: where its ways of the works are, and which devices they are for."""
+
+    name: str
+    ways: str
+    backend: str
+    kind: str
+
+    @property
+    def on_host(self) -> bool:
+        return self.kind == "cpu"
+
+    def serves(self, device: gpuprims.Device) -> bool:
+        return self.backend in ("", device.backend) and self.kind in ("", device.capabilities.kind)
+
+
+PEERS = (
+    Peer("NumPy", "host:numpy", "", "cpu"),
+    Peer("SciPy", "host:scipy", "", "cpu"),
+    Peer("numba", "host:numba", "", "cpu"),
+    Peer("scikit-learn", "host:sklearn", "", "cpu"),
+    Peer("PyTorch", "host:torch", "", "cpu"),
+    Peer("OpenCV", "host:opencv", "", "cpu"),
+    Peer("pyopencl", "opencl:pyopencl", "opencl", ""),
+    Peer("CuPy", "cuda:cupy", "cuda", ""),
+    Peer("PyTorch", "cuda:torch", "cuda", ""),
+    Peer("cuda.compute", "cuda:compute", "cuda", ""),
+    Peer("CUB", "cuda:cub", "cuda", ""),
+)
+
+
+class AbsentError(Exception):
+    """A peer cannot be measured; the message says why."""
+
+
+@cache
+def ways_of(peer: Peer, device: gpuprims.Device) -> Ways:
+    """Return a peer's ways of works.
+
+    Raises
+    ------
+    AbsentError
+        It is not installed, or does not load.
+    """
+    module, _, function = peer.ways.partition(":")
+    try:
+        return getattr(importlib.import_module(f".peers_{module}", __package__), function)(device)  # type: ignore[no-any-return]
+    except ImportError as error:
+        raise AbsentError(f"{peer.name} is not measured: {error}") from error
+
+
+def peers_of(device: gpuprims.Device) -> tuple[dict[Peer, Ways], dict[str, str]]:
+    """Return the peers of a device, and why others are absent."""
+    there: dict[Peer, Ways] = {}
+    absent: dict[str, str] = {}
+    for peer in PEERS:
+        if peer.serves(device):
+            try:
+                there[peer] = ways_of(peer, device)
+            except AbsentError as error:
+                absent[peer.name] = str(error)
+    return there, absent
+
+
+def contenders(device: gpuprims.Device, case: Case, *, peers: bool, variants: bool) -> list[Contender]:
+    """Return who does a case: gpuprims first, on arrays of the device and, on a CPU, on NumPy's."""
+    work = case.work
+    found = [Contender("gpuprims", work.call)]
+    if device.capabilities.kind == "cpu":
+        found.append(Contender("gpuprims, NumPy array", partial(work.call, device=device), on_host=True))
+    if work.primitive == "descent":
+        found.append(Contender("gpuprims LogReg", partial(calls.descend_by_logreg, rate=RATE, steps=STEPS)))
+    if variants and work.kernels:
+        found += [
+            Contender(f"gpuprims {name}", partial(work.call, variant=name)) for name in _able(device, work, case.size)
+        ]
+    if peers:
+        for peer, ways in peers_of(device)[0].items():
+            found += [
+                Contender(peer.name + way.removeprefix(work.name), run, peer.on_host)
+                for way, run in ways.items()
+                if way == work.name or way.startswith(f"{work.name} by ")
+            ]
+    return found
+
+
+def _able(device: gpuprims.Device, work: Work, size: int) -> list[str]:
+    """Return the variants that can run a work on a device, and in less than seconds."""
+    shape = work.inputs.host(4096)[0].shape if work.primitive == "reduce" else (4096,)
+    columns = getattr(work.inputs, "columns", 0)
+    outputs = columns or (shape[-1] if len(shape) > 1 else 1)
+    asked = {"size": size if columns else size // outputs, "outputs": outputs, "op": work.op}
+    # For barriers, of which scans by levels have many, and for atomics.
+    slow = device.capabilities.kind == "cpu" and size > 2**20
+    bins = work.bins if isinstance(work.bins, int) else len(work.bins) - 1
+    explained = gpuprims.explain(work.kernels, device, dtype=work.inputs.dtype, bins=bins, **asked)
+    able = [
+        variant.name
+        for variant, reason in explained.refusals
+        if reason is None and not (slow and variant.block > 1 and variant.primitive in ("scan", "histogram"))
+    ]
+    return list(dict.fromkeys(able))  # each once: a kernel of compact's own goes before one of scan's
+
+
+def to_host(device: gpuprims.Device, result: Any) -> Any:
+    """Return a result as NumPy arrays."""
+    if isinstance(result, tuple):
+        return tuple(to_host(device, one) for one in result)
+    if isinstance(result, np.ndarray | np.generic | int | float):
+        return np.asarray(result)
+    return device.to_host(result)

@@ -1,0 +1,78 @@
+"""CUB, NVIDIA's C++ library, through ``cub.cu``: built where there is nvcc, and called on CuPy's memory and stream."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .cases import WORKS
+
+_SOURCE = Path(__file__).with_name("cub.cu")
+# As cub.cu has them: the works whose function bears their name.
+_NAMED = (
+    "reduce sum", "reduce max", "scan sum", "scan sum, exclusive", "scan max", "scan sum of float64",
+    "scan sum of int32", "compact by a mask", "compact by a function", "bincount uint8",
+)  # fmt: skip
+
+
+def load() -> dict[str, Callable[..., Any]]:
+    """Build and load the library.
+
+    Raises
+    ------
+    ImportError
+        There is no nvcc, or it fails.
+    """
+    library = ctypes.CDLL(str(_built()))
+    histograms = {work.name: work for work in WORKS if work.primitive == "histogram" and isinstance(work.bins, int)}
+    ways = {name: _way(library[name.replace(",", "").replace(" ", "_")], name) for name in _NAMED}
+    ways |= {name: _way(library["histogram"], name, work.bins) for name, work in histograms.items()}
+    return ways
+
+
+def _built() -> Path:
+    nvcc = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
+    if nvcc is None:
+        raise ImportError("there is no nvcc")
+    library = Path(tempfile.mkdtemp(prefix="gpuprims-bench-"), "libcub.so")
+    flags = ["-std=c++17", "-O3", "-arch=native", "-shared", "-Xcompiler", "-fPIC"]
+    built = subprocess.run([nvcc, *flags, str(_SOURCE), "-o", str(library)], capture_output=True, text=True)  # noqa: S603
+    if built.returncode:
+        raise ImportError(f"nvcc fails: {built.stderr.strip()[-400:]}")
+    return library
+
+
+def _way(function: Any, name: str, bins: int = 256) -> Callable[..., Any]:
+    """Return a call of CUB's on CuPy arrays; scratch memory comes from CuPy's pool, as results do."""
+    import cupy
+
+    counts, kept = name.startswith(("histogram", "bincount")), name.startswith("compact")
+
+    def run(x: Any, mask: Any = None) -> Any:
+        size = bins if counts else 1 if name.startswith("reduce") else x.size
+        y = cupy.empty(size, "int32" if counts else x.dtype)
+        count, nbytes = cupy.empty(1, "int64") if kept else None, ctypes.c_size_t()
+        given = (x, y, x.size, bins, mask, count)
+        arguments = [
+            ctypes.c_void_p(one.data.ptr if hasattr(one, "data") else one)
+            if one is None or hasattr(one, "data")
+            else ctypes.c_int64(one)
+            for one in given
+        ]
+        stream = ctypes.c_void_p(cupy.cuda.get_current_stream().ptr)
+        _succeed(function(None, ctypes.byref(nbytes), *arguments, stream))
+        scratch = cupy.empty(max(nbytes.value, 1), "uint8")
+        _succeed(function(ctypes.c_void_p(scratch.data.ptr), ctypes.byref(nbytes), *arguments, stream))
+        return y[: int(count[0])] if kept else y
+
+    return run
+
+
+def _succeed(error: int) -> None:
+    if error:
+        raise RuntimeError(f"CUB: no error of CUDA's; got {error}")

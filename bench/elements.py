@@ -1,0 +1,107 @@
+"""What works are done on: arrays of the host, made in several threads, and the same from run to run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+SEED = 20261121
+# Elements that a thread makes at a time, each piece from a generator of its own, so that threads do not change them.
+_PIECE = 2**22
+_FLOAT32 = np.dtype(np.float32)
+
+
+def in_threads(function: Callable[..., Any], *arrays: np.ndarray) -> list[Any]:
+    """Return what a function gives for pieces of arrays, in order."""
+    pieces = max(os.cpu_count() or 1, -(-arrays[0].size // _PIECE))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(function, *(np.array_split(array, pieces) for array in arrays)))
+
+
+@dataclass(frozen=True)
+class Elements:
+    """Elements from 0 to 1, or integers from 0 to 255.
+
+    ``spread`` moves them: "steps" are -1 and 1, whose sums are exact in every order; "skewed" are half of them below
+    1/256; "alike" are one value. They are seen as a line, as a square of about as many rows as columns, as a square of
+    pixels of four channels, or as rows of so many. ``beside`` is what else a call takes: a mask, or offsets of segments
+    of about 32 elements, none of them empty.
+    """
+
+    dtype: str = "float32"
+    spread: str = "uniform"
+    shape: str | int = "line"
+    beside: str = ""
+
+    def host(self, size: int) -> list[np.ndarray]:
+        """Return the arrays."""
+        x = np.empty(size, self.dtype)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(lambda k: self._fill(x[k * _PIECE : (k + 1) * _PIECE], k), range(-(-size // _PIECE))))
+        if self.beside == "mask":
+            return [x, x > 0.5]
+        return [x, _offsets(size)] if self.beside == "segments" else [x.reshape(self._shape(size))]
+
+    def _fill(self, piece: np.ndarray, k: int) -> None:
+        rng = np.random.default_rng((SEED, k))
+        if self.spread == "steps":
+            piece[:] = 2 * rng.integers(0, 2, piece.size, np.int8) - 1
+        elif self.spread == "alike":
+            piece[:] = 0.5
+        elif piece.dtype.kind == "f":
+            rng.random(out=piece, dtype=piece.dtype)  # type: ignore[arg-type]
+            if self.spread == "skewed":
+                piece **= 8
+        else:
+            piece[:] = rng.integers(0, 256, piece.size, piece.dtype)
+
+    def _shape(self, size: int) -> tuple[int, ...]:
+        if isinstance(self.shape, int):
+            return (size // self.shape, self.shape)
+        rows = 1 << (size.bit_length() - 1) // 2
+        return {"line": (size,), "square": (rows, size // rows), "pixels": (rows, size // rows // 4, 4)}[self.shape]
+
+    def label(self, size: int) -> str:
+        """Return how a size is written."""
+        power = size.bit_length() - 1
+        return f"2^{power} {self.dtype}" if size == 1 << power else f"{size:,} {self.dtype}"
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Normal samples of so many columns, labels that follow from them by chance, and weights to begin with."""
+
+    columns: int
+    dtype: str = "float32"
+    spread: str = "normal"
+    at_zero: bool = False
+
+    def host(self, size: int) -> list[np.ndarray]:
+        """Return samples, labels and weights."""
+        X = np.empty((size, self.columns), self.dtype)
+        flat, rng = X.reshape(-1), np.random.default_rng(SEED)
+        pieces = -(-flat.size // _PIECE)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            list(pool.map(lambda k: _normal(flat[k * _PIECE : (k + 1) * _PIECE], k), range(pieces)))
+        truth = rng.standard_normal(self.columns).astype(self.dtype) / np.float32(np.sqrt(self.columns))
+        y = (rng.random(size) < 1 / (1 + np.exp(-4 * (X @ truth)))).astype(self.dtype)
+        return [X, y, np.zeros_like(truth) if self.at_zero else (truth / 3).astype(self.dtype)]
+
+    def label(self, size: int) -> str:
+        """Return how a size is written."""
+        return f"{size:,} x {self.columns} {self.dtype}"
+
+
+def _normal(piece: np.ndarray, k: int) -> None:
+    np.random.default_rng((SEED, k)).standard_normal(out=piece, dtype=piece.dtype)  # type: ignore[call-overload]
+
+
+def _offsets(size: int) -> np.ndarray:
+    offsets = np.arange(0, size + 1, 32)
+    offsets[1:-1] += np.random.default_rng(SEED).integers(-15, 16, offsets.size - 2)
+    return offsets

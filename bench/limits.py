@@ -1,0 +1,61 @@
+"""The limit: what the device's memory gives, measured in the session that it is held against.
+
+Copying is bounded by the faster of the vendor's own copy and of gpuprims' map of ``x``; reading, of which vendors have
+no function, by the fastest maximum of an array: gpuprims' own and that of the device's own library.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import gpuprims
+
+from .clocks import Clock
+from .elements import Elements
+from .measuring import Racer, race
+
+_SIZES = {False: {"cpu": 2**24, "gpu": 2**28}, True: {"cpu": 2**26, "gpu": 2**30}}
+
+
+def measure_limits(device: gpuprims.Device, clock: Clock, *, full: bool, seconds: float = 1.5) -> dict[str, Any]:
+    """Return bytes a second of copying and of reading, and who reached them."""
+    size = _SIZES[full]["cpu" if device.capabilities.kind == "cpu" else "gpu"]
+    x = device.asarray(Elements().host(size)[0])
+    out = device.asarray(np.zeros(size, np.float32))  # written once, so that its pages are there
+    copies = {"gpuprims map x": lambda: gpuprims.map("x", x, out=out)} | _vendors_copy(device, x, out)
+    reads = {"gpuprims reduce max": lambda: gpuprims.reduce(x, op="max")} | _vendors_max(device, x)
+    limits = {}
+    for name, calls, nbytes in (("copy", copies, 8 * size), ("read", reads, 4 * size)):
+        times = race({who: Racer(call, clock, clock) for who, call in calls.items()}, seconds)
+        rates = {who: nbytes / time.device_s for who, time in times.items()}
+        best = max(rates, key=lambda who: rates[who])
+        limits[name] = {"bytes_per_s": rates[best], "by": best, "bytes": nbytes, "all": rates}
+    return limits
+
+
+def _vendors_copy(device: gpuprims.Device, x: Any, out: Any) -> dict[str, Any]:
+    if device.backend == "cuda":
+        import cupy
+
+        return {"CuPy copyto": lambda: cupy.copyto(out, x)}
+    if device.backend == "opencl":
+        import pyopencl as cl
+
+        queue = device.driver.queue  # type: ignore[attr-defined]
+        return {"clEnqueueCopyBuffer": lambda: cl.enqueue_copy(queue, out.base_data, x.base_data, byte_count=x.nbytes)}
+    return {"NumPy copyto": lambda: np.copyto(out, x)}
+
+
+def _vendors_max(device: gpuprims.Device, x: Any) -> dict[str, Any]:
+    if device.backend == "cuda":
+        return {"CuPy max": x.max}
+    if device.backend == "opencl" and device.capabilities.kind != "cpu":  # where it takes seconds
+        try:
+            import mako  # type: ignore[import-untyped]  # noqa: F401 - which pyopencl makes it by
+            import pyopencl.array as cl_array
+        except ImportError:
+            return {}
+        return {"pyopencl max": lambda: cl_array.max(x)}
+    return {}

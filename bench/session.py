@@ -1,0 +1,188 @@
+"""A run: the device, its limits, who is measured on what, and the report that grows with each case."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gpuprims
+from gpuprims.device import pick_device
+from gpuprims.errors import GpuprimsError
+
+from . import results
+from .cases import Case, cases, matches
+from .clocks import clock_of, timed_device
+from .contenders import Contender, contenders, peers_of
+from .limits import measure_limits
+from .measuring import Arrays, Measured, Times, measure
+
+# Seconds of rounds for a case, by default and where all is asked for.
+_SECONDS = {False: 0.8, True: 1.5}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is asked of a run."""
+
+    device: str | None = None
+    full: bool = False
+    peers: bool = False
+    variants: bool = False
+    patterns: str | None = None
+    out: Path | None = None
+    append: bool = False
+    commit: str | None = None
+
+
+class Session:
+    """What all benchmarks of a run share."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.user_device = pick_device(None, options.device or os.environ.get("GPUPRIMS_BENCH_DEVICE"))
+        self.report = results.new_report(self.user_device, full=options.full, commit=options.commit)
+        self.path = options.out and options.out / f"{results.slug(self.report)}.json"
+        if options.append and self.path and self.path.exists():
+            old = results.load(self.path)
+            self.report |= {key: old[key] for key in ("rows", "series", "limits", "absent")}
+
+        self._last: tuple[str, Measured] | None = None
+        self._limits: dict[str, Any] = {}
+        self._fresh: set[Any] = set()  # keys of the rows of this run
+
+    @functools.cached_property
+    def device(self) -> gpuprims.Device:
+        """The same device, with a queue that keeps times; host overheads are measured without."""
+        return timed_device(self.user_device)
+
+    @functools.cached_property
+    def clock(self) -> Any:
+        return clock_of(self.device)
+
+    @functools.cached_property
+    def arrays(self) -> Arrays:
+        return Arrays(self.device)
+
+    def look_at_limits(self, *, again: bool = False) -> None:
+        """Measure what memory gives, before the first case, and again when all is done: the faster time counts.
+
+        Rows of this run are held against it, those of an earlier one were against theirs.
+        """
+        known = self._limits
+        if known and not again:
+            return
+        found = measure_limits(self.device, self.clock, full=self.options.full)
+        self._limits = self.report["limits"] = results.faster_limits(known, found)
+        if self.options.peers:
+            self.report["absent"] = peers_of(self.device)[1]
+        for row in self.report["rows"]:
+            if row["limit"] and results.row_key(row) in self._fresh:
+                row["fraction"] = row["gb_per_s"] * 1e9 / self._limits[row["limit"]]["bytes_per_s"]
+        self.save()
+
+    def finish(self) -> None:
+        """End the run."""
+        if self._limits:
+            self.look_at_limits(again=True)
+
+    def asked(self, label: str) -> bool:
+        """Whether a benchmark is among those asked for."""
+        return matches(label, self.options.patterns)
+
+    def pairs(self) -> list[tuple[Case, Contender]]:
+        """Return every contender of every case that is asked for; those of a case one after the other."""
+        how = {"peers": self.options.peers, "variants": self.options.variants}
+        return [
+            (case, who)
+            for case in cases(self.device, full=self.options.full)
+            if self.asked(case.label)
+            for who in contenders(self.device, case, **how)
+        ]
+
+    def measured(self, case: Case) -> Measured:
+        """Measure all contenders of a case, unless it was the last one, and add those that are right to the report."""
+        if self._last is None or self._last[0] != case.label:
+            self._last = case.label, self._measure(case)
+        return self._last[1]
+
+    def _measure(self, case: Case) -> Measured:
+        self.look_at_limits()
+        how = {"peers": self.options.peers, "variants": self.options.variants}
+        who = contenders(self.device, case, **how)
+        found = measure(self.device, self.clock, case, who, self.arrays, _SECONDS[self.options.full])
+        work = case.work
+        for name, times in found.times.items():
+            self.add(
+                times,
+                case=work.name, primitive=work.primitive, label=case.label, contender=name, size=case.size,
+                dtype=work.inputs.dtype, spread_of=work.inputs.spread, nbytes=case.nbytes, steps=work.steps,
+                limit=work.limit,
+            )  # fmt: skip
+        self.save()
+        return found
+
+    def add(
+        self, times: Times, *, case: str, contender: str, size: int, primitive: str = "host", label: str = "",
+        dtype: str = "float32", spread_of: str = "uniform", nbytes: float = 0, steps: int = 1, limit: str = "",
+    ) -> None:  # fmt: skip
+        """Add a row."""
+        rate, limits = nbytes / times.device_s if nbytes else None, self.report["limits"]
+        row = {
+            "case": case,
+            "primitive": primitive,
+            "label": label or f"{case}, {size:,} {dtype}",
+            "contender": contender,
+            "ours": contender.startswith("gpuprims"),
+            "size": size,
+            "dtype": dtype,
+            "distribution": spread_of,
+            "bytes": nbytes,
+            "steps": steps,
+            "device_s": times.device_s,
+            "wall_s": times.wall_s,
+            "clock": times.clock,
+            "rounds": len(times.wall),
+            "spread": times.spread,
+            "gb_per_s": rate and rate / 1e9,
+            "limit": limit,
+            "fraction": rate / limits[limit]["bytes_per_s"] if rate and limit else None,
+        }
+        self._fresh.add(results.row_key(row))
+        self.report["rows"] = results.merge_rows(self.report["rows"], [row])
+
+    def row(self, case: str, size: int, contender: str) -> dict[str, Any]:
+        """Return a row that was added."""
+        return next(
+            row
+            for row in self.report["rows"]
+            if (row["case"], row["size"], row["contender"]) == (case, size, contender)
+        )
+
+    def add_series(self, name: str, points: Iterable[dict[str, Any]]) -> None:
+        """Put a figure's points into the report, in the place of earlier ones."""
+        self.report["series"][name] = list(points)
+        self.save()
+
+    def save(self) -> None:
+        """Write the report, where a folder for it was named."""
+        if self.path:
+            results.write(self.path, self.report)
+
+
+SESSION = pytest.StashKey[Session | str]()
+
+
+def open_session(options: Options) -> Session | str:
+    """Return a session, or why there is none."""
+    try:
+        return Session(options)
+    except (GpuprimsError, results.ReportError) as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return str(error)

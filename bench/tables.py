@@ -1,0 +1,118 @@
+"""A report's rows as tables: each case beside its best peer and the limit, and each target beside what was reached."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .targets import verdicts
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A case at a size: gpuprims' row, the fastest peer's where there is one, and the others."""
+
+    label: str
+    ours: Row
+    best: Row | None
+    others: tuple[Row, ...]
+
+    clock: str
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times as fast as the best peer gpuprims is."""
+        return None if self.best is None else float(self.best[self.clock] / self.ours[self.clock])
+
+
+def lines_of(report: dict[str, Any]) -> list[Line]:
+    """Return a line for each case and size, in the order in which they were measured."""
+    groups: dict[tuple[str, int, str], list[Row]] = {}
+    for row in report["rows"]:
+        groups.setdefault((row["case"], row["size"], row["label"]), []).append(row)
+    return [_line(label, rows) for (_, _, label), rows in groups.items() if any(row["ours"] for row in rows)]
+
+
+def _line(label: str, rows: list[Row]) -> Line:
+    # Where one has no device of its own, what counts is the whole call.
+    clock = "wall_s" if any(row["clock"] == "host clock" for row in rows) else "device_s"
+    ours = next(row for row in rows if row["ours"])
+    best = min((row for row in rows if not row["ours"]), key=lambda row: row[clock], default=None)
+    return Line(label, ours, best, tuple(row for row in rows if row is not ours and row is not best), clock)
+
+
+def speed(row: Row) -> str:
+    """Return a row's speed in the unit that suits it."""
+    if row["steps"] > 1:
+        return f"{row['steps'] / row['wall_s']:,.0f} it/s"
+    rate = row["gb_per_s"]
+    if rate is None:
+        return seconds(row["wall_s"])
+    return f"{rate / 1000:.2f} TB/s" if rate >= 1000 else f"{rate:.1f} GB/s"
+
+
+def seconds(value: float) -> str:
+    """Return a time in the unit that suits it."""
+    unit, size = next((one for one in (("s", 1.0), ("ms", 1e-3)) if value >= one[1]), ("us", 1e-6))
+    return f"{value / size:.3g} {unit}"
+
+
+def percent(value: float | None) -> str:
+    return "" if value is None else f"{value:.0%}"
+
+
+HEADINGS = ("case", "speed", "device", "waited for", "of the limit", "best peer", "its speed", "x peer")
+
+
+def cells(line: Line) -> tuple[str, ...]:
+    """Return the cells of a line, under HEADINGS."""
+    ours, best = line.ours, line.best
+    peer = (best["contender"], speed(best), f"{line.ratio:.2f}") if best else ("", "", "")
+    times = seconds(ours["device_s"]), seconds(ours["wall_s"])
+    return (line.label, speed(ours), *times, percent(ours["fraction"]), *peer)
+
+
+TARGET_HEADINGS = ("target", "bound", "measured", "")
+
+
+def target_cells(report: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Return a row for each target of the device."""
+    found = []
+    for verdict in verdicts(report):
+        target, got = verdict.target, verdict.got
+        unit = "x" if target.measure.startswith("x ") else target.measure
+        case = f"{target.case}, {_size(target.size)}"
+        found.append((case, str(target), "" if got is None else f"{got:,.3g} {unit}", verdict.word))
+    return found
+
+
+def _size(size: int) -> str:
+    power = size.bit_length() - 1
+    return f"2^{power}" if size == 1 << power and power > 11 else f"{size:,}"
+
+
+def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return aligned lines; all but the first column to the right."""
+    widths = [max(len(row[k]) for row in (headings, *rows)) for k in range(len(headings))]
+    return [
+        "  ".join(
+            cell.rjust(width) if k else cell.ljust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in (headings, *rows)
+    ]
+
+
+def summary(report: dict[str, Any]) -> list[str]:
+    """Return what a run ends on: the limits, the cases, the targets, and what was not measured."""
+    limits = [
+        f"limit: {name} {limit['bytes_per_s'] / 1e9:,.1f} GB/s by {limit['by']}"
+        for name, limit in report["limits"].items()
+    ]
+    lines = [*limits, "", *text_table(HEADINGS, [cells(line) for line in lines_of(report)])]
+    if targets := target_cells(report):
+        lines += ["", *text_table(TARGET_HEADINGS, targets)]
+    return [*lines, "", *report["absent"].values()]

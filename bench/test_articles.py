@@ -1,0 +1,32 @@
+"""The articles' own figures, drawn from this device: the ladder, the log-likelihood, threads, histograms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from .articles import ladder, log_likelihood
+from .counting import histograms
+from .session import Session
+from .training import training_times
+
+Play = Callable[[str, list[float], dict[str, Any]], None]
+SERIES = {
+    "ladder": lambda run: ladder(run.device, run.clock, full=run.options.full),
+    "log-likelihood": lambda run: log_likelihood(run.user_device),
+    "threads": lambda run: training_times(run.device, run.clock, full=run.options.full),
+    "histogram ways": lambda run: histograms(run.device, run.clock, full=run.options.full),
+}
+
+
+@pytest.mark.parametrize("name", SERIES)
+def test_figure(run: Session, name: str) -> None:
+    if not run.asked(f"articles, {name}"):
+        pytest.skip(f"--cases leaves out 'articles, {name}'")
+    if run.user_device.backend == "reference":
+        pytest.skip("the reference has one kernel of each primitive")
+    points = SERIES[name](run)
+    assert points
+    run.add_series(name, points)
