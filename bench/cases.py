@@ -19,7 +19,7 @@ from .oracles import CROSS, EDGES
 __all__ = ["CROSS", "RATE", "SIZES", "STEPS", "WORKS", "Case", "Work", "cases", "matches"]
 
 # Of gradient descent: how far a step goes, and how many of them are a call.
-RATE, STEPS = 1e-3, 4000
+RATE, STEPS = 1e-3, 10_000
 
 
 @dataclass(frozen=True)

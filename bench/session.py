@@ -81,7 +81,7 @@ class Session:
         found = measure_limits(self.device, self.clock, full=self.options.full)
         self._limits = self.report["limits"] = results.faster_limits(known, found)
         if self.options.peers:
-            self.report["absent"] = peers_of(self.device)[1]
+            self.report["absent"] |= peers_of(self.device)[1]
         for row in self.report["rows"]:
             if row["limit"] and results.row_key(row) in self._fresh:
                 row["fraction"] = row["gb_per_s"] * 1e9 / self._limits[row["limit"]]["bytes_per_s"]
@@ -125,6 +125,9 @@ class Session:
                 dtype=work.inputs.dtype, spread_of=work.inputs.spread, nbytes=case.nbytes, steps=work.steps,
                 limit=work.limit,
             )  # fmt: skip
+        for name, error in found.failures.items():
+            said = " ".join(str(error).split())[:200] or type(error).__name__
+            self.report["absent"][f"{name}, {case.label}"] = f"{name} is not timed, {case.label}: {said}"
         self.save()
         return found
 
