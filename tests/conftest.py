@@ -26,6 +26,9 @@ from kernel_cases import AROUND, BYTES, FLAT, Kernel, able_variants
 from gpuprims.calls import Call
 from gpuprims.registry import REGISTRY
 
+if "OCLGRIND_LOG" in os.environ:  # which each worker of a run has of its own; see oclgrind.py
+    os.environ["OCLGRIND_LOG"] += os.environ.get("PYTEST_XDIST_WORKER", "")
+
 ASKED = tuple(spec.strip() for spec in os.environ.get("GPUPRIMS_TEST_DEVICES", "").split(",") if spec.strip())
 SPECS = ASKED or ("cuda", "opencl:gpu", "opencl:cpu", "reference")
 
