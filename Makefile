@@ -8,12 +8,10 @@ RUN = $(VENV)/bin/python -m
 demo: $(VENV)/demo
 	$(RUN) gpuprims demo
 
-# In four processes, because kernels that a CPU's runtime has compiled stay in the memory of their process.
+# Files are dealt out to as many processes; two, because kernels that a CPU's runtime has compiled stay in their memory.
+JOBS ?= 2
 test: $(VENV)/test
-	$(RUN) pytest gpuprims tests/test_[a-h]*.py
-	$(RUN) pytest tests/test_[i-q]*.py
-	$(RUN) pytest tests/test_r*.py
-	$(RUN) pytest tests/test_[s-z]*.py
+	$(RUN) pytest -n $(JOBS) --dist loadfile gpuprims tests
 
 lint: $(VENV)/test
 	$(RUN) ruff check .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from .cases import Case
 from .contenders import Contender, peers_of
 from .session import SESSION, Options, Session, open_session
 from .tables import summary
+
+os.environ["GPUPRIMS_TUNING"] = "off"  # what is measured is what the library ships
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,4 +1,4 @@
-"""The command line: ``gpuprims info``, ``demo``, ``explain``, ``spam`` and ``bench``."""
+"""The command line: ``gpuprims info``, ``demo``, ``explain``, ``tune``, ``bench`` and ``spam``."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from gpuprims.device import Device, absences, devices, remedy
 from gpuprims.errors import GpuprimsError
 from gpuprims.explanation import PRIMITIVES, explain
 from gpuprims.mailroom import add_spam_arguments, run_spam
+from gpuprims.workbench import add_tune_arguments, run_tune
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,6 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             run_demo(chosen.device)
         elif chosen.command == "spam":
             run_spam(chosen)
+        elif chosen.command == "tune":
+            run_tune(chosen)
         elif chosen.command == "bench":
             return run_bench(chosen)
         else:
@@ -46,9 +49,10 @@ def _parser() -> argparse.ArgumentParser:
     demo = commands.add_parser("demo", help="run the primitives and a model on real data")
     explained = commands.add_parser("explain", help="say which kernel a call would run, and why")
     explained.add_argument("primitive", choices=PRIMITIVES, nargs="?", help="by default all of them")
+    tuned = commands.add_parser("tune", help="search for faster kernels on a device, and use them from then on")
     spam = commands.add_parser("spam", help="train a spam filter on a file, or label the lines of standard input")
     bench = commands.add_parser("bench", help="measure every primitive beside its peers and the device's limit")
-    for command in (demo, explained, spam, bench):
+    for command in (demo, explained, tuned, spam, bench):
         command.add_argument("--device", help="a spec such as cuda:0, opencl:gpu, opencl:cpu or reference")
     explained.add_argument("--dtype", default="float32")
     explained.add_argument("--size", type=int, default=2**20, help="number of elements")
@@ -56,6 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     explained.add_argument("--side-by-side", action="store_true", help="outputs as a matrix has columns")
     explained.add_argument("--op", default="sum", help="the operator of a reduce")
     explained.add_argument("--bins", type=int, default=256, help="bins of a histogram")
+    add_tune_arguments(tuned)
     add_spam_arguments(spam)
     add_bench_arguments(bench)
     return parser

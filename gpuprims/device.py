@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.calls import Call
+from gpuprims.choices import Explanation
 from gpuprims.definitions import Definitions
 from gpuprims.driver import Capabilities, Driver, Kernel
 from gpuprims.errors import (
@@ -22,7 +23,8 @@ from gpuprims.errors import (
 )
 from gpuprims.expressions import expression, typed
 from gpuprims.layout import plan_layout
-from gpuprims.registry import REGISTRY, Explanation, Variant
+from gpuprims.registry import REGISTRY, Variant
+from gpuprims.tuning import tuned_on
 
 __all__ = ["Capabilities", "Device", "absences", "device_of", "devices", "pick_device", "use_device"]
 
@@ -100,12 +102,21 @@ class Device:
         return f"<gpuprims.Device {self.spec} {self.capabilities.name}>"
 
     def explain(self, primitive: str, call: Call) -> Explanation:
-        """Return every variant's answer to a call."""
-        return REGISTRY.explain(primitive, self.backend, repr(self), self.capabilities, call)
+        """Return every variant's answer to a call, and what was tuned for it."""
+        return REGISTRY.explain(primitive, *self._described, call, tuned_on(self.backend, self.capabilities))
 
-    def select(self, primitive: str, call: Call, name: str | None = None) -> Variant:
+    def ranked(self, primitive: str, call: Call) -> Explanation:
+        """Return every variant's answer to a call, whatever was tuned."""
+        return REGISTRY.explain(primitive, *self._described, call)
+
+    def select(self, primitive: str, call: Call, name: str | Variant | None = None) -> Variant:
         """Return the variant that runs a call; see :meth:`gpuprims.registry.Registry.select`."""
-        return REGISTRY.select(primitive, self.backend, repr(self), self.capabilities, call, name)
+        tuned = tuned_on(self.backend, self.capabilities) if name is None else None
+        return REGISTRY.select(primitive, *self._described, call, name, tuned)
+
+    @property
+    def _described(self) -> tuple[str, str, Capabilities]:
+        return self.backend, repr(self), self.capabilities
 
     def __reduce__(self) -> tuple[type[Device], tuple[str]]:
         """Pickle, and copy, by name: there is one of each device."""
@@ -156,7 +167,7 @@ def _trial(device: Device) -> np.ndarray:
     function = typed(expression("x + 1"), (float32,))
     finish = typed(expression(lambda value, count: value), (float32, np.dtype(np.int64)))
     definitions = Definitions(layout.accesses[:1], layout.accesses[1:], (float32,), function, finish)
-    variant = device.select("map", Call((float32,), 3))
+    variant = REGISTRY.select("map", *device._described, Call((float32,), 3))  # whatever was tuned
     device.kernel(variant, definitions).prepare(1, layout.pack(3), 3)([source, result])
     return np.array(driver.download(result))
 

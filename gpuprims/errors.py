@@ -21,6 +21,7 @@
     |-- RegistryError (ValueError)
     |   |-- UnknownVariantError            variant="fastest"
     |   '-- NoVariantError                 every variant refused, with each reason
+    |-- TuningError (ValueError)           a file of tuned choices that cannot be read
     '-- BuildError (RuntimeError)          the vendor's compiler said no; carries its log
 
 Each message reads ``label: rule; got ...``: what was being done, what it asks for, and what came instead.
@@ -135,6 +136,10 @@ class UnknownVariantError(RegistryError):
 
 class NoVariantError(RegistryError):
     """No variant can run the call; the message holds every refusal."""
+
+
+class TuningError(GpuprimsError, ValueError):
+    """A file of tuned choices that cannot be read; the message names it, and how to begin anew."""
 
 
 class BuildError(GpuprimsError, RuntimeError):

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from gpuprims.calls import Around, Call
+from gpuprims.choices import Explanation
 from gpuprims.definitions import value_words
 from gpuprims.device import Device, pick_device
 from gpuprims.errors import ArgumentError
 from gpuprims.expressions import computable, expression
 from gpuprims.operators import Op, find_op, make_folding
 from gpuprims.primitives.binning import check_bins, key_dtype
-from gpuprims.registry import Explanation
 
 PRIMITIVES = (
     *("map", "reduce", "scan", "compact", "histogram", "stencil"),
@@ -75,7 +75,7 @@ def explain(
     element = computable(dtype, "explain")
     found = pick_device(None, device)
     if primitive == "map":
-        call = Call((element,), 1, size, value_bytes=element.itemsize)
+        call = Call((element,), 1, size, value_bytes=4 * value_words((element,)))
     elif primitive == "histogram":
         call = Call((element, key_dtype(element)), size, outputs, bins=check_bins("explain", bins))
     elif primitive == "stencil":
@@ -85,8 +85,9 @@ def explain(
         call = Call((element,), size, outputs, value_bytes=element.itemsize, side_by_side=True)
     elif primitive == "compact":
         call = Call((element, np.dtype(np.int32)), size)
-        asked = [found.explain(name, call).refusals for name in ("compact", "scan")]
-        return Explanation(primitive, repr(found), (*asked[0], *asked[1]))
+        own, scans = (found.explain(name, call) for name in ("compact", "scan"))
+        tuned = scans.tuned if own.ranked is None else own.tuned
+        return Explanation(primitive, repr(found), (*own.refusals, *scans.refusals), tuned)
     else:
         operator = find_op(op)
         elements = (element,) * operator.elements

@@ -8,24 +8,24 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from threading import RLock
 from typing import Literal
 
 from gpuprims.calls import Call
+from gpuprims.choices import Explanation, Tuned
 from gpuprims.definitions import Window
 from gpuprims.driver import Backend, Capabilities
 from gpuprims.errors import NoVariantError, RegistryError, UnknownDeviceError, UnknownVariantError
+from gpuprims.shapes import Refusal, Shape, Tunable
 
 _OWN_BACKENDS = {name: f"gpuprims.backends.{name}" for name in ("cuda", "opencl", "reference")}
 
 # A grid's first dimension holds 2^31 - 1 groups in CUDA; groups take further tiles in a loop.
 MOST_GROUPS = 2**30
-
-Refusal = Callable[[Capabilities, Call], str | None]
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,8 @@ class Variant:
         Where groups count: in one histogram in global memory, some of whose bins they may keep in local memory; in one
         a group in local memory, in several of them, in a range of one, or in counts of the values of a byte; or in
         global memory of their own, where a group adds in order.
+    tunable : Tunable, optional
+        In which other shapes it may run; see :mod:`gpuprims.tuning`.
     """
 
     primitive: str
@@ -99,6 +101,20 @@ class Variant:
     window: Window = "listed"
     twice: bool = False
     histograms: Literal["shared", "cached", "local", "replicas", "split", "bytes", "private"] = "shared"
+    tunable: Tunable | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def shape(self) -> Shape:
+        """Its block, items and groups a compute unit."""
+        return Shape(self.block, self.items, self.groups_per_unit)
+
+    def shaped(self, shape: Shape) -> Variant:
+        """Return the variant in a shape that it may be tuned to; the same object each time."""
+        if shape == self.shape:
+            return self
+        if self.tunable is None or shape not in self.tunable.shapes:
+            raise RegistryError(f"{self.backend} {self.primitive}/{self.name}: a shape that it may have; got {shape}")
+        return _shaped(self, self.tunable, shape)
 
     @property
     def entry(self) -> str:
@@ -166,33 +182,9 @@ class Variant:
         return min(tiles, most)
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """The answer to "which variant, and why": printable, and readable by a program.
-
-    ``refusals`` has one entry per variant, best rank first: the variant and its reason, None for the able.
-    """
-
-    primitive: str
-    device: str
-    refusals: tuple[tuple[Variant, str | None], ...]
-
-    @property
-    def chosen(self) -> Variant | None:
-        """The variant that runs, if any can."""
-        return next((variant for variant, reason in self.refusals if reason is None), None)
-
-    def __str__(self) -> str:
-        lines = [f"{self.primitive} on {self.device}:"]
-        wide = max(14, *(len(variant.name) for variant, _ in self.refusals), 0)
-        for variant, reason in self.refusals:
-            word = "chosen" if variant is self.chosen else "able" if reason is None else "refused"
-            lines.append(f"  {word:8}{variant.name:{wide}} rank {variant.rank:<4}{variant.summary}".rstrip())
-            if reason is not None:
-                lines.append(f"          {reason}")
-        return "\n".join(lines)
-
-    __repr__ = __str__
+@lru_cache(maxsize=1024)
+def _shaped(variant: Variant, tunable: Tunable, shape: Shape) -> Variant:
+    return replace(variant, **shape._asdict(), refuse=first_refusal(variant.refuse, tunable.fits(shape)))
 
 
 def first_refusal(*rules: Refusal) -> Refusal:
@@ -282,10 +274,26 @@ class Registry:
         known = self._variants.get((backend, primitive), {})
         return tuple(sorted(known.values(), key=lambda variant: -variant.rank))
 
-    def explain(self, primitive: str, backend: str, device: str, capabilities: Capabilities, call: Call) -> Explanation:
-        """Ask every variant of a primitive whether it can run a call."""
+    def outdate(self) -> None:
+        """Let every plan that was made before be made anew."""
+        with self._lock:
+            self.generation += 1
+
+    def explain(
+        self,
+        primitive: str,
+        backend: str,
+        device: str,
+        capabilities: Capabilities,
+        call: Call,
+        tuned: Tuned | None = None,
+    ) -> Explanation:
+        """Ask every variant of a primitive whether it can run a call, and ``tuned`` what is faster than the first."""
         asked = tuple((v, v.refuse(capabilities, call)) for v in self.variants(primitive, backend))
-        return Explanation(primitive, device, asked)
+        explanation = Explanation(primitive, device, asked)
+        if tuned is None or explanation.ranked is None:
+            return explanation
+        return replace(explanation, tuned=tuned(explanation.ranked, call))
 
     def select(
         self,
@@ -294,9 +302,10 @@ class Registry:
         device: str,
         capabilities: Capabilities,
         call: Call,
-        name: str | None = None,
+        name: str | Variant | None = None,
+        tuned: Tuned | None = None,
     ) -> Variant:
-        """Return the best able variant, or the one asked for by name.
+        """Return what was tuned or else the best able variant, or the one asked for by name or in a shape of its own.
 
         Raises
         ------
@@ -305,18 +314,19 @@ class Registry:
         NoVariantError
             When the named variant, or every variant, refuses; the message holds each reason.
         """
-        explanation = self.explain(primitive, backend, device, capabilities, call)
+        explanation = self.explain(primitive, backend, device, capabilities, call, tuned if name is None else None)
         if name is None:
             if explanation.chosen is None:
                 raise NoVariantError(f"{primitive}: a variant able to run the call; got refusals alone\n{explanation}")
             return explanation.chosen
-        for variant, reason in explanation.refusals:
-            if variant.name == name:
-                if reason is not None:
-                    raise NoVariantError(f"{primitive}: variant {name!r} able to run the call; got a refusal: {reason}")
-                return variant
-        names = _listed([variant.name for variant, _ in explanation.refusals])
-        raise UnknownVariantError(f"{primitive} on {device}: a variant among {names}; got {name!r}")
+        known = {variant.name: variant for variant, _ in explanation.refusals}
+        asked = known.get(name) if isinstance(name, str) else name
+        if asked is None or asked.name not in known:
+            names = _listed(list(known))
+            raise UnknownVariantError(f"{primitive} on {device}: a variant among {names}; got {name!r}")
+        if (reason := asked.refuse(capabilities, call)) is not None:
+            raise NoVariantError(f"{primitive}: variant {asked.name!r} able to run the call; got a refusal: {reason}")
+        return asked
 
 
 def _listed(names: Sequence[str]) -> str:

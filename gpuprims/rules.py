@@ -11,7 +11,8 @@ from gpuprims.calls import Around, Call
 from gpuprims.definitions import DOUBLES
 from gpuprims.driver import Capabilities
 from gpuprims.layout import VECTOR_BYTES
-from gpuprims.registry import MOST_GROUPS, Refusal
+from gpuprims.registry import MOST_GROUPS
+from gpuprims.shapes import Refusal
 from gpuprims.source.stencils import ROWS_AT_ONCE, TILE_WIDTH
 
 # Ranges of bins, each of which fits in local memory, that are worth a reading of all elements.
@@ -142,6 +143,17 @@ def shuffles(block: int) -> Refusal:
         if block > capabilities.warp**2:
             return f"needs warps of {block} work-items' root; those of {capabilities.name} have {capabilities.warp}"
         return None
+
+    return refuse
+
+
+def whole_warps(block: int) -> Refusal:
+    """Refuse devices on which so many work-items are not whole warps."""
+
+    def refuse(capabilities: Capabilities, call: Call) -> str | None:
+        if not capabilities.warp or block % capabilities.warp == 0:
+            return None
+        return f"needs groups of whole warps; {block} work-items are not, of {capabilities.warp} on {capabilities.name}"
 
     return refuse
 

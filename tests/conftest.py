@@ -26,6 +26,9 @@ from kernel_cases import AROUND, BYTES, FLAT, Kernel, able_variants
 from gpuprims.calls import Call
 from gpuprims.registry import REGISTRY
 
+if "OCLGRIND_LOG" in os.environ:  # which each worker of a run has of its own; see oclgrind.py
+    os.environ["OCLGRIND_LOG"] += os.environ.get("PYTEST_XDIST_WORKER", "")
+
 ASKED = tuple(spec.strip() for spec in os.environ.get("GPUPRIMS_TEST_DEVICES", "").split(",") if spec.strip())
 SPECS = ASKED or ("cuda", "opencl:gpu", "opencl:cpu", "reference")
 
@@ -59,7 +62,7 @@ def kernels_let_go() -> Iterator[None]:
     """Forget what a file has compiled: all the tests' kernels together take more memory than some machines have."""
     yield
     for kept in gc.get_objects():
-        if isinstance(kept, type(find)) and str(getattr(kept, "__module__", "")).startswith("gpuprims.primitives"):
+        if type(kept) is type(find) and str(kept.__module__).startswith("gpuprims.primitives"):  # proxies have no class
             kept.cache_clear()
     for spec in SPECS:
         found = find(spec)

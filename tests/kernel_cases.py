@@ -22,6 +22,7 @@ from gpuprims.definitions import DOUBLES, Definitions, value_words
 from gpuprims.errors import NoVariantError
 from gpuprims.expressions.expr import COMPUTABLE
 from gpuprims.registry import REGISTRY, Variant
+from gpuprims.shapes import Shape
 
 DTYPES = [dtype.name for dtype in COMPUTABLE if dtype.kind != "c"]
 COMPLEX = [dtype.name for dtype in COMPUTABLE if dtype.kind == "c"]
@@ -360,3 +361,15 @@ LAYOUTS: dict[str, Callable[[np.random.Generator], np.ndarray]] = {
     "the middle of another": lambda rng: rng.standard_normal(3000)[701:1901].reshape(40, 30),
     "overlapping windows": lambda rng: sliding_window_view(rng.standard_normal(69), 30),
 }
+
+
+def extreme_shapes(variant: Variant) -> list[Shape]:
+    """Return the smallest and the largest of the shapes that a variant may be tuned to, in each of the numbers."""
+    every = variant.tunable.shapes if variant.tunable else ()
+    keys: list[Callable[[Shape], Any]] = [
+        lambda shape: shape[:2],
+        lambda shape: (shape.items, shape.block),
+        lambda shape: (shape.groups_per_unit or 0, shape.items),
+    ]
+    found = [pick(every, key=key) for pick in (min, max) for key in keys] if every else []
+    return sorted(set(found))

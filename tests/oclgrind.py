@@ -38,7 +38,8 @@ def report_of(arguments: list[str]) -> tuple[int, str]:
             "PYOPENCL_NO_CACHE": "1",  # a kernel from the disk has no lines to report
         }
         finished = subprocess.run([sys.executable, *arguments], env=os.environ | watching, cwd=HERE.parent, check=False)
-        return finished.returncode, log.read_text().strip() if log.exists() else ""
+        reports = [one.read_text().strip() for one in sorted(Path(folder).iterdir())]  # one of each worker
+        return finished.returncode, "\n".join(report for report in reports if report)
 
 
 def run_faulty(name: str) -> None:
@@ -70,7 +71,8 @@ def main() -> int:
     if unseen := missed():
         print("Oclgrind does not see these faults, so its silence would mean nothing:", *unseen, sep="\n  ")
         return 1
-    code, report = report_of(["-m", "pytest", "-m", "oclgrind", "-p", "no:cacheprovider", str(HERE)])
+    two = ("-n", "2", "--dist", "load")
+    code, report = report_of(["-m", "pytest", "-m", "oclgrind", "-p", "no:cacheprovider", *two, str(HERE)])
     if report:
         print(f"Oclgrind reports:\n{report}")
     verdict = "reports faults" if report else "tests fail" if code else "nothing to report"

@@ -30,15 +30,16 @@ FLOORS = (
     ("layout",),
     ("driver",),
     ("calls",),
-    ("registry", "rules"),
+    ("shapes", "choices"),
+    ("registry", "rules", "tunables", "tuning"),
     ("device", "foreign", "operators"),
     ("targets",),
     ("arrays", "backends"),
     ("preparation",),
     ("primitives",),
     ("pictures",),
-    ("models", "explanation", "plans"),
-    ("benching", "cli", "demo", "mailroom", "__main__"),
+    ("models", "explanation", "plans", "trials", "measuring", "tuner"),
+    ("benching", "cli", "demo", "mailroom", "workbench", "__main__"),
 )
 VENDORS = {"cupy", "pyopencl", "sklearn", "tqdm", "cuda", "matplotlib"}
 HOMES = {"cupy": "backends.cuda", "pyopencl": "backends.opencl", "sklearn": "models", "matplotlib": "pictures"}

@@ -6,6 +6,7 @@ make.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import re
 from collections.abc import Callable, Sequence
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_cases import AFFINE, DTYPES
+from kernel_cases import AFFINE, DTYPES, extreme_shapes
 
 import gpuprims
 from gpuprims.arrays import as_operands
@@ -32,6 +33,7 @@ from gpuprims.primitives.logistic import logistic_gradient
 from gpuprims.primitives.sgd import logistic_sgd
 from gpuprims.registry import Variant
 from gpuprims.source import kernel_source
+from gpuprims.trials import TRIALS
 
 nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings is not installed")
 
@@ -461,6 +463,30 @@ def test_kernels_compile_without_a_warning_for_every_architecture(variant: Varia
             said, compiled = compile_cuda(fitted, definitions, architecture)
             assert said == []
             assert compiled
+
+
+TUNABLE = [variant for variant in VARIANTS if variant.tunable is not None]
+
+
+@pytest.mark.parametrize("variant", TUNABLE, ids=lambda variant: variant.entry)
+def test_kernels_compile_in_every_shape_that_they_may_be_tuned_to(variant: Variant) -> None:
+    trial, rng = TRIALS[variant.primitive], np.random.default_rng(1)
+    compiled = set()
+    for shape in extreme_shapes(variant):
+        for dtype in ("uint8",) if variant.name == "bytes" else ("float32", "float64"):
+            driver = CompilingDriver()
+            with contextlib.suppress(NoVariantError):  # of shapes that do not fit
+                x = trial.elements(rng, np.dtype(dtype), 100_000)
+                trial.run(x, device=gpuprims.Device._of(driver), variant=variant.shaped(shape))
+            for asked, definitions in driver.asked:
+                if asked.primitive == variant.primitive:
+                    assert (asked.block, asked.groups_per_unit) == (shape.block, shape.groups_per_unit)
+                    compiled.add(shape)
+                    for architecture in (70, 90):
+                        said, machine_code = compile_cuda(asked, definitions, architecture)
+                        assert said == []
+                        assert machine_code
+    assert len(compiled) > 1
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

@@ -13,6 +13,7 @@ from scipy import linalg, optimize
 from gpuprims.models.epochs import Epochs
 from gpuprims.models.objective import Objective
 from gpuprims.models.watch import Watch
+from gpuprims.plans import Plan, plan
 from gpuprims.primitives.descent import able_to_descend, descend
 from gpuprims.primitives.hogwild import logistic_hogwild
 from gpuprims.primitives.map import map as map_elements
@@ -21,6 +22,8 @@ from gpuprims.primitives.sgd import logistic_sgd
 # Gradient descent is looked at when it has gone as far again, and once in so many iterations: a look takes as long as
 # some hundred iterations of small data.
 _MOST_STEPS = 16384
+# A step of weights w: d is what it takes off them, g the gradient.
+_MOVE = "w - (w*d + rate*g)"
 # Of a step that Newton's method proposes, the part that is tried first, and how often it is halved.
 _HALVINGS = 30
 # Runs of samples whose steepest slope sets an automatic step.
@@ -161,11 +164,23 @@ class Step:
         fits = able_to_descend(samples.device, objective.dtype, samples.size, objective.size)
         return fits and objective.outputs == 1 and samples.features.dense is not None
 
+    @cached_property
+    def _planned(self) -> tuple[Plan, Plan, tuple[Any, ...], tuple[Any, ...]] | None:
+        """The plans of a step where it is two launches, and what the first takes before and behind the weights."""
+        objective, samples = self._objective, self._objective.samples
+        if objective.outputs > 1 or samples.features.dense is None:
+            return None
+        arrays, shares = (samples.features.dense, samples.codes), (() if samples.shares is None else (samples.shares,))
+        weights = objective.device.driver.empty((objective.size,), objective.dtype)
+        where = {"device": objective.device}
+        gradient_of = plan("logistic", *arrays, weights, *shares, **where)
+        return gradient_of, plan("map", _MOVE, weights, self._decays, self._rates[1:], weights, **where), arrays, shares
+
     def once(self, weights: Any) -> Any:
         """Return weights after a step."""
         gradient = self._objective.loss(weights).gradient
         device = self._objective.device
-        return map_elements("w - (w*d + rate*g)", weights, self._decays, self._scalar, gradient, device=device)
+        return map_elements(_MOVE, weights, self._decays, self._scalar, gradient, device=device)
 
     def many(self, weights: Any, count: int) -> Any:
         """Return weights after so many steps: in one launch where a kernel holds all samples, else one by one."""
@@ -174,8 +189,14 @@ class Step:
             shares = () if samples.shares is None else (samples.shares,)
             arrays = samples.features.dense, samples.codes, weights, *shares, self._rates
             return descend(arrays, count, samples.device)
+        if self._planned is None:
+            for _ in range(count):
+                weights = self.once(weights)
+            return weights
+        gradient_of, moved, arrays, shares = self._planned
         for _ in range(count):
-            weights = self.once(weights)
+            _, gradient = gradient_of(*arrays, weights, *shares)
+            weights = moved(weights, self._decays, self._rates[1:], gradient)
         return weights
 
 

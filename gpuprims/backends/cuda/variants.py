@@ -7,28 +7,25 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gpuprims import tunables
+from gpuprims.backends.cuda.histograms import HISTOGRAMS
 from gpuprims.backends.cuda.logistics import DESCENTS, LOGISTICS
 from gpuprims.backends.cuda.products import PRODUCTS
 from gpuprims.backends.cuda.stencils import STENCILS
 from gpuprims.backends.cuda.walks import WALKS
 from gpuprims.registry import Variant, first_refusal
 from gpuprims.rules import (
-    counted,
-    counted_bytes,
     double_precision,
     few_outputs,
     forward_progress,
     gathered_fit,
     group_fits,
-    histogram_fits,
     many_columns,
     many_outputs,
     many_rows,
     one_atomic,
     partials_fit,
-    ranges_fit,
     shuffles,
-    sums_add_atomically,
     values_fit,
 )
 
@@ -53,15 +50,6 @@ AROUND = KERNELS / "prelude.cu", KERNELS / "exchange.cu", KERNELS / "counting.cu
 # 2.53, 256 x 16 2.09, 128 x 16 2.01, 512 x 16 2.16. scan/blelloch 0.69, scan/hillis_steele 0.66. compact/round_robin of
 # 2^28 float32, half kept: two groups of 512 x 16 a multiprocessor 583 us with a mask and 553 with a predicate, kernels
 # alone; one group 725 and 670 as calls, where two take 611 and 579; CUB's DeviceSelect 783 and 604.
-#
-# The same GPU and day, TB/s of 2^28 elements, launches alone, spread evenly, all alike, skewed: histogram/local_atomic
-# with 1024 x 32 and 2 groups a multiprocessor, in 256 bins 4.45, 4.47, 4.47; in 16384 4.21, 4.28, 4.27; in 49152 4.09,
-# 4.22, 4.11, where 1024 x 16 has 3.91 and 1024 x 8 3.24; with 64 registers, for which one group has room, 4.23 in 256.
-# In
-# 256 of all widths 2.54, 1024 x 16 2.72. histogram/split in 16384 2.55, 2.74, 2.56; in 100000 2.19, 2.62, 2.26.
-# histogram/cached in 2^20 0.36, 3.15, 0.34 (CUB 0.10 and 0.17 of 65536, spread evenly and skewed; of 2^20 it fails).
-# uint8:
-# histogram/bytes 3.73, 3.76, 3.75, of 2^30 4.19; with 32 registers and two groups 3.40; CUB 2.00, 3.08, 2.64.
 VARIANTS = (
     Variant(
         primitive="map",
@@ -73,6 +61,7 @@ VARIANTS = (
         items=4,
         vectors=True,
         refuse=first_refusal(double_precision, group_fits(256)),
+        tunable=tunables.MAP_GRID,
     ),
     Variant(
         primitive="reduce",
@@ -112,6 +101,7 @@ VARIANTS = (
         groups_per_unit=8,
         vectors=True,
         refuse=first_refusal(shuffles(256), double_precision, group_fits(256), values_fit(16)),
+        tunable=tunables.REDUCE_WARP,
     ),
     Variant(
         primitive="reduce",
@@ -124,6 +114,7 @@ VARIANTS = (
         groups_per_unit=8,
         vectors=True,
         refuse=first_refusal(double_precision, group_fits(256), values_fit(256)),
+        tunable=tunables.REDUCE_TREE,
     ),
     Variant(
         primitive="reduce",
@@ -191,6 +182,7 @@ VARIANTS = (
         scratch="board",
         together=True,
         refuse=first_refusal(double_precision, group_fits(512), partials_fit(512), few_outputs, forward_progress),
+        tunable=tunables.SCAN_ROUND_ROBIN,
     ),
     Variant(
         primitive="scan",
@@ -216,6 +208,7 @@ VARIANTS = (
         items=2,
         scratch="levels",
         refuse=first_refusal(double_precision, group_fits(256), values_fit(512 + 16)),
+        tunable=tunables.SCAN_BLELLOCH,
     ),
     Variant(
         primitive="scan",
@@ -227,84 +220,9 @@ VARIANTS = (
         items=1,
         scratch="levels",
         refuse=first_refusal(double_precision, group_fits(256), values_fit(512)),
+        tunable=tunables.SCAN_HILLIS_STEELE,
     ),
-    Variant(
-        primitive="histogram",
-        name="bytes",
-        backend="cuda",
-        source=KERNELS / "histogram_bytes.cu",
-        rank=35,
-        block=1024,
-        items=64,
-        groups_per_unit=2,
-        vectors=True,
-        histograms="bytes",
-        refuse=first_refusal(counted_bytes, group_fits(1024)),
-    ),
-    Variant(
-        primitive="histogram",
-        name="local_atomic",
-        backend="cuda",
-        source=KERNELS / "histogram_local_atomic.cu",
-        rank=30,
-        block=1024,
-        items=32,
-        groups_per_unit=2,
-        vectors=True,
-        histograms="local",
-        refuse=first_refusal(double_precision, group_fits(1024), histogram_fits, sums_add_atomically),
-    ),
-    Variant(
-        primitive="histogram",
-        name="split",
-        backend="cuda",
-        source=KERNELS / "histogram_split.cu",
-        rank=25,
-        block=1024,
-        items=32,
-        groups_per_unit=2,
-        vectors=True,
-        histograms="split",
-        refuse=first_refusal(double_precision, group_fits(1024), ranges_fit, sums_add_atomically),
-    ),
-    Variant(
-        primitive="histogram",
-        name="cached",
-        backend="cuda",
-        source=KERNELS / "histogram_cached.cu",
-        rank=15,
-        block=1024,
-        items=16,
-        groups_per_unit=2,
-        vectors=True,
-        histograms="cached",
-        refuse=first_refusal(double_precision, group_fits(1024), counted),
-    ),
-    Variant(
-        primitive="histogram",
-        name="privatised",
-        backend="cuda",
-        source=KERNELS / "histogram_privatised.cu",
-        rank=20,
-        block=1024,
-        items=16,
-        groups_per_unit=2,
-        vectors=True,
-        histograms="replicas",
-        refuse=first_refusal(double_precision, group_fits(1024), histogram_fits, sums_add_atomically),
-    ),
-    Variant(
-        primitive="histogram",
-        name="global_atomic",
-        backend="cuda",
-        source=KERNELS / "histogram_global_atomic.cu",
-        rank=10,
-        block=256,
-        items=16,
-        groups_per_unit=8,
-        vectors=True,
-        refuse=first_refusal(double_precision, group_fits(256), sums_add_atomically),
-    ),
+    *HISTOGRAMS,
     *STENCILS,
     *LOGISTICS,
     *DESCENTS,

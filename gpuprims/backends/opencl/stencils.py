@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gpuprims import tunables
 from gpuprims.registry import Variant, first_refusal
 from gpuprims.rules import (
     along_lines,
@@ -39,6 +40,7 @@ STENCILS = (
         groups_per_unit=8,
         window="ring",
         refuse=first_refusal(for_cpus, double_precision, along_lines, few_rows),
+        tunable=tunables.CPU_STENCIL,
     ),
     Variant(
         primitive="stencil",
@@ -53,6 +55,7 @@ STENCILS = (
         window="strip",
         twice=True,
         refuse=first_refusal(double_precision, group_fits(128), along_lines, window_fits, strips_fit(128)),
+        tunable=tunables.STENCIL_ROLLING,
     ),
     Variant(
         primitive="stencil",
@@ -65,6 +68,7 @@ STENCILS = (
         groups_per_unit=32,
         window="tile",
         refuse=first_refusal(double_precision, group_fits(256), one_step, along_lines, tile_fits(256, 4)),
+        tunable=tunables.STENCIL_TILED,
     ),
     Variant(
         primitive="stencil",
@@ -76,5 +80,6 @@ STENCILS = (
         items=1,
         groups_per_unit=64,
         refuse=first_refusal(double_precision, group_fits(256), one_step),
+        tunable=tunables.STENCIL_DIRECT,
     ),
 )

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gpuprims import tunables
+from gpuprims.backends.opencl.histograms import HISTOGRAMS
 from gpuprims.backends.opencl.logistics import DESCENTS, LOGISTICS
 from gpuprims.backends.opencl.products import PRODUCTS
 from gpuprims.backends.opencl.stencils import STENCILS
@@ -14,24 +16,19 @@ from gpuprims.backends.opencl.walks import WALKS
 from gpuprims.registry import Variant, first_refusal
 from gpuprims.rules import (
     columns,
-    counted,
-    counted_bytes,
     double_precision,
     few_outputs,
     for_cpus,
     forward_progress,
     gathered_fit,
     group_fits,
-    histogram_fits,
     many_columns,
     many_outputs,
     many_rows,
     not_for_cpus,
     one_atomic,
     partials_fit,
-    ranges_fit,
     shuffles,
-    sums_add_atomically,
     values_fit,
 )
 
@@ -51,15 +48,7 @@ AROUND = KERNELS / "prelude.cl", KERNELS / "exchange.cl", KERNELS / "counting.cl
 # columns of (4096, 4096), (64, 10^6) and (10^5, 512), GB/s: scan/cpu_columns with 2048 x 1024 11.6, 15.5, 16.9; with
 # 1024 x 1024 10.7, 13.7, 10.3; with 512 x 1024 10.1, 12.4, 14.5; with 2048 x 512 12.9, 15.3, 13.5; scan/each 4.8, 13.0,
 # refused; NumPy 0.4, 2.0, 0.6. Of (1000, 1000) 2048 x 1024, one launch, 38.6; 2048 x 512
-# 30.3. histogram/cpu_private of 2^26 in 256 bins, spread evenly, skewed, all alike 17.9, 16.9, 18.0, NumPy 0.73; in
-# 16384 bins 13.5; in 256 of all widths 4.6; int32 in 256 numbers 19.8, NumPy 2.2. Beside NVIDIA's driver
-# 580.159 on an H200, TB/s of 2^28 float32, launches alone: histogram/local_atomic in 256 bins with 256 x 16 and 8
-# groups a
-# multiprocessor 4.37, 512 x 16 and 4 groups 4.27, 512 x 32 4.30, 256 x 32 3.95; in 256 of all widths 2.45, 2.51, 2.28,
-# 2.19. histogram/split in 16384 bins with 512 x 32 and 4 groups 2.22, 1024 x 32 and 2 groups 2.29, 512 x 16 1.76, 256 x
-# 16
-# 1.74. histogram/cached in 2^20 bins, spread evenly, all alike, skewed 0.34, 2.92, 0.23. histogram/bytes 3.61, with
-# 512 x 32 3.48, 1024 x 32 3.40.
+# 30.3.
 VARIANTS = (
     Variant(
         primitive="map",
@@ -70,6 +59,7 @@ VARIANTS = (
         block=1,
         items=16384,
         refuse=first_refusal(for_cpus, double_precision),
+        tunable=tunables.CPU_MAP,
     ),
     Variant(
         primitive="map",
@@ -81,6 +71,7 @@ VARIANTS = (
         items=4,
         vectors=True,
         refuse=first_refusal(double_precision, group_fits(256)),
+        tunable=tunables.MAP_GRID,
     ),
     Variant(
         primitive="reduce",
@@ -104,6 +95,7 @@ VARIANTS = (
         items=8192,
         groups_per_unit=16,
         refuse=first_refusal(for_cpus, double_precision),
+        tunable=tunables.CPU_FOLD,
     ),
     Variant(
         primitive="reduce",
@@ -143,6 +135,7 @@ VARIANTS = (
         groups_per_unit=6,
         vectors=True,
         refuse=first_refusal(shuffles(256), double_precision, group_fits(256), values_fit(16)),
+        tunable=tunables.REDUCE_WARP,
     ),
     Variant(
         primitive="reduce",
@@ -155,6 +148,7 @@ VARIANTS = (
         groups_per_unit=6,
         vectors=True,
         refuse=first_refusal(double_precision, group_fits(256), values_fit(256)),
+        tunable=tunables.REDUCE_TREE,
     ),
     Variant(
         primitive="reduce",
@@ -210,6 +204,7 @@ VARIANTS = (
         groups_per_unit=16,
         scratch="levels",
         refuse=first_refusal(for_cpus, double_precision),
+        tunable=tunables.CPU_SCAN,
     ),
     Variant(
         primitive="scan",
@@ -251,6 +246,7 @@ VARIANTS = (
         refuse=first_refusal(
             not_for_cpus, double_precision, group_fits(256), partials_fit(256), few_outputs, forward_progress
         ),
+        tunable=tunables.SCAN_ROUND_ROBIN,
     ),
     Variant(
         primitive="scan",
@@ -276,6 +272,7 @@ VARIANTS = (
         items=2,
         scratch="levels",
         refuse=first_refusal(double_precision, group_fits(256), values_fit(512 + 16)),
+        tunable=tunables.SCAN_BLELLOCH,
     ),
     Variant(
         primitive="scan",
@@ -287,96 +284,9 @@ VARIANTS = (
         items=1,
         scratch="levels",
         refuse=first_refusal(double_precision, group_fits(256), values_fit(512)),
+        tunable=tunables.SCAN_HILLIS_STEELE,
     ),
-    Variant(
-        primitive="histogram",
-        name="cpu_private",
-        backend="opencl",
-        source=KERNELS / "histogram_cpu_private.cl",
-        rank=40,
-        block=1,
-        items=16384,
-        groups_per_unit=4,
-        histograms="private",
-        refuse=first_refusal(for_cpus, double_precision),
-    ),
-    Variant(
-        primitive="histogram",
-        name="bytes",
-        backend="opencl",
-        source=KERNELS / "histogram_bytes.cl",
-        rank=35,
-        block=256,
-        items=64,
-        groups_per_unit=4,
-        vectors=True,
-        histograms="bytes",
-        refuse=first_refusal(counted_bytes, group_fits(256)),
-    ),
-    Variant(
-        primitive="histogram",
-        name="local_atomic",
-        backend="opencl",
-        source=KERNELS / "histogram_local_atomic.cl",
-        rank=30,
-        block=256,
-        items=16,
-        groups_per_unit=8,
-        vectors=True,
-        histograms="local",
-        refuse=first_refusal(double_precision, group_fits(256), histogram_fits, sums_add_atomically),
-    ),
-    Variant(
-        primitive="histogram",
-        name="split",
-        backend="opencl",
-        source=KERNELS / "histogram_split.cl",
-        rank=25,
-        block=512,
-        items=32,
-        groups_per_unit=4,
-        vectors=True,
-        histograms="split",
-        refuse=first_refusal(double_precision, group_fits(512), ranges_fit, sums_add_atomically),
-    ),
-    Variant(
-        primitive="histogram",
-        name="cached",
-        backend="opencl",
-        source=KERNELS / "histogram_cached.cl",
-        rank=15,
-        block=256,
-        items=16,
-        groups_per_unit=8,
-        vectors=True,
-        histograms="cached",
-        refuse=first_refusal(double_precision, group_fits(256), counted),
-    ),
-    Variant(
-        primitive="histogram",
-        name="privatised",
-        backend="opencl",
-        source=KERNELS / "histogram_privatised.cl",
-        rank=20,
-        block=256,
-        items=16,
-        groups_per_unit=4,
-        vectors=True,
-        histograms="replicas",
-        refuse=first_refusal(double_precision, group_fits(256), histogram_fits, sums_add_atomically),
-    ),
-    Variant(
-        primitive="histogram",
-        name="global_atomic",
-        backend="opencl",
-        source=KERNELS / "histogram_global_atomic.cl",
-        rank=10,
-        block=256,
-        items=16,
-        groups_per_unit=8,
-        vectors=True,
-        refuse=first_refusal(double_precision, group_fits(256), sums_add_atomically),
-    ),
+    *HISTOGRAMS,
     *STENCILS,
     *LOGISTICS,
     *DESCENTS,

@@ -1,0 +1,62 @@
+"""The answer to "which variant, and why"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpuprims.calls import Call
+
+if TYPE_CHECKING:
+    from gpuprims.registry import Variant
+
+
+class Choice(NamedTuple):
+    """A variant, perhaps in another shape, that was measured to be faster than the best rank; and a sentence of it."""
+
+    variant: Variant
+    reason: str
+
+
+# From the variant of the best rank and a call to what was measured to be faster, if anything was.
+Tuned = Callable[["Variant", Call], Choice | None]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The answer to "which variant, and why": printable, and readable by a program.
+
+    ``refusals`` has one entry per variant, best rank first: the variant and its reason, None for the able. ``tuned`` is
+    what :mod:`gpuprims.tuning` puts in the place of the first of the able.
+    """
+
+    primitive: str
+    device: str
+    refusals: tuple[tuple[Variant, str | None], ...]
+    tuned: Choice | None = None
+
+    @property
+    def ranked(self) -> Variant | None:
+        """The able variant of the best rank, if there is one."""
+        return next((variant for variant, reason in self.refusals if reason is None), None)
+
+    @property
+    def chosen(self) -> Variant | None:
+        """The variant that runs, if any can."""
+        return self.ranked if self.tuned is None else self.tuned.variant
+
+    def __str__(self) -> str:
+        lines = [f"{self.primitive} on {self.device}:"]
+        wide = max(14, *(len(variant.name) for variant, _ in self.refusals), 0)
+        for variant, reason in self.refusals:
+            chosen = self.chosen is not None and variant.entry == self.chosen.entry
+            word = "chosen" if chosen else "able" if reason is None else "refused"
+            lines.append(f"  {word:8}{variant.name:{wide}} rank {variant.rank:<4}{variant.summary}".rstrip())
+            if reason is not None:
+                lines.append(f"          {reason}")
+            elif chosen and self.tuned is not None:
+                lines.append(f"          {self.tuned.reason}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
