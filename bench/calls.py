@@ -64,8 +64,8 @@ def descend_by_logreg(X: Any, y: Any, _: Any, *, rate: float, steps: int, device
     return np.asarray(model.coef_[0])
 
 
-def fit_by_sklearn(X: np.ndarray, y: np.ndarray, _: Any, *, solver: str = "lbfgs") -> np.ndarray:
-    model = LogisticRegression(solver=solver).fit(X, y)
+def fit_by_sklearn(X: np.ndarray, y: np.ndarray, _: Any) -> np.ndarray:
+    model = LogisticRegression().fit(X, y)
     return np.append(model.coef_[0], model.intercept_)
 
 
