@@ -11,7 +11,7 @@ demo: $(VENV)/demo
 # Files are dealt out to as many processes; two, because kernels that a CPU's runtime has compiled stay in their memory.
 JOBS ?= 2
 test: $(VENV)/test
-	$(RUN) pytest -n $(JOBS) --dist loadfile gpuprims tests
+	$(RUN) pytest -n $(JOBS) --dist loadfile -m "not oclgrind" gpuprims tests
 
 lint: $(VENV)/test
 	$(RUN) ruff check .

@@ -224,3 +224,25 @@ def written_scratch() -> Iterator[None]:
 def rng() -> np.random.Generator:
     """A generator that starts alike in every test."""
     return np.random.default_rng(20261121)
+
+
+# Dtypes that kernels meant for GPUs are spared on CPUs, unless a device is asked for by name: each has a neighbour of the
+# same kind that they run, and a CPU's compiler takes seconds for it; and those that `lookback` is spared too, whose
+# groups wait for each other, which takes long where other work has the cores.
+SPARED = frozenset({"int16", "int32", "int64", "uint8", "uint16", "uint32", "complex128"})
+SPARED_WAITING = SPARED | {"float16", "uint64", "complex64", "bool"}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    spared = set() if ASKED else {item for item in items if _is_spared(item)}
+    if spared:
+        config.hook.pytest_deselected(items=list(spared))
+        items[:] = [item for item in items if item not in spared]
+
+
+def _is_spared(item: pytest.Item) -> bool:
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    kernels = [params[name] for name in KERNELS.keys() & params.keys()]
+    names = {name for spec, name in kernels if spec == "opencl:cpu" and not name.startswith("cpu_")}
+    spared = SPARED_WAITING if "lookback" in names else SPARED if names else frozenset()
+    return any(str(value) in spared for name, value in params.items() if name not in KERNELS)
