@@ -226,8 +226,8 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(20261121)
 
 
-# Dtypes that kernels meant for GPUs are spared on CPUs, unless a device is asked for by name: each has a neighbour of the
-# same kind that they run, and a CPU's compiler takes seconds for it; and those that `lookback` is spared too, whose
+# Dtypes that kernels meant for GPUs are spared on CPUs, unless a device is asked for by name: each has a neighbour of
+# the same kind that they run, and a CPU's compiler takes seconds for it; and those that `lookback` is spared too, whose
 # groups wait for each other, which takes long where other work has the cores.
 SPARED = frozenset({"int16", "int32", "int64", "uint8", "uint16", "uint32", "complex128"})
 SPARED_WAITING = SPARED | {"float16", "uint64", "complex64", "bool"}
