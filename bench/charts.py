@@ -69,7 +69,7 @@ def roofline(report: Report) -> Any:
     axes.margins(x=0.14)
     axes.set_xlabel("GB/s of the bytes that must be moved (device's time)")
     axes.set_title(f"gpuprims (blue), the fastest peer (grey), and the limit\n{_on(report)}", fontsize=10)
-    axes.legend(fontsize=7, loc="lower right")
+    figure.legend(fontsize=7, loc="outside lower center", ncols=2)
     return figure
 
 
