@@ -45,7 +45,7 @@ def run_bench(chosen: argparse.Namespace) -> int:
     """
     missing = [package for module, package in _NEEDED.items() if find_spec(module) is None]
     if missing:
-        raise GpuprimsError(f"{_LABEL}: {' and '.join(missing)}; got neither: pip install 'gpuprims[bench]'")
+        raise GpuprimsError(f"{_LABEL}: {' and '.join(missing)} installed; got none: pip install 'gpuprims[bench]'")
     suite = _suite()
     try:
         return int(suite.run(chosen))
