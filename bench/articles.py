@@ -155,8 +155,8 @@ def log_likelihood(device: gpuprims.Device) -> Points:
     def seen(progress: Any) -> None:
         points.append({"iteration": len(points), "log_likelihood": -float(progress.loss) * ROWS})
 
-    how = {"C": np.inf, "fit_intercept": False, "learning_rate": 1e-4, "tol": 0, "max_iter": 1}
-    model = LogReg(device=device, solver="gd", warm_start=True, callback=seen, **how)  # type: ignore[arg-type]
+    how: dict[str, Any] = {"C": np.inf, "fit_intercept": False, "learning_rate": 1e-4, "tol": 0, "max_iter": 1}
+    model = LogReg(device=device, solver="gd", warm_start=True, callback=seen, **how)
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # which max_iter= is meant to end
         for _ in range(_ITERATIONS):
             model.fit(X, y)

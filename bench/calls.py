@@ -58,9 +58,9 @@ def fit(X: Any, y: Any, _: Any, *, device: Any = None) -> np.ndarray:
 
 def descend_by_logreg(X: Any, y: Any, _: Any, *, rate: float, steps: int, device: Any = None) -> np.ndarray:
     """Take the same steps as a user of the estimator does, who gives no penalty and no intercept."""
-    how = {"C": np.inf, "fit_intercept": False, "learning_rate": rate, "max_iter": steps, "tol": 0}
+    how: dict[str, Any] = {"C": np.inf, "fit_intercept": False, "learning_rate": rate, "max_iter": steps, "tol": 0}
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # which max_iter= is meant to end
-        model = LogReg(device=device, solver="gd", **how).fit(X, y)  # type: ignore[arg-type]
+        model = LogReg(device=device, solver="gd", **how).fit(X, y)
     return np.asarray(model.coef_[0])
 
 

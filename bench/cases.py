@@ -98,8 +98,8 @@ def _histogram(name: str, bins: Any, spread: str = "uniform", **how: Any) -> Wor
 
 def _bincount(dtype: str, **how: Any) -> Work:
     nbytes, expect = np.dtype(dtype).itemsize, partial(oracles.added_up, np.bincount)
-    given = {"inputs": Elements(dtype), "limit": "read", "expect": expect}
-    return Work(f"bincount {dtype}", "bincount", nbytes, gpuprims.bincount, np.bincount, **given, **how)  # type: ignore[arg-type]
+    given: dict[str, Any] = {"inputs": Elements(dtype), "limit": "read", "expect": expect}
+    return Work(f"bincount {dtype}", "bincount", nbytes, gpuprims.bincount, np.bincount, **given, **how)
 
 
 def _blur(name: str, scipys: Callable[[np.ndarray], np.ndarray], inputs: Elements | None = None, **how: Any) -> Work:
@@ -111,22 +111,22 @@ def _blur(name: str, scipys: Callable[[np.ndarray], np.ndarray], inputs: Element
 
 
 def _logistic(columns: int, sizes: str) -> Work:
-    given = {"expect": oracles.loss_gradient_in_float64, "inputs": Samples(columns), "limit": "read"}
+    given: dict[str, Any] = {"expect": oracles.loss_gradient_in_float64, "inputs": Samples(columns), "limit": "read"}
     name, nbytes = f"logistic gradient, {columns} features", 4 * (columns + 1)
     numpys, check = oracles.loss_gradient, oracles.near_gradient
-    return Work(name, "logistic", nbytes, calls.gradient, numpys, check, sizes=sizes, **given)  # type: ignore[arg-type]
+    return Work(name, "logistic", nbytes, calls.gradient, numpys, check, sizes=sizes, **given)
 
 
 def _descent() -> Work:
     numpys, expect = (partial(way, RATE, STEPS) for way in (oracles.descended, oracles.descended_in_float64))
     call, inputs = partial(calls.descend, rate=RATE, steps=STEPS), Samples(8, at_zero=True)
-    how = {"inputs": inputs, "sizes": "descent", "limit": "", "steps": STEPS}
-    return Work("logistic descent", "descent", 0, call, numpys, oracles.near_weights, expect, **how)  # type: ignore[arg-type]
+    how: dict[str, Any] = {"inputs": inputs, "sizes": "descent", "limit": "", "steps": STEPS}
+    return Work("logistic descent", "descent", 0, call, numpys, oracles.near_weights, expect, **how)
 
 
 def _fit() -> Work:
-    how = {"inputs": Samples(100), "sizes": "fit", "limit": "", "library": "scikit-learn"}
-    return Work("fit by lbfgs", "fit", 0, calls.fit, calls.fit_by_sklearn, calls.no_worse, calls.best_loss, **how)  # type: ignore[arg-type]
+    how: dict[str, Any] = {"inputs": Samples(100), "sizes": "fit", "limit": "", "library": "scikit-learn"}
+    return Work("fit by lbfgs", "fit", 0, calls.fit, calls.fit_by_sklearn, calls.no_worse, calls.best_loss, **how)
 
 
 _EVERY_32 = Elements(spread="steps", beside="segments")
