@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,11 +37,15 @@ class Epochs:
     ) -> None:
         self._descent, self._objective, self._random, self._given = descent, objective, random, rate
         samples = objective.samples
-        self._codes, self._shares = (objective.device.to_host(part) for part in (samples.codes, samples.weights))
+        self._shares = objective.device.to_host(samples.weights)
         self._live = np.flatnonzero(self._shares).astype(np.int32)
         self._whole = objective.penalty * samples.total
         self._penalty = self._whole / len(self._live)
         self._auto = 1 / (self._steepest() + self._penalty)
+
+    @cached_property
+    def _codes(self) -> np.ndarray:
+        return self._objective.device.to_host(self._objective.samples.codes)
 
     def once(self, weights: Any, before: int) -> Any:
         """Take a step by each sample, after so many rounds."""

@@ -134,15 +134,22 @@ def gradient_descent(objective: Objective, start: np.ndarray, settings: Settings
         count = min(max(done, 1), _MOST_STEPS, settings.max_iter - done)
         weights = step.many(weights, count)
         done += count
-        flat = objective.fetch(weights)
-        value, gradient = objective.evaluated(objective.loss(weights), flat)
-        if not (np.isfinite(flat).all() and np.isfinite(value)):
-            return "diverged"
-        if reason := watch.after(value, flat, count):
+        if reason := _look(objective, weights, settings, watch, count):
             return reason
-        if np.abs(gradient).max() <= settings.tol:
-            return "tolerance"
     return "max_iter"
+
+
+def _look(objective: Objective, weights: Any, settings: Settings, watch: Watch, count: int = 1) -> str | None:
+    """Look at weights on the device, after so many iterations; return why to stop, if there is a reason."""
+    flat = objective.fetch(weights)
+    if not np.isfinite(flat).all():
+        return "diverged"
+    value, gradient = objective.evaluated(objective.loss(weights), flat)
+    if not np.isfinite(value):
+        return "diverged"
+    if reason := watch.after(value, flat, count):
+        return reason
+    return "tolerance" if np.abs(gradient).max() <= settings.tol else None
 
 
 class Step:
@@ -165,16 +172,20 @@ class Step:
         return fits and objective.outputs == 1 and samples.features.dense is not None
 
     @cached_property
-    def _planned(self) -> tuple[Plan, Plan, tuple[Any, ...], tuple[Any, ...]] | None:
-        """The plans of a step where it is two launches, and what the first takes before and behind the weights."""
-        objective, samples = self._objective, self._objective.samples
-        if objective.outputs > 1 or samples.features.dense is None:
+    def _planned(self) -> tuple[Plan, Plan] | None:
+        """The plans of a step where it is two launches: its gradient, and the weights after it."""
+        objective = self._objective
+        if objective.outputs > 1 or objective.samples.features.dense is None:
             return None
-        arrays, shares = (samples.features.dense, samples.codes), (() if samples.shares is None else (samples.shares,))
-        weights = objective.device.driver.empty((objective.size,), objective.dtype)
-        where = {"device": objective.device}
-        gradient_of = plan("logistic", *arrays, weights, *shares, **where)
-        return gradient_of, plan("map", _MOVE, weights, self._decays, self._rates[1:], weights, **where), arrays, shares
+        weights, where = objective.device.driver.empty((objective.size,), objective.dtype), {"device": objective.device}
+        gradient_of = plan("logistic", *self._taken(weights), **where)
+        return gradient_of, plan("map", _MOVE, weights, self._decays, self._rates[1:], weights, **where)
+
+    def _taken(self, weights: Any) -> tuple[Any, ...]:
+        """Return what kernels of steps take: samples that are held whole, weights, and perhaps what samples count."""
+        samples = self._objective.samples
+        shares = () if samples.shares is None else (samples.shares,)
+        return (samples.features.dense, samples.codes, weights, *shares)
 
     def once(self, weights: Any) -> Any:
         """Return weights after a step."""
@@ -185,17 +196,14 @@ class Step:
     def many(self, weights: Any, count: int) -> Any:
         """Return weights after so many steps: in one launch where a kernel holds all samples, else one by one."""
         if self._in_one_launch:
-            samples = self._objective.samples
-            shares = () if samples.shares is None else (samples.shares,)
-            arrays = samples.features.dense, samples.codes, weights, *shares, self._rates
-            return descend(arrays, count, samples.device)
+            return descend((*self._taken(weights), self._rates), count, self._objective.device)
         if self._planned is None:
             for _ in range(count):
                 weights = self.once(weights)
             return weights
-        gradient_of, moved, arrays, shares = self._planned
+        gradient_of, moved = self._planned
         for _ in range(count):
-            _, gradient = gradient_of(*arrays, weights, *shares)
+            _, gradient = gradient_of(*self._taken(weights))
             weights = moved(weights, self._decays, self._rates[1:], gradient)
         return weights
 
@@ -244,16 +252,8 @@ def _in_rounds(
     weights = objective.bring(start)
     for done in range(settings.max_iter):
         weights = rounds.once(weights, done)
-        flat = objective.fetch(weights)
-        if not np.isfinite(flat).all():
-            return "diverged"
-        value, gradient = objective.loss_gradient(flat)
-        if not np.isfinite(value):
-            return "diverged"
-        if reason := watch.after(value, flat):
+        if reason := _look(objective, weights, settings, watch):
             return reason
-        if np.abs(gradient).max() <= settings.tol:
-            return "tolerance"
     return "max_iter"
 
 

@@ -35,7 +35,10 @@ def check_samples(label: str, arrays: Sequence[Any]) -> None:
 
 def sigmoid(score: Any) -> Any:
     """Return ``1 / (1 + exp(-score))``, of exponentials that are never above 1."""
-    small = np.exp(-np.abs(score))
+    return _sigmoid(score, np.exp(-np.abs(score)))
+
+
+def _sigmoid(score: Any, small: Any) -> Any:
     return np.where(score >= 0, 1, small) / (1 + small)
 
 
@@ -43,7 +46,7 @@ def judged(score: Any, label: Any, weight: Any) -> tuple[Any, Any]:
     """Return a row's loss and error, of exponentials that are never above 1."""
     small = np.exp(-np.abs(score))
     loss = np.maximum(score, 0) - label * score + np.log1p(small)
-    return weight * loss, weight * (np.where(score >= 0, 1, small) / (1 + small) - label)
+    return weight * loss, weight * (_sigmoid(score, small) - label)
 
 
 @lru_cache(maxsize=2)
