@@ -11,13 +11,15 @@ from typing import Any
 
 import gpuprims
 
+from .ahead import Delay
 from .cases import Case
 from .clocks import Clock, HostClock, Span
 from .contenders import Contender, to_host
 
-# Rounds of all at least and at most, and seconds for them; calls shorter than a span are timed several at once: of a
-# single one the device's events would also tell how long the host takes to launch it.
-_LEAST_ROUNDS, _MOST_ROUNDS, _SPAN, _MOST_CALLS = 3, 25, 1e-2, 100
+# Rounds of all at least and at most; calls shorter than a span are timed several at once, so many at most: of a single
+# one the device's events would also tell how long the host takes to launch it. And seconds that a GPU is kept busy at
+# most until some of them are on its queue.
+_LEAST_ROUNDS, _MOST_ROUNDS, _SPAN, _MOST_CALLS, _LEAD = 3, 25, 1e-2, 100, 3e-3
 
 
 @dataclass
@@ -47,17 +49,24 @@ class Times:
 
 @dataclass
 class Racer:
-    """A call, ready to be timed; short ones are timed several at once, and one by the host's clock alone."""
+    """A call, ready to be timed; short ones are timed several at once, and one by the host's clock alone.
+
+    With a ``delay``, the several are launched while the device is kept busy.
+    """
 
     call: Callable[[], Any]
     clock: Clock
     waited: Clock
+    delay: Delay | None = None
     calls: int = 1
+    lead: float = 0
 
     def span(self) -> Span:
         """Time it once more."""
         if self.calls == 1:
             return self.clock.span(self.call)
+        if self.delay:
+            self.delay(self.lead)
         several = self.clock.span(self.call, self.calls)
         return Span(several.device / self.calls, self.waited.span(self.call).wall)
 
@@ -68,7 +77,8 @@ def race(racers: Mapping[str, Racer], seconds: float) -> dict[str, Times]:
     for racer in racers.values():
         span = racer.clock.span(racer.call)
         racer.calls = max(1, min(_MOST_CALLS, math.ceil(_SPAN / max(span.wall, 1e-9))))
-        round_s += span.wall * (1 + racer.calls if racer.calls > 1 else 1)
+        racer.lead = min(span.wall * racer.calls, _LEAD)
+        round_s += span.wall * (1 + racer.calls if racer.calls > 1 else 1) + (racer.lead if racer.delay else 0)
     rounds = max(_LEAST_ROUNDS, min(_MOST_ROUNDS, int(seconds / round_s)))
     times = {name: Times([], [], racer.clock.name) for name, racer in racers.items()}
     names = list(racers)
@@ -108,7 +118,13 @@ class Arrays:
 
 
 def measure(
-    device: gpuprims.Device, clock: Clock, case: Case, who: Sequence[Contender], arrays: Arrays, seconds: float
+    device: gpuprims.Device,
+    clock: Clock,
+    delay: Delay | None,
+    case: Case,
+    who: Sequence[Contender],
+    arrays: Arrays,
+    seconds: float,
 ) -> Measured:
     """Check the contenders of a case against its oracle, then time those that are right."""
     host, resident = arrays.of(case)
@@ -126,7 +142,8 @@ def measure(
         except Exception as error:
             failures[contender.name] = error
             continue
-        racers[contender.name] = Racer(call, on_host if contender.on_host else clock, on_host)
+        here = contender.on_host
+        racers[contender.name] = Racer(call, on_host if here else clock, on_host, None if here else delay)
     return Measured(race(racers, seconds) if racers else {}, failures)
 
 

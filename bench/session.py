@@ -17,6 +17,7 @@ from gpuprims.device import pick_device
 from gpuprims.errors import GpuprimsError
 
 from . import results
+from .ahead import Delay, delay_of
 from .cases import Case, cases, matches
 from .clocks import clock_of, timed_device
 from .contenders import Contender, contenders, peers_of
@@ -65,6 +66,10 @@ class Session:
     @functools.cached_property
     def clock(self) -> Any:
         return clock_of(self.device)
+
+    @functools.cached_property
+    def delay(self) -> Delay | None:
+        return delay_of(self.device, self.clock)
 
     @functools.cached_property
     def arrays(self) -> Arrays:
@@ -116,7 +121,8 @@ class Session:
         self.look_at_limits()
         how = {"peers": self.options.peers, "variants": self.options.variants}
         who = contenders(self.device, case, **how)
-        found = measure(self.device, self.clock, case, who, self.arrays, _SECONDS[self.options.full])
+        seconds = _SECONDS[self.options.full]
+        found = measure(self.device, self.clock, self.delay, case, who, self.arrays, seconds)
         work = case.work
         for name, times in found.times.items():
             self.add(

@@ -16,7 +16,7 @@ Play = Callable[[str, list[float], dict[str, Any]], None]
 SERIES = {
     "ladder": lambda run: ladder(run.device, run.clock, full=run.options.full),
     "log-likelihood": lambda run: log_likelihood(run.user_device),
-    "threads": lambda run: training_times(run.device, run.clock, full=run.options.full),
+    "threads": lambda run: training_times(run.device, run.clock),
     "histogram ways": lambda run: histograms(run.device, run.clock, full=run.options.full),
 }
 

@@ -13,6 +13,7 @@ import pytest
 
 import gpuprims
 from bench import compare, oracles, results, tables, targets
+from bench.ahead import delay_of
 from bench.cases import SIZES, WORKS, Case, cases, matches
 from bench.clocks import HostClock, Span, clock_of, timed_device
 from bench.contenders import PEERS, Contender, contenders, peers_of
@@ -110,11 +111,35 @@ def test_rounds_take_turns():
     assert (times["a"].device, times["a"].wall_s, times["a"].spread) == ([2.0] * 3, 1.0, 0)
 
 
+def test_short_calls_begin_while_the_device_is_kept_busy():
+    class Fake:
+        name = "fake"
+
+        def span(self, call, times=1):
+            called.append(times)
+            return Span(1e-4, 1e-3)
+
+    called = []
+    race({"a": Racer(list, Fake(), Fake(), lambda seconds: called.append(f"busy {seconds}"))}, 0)
+    assert called == [1, *["busy 0.003", 10, 1] * 3]
+
+
+def test_a_gpu_is_kept_busy_for_as_long_as_asked(device):
+    timed = timed_device(device)
+    clock = clock_of(timed)
+    delay = delay_of(timed, clock)
+    if device.capabilities.kind != "gpu":
+        assert delay is None
+        return
+    spans = [min(clock.span(lambda seconds=seconds: delay(seconds)).device for _ in range(3)) for seconds in (0, 4e-3)]
+    assert 2e-3 < spans[1] - spans[0] < 8e-3
+
+
 def test_a_wrong_contender_is_not_timed_and_the_others_are():
     case = Case(WORKS[0], 4096)
     who = [Contender("gpuprims", WORKS[0].call), Contender("off by one", lambda x: 2 * x + 2)]
     who.append(Contender("broken", lambda x: 1 / 0))
-    found = measure(REFERENCE, HostClock(REFERENCE.synchronize), case, who, Arrays(REFERENCE), 0)
+    found = measure(REFERENCE, HostClock(REFERENCE.synchronize), None, case, who, Arrays(REFERENCE), 0)
     assert list(found.times) == ["gpuprims"]
     assert list(found.failures) == ["off by one", "broken"]
 
