@@ -2,7 +2,8 @@
 
 The ladder is that of "OpenCL logistic regression with gradient ascent": steps of batch gradient descent of 2048
 samples of 8 features, a second, by the number of work-items. A step is the gradient and the new weights, a launch each
-or more; "descent" takes all steps in one. The log-likelihood is the same article's animation.
+or more, which on a GPU gather on its queue first, so that kernels are compared and not the host that launches them;
+"descent" takes all steps in one. The log-likelihood is the same article's animation.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from gpuprims.primitives.descent import logistic_descent
 from gpuprims.registry import REGISTRY, Variant, first_refusal, register
 from gpuprims.rules import double_precision, gradients_fit, group_fits
 
+from .ahead import Delay
 from .cases import RATE, STEPS
 from .clocks import Clock, HostClock
 from .elements import Samples
@@ -84,7 +86,7 @@ def _rungs(device: gpuprims.Device, *, full: bool) -> Iterator[tuple[str, int, s
             yield "fused", 2**power, resized(device.backend, "fused", 2**power)
 
 
-def ladder(device: gpuprims.Device, clock: Clock, *, full: bool) -> Points:
+def ladder(device: gpuprims.Device, clock: Clock, delay: Delay | None, *, full: bool) -> Points:
     """Return iterations a second of each rung at each number of work-items."""
     host = Samples(FEATURES, at_zero=True).host(ROWS)
     expected = descended(RATE, _CHECKED_STEPS, *(array.astype(np.float64) for array in host))
@@ -99,11 +101,11 @@ def ladder(device: gpuprims.Device, clock: Clock, *, full: bool) -> Points:
         for _ in range(_CHECKED_STEPS):
             weights = step()
         near_weights(device.to_host(weights), expected)
-        racers[variant] = Racer(step, clock, clock)
+        racers[variant] = Racer(step, clock, clock, delay)
         places[variant] = rung, work_items, 1
     for work_items, call in _descents(device, X, y, start):
         near_weights(device.to_host(call()), descended(RATE, STEPS, *(array.astype(np.float64) for array in host)))
-        racers[f"descent_{work_items}"] = Racer(call, clock, clock)
+        racers[f"descent_{work_items}"] = Racer(call, clock, clock, delay)
         places[f"descent_{work_items}"] = "descent", work_items, STEPS
     racers["NumPy"] = Racer(partial(descended, RATE, 50, *host), *[HostClock(device.synchronize)] * 2)
     places["NumPy"] = "NumPy", 1, 50

@@ -34,8 +34,13 @@ def keep(x: Any, **keywords: Any) -> Any:
     return gpuprims.compact(x, KEPT, **keywords)
 
 
+def ends(x: Any) -> tuple[int, int]:
+    """Return between which numbers a work's elements lie."""
+    return (0, 256) if x.dtype == np.uint8 else (0, 1)
+
+
 def histogram(x: Any, *, bins: Any, **keywords: Any) -> Any:
-    return gpuprims.histogram(x, bins, (0, 1), **keywords)[0]
+    return gpuprims.histogram(x, bins, ends(x), **keywords)[0]
 
 
 def blur(x: Any, **keywords: Any) -> Any:

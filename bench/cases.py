@@ -89,11 +89,11 @@ def _scan(name: str, numpys: Callable[..., Any] = np.cumsum, expect: Any = oracl
     return Work(name, "scan", 2 * np.dtype(inputs.dtype).itemsize, call, numpys, expect=expect, inputs=inputs, **how)
 
 
-def _histogram(name: str, bins: Any, spread: str = "uniform", **how: Any) -> Work:
+def _histogram(name: str, bins: Any, inputs: Elements | None = None, **how: Any) -> Work:
     numpys, call = partial(oracles.counts, bins), partial(calls.histogram, bins=bins)
-    expect = partial(oracles.added_up, numpys)
-    inputs = Elements(spread=spread)
-    return Work(name, "histogram", 4, call, numpys, expect=expect, inputs=inputs, limit="read", bins=bins, **how)
+    given: dict[str, Any] = {"expect": partial(oracles.added_up, numpys), "inputs": inputs or Elements()}
+    nbytes = np.dtype(given["inputs"].dtype).itemsize
+    return Work(name, "histogram", nbytes, call, numpys, limit="read", bins=bins, **given, **how)
 
 
 def _bincount(dtype: str, **how: Any) -> Work:
@@ -152,13 +152,14 @@ WORKS = (
     Work("compact by a mask", "compact", 7, gpuprims.compact, lambda x, mask: x[mask], inputs=_HALF),
     Work("compact by a function", "compact", 6, calls.keep, lambda x: x[x > 0.5]),
     _histogram("histogram 256", 256, sizes="sweep"),
-    _histogram("histogram 256, skewed", 256, "skewed"),
-    _histogram("histogram 256, all alike", 256, "alike"),
+    _histogram("histogram 256, skewed", 256, Elements(spread="skewed")),
+    _histogram("histogram 256, all alike", 256, Elements(spread="alike")),
     _histogram("histogram 16384", 16_384, sizes="main"),
-    _histogram("histogram 16384, skewed", 16_384, "skewed"),
+    _histogram("histogram 16384, skewed", 16_384, Elements(spread="skewed")),
     _histogram("histogram 49152", 49_152),
     _histogram("histogram 1048576", 2**20),
     _histogram("histogram 256 edges", EDGES),
+    _histogram("histogram 256 of bytes", 256, Elements("uint8"), sizes="main"),
     _bincount("int32"),
     _bincount("int64"),
     _bincount("uint8", sizes="main"),

@@ -27,8 +27,8 @@ _COLOURS = (
 _MARKERS = "osv^D<>pX*"
 # The cases of the overview, in its order; each at the largest size that was measured.
 _OVERVIEW = (
-    "map 2*x+1", "reduce sum", "reduce argmax", "scan sum", "histogram 256", "histogram 16384", "bincount uint8",
-    "blur cross", "blur box 9", "blur gaussian 2", "blur cross of bytes", "logistic gradient, 100 features",
+    "map 2*x+1", "reduce sum", "reduce argmax", "scan sum", "histogram 256", "histogram 16384",
+    "histogram 256 of bytes", "blur cross", "blur box 9", "blur gaussian 2", "blur cross of bytes", "logistic gradient, 100 features",
     "logistic gradient, 1024 features",
 )  # fmt: skip
 _SWEPT = ("map 2*x+1", "reduce sum", "scan sum", "histogram 256")
@@ -80,8 +80,14 @@ def _two_lines(line: Line) -> str:
 
 def _bar(axes: Any, place: float, row: Row, colour: str, name: str) -> None:
     axes.barh(place, row["gb_per_s"], 0.36, color=colour)
-    label = f" {row['gb_per_s']:,.3g}" if row["gb_per_s"] < 1000 else f" {row['gb_per_s']:,.0f}"
-    axes.text(row["gb_per_s"], place, f"{label}  {name}".rstrip(), va="center", fontsize=7, color="0.2")
+    axes.text(
+        row["gb_per_s"], place, f" {_rate(row['gb_per_s'])}  {name}".rstrip(), va="center", fontsize=7, color="0.2"
+    )
+
+
+def _rate(value: float) -> str:
+    """Write a value with three digits or more."""
+    return f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
 
 
 def throughput(report: Report) -> Any:
@@ -149,7 +155,7 @@ def ladder(report: Report) -> Any:
     axes.set_yscale("log")
     axes.set_xscale("log", base=2)
     axes.set_xlabel("work-items")
-    axes.set_ylabel("iterations per second")
+    axes.set_ylabel("iterations per second (device's time)")
     axes.grid(alpha=0.3)
     axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
     axes.set_title(f"Batch gradient descent, 2048 x 8, by number of work-items\n{_on(report)}", fontsize=10)
@@ -172,7 +178,7 @@ def rungs(report: Report) -> Any:
         axes.text(rate, place, f" {rate:,.0f}{with_items}", va="center", fontsize=7.5)
     axes.set_xscale("log")
     axes.set_xlim(min(best[name][1] for name in names) / 2, max(best[name][1] for name in names) * 12)
-    axes.set_xlabel("iterations per second, each rung at its best number of work-items")
+    axes.set_xlabel("iterations per second (device's time), each rung at its best number of work-items")
     axes.set_title(f"The ladder: batch gradient descent, 2048 x 8\n{_on(report)}", fontsize=10)
     return figure
 
@@ -202,9 +208,13 @@ def threads(report: Report) -> Any:
     axes.set_ylabel("ms of training")
     axes.grid(alpha=0.3, which="both")
     axes.legend(fontsize=8)
-    shape = f"{points[0]['rows']:,} x {points[0]['features']:,} generated mail, {points[0]['epochs']} time(s) round"
+    shape = f"{points[0]['rows']:,} x {points[0]['features']:,} generated mail, {_epochs(points[0]['epochs'])}"
     axes.set_title(f"Stochastic gradient descent: {shape}\n{_on(report)}", fontsize=10)
     return figure
+
+
+def _epochs(epochs: int) -> str:
+    return "1 epoch" if epochs == 1 else f"{epochs} epochs"
 
 
 def histogram(report: Report) -> Any:
@@ -219,7 +229,7 @@ def histogram(report: Report) -> Any:
         colour = {"racy": _WRONG, "chosen": _OURS}.get(point["way"], _PEER)
         axes.barh(place, point["gb_per_s"], color=colour)
         lost = f", loses {point['lost']:.2%} of the counts" if point["way"] == "racy" else ""
-        axes.text(point["gb_per_s"], place, f" {point['gb_per_s']:,.3g} GB/s{lost}", va="center", fontsize=8)
+        axes.text(point["gb_per_s"], place, f" {_rate(point['gb_per_s'])} GB/s{lost}", va="center", fontsize=8)
     labels = [names.get(point["way"], point["way"].replace("_", " ")) for point in reversed(points)]
     axes.set_yticks(range(len(points)), labels)
     axes.set_xlim(0, 1.45 * max(point["gb_per_s"] for point in points))

@@ -12,6 +12,7 @@ import numpy as np
 import gpuprims
 from gpuprims.errors import NoVariantError
 
+from .ahead import Delay
 from .clocks import Clock
 from .elements import Elements
 from .measuring import Racer, race
@@ -64,7 +65,7 @@ def racy(device: gpuprims.Device, values: Any) -> Callable[[], Any]:
     return count_by_opencl
 
 
-def histograms(device: gpuprims.Device, clock: Clock, *, full: bool) -> list[dict[str, Any]]:
+def histograms(device: gpuprims.Device, clock: Clock, delay: Delay | None, *, full: bool) -> list[dict[str, Any]]:
     """Return seconds and the share of counts that are lost, of each way to count bytes."""
     size = _SIZES[full]["cpu" if device.capabilities.kind == "cpu" else "gpu"]
     host = Elements("uint8").host(size)[0]
@@ -82,7 +83,7 @@ def histograms(device: gpuprims.Device, clock: Clock, *, full: bool) -> list[dic
         lost[name] = 1 - int(counts.sum()) / size
         if name != "racy":
             np.testing.assert_array_equal(counts, expected)
-    times = race({name: Racer(call, clock, clock) for name, call in calls.items()}, 1)
+    times = race({name: Racer(call, clock, clock, delay) for name, call in calls.items()}, 1)
     return [
         {"way": name, "seconds": time.device_s, "gb_per_s": size / time.device_s / 1e9, "lost": lost[name]}
         for name, time in times.items()

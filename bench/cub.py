@@ -29,9 +29,10 @@ def load() -> dict[str, Callable[..., Any]]:
         There is no nvcc, or it fails.
     """
     library = ctypes.CDLL(str(_built()))
-    histograms = {work.name: work for work in WORKS if work.primitive == "histogram" and isinstance(work.bins, int)}
+    histograms = [work for work in WORKS if work.primitive == "histogram" and isinstance(work.bins, int)]
+    kinds = {"float32": "histogram", "uint8": "bincount_uint8"}
     ways = {name: _way(library[name.replace(",", "").replace(" ", "_")], name) for name in _NAMED}
-    ways |= {name: _way(library["histogram"], name, work.bins) for name, work in histograms.items()}
+    ways |= {work.name: _way(library[kinds[work.inputs.dtype]], work.name, work.bins) for work in histograms}
     return ways
 
 

@@ -19,7 +19,7 @@ from .contenders import Contender, to_host
 # Rounds of all at least and at most; calls shorter than a span are timed several at once, so many at most: of a single
 # one the device's events would also tell how long the host takes to launch it. And seconds that a GPU is kept busy at
 # most until some of them are on its queue.
-_LEAST_ROUNDS, _MOST_ROUNDS, _SPAN, _MOST_CALLS, _LEAD = 3, 25, 1e-2, 100, 3e-3
+_LEAST_ROUNDS, _MOST_ROUNDS, _SPAN, _MOST_CALLS, _LEAD = 3, 25, 1e-2, 100, 5e-3
 
 
 @dataclass

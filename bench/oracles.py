@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import ndimage
 
+from .calls import ends
 from .elements import in_threads
 
 CROSS = np.float32([[0, 0.2, 0], [0.2, 0.2, 0.2], [0, 0.2, 0]])
@@ -54,7 +55,7 @@ def of_segments(x: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 
 def counts(bins: Any, x: np.ndarray) -> np.ndarray:
-    return np.histogram(x, bins, (0, 1))[0]
+    return np.histogram(x, bins, ends(x))[0]
 
 
 def added_up(count: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 import gpuprims
 from gpuprims.primitives.steps import normal_weights
 
+from .calls import ends
 from .cases import CROSS, RATE, STEPS, WORKS
 
 Ways = dict[str, Callable[..., Any]]
@@ -53,7 +54,7 @@ def cupy(_: gpuprims.Device) -> Ways:
         "blur cross of bytes": cross,
         "logistic gradient, 100 features": gradient,
         "logistic gradient, 1024 features": gradient,
-        **{name: lambda x, bins=work.bins: cupy.histogram(x, bins, (0, 1))[0] for name, work in _HISTOGRAMS.items()},
+        **{name: lambda x, bins=work.bins: cupy.histogram(x, bins, ends(x))[0] for name, work in _HISTOGRAMS.items()},
         **{name: lambda x: cupy.bincount(x.reshape(-1)) for name in _BINCOUNTS},
     }
 
@@ -98,7 +99,7 @@ def torch(_: gpuprims.Device) -> Ways:
     counts = {
         name: through(lambda x, bins=work.bins: torch.histc(x, bins, 0, 1).to(torch.int64))
         for name, work in _HISTOGRAMS.items()
-        if work.inputs.spread == "uniform" and work.bins.bit_count() == 1
+        if (work.inputs.dtype, work.inputs.spread) == ("float32", "uniform") and work.bins.bit_count() == 1
     }
     ones, normal = np.full(9, 1 / 9, np.float32), normal_weights(2).astype(np.float32)
     return {

@@ -50,7 +50,7 @@ TARGETS = (
     Target(_H200, "histogram 256, skewed", 2**28, "TB/s", 4.4),
     Target(_H200, "histogram 256, all alike", 2**28, "TB/s", 4.4),
     Target(_H200, "histogram 16384", 2**28, "TB/s", 4.2),
-    Target(_H200, "bincount uint8", 2**30, "TB/s", 4.0),
+    Target(_H200, "histogram 256 of bytes", 2**30, "TB/s", 4.0),
     Target(_H200, "blur cross", 2**28, "TB/s", 3.9),
     Target(_H200, "blur box 9", 2**28, "TB/s", 3.5),
     Target(_H200, "blur gaussian 2", 2**28, "TB/s", 3.0),

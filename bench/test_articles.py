@@ -14,10 +14,10 @@ from .training import training_times
 
 Play = Callable[[str, list[float], dict[str, Any]], None]
 SERIES = {
-    "ladder": lambda run: ladder(run.device, run.clock, full=run.options.full),
+    "ladder": lambda run: ladder(run.device, run.clock, run.delay, full=run.options.full),
     "log-likelihood": lambda run: log_likelihood(run.user_device),
     "threads": lambda run: training_times(run.device, run.clock),
-    "histogram ways": lambda run: histograms(run.device, run.clock, full=run.options.full),
+    "histogram ways": lambda run: histograms(run.device, run.clock, run.delay, full=run.options.full),
 }
 
 
