@@ -27,8 +27,8 @@ _COLOURS = (
 _MARKERS = "osv^D<>pX*"
 # The cases of the overview, in its order; each at the largest size that was measured.
 _OVERVIEW = (
-    "map 2*x+1", "reduce sum", "reduce argmax", "scan sum", "histogram 256", "histogram 16384",
-    "histogram 256 of bytes", "blur cross", "blur box 9", "blur gaussian 2", "blur cross of bytes", "logistic gradient, 100 features",
+    "map 2*x+1", "reduce sum", "reduce argmax", "scan sum", "histogram 256", "histogram 16384", "histogram 256 of bytes",
+    "blur cross", "blur box 9", "blur gaussian 2", "blur cross of bytes", "logistic gradient, 100 features",
     "logistic gradient, 1024 features",
 )  # fmt: skip
 _SWEPT = ("map 2*x+1", "reduce sum", "scan sum", "histogram 256")
