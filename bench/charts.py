@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .tables import Line, Row, lines_of
+from .tables import OVERVIEW, Line, Row, largest
 
 Report = dict[str, Any]
 
@@ -25,12 +25,6 @@ _COLOURS = (
     "#3f77c4",
 )
 _MARKERS = "osv^D<>pX*"
-# The cases of the overview, in its order; each at the largest size that was measured.
-_OVERVIEW = (
-    "map 2*x+1", "reduce sum", "reduce argmax", "scan sum", "histogram 256", "histogram 16384", "histogram 256 of bytes",
-    "blur cross", "blur box 9", "blur gaussian 2", "blur cross of bytes", "logistic gradient, 100 features",
-    "logistic gradient, 1024 features",
-)  # fmt: skip
 _SWEPT = ("map 2*x+1", "reduce sum", "scan sum", "histogram 256")
 # What the article's last rung, vec4 with 256 work-items, reached.
 _ARTICLE = 70_000
@@ -50,8 +44,8 @@ def _on(report: Report) -> str:
 
 def roofline(report: Report) -> Any:
     """Draw GB/s of gpuprims and of the fastest peer of each case, beside what memory gives."""
-    lines = {line.ours["case"]: line for line in sorted(lines_of(report), key=lambda line: float(line.ours["size"]))}
-    shown = [lines[case] for case in _OVERVIEW if case in lines and lines[case].ours["gb_per_s"]]
+    lines = largest(report)
+    shown = [lines[case] for case in OVERVIEW if case in lines and lines[case].ours["gb_per_s"]]
     if not shown:
         return None
     figure = _figure(8, 1.2 + 0.52 * len(shown))

@@ -11,6 +11,14 @@ from .targets import verdicts
 Row = dict[str, Any]
 
 
+# The cases of an overview, in its order; each at the largest size that was measured.
+OVERVIEW = (
+    "map 2*x+1", "reduce sum", "reduce argmax", "scan sum", "histogram 256", "histogram 16384",
+    "histogram 256 of bytes", "blur cross", "blur box 9", "blur gaussian 2", "blur cross of bytes",
+    "logistic gradient, 100 features", "logistic gradient, 1024 features",
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Line:
     """A case at a size: gpuprims' row, the fastest peer's where there is one, and the others."""
@@ -36,6 +44,11 @@ def lines_of(report: dict[str, Any]) -> list[Line]:
     return [_line(label, rows) for (_, _, label), rows in groups.items() if any(row["ours"] for row in rows)]
 
 
+def largest(report: dict[str, Any]) -> dict[str, Line]:
+    """Return the line of each case at the largest size that was measured."""
+    return {line.ours["case"]: line for line in sorted(lines_of(report), key=lambda line: float(line.ours["size"]))}
+
+
 def _line(label: str, rows: list[Row]) -> Line:
     # Where one has no device of its own, what counts is the whole call.
     clock = "wall_s" if any(row["clock"] == "host clock" for row in rows) else "device_s"
@@ -51,7 +64,12 @@ def speed(row: Row) -> str:
     rate = row["gb_per_s"]
     if rate is None:
         return seconds(row["wall_s"])
-    return f"{rate / 1000:.2f} TB/s" if rate >= 1000 else f"{rate:.1f} GB/s"
+    return per_second(rate)
+
+
+def per_second(gigabytes: float) -> str:
+    """Return a rate in the unit that suits it."""
+    return f"{gigabytes / 1000:.2f} TB/s" if gigabytes >= 1000 else f"{gigabytes:.3g} GB/s"
 
 
 def seconds(value: float) -> str:
