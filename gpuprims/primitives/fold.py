@@ -75,7 +75,7 @@ class FoldPlanner:
         parts = self._parts(chosen)
         kernel = self.device.kernel(chosen, self._definitions(vectors=chosen.vectors))
         groups = min(self._rows(chosen) * parts, MOST_GROUPS)
-        if not chosen.shares_outputs:
+        if not chosen.shares_outputs or chosen.block == 1:  # a group of one is a thread: no more than there are to run
             groups = chosen.groups(groups, self.device.capabilities)
         launch = kernel.prepare(groups, self.layout.pack(self.counted), self.outputs, self.count, parts)
         tickets, scratch = self._scratch(chosen, parts)
