@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -101,6 +102,12 @@ class Operands:
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """Allocate as :meth:`empty`, and fill with zeros."""
         return np.zeros(shape, dtype) if self.in_place else self.driver.zeros(shape, dtype)
+
+    def cut(self, result: Any, start: int, shape: tuple[int, ...]) -> Any:
+        """Return an array of that shape over elements of a result, which :meth:`empty` gave, from one on."""
+        if self.in_place:
+            return result.reshape(-1)[start : start + math.prod(shape)].reshape(shape)
+        return self.driver.cut(result, start, shape)
 
     def fetch(self, result: Any) -> Any:
         """Return a result of a call, as that gave it, as NumPy's: complete, on the host."""

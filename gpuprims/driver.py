@@ -126,6 +126,9 @@ class Driver(Protocol):
     def copy(self, array: Any) -> Any:
         """Return a copy of a contiguous array, made on the device."""
 
+    def cut(self, array: Any, start: int, shape: tuple[int, ...]) -> Any:
+        """Return an array of that shape over elements of a C-contiguous one that :meth:`empty` gave, from one on."""
+
     def scratch(self, nbytes: int) -> Any:
         """Allocate memory for a kernel's partial values, contents undefined."""
 

@@ -285,19 +285,25 @@ def _numbers(operands: Operands, axes: tuple[int, ...], minlength: int, weighing
     outputs = size // math.prod(array.shape[k] for k in axes)
     if weighing.sums == "counts" and outputs * tried <= max(size, _ALWAYS_TRIED):
         sums = count(operands, direct(tried), axes, weighing, tried, variant, outside=True)
-        lines = sums.reshape(-1, tried + 2)
-        asked = lines[:, tried:] if tried == minlength else lines  # how long the result is depends on the numbers then
-        alone = outputs == 1 and not operands.in_place  # where a kernel may be at work on it still
-        seen = operands.fetch(asked[0] if alone else reduce(asked, axis=0, device=operands.device))
-        if not seen[-2:].any():
+        seen = operands.fetch(_outside(operands, sums, tried, all_of_them=tried != minlength))
+        if not (seen[-2] or seen[-1]):
             length = tried if tried == minlength else max(minlength, int(np.flatnonzero(seen)[-1]) + 1)
-            # Of several rows as an array of its own, without what lies between them.
-            return sums[..., :length] if outputs == 1 else _mapped(operands, "x", sums[..., :length])
+            if outputs == 1:
+                return operands.cut(sums, 0, (*sums.shape[:-1], length))
+            return _mapped(operands, "x", sums[..., :length])  # an array of its own, without what lies between rows
     low, high = (int(end) for end in _limits(operands))
     if low < 0:
         raise ArgumentError(f"bincount: elements from 0 on; got {low}")
     length = check_bins("bincount", max(minlength, high + 1))
     return count(operands, direct(length), axes, weighing, length, variant)
+
+
+def _outside(operands: Operands, sums: Any, bins: int, *, all_of_them: bool) -> Any:
+    """Return how many elements are in no bin, too high and too low, of all rows; after those that are, if asked."""
+    first = 0 if all_of_them else bins
+    if sums.size == bins + 2:
+        return operands.cut(sums, first, (bins + 2 - first,))
+    return reduce(sums[..., first:], axis=tuple(range(sums.ndim - 1)), device=operands.device)
 
 
 def _cast(operands: Operands, sums: Any, dtype: np.dtype[Any]) -> Any:

@@ -12,8 +12,9 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 from pyopencl.tools import ImmediateAllocator, MemoryPool
 
+from gpuprims.backends.opencl.arrays import Arrays
 from gpuprims.backends.opencl.capabilities import capabilities_of
-from gpuprims.backends.opencl.kernel import OpenCLKernel, compiled
+from gpuprims.backends.opencl.kernel import OpenCLKernel, compiled, in_order
 from gpuprims.backends.opencl.standing import Standing
 from gpuprims.backends.opencl.transfer import Transfer
 from gpuprims.backends.opencl.variants import AROUND
@@ -23,6 +24,8 @@ from gpuprims.errors import BuildError, DeviceMemoryError
 from gpuprims.layout import Form, View, host_memory, reach
 from gpuprims.registry import Variant
 from gpuprims.source import kernel_source
+
+_BYTES = np.dtype(np.uint8)
 
 
 class OpenCLDriver:
@@ -35,6 +38,8 @@ class OpenCLDriver:
         self.context = context  # held here: Intel's queues do not keep theirs alive
         self.queue = queue
         self._pool = MemoryPool(ImmediateAllocator(queue))
+        self._arrays = Arrays(queue, self._pool)
+        self._in_order = in_order(queue)
         self._transfer = Transfer(queue)
         self._standing = Standing(queue)
 
@@ -62,7 +67,7 @@ class OpenCLDriver:
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cl_array.Array:
         """Allocate from a pool that keeps freed memory for the next call."""
         try:
-            return cl_array.empty(self.queue, shape, dtype, allocator=self._pool)
+            return self._arrays.make(shape, dtype)
         except (cl.MemoryError, cl.LogicError) as error:  # INVALID_BUFFER_SIZE; what is free cannot be asked
             raise DeviceMemoryError(self.capabilities.name, math.prod(shape) * dtype.itemsize, None) from error
 
@@ -71,7 +76,7 @@ class OpenCLDriver:
         array = self.empty(shape, dtype)
         memory: Any = array.base_data
         if array.nbytes:
-            array.add_event(cl.enqueue_fill_buffer(self.queue, memory, bytes(1), array.offset, array.nbytes))
+            array.add_event(cl.enqueue_fill_buffer(self.queue, memory, bytes(1), 0, array.nbytes))
         return array
 
     def copy(self, array: cl_array.Array) -> cl_array.Array:
@@ -82,9 +87,13 @@ class OpenCLDriver:
         copied.add_event(cl.enqueue_copy(self.queue, *memories, **where, wait_for=array.events))
         return copied
 
+    def cut(self, array: cl_array.Array, start: int, shape: tuple[int, ...]) -> cl_array.Array:
+        """Return an array over the same buffer, and with the same events."""
+        return self._arrays.cut(array, start, shape)
+
     def scratch(self, nbytes: int) -> Any:
-        """Allocate a buffer from the pool, which takes a tenth of the time of an array."""
-        return self._pool.allocate(nbytes)
+        """Allocate a buffer from the pool; an array, whose events keep order, where the queue does not."""
+        return self._pool.allocate(nbytes) if self._in_order else self.empty((nbytes,), _BYTES)
 
     def form(self, array: cl_array.Array) -> Form:
         """Say where an array's elements lie; its offset is passed on, since buffers cannot be cut at any byte."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import sys
 from collections.abc import Callable, Sequence
@@ -65,6 +66,10 @@ class ReferenceDriver:
     def copy(self, array: np.ndarray) -> np.ndarray:
         """Copy a host array."""
         return array.copy()
+
+    def cut(self, array: np.ndarray, start: int, shape: tuple[int, ...]) -> np.ndarray:
+        """Return a view."""
+        return array.reshape(-1)[start : start + math.prod(shape)].reshape(shape)
 
     def scratch(self, nbytes: int) -> np.ndarray:
         """Allocate bytes."""
