@@ -151,7 +151,7 @@ class Operands:
         """Return a copy of what is kept where the caller wants results: of the host's, or of the device's."""
         if self.on_host:
             return self._as_caller_wants(kept.copy())
-        return self.convert(self.driver.copy(on_device()))
+        return self.convert(self.driver.copy(on_device(), kept))
 
     def _as_caller_wants(self, result: Any) -> Any:
         """Return a result as an array of the caller's library; one of NumPy's without dimensions as a scalar."""

@@ -78,7 +78,7 @@ class CudaDriver:
             array.data.memset_async(0, array.nbytes)
         return array
 
-    def copy(self, array: cupy.ndarray) -> cupy.ndarray:
+    def copy(self, array: cupy.ndarray, host: np.ndarray) -> cupy.ndarray:
         """Copy on the current stream."""
         copied = self.empty(array.shape, array.dtype)
         copied.data.copy_from_device_async(array.data, array.nbytes)

@@ -36,6 +36,20 @@ class Arrays:
         cut.base_data = array.base_data
         return cut
 
+    def clear(self, array: cl_array.Array) -> cl_array.Array:
+        """Fill with zeros; not by pyopencl's kernel, whose compilation warns on Intel's runtime."""
+        memory: Any = array.base_data
+        if array.nbytes:
+            array.add_event(cl.enqueue_fill_buffer(self._queue, memory, bytes(1), 0, array.nbytes))
+        return array
+
+    def hold(self, host: np.ndarray) -> cl_array.Array:
+        """Return an array whose buffer is made with elements of the host, for which no work is queued."""
+        array = self._like(host.shape, host.dtype, 0, [])
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+        array.base_data = cl.Buffer(self._queue.context, flags, hostbuf=host)
+        return array
+
     def _like(
         self, shape: tuple[int, ...], dtype: np.dtype[Any], offset: int, events: list[cl.Event]
     ) -> cl_array.Array:

@@ -72,23 +72,20 @@ class OpenCLDriver:
             raise DeviceMemoryError(self.capabilities.name, math.prod(shape) * dtype.itemsize, None) from error
 
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cl_array.Array:
-        """Allocate from the pool, and fill; not by pyopencl's kernel, whose compilation warns on Intel's runtime."""
-        array = self.empty(shape, dtype)
-        memory: Any = array.base_data
-        if array.nbytes:
-            array.add_event(cl.enqueue_fill_buffer(self.queue, memory, bytes(1), 0, array.nbytes))
-        return array
+        """Allocate from the pool, and fill."""
+        return self._arrays.clear(self.empty(shape, dtype))
 
-    def copy(self, array: cl_array.Array) -> cl_array.Array:
-        """Copy on the queue, after the work that fills the array."""
+    def copy(self, array: cl_array.Array, host: np.ndarray) -> cl_array.Array:
+        """Copy on the queue, after the work that fills the array; on CPUs from the host, for a tenth of the time."""
+        if self.shares_host_memory:
+            return self._arrays.hold(host)
         copied = self.empty(array.shape, array.dtype)
         memories: Any = copied.base_data, array.base_data
-        where: Any = {"src_offset": array.offset, "dst_offset": copied.offset, "byte_count": array.nbytes}
-        copied.add_event(cl.enqueue_copy(self.queue, *memories, **where, wait_for=array.events))
+        copied.add_event(cl.enqueue_copy(self.queue, *memories, byte_count=array.nbytes, wait_for=array.events))
         return copied
 
     def cut(self, array: cl_array.Array, start: int, shape: tuple[int, ...]) -> cl_array.Array:
-        """Return an array over the same buffer, and with the same events."""
+        """Return an array over the same buffer, with the same events."""
         return self._arrays.cut(array, start, shape)
 
     def scratch(self, nbytes: int) -> Any:

@@ -63,7 +63,7 @@ class ReferenceDriver:
         """Allocate a host array of zeros."""
         return np.zeros(shape, dtype)
 
-    def copy(self, array: np.ndarray) -> np.ndarray:
+    def copy(self, array: np.ndarray, host: np.ndarray) -> np.ndarray:
         """Copy a host array."""
         return array.copy()
 
