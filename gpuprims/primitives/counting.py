@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from gpuprims.definitions import Dtype
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError
 from gpuprims.layout import Form, contiguous
-from gpuprims.operators import find_op
+from gpuprims.operators import Op, find_op
 from gpuprims.preparation import Result
 from gpuprims.primitives.binning import Table, key_dtype
 from gpuprims.primitives.limbs import joining_limbs
@@ -71,6 +71,7 @@ def count(
     variant: str | None,
     *,
     outside: bool = False,
+    dtype: Dtype | None = None,
 ) -> Any:
     """Fill histograms of an array along some axes, and return their sums as an array of the device, or of the host.
 
@@ -89,8 +90,10 @@ def count(
         How many bins the caller has asked for; those that the table leaves out are empty.
     variant : str or None
     outside : bool
+    dtype : dtype, optional
+        Of the result; by default int64, of floats float64.
     """
-    bins = table.kind, table.bins, table.guide.size, asked, outside
+    bins = table.kind, table.bins, table.guide.size, asked, outside, dtype
     where = operands.fresh_alignment, operands.device, variant, REGISTRY.generation
     plan = _prepare(operands.label, operands.forms, axes, weighing, *bins, *where)
     result = (operands.zeros if plan.zeroed else operands.empty)(plan.room, plan.result.dtype)
@@ -140,6 +143,7 @@ def _prepare(
     guide: int,
     asked: int,
     outside: bool,
+    dtype: Dtype | None,
     alignment: int,
     device: Device,
     variant: str | None,
@@ -150,14 +154,14 @@ def _prepare(
     call = _call(tuple(form.dtype for form in forms), kept, math.prod(shape[k] for k in axes), bins, weighing)
     chosen = device.select("histogram", call, variant)
     length, width = asked + 2 * outside, bins + 2 * outside
-    result = Result((*kept, length), _FLOAT64 if weighing.sums == "floats" else _INT64)
+    result = Result((*kept, length), dtype or (_FLOAT64 if weighing.sums == "floats" else _INT64))
     if not math.prod(shape) or not width:
         return _Plan(None, None, result, result.shape, zeroed=True)
     reader = Reader(device, chosen, forms, axes, call, kind, guide)
     target = contiguous(result.dtype, (call.outputs, length), alignment)._replace(shape=(call.outputs, width))
     peaks = None
     if weighing.sums != "floats" or chosen.histograms == "private" or not weighing.repeat:
-        sums = reader.read(weighing.sums, find_op("sum"), target, alone=bins == asked)
+        sums = reader.read(weighing.sums, _adding(weighing.sums == "floats", result.dtype), target, alone=bins == asked)
     elif math.prod(shape) > _MOST_CUT:
         raise ArgumentError(
             f"{label}: at most 2^33 float weights, whose sums are the same from run to run; got {math.prod(shape)}"
@@ -167,11 +171,18 @@ def _prepare(
         beside = contiguous(_UINT32, (call.outputs, bins + 2), ALIGNMENT)
         peaks = reader.read("peaks", find_op("max"), beside, alone=True)
         weights = forms[1].dtype
-        joining = joining_limbs(single=weights.kind == "f" and weights.itemsize < 8)
+        joining = joining_limbs(result.dtype, single=weights.kind == "f" and weights.itemsize < 8)
         sums = reader.read("limbs", joining, target, beside, alone=False)
     if sums.fold is None:
         return _Plan(sums, peaks, result, (bins + 2,), sums.zeroed)
     return _Plan(sums, peaks, result, result.shape, zeroed=bins < asked)
+
+
+@cache
+def _adding(floats: bool, result: Dtype) -> Op:
+    """Return the operator that adds parts up, and gives them a dtype in the end."""
+    dtypes = (_FLOAT64 if floats else _INT64,), (result,)
+    return Op("a + b", 0, name="sum", commutative=True, dtypes=lambda elements, dtype: dtypes)
 
 
 def _call(dtypes: tuple[Dtype, ...], kept: tuple[int, ...], size: int, bins: int, weighing: Weighing) -> Call:

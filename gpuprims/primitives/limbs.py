@@ -14,11 +14,12 @@ _BITS = 30
 
 
 @cache
-def joining_limbs(*, single: bool) -> Op:
+def joining_limbs(result: np.dtype[Any], *, single: bool) -> Op:
     """Return the operator that adds up three integers, beside the exponent of a bin's largest weight, and joins them.
 
     Parameters
     ----------
+    result : dtype
     single : bool
         Whether weights were float32; else they were float64.
     """
@@ -44,7 +45,7 @@ def joining_limbs(*, single: bool) -> Op:
         name="sums of integers that weights are cut into",
         commutative=True,
         finish=join,
-        dtypes=lambda elements, dtype: (elements, (np.dtype(np.float64),)),
+        dtypes=lambda elements, dtype: (elements, (result,)),
     )
 
 

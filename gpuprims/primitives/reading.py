@@ -121,8 +121,7 @@ class Reader(NamedTuple):
         parts = [Form(left.dtype, shape, strides, k * left.strides[2], left.alignment) for k in range(planes)]
         others = [form._replace(shape=(1, *target.shape), strides=(0, *form.strides)) for form in beside]
         forms = [*parts, *others]
-        function, dtype = as_map("reduce", None, len(forms)), None if beside else target.dtype
-        folding = make_folding(op, function, tuple(form.dtype for form in forms), dtype)
+        folding = make_folding(op, as_map("reduce", None, len(forms)), tuple(form.dtype for form in forms), None)
         into = [with_axes(target, (0,), keepdims=False)]
         planner = FoldPlanner(self.device, forms, into, folding, shape, (0,), commutative=True)
         return planner.prepare(None, (Result(target.shape, target.dtype),))
