@@ -98,11 +98,13 @@ def histogram(
     axes = axes_of(as_axis(axis), operands.natives[0].ndim)
     table = _table(operands, bins, range)
     weighing = _weighing(operands, deterministic, as_floats=bool(density))
+    # Before the counts, behind which what is copied from the host would wait for the elements.
+    edges = operands.hand_over(table.edges, lambda: table_on(operands, table, "edges"))
     dtype = None if density or weights is None else operands.natives[1].dtype
     counts = count(operands, table, axes, weighing, len(table.edges) - 1, variant, dtype=dtype)
     if density:
         counts = _density(operands, counts, np.diff(table.edges))
-    return operands.finish(counts), operands.hand_over(table.edges, lambda: table_on(operands, table, "edges"))
+    return operands.finish(counts), edges
 
 
 def bincount(

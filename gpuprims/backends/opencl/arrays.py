@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -24,14 +25,16 @@ class Arrays:
         self._pool = pool
         self._bare = lru_cache(maxsize=1024)(self._describe)
 
-    def make(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cl_array.Array:
-        """Allocate an array."""
+    def make(
+        self, shape: tuple[int, ...], dtype: np.dtype[Any], allocate: Callable[[int], cl.Buffer]
+    ) -> cl_array.Array:
+        """Return an array with memory of its own."""
         array = self._like(shape, dtype, 0, [])
-        array.base_data = self._pool.allocate(array.nbytes) if array.nbytes else None
+        array.base_data = allocate(array.nbytes) if array.nbytes else None
         return array
 
     def cut(self, array: cl_array.Array, start: int, shape: tuple[int, ...]) -> cl_array.Array:
-        """Return a stretch of a contiguous array; work on either is waited for by whoever takes the other."""
+        """Return a stretch of a contiguous array, which has its events too: work on either is work on both."""
         cut = self._like(shape, array.dtype, array.offset + start * array.dtype.itemsize, array.events)
         cut.base_data = array.base_data
         return cut
@@ -41,13 +44,6 @@ class Arrays:
         memory: Any = array.base_data
         if array.nbytes:
             array.add_event(cl.enqueue_fill_buffer(self._queue, memory, bytes(1), 0, array.nbytes))
-        return array
-
-    def hold(self, host: np.ndarray) -> cl_array.Array:
-        """Return an array whose buffer is made with elements of the host, for which no work is queued."""
-        array = self._like(host.shape, host.dtype, 0, [])
-        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-        array.base_data = cl.Buffer(self._queue.context, flags, hostbuf=host)
         return array
 
     def _like(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -14,7 +13,7 @@ from pyopencl.tools import ImmediateAllocator, MemoryPool
 
 from gpuprims.backends.opencl.arrays import Arrays
 from gpuprims.backends.opencl.capabilities import capabilities_of
-from gpuprims.backends.opencl.kernel import OpenCLKernel, compiled, in_order
+from gpuprims.backends.opencl.kernel import OpenCLKernel, compiled
 from gpuprims.backends.opencl.standing import Standing
 from gpuprims.backends.opencl.transfer import Transfer
 from gpuprims.backends.opencl.variants import AROUND
@@ -26,6 +25,7 @@ from gpuprims.registry import Variant
 from gpuprims.source import kernel_source
 
 _BYTES = np.dtype(np.uint8)
+_COPIED = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
 
 
 class OpenCLDriver:
@@ -39,7 +39,6 @@ class OpenCLDriver:
         self.queue = queue
         self._pool = MemoryPool(ImmediateAllocator(queue))
         self._arrays = Arrays(queue, self._pool)
-        self._in_order = in_order(queue)
         self._transfer = Transfer(queue)
         self._standing = Standing(queue)
 
@@ -66,19 +65,22 @@ class OpenCLDriver:
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cl_array.Array:
         """Allocate from a pool that keeps freed memory for the next call."""
+        return self._arrays.make(shape, dtype, self._allocate)
+
+    def _allocate(self, nbytes: int, host: np.ndarray | None = None) -> Any:
         try:
-            return self._arrays.make(shape, dtype)
+            return self._pool.allocate(nbytes) if host is None else cl.Buffer(self.context, _COPIED, hostbuf=host)
         except (cl.MemoryError, cl.LogicError) as error:  # INVALID_BUFFER_SIZE; what is free cannot be asked
-            raise DeviceMemoryError(self.capabilities.name, math.prod(shape) * dtype.itemsize, None) from error
+            raise DeviceMemoryError(self.capabilities.name, nbytes, None) from error
 
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cl_array.Array:
         """Allocate from the pool, and fill."""
         return self._arrays.clear(self.empty(shape, dtype))
 
     def copy(self, array: cl_array.Array, host: np.ndarray) -> cl_array.Array:
-        """Copy on the queue, after the work that fills the array; on CPUs from the host, for a tenth of the time."""
+        """Copy on the queue, after the work that fills the array; on CPUs from the host, with no work queued."""
         if self.shares_host_memory:
-            return self._arrays.hold(host)
+            return self._arrays.make(host.shape, host.dtype, lambda nbytes: self._allocate(nbytes, host))
         copied = self.empty(array.shape, array.dtype)
         memories: Any = copied.base_data, array.base_data
         copied.add_event(cl.enqueue_copy(self.queue, *memories, byte_count=array.nbytes, wait_for=array.events))
@@ -90,7 +92,7 @@ class OpenCLDriver:
 
     def scratch(self, nbytes: int) -> Any:
         """Allocate a buffer from the pool; an array, whose events keep order, where the queue does not."""
-        return self._pool.allocate(nbytes) if self._in_order else self.empty((nbytes,), _BYTES)
+        return self._allocate(nbytes) if self._standing.in_order else self.empty((nbytes,), _BYTES)
 
     def form(self, array: cl_array.Array) -> Form:
         """Say where an array's elements lie; its offset is passed on, since buffers cannot be cut at any byte."""
@@ -128,7 +130,7 @@ class OpenCLDriver:
 
     def landing(self, dtype: np.dtype[Any]) -> tuple[cl_array.Array, Callable[[], Any]]:
         """Return memory of the device, and a function that copies the scalar from it."""
-        return (array := self.empty((), dtype)), lambda: array.get().item()
+        return (array := self.empty((), dtype)), lambda: self.download(array).item()
 
     @property
     def order(self) -> int:
