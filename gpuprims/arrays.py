@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -102,6 +103,12 @@ class Operands:
         """Allocate as :meth:`empty`, and fill with zeros."""
         return np.zeros(shape, dtype) if self.in_place else self.driver.zeros(shape, dtype)
 
+    def cut(self, result: Any, start: int, shape: tuple[int, ...]) -> Any:
+        """Return an array of that shape over elements of a result, which :meth:`empty` gave, from one on."""
+        if self.in_place:
+            return result.reshape(-1)[start : start + math.prod(shape)].reshape(shape)
+        return self.driver.cut(result, start, shape)
+
     def fetch(self, result: Any) -> Any:
         """Return a result of a call, as that gave it, as NumPy's: complete, on the host."""
         return result if isinstance(result, np.generic | np.ndarray) else self.driver.download(result)
@@ -144,7 +151,7 @@ class Operands:
         """Return a copy of what is kept where the caller wants results: of the host's, or of the device's."""
         if self.on_host:
             return self._as_caller_wants(kept.copy())
-        return self.convert(self.driver.copy(on_device()))
+        return self.convert(self.driver.copy(on_device(), kept))
 
     def _as_caller_wants(self, result: Any) -> Any:
         """Return a result as an array of the caller's library; one of NumPy's without dimensions as a scalar."""

@@ -55,8 +55,8 @@ class Binning:
     sums : {"counts", "integers", "peaks", "limbs", "floats"}
         Elements, integer weights, or float weights: the exponent of the largest, then all cut into integers, whose sums
         are the same in whatever order; or as they are.
-    dtype : dtype
-        Of one sum of a group.
+    dtype, total : dtype
+        Of one sum of a group, and of one in global memory.
     near : bool, default False
         Whether the guide to thresholds is in local memory.
     fused : bool, default True
@@ -68,14 +68,10 @@ class Binning:
     kind: Literal["direct", "even", "edges"]
     sums: Sums
     dtype: Dtype
+    total: Dtype
     near: bool = False
     fused: bool = True
     merged: bool = False
-
-    @property
-    def total(self) -> Dtype:
-        """Dtype of a sum in global memory."""
-        return np.dtype(np.int64) if self.merged and self.sums != "peaks" else self.dtype
 
     @property
     def planes(self) -> int:

@@ -123,11 +123,14 @@ class Driver(Protocol):
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """Allocate as :meth:`empty`, and fill with zeros."""
 
-    def copy(self, array: Any) -> Any:
-        """Return a copy of a contiguous array, made on the device."""
+    def copy(self, array: Any, host: np.ndarray) -> Any:
+        """Return a copy of an array of the device, whose elements the host has too, by whichever way is faster."""
+
+    def cut(self, array: Any, start: int, shape: tuple[int, ...]) -> Any:
+        """Return an array of that shape over elements of a C-contiguous one that :meth:`empty` gave, from one on."""
 
     def scratch(self, nbytes: int) -> Any:
-        """Allocate memory for a kernel's partial values, contents undefined."""
+        """Allocate memory for a kernel's partial values, aligned as :meth:`empty`, contents undefined."""
 
     def form(self, array: Any) -> Form:
         """Say where the elements of an array of the vendor's own class lie."""

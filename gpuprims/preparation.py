@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.arrays import Operands
-from gpuprims.driver import Launch
+from gpuprims.driver import Driver, Launch
 from gpuprims.layout import Form, contiguous
 from gpuprims.registry import Variant
 from gpuprims.targets import Targets, check_targets
@@ -81,21 +81,22 @@ class Prepared(NamedTuple):
         """Launch, to write to arrays of the device, or of the host where it shares them."""
         if self.launch is None:
             return
-        written = [operands.memory(results[k]) for k in self.outputs]
-        driver = operands.driver
+        memories = operands.memories
+        read = [memories[k] for k in self.inputs]
+        self.start_on(operands.driver, read, [operands.memory(results[k]) for k in self.outputs])
+
+    def start_on(self, driver: Driver, read: list[Any], written: list[Any]) -> None:
+        """Launch on the memory of the kernel's operands."""
+        if self.launch is None:
+            return
         if self.tickets is None:
             board = [driver.board(self.board)] if self.board else []
             scratch = [driver.scratch(self.scratch)] if self.scratch else []
-            self.launch([*self._read(operands), *written, *board, *scratch])
+            self.launch([*read, *written, *board, *scratch])
             return
         tickets = driver.tickets(self.tickets)
         partials = driver.scratch(self.scratch) if self.scratch else tickets
-        read = self._read(operands) if self.reads else [tickets] * len(self.inputs)
-        self.launch([*read, *written, partials, tickets])
-
-    def _read(self, operands: Operands) -> list[Any]:
-        memories = operands.memories
-        return [memories[k] for k in self.inputs]
+        self.launch([*(read if self.reads else [tickets] * len(read)), *written, partials, tickets])
 
 
 def result_forms(

@@ -32,7 +32,7 @@ from gpuprims.errors import (
     ShapeError,
     UnknownVariantError,
 )
-from gpuprims.primitives import counting, division
+from gpuprims.primitives import counting, division, reading
 from gpuprims.primitives.binning import key_dtype, table_of_edges, table_of_range
 
 # Even bins that are cells, even bins at whose edges floats round, edges of all widths, one bin, more than guides have.
@@ -276,7 +276,7 @@ def test_counts_of_more_elements_than_32_bits_tell(
     counting._prepare.cache_clear()
 
 
-@pytest.mark.parametrize(("module", "limit"), [(counting, "_MOST_MERGED"), (division, "_MOST_NEAR")])
+@pytest.mark.parametrize(("module", "limit"), [(reading, "_MOST_MERGED"), (division, "_MOST_NEAR")])
 def test_groups_that_do_not_merge_and_guides_in_global_memory(
     histogram_kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, module: Any, limit: str
 ) -> None:

@@ -465,6 +465,21 @@ def test_kernels_compile_without_a_warning_for_every_architecture(variant: Varia
             assert compiled
 
 
+@pytest.mark.parametrize("bins", [9, 40_000])
+def test_folds_of_histograms_compile(bins: int) -> None:
+    driver = CompilingDriver()
+    for dtype in ("b1", "i4", "f2", "f4", "f8"):
+        x, weights = resident(LONG), resident(LONG, dtype=dtype)
+        for axes in ((2, -1), (-1,)):
+            how = {"weights": weights.reshape(axes), "axis": len(axes) - 1, "device": gpuprims.Device._of(driver)}
+            gpuprims.histogram(x.reshape(axes), bins, (0, 1), **how)
+    folds = [one for one in driver.asked if one[0].primitive == "reduce"]
+    assert {definitions.op.arity for _, definitions in folds if definitions.op} == {2, 8}
+    for variant, definitions in folds:
+        for architecture in (ARCHITECTURES[0], ARCHITECTURES[-1]):
+            assert compile_cuda(variant, definitions, architecture) == ([], True)
+
+
 TUNABLE = [variant for variant in VARIANTS if variant.tunable is not None]
 
 

@@ -38,6 +38,19 @@ def test_a_call_waits_for_its_arrays_events_and_leaves_its_own(opencl: gpuprims.
     assert is_done(doubled.events[0])
 
 
+def test_counts_wait_for_elements_and_leave_an_event(opencl: gpuprims.Device) -> None:
+    for size in (1000, 300_000):  # counted by one launch, and by two
+        x = on_device(opencl, np.arange(size, dtype=np.int32) % 100)
+        opencl.synchronize()
+        gate = cl.UserEvent(opencl.driver.context)
+        x.add_event(gate)
+        counts, _ = gpuprims.histogram(x, 100, (0, 100))
+        assert not is_done(counts.events[-1])
+        gate.set_status(cl.command_execution_status.COMPLETE)
+        assert counts.get().tolist() == [size // 100] * 100
+        assert is_done(counts.events[0])
+
+
 def test_out_is_waited_for_too(opencl: gpuprims.Device) -> None:
     x, out = on_device(opencl, np.arange(10, dtype=np.int32)), on_device(opencl, np.zeros(10, np.int32))
     opencl.synchronize()
@@ -49,13 +62,16 @@ def test_out_is_waited_for_too(opencl: gpuprims.Device) -> None:
     assert out.get().tolist() == list(range(1, 11))
 
 
-def test_a_queue_that_keeps_no_order_gets_it_from_events(opencl: gpuprims.Device) -> None:
-    context = opencl.driver.context
-    properties = cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
+def unordered(opencl: gpuprims.Device) -> object:
     try:
-        queue = cl.CommandQueue(context, properties=properties)
+        properties = cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
+        return cl.CommandQueue(opencl.driver.context, properties=properties)
     except cl.LogicError as error:
         pytest.skip(f"the driver has no such queues ({error})")
+
+
+def test_a_queue_that_keeps_no_order_gets_it_from_events(opencl: gpuprims.Device) -> None:
+    queue = unordered(opencl)
     host = np.random.default_rng(0).integers(-1000, 1000, 300_000)
     for _ in range(20):
         x = cl_array.to_device(queue, host)
@@ -63,3 +79,17 @@ def test_a_queue_that_keeps_no_order_gets_it_from_events(opencl: gpuprims.Device
         largest, total = gpuprims.reduce(chained, op="max"), gpuprims.reduce(chained)
         assert int(largest.get()) == 3 * host.max() + 1
         assert int(total.get()) == 3 * host.sum() + host.size
+
+
+def test_so_do_launches_that_meet_in_scratch_memory(opencl: gpuprims.Device) -> None:
+    queue = unordered(opencl)
+    rng = np.random.default_rng(0)
+    host, weights = rng.integers(0, 1000, 300_000), rng.random(300_000)
+    for _ in range(20):
+        x = cl_array.to_device(queue, host)
+        assert gpuprims.bincount(x).get().tolist() == np.bincount(host).tolist()
+        counts, edges = gpuprims.histogram(x, 100, (0, 1000))
+        assert counts.get().tolist() == np.histogram(host, 100, (0, 1000))[0].tolist()
+        assert edges.get().tolist() == np.histogram(host, 100, (0, 1000))[1].tolist()
+        sums, _ = gpuprims.histogram(x, 100, (0, 1000), weights=cl_array.to_device(queue, weights))
+        np.testing.assert_allclose(sums.get(), np.histogram(host, 100, (0, 1000), weights=weights)[0])

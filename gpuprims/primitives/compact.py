@@ -79,7 +79,7 @@ def compact(x: Any, mask: Any, *, device: str | Device | None = None, variant: s
     kept, (total, read) = operands.empty(*prepared.results[0]), _landing(operands)
     prepared.start(operands, [kept, total])
     count = read() if prepared.launch else 0
-    return operands.finish(kept[:count])
+    return operands.finish(operands.cut(kept, 0, (count,)))
 
 
 def _landing(operands: Operands) -> tuple[Any, Callable[[], Any]]:

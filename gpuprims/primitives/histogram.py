@@ -98,12 +98,13 @@ def histogram(
     axes = axes_of(as_axis(axis), operands.natives[0].ndim)
     table = _table(operands, bins, range)
     weighing = _weighing(operands, deterministic, as_floats=bool(density))
-    counts = count(operands, table, axes, weighing, len(table.edges) - 1, variant)
+    # Before the counts, behind which what is copied from the host would wait for the elements.
+    edges = operands.hand_over(table.edges, lambda: table_on(operands, table, "edges"))
+    dtype = None if density or weights is None else operands.natives[1].dtype
+    counts = count(operands, table, axes, weighing, len(table.edges) - 1, variant, dtype=dtype)
     if density:
         counts = _density(operands, counts, np.diff(table.edges))
-    elif weights is not None:
-        counts = _cast(operands, counts, operands.natives[1].dtype)
-    return operands.finish(counts), operands.hand_over(table.edges, lambda: table_on(operands, table, "edges"))
+    return operands.finish(counts), edges
 
 
 def bincount(
@@ -165,8 +166,7 @@ def bincount(
         raise ShapeError(f"bincount: an array of one dimension, or axis=; got shape {array.shape}")
     axes = axes_of(as_axis(axis), array.ndim)
     weighing = _weighing(operands, deterministic, as_floats=True)
-    counts = _numbers(operands, axes, _length(minlength), weighing, variant)
-    return operands.finish(counts if weights is None else _cast(operands, counts, np.dtype(np.float64)))
+    return operands.finish(_numbers(operands, axes, _length(minlength), weighing, variant))
 
 
 def _length(minlength: Any) -> int:
@@ -278,34 +278,32 @@ def _weighing(operands: Operands, deterministic: Any, *, as_floats: bool) -> Wei
 def _numbers(operands: Operands, axes: tuple[int, ...], minlength: int, weighing: Weighing, variant: str | None) -> Any:
     """Return the counts of as many numbers as there are: by one reading where they are small."""
     array = operands.natives[0]
-    size = math.prod(array.shape)
+    size, dtype = math.prod(array.shape), None if len(operands.natives) == 1 else np.dtype(np.float64)
     if not size:
-        return count(operands, direct(minlength), axes, weighing, minlength, variant)
+        return count(operands, direct(minlength), axes, weighing, minlength, variant, dtype=dtype)
     tried = max(minlength, 256 if array.dtype == np.uint8 else _TRIED)
     outputs = size // math.prod(array.shape[k] for k in axes)
     if weighing.sums == "counts" and outputs * tried <= max(size, _ALWAYS_TRIED):
         sums = count(operands, direct(tried), axes, weighing, tried, variant, outside=True)
-        lines = sums.reshape(-1, tried + 2)
-        asked = lines[:, tried:] if tried == minlength else lines  # how long the result is depends on the numbers then
-        alone = outputs == 1 and not operands.in_place  # where a kernel may be at work on it still
-        seen = operands.fetch(asked[0] if alone else reduce(asked, axis=0, device=operands.device))
-        if not seen[-2:].any():
+        seen = operands.fetch(_outside(operands, sums, tried, all_of_them=tried != minlength))
+        if not (seen[-2] or seen[-1]):
             length = tried if tried == minlength else max(minlength, int(np.flatnonzero(seen)[-1]) + 1)
-            # Of several rows as an array of its own, without what lies between them.
-            return sums[..., :length] if outputs == 1 else _mapped(operands, "x", sums[..., :length])
+            if outputs == 1:
+                return operands.cut(sums, 0, (*sums.shape[:-1], length))
+            return _mapped(operands, "x", sums[..., :length])  # an array of its own, without what lies between rows
     low, high = (int(end) for end in _limits(operands))
     if low < 0:
         raise ArgumentError(f"bincount: elements from 0 on; got {low}")
     length = check_bins("bincount", max(minlength, high + 1))
-    return count(operands, direct(length), axes, weighing, length, variant)
+    return count(operands, direct(length), axes, weighing, length, variant, dtype=dtype)
 
 
-def _cast(operands: Operands, sums: Any, dtype: np.dtype[Any]) -> Any:
-    if sums.dtype == dtype:
-        return sums
-    if dtype == np.bool_:
-        return _mapped(operands, "x != 0", sums)
-    return _mapped(operands, lambda x: x.astype(dtype), sums)
+def _outside(operands: Operands, sums: Any, bins: int, *, all_of_them: bool) -> Any:
+    """Return how many elements are in no bin, too high and too low, of all rows; after those that are, if asked."""
+    first = 0 if all_of_them else bins
+    if sums.size == bins + 2:
+        return operands.cut(sums, first, (bins + 2 - first,))
+    return reduce(sums[..., first:] if first else sums, axis=tuple(range(sums.ndim - 1)), device=operands.device)
 
 
 def _density(operands: Operands, sums: Any, widths: np.ndarray) -> Any:

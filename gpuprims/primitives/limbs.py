@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import numpy as np
+
+from gpuprims.operators import Op
 
 # As `limbs_of` in binning.h cuts them.
 _BITS = 30
 
 
 @cache
-def join_limbs(*, single: bool) -> Callable[..., Any]:
-    """Return the function from the sums of three integers, and the exponent of a bin's largest weight, to the sum.
+def joining_limbs(result: np.dtype[Any], *, single: bool) -> Op:
+    """Return the operator that adds up three integers, beside the exponent of a bin's largest weight, and joins them.
 
     Parameters
     ----------
+    result : dtype
     single : bool
         Whether weights were float32; else they were float64.
     """
     mask, bias = (0xFF, 127) if single else (0x7FF, 1023)
 
-    def join(high: Any, middle: Any, low: Any, peak: Any) -> Any:
+    def fold(p: Any, q: Any) -> Any:
+        return (*(a + b for a, b in zip(p[:3], q[:3], strict=True)), np.maximum(p[3], q[3]))
+
+    def join(high: Any, middle: Any, low: Any, peak: Any, count: Any) -> Any:
         power = peak.astype(np.int64) - (_BITS - 1 + bias)
         parts = [part.astype(np.float64) for part in (high, middle, low)]
         whole = parts[0] + (parts[1] * 2.0**-_BITS + parts[2] * 2.0 ** (-2 * _BITS))
@@ -34,7 +39,14 @@ def join_limbs(*, single: bool) -> Callable[..., Any]:
         other = np.where((low > 0) | ((high > 0) & (middle > 0)), np.nan, infinite)
         return np.where(peak == mask, other, finite)
 
-    return join
+    return Op(
+        fold,
+        (0, 0, 0, 0),
+        name="sums of integers that weights are cut into",
+        commutative=True,
+        finish=join,
+        dtypes=lambda elements, dtype: (elements, (result,)),
+    )
 
 
 def _power_of_two(power: Any) -> Any:

@@ -155,10 +155,15 @@ def _weights_on(device: Device, order: int, step: Step) -> Any:
 
 def _together(operands: Operands, grid: Grid) -> Operands:
     """Return an array whose axes before the neighbourhoods are walked in one stride: itself, or a copy."""
-    if grid.steps(operands.forms[0]) is not None:
+    if _is_together(operands.forms[0], grid):
         return operands
     array, *weights = operands.natives
     return operands.instead(map_arrays("x", array, device=operands.device), *weights)
+
+
+@lru_cache(maxsize=1024)
+def _is_together(form: Form, grid: Grid) -> bool:
+    return grid.steps(form) is not None
 
 
 # What is computed in one launch: a step, what lies beyond the borders, and how often it is applied.

@@ -78,11 +78,15 @@ class CudaDriver:
             array.data.memset_async(0, array.nbytes)
         return array
 
-    def copy(self, array: cupy.ndarray) -> cupy.ndarray:
+    def copy(self, array: cupy.ndarray, host: np.ndarray) -> cupy.ndarray:
         """Copy on the current stream."""
         copied = self.empty(array.shape, array.dtype)
         copied.data.copy_from_device_async(array.data, array.nbytes)
         return copied
+
+    def cut(self, array: cupy.ndarray, start: int, shape: tuple[int, ...]) -> cupy.ndarray:
+        """Return an array from another address of the same memory on."""
+        return cupy.ndarray(shape, array.dtype, array.data + start * array.itemsize)
 
     def scratch(self, nbytes: int) -> cupy.ndarray:
         """Allocate from CuPy's pool."""
@@ -120,16 +124,7 @@ class CudaDriver:
 
     def landing(self, dtype: np.dtype[Any]) -> tuple[cupy.ndarray, Callable[[], Any]]:
         """Return pinned memory of the host, where kernels write, and a function that reads it once they have."""
-        with self.device:
-            pinned = cupy.cuda.alloc_pinned_memory(dtype.itemsize)
-        memory = cupy.cuda.UnownedMemory(pinned.ptr, dtype.itemsize, pinned, self.index)
-        host = np.frombuffer(pinned, dtype, 1)
-
-        def read() -> Any:
-            cupy.cuda.get_current_stream(self.index).synchronize()
-            return host.item()
-
-        return cupy.ndarray((), dtype, cupy.cuda.MemoryPointer(memory, 0)), read
+        return self._transfer.landing(dtype)
 
     @property
     def order(self) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from threading import Lock
+from typing import Any
 
 import cupy
 import numpy as np
@@ -72,6 +74,20 @@ class Transfer:
             self._follow(cupy.cuda.get_current_stream())
             staging.receive(self._lanes, host, array)
         return host
+
+    def landing(self, dtype: np.dtype[Any]) -> tuple[cupy.ndarray, Callable[[], Any]]:
+        """Return pinned memory of the host for a scalar, and a function that waits and reads it."""
+        device = self._device
+        with device:
+            pinned = cupy.cuda.alloc_pinned_memory(dtype.itemsize)
+        memory = cupy.cuda.UnownedMemory(pinned.ptr, dtype.itemsize, pinned, device.id)
+        host = np.frombuffer(pinned, dtype, 1)
+
+        def read() -> Any:
+            cupy.cuda.get_current_stream(device.id).synchronize()
+            return host.item()
+
+        return cupy.ndarray((), dtype, cupy.cuda.MemoryPointer(memory, 0)), read
 
     def _follow(self, stream: cupy.cuda.Stream) -> None:
         done = stream.record()

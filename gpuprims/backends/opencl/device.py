@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -12,6 +11,7 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 from pyopencl.tools import ImmediateAllocator, MemoryPool
 
+from gpuprims.backends.opencl.arrays import Arrays
 from gpuprims.backends.opencl.capabilities import capabilities_of
 from gpuprims.backends.opencl.kernel import OpenCLKernel, compiled
 from gpuprims.backends.opencl.standing import Standing
@@ -24,6 +24,9 @@ from gpuprims.layout import Form, View, host_memory, reach
 from gpuprims.registry import Variant
 from gpuprims.source import kernel_source
 
+_BYTES = np.dtype(np.uint8)
+_COPIED = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+
 
 class OpenCLDriver:
     """One device, its context and one in-order queue."""
@@ -35,6 +38,7 @@ class OpenCLDriver:
         self.context = context  # held here: Intel's queues do not keep theirs alive
         self.queue = queue
         self._pool = MemoryPool(ImmediateAllocator(queue))
+        self._arrays = Arrays(queue, self._pool)
         self._transfer = Transfer(queue)
         self._standing = Standing(queue)
 
@@ -61,30 +65,34 @@ class OpenCLDriver:
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cl_array.Array:
         """Allocate from a pool that keeps freed memory for the next call."""
+        return self._arrays.make(shape, dtype, self._allocate)
+
+    def _allocate(self, nbytes: int, host: np.ndarray | None = None) -> Any:
         try:
-            return cl_array.empty(self.queue, shape, dtype, allocator=self._pool)
+            return self._pool.allocate(nbytes) if host is None else cl.Buffer(self.context, _COPIED, hostbuf=host)
         except (cl.MemoryError, cl.LogicError) as error:  # INVALID_BUFFER_SIZE; what is free cannot be asked
-            raise DeviceMemoryError(self.capabilities.name, math.prod(shape) * dtype.itemsize, None) from error
+            raise DeviceMemoryError(self.capabilities.name, nbytes, None) from error
 
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cl_array.Array:
-        """Allocate from the pool, and fill; not by pyopencl's kernel, whose compilation warns on Intel's runtime."""
-        array = self.empty(shape, dtype)
-        memory: Any = array.base_data
-        if array.nbytes:
-            array.add_event(cl.enqueue_fill_buffer(self.queue, memory, bytes(1), array.offset, array.nbytes))
-        return array
+        """Allocate from the pool, and fill."""
+        return self._arrays.clear(self.empty(shape, dtype))
 
-    def copy(self, array: cl_array.Array) -> cl_array.Array:
-        """Copy on the queue, after the work that fills the array."""
+    def copy(self, array: cl_array.Array, host: np.ndarray) -> cl_array.Array:
+        """Copy on the queue, after the work that fills the array; on CPUs from the host, with no work queued."""
+        if self.shares_host_memory:
+            return self._arrays.make(host.shape, host.dtype, lambda nbytes: self._allocate(nbytes, host))
         copied = self.empty(array.shape, array.dtype)
         memories: Any = copied.base_data, array.base_data
-        where: Any = {"src_offset": array.offset, "dst_offset": copied.offset, "byte_count": array.nbytes}
-        copied.add_event(cl.enqueue_copy(self.queue, *memories, **where, wait_for=array.events))
+        copied.add_event(cl.enqueue_copy(self.queue, *memories, byte_count=array.nbytes, wait_for=array.events))
         return copied
 
+    def cut(self, array: cl_array.Array, start: int, shape: tuple[int, ...]) -> cl_array.Array:
+        """Return an array over the same buffer, with the same events."""
+        return self._arrays.cut(array, start, shape)
+
     def scratch(self, nbytes: int) -> Any:
-        """Allocate a buffer from the pool, which takes a tenth of the time of an array."""
-        return self._pool.allocate(nbytes)
+        """Allocate a buffer from the pool; an array, whose events keep order, where the queue does not."""
+        return self._allocate(nbytes) if self._standing.in_order else self.empty((nbytes,), _BYTES)
 
     def form(self, array: cl_array.Array) -> Form:
         """Say where an array's elements lie; its offset is passed on, since buffers cannot be cut at any byte."""
@@ -122,7 +130,7 @@ class OpenCLDriver:
 
     def landing(self, dtype: np.dtype[Any]) -> tuple[cl_array.Array, Callable[[], Any]]:
         """Return memory of the device, and a function that copies the scalar from it."""
-        return (array := self.empty((), dtype)), lambda: array.get().item()
+        return (array := self.empty((), dtype)), lambda: self.download(array).item()
 
     @property
     def order(self) -> int:

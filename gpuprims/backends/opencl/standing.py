@@ -19,7 +19,7 @@ class Standing:
 
     def __init__(self, queue: cl.CommandQueue) -> None:
         self._queue = queue
-        self._in_order = in_order(queue)
+        self.in_order = in_order(queue)
         self._tickets: cl_array.Array | None = None
         self._board: cl_array.Array | None = None
         self._launches = 0
@@ -29,14 +29,14 @@ class Standing:
         """Return zeros, which launches leave zero."""
         if self._tickets is None or self._tickets.size < count:
             self._tickets = self._zeros(max(count, 1024), np.uint32)
-        return self._tickets.base_data if self._in_order else self._tickets
+        return self._tickets.base_data if self.in_order else self._tickets
 
     def board(self, entries: int) -> Any:
         """Return the board, which launches leave with higher tags than they found."""
         if self._board is None or self._board.size < entries or self._launches == _MOST_LAUNCHES:
             self._board, self._launches = self._zeros(max(entries, 4096), np.uint64), 0
         self._launches += 1
-        return self._board.base_data if self._in_order else self._board
+        return self._board.base_data if self.in_order else self._board
 
     def _zeros(self, count: int, dtype: type) -> cl_array.Array:
         zeros: np.ndarray = np.zeros(count, dtype)

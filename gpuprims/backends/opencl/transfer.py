@@ -74,10 +74,14 @@ class Transfer:
 
     def receive(self, array: cl_array.Array) -> np.ndarray:
         """Copy an array on the device to the host, after the work before it."""
-        if array.nbytes <= staging.CHUNK or not array.flags.c_contiguous:
-            small: np.ndarray = array.get()
-            return small
+        if not array.flags.c_contiguous:
+            reordered: np.ndarray = array.get()
+            return reordered
         host = np.empty(array.shape, array.dtype)
+        if array.nbytes <= staging.CHUNK:
+            if array.nbytes:
+                cl.enqueue_copy(self._queue, host, _memory(array), src_offset=array.offset, wait_for=array.events)
+            return host
         with self._lock:
             self._follow()
             staging.receive(self._lanes, host, array)

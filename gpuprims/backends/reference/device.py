@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import sys
 from collections.abc import Callable, Sequence
@@ -62,9 +63,13 @@ class ReferenceDriver:
         """Allocate a host array of zeros."""
         return np.zeros(shape, dtype)
 
-    def copy(self, array: np.ndarray) -> np.ndarray:
+    def copy(self, array: np.ndarray, host: np.ndarray) -> np.ndarray:
         """Copy a host array."""
         return array.copy()
+
+    def cut(self, array: np.ndarray, start: int, shape: tuple[int, ...]) -> np.ndarray:
+        """Return a view."""
+        return array.reshape(-1)[start : start + math.prod(shape)].reshape(shape)
 
     def scratch(self, nbytes: int) -> np.ndarray:
         """Allocate bytes."""

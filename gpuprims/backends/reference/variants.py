@@ -38,7 +38,9 @@ class _Places:
     def see(self, k: int, *, kept: bool = True, reduced: bool = True) -> np.ndarray:
         """Return an operand along the kept axes, the reduced ones, or both, as a view."""
         access, memory = self.accesses[k], self.memories[k]
-        item = memory.itemsize
+        item = access.dtype.itemsize
+        if memory.dtype != access.dtype:  # scratch memory, which is bytes
+            memory = memory.view(access.dtype)
         lengths = [*(self._kept if kept else ()), *(self._reduced if reduced else ()), access.lanes]
         steps = [*(self._kept_steps[k] if kept else ()), *(self._reduced_steps[k] if reduced else ())]
         strides = [*(step * item * access.lanes for step in steps), item]
@@ -162,9 +164,10 @@ def histogram_numpy(
         thresholds = table[TABLE_HEADER:].view(keys.dtype)[: bins + 1]
         found = np.searchsorted(thresholds[:-1], keys, "right") - 1
         found = np.where((keys >= thresholds[0]) & (keys <= thresholds[-1]), found, bins)
-    histograms[...] = 0
+    sums = histograms.view(binning.total).reshape(-1, kept, bins + 2)
+    sums[...] = 0
     for k in range(kept):
-        np.add.at(histograms[0, k, 0], found[k], weights[0][k].astype(binning.dtype) if weights else 1)
+        np.add.at(sums[0, k], found[k], weights[0][k].astype(binning.total) if weights else 1)
 
 
 def stencil_numpy(definitions: Definitions, memories: Sequence[np.ndarray], layout: np.ndarray, count: int) -> None:
