@@ -6,6 +6,7 @@ the device takes; what a call takes that is waited for, launch and all, is the w
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -45,5 +46,6 @@ def _loop(device: gpuprims.Device) -> Callable[[int], Any]:
     import pyopencl as cl
 
     queue = device.driver.queue  # type: ignore[attr-defined]  # of OpenCL's driver
-    kernel = cl.Kernel(cl.Program(queue.context, _OPENCL).build(), "idle")
+    with warnings.catch_warnings(action="ignore", category=cl.CompilerWarning):  # some drivers always have a remark
+        kernel = cl.Kernel(cl.Program(queue.context, _OPENCL).build(), "idle")
     return lambda steps: kernel(queue, (1,), (1,), number.base_data, np.uint32(steps))

@@ -215,7 +215,8 @@ def test_a_search_that_finds_nothing_better_forgets_what_was_kept(path: Path, of
 def test_nothing_is_begun_after_the_time(path: Path, offered: Any) -> None:
     now = iter(range(0, 10**6, 100))
     offered(QUICK)
-    assert search({("quick", 8): 0.5}, seconds=10, clock=lambda: next(now)).tried == 0
+    found = search({("quick", 8): 0.5}, seconds=10, clock=lambda: next(now))
+    assert (found.tried, found.note) == (0, "there was no time left")
 
 
 def test_what_was_found_is_kept_when_the_rest_is_broken_off(path: Path, offered: Any) -> None:
