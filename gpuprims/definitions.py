@@ -237,6 +237,9 @@ class Definitions:
         The identity's components, NumPy scalars of the values' dtypes.
     commutative : bool
         Whether ``OP`` may fold elements out of their order.
+    better : TypedExpr or None
+        Of an ``OP`` that gives the better of two values, and where neither is, the one that comes first: from the first
+        components of both, whether the first value is better. What is better than itself is beaten by nothing.
     vector : int
         Elements that ``MAP_VECTOR`` reads at once: neighbours along ``j``, aligned in memory. 1 where they may not be.
     inclusive : bool or None
@@ -274,10 +277,11 @@ class Definitions:
     stencil: Stencil | None = None
     logistic: Logistic | None = None
     sparse: Sparse | None = None
+    better: TypedExpr | None = None
 
     @cached_property
     def _hash(self) -> int:
-        expressions = self.map, self.finish, self.op, self.place
+        expressions = self.map, self.finish, self.op, self.place, self.better
         way = self.commutative, self.vector, self.inclusive, self.packed, self.binning, self.stencil, self.logistic
         return hash((self.inputs, self.outputs, *expressions, *way, self.sparse))
 

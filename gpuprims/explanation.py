@@ -94,5 +94,6 @@ def explain(
         same = expression(lambda *given: given, operator.elements)
         folding = make_folding(operator, same, elements, None, primitive)
         nbytes = 4 * value_words(folding.values)
-        call = Call((*elements, *folding.values), size, outputs, operator.commutative, nbytes, side_by_side)
+        picks = folding.better is not None
+        call = Call((*elements, *folding.values), size, outputs, operator.commutative, nbytes, side_by_side, picks)
     return found.explain(primitive, call)

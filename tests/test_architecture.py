@@ -52,6 +52,7 @@ ALONE = {
     "histogram_cpu_private": "for CPUs, which CUDA does not run on",
     "logistic_cpu_fused": "for CPUs, which CUDA does not run on",
     "map_cpu_chunks": "for CPUs, which CUDA does not run on",
+    "reduce_cpu_best": "for CPUs, which CUDA does not run on",
     "reduce_cpu_chunks": "for CPUs, which CUDA does not run on",
     "reduce_cpu_columns": "for CPUs, which CUDA does not run on",
     "scan_cpu_chunks": "for CPUs, which CUDA does not run on",

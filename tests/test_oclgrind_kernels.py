@@ -44,7 +44,8 @@ from gpuprims.rules import along_lines
 pytestmark = pytest.mark.oclgrind
 
 MAPS = [variant for variant in VARIANTS if variant.primitive == "map"]
-REDUCTIONS = [variant for variant in VARIANTS if variant.primitive == "reduce"]
+PICKING = [variant for variant in VARIANTS if variant.name == "cpu_best"]
+REDUCTIONS = [variant for variant in VARIANTS if variant.primitive == "reduce" and variant not in PICKING]
 SCANS = [variant for variant in VARIANTS if variant.primitive == "scan"]
 HISTOGRAMS = [variant for variant in VARIANTS if variant.primitive == "histogram"]
 # Kernels whose warps cannot be of one work-item each, as those of other kernels are where there are no shuffles.
@@ -178,6 +179,26 @@ def test_extremes_in_one_pass_and_in_two(kernel: Kernel, rng: np.random.Generato
     for size in (200, sizes(kernel)[-1]):
         x = random_values(rng, np.float32, size)
         assert_equal(kernel.reduce(x, op=op), getattr(np, op)(x))
+
+
+@each(PICKING)
+@pytest.mark.parametrize("dtype", ["float32", "int64", "complex64"])
+def test_places_of_extremes_in_spans_and_in_parts(kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
+    for size in (1, 31, 32, 2049, 18_001):
+        x = random_values(rng, dtype, size)
+        for one in (x, np.sort(x), np.sort(x)[::-1]):
+            assert_equal(kernel.reduce(one, op="argmax"), np.argmax(one))
+            assert_equal(kernel.reduce(one, op="argmin"), np.argmin(one))
+        if x.dtype.kind == "f":
+            x[rng.integers(0, size, 3)] = np.nan
+            assert_equal(kernel.reduce(x, op="argmin"), np.argmin(x))
+
+
+@each(PICKING)
+def test_places_of_extremes_along_axes(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.float16, (5, 40, 7))
+    for axis in (0, 1, 2):
+        assert_equal(kernel.reduce(x, op="argmax", axis=axis), np.argmax(x, axis=axis))
 
 
 @each(REDUCTIONS)

@@ -28,6 +28,7 @@ from gpuprims.rules import (
     not_for_cpus,
     one_atomic,
     partials_fit,
+    picks_one,
     shuffles,
     values_fit,
 )
@@ -84,6 +85,18 @@ VARIANTS = (
         groups_per_unit=2,
         outputs_per_group=512,
         refuse=first_refusal(for_cpus, columns, double_precision),
+    ),
+    Variant(
+        primitive="reduce",
+        name="cpu_best",
+        backend="opencl",
+        source=KERNELS / "reduce_cpu_best.cl",
+        rank=22,
+        block=1,
+        items=8192,
+        groups_per_unit=16,
+        refuse=first_refusal(for_cpus, picks_one, double_precision),
+        tunable=tunables.CPU_FOLD,
     ),
     Variant(
         primitive="reduce",
