@@ -94,7 +94,7 @@ def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None, labe
         typed(op.fold, values * 2, values),
         typed(finish, (*values, count), outputs),
         op.identity(values),
-        op.better and typed(op.better, values[:1] * 2, (BOOL,)),
+        None if op.better is None else typed(op.better, values[:1] * 2, (BOOL,)),
     )
 
 

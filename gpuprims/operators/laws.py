@@ -94,7 +94,7 @@ def _trial(op: Op) -> _Trial:
         try:
             values, _ = op.value_dtypes(elements, None)
             loaded, fold = typed(load, (*elements, INT64), values), typed(op.fold, values * 2, values)
-            better = op.better and typed(op.better, values[:1] * 2, (BOOL,))
+            better = None if op.better is None else typed(op.better, values[:1] * 2, (BOOL,))
             return _Trial(elements, loaded, fold, op.identity(values), op.prepare is not None, better)
         except DtypeError as error:
             refusals.append(error)

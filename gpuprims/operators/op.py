@@ -114,7 +114,7 @@ class Op:
         self.of_nothing = of_nothing
         self.converts = converts
         self.exact = exact
-        self.better = better and trace(better, 2)
+        self.better = None if better is None else trace(better, 2)
         self.components = components or (len(identity) if isinstance(identity, tuple) else 1)
         self.elements = self.components if prepare is None else 1
         self._identity = identity
