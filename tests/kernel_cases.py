@@ -62,9 +62,7 @@ class Kernel:
         try:
             return gpuprims.reduce(*arrays, device=self.device, variant=self.variant.name, **keywords)
         except NoVariantError as error:
-            if (
-                not self.variant.accumulates and not self.picks
-            ):  # for values that one atomic folds, or of which one is picked
+            if not self.variant.accumulates and not self.picks:  # for what one atomic folds, and for what picks a value
                 raise
             pytest.skip(str(error))
 
