@@ -57,6 +57,7 @@ ALONE = {
     "reduce_cpu_columns": "for CPUs, which CUDA does not run on",
     "scan_cpu_chunks": "for CPUs, which CUDA does not run on",
     "scan_cpu_columns": "for CPUs, which CUDA does not run on",
+    "segments_cpu_runs": "for CPUs, which CUDA does not run on",
     "sgd_cpu_sequential": "for CPUs, which CUDA does not run on",
     "stencil_cpu_rows": "for CPUs, which CUDA does not run on",
 }

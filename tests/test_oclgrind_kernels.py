@@ -51,15 +51,18 @@ HISTOGRAMS = [variant for variant in VARIANTS if variant.primitive == "histogram
 # Kernels whose warps cannot be of one work-item each, as those of other kernels are where there are no shuffles.
 NEED_WARPS = ("reduce_warp", "reduce_rows", "scan_rows")
 LARGEST = 20_000
+# Primitives whose twins differ in more than what they refuse.
+CUT = ("scan", "segments", "histogram", "stencil")
 
 
 def twin(variant: Variant) -> Variant:
     """Return a variant that refuses no device.
 
-    A scan's and a histogram's tiles are small, groups that run together several though one unit runs them.
+    Tiles of a scan, a histogram and of segments are small, groups that run together several though one unit runs them.
     """
     units = 5 if variant.together else variant.groups_per_unit
-    items = min(variant.items, 4) if variant.word_items or variant.primitive == "histogram" else variant.items
+    few = {"histogram": 4, "segments": 300}.get(variant.primitive, 4 if variant.word_items else variant.items)
+    items = min(variant.items, few)
     refuse: Refusal = lambda *_: None  # noqa: E731 - a rule among rules
     if variant.primitive == "stencil":  # what kernels do not do in one launch is done in two
         refuse = along_lines if variant.name == "cpu_rows" else variant.refuse
@@ -81,7 +84,7 @@ def kernel(
         pytest.skip("the simulator has no shuffles; compute-sanitizer watches the kernel's CUDA twin, word for word")
     if variant.together and device.capabilities.kind == "cpu" and "OCLGRIND_LOG" not in os.environ:
         pytest.skip("Intel's compiler for CPUs crashes on it; it refuses CPUs")
-    if variant.primitive in ("scan", "histogram", "stencil") or variant not in able_variants(device, variant.primitive):
+    if variant.primitive in CUT or variant not in able_variants(device, variant.primitive):
         monkeypatch.setitem(REGISTRY._variants["opencl", variant.primitive], variant.name, TWINS[variant])
         return Kernel(device, TWINS[variant])
     return Kernel(device, variant)
@@ -482,6 +485,7 @@ def test_stencils_of_bytes_three_times(kernel: Kernel, rng: np.random.Generator)
 # segments and compact ----------------------------------------------------------------------------------------------
 
 PLACING = [variant for variant in VARIANTS if variant.primitive == "scan"]
+FOLDING = [*PLACING, *(variant for variant in VARIANTS if variant.primitive == "segments")]
 OFFSETS = np.array([0, 0, 1, 40, 40, 700, 1024, 1025, 1999, 2003, 2003])
 
 
@@ -495,7 +499,7 @@ def test_scans_of_segments(kernel: Kernel, rng: np.random.Generator) -> None:
     assert_equal(gpuprims.scan(x, inclusive=False, **how), np.concatenate(before))
 
 
-@each(PLACING)
+@each(FOLDING)
 def test_folds_of_segments_some_of_them_empty(kernel: Kernel, rng: np.random.Generator) -> None:
     x, y = random_values(rng, np.int64, 2003), random_values(rng, np.int8, 2003)
     how = {"segments": OFFSETS, "device": kernel.device, "variant": kernel.variant.name}
@@ -503,7 +507,7 @@ def test_folds_of_segments_some_of_them_empty(kernel: Kernel, rng: np.random.Gen
     assert_equal(gpuprims.reduce(x, y, map="x*y", **how), expected)
 
 
-@each(PLACING)
+@each(FOLDING)
 def test_folds_of_segments_by_an_operator_that_does_not_commute(kernel: Kernel, rng: np.random.Generator) -> None:
     slopes, shifts = random_values(rng, np.int64, 2003) | 1, random_values(rng, np.int64, 2003)
     offsets = np.unique(OFFSETS)

@@ -119,3 +119,11 @@ def test_it_is_chosen_for_what_picks_and_refuses_the_rest(cpu: gpuprims.Device) 
     assert gpuprims.explain("reduce", cpu, op="max").chosen.name == "cpu_chunks"
     with pytest.raises(NoVariantError, match="is for operators that pick one of their values, such as argmax"):
         find(cpu, np.ones(9), "max")
+
+
+def test_a_map_may_be_rounded_otherwise_in_vectors(cpu: gpuprims.Device, rng: np.random.Generator) -> None:
+    for _ in range(20):
+        x = (rng.random(5000) + 0.5).astype(np.float32)
+        for function in (np.exp, np.sin, np.tanh):
+            values = function(x.astype(np.float64))
+            assert values[find(cpu, x, map=function)] >= values.max() * (1 - 1e-6)

@@ -177,6 +177,17 @@ VARIANTS = (
         refuse=first_refusal(one_atomic, double_precision, group_fits(256), values_fit(256)),
     ),
     Variant(
+        primitive="segments",
+        name="cpu_runs",
+        backend="opencl",
+        source=KERNELS / "segments_cpu_runs.cl",
+        rank=10,
+        block=1,
+        items=8192,
+        groups_per_unit=16,
+        refuse=first_refusal(for_cpus, double_precision),
+    ),
+    Variant(
         primitive="compact",
         name="round_robin",
         backend="opencl",

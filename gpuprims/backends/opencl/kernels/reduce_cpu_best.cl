@@ -56,6 +56,20 @@ DEVICE lead_t best_of(INPUTS, const layout_t layout, const i64 o, const i64 j, c
     return best;
 }
 
+/* The first value as good as the best of a span. In vectors a map may be rounded otherwise than alone: where no value is as good,
+ * look for the best of them once more, one by one. */
+DEVICE value_t value_of(INPUTS, const layout_t layout, const i64 o, const i64 first, const i64 last, const lead_t best)
+{
+    for (i64 j = first; j < last; j++)
+        if (!BEATS(best, LEAD(MAP(o, j)))) return MAP(o, j);
+    value_t value = MAP(o, first);
+    for (i64 j = first + 1; j < last; j++) {
+        const value_t other = MAP(o, j);
+        if (BEATS(LEAD(other), LEAD(value))) value = other;
+    }
+    return value;
+}
+
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void reduce_cpu_best(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 outputs,
                      const i64 n, const i64 parts)
@@ -79,8 +93,7 @@ void reduce_cpu_best(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets,
             }
 
             /* 2. Find its place there. */
-            while (BEATS(best, LEAD(MAP(o, at)))) at++;
-            value = MAP(o, at);
+            value = value_of(INPUT_NAMES, layout, o, at, min(at + SPAN, last), best);
         }
 
         /* 3. Store; where the output has more parts, leave the value, and the last to do so folds them all in order. */
