@@ -54,6 +54,8 @@ class Call:
         Bytes of one ``value_t``, what groups keep in local memory.
     side_by_side : bool
         Whether neighbouring outputs read neighbouring elements, as the columns of a matrix do.
+    picks : bool
+        Whether the operator gives one of its two values, by comparing their first components.
     bins : int
         Of a histogram, whose ``value_bytes`` are those of a bin where groups share it.
     around : Around or None
@@ -66,6 +68,7 @@ class Call:
     commutative: bool = True
     value_bytes: int = 4
     side_by_side: bool = False
+    picks: bool = False
     bins: int = 0
     around: Around | None = None
 

@@ -233,6 +233,9 @@ class Definitions:
         The identity's components, NumPy scalars of the values' dtypes.
     commutative : bool
         Whether ``OP`` may fold elements out of their order.
+    better : TypedExpr or None
+        Of an ``OP`` that gives the better of two values, and where neither is, the one that comes first: from the first
+        components of both, whether the first value is better. What is better than itself is beaten by nothing.
     vector : int
         Elements that ``MAP_VECTOR`` reads at once: neighbours along ``j``, aligned in memory. 1 where they may not be.
     inclusive : bool or None
@@ -243,6 +246,8 @@ class Definitions:
     packed : bool
         Whether places of the first output rise by one from each that is written to the next, and the value is the
         first place that is not below it: a group can then gather its elements and write them side by side.
+    segmented : bool
+        Whether an output is of one of many segments of the elements, and the last input says where each begins.
     binning : Binning or None
         Of a histogram, whose values are a key and perhaps a weight.
     stencil : Stencil or None
@@ -270,12 +275,15 @@ class Definitions:
     stencil: Stencil | None = None
     logistic: Logistic | None = None
     sparse: Sparse | None = None
+    better: TypedExpr | None = None
+    segmented: bool = False
 
     @cached_property
     def _hash(self) -> int:
-        expressions = self.map, self.finish, self.op, self.place
-        way = self.commutative, self.vector, self.inclusive, self.packed, self.binning, self.stencil, self.logistic
-        return hash((self.inputs, self.outputs, *expressions, *way, self.sparse))
+        expressions = self.map, self.finish, self.op, self.place, self.better
+        way = self.commutative, self.vector, self.inclusive, self.packed, self.segmented
+        of = self.binning, self.stencil, self.logistic, self.sparse
+        return hash((self.inputs, self.outputs, *expressions, *way, *of))
 
     def __hash__(self) -> int:  # kernels are looked up by their definitions, so it is computed once
         return self._hash

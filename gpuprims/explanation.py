@@ -16,7 +16,7 @@ from gpuprims.operators import Op, find_op, make_folding
 from gpuprims.primitives.binning import check_bins, key_dtype
 
 PRIMITIVES = (
-    *("map", "reduce", "scan", "compact", "histogram", "stencil"),
+    *("map", "reduce", "scan", "segments", "compact", "histogram", "stencil"),
     *("logistic", "descent", "sgd", "hogwild", "csr"),
 )
 
@@ -37,10 +37,10 @@ def explain(
     Parameters
     ----------
     primitive : str
-        ``"map"``, ``"reduce"``, ``"scan"``, ``"compact"``, whose own kernels come before those of a scan,
-        ``"histogram"``, ``"stencil"``, of three rows and columns, ``"logistic"``, the gradient of
-        :func:`gpuprims.primitives.logistic.logistic_gradient`, ``"descent"``, steps by it in one launch, ``"sgd"`` and
-        ``"hogwild"``, steps by single samples, or ``"csr"``, the product of
+        ``"map"``, ``"reduce"``, ``"scan"``, ``"segments"``, folds of segments, and ``"compact"``, of which own kernels
+        come before those of a scan, ``"histogram"``, ``"stencil"``, of three rows and columns, ``"logistic"``, the
+        gradient of :func:`gpuprims.primitives.logistic.logistic_gradient`, ``"descent"``, steps by it in one launch,
+        ``"sgd"`` and ``"hogwild"``, steps by single samples, or ``"csr"``, the product of
         :func:`gpuprims.primitives.csr.csr_product`.
     device : str or Device, optional
         By default the device that host arrays go to.
@@ -83,9 +83,9 @@ def explain(
         call = Call((element, element, element), size, around=around)
     elif primitive in ("logistic", "descent", "sgd", "hogwild", "csr"):
         call = Call((element,), size, outputs, value_bytes=element.itemsize, side_by_side=True)
-    elif primitive == "compact":
+    elif primitive in ("compact", "segments"):
         call = Call((element, np.dtype(np.int32)), size)
-        own, scans = (found.explain(name, call) for name in ("compact", "scan"))
+        own, scans = (found.explain(name, call) for name in (primitive, "scan"))
         tuned = scans.tuned if own.ranked is None else own.tuned
         return Explanation(primitive, repr(found), (*own.refusals, *scans.refusals), tuned)
     else:
@@ -94,5 +94,6 @@ def explain(
         same = expression(lambda *given: given, operator.elements)
         folding = make_folding(operator, same, elements, None, primitive)
         nbytes = 4 * value_words(folding.values)
-        call = Call((*elements, *folding.values), size, outputs, operator.commutative, nbytes, side_by_side)
+        picks = folding.better is not None
+        call = Call((*elements, *folding.values), size, outputs, operator.commutative, nbytes, side_by_side, picks)
     return found.explain(primitive, call)

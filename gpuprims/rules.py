@@ -53,6 +53,13 @@ def double_precision(capabilities: Capabilities, call: Call) -> str | None:
     return f"needs {needed[0]}, which {capabilities.name} does not compute in (convert to {smaller})"
 
 
+def picks_one(capabilities: Capabilities, call: Call) -> str | None:
+    """Refuse operators that do more than to pick one of their values."""
+    if call.picks:
+        return None
+    return "is for operators that pick one of their values, such as argmax; this call's does not say so"
+
+
 def many_outputs(capabilities: Capabilities, call: Call) -> str | None:
     """Refuse what leaves work-items idle, or far apart in memory, when each folds an output of its own."""
     if call.side_by_side:

@@ -102,6 +102,12 @@ def flat_scan_kernel(request: pytest.FixtureRequest) -> Kernel:
 
 
 @pytest.fixture(scope="session")
+def segments_kernel(request: pytest.FixtureRequest) -> Kernel:
+    """Each variant that folds segments: those of ``scan`` for arrays of one dimension, and those for nothing else."""
+    return _kernel("scan segments", *request.param)
+
+
+@pytest.fixture(scope="session")
 def histogram_kernel(request: pytest.FixtureRequest) -> Kernel:
     """Each variant of ``histogram`` on each device that it is meant for."""
     return _kernel("histogram", *request.param)
@@ -143,12 +149,13 @@ def hogwild_kernel(request: pytest.FixtureRequest) -> Kernel:
     return _kernel("hogwild", *request.param)
 
 
-# What fixtures give every able variant of: the primitive, and the calls that one is able to run; see `able_variants`.
+# What fixtures give every able variant of: primitives, and the calls that one is able to run; see `able_variants`.
 KERNELS: dict[str, tuple[str, tuple[Call, ...]]] = {
     "map_kernel": ("map", ()),
     "reduce_kernel": ("reduce", ()),
     "scan_kernel": ("scan", ()),
     "flat_scan_kernel": ("scan", (FLAT,)),
+    "segments_kernel": ("scan segments", (FLAT,)),
     "histogram_kernel": ("histogram", (FLAT, BYTES)),
     "stencil_kernel": ("stencil", (AROUND,)),
     "logistic_kernel": ("logistic", ()),
@@ -159,9 +166,10 @@ KERNELS: dict[str, tuple[str, tuple[Call, ...]]] = {
 }
 
 
-def _kernel(primitive: str, spec: str, name: str) -> Kernel:
+def _kernel(primitives: str, spec: str, name: str) -> Kernel:
     device = present(spec)
-    return Kernel(device, next(v for v in REGISTRY.variants(primitive, device.backend) if v.name == name))
+    known = [variant for one in primitives.split() for variant in REGISTRY.variants(one, device.backend)]
+    return Kernel(device, next(variant for variant in known if variant.name == name))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -171,11 +179,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(fixture, cases, indirect=True, scope="session")
 
 
-def _variants(spec: str, primitive: str, calls: tuple[Call, ...]) -> list[Any]:
+def _variants(spec: str, primitives: str, calls: tuple[Call, ...]) -> list[Any]:
     found = find(spec)
     if isinstance(found, str):
         return [pytest.param((spec, ""), marks=marks(spec), id=spec)]
-    names = [variant.name for variant in able_variants(found, primitive, *calls)]
+    names = [variant.name for one in primitives.split() for variant in able_variants(found, one, *calls)]
     return [pytest.param((spec, name), id=f"{spec}-{name}") for name in names]
 
 

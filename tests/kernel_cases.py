@@ -36,6 +36,8 @@ AFFINE = gpuprims.Op(lambda p, q: (p[0] * q[0], p[1] * q[0] + q[1]), identity=(1
 _EASY = Call((np.dtype(np.float32),), 1)
 _COLUMNS = Call((np.dtype(np.float32),), 1000, outputs=2**20, side_by_side=True)
 _ROWS = Call((np.dtype(np.float32),), 300, 4096)
+# What an argmax looks like.
+_PICKING = Call((np.dtype(np.float32), np.dtype(np.int64)), 1, value_bytes=12, picks=True)
 # And what a long array by itself looks like.
 FLAT = Call((np.dtype(np.float32),), 5000)
 BYTES = Call((np.dtype(np.uint8),), 5000)
@@ -60,9 +62,14 @@ class Kernel:
         try:
             return gpuprims.reduce(*arrays, device=self.device, variant=self.variant.name, **keywords)
         except NoVariantError as error:
-            if not self.variant.accumulates:  # which is for values that one atomic can fold
+            if not self.variant.accumulates and not self.picks:  # for what one atomic folds, and for what picks a value
                 raise
             pytest.skip(str(error))
+
+    @property
+    def picks(self) -> bool:
+        """Return whether the variant is for operators that pick a value."""
+        return self.variant.refuse(self.device.capabilities, _EASY) is not None
 
     def scan(self, *arrays: Any, **keywords: Any) -> Any:
         """Scan, where this variant is meant for such a call; elsewhere the test is skipped by its own words."""
@@ -141,7 +148,7 @@ def need(device: gpuprims.Device, *dtypes: Any) -> None:
 def able_variants(device: gpuprims.Device, primitive: str, *calls: Call) -> list[Variant]:
     """Return the variants of a primitive that a device is meant for: those that take one of some calls."""
     variants = REGISTRY.variants(primitive, device.backend)
-    some = calls or ((_EASY, _COLUMNS, _ROWS) if primitive == "scan" else (_EASY,))
+    some = calls or (_EASY, *{"scan": (_COLUMNS, _ROWS), "reduce": (_PICKING,)}.get(primitive, ()))
     return [v for v in variants if any(v.refuse(device.capabilities, call) is None for call in some)]
 
 

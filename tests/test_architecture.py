@@ -52,10 +52,12 @@ ALONE = {
     "histogram_cpu_private": "for CPUs, which CUDA does not run on",
     "logistic_cpu_fused": "for CPUs, which CUDA does not run on",
     "map_cpu_chunks": "for CPUs, which CUDA does not run on",
+    "reduce_cpu_best": "for CPUs, which CUDA does not run on",
     "reduce_cpu_chunks": "for CPUs, which CUDA does not run on",
     "reduce_cpu_columns": "for CPUs, which CUDA does not run on",
     "scan_cpu_chunks": "for CPUs, which CUDA does not run on",
     "scan_cpu_columns": "for CPUs, which CUDA does not run on",
+    "segments_cpu_runs": "for CPUs, which CUDA does not run on",
     "sgd_cpu_sequential": "for CPUs, which CUDA does not run on",
     "stencil_cpu_rows": "for CPUs, which CUDA does not run on",
 }

@@ -44,21 +44,25 @@ from gpuprims.rules import along_lines
 pytestmark = pytest.mark.oclgrind
 
 MAPS = [variant for variant in VARIANTS if variant.primitive == "map"]
-REDUCTIONS = [variant for variant in VARIANTS if variant.primitive == "reduce"]
+PICKING = [variant for variant in VARIANTS if variant.name == "cpu_best"]
+REDUCTIONS = [variant for variant in VARIANTS if variant.primitive == "reduce" and variant not in PICKING]
 SCANS = [variant for variant in VARIANTS if variant.primitive == "scan"]
 HISTOGRAMS = [variant for variant in VARIANTS if variant.primitive == "histogram"]
 # Kernels whose warps cannot be of one work-item each, as those of other kernels are where there are no shuffles.
 NEED_WARPS = ("reduce_warp", "reduce_rows", "scan_rows")
 LARGEST = 20_000
+# Primitives whose twins differ in more than what they refuse.
+CUT = ("scan", "segments", "histogram", "stencil")
 
 
 def twin(variant: Variant) -> Variant:
     """Return a variant that refuses no device.
 
-    A scan's and a histogram's tiles are small, groups that run together several though one unit runs them.
+    Tiles of a scan, a histogram and of segments are small, groups that run together several though one unit runs them.
     """
     units = 5 if variant.together else variant.groups_per_unit
-    items = min(variant.items, 4) if variant.word_items or variant.primitive == "histogram" else variant.items
+    few = {"histogram": 4, "segments": 300}.get(variant.primitive, 4 if variant.word_items else variant.items)
+    items = min(variant.items, few)
     refuse: Refusal = lambda *_: None  # noqa: E731 - a rule among rules
     if variant.primitive == "stencil":  # what kernels do not do in one launch is done in two
         refuse = along_lines if variant.name == "cpu_rows" else variant.refuse
@@ -80,7 +84,7 @@ def kernel(
         pytest.skip("the simulator has no shuffles; compute-sanitizer watches the kernel's CUDA twin, word for word")
     if variant.together and device.capabilities.kind == "cpu" and "OCLGRIND_LOG" not in os.environ:
         pytest.skip("Intel's compiler for CPUs crashes on it; it refuses CPUs")
-    if variant.primitive in ("scan", "histogram", "stencil") or variant not in able_variants(device, variant.primitive):
+    if variant.primitive in CUT or variant not in able_variants(device, variant.primitive):
         monkeypatch.setitem(REGISTRY._variants["opencl", variant.primitive], variant.name, TWINS[variant])
         return Kernel(device, TWINS[variant])
     return Kernel(device, variant)
@@ -178,6 +182,26 @@ def test_extremes_in_one_pass_and_in_two(kernel: Kernel, rng: np.random.Generato
     for size in (200, sizes(kernel)[-1]):
         x = random_values(rng, np.float32, size)
         assert_equal(kernel.reduce(x, op=op), getattr(np, op)(x))
+
+
+@each(PICKING)
+@pytest.mark.parametrize("dtype", ["float32", "int64", "complex64"])
+def test_places_of_extremes_in_spans_and_in_parts(kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
+    for size in (1, 31, 32, 2049, 18_001):
+        x = random_values(rng, dtype, size)
+        for one in (x, np.sort(x), np.sort(x)[::-1]):
+            assert_equal(kernel.reduce(one, op="argmax"), np.argmax(one))
+            assert_equal(kernel.reduce(one, op="argmin"), np.argmin(one))
+        if x.dtype.kind == "f":
+            x[rng.integers(0, size, 3)] = np.nan
+            assert_equal(kernel.reduce(x, op="argmin"), np.argmin(x))
+
+
+@each(PICKING)
+def test_places_of_extremes_along_axes(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.float16, (5, 40, 7))
+    for axis in (0, 1, 2):
+        assert_equal(kernel.reduce(x, op="argmax", axis=axis), np.argmax(x, axis=axis))
 
 
 @each(REDUCTIONS)
@@ -461,6 +485,7 @@ def test_stencils_of_bytes_three_times(kernel: Kernel, rng: np.random.Generator)
 # segments and compact ----------------------------------------------------------------------------------------------
 
 PLACING = [variant for variant in VARIANTS if variant.primitive == "scan"]
+FOLDING = [*PLACING, *(variant for variant in VARIANTS if variant.primitive == "segments")]
 OFFSETS = np.array([0, 0, 1, 40, 40, 700, 1024, 1025, 1999, 2003, 2003])
 
 
@@ -474,7 +499,7 @@ def test_scans_of_segments(kernel: Kernel, rng: np.random.Generator) -> None:
     assert_equal(gpuprims.scan(x, inclusive=False, **how), np.concatenate(before))
 
 
-@each(PLACING)
+@each(FOLDING)
 def test_folds_of_segments_some_of_them_empty(kernel: Kernel, rng: np.random.Generator) -> None:
     x, y = random_values(rng, np.int64, 2003), random_values(rng, np.int8, 2003)
     how = {"segments": OFFSETS, "device": kernel.device, "variant": kernel.variant.name}
@@ -482,7 +507,7 @@ def test_folds_of_segments_some_of_them_empty(kernel: Kernel, rng: np.random.Gen
     assert_equal(gpuprims.reduce(x, y, map="x*y", **how), expected)
 
 
-@each(PLACING)
+@each(FOLDING)
 def test_folds_of_segments_by_an_operator_that_does_not_commute(kernel: Kernel, rng: np.random.Generator) -> None:
     slopes, shifts = random_values(rng, np.int64, 2003) | 1, random_values(rng, np.int64, 2003)
     offsets = np.unique(OFFSETS)

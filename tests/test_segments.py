@@ -1,4 +1,4 @@
-"""segments=: scans and reductions of runs of elements, by every variant of scan, against a loop over the runs."""
+"""segments=: scans and reductions of runs of elements, by every variant of either, against a loop over the runs."""
 
 from __future__ import annotations
 
@@ -36,13 +36,15 @@ ACCUMULATE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 @pytest.fixture
-def kernel(flat_scan_kernel: Kernel) -> Kernel:
-    """Each variant of scan on each device that it is meant for."""
-    return flat_scan_kernel
+def kernel(segments_kernel: Kernel) -> Kernel:
+    """Each variant of scan, and of folds of segments alone, on each device that it is meant for."""
+    return segments_kernel
 
 
 def scan(kernel: Kernel, *arrays: Any, **keywords: Any) -> Any:
-    return gpuprims.scan(*arrays, device=kernel.device, variant=kernel.variant.name, **keywords)
+    """Scan, by the best variant where the kernel folds alone."""
+    variant = kernel.variant.name if kernel.variant.primitive == "scan" else None
+    return gpuprims.scan(*arrays, device=kernel.device, variant=variant, **keywords)
 
 
 def size_of_several_tiles(kernel: Kernel) -> int:
@@ -367,6 +369,14 @@ def test_results_go_where_the_caller_says_and_nowhere_else(kernel: Kernel, rng: 
     assert_equal(whole[:, ::2], np.full((expected.size, 2), -7))
 
 
+def test_results_may_go_where_the_offsets_lie(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.int64, 50_001)
+    offsets = np.unique(np.concatenate([[0, x.size], rng.integers(0, x.size, 3000)]))
+    expected = reduced(np.sum, x, offsets)
+    kernel.reduce(x, segments=offsets, out=offsets[:-1])
+    assert_equal(offsets[:-1], expected)
+
+
 @pytest.mark.parametrize("inclusive", [True, False])
 def test_a_scan_may_write_over_its_input(kernel: Kernel, rng: np.random.Generator, *, inclusive: bool) -> None:
     size = size_of_several_tiles(kernel)
@@ -496,3 +506,45 @@ def test_results_of_another_shape_are_refused(device: gpuprims.Device) -> None:
         gpuprims.reduce(X, segments=[0, 3, 6], out=np.empty(6, np.float32), device=device)
     with pytest.raises(AxisError, match="'rows'"):
         gpuprims.scan(X, segments=[0, 6], axis="rows", device=device)
+
+
+# segments/cpu_runs -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def runs_kernel(segments_kernel: Kernel) -> Kernel:
+    if segments_kernel.variant.primitive != "segments":
+        pytest.skip("is about kernels that fold segments alone")
+    return segments_kernel
+
+
+def test_segments_of_every_length_around_lanes_and_spans(runs_kernel: Kernel, rng: np.random.Generator) -> None:
+    lengths = np.concatenate([np.arange(0, 20), [31, 32, 33, 255, 256, 257, 511, 512, 513, 1024, 5000]])
+    for order in (lengths, lengths[::-1], rng.permutation(np.repeat(lengths, 9))):
+        offsets = np.concatenate([[0], np.cumsum(order)])
+        x = random_values(rng, np.int64, offsets[-1])
+        assert_equal(runs_kernel.reduce(x, segments=offsets), reduced(np.sum, x, offsets))
+
+
+@pytest.mark.parametrize("size", [8191, 8192, 8193, 100_003])
+def test_a_segment_may_end_anywhere_in_a_part(runs_kernel: Kernel, rng: np.random.Generator, size: int) -> None:
+    a, b = random_values(rng, np.int64, size) | 1, random_values(rng, np.int64, size)
+    for cut in (1, size // 2, size - 1):
+        for offsets in ([0, cut, size], [0, cut, cut, cut, size], [0, 0, cut, size, size]):
+            got = runs_kernel.reduce(a, b, op=AFFINE, segments=offsets)
+            for run, one in enumerate(zip(*got, strict=True)):
+                part = slice(offsets[run], offsets[run + 1])
+                whole = gpuprims.reduce(a[part], b[part], op=AFFINE, device="reference")
+                assert one == whole
+
+
+def test_long_segments_are_added_up_pairwise(runs_kernel: Kernel, rng: np.random.Generator) -> None:
+    x, offsets = rng.random(3_000_000, dtype=np.float32), [0, 1_000_000, 1_000_100, 3_000_000]
+    exact = reduced(np.sum, x.astype(np.float64), offsets)
+    np.testing.assert_allclose(runs_kernel.reduce(x, segments=offsets), exact, rtol=5e-7)
+
+
+def test_calls_choose_it_where_it_is_able(device: gpuprims.Device) -> None:
+    chosen = gpuprims.explain("segments", device).chosen
+    cpu = device.backend == "opencl" and device.capabilities.kind == "cpu"
+    assert (chosen.primitive == "segments") == cpu

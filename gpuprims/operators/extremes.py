@@ -45,11 +45,15 @@ def locating_op(name: str, better: str, identity: Callable[[Dtypes], tuple[Any, 
         second = np.where(a != a, (b != b) & (j < i), (b != b) | closer | ((b == a) & (j < i)))
         return np.where(second, b, a), np.where(second, j, i)
 
+    def beats(a: Any, b: Any) -> Any:
+        return ~((a <= b) if better == ">" else (a >= b))  # with a NaN always true, so that it beats itself
+
     return Op(
         fold,
         identity,
         name=name,
         commutative=True,
+        better=beats,
         components=2,
         prepare=lambda element, index: (element, index),
         finish=lambda element, index, count: index,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from gpuprims.errors import ArgumentError
 from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
-from gpuprims.operators.dtypes import INT64, Dtype, Dtypes
+from gpuprims.operators.dtypes import BOOL, INT64, Dtype, Dtypes
 from gpuprims.operators.op import Op
 
 
@@ -28,6 +28,9 @@ class Folding:
         From the components and the number of elements to the results.
     identity : tuple
         One scalar a component.
+    better : TypedExpr or None
+        From the first components of two values, whether the first value is better; None where a fold does not pick one
+        of its values.
     """
 
     values: Dtypes
@@ -36,6 +39,7 @@ class Folding:
     op: TypedExpr
     finish: TypedExpr
     identity: tuple[Any, ...]
+    better: TypedExpr | None = None
 
 
 def as_map(label: str, function: str | Expr | None, arity: int) -> Expr:
@@ -90,6 +94,7 @@ def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None, labe
         typed(op.fold, values * 2, values),
         typed(finish, (*values, count), outputs),
         op.identity(values),
+        None if op.better is None else typed(op.better, values[:1] * 2, (BOOL,)),
     )
 
 

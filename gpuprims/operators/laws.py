@@ -50,6 +50,10 @@ def check_laws(op: Op) -> None:
     ]
     if op.commutative:
         laws.append(("fn(a, b) == fn(b, a)", fn(a, b), fn(b, a), {"a": a, "b": b}))
+    if trial.better is not None:
+        beats = trial.better(b[0], a[0])[0] & ~trial.better(a[0], a[0])[0]
+        picked = tuple(np.where(beats, folded, given) for folded, given in zip(fn(a, b), b, strict=True))
+        laws.append(("fn(a, b) == b where better(b[0], a[0])", picked, b, {"a": a, "b": b}))
     for law, left, right, operands in laws:
         _hold(op.name, law, left, right, operands)
 
@@ -63,6 +67,7 @@ class _Trial:
     op: TypedExpr
     identity: tuple[Any, ...]
     prepared: bool
+    better: TypedExpr | None
 
     def fold(self, left: Value, right: Value) -> Value:
         with np.errstate(all="ignore"):
@@ -89,7 +94,8 @@ def _trial(op: Op) -> _Trial:
         try:
             values, _ = op.value_dtypes(elements, None)
             loaded, fold = typed(load, (*elements, INT64), values), typed(op.fold, values * 2, values)
-            return _Trial(elements, loaded, fold, op.identity(values), op.prepare is not None)
+            better = None if op.better is None else typed(op.better, values[:1] * 2, (BOOL,))
+            return _Trial(elements, loaded, fold, op.identity(values), op.prepare is not None, better)
         except DtypeError as error:
             refusals.append(error)
     raise refusals[0]

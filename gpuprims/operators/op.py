@@ -48,9 +48,14 @@ class Op:
         Whether elements take the dtype of the components before ``prepare`` rather than after it.
     exact : Op, optional
         The operator that folds integers and bools instead, where this one is about rounding.
+    better : callable, optional
+        From the first components of two values, whether the first value is better. ``fn`` then gives the better one,
+        and where neither is, the one that comes first: kernels may look for it without folding the other components.
+        A value that is better than itself, as NaN may be, is beaten by none.
     check : bool, default False
         Whether to try the laws on a thousand random values, now: ``fn(fn(a, b), c) == fn(a, fn(b, c))``,
-        ``fn(identity, a) == a == fn(a, identity)`` and, if commutative, ``fn(a, b) == fn(b, a)``.
+        ``fn(identity, a) == a == fn(a, identity)`` and, if commutative, ``fn(a, b) == fn(b, a)``, and that ``fn`` gives
+        the better value.
 
     Raises
     ------
@@ -99,6 +104,7 @@ class Op:
         of_nothing: bool = True,
         converts: bool = False,
         exact: Op | None = None,
+        better: Callable[..., Any] | None = None,
         check: bool = False,
     ) -> None:
         self.name = name
@@ -108,6 +114,7 @@ class Op:
         self.of_nothing = of_nothing
         self.converts = converts
         self.exact = exact
+        self.better = None if better is None else trace(better, 2)
         self.components = components or (len(identity) if isinstance(identity, tuple) else 1)
         self.elements = self.components if prepare is None else 1
         self._identity = identity

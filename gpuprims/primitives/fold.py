@@ -99,6 +99,7 @@ class FoldPlanner:
             commutative=self.commutative,
             value_bytes=self.value_bytes,
             side_by_side=self.layout.side_by_side(self.inputs),
+            picks=self.folding.better is not None,
         )
 
     def _parts(self, variant: Variant) -> int:
@@ -124,6 +125,7 @@ class FoldPlanner:
             finish=self.folding.finish,
             op=self.folding.op,
             identity=self.folding.identity,
+            better=self.folding.better,
             commutative=self.commutative,
             # Where order matters, a work-item's run of elements may start anywhere, not at a whole vector.
             vector=self.layout.vector_width() if vectors and self.commutative else 1,

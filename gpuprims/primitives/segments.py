@@ -24,6 +24,7 @@ from gpuprims.layout import Form, View, plan_layout
 from gpuprims.operators import Folding, Op, as_map, make_folding
 from gpuprims.preparation import Prepared, Result, result_forms, target_forms
 from gpuprims.primitives.prefix import ScanPlanner
+from gpuprims.primitives.runs import choose_runs, fold_runs
 from gpuprims.registry import REGISTRY
 from gpuprims.targets import Targets
 
@@ -55,6 +56,11 @@ class Segments:
     def has_empty(self) -> bool:
         """Whether a segment has no elements."""
         return bool((self.offsets[1:] == self.offsets[:-1]).any())
+
+    def kept(self, *, apart: bool) -> Any:
+        """Return the offsets where kernels can read them, apart from memory of the caller's if they write to that."""
+        offsets = self.offsets.copy() if apart else self.offsets
+        return offsets if self._operands.in_place else self._operands.driver.asarray(offsets)
 
     def heads(self) -> Any:
         """Return an array of bools, true where a segment begins."""
@@ -168,8 +174,15 @@ def scan_segments(operands: Operands, targets: Targets | None, offsets: Any, how
 def reduce_segments(operands: Operands, targets: Targets | None, offsets: Any, op: Op, how: Any) -> Any:
     """Fold each segment by itself; ``how`` is the map, dtype and variant of a reduce."""
     segments = Segments("reduce", offsets, operands, _flat_size("reduce", operands))
-    if segments.has_empty and not op.of_nothing:
+    if not op.of_nothing and segments.has_empty:
         raise EmptyReductionError(f"reduce with {op.name}: at least one element a segment; got an empty segment")
+    mapped, dtype, _ = how
+    dtypes = tuple(np.dtype(native.dtype) for native in operands.natives)
+    own = choose_runs(op, *how, dtypes, segments.count, operands.device, REGISTRY.generation)
+    if own is not None:
+        with operands.settled():
+            beside = operands.beside(segments.kept(apart=targets is not None))
+            return fold_runs(beside, targets, own, op, mapped, dtype, segments.size)
     with operands.settled():
         beside = operands.beside(segments.heads(), segments.ends())
         where = beside.forms, segments.count, target_forms(operands, targets), operands.fresh_alignment, operands.device

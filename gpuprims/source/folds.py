@@ -23,7 +23,7 @@ class Packing:
 
 
 def fold_text(definitions: Definitions) -> list[str]:
-    """Write OP and IDENTITY."""
+    """Write OP and IDENTITY, and how a value is picked."""
     if definitions.op is None:
         return []
     pack = Packing(definitions.values)
@@ -38,6 +38,21 @@ def fold_text(definitions: Definitions) -> list[str]:
         *_arrays(pack, definitions.values),
         "#define OP(a, b) gp_fold(a, b)",
         "#define IDENTITY gp_identity()",
+        *_better(pack, definitions),
+    ]
+
+
+def _better(pack: Packing, definitions: Definitions) -> list[str]:
+    """Write LEAD, a value's first component, and BETTER, of two of them."""
+    if definitions.better is None:
+        return []
+    kind = c_type(definitions.values[0])
+    head = f"DEVICE int gp_better(const {kind} a, const {kind} b)"
+    return [
+        f"typedef {kind} lead_t;",
+        emit_function(head, definitions.better, ["a", "b"], lambda result: f"return {result};"),
+        "#define BETTER(a, b) gp_better(a, b)",
+        f"#define LEAD(value) (value){pack.fields[0]}",
     ]
 
 

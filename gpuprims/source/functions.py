@@ -29,7 +29,13 @@ def map_text(definitions: Definitions) -> list[str]:
         "}",
         f"#define MAP(o, j) gp_map({names}, layout, o, j)",
         *(_map_vector(definitions, names) if definitions.vector > 1 else _MAP_ALONE),
+        *([_begin(len(inputs) - 1)] if definitions.segmented else []),
     ]
+
+
+def _begin(k: int) -> str:
+    """Write BEGIN, the first element of a segment, which an input says."""
+    return f"#define BEGIN(o) x{k}[gp_at_x{k}(layout, o, 0)]"
 
 
 # Where a vector is one element, the kernels' loops over vectors are loops over elements.

@@ -1,0 +1,108 @@
+/* reduce/cpu_best: each work-item looks for the best value of one contiguous chunk, for devices whose work-items are CPU threads.
+ *
+ * in      INPUTS: n elements for each of `outputs` outputs
+ * out     OUTPUTS: one value for each
+ * scratch partials: WORDS for each part of each output; tickets: one for each output, zero before and after
+ * launch  any number of groups of one work-item; each takes (output, part) pairs until none are left
+ * host    MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value); LEAD(value), its first component, and BETTER(a, b), of two such
+ * order   of values none of which beats another the first is taken
+ *
+ * First components alone are compared, a span at a time. What stands beside them, such as the place of an argmax, is asked for once
+ * a chunk. Nearly all spans have nothing that beats the best before them: of s random ones log(s) have. For spans of four:
+ *
+ *     elements   3 1 4 1 | 2 3 1 0 | 5 9 2 6 | 5 3 9 8
+ *     best       4         4         9         9           found in the third span
+ *
+ * Something better than itself, as NaN is, is beaten by nothing, and ends the search.
+ */
+#define BEATS(a, b) (BETTER(a, b) && !BETTER(b, b))
+#define LANES 32
+#define EACH_LANE _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < LANES; lane++)
+/* Argmax of 2^24 float32, random and rising, in ms of one core, of which numpy.argmax takes 2.2: 2.5 and 4.2; with 64 lanes 2.6 and
+ * 6.2, with spans of 4096 2.6 and 4.4, and where each better span is searched for its place too 2.8 and 19; by reduce/cpu_chunks 7.0
+ * (runtime 2026.2, AMD EPYC of family 26, 2026-11-22). */
+#define SPAN 2048
+
+/* Whether one of `span` elements from j on is better than what is best before them. */
+DEVICE int has_better(INPUTS, const layout_t layout, const i64 o, const i64 j, const int span, const lead_t best)
+{
+    int found = 0;
+    for (int k = 0; k < span; k++) found |= BETTER(LEAD(MAP(o, j + k)), best);
+    return found;
+}
+
+/* The best of `span` elements from j on. Loops over lanes stay rolled: unrolled, Intel's compiler makes no vectors of them. */
+DEVICE lead_t best_of(INPUTS, const layout_t layout, const i64 o, const i64 j, const int span)
+{
+    lead_t best = LEAD(MAP(o, j)), leads[LANES];
+    int k = 0;
+    if (LANES <= span) {
+        EACH_LANE leads[lane] = best;
+        for (; k + LANES <= span; k += LANES)
+            EACH_LANE
+            {
+                const lead_t lead = LEAD(MAP(o, j + k + lane));
+                leads[lane] = BEATS(lead, leads[lane]) ? lead : leads[lane];
+            }
+        for (int half_of = LANES / 2; half_of > 0; half_of /= 2)
+            for (int lane = 0; lane < half_of; lane++)
+                leads[lane] = BEATS(leads[lane + half_of], leads[lane]) ? leads[lane + half_of] : leads[lane];
+        best = leads[0];
+    }
+    for (; k < span; k++) {
+        const lead_t lead = LEAD(MAP(o, j + k));
+        best = BEATS(lead, best) ? lead : best;
+    }
+    return best;
+}
+
+/* The first value as good as the best of a span. In vectors a map may be rounded otherwise than alone: where no value is as good,
+ * look for the best of them once more, one by one. */
+DEVICE value_t value_of(INPUTS, const layout_t layout, const i64 o, const i64 first, const i64 last, const lead_t best)
+{
+    for (i64 j = first; j < last; j++)
+        if (!BEATS(best, LEAD(MAP(o, j)))) return MAP(o, j);
+    value_t value = MAP(o, first);
+    for (i64 j = first + 1; j < last; j++) {
+        const value_t other = MAP(o, j);
+        if (BEATS(LEAD(other), LEAD(value))) value = other;
+    }
+    return value;
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+void reduce_cpu_best(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 outputs,
+                     const i64 n, const i64 parts)
+{
+    const i64 chunk = (n + parts - 1) / parts;
+
+    for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
+        const i64 o = task / parts, first = min((task % parts) * chunk, n), last = min(first + chunk, n);
+        value_t value = IDENTITY;
+
+        if (first < last) {
+            /* 1. Find the span of the best. The first element stands in for all that are not better, such as an identity. */
+            i64 at = first;
+            lead_t best = LEAD(MAP(o, first));
+            for (i64 j = first; j < last && !BETTER(best, best); j += SPAN) {
+                const int span = (int)min((i64)SPAN, last - j);
+                if (has_better(INPUT_NAMES, layout, o, j, span, best)) {
+                    best = best_of(INPUT_NAMES, layout, o, j, span);
+                    at = j;
+                }
+            }
+
+            /* 2. Find its place there. */
+            value = value_of(INPUT_NAMES, layout, o, at, min(at + SPAN, last), best);
+        }
+
+        /* 3. Store; where the output has more parts, leave the value, and the last to do so folds them all in order. */
+        if (parts > 1) {
+            gp_leave(partials, task, value);
+            if (!gp_last_done(tickets + o, parts)) continue;
+            value = IDENTITY;
+            for (i64 part = 0; part < parts; part++) value = OP(value, gp_collect(partials, o * parts + part));
+        }
+        STORE(o, 0, value);
+    }
+}
