@@ -50,8 +50,8 @@ def explain(
         Elements of the array; of a reduce or scan along an axis, elements of each output; of the longest
         segment.
     outputs : int, default 1
-        Outputs of a reduce; segments; of a scan along an axis, how many it does; of logistic regression, features of a sample; of
-        a sparse matrix, rows.
+        Outputs of a reduce; segments; of a scan along an axis, how many it does; of logistic regression, features of a
+        sample; of a sparse matrix, rows.
     side_by_side : bool, default False
         Whether neighbouring outputs read neighbouring elements, as the columns of a matrix do.
     op : str or Op, default "sum"
@@ -87,10 +87,8 @@ def explain(
     elif primitive in ("compact", "segments"):
         dtypes = element, np.dtype(np.int32)
         count = outputs if primitive == "segments" else 1
-        own, scans = (
-            found.explain(primitive, Call(dtypes, size, count)),
-            found.explain("scan", Call(dtypes, size * count)),
-        )
+        own = found.explain(primitive, Call(dtypes, size, count))
+        scans = found.explain("scan", Call(dtypes, size * count))
         tuned = scans.tuned if own.ranked is None else own.tuned
         return Explanation(primitive, repr(found), (*own.refusals, *scans.refusals), tuned)
     else:

@@ -271,7 +271,7 @@ SCANNED_ROWS: dict[str, Callable[..., Any]] = {
 
 
 def _segmented(mean: int, *dtypes: Any, **how: Any) -> Any:
-    offsets = np.arange(0, 2000 * mean + 1, mean)
+    offsets = np.arange(2001) * mean
     return gpuprims.reduce(*(resident(2000 * mean, dtype=dtype) for dtype in dtypes), segments=offsets, **how)
 
 
