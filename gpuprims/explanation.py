@@ -47,10 +47,11 @@ def explain(
     dtype : dtype, default float32
         Of the array.
     size : int, default 2**20
-        Elements of the array; of a reduce or scan along an axis, elements of each output.
+        Elements of the array; of a reduce or scan along an axis, elements of each output; of the longest
+        segment.
     outputs : int, default 1
-        Outputs of a reduce; of a scan along an axis, how many it does; of logistic regression, features of a sample; of
-        a sparse matrix, rows.
+        Outputs of a reduce; segments; of a scan along an axis, how many it does; of logistic regression, features of a
+        sample; of a sparse matrix, rows.
     side_by_side : bool, default False
         Whether neighbouring outputs read neighbouring elements, as the columns of a matrix do.
     op : str or Op, default "sum"
@@ -84,8 +85,10 @@ def explain(
     elif primitive in ("logistic", "descent", "sgd", "hogwild", "csr"):
         call = Call((element,), size, outputs, value_bytes=element.itemsize, side_by_side=True)
     elif primitive in ("compact", "segments"):
-        call = Call((element, np.dtype(np.int32)), size)
-        own, scans = (found.explain(name, call) for name in (primitive, "scan"))
+        dtypes = element, np.dtype(np.int32)
+        count = outputs if primitive == "segments" else 1
+        own = found.explain(primitive, Call(dtypes, size, count))
+        scans = found.explain("scan", Call(dtypes, size * count))
         tuned = scans.tuned if own.ranked is None else own.tuned
         return Explanation(primitive, repr(found), (*own.refusals, *scans.refusals), tuned)
     else:

@@ -98,6 +98,13 @@ def many_rows(capabilities: Capabilities, call: Call) -> str | None:
     return f"is for 1024 outputs or more of at most 2048 elements; this call has {call.outputs} of {call.size}"
 
 
+def many_segments(capabilities: Capabilities, call: Call) -> str | None:
+    """Refuse segments that leave most warps idle: too few, or so long that the rest is done before one of them is."""
+    if call.size <= 8192 and call.outputs >= 1024:
+        return None
+    return f"is for 1024 segments or more of at most 8192 elements; this call has {call.outputs} of up to {call.size}"
+
+
 def group_fits(block: int) -> Refusal:
     """Refuse devices whose groups are smaller than ``block``."""
 

@@ -149,6 +149,8 @@ def able_variants(device: gpuprims.Device, primitive: str, *calls: Call) -> list
     """Return the variants of a primitive that a device is meant for: those that take one of some calls."""
     variants = REGISTRY.variants(primitive, device.backend)
     some = calls or (_EASY, *{"scan": (_COLUMNS, _ROWS), "reduce": (_PICKING,)}.get(primitive, ()))
+    if primitive == "segments":  # of which a kernel is for many
+        some = (*some, _ROWS)
     return [v for v in variants if any(v.refuse(device.capabilities, call) is None for call in some)]
 
 

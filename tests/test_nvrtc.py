@@ -268,6 +268,22 @@ SCANNED_ROWS: dict[str, Callable[..., Any]] = {
         resident(5000, 30, dtype="c16"), op="prod", axis=1, **where
     ),
 }
+
+
+def _segmented(mean: int, *dtypes: Any, **how: Any) -> Any:
+    offsets = np.arange(2001) * mean
+    return gpuprims.reduce(*(resident(2000 * mean, dtype=dtype) for dtype in dtypes), segments=offsets, **how)
+
+
+SEGMENTED: dict[str, Callable[..., Any]] = {
+    "sum of float32": lambda **where: _segmented(32, "f4", **where),
+    "mean of float16": lambda **where: _segmented(3, "f2", op="mean", **where),
+    "argmin of int8": lambda **where: _segmented(100, "i1", op="argmin", **where),
+    "prod of complex128": lambda **where: _segmented(100, "c16", op="prod", **where),
+    "a fused map of two arrays": lambda **where: _segmented(9, "f8", "i2", map="x*y > 1", op="any", **where),
+    "an operator that does not commute": lambda **where: _segmented(100, "i8", "i8", op=AFFINE, **where),
+    "no elements": lambda **where: _segmented(0, "f4", **where),
+}
 COMPACTIONS: dict[str, Callable[..., Any]] = {
     "float32 by a mask": lambda **where: gpuprims.compact(resident(LONG), resident(LONG, dtype="?"), **where),
     "float64 by a predicate": lambda **where: gpuprims.compact(resident(LONG, dtype="f8"), "x > 0", **where),
@@ -428,6 +444,8 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
         return {"each": SCANNED_COLUMNS, "rows": SCANNED_ROWS}.get(variant.name, SCANS)
     if variant.primitive == "compact":
         return COMPACTIONS
+    if variant.primitive == "segments":
+        return SEGMENTED
     if variant.primitive == "logistic":
         return {
             name: call for name, call in LOGISTICS.items() if variant.name == "fused" or not name.startswith("every")

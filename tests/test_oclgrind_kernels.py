@@ -49,7 +49,7 @@ REDUCTIONS = [variant for variant in VARIANTS if variant.primitive == "reduce" a
 SCANS = [variant for variant in VARIANTS if variant.primitive == "scan"]
 HISTOGRAMS = [variant for variant in VARIANTS if variant.primitive == "histogram"]
 # Kernels whose warps cannot be of one work-item each, as those of other kernels are where there are no shuffles.
-NEED_WARPS = ("reduce_warp", "reduce_rows", "scan_rows")
+NEED_WARPS = ("reduce_warp", "reduce_rows", "scan_rows", "segments_lanes")
 LARGEST = 20_000
 # Primitives whose twins differ in more than what they refuse.
 CUT = ("scan", "segments", "histogram", "stencil")

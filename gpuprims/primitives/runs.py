@@ -29,15 +29,19 @@ def choose_runs(
     variant: str | None,
     arrays: tuple[np.dtype[Any], ...],
     segments: int,
+    longest: int,
     device: Device,
     generation: int,
 ) -> Variant | None:
-    """Return the kernel that folds so many segments; None where none is able, or another one is asked for."""
+    """Return the kernel that folds so many segments, the longest of so many elements.
+
+    None where none is able, or another one is asked for.
+    """
     folding = _folding(op, mapped, dtype, arrays)
     expressions = (folding.map, folding.op, folding.finish)
     call = Call(
         dtypes=tuple(step.dtype for one in expressions for step in one.steps),
-        size=1,
+        size=longest,
         outputs=segments,
         commutative=op.commutative,
         value_bytes=4 * value_words(folding.values),
@@ -96,7 +100,8 @@ def _prepare(
     )
     parts = chosen.groups(-(-(size + count) // chosen.tile), device.capabilities)
     launch = device.kernel(chosen, definitions).prepare(parts, layout.pack(0), count, size, parts)
-    left = 2 * parts * 4 * value_words(folding.values)  # of each part what it has of its first segment and of its last
+    # Of each part what it has of its first segment and of its last, where parts share segments.
+    left = 2 * parts * 4 * value_words(folding.values) if chosen.shares_outputs else 0
     return Prepared(chosen, results, single, launch, *places, tickets=1, scratch=left)
 
 

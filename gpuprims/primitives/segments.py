@@ -26,6 +26,7 @@ from gpuprims.preparation import Prepared, Result, result_forms, target_forms
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.offsets import as_offsets
 from gpuprims.primitives.prefix import ScanPlanner
+from gpuprims.primitives.rows import power_of_two
 from gpuprims.primitives.runs import choose_runs, fold_runs
 from gpuprims.registry import REGISTRY
 from gpuprims.targets import Targets
@@ -70,6 +71,11 @@ class Segments:
         array = self._offsets.array
         on_host = isinstance(array, np.ndarray) and not self._operands.in_place
         return self._operands.driver.asarray(array) if on_host else array
+
+    @property
+    def longest(self) -> int:
+        """The number of elements of the longest segment."""
+        return int(np.diff(self.offsets).max(initial=0))
 
     def kept(self, *, apart: bool) -> Any:
         """Return the offsets, apart from memory of the caller's if kernels write to that."""
@@ -168,7 +174,8 @@ def reduce_segments(operands: Operands, targets: Targets | None, offsets: Any, o
         raise EmptyReductionError(f"reduce with {op.name}: at least one element a segment; got an empty segment")
     mapped, dtype, _ = how
     dtypes = tuple(np.dtype(native.dtype) for native in operands.natives)
-    own = choose_runs(op, *how, dtypes, segments.count, operands.device, REGISTRY.generation)
+    longest = power_of_two(max(segments.longest, 1))  # by which few choices are told apart
+    own = choose_runs(op, *how, dtypes, segments.count, longest, operands.device, REGISTRY.generation)
     if own is not None:
         with operands.settled():
             beside = operands.beside(segments.kept(apart=targets is not None))
