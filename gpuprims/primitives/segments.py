@@ -72,11 +72,6 @@ class Segments:
         on_host = isinstance(array, np.ndarray) and not self._operands.in_place
         return self._operands.driver.asarray(array) if on_host else array
 
-    @property
-    def longest(self) -> int:
-        """The number of elements of the longest segment."""
-        return int(np.diff(self.offsets).max(initial=0))
-
     def kept(self, *, apart: bool) -> Any:
         """Return the offsets, apart from memory of the caller's if kernels write to that."""
         if not apart:
