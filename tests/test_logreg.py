@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_cases import on_device, on_host
+from kernel_cases import need, on_device, on_host
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 import gpuprims
 from gpuprims.errors import ArgumentError, DeviceMismatchError
-from gpuprims.models import LogReg
+from gpuprims.models import LogReg, features
 
 Data = tuple[np.ndarray, np.ndarray]
 
@@ -349,7 +349,7 @@ def test_all_of_scikit_learns_checks_and_none_skipped() -> None:
 import warnings
 warnings.simplefilter("ignore")
 from sklearn.utils.estimator_checks import check_estimator
-from gpuprims.models import LogReg
+from gpuprims.models import LogReg, features
 found = check_estimator(LogReg("reference"), on_fail=None, on_skip=None)
 for one in found:
     if one["status"] != "passed":
@@ -506,3 +506,18 @@ def test_predict_before_fit_is_an_error(cancer: Data) -> None:
 def test_a_wrong_parameter_is_named(cancer: Data, wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         LogReg("reference", **wrong).fit(*cancer)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int8"])
+def test_second_derivatives_by_blocks_and_by_folds(
+    device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, dtype: str
+) -> None:
+    need(device, np.float64 if dtype == "float64" else np.float32)
+    monkeypatch.setattr(features, "_BLOCK", 1000)
+    X = (9 * rng.standard_normal((503, 7))).astype(dtype)
+    slopes = rng.random((503, 1)).astype("float64" if dtype == "float64" else "float32")
+    exact = X.astype(np.float64).T @ (slopes * X.astype(np.float64))
+    for gram in (features.gram_by_blocks, features.gram_by_reduce):
+        got = gram(device, device.asarray(X), device.asarray(slopes))
+        assert got.dtype == np.float64
+        np.testing.assert_allclose(got, exact, rtol=0, atol=1e-5 * np.abs(exact).max())

@@ -10,6 +10,11 @@ from gpuprims.device import Device
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 
+# Numbers of samples that are multiplied at once on a CPU. Of 10^6 x 100 float32 one core of an AMD EPYC of family 26
+# takes with 2^16 0.32 s, 2^18 0.28, 2^20 0.34, 2^22 0.34; but each product waits for all threads, so where other work
+# has the cores larger blocks are faster: 2^18 0.2 to 9.3, 2^20 1.4 to 7.4 (OpenBLAS of NumPy 2.4.6, 2026-11-22).
+_BLOCK = 2**20
+
 
 class Features(Protocol):
     """A matrix X of n samples and k features, and its products; arrays are the device's."""
@@ -86,10 +91,9 @@ class DenseFeatures:
 
     def curvature(self, slopes: Any) -> np.ndarray:
         """See :class:`Features`."""
-        n, k = self.shape
-        three = slopes.reshape(n, 1, 1), self.array.reshape(n, k, 1), self.array.reshape(n, 1, k)
-        found = self.device.to_host(reduce(*three, map="d*x*y", axis=0, device=self.device)).astype(np.float64)
-        scale = np.ones(k) if self.scale is None else self.device.to_host(self.scale)
+        on_host = self.device.capabilities.kind in ("cpu", "reference")
+        found = (gram_by_blocks if on_host else gram_by_reduce)(self.device, self.array, slopes)
+        scale = np.ones(self.shape[1]) if self.scale is None else self.device.to_host(self.scale)
         curved: np.ndarray = found * np.outer(scale, scale)
         return curved
 
@@ -116,3 +120,25 @@ class DenseFeatures:
             lambda x, s: (np.rint(x / s) if whole else x / s).astype(kept), self.array, scale, device=device
         )
         return DenseFeatures(device, fewer, scale)
+
+
+def gram_by_reduce(device: Device, array: Any, slopes: Any) -> np.ndarray:
+    """Return ``array.T @ (slopes * array)`` by one fold for each of its elements."""
+    n, k = array.shape
+    three = slopes.reshape(n, 1, 1), array.reshape(n, k, 1), array.reshape(n, 1, k)
+    found: np.ndarray = device.to_host(reduce(*three, map="d*x*y", axis=0, device=device)).astype(np.float64)
+    return found
+
+
+def gram_by_blocks(device: Device, array: Any, slopes: Any) -> np.ndarray:
+    """Return ``array.T @ (slopes * array)`` by NumPy's BLAS, for devices that are the host's processor.
+
+    So many rows at a time stay in its cache; their products are added up in float64.
+    """
+    n, k = array.shape
+    rows, total = max(_BLOCK // k, 1), np.zeros((k, k))
+    for start in range(0, n, rows):
+        block, own = (device.to_host(one[start : start + rows]) for one in (array, slopes))
+        weighted = own * block  # of the slopes' dtype, where features are kept in fewer bits
+        total += block.astype(weighted.dtype, copy=False).T @ weighted
+    return total
