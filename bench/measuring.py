@@ -107,12 +107,11 @@ class Arrays:
         self._pair: tuple[list[Any], list[Any]] = ([], [])
 
     def of(self, case: Case) -> tuple[list[Any], list[Any]]:
-        """Return both copies of each array; offsets of segments are the host's, where the library checks them."""
+        """Return both copies of each array."""
         if self._key != (case.work.inputs, case.size):
             self._pair = ([], [])  # before the next are made
             host = case.work.inputs.host(case.size)
-            stay = getattr(case.work.inputs, "beside", "") == "segments"
-            self._pair = host, [one if stay and k else self._device.asarray(one) for k, one in enumerate(host)]
+            self._pair = host, [self._device.asarray(one) for one in host]
             self._key = case.work.inputs, case.size
         return self._pair
 

@@ -75,10 +75,6 @@ def torch(_: gpuprims.Device) -> Ways:
 
         return run
 
-    def of_segments(x: Any, offsets: np.ndarray) -> Any:
-        where = torch.from_numpy(offsets).cuda()
-        return cupy.from_dlpack(torch.segment_reduce(torch.from_dlpack(x), "sum", offsets=where))
-
     def convolved(*weights: np.ndarray) -> Callable[..., Any]:
         def run(x: Any) -> Any:
             image = x[None, None]
@@ -113,7 +109,7 @@ def torch(_: gpuprims.Device) -> Ways:
         "scan sum of int32": through(lambda x: torch.cumsum(x, 0, dtype=torch.int32)),
         "scan rows": through(lambda x: torch.cumsum(x, 1)),
         "scan columns": through(lambda x: torch.cumsum(x, 0)),
-        "reduce segments": of_segments,
+        "reduce segments": through(lambda x, offsets: torch.segment_reduce(x, "sum", offsets=offsets)),
         "compact by a mask": through(torch.masked_select),
         "compact by a function": through(lambda x: torch.masked_select(x, x > 0.5)),
         "blur cross": convolved(CROSS),

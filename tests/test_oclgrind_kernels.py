@@ -533,6 +533,14 @@ def test_the_elements_that_a_mask_keeps(kernel: Kernel, rng: np.random.Generator
     assert_equal(gpuprims.compact(plane.T, plane.T > 0, **how), plane.T[plane.T > 0])
 
 
+@each([variant for variant in PLACING if variant.name == "cpu_chunks"])
+def test_chunks_write_side_by_side_what_a_mask_keeps(kernel: Kernel, rng: np.random.Generator) -> None:
+    small: Any = dataclasses.replace(kernel.variant, items=300)  # chunks, of which each ends in the middle of a stretch
+    for share in (0.02, 0.5, 0.98):
+        x, mask = random_values(rng, np.float32, 4001), rng.random(4001) < share
+        assert_equal(gpuprims.compact(x, mask, device=kernel.device, variant=small), x[mask])
+
+
 @each(COMPACTING)
 def test_the_elements_that_a_mask_keeps_on_the_device(kernel: Kernel, rng: np.random.Generator) -> None:
     x = random_values(rng, np.uint8, 2003)

@@ -198,7 +198,7 @@ def _numbers(operands: Operands, rows: Segments) -> Any:
     if operands.in_place:
         return np.repeat(np.arange(rows.count, dtype=_INT32), np.diff(rows.offsets))
     # On a device of its own, where a copy would cost more: how many documents have ended at each word, or before.
-    ends = as_operands(_LABEL, (operands.driver.asarray(rows.offsets[1:]),), operands.device)
+    ends = as_operands(_LABEL, (rows.offsets[1:],), operands.device)
     ended = count(ends, direct(check_bins(_LABEL, rows.size)), (0,), Weighing("counts"), rows.size, None)
     return scan(ended, dtype=_INT32, device=operands.device)
 

@@ -66,8 +66,9 @@ def reduce(
         to its last bit or two, unless terms cancel to almost nothing. Integers and bools are exact as they are.
     segments : array_like of int, optional
         Row offsets as in CSR, of an array of one dimension: the first is 0, the last the number of elements, and none
-        is lower than the one before. Each segment between two of them is folded by itself, by a kernel for that or one
-        of :func:`gpuprims.scan`, and the result has an element for each; places are counted along the whole array.
+        is lower than the one before. They may lie on the device, where they are checked too. Each segment between two
+        of them is folded by itself, by a kernel for that or one of :func:`gpuprims.scan`, and the result has an element
+        for each; places are counted along the whole array.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional

@@ -57,7 +57,8 @@ def scan(
         from them in memory or one of them. By default new arrays.
     segments : array_like of int, optional
         Row offsets as in CSR, of an array of one dimension: the first is 0, the last the number of elements, and none
-        is lower than the one before. Each segment between two of them is scanned by itself.
+        is lower than the one before. They may lie on the device, where they are checked too. Each segment between two
+        of them is scanned by itself.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional

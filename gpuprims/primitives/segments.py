@@ -14,15 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.arrays import Operands, as_operands
+from gpuprims.arrays import Operands
 from gpuprims.calls import Call
 from gpuprims.definitions import Definitions
 from gpuprims.device import Device
-from gpuprims.errors import ArgumentError, DtypeError, EmptyReductionError, ShapeError
+from gpuprims.errors import EmptyReductionError, ShapeError
 from gpuprims.expressions import Expr, TypedExpr, trace, typed
 from gpuprims.layout import Form, View, plan_layout
 from gpuprims.operators import Folding, Op, as_map, make_folding
 from gpuprims.preparation import Prepared, Result, result_forms, target_forms
+from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.offsets import as_offsets
 from gpuprims.primitives.prefix import ScanPlanner
 from gpuprims.primitives.rows import power_of_two
 from gpuprims.primitives.runs import choose_runs, fold_runs
@@ -48,25 +50,34 @@ class Segments:
     """
 
     def __init__(self, label: str, offsets: Any, operands: Operands, size: int) -> None:
-        self.offsets = _checked(label, _to_host(label, offsets, operands.device), size)
+        self._offsets = as_offsets(label, offsets, operands, size)
         self.size = size
-        self.count = self.offsets.size - 1
+        self.count = self._offsets.segments
         self._operands = operands
 
     @property
     def has_empty(self) -> bool:
         """Whether a segment has no elements."""
-        return bool((self.offsets[1:] == self.offsets[:-1]).any())
+        return self.count > 0 and self._offsets.shortest == 0
 
     @property
     def longest(self) -> int:
-        """The number of elements of the longest segment."""
-        return int(np.diff(self.offsets).max(initial=0))
+        """Elements of the longest segment."""
+        return self._offsets.longest
+
+    @cached_property
+    def offsets(self) -> Any:
+        """The offsets where kernels can read them: on the device, or in the host's memory that it shares."""
+        array = self._offsets.array
+        on_host = isinstance(array, np.ndarray) and not self._operands.in_place
+        return self._operands.driver.asarray(array) if on_host else array
 
     def kept(self, *, apart: bool) -> Any:
-        """Return the offsets where kernels can read them, apart from memory of the caller's if they write to that."""
-        offsets = self.offsets.copy() if apart else self.offsets
-        return offsets if self._operands.in_place else self._operands.driver.asarray(offsets)
+        """Return the offsets, apart from memory of the caller's if kernels write to that."""
+        if not apart:
+            return self.offsets
+        device = self._operands.device
+        return self.offsets.copy() if self._operands.in_place else map_arrays("x", self.offsets, device=device)
 
     def heads(self) -> Any:
         """Return an array of bools, true where a segment begins."""
@@ -96,10 +107,7 @@ class Segments:
     def _shown(self) -> View:
         """The offsets as the device sees them."""
         driver = self._operands.driver
-        if self._operands.in_place:
-            return driver.share(self.offsets)
-        copied = driver.asarray(self.offsets)
-        return View(copied, driver.form(copied))
+        return driver.share(self.offsets) if self._operands.in_place else View(self.offsets, driver.form(self.offsets))
 
 
 _TRUE = trace(lambda first, second, j: True, 3)
@@ -116,29 +124,6 @@ def _beginnings(value: Any, j: Any, first: Any, second: Any) -> Any:
 
 def _endings(value: Any, j: Any, first: Any, second: Any) -> Any:
     return np.where(first < second, second - 1, -1)
-
-
-def _to_host(label: str, offsets: Any, device: Device) -> np.ndarray:
-    given = as_operands(label, (offsets,), device)
-    host: np.ndarray = given.natives[0] if given.on_host else given.driver.download(given.natives[0])
-    return host
-
-
-def _checked(label: str, offsets: np.ndarray, size: int) -> np.ndarray:
-    """Return row offsets as int64, or raise for what is no division of so many elements."""
-    if offsets.ndim != 1 or not offsets.size:
-        raise ShapeError(f"{label}: segments= of one dimension, an offset for each and the end; got {offsets.shape}")
-    if offsets.dtype.kind not in "iu":
-        raise DtypeError(f"{label}: segments= of integers; got dtype {offsets.dtype}")
-    whole = np.ascontiguousarray(offsets, np.int64)
-    if whole[0] != 0 or whole[-1] != size:
-        raise ArgumentError(
-            f"{label}: segments= from 0 to {size}, the number of elements; got {whole[0]} to {whole[-1]}"
-        )
-    if (falls := np.flatnonzero(whole[1:] < whole[:-1])).size:
-        k = int(falls[0])
-        raise ArgumentError(f"{label}: segments= that do not fall; got {whole[k]} before {whole[k + 1]} at {k}")
-    return whole
 
 
 @lru_cache(maxsize=1024)
