@@ -694,7 +694,7 @@ def test_parts_of_arrays_and_arrays_on_the_device_by_lanes(lanes: gpuprims.Devic
     expected = reduced(np.sum, x * y.astype(np.int64), offsets)
     assert_equal(by_lanes(lanes, x, y, map="x * int64(y)", segments=offsets), expected)
     there, out = on_device(lanes, y), on_device(lanes, np.zeros(2 * 1500, np.int64))
-    gpuprims.reduce(there, segments=offsets, variant="lanes", out=out[::2])
+    gpuprims.reduce(there, segments=on_device(lanes, offsets), variant="lanes", out=out[::2])
     assert_equal(on_host(lanes, out)[::2], reduced(np.sum, y, offsets))
     assert not on_host(lanes, out)[1::2].any()
 

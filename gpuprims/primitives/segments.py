@@ -3,7 +3,8 @@
 A segmented scan is a scan by another operator, on values beside which a flag says that a segment begins among their
 elements: ``(f, a) * (g, b) = (f | g, b if g else a*b)``, which is associative whenever ``*`` is (Blelloch, Prefix sums
 and their applications, CMU-CS-90-190, 1990). So every kernel of :func:`gpuprims.scan` does it, with work shared evenly
-whatever the segments' lengths. A reduction is the same scan, of which the last value of each segment is stored.
+whatever the segments' lengths. A reduction is the same scan, of which the last value of each segment is stored,
+where no kernel that reads the offsets takes it; see :mod:`gpuprims.primitives.runs`.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@
 #define gp_shuffle_word_down(word, stride) __shfl_down_sync(0xffffffffu, word, stride)
 #define gp_shuffle_word_up(word, stride) __shfl_up_sync(0xffffffffu, word, stride)
 #define gp_shuffle_word_from(word, lane) __shfl_sync(0xffffffffu, word, lane)
+#define gp_any_lane(said) __any_sync(0xffffffffu, said)
 
 DEVICE void gp_fence(void)
 {

@@ -39,6 +39,15 @@ DEVICE u32 gp_shuffle_word_from(const u32 word, const u32 lane)
     asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;" : "=r"(taken) : "r"(word), "r"(lane));
     return taken;
 }
+
+DEVICE int gp_any_lane(const int said)
+{
+    int any;
+    asm volatile("{ .reg .pred p, q; setp.ne.s32 p, %1, 0; vote.sync.any.pred q, p, 0xffffffff; selp.s32 %0, 1, 0, q; }"
+                 : "=r"(any)
+                 : "r"(said));
+    return any;
+}
 #elif defined(cl_intel_subgroups)
 #pragma OPENCL EXTENSION cl_intel_subgroups : enable
 #define WHOLE_WARPS __attribute__((intel_reqd_sub_group_size(WARP)))
@@ -46,6 +55,7 @@ DEVICE u32 gp_shuffle_word_from(const u32 word, const u32 lane)
 #define gp_shuffle_word_down(word, stride) intel_sub_group_shuffle_down(word, word, (u32)(stride))
 #define gp_shuffle_word_up(word, stride) intel_sub_group_shuffle_up(word, word, (u32)(stride))
 #define gp_shuffle_word_from(word, lane) intel_sub_group_shuffle(word, (u32)(lane))
+#define gp_any_lane(said) sub_group_any(said)
 #endif
 #else
 #define WHOLE_WARPS

@@ -5,7 +5,7 @@
  * scratch none: `parts`, `partials` and `tickets` are not touched
  * launch  any number of groups of BLOCK (whole warps of WARP lanes); each takes BLOCK / lanes segments until none are left
  * host    MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value) of j elements, BEGIN(o), COMMUTATIVE, fold_values (folding.h),
- *         gp_shuffle_down(value, stride), gp_shuffle_word_from(word, lane)
+ *         gp_shuffle_down(value, stride), gp_any_lane(said); no segment of 2^30 elements or more
  * order   operands meet in the order of their index; only a commutative operator sees them dealt out with a stride
  *
  * Segments of 5, 0, 3 and 8 elements, a lane for every ITEMS = 2 of the 4 on average; below where order matters:
@@ -18,23 +18,23 @@
 /* Elements that a lane takes of a segment; those of longer ones are shared by the warp. */
 #define MOST (16 * ITEMS)
 
-/* Fold what one of several lanes has of a segment, ITEMS independent elements in flight; the lanes' number is a power of
- * two. Where there are fewer elements the last stands in for the others, so that no load waits behind a branch. */
-DEVICE value_t fold_share(INPUTS, const layout_t layout, const i64 o, const i64 begin, const i64 end, const int lane,
+/* Fold what one of several lanes has of the `count` elements from `begin` on, ITEMS independent ones in flight; the lanes' number
+ * is a power of two. Where there are fewer the last stands in for the others, so that no load waits behind a branch. */
+DEVICE value_t fold_share(INPUTS, const layout_t layout, const i64 o, const i64 begin, const int count, const int lane,
                           const int shift)
 {
 #if COMMUTATIVE
-    const i64 step = 1 << shift, last = end;
-    i64 j = begin + lane;
+    const int step = 1 << shift, last = count;
+    int j = lane;
 #else
-    const i64 step = 1, run = (end - begin + (1 << shift) - 1) >> shift, last = min(begin + (lane + 1) * run, end);
-    i64 j = begin + lane * run;
+    const int step = 1, run = (count + (1 << shift) - 1) >> shift, last = min((lane + 1) * run, count);
+    int j = lane * run;
 #endif
     value_t folded = IDENTITY;
     for (; j < last; j += ITEMS * step) {
         value_t values[ITEMS];
 #pragma unroll
-        for (int item = 0; item < ITEMS; item++) values[item] = MAP(o, min(j + item * step, last - 1));
+        for (int item = 0; item < ITEMS; item++) values[item] = MAP(o, begin + min(j + item * step, last - 1));
 #pragma unroll
         for (int item = 1; item < ITEMS; item++)
             if (j + item * step >= last) values[item] = IDENTITY;
@@ -50,14 +50,6 @@ DEVICE value_t fold_lanes(value_t folded, const int lanes)
     return folded;
 }
 
-/* Whether any lane of the warp says so. */
-DEVICE int any_lane(const int said, const int tid)
-{
-    u32 word = said;
-    for (int stride = 1; stride < WARP; stride *= 2) word |= gp_shuffle_word_from(word, (tid ^ stride) % WARP);
-    return word != 0;
-}
-
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1))) WHOLE_WARPS
 void segments_lanes(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 segments,
                     const i64 n, const i64 parts)
@@ -66,27 +58,28 @@ void segments_lanes(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, 
     int shift = 0, warp_shift = 0; /* the lanes' number as a power of two, and a warp's */
     while (1 << warp_shift < WARP) warp_shift++;
     while (shift < warp_shift && ((i64)ITEMS << shift) * segments < n) shift++;
-    const int lanes = 1 << shift, lane = tid & (lanes - 1);
-    const i64 tile = BLOCK >> shift, most = shift < warp_shift ? (i64)MOST << shift : n;
+    const int lanes = 1 << shift, lane = tid & (lanes - 1), most = shift < warp_shift ? MOST << shift : 0x7fffffff;
+    const int warp_lane = tid & (WARP - 1);
+    const i64 tile = BLOCK >> shift;
 
     for (i64 base = get_group_id(0) * tile; base < segments; base += get_num_groups(0) * tile) {
         /* 1. Fold a segment by its lanes, unless it is long, and store. */
-        const i64 o = base + (tid >> shift);
-        const i64 begin = o < segments ? BEGIN(o) : 0, end = o < segments ? BEGIN(o + 1) : 0;
-        const int apart = end - begin > most;
-        const value_t share = fold_share(INPUT_NAMES, layout, o, begin, apart ? begin : end, lane, shift);
+        const i64 o = base + (tid >> shift), begin = o < segments ? BEGIN(o) : 0;
+        const int count = o < segments ? (int)(BEGIN(o + 1) - begin) : 0, apart = count > most;
+        const value_t share = fold_share(INPUT_NAMES, layout, o, begin, apart ? 0 : count, lane, shift);
         const value_t folded = fold_lanes(share, lanes);
-        if (lane == 0 && o < segments && !apart) STORE(o, end - begin, folded);
+        if (lane == 0 && o < segments && !apart) STORE(o, count, folded);
 
         /* 2. Fold the warp's long ones, one after the other, by all of its lanes. */
-        if (any_lane(apart, tid)) {
-            const i64 first = base + (tid / WARP * WARP >> shift), behind = min(first + (WARP >> shift), segments);
+        if (gp_any_lane(apart)) {
+            const i64 first = base + ((tid - warp_lane) >> shift), behind = min(first + (WARP >> shift), segments);
             for (i64 each = first; each < behind; each++) {
-                const i64 from = BEGIN(each), to = BEGIN(each + 1);
-                if (to - from <= most) continue;
-                const value_t part = fold_share(INPUT_NAMES, layout, each, from, to, tid % WARP, warp_shift);
+                const i64 from = BEGIN(each);
+                const int size = (int)(BEGIN(each + 1) - from);
+                if (size <= most) continue;
+                const value_t part = fold_share(INPUT_NAMES, layout, each, from, size, warp_lane, warp_shift);
                 const value_t whole = fold_lanes(part, WARP);
-                if (tid % WARP == 0) STORE(each, to - from, whole);
+                if (warp_lane == 0) STORE(each, size, whole);
             }
         }
     }
