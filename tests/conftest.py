@@ -21,7 +21,7 @@ from gpuprims.device import absences
 from gpuprims.errors import BackendUnavailableError, UnknownDeviceError
 
 sys.path.insert(0, str(Path(__file__).parent))  # importlib mode leaves it out, and tests share kernel_cases
-from kernel_cases import AROUND, BYTES, FLAT, Kernel, able_variants
+from kernel_cases import AROUND, ASKED, BYTES, FLAT, Kernel, able_variants, as_it_stands, is_guest
 
 from gpuprims.calls import Call
 from gpuprims.registry import REGISTRY
@@ -29,7 +29,6 @@ from gpuprims.registry import REGISTRY
 if "OCLGRIND_LOG" in os.environ:  # which each worker of a run has of its own; see oclgrind.py
     os.environ["OCLGRIND_LOG"] += os.environ.get("PYTEST_XDIST_WORKER", "")
 
-ASKED = tuple(spec.strip() for spec in os.environ.get("GPUPRIMS_TEST_DEVICES", "").split(",") if spec.strip())
 SPECS = ASKED or ("cuda", "opencl:gpu", "opencl:cpu", "reference")
 
 
@@ -221,15 +220,13 @@ def written_scratch() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def compiled_as_they_stand(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On CPUs, leave kernels meant for GPUs without optimisation, unless a device is asked for by name.
+def guests_stand_as_they_are(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compile kernels that are guests on a CPU without optimisation, but for tests that are marked as ``optimised``.
 
-    They are long where a GPU's compiler unrolls them: a CPU's optimises scan/lookback, compacting, for 2.4 s and
-    translates it as it stands in 0.1 s (Intel runtime 2026.2, 2026-11-22), and the tests have some 3000. What runs for
-    longer than it compiles, and a test of boundaries in each file, is marked as ``optimised``.
+    Those are what runs for longer than it compiles, and some sizes around boundaries in each file.
     """
-    if _meant_for_gpus(request.node) and not _is_optimised(request.node):
-        monkeypatch.setenv("PYOPENCL_BUILD_OPTIONS", "-cl-opt-disable")
+    if _guests(request.node) and not _is_optimised(request.node):
+        as_it_stands(monkeypatch)
 
 
 @pytest.fixture
@@ -238,9 +235,8 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(20261121)
 
 
-# Dtypes that kernels meant for GPUs are spared on CPUs, unless a device is asked for by name: each has a neighbour of
-# the same kind that they run, and a CPU's compiler takes seconds for it; and those that `lookback` is spared too, whose
-# groups wait for each other, which takes long where other work has the cores.
+# Dtypes that guests are spared: each has a neighbour of the same kind that they run; and those that `lookback` is
+# spared too, whose groups wait for each other, which takes long where other work has the cores.
 SPARED = frozenset({"int16", "int32", "int64", "uint8", "uint16", "uint32", "complex128"})
 SPARED_WAITING = SPARED | {"float16", "uint64", "complex64", "bool"}
 
@@ -259,22 +255,15 @@ def _is_optimised(item: pytest.Item) -> bool:
     return item.get_closest_marker("optimised") is not None
 
 
-def _meant_for_gpus(item: pytest.Item) -> set[str]:
-    """Return the names of variants that a test runs on a CPU which has others for itself, and is not asked for."""
-    if ASKED or not hasattr(item, "callspec"):
-        return set()
-    params = item.callspec.params
-    kernels = [(KERNELS[name][0], *params[name]) for name in KERNELS.keys() & params.keys()]
-    return {name for primitive, spec, name in kernels if spec == "opencl:cpu" and _has_another(primitive, name)}
-
-
-def _has_another(primitive: str, name: str) -> bool:
-    own = {variant.name for variant in REGISTRY.variants(primitive, "opencl") if variant.name.startswith("cpu_")}
-    return bool(own) and name not in own
+def _guests(item: pytest.Item) -> set[str]:
+    """Return the names of a test's kernels that are guests on their devices."""
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    kernels = [params[name] for name in KERNELS.keys() & params.keys()]
+    return {name for spec, name in kernels if spec == "opencl:cpu" and is_guest("cpu", name)}
 
 
 def _is_spared(item: pytest.Item) -> bool:
-    names = _meant_for_gpus(item)
+    names = _guests(item)
     spared = SPARED_WAITING if "lookback" in names else SPARED if names else frozenset()
     params = item.callspec.params.items() if spared else ()
     return any(str(value) in spared for name, value in params if name not in KERNELS)
