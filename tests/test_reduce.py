@@ -62,6 +62,7 @@ def test_sum_is_exact_at_every_boundary(reduce_kernel: Kernel, rng: np.random.Ge
         assert_equal(reduce_kernel.reduce(x), np.sum(x))
 
 
+@pytest.mark.optimised
 def test_max_is_exact_at_every_boundary(reduce_kernel: Kernel, rng: np.random.Generator) -> None:
     for size in reduce_kernel.boundary_sizes:
         x = -np.exp(random_values(rng, np.float32, size))  # all negative: a fold that starts at 0 shows

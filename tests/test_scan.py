@@ -110,6 +110,7 @@ def test_the_oracle_of_places_is_argmax_of_each_beginning(rng: np.random.Generat
 # Sizes ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.optimised
 def test_a_running_sum_is_exact_at_every_boundary(scan_kernel: Kernel, rng: np.random.Generator) -> None:
     for size in scan_kernel.scan_sizes(np.int64):
         x = random_values(rng, np.int32, size)
