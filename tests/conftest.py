@@ -21,7 +21,7 @@ from gpuprims.device import absences
 from gpuprims.errors import BackendUnavailableError, UnknownDeviceError
 
 sys.path.insert(0, str(Path(__file__).parent))  # importlib mode leaves it out, and tests share kernel_cases
-from kernel_cases import AROUND, BYTES, FLAT, Kernel, able_variants
+from kernel_cases import AROUND, ASKED, BYTES, FLAT, Kernel, able_variants, as_it_stands, is_guest
 
 from gpuprims.calls import Call
 from gpuprims.registry import REGISTRY
@@ -29,7 +29,6 @@ from gpuprims.registry import REGISTRY
 if "OCLGRIND_LOG" in os.environ:  # which each worker of a run has of its own; see oclgrind.py
     os.environ["OCLGRIND_LOG"] += os.environ.get("PYTEST_XDIST_WORKER", "")
 
-ASKED = tuple(spec.strip() for spec in os.environ.get("GPUPRIMS_TEST_DEVICES", "").split(",") if spec.strip())
 SPECS = ASKED or ("cuda", "opencl:gpu", "opencl:cpu", "reference")
 
 
@@ -228,29 +227,51 @@ def written_scratch() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def guests_stand_as_they_are(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compile kernels that are guests on a CPU without optimisation, but for tests that are marked as ``optimised``.
+
+    Those are what runs for longer than it compiles, and some sizes around boundaries in each file.
+    """
+    if _guests(request.node) and not _is_optimised(request.node):
+        as_it_stands(monkeypatch)
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     """A generator that starts alike in every test."""
     return np.random.default_rng(20261121)
 
 
-# Dtypes that kernels meant for GPUs are spared on CPUs, unless a device is asked for by name: each has a neighbour of
-# the same kind that they run, and a CPU's compiler takes seconds for it; and those that `lookback` is spared too, whose
-# groups wait for each other, which takes long where other work has the cores.
+# Dtypes that guests are spared: each has a neighbour of the same kind that they run; and those that `lookback` is
+# spared too, whose groups wait for each other, which takes long where other work has the cores.
 SPARED = frozenset({"int16", "int32", "int64", "uint8", "uint16", "uint32", "complex128"})
 SPARED_WAITING = SPARED | {"float16", "uint64", "complex64", "bool"}
 
 
+@pytest.hookimpl(trylast=True)  # when pytest has put tests of one kernel together
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    spared = set() if ASKED else {item for item in items if _is_spared(item)}
+    spared = {item for item in items if _is_spared(item)}
     if spared:
         config.hook.pytest_deselected(items=list(spared))
         items[:] = [item for item in items if item not in spared]
+    # A file after the other, whose tests share kernels: as those that come first have compiled them.
+    items.sort(key=lambda item: (str(item.path), not _is_optimised(item)))
+
+
+def _is_optimised(item: pytest.Item) -> bool:
+    return item.get_closest_marker("optimised") is not None
+
+
+def _guests(item: pytest.Item) -> set[str]:
+    """Return the names of a test's kernels that are guests on their devices."""
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    kernels = [params[name] for name in KERNELS.keys() & params.keys()]
+    return {name for spec, name in kernels if spec == "opencl:cpu" and is_guest("cpu", name)}
 
 
 def _is_spared(item: pytest.Item) -> bool:
-    params = item.callspec.params if hasattr(item, "callspec") else {}
-    kernels = [params[name] for name in KERNELS.keys() & params.keys()]
-    names = {name for spec, name in kernels if spec == "opencl:cpu" and not name.startswith("cpu_")}
+    names = _guests(item)
     spared = SPARED_WAITING if "lookback" in names else SPARED if names else frozenset()
-    return any(str(value) in spared for name, value in params.items() if name not in KERNELS)
+    params = item.callspec.params.items() if spared else ()
+    return any(str(value) in spared for name, value in params if name not in KERNELS)

@@ -24,6 +24,9 @@ from gpuprims.expressions.expr import COMPUTABLE
 from gpuprims.registry import REGISTRY, Variant
 from gpuprims.shapes import Shape
 
+# The devices that a run is restricted to, if it is.
+ASKED = tuple(spec.strip() for spec in os.environ.get("GPUPRIMS_TEST_DEVICES", "").split(",") if spec.strip())
+
 DTYPES = [dtype.name for dtype in COMPUTABLE if dtype.kind != "c"]
 COMPLEX = [dtype.name for dtype in COMPUTABLE if dtype.kind == "c"]
 INTEGERS = [name for name in DTYPES if np.dtype(name).kind in "iu"]
@@ -152,6 +155,20 @@ def able_variants(device: gpuprims.Device, primitive: str, *calls: Call) -> list
     if primitive == "segments":  # of which a kernel is for many
         some = (*some, _ROWS)
     return [v for v in variants if any(v.refuse(device.capabilities, call) is None for call in some)]
+
+
+def is_guest(kind: str, name: str) -> bool:
+    """Whether a kernel is meant for GPUs and runs on a CPU that nobody has asked for by name."""
+    return kind == "cpu" and not name.startswith("cpu_") and not ASKED
+
+
+def as_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have OpenCL kernels compiled without optimisation.
+
+    Of the loops that a GPU unrolls a CPU's compiler makes much: it optimises scan/lookback, compacting, for 2.4 s, and
+    translates it as it stands in 0.1 s (Intel runtime 2026.2, 2026-11-22). The tests have some 3000 such kernels.
+    """
+    monkeypatch.setenv("PYOPENCL_BUILD_OPTIONS", "-cl-opt-disable")
 
 
 def random_values(rng: np.random.Generator, dtype: Any, shape: int | tuple[int, ...]) -> np.ndarray:

@@ -71,7 +71,7 @@ def main() -> int:
     if unseen := missed():
         print("Oclgrind does not see these faults, so its silence would mean nothing:", *unseen, sep="\n  ")
         return 1
-    two = ("-n", "2", "--dist", "load")
+    two = ("-n", "2", "--dist", "worksteal")
     code, report = report_of(["-m", "pytest", "-m", "oclgrind", "-p", "no:cacheprovider", *two, str(HERE)])
     if report:
         print(f"Oclgrind reports:\n{report}")

@@ -38,6 +38,7 @@ def compact(kernel: Kernel, x: Any, mask: Any) -> Any:
 # Sizes and shares kept ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.optimised
 def test_every_size_around_tiles(kernel: Kernel, rng: np.random.Generator) -> None:
     for size in [*SIZES, *kernel.boundary_sizes]:
         poison(kernel.device) if size < 5 else None

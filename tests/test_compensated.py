@@ -26,6 +26,7 @@ def ill_conditioned(rng: np.random.Generator, dtype: str, size: int) -> np.ndarr
     return rng.permutation(np.append(spread, np.array([1.25], dtype)))
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_the_sum_is_exact_to_its_last_bits_where_a_plain_one_is_not(
     reduce_kernel: Kernel, rng: np.random.Generator, dtype: str
@@ -119,6 +120,7 @@ def test_a_fused_map_and_a_dtype_are_summed_with_errors(reduce_kernel: Kernel) -
     assert_equal(reduce_kernel.reduce([True, True], dtype=bool, compensated=True), np.True_)
 
 
+@pytest.mark.optimised
 def test_the_same_bits_in_every_run(reduce_kernel: Kernel, rng: np.random.Generator) -> None:
     x = random_values(rng, np.float32, reduce_kernel.striding_size)
     first = reduce_kernel.reduce(x, compensated=True)

@@ -54,6 +54,7 @@ def test_every_number_of_outputs(csr_kernel: Kernel, outputs: int | None, dtype:
 
 
 # On both sides of a power of two, of a warp, of the elements that lanes take at once, and of a stretch of a CPU.
+@pytest.mark.optimised
 @pytest.mark.parametrize("length", [1, 2, 3, 4, 5, 8, 16, 17, 31, 32, 33, 127, 128, 129, 511, 512, 513, 2000])
 def test_every_length_of_rows(csr_kernel: Kernel, length: int, rng: np.random.Generator) -> None:
     for n in (1, 7, 65):

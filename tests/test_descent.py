@@ -38,6 +38,7 @@ def test_every_number_of_columns(descent_kernel: Kernel, k: int, dtype: str, rng
     assert_descended(on_host(descent_kernel.device, got), X, y, weights, **how)
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 127, 128, 129, 255, 256, 257, 2048, 2561])
 def test_every_number_of_rows(descent_kernel: Kernel, n: int, rng: np.random.Generator) -> None:
     X, y, weights = samples(rng, n, 8, "f4")

@@ -92,6 +92,7 @@ def spread_values(rng: np.random.Generator, dtype: Any, size: int) -> np.ndarray
 # histogram -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("bins", BINS)
 def test_every_size_around_tiles(histogram_kernel: Kernel, rng: np.random.Generator, bins: str) -> None:
     for size in [0, 3, *histogram_kernel.boundary_sizes]:
@@ -177,6 +178,7 @@ def test_elements_are_found_wherever_they_lie(histogram_kernel: Kernel, rng: np.
     assert_histogram(histogram(histogram_kernel, x, 9, (-1, 2)), np.histogram(x, 9, (-1, 2)))
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("axis", [0, 1, 2, -1, (0, 2), (1, 2), (0, 1, 2)])
 def test_a_histogram_for_each_row(histogram_kernel: Kernel, rng: np.random.Generator, axis: Any) -> None:
     x, weights = random_values(rng, np.float32, (4, 300, 5)), rng.integers(-9, 9, (4, 300, 5))

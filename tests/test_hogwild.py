@@ -47,6 +47,7 @@ def test_one_worker_takes_the_steps_of_sgd(
         assert_descent(got, X, y, weights, order, shares=shares, **how)
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("workers", [None, 2, 7, 40])
 def test_workers_come_near_the_optimum(hogwild_kernel: Kernel, workers: int | None, rng: np.random.Generator) -> None:
     X, y, weights = samples(rng, 800, 6, "f4", intercept=True)
@@ -60,6 +61,7 @@ def test_workers_come_near_the_optimum(hogwild_kernel: Kernel, workers: int | No
     assert logistic_oracle(X, y, weights)[0] > 1.5 * best
 
 
+@pytest.mark.optimised
 def test_every_sample_is_met_once(hogwild_kernel: Kernel, rng: np.random.Generator) -> None:
     X, y = np.eye(300, dtype="f4"), np.ones(300, "f4")  # which meet at no weight, so that the order is nothing to them
     order = rng.permutation(300).astype(np.int32)

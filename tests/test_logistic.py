@@ -63,6 +63,7 @@ def test_every_number_of_features(logistic_kernel: Kernel, k: int, dtype: str, r
     assert_logistic([on_host(logistic_kernel.device, one) for one in got], X, y, weights)
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("k", [1, 5, 8, 100])
 def test_every_number_of_rows(logistic_kernel: Kernel, k: int, rng: np.random.Generator) -> None:
     if not able(logistic_kernel, k, "f4"):

@@ -12,6 +12,7 @@ from kernel_cases import DTYPES, LAYOUTS, Kernel, assert_equal, on_device, on_ho
 import gpuprims
 
 
+@pytest.mark.optimised
 def test_every_element_at_every_boundary(map_kernel: Kernel, rng: np.random.Generator) -> None:
     for size in map_kernel.boundary_sizes:
         x = random_values(rng, np.float32, size)

@@ -55,12 +55,14 @@ def assert_close(got: Any, exact: Any, expected: Any, terms: int, largest: float
 # Sizes -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.optimised
 def test_sum_is_exact_at_every_boundary(reduce_kernel: Kernel, rng: np.random.Generator) -> None:
     for size in reduce_kernel.boundary_sizes:
         x = random_values(rng, np.int32, size)
         assert_equal(reduce_kernel.reduce(x), np.sum(x))
 
 
+@pytest.mark.optimised
 def test_max_is_exact_at_every_boundary(reduce_kernel: Kernel, rng: np.random.Generator) -> None:
     for size in reduce_kernel.boundary_sizes:
         x = -np.exp(random_values(rng, np.float32, size))  # all negative: a fold that starts at 0 shows
@@ -73,6 +75,7 @@ def test_argmin_is_the_first_place_at_every_boundary(reduce_kernel: Kernel, rng:
         assert_equal(reduce_kernel.reduce(x, op="argmin"), np.argmin(x))
 
 
+@pytest.mark.optimised
 def test_an_operator_that_does_not_commute_folds_in_order_at_every_boundary(
     reduce_kernel: Kernel, rng: np.random.Generator
 ) -> None:
@@ -278,6 +281,7 @@ def subsets(ndim: int) -> list[tuple[int, ...]]:
     return [axes for size in range(ndim + 1) for axes in itertools.combinations(range(ndim), size)]
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("keepdims", [False, True])
 @pytest.mark.parametrize("shape", [(9, 20, 30), (3, 4, 5, 60), (1, 50, 1, 40)])
 def test_every_subset_of_axes(
@@ -311,6 +315,7 @@ def test_places_along_several_axes_are_counted_in_c_order(reduce_kernel: Kernel,
     assert_equal(reduce_kernel.reduce(np.asfortranarray(x), op="argmax", axis=(0, 2)), expected)
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("shape", [(3, 40_000), (40_000, 3), (300, 400)])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_rows_and_columns_fold_in_order(
@@ -333,6 +338,7 @@ def test_several_axes_fold_in_c_order_whatever_the_layout(reduce_kernel: Kernel,
         assert_equal(np.stack(got, axis=1), np.array(rows))
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("length", [1, 3, 37])
 def test_more_than_65535_outputs(reduce_kernel: Kernel, rng: np.random.Generator, length: int, axis: int) -> None:
@@ -451,6 +457,7 @@ def test_a_float_sum_has_the_same_bits_in_every_run(reduce_kernel: Kernel, rng: 
     assert all(reduce_kernel.reduce(array).tobytes() == first.tobytes() for array in (x, x, x.copy(), x.copy()))
 
 
+@pytest.mark.optimised
 def test_a_float32_sum_is_as_accurate_as_numpys(reduce_kernel: Kernel, rng: np.random.Generator) -> None:
     magnitudes = 10.0 ** rng.uniform(-6, 6, 2**22)
     x = (magnitudes * rng.choice([-1, 1], magnitudes.size)).astype(np.float32)
@@ -485,6 +492,7 @@ def test_a_float32_sum_along_columns_is_as_accurate_as_numpys(reduce_kernel: Ker
 # Memory ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("shape", [(50_000,), (50_000, 3), (3, 50_000)])
 def test_no_result_or_partial_value_is_left_unwritten(
     reduce_kernel: Kernel, rng: np.random.Generator, shape: tuple[int, ...]

@@ -110,6 +110,7 @@ def test_the_oracle_of_places_is_argmax_of_each_beginning(rng: np.random.Generat
 # Sizes ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.optimised
 def test_a_running_sum_is_exact_at_every_boundary(scan_kernel: Kernel, rng: np.random.Generator) -> None:
     for size in scan_kernel.scan_sizes(np.int64):
         x = random_values(rng, np.int32, size)
@@ -130,6 +131,7 @@ def test_a_running_max_is_exact_at_every_boundary(scan_kernel: Kernel, rng: np.r
         assert_equal(scan_kernel.scan(x, op="max"), np.maximum.accumulate(x))
 
 
+@pytest.mark.optimised
 def test_an_operator_that_does_not_commute_folds_in_order_at_every_boundary(
     scan_kernel: Kernel, rng: np.random.Generator
 ) -> None:
@@ -143,6 +145,7 @@ def test_an_operator_that_does_not_commute_folds_in_order_at_every_boundary(
         assert_equal(got[1], exclusively(expected[1], 0))
 
 
+@pytest.mark.optimised
 def test_columns_are_scanned_each_at_every_length(scan_kernel: Kernel, rng: np.random.Generator) -> None:
     for length in (1, 2, 15, 16, 17, 33, 300):
         x = random_values(rng, np.int16, (length, 2049))
@@ -378,6 +381,7 @@ def test_a_fused_map_that_gives_a_tuple_feeds_the_components(scan_kernel: Kernel
 # Axes ----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("axis", [None, 0, 1, 2, -1, -2, -3, np.int64(1)])
 @pytest.mark.parametrize("shape", [(9, 20, 30), (1, 50, 1), (40, 3, 2100), (3, 1000, 1)])
 def test_every_axis(scan_kernel: Kernel, rng: np.random.Generator, shape: tuple[int, ...], axis: Any) -> None:
@@ -385,6 +389,7 @@ def test_every_axis(scan_kernel: Kernel, rng: np.random.Generator, shape: tuple[
     assert_equal(scan_kernel.scan(x, axis=axis), np.cumsum(x, axis=axis))
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("shape", [(3, 40_000), (40_000, 3), (300, 400), (40, 2100)])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_rows_and_columns_fold_in_order(
@@ -399,6 +404,7 @@ def test_rows_and_columns_fold_in_order(
         assert_equal(got[1][line], expected[1])
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("length", [1, 3, 37])
 def test_more_than_65535_lines(scan_kernel: Kernel, rng: np.random.Generator, length: int, axis: int) -> None:
@@ -630,6 +636,7 @@ def test_a_thousand_runs_of_the_default_have_the_same_bits(device: gpuprims.Devi
 # Calls at the same time ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.optimised
 def test_scans_of_two_threads_do_not_meet(scan_kernel: Kernel, rng: np.random.Generator) -> None:
     sizes = [1, 300, 5000, 70_001, 40_000, 2, 9999]
     arrays = [random_values(rng, np.int64, sizes[k % len(sizes)]) for k in range(40)]
@@ -644,6 +651,7 @@ def test_scans_of_two_threads_do_not_meet(scan_kernel: Kernel, rng: np.random.Ge
             assert_equal(got, np.cumsum(array, axis=0))
 
 
+@pytest.mark.optimised
 def test_scans_that_follow_each_other_on_the_device_do_not_meet(scan_kernel: Kernel, rng: np.random.Generator) -> None:
     device = scan_kernel.device
     shapes = [scan_kernel.several_scanned, 5, (2, 3001), 257] if scan_kernel.variant.name != "each" else [COLUMNS]
@@ -654,6 +662,7 @@ def test_scans_that_follow_each_other_on_the_device_do_not_meet(scan_kernel: Ker
         assert_equal(on_host(device, result), np.cumsum(array, axis=0))
 
 
+@pytest.mark.optimised
 def test_scans_of_two_queues_do_not_meet(scan_kernel: Kernel, rng: np.random.Generator) -> None:
     device = scan_kernel.device
     if device.backend == "reference":
@@ -689,6 +698,7 @@ def test_scans_of_two_queues_do_not_meet(scan_kernel: Kernel, rng: np.random.Gen
 # Memory --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.optimised
 @pytest.mark.parametrize("shape", [(50_000,), (50_000, 3), (3, 50_000), (20, 2500)])
 def test_no_result_is_left_unwritten(scan_kernel: Kernel, rng: np.random.Generator, shape: tuple[int, ...]) -> None:
     device = scan_kernel.device

@@ -135,6 +135,7 @@ def test_sums_of_int64_are_exact_however_segments_lie(kernel: Kernel, rng: np.ra
     assert_equal(kernel.reduce(x, segments=offsets), reduced(np.sum, x, offsets))
 
 
+@pytest.mark.optimised
 def test_segments_of_every_size_around_a_tile(kernel: Kernel, rng: np.random.Generator) -> None:
     for size in kernel.boundary_sizes:
         x, offsets = random_values(rng, np.int32, size), randomly(rng, size)

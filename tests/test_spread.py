@@ -65,6 +65,7 @@ def test_every_dtype_along_every_axis(reduce_kernel: Kernel, rng: np.random.Gene
         assert_near(reduce_kernel.reduce(x, op=op, axis=axis, keepdims=keepdims), expected)
 
 
+@pytest.mark.optimised
 @NAMES
 def test_every_boundary(reduce_kernel: Kernel, rng: np.random.Generator, op: str) -> None:
     for size in reduce_kernel.boundary_sizes:
@@ -128,6 +129,7 @@ def test_arrays_of_the_device_stay_there(device: gpuprims.Device, rng: np.random
 # var and std ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.optimised
 @SPREADS
 @pytest.mark.parametrize("offset", [0, 1e3, 1e6, -1e7])
 def test_small_noise_around_a_large_mean(

@@ -156,6 +156,7 @@ def test_strides_of_parts_of_elements_are_refused() -> None:
         grid_of("stencil", (4, 6), 2, None).steps(form)
 
 
+@pytest.mark.optimised
 def test_iterations(stencil_kernel: Kernel, rng: np.random.Generator) -> None:
     x = pixels(rng, np.int32, (20, 61))
     once = x
@@ -188,6 +189,7 @@ def test_sums_of_bytes_that_just_fit_in_16_bits(
         assert_equal(got, expected.astype(np.int32))
 
 
+@pytest.mark.optimised
 def test_bytes_twice(stencil_kernel: Kernel, rng: np.random.Generator) -> None:
     x = rng.integers(0, 256, (37, 150, 4)).astype(np.uint8)
     means = x

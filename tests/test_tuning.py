@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_cases import extreme_shapes
+from kernel_cases import as_it_stands, extreme_shapes, is_guest
 
 import gpuprims
 from gpuprims import cli, tuning, workbench
@@ -529,9 +529,14 @@ def test_twins_may_be_tuned_to_the_same_shapes() -> None:
 
 
 @pytest.mark.parametrize("primitive", TRIALS)
-def test_kernels_compute_the_same_in_every_shape(primitive: str, device: gpuprims.Device) -> None:
+def test_kernels_compute_the_same_in_every_shape(
+    primitive: str, device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for variant in REGISTRY.variants(primitive, device.backend):
-        ran = [computes_alike(device, variant.shaped(shape)) for shape in extreme_shapes(variant)]
+        with monkeypatch.context() as patched:
+            if is_guest(device.capabilities.kind, variant.name):
+                as_it_stands(patched)
+            ran = [computes_alike(device, variant.shaped(shape)) for shape in extreme_shapes(variant)]
         assert any(ran) or variant.tunable is None or not computes_alike(device, variant)
 
 
