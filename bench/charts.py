@@ -74,9 +74,9 @@ def _two_lines(line: Line) -> str:
 
 def _bar(axes: Any, place: float, row: Row, colour: str, name: str) -> None:
     axes.barh(place, row["gb_per_s"], 0.36, color=colour)
-    axes.text(
-        row["gb_per_s"], place, f" {_rate(row['gb_per_s'])}  {name}".rstrip(), va="center", fontsize=7, color="0.2"
-    )
+    label = f" {_rate(row['gb_per_s'])}  {name}".rstrip()
+    box = {"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none"}  # before the lines of limits
+    axes.text(row["gb_per_s"], place, label, va="center", fontsize=7, color="0.2", bbox=box)
 
 
 def _rate(value: float) -> str:
