@@ -201,7 +201,7 @@ def threads(report: Report) -> Any:
     axes.set_xlabel("threads requested: threads per datapoint x datapoints per block")
     axes.set_ylabel("ms of training")
     axes.grid(alpha=0.3, which="both")
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
     shape = f"{points[0]['rows']:,} x {points[0]['features']:,} generated mail, {_epochs(points[0]['epochs'])}"
     axes.set_title(f"Stochastic gradient descent: {shape}\n{_on(report)}", fontsize=10)
     return figure
