@@ -58,9 +58,12 @@ CUT = ("scan", "segments", "histogram", "stencil")
 def twin(variant: Variant) -> Variant:
     """Return a variant that refuses no device.
 
-    Tiles of a scan, a histogram and of segments are small, groups that run together several though one unit runs them.
+    Tiles of a scan, a histogram and of segments are small, groups that run together several though one unit runs them,
+    and so are those of one work-item.
     """
-    units = 5 if variant.together else variant.groups_per_unit
+    units = variant.groups_per_unit
+    if variant.together or (units and variant.block == 1):
+        units = max(units or 0, 5)
     few = {"histogram": 4, "segments": 300}.get(variant.primitive, 4 if variant.word_items else variant.items)
     if variant.primitive == "scan" and variant.tile > LARGEST:
         few = 2048
