@@ -102,7 +102,8 @@ def many_segments(capabilities: Capabilities, call: Call) -> str | None:
     """Refuse segments that leave most warps idle: too few, or so long that the rest is done before one of them is."""
     if call.size <= 8192 and call.outputs >= 1024:
         return None
-    return f"is for 1024 segments or more of at most 8192 elements; this call has {call.outputs} of up to {call.size}"
+    got = f"{call.outputs}, none longer than {call.size}"
+    return f"is for 1024 segments or more of at most 8192 elements; this call has {got}"
 
 
 def group_fits(block: int) -> Refusal:

@@ -81,6 +81,21 @@ def test_a_queue_that_keeps_no_order_gets_it_from_events(opencl: gpuprims.Device
         assert int(total.get()) == 3 * host.sum() + host.size
 
 
+def test_so_does_memory_that_one_call_leaves_to_the_next(opencl: gpuprims.Device) -> None:
+    queue = unordered(opencl)
+    rng = np.random.default_rng(0)
+    hosts = [rng.integers(0, 1000, 300_000) for _ in range(8)]
+    for _ in range(5):
+        there = [cl_array.to_device(queue, host) for host in hosts]
+        counts = [gpuprims.histogram(x, 100, (0, 1000))[0] for x in there]
+        sums = [gpuprims.scan(x) for x in there]
+        mapped = [gpuprims.map("x + 1", gpuprims.map("2*x", x)) for x in there]
+        for k, host in enumerate(hosts):
+            assert counts[k].get().tolist() == np.histogram(host, 100, (0, 1000))[0].tolist()
+            np.testing.assert_array_equal(sums[k].get(), np.cumsum(host))
+            np.testing.assert_array_equal(mapped[k].get(), 2 * host + 1)
+
+
 def test_so_do_launches_that_meet_in_scratch_memory(opencl: gpuprims.Device) -> None:
     queue = unordered(opencl)
     rng = np.random.default_rng(0)

@@ -114,6 +114,11 @@ def test_an_operator_that_does_not_pick_the_better_value_is_told() -> None:
         gpuprims.Op(lambda a, b: a + b, 0, name="sum", better=lambda a, b: a > b, check=True)
 
 
+def test_an_operator_that_finds_too_little_better_is_told() -> None:
+    with pytest.raises(LawError, match=r"fn\(a, b\)\[0\] == a\[0\] where neither is better; got"):
+        gpuprims.Op(np.maximum, -(2**62), commutative=True, better=lambda a, b: a > b + 10, check=True)
+
+
 def test_it_is_chosen_for_what_picks_and_refuses_the_rest(cpu: gpuprims.Device) -> None:
     assert gpuprims.explain("reduce", cpu, op="argmin").chosen.name == "cpu_best"
     assert gpuprims.explain("reduce", cpu, op="max").chosen.name == "cpu_chunks"

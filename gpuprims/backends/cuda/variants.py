@@ -131,6 +131,8 @@ VARIANTS = (
         refuse=first_refusal(one_atomic, double_precision, group_fits(256), values_fit(256)),
     ),
     Variant(
+        # Of 2^28 float32 in segments of 32 on average 1.79 TB/s by CUDA, 1.56 by OpenCL (H200, 2026-11-22). A lane for
+        # every 4 elements, 32 groups a unit and the rule's bounds were chosen, not searched for.
         primitive="segments",
         name="lanes",
         backend="cuda",

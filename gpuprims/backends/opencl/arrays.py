@@ -11,6 +11,8 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 from pyopencl.tools import MemoryPool
 
+from gpuprims.backends.opencl.kernel import in_order
+
 
 class Arrays:
     """Arrays of one queue, whose memory comes from a pool.
@@ -24,6 +26,7 @@ class Arrays:
         self._queue = queue
         self._pool = pool
         self._bare = lru_cache(maxsize=1024)(self._describe)
+        self._in_order = in_order(queue)
 
     def make(
         self, shape: tuple[int, ...], dtype: np.dtype[Any], allocate: Callable[[int], cl.Buffer]
@@ -31,6 +34,8 @@ class Arrays:
         """Return an array with memory of its own."""
         array = self._like(shape, dtype, 0, [])
         array.base_data = allocate(array.nbytes) if array.nbytes else None
+        if not self._in_order:  # the memory may have been another's, which work that was given to the queue still uses
+            array.add_event(cl.enqueue_marker(self._queue))
         return array
 
     def cut(self, array: cl_array.Array, start: int, shape: tuple[int, ...]) -> cl_array.Array:
@@ -43,7 +48,7 @@ class Arrays:
         """Fill with zeros; not by pyopencl's kernel, whose compilation warns on Intel's runtime."""
         memory: Any = array.base_data
         if array.nbytes:
-            array.add_event(cl.enqueue_fill_buffer(self._queue, memory, bytes(1), 0, array.nbytes))
+            array.add_event(cl.enqueue_fill_buffer(self._queue, memory, bytes(1), 0, array.nbytes, array.events))
         return array
 
     def _like(

@@ -83,7 +83,8 @@ class OpenCLDriver:
             return self._arrays.make(host.shape, host.dtype, lambda nbytes: self._allocate(nbytes, host))
         copied = self.empty(array.shape, array.dtype)
         memories: Any = copied.base_data, array.base_data
-        copied.add_event(cl.enqueue_copy(self.queue, *memories, byte_count=array.nbytes, wait_for=array.events))
+        after = [*array.events, *copied.events]
+        copied.add_event(cl.enqueue_copy(self.queue, *memories, byte_count=array.nbytes, wait_for=after))
         return copied
 
     def cut(self, array: cl_array.Array, start: int, shape: tuple[int, ...]) -> cl_array.Array:

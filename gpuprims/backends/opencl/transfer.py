@@ -64,6 +64,8 @@ class Transfer:
         if not host.size:  # whose strides pyopencl may find to differ from its own
             return
         if host.nbytes <= staging.CHUNK:
+            if array.events:  # of a queue without order, which pyopencl does not ask for
+                cl.wait_for_events(array.events)
             array.set(np.ascontiguousarray(host).reshape(host.shape))
             return
         with self._lock:

@@ -189,6 +189,8 @@ VARIANTS = (
         refuse=first_refusal(for_cpus, double_precision),
     ),
     Variant(
+        # Of 2^28 float32 in segments of 32 on average 1.79 TB/s by CUDA, 1.56 by OpenCL (H200, 2026-11-22). A lane for
+        # every 4 elements, 32 groups a unit and the rule's bounds were chosen, not searched for.
         primitive="segments",
         name="lanes",
         backend="opencl",

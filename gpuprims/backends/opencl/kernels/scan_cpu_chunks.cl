@@ -40,9 +40,10 @@
 DEVICE value_t pack_chunk(INPUTS, OUTPUTS, const layout_t layout, const i64 o, i64 j, const i64 last, value_t place)
 {
     for (; j < last; j += STRETCH) {
+        const i64 behind = min(j + STRETCH, last);
         value_t end = place;
-        for (i64 k = j; k < min(j + STRETCH, last); k++) end += MAP(o, k);
-        for (i64 k = j; place < end; k++) {
+        for (i64 k = j; k < behind; k++) end += MAP(o, k);
+        for (i64 k = j; k < behind && place < end; k++) {
             WRITE_STAGED(o, place, x0[gp_at_x0(layout, o, k)]);
             place += MAP(o, k);
         }
