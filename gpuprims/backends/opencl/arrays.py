@@ -44,6 +44,13 @@ class Arrays:
         cut.base_data = array.base_data
         return cut
 
+    def fill(self, array: cl_array.Array, source: cl_array.Array) -> cl_array.Array:
+        """Copy a contiguous array into one that was just made."""
+        memories: Any = array.base_data, source.base_data
+        after = [*array.events, *source.events]
+        array.add_event(cl.enqueue_copy(self._queue, *memories, byte_count=source.nbytes, wait_for=after))
+        return array
+
     def clear(self, array: cl_array.Array) -> cl_array.Array:
         """Fill with zeros; not by pyopencl's kernel, whose compilation warns on Intel's runtime."""
         memory: Any = array.base_data

@@ -81,11 +81,7 @@ class OpenCLDriver:
         """Copy on the queue, after the work that fills the array; on CPUs from the host, with no work queued."""
         if self.shares_host_memory:
             return self._arrays.make(host.shape, host.dtype, lambda nbytes: self._allocate(nbytes, host))
-        copied = self.empty(array.shape, array.dtype)
-        memories: Any = copied.base_data, array.base_data
-        after = [*array.events, *copied.events]
-        copied.add_event(cl.enqueue_copy(self.queue, *memories, byte_count=array.nbytes, wait_for=after))
-        return copied
+        return self._arrays.fill(self.empty(array.shape, array.dtype), array)
 
     def cut(self, array: cl_array.Array, start: int, shape: tuple[int, ...]) -> cl_array.Array:
         """Return an array over the same buffer, with the same events."""
