@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -14,7 +13,7 @@ from gpuprims.device import Device, device_of, pick_device
 from gpuprims.errors import ArgumentError, ArrayError, DeviceMismatchError, DtypeError
 from gpuprims.expressions import computable
 from gpuprims.foreign import check_writable, from_dlpack, reader_of, short
-from gpuprims.layout import Form, View, together
+from gpuprims.layout import Form, View, stretch, together
 from gpuprims.registry import REGISTRY
 from gpuprims.targets import Targets, check_targets, meet, same_elements
 
@@ -105,9 +104,7 @@ class Operands:
 
     def cut(self, result: Any, start: int, shape: tuple[int, ...]) -> Any:
         """Return an array of that shape over elements of a result, which :meth:`empty` gave, from one on."""
-        if self.in_place:
-            return result.reshape(-1)[start : start + math.prod(shape)].reshape(shape)
-        return self.driver.cut(result, start, shape)
+        return stretch(result, start, shape) if self.in_place else self.driver.cut(result, start, shape)
 
     def fetch(self, result: Any) -> Any:
         """Return a result of a call, as that gave it, as NumPy's: complete, on the host."""

@@ -200,6 +200,11 @@ def host_memory(array: np.ndarray) -> tuple[np.ndarray, int]:
     return memory, array.__array_interface__["data"][0] - low
 
 
+def stretch(array: np.ndarray, start: int, shape: tuple[int, ...]) -> np.ndarray:
+    """Return a view of that shape over elements of a C-contiguous host array, from one on."""
+    return array.reshape(-1)[start : start + math.prod(shape)].reshape(shape)
+
+
 def together(array: np.ndarray) -> np.ndarray:
     """Return a host array that kernels can walk in whole items: itself, or a copy of a sparse or misaligned one."""
     low, high = byte_bounds(array)

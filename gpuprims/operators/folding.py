@@ -41,6 +41,11 @@ class Folding:
     identity: tuple[Any, ...]
     better: TypedExpr | None = None
 
+    @property
+    def computed_in(self) -> Dtypes:
+        """The dtypes of all that is computed, which a device may lack."""
+        return tuple(step.dtype for typed in (self.map, self.op, self.finish) for step in typed.steps)
+
 
 def as_map(label: str, function: str | Expr | None, arity: int) -> Expr:
     """Return the fused map of so many arrays, which by default gives the elements themselves."""

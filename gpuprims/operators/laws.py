@@ -51,12 +51,12 @@ def check_laws(op: Op) -> None:
     if op.commutative:
         laws.append(("fn(a, b) == fn(b, a)", fn(a, b), fn(b, a), {"a": a, "b": b}))
     if trial.better is not None:
-        beats = trial.better(b[0], a[0])[0] & ~trial.better(a[0], a[0])[0]
+        second, first = trial.better(b[0], a[0])[0], trial.better(a[0], b[0])[0]
+        beats = second & ~trial.better(a[0], a[0])[0]
         picked = tuple(np.where(beats, folded, given) for folded, given in zip(fn(a, b), b, strict=True))
         laws.append(("fn(a, b) == b where better(b[0], a[0])", picked, b, {"a": a, "b": b}))
-        stays = ~trial.better(b[0], a[0])[0] & ~trial.better(a[0], b[0])[0]
-        first = (np.where(stays, fn(a, b)[0], a[0]),)
-        laws.append(("fn(a, b)[0] == a[0] where neither is better", first, a[:1], {"a": a, "b": b}))
+        kept = (np.where(second | first, a[0], fn(a, b)[0]),)
+        laws.append(("fn(a, b)[0] == a[0] where neither is better", kept, a[:1], {"a": a, "b": b}))
     for law, left, right, operands in laws:
         _hold(op.name, law, left, right, operands)
 

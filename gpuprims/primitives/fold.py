@@ -91,9 +91,8 @@ class FoldPlanner:
 
     def _call(self) -> Call:
         """Describe the call to the variants."""
-        expressions = (self.folding.map, self.folding.op, self.folding.finish)
         return Call(
-            dtypes=tuple(step.dtype for typed in expressions for step in typed.steps),
+            dtypes=self.folding.computed_in,
             size=self.count,
             outputs=self.outputs,
             commutative=self.commutative,

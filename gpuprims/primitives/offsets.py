@@ -78,10 +78,11 @@ def _on_host(label: str, offsets: np.ndarray, size: int) -> Offsets:
             f"{label}: segments= from 0 to {size}, the number of elements; got {whole[0]} to {whole[-1]}"
         )
     lengths = np.diff(whole)
-    if lengths.size and lengths.min() < 0:
+    shortest, longest = (int(lengths.min()), int(lengths.max())) if lengths.size else (0, 0)
+    if shortest < 0:
         k = int(np.argmax(lengths < 0))
         raise ArgumentError(f"{label}: segments= that do not fall; got {whole[k]} before {whole[k + 1]} at {k}")
-    return Offsets(whole, *(int(end) for end in (lengths.min(), lengths.max())) if lengths.size else (0, 0))
+    return Offsets(whole, shortest, longest)
 
 
 # The lengths of the shortest and the longest segment, and the smallest and the largest offset: where no length is less

@@ -127,9 +127,9 @@ class ScanPlanner:
 
     def call(self) -> Call:
         """Describe the call to the variants."""
-        expressions = [self.folding.map, self.folding.op, self.folding.finish, *([self.place] if self.place else [])]
+        places = [step.dtype for step in self.place.steps] if self.place else []
         return Call(
-            dtypes=tuple(step.dtype for typed in expressions for step in typed.steps),
+            dtypes=(*self.folding.computed_in, *places),
             size=self.count,
             outputs=self.outputs,
             commutative=self.commutative,

@@ -38,9 +38,8 @@ def choose_runs(
     None where none is able, or another one is asked for.
     """
     folding = _folding(op, mapped, dtype, arrays)
-    expressions = (folding.map, folding.op, folding.finish)
     call = Call(
-        dtypes=tuple(step.dtype for one in expressions for step in one.steps),
+        dtypes=folding.computed_in,
         size=longest,
         outputs=segments,
         commutative=op.commutative,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import platform
 import sys
 from collections.abc import Callable, Sequence
@@ -16,7 +15,7 @@ from numpy.lib.array_utils import byte_bounds
 from gpuprims.definitions import Definitions
 from gpuprims.driver import Capabilities, Kernel, Launch
 from gpuprims.errors import BuildError
-from gpuprims.layout import Form, View
+from gpuprims.layout import Form, View, stretch
 from gpuprims.registry import Variant
 
 
@@ -69,7 +68,7 @@ class ReferenceDriver:
 
     def cut(self, array: np.ndarray, start: int, shape: tuple[int, ...]) -> np.ndarray:
         """Return a view."""
-        return array.reshape(-1)[start : start + math.prod(shape)].reshape(shape)
+        return stretch(array, start, shape)
 
     def scratch(self, nbytes: int) -> np.ndarray:
         """Allocate bytes."""
