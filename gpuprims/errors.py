@@ -24,6 +24,8 @@
     |-- TuningError (ValueError)           a file of tuned choices that cannot be read
     '-- BuildError (RuntimeError)          the vendor's compiler said no; carries its log
 
+:class:`GpuprimsWarning` (a RuntimeWarning) is what the library warns with.
+
 Each message reads ``label: rule; got ...``: what was being done, what it asks for, and what came instead.
 """
 
@@ -144,3 +146,7 @@ class TuningError(GpuprimsError, ValueError):
 
 class BuildError(GpuprimsError, RuntimeError):
     """The vendor's compiler refused a kernel; the message holds its log."""
+
+
+class GpuprimsWarning(RuntimeWarning):
+    """Something beside the computation failed: a cache, a settings file, a plug-in. Results are not affected."""

@@ -23,7 +23,7 @@ MODULES = {
 }
 # From the ground up; a module imports from its own floor and those below.
 FLOORS = (
-    ("errors", "staging"),
+    ("errors", "notices", "private_folder", "staging"),
     ("expressions",),
     ("definitions",),
     ("source",),

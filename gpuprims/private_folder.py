@@ -1,0 +1,71 @@
+"""The one folder on disk that gpuprims writes unasked: compiled kernels, and what trials found out about devices.
+
+Whoever can write there can make this process run code, so the folder belongs to this user alone: an absolute path, mode
+0700, not a link. Where no such folder can be had, callers work in memory.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from functools import cache
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from gpuprims.notices import warn_once
+
+ENVIRONMENT = "GPUPRIMS_CACHE_DIR"
+
+
+@cache
+def private_folder(name: str) -> Path | None:
+    """Return a folder within the cache that belongs to this user alone, made if need be.
+
+    Parameters
+    ----------
+    name : str
+        Name of the folder, below ``GPUPRIMS_CACHE_DIR`` or else the user's cache folder.
+
+    Returns
+    -------
+    Path or None
+        None where there is no such folder; a warning, given once, says why.
+    """
+    try:
+        return _checked(_made(_root()) / name)
+    except (OSError, RuntimeError) as error:  # RuntimeError: there is no home
+        warn_once(
+            f"gpuprims keeps nothing on disk ({error}), so each process compiles its kernels; "
+            f"set {ENVIRONMENT} to a folder that belongs to this user alone"
+        )
+        return None
+
+
+def _root() -> Path:
+    asked = os.environ.get(ENVIRONMENT)
+    root = Path(asked) if asked else user_cache_path("gpuprims")
+    if not root.is_absolute():
+        raise OSError(f"cache folder: an absolute path; got {str(root)[:200]!r}")
+    return root
+
+
+def _made(root: Path) -> Path:
+    root.parent.mkdir(parents=True, exist_ok=True)
+    return _checked(root)
+
+
+def _checked(folder: Path) -> Path:
+    """Make a folder where there is none, and refuse one that others could write."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        raise OSError(f"{folder}: a folder, not a link; got mode {stat.filemode(found.st_mode)}")
+    if hasattr(os, "geteuid"):  # Windows keeps a user's folders private by itself
+        if found.st_uid != os.geteuid():
+            raise OSError(f"{folder}: a folder of user {os.geteuid()}; got one of user {found.st_uid}")
+        if stat.S_IMODE(found.st_mode) & 0o077:
+            folder.chmod(0o700)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise OSError(f"{folder}: a folder that can be written; got mode {stat.filemode(found.st_mode)}")
+    return folder
