@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 RUN = $(VENV)/bin/python -m
 
-.PHONY: demo test lint oclgrind clean
+.PHONY: demo test lint oclgrind sanitize clean
 
 demo: $(VENV)/demo
 	$(RUN) gpuprims demo
@@ -22,6 +22,10 @@ lint: $(VENV)/test
 # Its own environment, because Oclgrind's wheel would add its device to the other one.
 oclgrind: .venv-oclgrind/installed
 	.venv-oclgrind/bin/python tests/oclgrind.py
+
+# Every CUDA kernel under compute-sanitizer's four tools, on a machine with an NVIDIA GPU and its toolkit.
+sanitize: $(VENV)/test
+	$(VENV)/bin/python tests/sanitizer.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -1,6 +1,7 @@
-"""Every OpenCL kernel, every path through it, at sizes that a simulator can run; see ``oclgrind.py``.
+"""Every kernel, every path through it, at sizes that a watched device can run; see ``oclgrind.py``, ``sanitizer.py``.
 
-Kernels for CPUs run here on any OpenCL device: they are slow elsewhere, and correct.
+The kernels are OpenCL's, and under compute-sanitizer CUDA's. OpenCL kernels for CPUs run on any OpenCL device: they are
+slow elsewhere, and correct.
 """
 
 from __future__ import annotations
@@ -32,7 +33,6 @@ from kernel_cases import (
 from scipy import ndimage, sparse
 
 import gpuprims
-from gpuprims.backends.opencl.variants import VARIANTS
 from gpuprims.primitives.csr import csr_product
 from gpuprims.primitives.descent import logistic_descent
 from gpuprims.primitives.hogwild import logistic_hogwild
@@ -43,6 +43,8 @@ from gpuprims.rules import along_lines
 
 pytestmark = pytest.mark.oclgrind
 
+BACKEND = "cuda" if "GPUPRIMS_SANITIZER" in os.environ else "opencl"
+VARIANTS = REGISTRY.backend(BACKEND).variants
 MAPS = [variant for variant in VARIANTS if variant.primitive == "map"]
 PICKING = [variant for variant in VARIANTS if variant.name == "cpu_best"]
 REDUCTIONS = [variant for variant in VARIANTS if variant.primitive == "reduce" and variant not in PICKING]
@@ -80,16 +82,16 @@ TWINS = {variant: twin(variant) for variant in VARIANTS}
 def kernel(
     device: gpuprims.Device, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Kernel]:
-    """A variant on an OpenCL device; one that is meant for others is asked not to refuse."""
+    """A variant on a device of its backend; one that is meant for other devices is asked not to refuse."""
     variant: Variant = request.param
-    if device.backend != "opencl":
-        pytest.skip("is about OpenCL devices")
+    if device.backend != BACKEND:
+        pytest.skip(f"is about {BACKEND} devices")
     if variant.entry in NEED_WARPS and not device.capabilities.warp:
         pytest.skip("the simulator has no shuffles; compute-sanitizer watches the kernel's CUDA twin, word for word")
     if variant.together and device.capabilities.kind == "cpu" and "OCLGRIND_LOG" not in os.environ:
         pytest.skip("Intel's compiler for CPUs crashes on it; it refuses CPUs")
     if variant.primitive in CUT or variant not in able_variants(device, variant.primitive):
-        monkeypatch.setitem(REGISTRY._variants["opencl", variant.primitive], variant.name, TWINS[variant])
+        monkeypatch.setitem(REGISTRY._variants[BACKEND, variant.primitive], variant.name, TWINS[variant])
         return Kernel(device, TWINS[variant])
     return Kernel(device, variant)
 
@@ -396,7 +398,7 @@ def test_looking_back_goes_on_until_all_tiles_before_are_folded(
     assert text.count(posted) == 1
     forgetful = tmp_path / kernel.variant.path.name
     forgetful.write_text(text.replace(posted, ""))
-    known = REGISTRY._variants["opencl", "scan"]
+    known = REGISTRY._variants[BACKEND, "scan"]
     monkeypatch.setitem(known, "lookback", dataclasses.replace(kernel.variant, source=forgetful))
     size = (70 if kernel.device.capabilities.warp else 9) * kernel.scanned_tile(1500, np.int64, np.int64) + 3
     slopes, offsets = random_values(rng, np.int64, (2, size)) | 1
