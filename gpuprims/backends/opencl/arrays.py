@@ -70,3 +70,12 @@ class Arrays:
         array = cl_array.Array(self._queue, shape, dtype, allocator=self._pool, data=self._pool.allocate(1))
         array.flags.forc  # noqa: B018 - is looked up once
         return vars(array) | {"base_data": None}
+
+
+def place_of(memory: Any) -> tuple[int, int]:
+    """Return the buffer that an array's memory lies in, and its first byte there: a part of another buffer shares it."""
+    if type(memory) is cl.Buffer:  # none from a pool is a part
+        whole = memory.get_info(cl.mem_info.ASSOCIATED_MEMOBJECT)
+        if whole is not None:
+            return whole.int_ptr, memory.get_info(cl.mem_info.OFFSET)
+    return memory.int_ptr, 0
