@@ -23,6 +23,7 @@ from gpuprims.errors import (
 )
 from gpuprims.expressions import expression, typed
 from gpuprims.layout import plan_layout
+from gpuprims.masks import plain_array
 from gpuprims.registry import REGISTRY, Variant
 from gpuprims.tuning import tuned_on
 
@@ -135,7 +136,7 @@ class Device:
 
         Work on such arrays stays on the device: results are of the same kind, and nothing waits.
         """
-        return self.driver.asarray(np.asarray(array))
+        return self.driver.asarray(plain_array("asarray", array))
 
     def to_host(self, array: Any) -> np.ndarray:
         """Return a device array's contents as a NumPy array, when the work that fills it is done."""

@@ -44,7 +44,8 @@ def from_dlpack(label: str, array: Any) -> Any:
                 " (convert it first, such as to float32)"
             ) from error
         raise ArrayError(
-            f"{label}: a dense array, whose memory DLPack can share; got {short(array)}: {quoted(error, 200)} (make a dense copy)"
+            f"{label}: a dense array, whose memory DLPack can share; got {short(array)}: {quoted(error, 200)}"
+            " (make a dense copy)"
         ) from error
 
 

@@ -46,13 +46,20 @@ def refuse_masked(label: str, *given: Any) -> None:
             )
 
 
-def plain_array(label: str, given: Any) -> np.ndarray:
+def plain_array(
+    label: str,
+    given: Any,
+    rule: str = "an array, or nested lists of equal length",
+    error: type[GpuprimsError] = ArrayError,
+) -> np.ndarray:
     """Return what a caller gave as a NumPy array without a mask.
 
     Raises
     ------
     ArrayError
-        A masked array, a list that contains one, and whatever ``numpy.asarray`` cannot convert.
+        A masked array, and a list that contains one.
+    GpuprimsError
+        Of class ``error``, and with ``rule`` in the message: whatever ``numpy.asarray`` cannot convert.
     """
     try:
         refuse_masked(label, given)
@@ -61,11 +68,9 @@ def plain_array(label: str, given: Any) -> np.ndarray:
         return np.asarray(array)
     except (GpuprimsError, MemoryError):
         raise
-    except Exception as error:  # ragged lists; JAX's tracers, which have no values; whatever an __array__ raises
-        raise ArrayError(
-            f"{label}: an array, or nested lists of equal length; got {type(given).__name__} {quoted(given)}"
-            f" ({quoted(error, 200)})"
-        ) from error
+    except Exception as reason:  # ragged lists; JAX's tracers, which have no values; whatever an __array__ raises
+        got = f"{type(given).__name__} {quoted(given, 60)}"
+        raise error(f"{label}: {rule}; got {got} ({quoted(reason, 200)})") from reason
 
 
 def _masked_in(given: Any, depth: int) -> np.ma.MaskedArray[Any, Any] | None:

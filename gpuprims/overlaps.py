@@ -1,4 +1,4 @@
-"""Whether arrays have bytes in common, told from where they lie: strides alone, so that it is the same on any device."""
+"""Overlaps of arrays, found from shapes and strides alone, so that they are the same on every device."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _meets_itself(axes: Sequence[tuple[int, int]], itemsize: int) -> bool:
 
 def _shared(one: np.ndarray, other: np.ndarray) -> bool:
     try:
-        return np.shares_memory(one, other, max_work=_MOST_WORK)
+        return np.shares_memory(one, other, max_work=_MOST_WORK)  # type: ignore[arg-type]  # its types know 0 and -1
     except np.exceptions.TooHardError:
         return True
 

@@ -10,6 +10,7 @@ from sklearn.utils.validation import column_or_1d
 
 from gpuprims.arrays import as_operands
 from gpuprims.device import Device, device_of
+from gpuprims.masks import refuse_masked
 from gpuprims.primitives.histogram import bincount
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
@@ -34,7 +35,8 @@ def resident(array: Any) -> bool:
 
 
 def to_host(given: Any) -> Any:
-    """Return labels or weights as the host's."""
+    """Return labels or weights as the host's; raise for masked ones."""
+    refuse_masked(f"{_LABEL}: labels and weights", given)
     if not resident(given):
         return given
     operands = as_operands(_LABEL, (given,), None)

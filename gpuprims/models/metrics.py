@@ -7,10 +7,10 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
 from sklearn.metrics import confusion_matrix
 
 from gpuprims.errors import ArgumentError, ShapeError
+from gpuprims.masks import plain_array
 
 _LABEL = "rates"
 
@@ -57,7 +57,7 @@ class Rates:
         ShapeError
             Lengths that differ.
         """
-        truth, guess = np.asarray(labels), np.asarray(predictions)
+        truth, guess = (plain_array(_LABEL, given) for given in (labels, predictions))
         if truth.ndim != 1 or truth.shape != guess.shape:
             raise ShapeError(f"{_LABEL}: a prediction for each label; got shapes {truth.shape} and {guess.shape}")
         if not truth.size:

@@ -14,6 +14,7 @@ import numpy as np
 
 from gpuprims.errors import ArgumentError, DtypeError, ExpressionError
 from gpuprims.expressions import Expr, expression, trace, typed
+from gpuprims.masks import refuse_masked
 from gpuprims.operators.dtypes import INT64, Dtype, DtypeRule, Dtypes, register
 from gpuprims.operators.laws import check_laws
 
@@ -117,6 +118,7 @@ class Op:
         self.better = None if better is None else trace(better, 2)
         self.components = components or (len(identity) if isinstance(identity, tuple) else 1)
         self.elements = self.components if prepare is None else 1
+        refuse_masked(f"Op {name!r}: identity", identity)
         self._identity = identity
         self._dtypes = dtypes or self._kept_dtypes
         self.fold = self._flat(fn, isinstance(identity, tuple) or self.components > 1)

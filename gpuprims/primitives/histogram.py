@@ -10,6 +10,7 @@ import numpy as np
 from gpuprims.arrays import Operands, as_operands
 from gpuprims.device import Device, device_of
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
+from gpuprims.masks import plain_array, refuse_masked
 from gpuprims.operators import Op
 from gpuprims.operators.extremes import highest, lowest
 from gpuprims.primitives.axes import as_axis, axes_of
@@ -215,10 +216,7 @@ def _given_edges(bins: Any) -> np.ndarray:
     home = device_of(bins)
     if home is not None:
         return home.driver.download(bins)
-    try:
-        return np.asarray(bins)
-    except ValueError as error:
-        raise ArgumentError(f"histogram: a number of bins, or their edges; got {bins!r}") from error
+    return plain_array("histogram", bins, "a number of bins, or their edges", ArgumentError)
 
 
 def _number_of(bins: np.ndarray) -> int:
@@ -228,6 +226,7 @@ def _number_of(bins: np.ndarray) -> int:
 
 
 def _checked_limits(limits: Any) -> tuple[Any, Any]:
+    refuse_masked("histogram: range=", limits)
     try:
         low, high = (end[()] if isinstance(end, np.ndarray) else end for end in limits)
         fits = bool(np.isfinite(low) and np.isfinite(high) and low <= high)

@@ -13,6 +13,7 @@ from gpuprims.errors import ArgumentError, ExpressionError, ShapeError
 from gpuprims.expressions import Expr
 from gpuprims.expressions.expr import Instruction
 from gpuprims.expressions.trace import Recorder, Tracer
+from gpuprims.masks import plain_array
 
 # Elements from one end of a neighbourhood to the other, along an axis.
 WIDEST = 31
@@ -108,10 +109,7 @@ def separated(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
 
 def as_weights(given: Any) -> np.ndarray:
     """Check weights: of one to three axes, each of odd length up to the widest, finite and real."""
-    try:
-        weights = np.asarray(given)
-    except ValueError as error:
-        raise ArgumentError(f"stencil: weights of one shape; got {given!r}") from error
+    weights = plain_array("stencil", given, "weights of one shape", ArgumentError)
     if weights.dtype.kind not in "iufb":
         raise ArgumentError(f"stencil: real weights, or a function of a neighbourhood; got dtype {weights.dtype}")
     if not 1 <= weights.ndim <= 3:

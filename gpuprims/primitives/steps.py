@@ -12,6 +12,7 @@ import numpy as np
 from gpuprims.definitions import Mode
 from gpuprims.errors import ArgumentError
 from gpuprims.expressions import TypedExpr, trace, typed
+from gpuprims.masks import plain_array
 from gpuprims.primitives.neighbours import Neighbours, separated, trace_neighbours, weighted
 
 Dtype = np.dtype[Any]
@@ -41,9 +42,9 @@ class Border:
         """Check a mode and a value."""
         if mode not in get_args(Mode):
             raise ArgumentError(f"{label}: a mode among {', '.join(get_args(Mode))}; got {mode!r}")
+        given = plain_array(label, cval, "cval= one number", ArgumentError)
         try:
             with np.errstate(all="ignore"):
-                given = np.asarray(cval)
                 beyond = given.astype(element)
             fits = given.ndim == 0 and (element.kind == "f" or beyond == given)
         except (TypeError, ValueError) as error:

@@ -14,6 +14,7 @@ from gpuprims.device import Device
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.layout import Form, Layout, contiguous, starts_of
+from gpuprims.masks import refuse_masked
 from gpuprims.primitives.labelled import check_samples, sigmoid
 from gpuprims.primitives.together import side_by_side
 from gpuprims.registry import Variant
@@ -116,6 +117,7 @@ def _check_order(label: str, order: Any, n: int, *, on_host: bool) -> None:
 
 def _paces(label: str, rate: Any, keep: Any, steps: int) -> np.ndarray:
     """Return the rate and the kept part of each stretch of the order."""
+    refuse_masked(f"{label}: rate= and keep=", rate, keep)
     try:
         given = [np.atleast_1d(np.asarray(one, np.float64)) for one in (rate, keep)]
         rates, keeps = np.broadcast_arrays(*given)

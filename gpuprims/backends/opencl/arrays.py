@@ -73,9 +73,10 @@ class Arrays:
 
 
 def place_of(memory: Any) -> tuple[int, int]:
-    """Return the buffer that an array's memory lies in, and its first byte there: a part of another buffer shares it."""
+    """Return the buffer that an array's memory lies in, and its first byte there; for a sub-buffer, the whole one."""
     if type(memory) is cl.Buffer:  # none from a pool is a part
-        whole = memory.get_info(cl.mem_info.ASSOCIATED_MEMOBJECT)
+        told: Any = memory.get_info
+        whole = told(cl.mem_info.ASSOCIATED_MEMOBJECT)
         if whole is not None:
-            return whole.int_ptr, memory.get_info(cl.mem_info.OFFSET)
+            return whole.int_ptr, told(cl.mem_info.OFFSET)
     return memory.int_ptr, 0
