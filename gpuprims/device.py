@@ -20,6 +20,7 @@ from gpuprims.errors import (
     GpuprimsError,
     NoDeviceError,
     UnknownDeviceError,
+    quoted,
 )
 from gpuprims.expressions import expression, typed
 from gpuprims.layout import plan_layout
@@ -180,14 +181,14 @@ def _in_a_line(error: Exception) -> str:
 
 def _find_driver(spec: str) -> Driver:
     if not isinstance(spec, str):
-        raise UnknownDeviceError(f"device: a Device or a spec such as 'cuda:0' or 'opencl:cpu'; got {spec!r}")
+        raise UnknownDeviceError(f"device: a Device or a spec such as 'cuda:0' or 'opencl:cpu'; got {quoted(spec)}")
     name, _, selector = spec.partition(":")
     drivers = REGISTRY.backend(name.lower()).drivers()
     for driver in drivers:
         if _matches(driver, selector.lower()):
             return driver
     there = ", ".join(f"{d.backend}:{d.index} ({d.capabilities.kind}, {d.capabilities.name})" for d in drivers)
-    raise UnknownDeviceError(f"device: one of {there or 'none on this machine'}; got {spec!r}")
+    raise UnknownDeviceError(f"device: one of {there or 'none on this machine'}; got {quoted(spec)}")
 
 
 def _matches(driver: Driver, selector: str) -> bool:

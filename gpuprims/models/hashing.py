@@ -12,7 +12,7 @@ from sklearn.utils import murmurhash3_32
 
 from gpuprims.arrays import Operands, as_operands
 from gpuprims.device import Device, device_of
-from gpuprims.errors import ArgumentError, ArrayError, DtypeError, ShapeError
+from gpuprims.errors import ArgumentError, ArrayError, DtypeError, ShapeError, quoted
 from gpuprims.foreign import short
 from gpuprims.masks import plain_array, refuse_masked
 from gpuprims.primitives.binning import MOST_BINS, check_bins, direct
@@ -102,7 +102,7 @@ def hash_counts(
 def _checked_features(n_features: Any) -> int:
     whole = isinstance(n_features, int | np.integer) and not isinstance(n_features, bool)
     if not whole or not 1 <= n_features <= MOST_BINS:
-        raise ArgumentError(f"{_LABEL}: n_features from 1 to 2^30; got {n_features!r}")
+        raise ArgumentError(f"{_LABEL}: n_features from 1 to 2^30; got {quoted(n_features)}")
     return int(n_features)
 
 

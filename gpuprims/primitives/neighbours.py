@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.errors import ArgumentError, ExpressionError, ShapeError
+from gpuprims.errors import ArgumentError, ExpressionError, ShapeError, quoted
 from gpuprims.expressions import Expr
 from gpuprims.expressions.expr import Instruction
 from gpuprims.expressions.trace import Recorder, Tracer
@@ -47,12 +47,12 @@ class Neighbourhood:
     def __getitem__(self, index: Any) -> Tracer:
         offset = index if isinstance(index, tuple) else (index,)
         if not all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in offset):
-            raise ExpressionError(f"neighbourhood: whole numbers as an index; got {index!r}")
+            raise ExpressionError(f"neighbourhood: whole numbers as an index; got {quoted(index)}")
         rank = len(next(iter(self._places), offset))
         if not 1 <= len(offset) <= 3 or len(offset) != rank:
-            raise ExpressionError(f"neighbourhood: the same one to three axes in each index; got {index!r}")
+            raise ExpressionError(f"neighbourhood: the same one to three axes in each index; got {quoted(index)}")
         if any(2 * abs(one) + 1 > WIDEST for one in offset):
-            raise ArgumentError(f"neighbourhood: offsets from {-(WIDEST // 2)} to {WIDEST // 2}; got {index!r}")
+            raise ArgumentError(f"neighbourhood: offsets from {-(WIDEST // 2)} to {WIDEST // 2}; got {quoted(index)}")
         place = self._places.setdefault(tuple(int(one) for one in offset), len(self._places))
         return self._recorder.add(Instruction("argument", value=str(place)))
 

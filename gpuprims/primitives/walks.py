@@ -11,7 +11,7 @@ from gpuprims.arrays import Operands, as_operands
 from gpuprims.calls import Call
 from gpuprims.definitions import Definitions, Logistic
 from gpuprims.device import Device
-from gpuprims.errors import ArgumentError, DtypeError, ShapeError
+from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.layout import Form, Layout, contiguous, starts_of
 from gpuprims.masks import refuse_masked
@@ -123,7 +123,7 @@ def _paces(label: str, rate: Any, keep: Any, steps: int) -> np.ndarray:
         rates, keeps = np.broadcast_arrays(*given)
     except (TypeError, ValueError) as error:
         rule = "rate= and keep= numbers, or one for each stretch of order"
-        raise ArgumentError(f"{label}: {rule}; got {rate!r} and {keep!r}") from error
+        raise ArgumentError(f"{label}: {rule}; got {quoted(rate)} and {quoted(keep)}") from error
     if rates.ndim != 1 or not rates.size or steps % rates.size:
         rule = "rate= and keep= numbers, or one for each of some stretches of order, all equally long"
         raise ShapeError(f"{label}: {rule}; got shape {rates.shape} for {steps} steps")
@@ -140,7 +140,7 @@ def power(label: str, name: str, number: int | None, most: int) -> int | None:
     if number is None:
         return None
     if not whole(number) or number > most or number & (number - 1):
-        raise ArgumentError(f"{label}: {name}= a power of two up to {most}; got {number!r}")
+        raise ArgumentError(f"{label}: {name}= a power of two up to {most}; got {quoted(number)}")
     return int(number)
 
 
