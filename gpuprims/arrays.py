@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from gpuprims.device import Device, device_of, pick_device
-from gpuprims.errors import ArgumentError, ArrayError, DeviceMismatchError, DtypeError
+from gpuprims.errors import ArgumentError, ArrayError, DeviceMismatchError, DtypeError, quoted
 from gpuprims.expressions import computable
 from gpuprims.foreign import check_writable, from_dlpack, reader_of, short
 from gpuprims.layout import Form, View, stretch, together
+from gpuprims.masks import plain_array, refuse_masked
+from gpuprims.overlaps import meet, overlap, repeats
 from gpuprims.registry import REGISTRY
-from gpuprims.targets import Targets, check_targets, meet, same_elements
+from gpuprims.targets import Targets, check_targets, same_elements
 
 # Bytes that every device takes, so that small calls need not ask how many are free.
 _ALWAYS_ROOM = 64 << 20
@@ -186,7 +189,7 @@ class Operands:
         Raises
         ------
         ArgumentError
-            An array that is read-only, or lies across an input.
+            An array that is read-only, has elements that share bytes, or lies across an input or another of them.
         DeviceMismatchError
             An array that lies elsewhere than the inputs.
         """
@@ -197,6 +200,8 @@ class Operands:
         natives = tuple(_target(self.label, array) for array in given)
         for native in natives:
             self._check_target(native, in_place=in_place)
+        if len(natives) > 1:
+            self._check_apart(natives)
         if self.on_host:
             return Targets(natives, out)
         order = _converter(self.label, given)
@@ -210,8 +215,7 @@ class Operands:
             raise DeviceMismatchError(f"{self.label}: out= on {where}, as the arrays are; got {got}")
         if self.on_host and not (isinstance(native, np.ndarray) and native.flags.writeable):
             raise ArgumentError(f"{self.label}: out= an array that can be written; got {short(native)}")
-        repeated = (stride == 0 and length > 1 for stride, length in zip(native.strides, native.shape, strict=True))
-        if native.size and any(repeated):
+        if repeats(native):
             raise ArgumentError(
                 f"{self.label}: out= an array with a place for each element; got one of shape {native.shape} that"
                 f" repeats elements, by strides {native.strides} (copy it, such as with .copy() or .contiguous())"
@@ -221,6 +225,15 @@ class Operands:
             if meet(span, self._span(array)) and not (in_place and same_elements(array, native)):
                 rule = "apart from the arrays in memory" + (", or one of them" if in_place else "")
                 raise ArgumentError(f"{self.label}: out= {rule}; got one that overlaps an input")
+
+    def _check_apart(self, natives: Sequence[Any]) -> None:
+        spans = [self._span(native) for native in natives]
+        for one, other in combinations(range(len(natives)), 2):
+            if overlap(spans[one], natives[one], spans[other], natives[other]):
+                raise ArgumentError(
+                    f"{self.label}: out= arrays apart from each other in memory; got numbers {one} and {other}, which"
+                    " overlap (one array for each result)"
+                )
 
     def _span(self, array: Any) -> tuple[int, int, int]:
         return (0, *byte_bounds(array)) if isinstance(array, np.ndarray) else self.driver.span(array)
@@ -299,15 +312,14 @@ def _is_scalar(array: Any) -> bool:
 
 def _native(label: str, array: Any) -> Any:
     """Return a NumPy, CuPy or pyopencl array over the caller's memory, or a Python number as it is."""
-    if isinstance(array, np.ndarray | np.generic) or _is_vendors(array) or _is_python_number(array):
+    if isinstance(array, np.ndarray):
+        refuse_masked(label, array)
+        return _checked(label, array)
+    if isinstance(array, np.generic) or _is_vendors(array) or _is_python_number(array):
         return _checked(label, array)
     if hasattr(array, "__dlpack_device__"):
         return _checked(label, from_dlpack(label, array))
-    try:
-        host = np.asarray(array)
-    except (TypeError, ValueError) as error:  # ragged lists; arrays that JAX only traces, which have no values
-        raise ArrayError(f"{label}: an array, or nested lists of equal length; got {short(array)} ({error})") from error
-    return _checked(label, host)
+    return _checked(label, plain_array(label, array))
 
 
 def _checked(label: str, array: Any) -> Any:
@@ -322,6 +334,7 @@ def _checked(label: str, array: Any) -> Any:
 
 def _target(label: str, array: Any) -> Any:
     """Return the native array over an ``out=``."""
+    refuse_masked(f"{label}: out=", array)
     check_writable(label, array)
     native = _native(label, array)
     if isinstance(native, np.ndarray) and native is not array and not native.flags.writeable:
@@ -359,7 +372,7 @@ def _number(label: str, number: Any, dtypes: list[np.dtype[Any]]) -> np.ndarray:
     try:
         return np.asarray(number, dtype=dtype)
     except OverflowError as error:
-        raise DtypeError(f"{label}: a number that {dtype} can hold; got {number} ({error})") from error
+        raise DtypeError(f"{label}: a number that {dtype} can hold; got {quoted(number)} ({error})") from error
 
 
 def _converter(label: str, arrays: Sequence[Any]) -> Callable[[Any], Any]:

@@ -20,9 +20,11 @@ from gpuprims.errors import (
     GpuprimsError,
     NoDeviceError,
     UnknownDeviceError,
+    quoted,
 )
 from gpuprims.expressions import expression, typed
 from gpuprims.layout import plan_layout
+from gpuprims.masks import plain_array
 from gpuprims.registry import REGISTRY, Variant
 from gpuprims.tuning import tuned_on
 
@@ -135,7 +137,7 @@ class Device:
 
         Work on such arrays stays on the device: results are of the same kind, and nothing waits.
         """
-        return self.driver.asarray(np.asarray(array))
+        return self.driver.asarray(plain_array("asarray", array))
 
     def to_host(self, array: Any) -> np.ndarray:
         """Return a device array's contents as a NumPy array, when the work that fills it is done."""
@@ -179,14 +181,14 @@ def _in_a_line(error: Exception) -> str:
 
 def _find_driver(spec: str) -> Driver:
     if not isinstance(spec, str):
-        raise UnknownDeviceError(f"device: a Device or a spec such as 'cuda:0' or 'opencl:cpu'; got {spec!r}")
+        raise UnknownDeviceError(f"device: a Device or a spec such as 'cuda:0' or 'opencl:cpu'; got {quoted(spec)}")
     name, _, selector = spec.partition(":")
     drivers = REGISTRY.backend(name.lower()).drivers()
     for driver in drivers:
         if _matches(driver, selector.lower()):
             return driver
     there = ", ".join(f"{d.backend}:{d.index} ({d.capabilities.kind}, {d.capabilities.name})" for d in drivers)
-    raise UnknownDeviceError(f"device: one of {there or 'none on this machine'}; got {spec!r}")
+    raise UnknownDeviceError(f"device: one of {there or 'none on this machine'}; got {quoted(spec)}")
 
 
 def _matches(driver: Driver, selector: str) -> bool:

@@ -26,10 +26,14 @@
 
 :class:`GpuprimsWarning` (a RuntimeWarning) is what the library warns with.
 
-Each message reads ``label: rule; got ...``: what was being done, what it asks for, and what came instead.
+Each message reads ``label: rule; got ...``: what was being done, what it asks for, and what came instead. What the
+caller gave is quoted by :func:`quoted`, so that a message stays short and can always be made.
 """
 
 from __future__ import annotations
+
+import reprlib
+from typing import Any
 
 
 class GpuprimsError(Exception):
@@ -150,3 +154,55 @@ class BuildError(GpuprimsError, RuntimeError):
 
 class GpuprimsWarning(RuntimeWarning):
     """Something beside the computation failed: a cache, a settings file, a plug-in. Results are not affected."""
+
+
+def quoted(value: Any, most: int = 80) -> str:
+    """Quote a value in a message: its ``repr`` on one line, or what stands in for one that fails.
+
+    Parameters
+    ----------
+    value : object
+        What a caller gave. Containers are not written out beyond what fits.
+    most : int, default 80
+        Characters; a longer text ends in three dots.
+
+    Examples
+    --------
+    >>> quoted("cuda:0")
+    "'cuda:0'"
+    >>> quoted("9" * 5000, most=10)
+    "'99999..."
+    """
+    try:
+        text = _brief(most).repr(value).replace("\n", " ")
+    except Exception as error:  # whatever the caller's class raises; the message is about the value, not about its repr
+        text = f"<{type(value).__name__}, whose repr raises {type(error).__name__}>"
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def _brief(most: int) -> reprlib.Repr:
+    """Return a ``repr`` that neither follows deep nesting nor writes out what would be cut."""
+    brief = _Brief()
+    brief.maxlevel = 8
+    brief.maxtuple = brief.maxlist = brief.maxarray = brief.maxdict = brief.maxset = brief.maxfrozenset = most
+    brief.maxdeque = most
+    brief.maxstring = brief.maxlong = brief.maxother = most + 2  # so that a cut shows, and falls at the end
+    return brief
+
+
+class _Brief(reprlib.Repr):
+    """Cuts at the end, where the base class cuts in the middle, and lets errors through."""
+
+    def repr_str(self, x: str, level: int) -> str:
+        return repr(x[: self.maxstring])
+
+    def repr_bytes(self, x: bytes, level: int) -> str:
+        return repr(x[: self.maxstring])
+
+    def repr_int(self, x: int, level: int) -> str:
+        if x.bit_length() > 4 * self.maxlong:
+            return f"<int of {x.bit_length()} bits>"
+        return repr(x)
+
+    def repr_instance(self, x: Any, level: int) -> str:
+        return repr(x)

@@ -10,7 +10,7 @@ from gpuprims.calls import Around, Call
 from gpuprims.choices import Explanation
 from gpuprims.definitions import value_words
 from gpuprims.device import Device, pick_device
-from gpuprims.errors import ArgumentError
+from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions import computable, expression
 from gpuprims.operators import Op, find_op, make_folding
 from gpuprims.primitives.binning import check_bins, key_dtype
@@ -72,7 +72,7 @@ def explain(
       chosen  numpy          rank 0   Fold neighbours until one value is left of each row, ...
     """
     if primitive not in PRIMITIVES:
-        raise ArgumentError(f"explain: a primitive among {', '.join(PRIMITIVES)}; got {primitive!r}")
+        raise ArgumentError(f"explain: a primitive among {', '.join(PRIMITIVES)}; got {quoted(primitive)}")
     element = computable(dtype, "explain")
     found = pick_device(None, device)
     if primitive == "map":

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.errors import ArgumentError, ArrayError, DtypeError, GpuprimsError
+from gpuprims.errors import ArgumentError, ArrayError, DtypeError, GpuprimsError, quoted
 from gpuprims.expressions.expr import COMPUTABLE
 from gpuprims.registry import REGISTRY
 
@@ -34,7 +34,9 @@ def from_dlpack(label: str, array: Any) -> Any:
         return _shared(label, array)
     except GpuprimsError:
         raise
-    except (BufferError, RuntimeError, TypeError, ValueError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # the producer's own
         dtype = str(getattr(array, "dtype", "")).rpartition(".")[2]
         if dtype and dtype not in _NAMES:
             raise DtypeError(
@@ -42,7 +44,8 @@ def from_dlpack(label: str, array: Any) -> Any:
                 " (convert it first, such as to float32)"
             ) from error
         raise ArrayError(
-            f"{label}: a dense array, whose memory DLPack can share; got {short(array)}: {error} (make a dense copy)"
+            f"{label}: a dense array, whose memory DLPack can share; got {short(array)}: {quoted(error, 200)}"
+            " (make a dense copy)"
         ) from error
 
 
@@ -112,5 +115,4 @@ def _root(kind: type) -> str:
 
 def short(value: Any) -> str:
     """Return a value in a few words, for messages."""
-    text = repr(value).replace("\n", " ")
-    return f"{type(value).__name__} {text if len(text) <= 60 else text[:57] + '...'}"
+    return f"{type(value).__name__} {quoted(value, 60)}"

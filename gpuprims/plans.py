@@ -8,7 +8,7 @@ from typing import Any
 
 from gpuprims.arrays import Operands, as_operands
 from gpuprims.device import Device
-from gpuprims.errors import ArgumentError
+from gpuprims.errors import ArgumentError, quoted
 from gpuprims.preparation import Prepared, result_forms, target_forms
 from gpuprims.primitives.logistic import prepare_logistic
 from gpuprims.primitives.map import prepare_map
@@ -167,5 +167,5 @@ def plan(primitive: str, *arrays: Any, **keywords: Any) -> Plan:
     [0.0, 10.0, 20.0]
     """
     if primitive not in _PREPARE:
-        raise ArgumentError(f"plan: a primitive among {', '.join(_PREPARE)}; got {primitive!r}")
+        raise ArgumentError(f"plan: a primitive among {', '.join(_PREPARE)}; got {quoted(primitive)}")
     return Plan(primitive, *_PREPARE[primitive](arrays, **keywords))

@@ -60,11 +60,6 @@ def check_targets(label: str, results: Sequence[_Shaped], given: Sequence[_Shape
             raise DtypeError(f"{label}: out= of the result's dtype, {result.dtype}; got {target.dtype}")
 
 
-def meet(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
-    """Whether two stretches of memory have bytes in common."""
-    return one[0] == other[0] and max(one[1], other[1]) < min(one[2], other[2])
-
-
 def same_elements(one: Any, other: Any) -> bool:
     """Whether two arrays of one library that meet in memory have each element, in order, at the same place."""
     if one.dtype.itemsize != other.dtype.itemsize or one.size != other.size:

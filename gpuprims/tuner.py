@@ -13,7 +13,7 @@ import numpy as np
 
 from gpuprims.calls import Call
 from gpuprims.device import Device, pick_device
-from gpuprims.errors import ArgumentError, GpuprimsError
+from gpuprims.errors import ArgumentError, GpuprimsError, quoted
 from gpuprims.expressions import computable
 from gpuprims.measuring import Bench, Pace, Stopwatch, Timer
 from gpuprims.registry import REGISTRY, Variant
@@ -215,7 +215,7 @@ def tune(
     """
     for primitive in primitives:
         if primitive not in TRIALS:
-            raise ArgumentError(f"tune: primitives among {', '.join(TRIALS)}; got {primitive!r}")
+            raise ArgumentError(f"tune: primitives among {', '.join(TRIALS)}; got {quoted(primitive)}")
     if seconds <= 0:
         raise ArgumentError(f"tune: more seconds than none; got {seconds}")
     if size is not None and size < 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,15 @@ from kernel_cases import assert_equal, on_device, on_host, random_values
 from numpy.lib.stride_tricks import as_strided
 
 import gpuprims
-from gpuprims.errors import ArgumentError, DeviceMismatchError, DtypeError, ShapeError
+from gpuprims.errors import (
+    ArgumentError,
+    BackendUnavailableError,
+    DeviceError,
+    DeviceMismatchError,
+    DtypeError,
+    ShapeError,
+)
+from gpuprims.overlaps import overlap, repeats
 
 # Ways in which 40 x 30 numbers can lie that nobody may write outside of.
 PLACES: dict[str, Any] = {
@@ -144,3 +153,156 @@ def test_an_array_elsewhere_is_refused(device: gpuprims.Device, x: np.ndarray) -
         gpuprims.map("x + 1", there, out=x, device=device)
     with pytest.raises(ArgumentError, match="overlaps an input"):
         gpuprims.map("x + 1", there, out=there, device=device)
+
+
+# Arrays that share bytes: with each other, or an array with itself.
+
+WHOLE = 64
+
+# From memory of 64 numbers to two places for 20 results each, and whether these have a byte in common.
+PAIRS: dict[str, tuple[Any, bool]] = {
+    "one array twice": (lambda whole: (whole[:20],) * 2, True),
+    "two views of one array": (lambda whole: (whole[:20], whole[:20]), True),
+    "in part": (lambda whole: (whole[:20], whole[10:30]), True),
+    "the last element": (lambda whole: (whole[:20], whole[19:39]), True),
+    "backwards": (lambda whole: (whole[:20], whole[19::-1]), True),
+    "every second and every third": (lambda whole: (whole[:40:2], whole[3:63:3]), True),
+    "side by side": (lambda whole: (whole[:20], whole[20:40]), False),
+    "every second and the others": (lambda whole: (whole[:40:2], whole[1:40:2]), False),
+    "backwards into the others": (lambda whole: (whole[:40:2], whole[39::-2]), False),
+}
+
+
+@pytest.mark.parametrize("on", ["host", "device"])
+@pytest.mark.parametrize("pair", PAIRS)
+def test_results_that_would_share_memory_are_refused(device: gpuprims.Device, pair: str, on: str) -> None:
+    place, shares = PAIRS[pair]
+    x = np.arange(20, dtype=np.float32)
+    whole = np.full(WHOLE, np.float32(-7))
+    given, memory = (x, whole) if on == "host" else (on_device(device, x), on_device(device, whole))
+    outs, expected = place(memory), whole.copy()
+    if shares:
+        with pytest.raises(ArgumentError, match="map: out= arrays apart from each other in memory; got numbers 0 and"):
+            gpuprims.map("(x + 1, 2 * x)", given, out=outs, device=device)
+    else:
+        gpuprims.map("(x + 1, 2 * x)", given, out=outs, device=device)
+        for out, result in zip(place(expected), (x + 1, 2 * x), strict=True):
+            out[...] = result
+    assert_equal(memory if on == "host" else on_host(device, memory), expected)
+
+
+def test_a_fold_and_a_scan_and_a_plan_refuse_them_too(device: gpuprims.Device) -> None:
+    x, out = np.ones((3, 4), np.float32), np.zeros((3, 4), np.float32)
+    pairs = gpuprims.Op(lambda p, q: (p[0] + q[0], p[1] + q[1]), (0, 0), commutative=True)
+    with pytest.raises(ArgumentError, match="reduce: out= arrays apart"):
+        gpuprims.reduce(x, x, op=pairs, axis=0, out=(out[0], out[0, ::-1]), device=device)
+    with pytest.raises(ArgumentError, match="scan: out= arrays apart"):
+        gpuprims.scan(x, x, op=pairs, axis=0, out=(out, out), device=device)
+    planned = gpuprims.plan("map", "(x + 1, 2 * x)", x, device=device)
+    with pytest.raises(ArgumentError, match="map: out= arrays apart"):
+        planned(x, out=(out, out))
+    assert_equal(out, np.zeros((3, 4), np.float32))
+
+
+# Strides in elements, of 3 x 4 results; where they are of two bytes in common, and where they only look like it.
+WALKS: dict[str, tuple[tuple[int, int], bool]] = {
+    "one row for all": ((0, 1), True),
+    "one column for all": ((4, 0), True),
+    "windows of a row": ((1, 1), True),
+    "windows that overlap by one": ((3, 1), True),
+    "far from each other but for one": ((6, 2), True),
+    "rows that meet after two": ((2, 4), True),
+    "columns of a matrix": ((1, 3), False),
+    "rows between the elements of others": ((3, 4), False),
+    "columns between the elements of others": ((4, 3), False),
+}
+
+
+@pytest.mark.parametrize("on", ["host", "device"])
+@pytest.mark.parametrize("walk", WALKS)
+def test_an_array_that_overlaps_itself_is_refused(device: gpuprims.Device, walk: str, on: str) -> None:
+    steps, shares = WALKS[walk]
+    x, whole = np.arange(12, dtype=np.float32).reshape(3, 4), np.full(WHOLE, np.float32(-7))
+    expected = whole.copy()
+    given, memory = (x, whole) if on == "host" else (on_device(device, x), on_device(device, whole))
+    places = {sum(i * s for i, s in zip(index, steps, strict=True)) for index in np.ndindex(3, 4)}
+    assert (len(places) < 12) == shares
+    out = walked(device, memory, (3, 4), steps)
+    if shares:
+        with pytest.raises(ArgumentError, match=r"out= an array with a place for each element; got one of shape \(3"):
+            gpuprims.map("x + 1", given, out=out, device=device)
+    else:
+        gpuprims.map("x + 1", given, out=out, device=device)
+        as_strided(expected, (3, 4), tuple(4 * step for step in steps))[...] = x + 1
+    assert_equal(memory if on == "host" else on_host(device, memory), expected)
+
+
+def walked(device: gpuprims.Device, memory: Any, shape: tuple[int, ...], steps: tuple[int, ...]) -> Any:
+    """Return an array over the same memory, whose elements lie so many elements apart."""
+    strides = tuple(4 * step for step in steps)
+    if isinstance(memory, np.ndarray):
+        return as_strided(memory, shape, strides)
+    if device.backend == "cuda":
+        import cupy
+
+        return cupy.lib.stride_tricks.as_strided(memory, shape, strides)
+    import pyopencl.array as cl_array
+
+    return cl_array.Array(memory.queue, shape, memory.dtype, strides=strides, data=memory.base_data)
+
+
+def test_what_overlaps_is_told_from_strides_as_byte_by_byte() -> None:
+    rng = np.random.default_rng(20261122)
+    seen = set()
+    for _ in range(3000):
+        first, second = (_Lying(rng) for _ in range(2))
+        seen.add((shares := len(set(first.bytes)) < len(first.bytes), len(first.shape)))
+        assert repeats(first) == shares, vars(first)
+        both = bool(set(first.bytes) & set(second.bytes))
+        assert overlap(first.span, first, second.span, second) == both, (vars(first), vars(second))
+        seen.add(both)
+    assert seen == {(False, 0), (False, 1), (True, 1), (False, 2), (True, 2), (False, 3), (True, 3), False, True}
+
+
+class _Lying:
+    """Random strides, without memory."""
+
+    flags = SimpleNamespace(c_contiguous=False)
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        count = rng.integers(0, 4)
+        self.shape = tuple(int(n) for n in rng.integers(1, 5, count) * rng.choice([0, 1, 1, 1, 1], count))
+        self.strides = tuple(int(n) for n in rng.integers(-14, 15, count))
+        self.dtype = np.dtype(f"V{rng.choice([1, 2, 4])}")
+        first = int(rng.integers(200, 250))
+        self.bytes = [
+            first + sum(i * s for i, s in zip(index, self.strides, strict=True)) + k
+            for index in np.ndindex(*self.shape)
+            for k in range(self.dtype.itemsize)
+        ]
+        self.span = (0, min(self.bytes, default=0), max(self.bytes, default=-1) + 1)
+
+
+def test_a_part_of_a_buffer_shares_its_memory() -> None:
+    cl = pytest.importorskip("pyopencl", reason="pyopencl is not installed")
+    import pyopencl.array as cl_array
+
+    try:
+        found = gpuprims.Device("opencl:cpu")
+    except (BackendUnavailableError, DeviceError) as error:
+        pytest.skip(str(error))
+    queue = found.driver.queue
+    align = queue.device.mem_base_addr_align // 8
+    whole = cl.Buffer(found.driver.context, cl.mem_flags.READ_WRITE, 2 * align)
+    x = found.asarray(np.ones(align // 4, np.float32))
+    one, upper = (
+        cl_array.Array(queue, x.shape, x.dtype, data=memory, offset=offset)
+        for memory, offset in ((whole, 64), (whole[align : 2 * align], 0))
+    )
+    with pytest.raises(ArgumentError, match="out= arrays apart"):
+        gpuprims.map("(x + 1, 2 * x)", x, out=(one, upper))
+    with pytest.raises(ArgumentError, match="overlaps an input"):
+        gpuprims.map("x + 1", one, out=upper)
+    lower = cl_array.Array(queue, x.shape, x.dtype, data=whole)
+    gpuprims.map("(x + 1, 2 * x)", x, out=(lower, upper))
+    assert_equal(found.to_host(lower), np.full(align // 4, np.float32(2)))

@@ -12,8 +12,9 @@ from sklearn.utils import murmurhash3_32
 
 from gpuprims.arrays import Operands, as_operands
 from gpuprims.device import Device, device_of
-from gpuprims.errors import ArgumentError, ArrayError, DtypeError, ShapeError
+from gpuprims.errors import ArgumentError, ArrayError, DtypeError, ShapeError, quoted
 from gpuprims.foreign import short
+from gpuprims.masks import plain_array, refuse_masked
 from gpuprims.primitives.binning import MOST_BINS, check_bins, direct
 from gpuprims.primitives.counting import Weighing, count
 from gpuprims.primitives.map import map as map_elements
@@ -101,7 +102,7 @@ def hash_counts(
 def _checked_features(n_features: Any) -> int:
     whole = isinstance(n_features, int | np.integer) and not isinstance(n_features, bool)
     if not whole or not 1 <= n_features <= MOST_BINS:
-        raise ArgumentError(f"{_LABEL}: n_features from 1 to 2^30; got {n_features!r}")
+        raise ArgumentError(f"{_LABEL}: n_features from 1 to 2^30; got {quoted(n_features)}")
     return int(n_features)
 
 
@@ -110,6 +111,7 @@ def _checked_features(n_features: Any) -> int:
 
 def _laid_flat(documents: Any, analyzer: Callable[[Any], Iterable[str]] | None) -> tuple[np.ndarray, Any, bool]:
     """Return the words of all documents, as integers, where each document begins, and whether these are hashes."""
+    refuse_masked(_LABEL, documents)
     if device_of(documents) is not None:
         raise ArgumentError(f"{_LABEL}: segments= with an array of a device; got none")
     if isinstance(documents, str | bytes) or not isinstance(documents, Iterable):
@@ -149,10 +151,7 @@ def _joined(documents: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _row(k: int, document: Any) -> np.ndarray:
-    try:
-        row = np.asarray(document)
-    except (TypeError, ValueError) as error:  # nested lists; arrays of a device, which do not come unasked
-        raise ArrayError(f"{_LABEL}: integers of the host as document {k}; got {short(document)} ({error})") from error
+    row = plain_array(f"{_LABEL}: document {k}", document)
     if row.ndim != 1:
         raise ShapeError(f"{_LABEL}: a sequence of integers as document {k}; got shape {row.shape}")
     if not row.size:  # of whatever dtype NumPy gives to nothing

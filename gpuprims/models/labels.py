@@ -10,6 +10,8 @@ from sklearn.utils.validation import column_or_1d
 
 from gpuprims.arrays import as_operands
 from gpuprims.device import Device, device_of
+from gpuprims.errors import quoted
+from gpuprims.masks import refuse_masked
 from gpuprims.primitives.histogram import bincount
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
@@ -34,7 +36,8 @@ def resident(array: Any) -> bool:
 
 
 def to_host(given: Any) -> Any:
-    """Return labels or weights as the host's."""
+    """Return labels or weights as the host's; raise for masked ones."""
+    refuse_masked(f"{_LABEL}: labels and weights", given)
     if not resident(given):
         return given
     operands = as_operands(_LABEL, (given,), None)
@@ -105,7 +108,7 @@ def codes_of(labels: np.ndarray, each: np.ndarray, device: Device, dtype: np.dty
     strange = each[codes] != labels
     if np.any(strange):
         known = ", ".join(map(repr, each[:10].tolist())) + (", ..." if len(each) > 10 else "")
-        raise ValueError(f"{_LABEL}: labels among {known}; got {labels[strange][:1].tolist()[0]!r}")
+        raise ValueError(f"{_LABEL}: labels among {known}; got {quoted(labels[strange][:1].tolist()[0])}")
     return Classes(each, _bring(codes, device, dtype))
 
 

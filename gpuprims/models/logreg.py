@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from gpuprims.device import Device
+from gpuprims.masks import refuse_masked
 from gpuprims.models.files import read_model, write_model
 from gpuprims.models.objective import Objective
 from gpuprims.models.prediction import LinearScores
@@ -373,6 +374,7 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
         """Take the classes of a partial fit, or see that they are still the same."""
         if first and classes is None:
             raise ValueError("LogReg.partial_fit: classes= with the first call; got none")
+        refuse_masked("LogReg.partial_fit: classes=", classes)
         given = None if classes is None else np.unique(np.asarray(classes))
         if not first and given is not None and not np.array_equal(given, self.classes_):
             raise ValueError(f"LogReg.partial_fit: classes= as with the first call, {self.classes_}; got {given}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gpuprims.errors import ArgumentError
+from gpuprims.errors import ArgumentError, quoted
 
 _LABEL = "mail"
 # Generated mail: words that there are, the least and most of a text, and how far apart the two labels lie: the standard
@@ -70,11 +70,11 @@ def read_mail(path: str | PathLike[str]) -> Mail:
         known.add(label)
         if len(known) > 2:
             others = " and ".join(sorted(map(repr, known - {label})))
-            raise ArgumentError(f"{where}: a label that is {others}; got {label!r}")
+            raise ArgumentError(f"{where}: a label that is {others}; got {quoted(label)}")
         labels.append(label)
         texts.append(text)
     if len(known) < 2:
-        got = f"{labels[0]!r} alone" if labels else "no lines"
+        got = f"{quoted(labels[0])} alone" if labels else "no lines"
         raise ArgumentError(f"{path}: lines of two labels; got {got}")
     return Mail(np.array(labels), tuple(texts))
 
@@ -98,15 +98,17 @@ def decoded(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, str]]:
         try:
             yield where, line.decode("utf-8-sig").rstrip("\r\n")  # -sig: a mark that editors leave before the first
         except UnicodeDecodeError as error:
-            raise ArgumentError(f"{where}: text in UTF-8; got {error.object[error.start : error.end]!r}") from error
+            raise ArgumentError(
+                f"{where}: text in UTF-8; got {quoted(error.object[error.start : error.end])}"
+            ) from error
 
 
 def _parted(where: str, line: str) -> tuple[str, str]:
     label, tab, text = line.partition("\t")
     if not tab:
-        raise ArgumentError(f"{where}: a label, a tab and a text; got no tab in {line[:40]!r}")
+        raise ArgumentError(f"{where}: a label, a tab and a text; got no tab in {quoted(line[:40])}")
     if not label.strip():
-        raise ArgumentError(f"{where}: a label before the tab; got {label!r}")
+        raise ArgumentError(f"{where}: a label before the tab; got {quoted(label)}")
     return label.strip(), text.strip()
 
 

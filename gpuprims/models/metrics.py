@@ -7,10 +7,10 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
 from sklearn.metrics import confusion_matrix
 
-from gpuprims.errors import ArgumentError, ShapeError
+from gpuprims.errors import ArgumentError, ShapeError, quoted
+from gpuprims.masks import plain_array
 
 _LABEL = "rates"
 
@@ -57,7 +57,7 @@ class Rates:
         ShapeError
             Lengths that differ.
         """
-        truth, guess = np.asarray(labels), np.asarray(predictions)
+        truth, guess = (plain_array(_LABEL, given) for given in (labels, predictions))
         if truth.ndim != 1 or truth.shape != guess.shape:
             raise ShapeError(f"{_LABEL}: a prediction for each label; got shapes {truth.shape} and {guess.shape}")
         if not truth.size:
@@ -66,7 +66,7 @@ class Rates:
         if len(known) > 2:
             others = sorted(map(repr, known - {positive}))
             got = f"{len(others)} beside it, {' and '.join(others[:2])}{' and more' if len(others) > 2 else ''}"
-            raise ArgumentError(f"{_LABEL}: the label {positive!r} and one other; got {got}")
+            raise ArgumentError(f"{_LABEL}: the label {quoted(positive)} and one other; got {got}")
         # Of truth values, so that the table is 2 x 2 where all samples have one label, too.
         counts = confusion_matrix(truth == positive, guess == positive, labels=[False, True])
         (true_negatives, false_positives), (false_negatives, true_positives) = counts.tolist()

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from gpuprims.arrays import Operands
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError
+from gpuprims.models.labels import to_host
 from gpuprims.models.objective import exponentials_of, scores_of
 from gpuprims.models.samples import features_of
 from gpuprims.primitives.labelled import sigmoid
@@ -65,6 +67,11 @@ class LinearScores:
             numbers = operands.device.to_host(reduce(scores, op="argmax", axis=1, device=operands.device))
         chosen: np.ndarray = self.classes_[numbers]
         return chosen
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of samples whose class is predicted right, weighted where there are weights."""
+        labels, weights = to_host(y), to_host(sample_weight)
+        return float(accuracy_score(labels, self.predict(X), sample_weight=weights))
 
     def _asked(self) -> str | Device | None:
         if self.backend is not None and self.device is not None:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from gpuprims.arrays import Operands, as_operands
 from gpuprims.device import Device, pick_device
 from gpuprims.errors import ArgumentError
+from gpuprims.masks import refuse_masked
 from gpuprims.models.features import DenseFeatures, Features
 from gpuprims.models.labels import classes_of, classes_there, codes_of, host_labels, resident, to_host
 from gpuprims.models.sparse import SparseFeatures, check_matrix, narrowed
@@ -95,6 +96,7 @@ def features_of(model: Any, X: Any, asked: str | Device | None, *, reset: bool) 
         Other than two axes, NaN or infinity, another number of features than the model has seen; a sparse matrix whose
         indices lead out of it.
     """
+    refuse_masked(f"{_LABEL}: X", X.data if issparse(X) else X)
     if resident(X):
         operands = _resident_features(model, X, asked, reset=reset)
         return operands, DenseFeatures(operands.device, operands.natives[0])

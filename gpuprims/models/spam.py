@@ -15,6 +15,7 @@ import numpy as np
 
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError
+from gpuprims.masks import refuse_masked
 from gpuprims.models.hashing import hash_counts
 from gpuprims.models.logreg import LogReg
 
@@ -138,6 +139,7 @@ class SpamFilter:
 
     def labels_from(self, probabilities: np.ndarray) -> np.ndarray:
         """Return the labels that go with probabilities of the positive one."""
+        refuse_masked("spam: probabilities", probabilities)
         (other,) = (name for name in self.model.classes_.tolist() if name != self.positive)
         return np.where(probabilities >= self.threshold, self.positive, other)
 

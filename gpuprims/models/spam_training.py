@@ -14,7 +14,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold, cross_val_predict, train_test_split
 
 from gpuprims.device import Device
-from gpuprims.errors import ArgumentError
+from gpuprims.errors import ArgumentError, quoted
 from gpuprims.models.logreg import LogReg
 from gpuprims.models.mail import Mail
 from gpuprims.models.metrics import Rates, rates_table
@@ -134,9 +134,9 @@ def _check_labels(mail: Mail, positive: str) -> None:
     names = known.tolist()
     if len(names) != 2 or positive not in names:
         got = " and ".join(map(repr, names[:3])) or "no texts"
-        raise ArgumentError(f"{_LABEL}: texts of the label {positive!r} and one other; got {got}")
+        raise ArgumentError(f"{_LABEL}: texts of the label {quoted(positive)} and one other; got {got}")
     if counts.min() <= _FOLDS:
-        got = f"{counts.min()} of {names[counts.argmin()]!r}"
+        got = f"{counts.min()} of {quoted(names[counts.argmin()])}"
         raise ArgumentError(f"{_LABEL}: more than {_FOLDS} texts of each label, for as many folds; got {got}")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpuprims.errors import DtypeError, LawError
+from gpuprims.errors import DtypeError, LawError, quoted
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.operators.dtypes import BOOL, FLOAT64, INT64, Dtypes
 
@@ -130,7 +130,7 @@ def _hold(name: str, law: str, left: Value, right: Value, operands: dict[str, Va
     if wrong.any():
         at = int(np.argmin(np.where(wrong, size, np.inf)))
         values = ", ".join(f"{letter}={_shown(value, at)}" for letter, value in operands.items())
-        raise LawError(f"Op {name!r}: {law}; got {_shown(left, at)} and {_shown(right, at)} for {values}")
+        raise LawError(f"Op {quoted(name)}: {law}; got {_shown(left, at)} and {_shown(right, at)} for {values}")
 
 
 def _shown(value: Value, at: int) -> str:

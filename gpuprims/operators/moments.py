@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.errors import ArgumentError
+from gpuprims.errors import ArgumentError, quoted
 from gpuprims.operators.dtypes import rooting, spreading
 from gpuprims.operators.op import Op
 from gpuprims.operators.rounding import fast_two_sum, two_sum
@@ -87,9 +87,9 @@ SPREADS = {"var": variance, "std": deviation}
 def as_ddof(ddof: object) -> float:
     """Check a caller's ``ddof=``."""
     if isinstance(ddof, bool) or not isinstance(ddof, int | float | np.integer | np.floating):
-        raise ArgumentError(f"ddof: a number; got {ddof!r}")
+        raise ArgumentError(f"ddof: a number; got {quoted(ddof)}")
     if not math.isfinite(ddof):
-        raise ArgumentError(f"ddof: a finite number; got {ddof!r}")
+        raise ArgumentError(f"ddof: a finite number; got {quoted(ddof)}")
     return int(ddof) if ddof == int(ddof) else float(ddof)
 
 

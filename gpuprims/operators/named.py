@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.errors import ArgumentError, UnknownOperatorError
+from gpuprims.errors import ArgumentError, UnknownOperatorError, quoted
 from gpuprims.operators.dtypes import DtypeRule, averaging, counting, deciding, keeping, widening
 from gpuprims.operators.extremes import highest, locating_op, lowest
 from gpuprims.operators.moments import SPREADS, as_ddof, deviation, norm, variance
@@ -70,7 +70,7 @@ def find_op(op: object, *, ddof: object = 0, compensated: bool = False) -> Op:
     elif isinstance(op, Op):
         operator = op
     else:
-        raise UnknownOperatorError(f"op: an Op or one of {', '.join(OPERATORS)}; got {op!r}")
+        raise UnknownOperatorError(f"op: an Op or one of {', '.join(OPERATORS)}; got {quoted(op)}")
     named = operator.name if OPERATORS.get(operator.name) is operator else ""  # "": one of the caller's own
     if (less := as_ddof(ddof)) != 0:
         if named not in SPREADS:
@@ -79,6 +79,6 @@ def find_op(op: object, *, ddof: object = 0, compensated: bool = False) -> Op:
     if compensated:
         if named not in _COMPENSATED:
             known = " and ".join(_COMPENSATED)
-            raise ArgumentError(f"reduce with {operator.name}: compensated=True for {known} alone; got {op!r}")
+            raise ArgumentError(f"reduce with {operator.name}: compensated=True for {known} alone; got {quoted(op)}")
         operator = _COMPENSATED[named]
     return operator

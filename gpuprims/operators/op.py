@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.errors import ArgumentError, DtypeError, ExpressionError
+from gpuprims.errors import ArgumentError, DtypeError, ExpressionError, quoted
 from gpuprims.expressions import Expr, expression, trace, typed
+from gpuprims.masks import refuse_masked
 from gpuprims.operators.dtypes import INT64, Dtype, DtypeRule, Dtypes, register
 from gpuprims.operators.laws import check_laws
 
@@ -117,6 +118,7 @@ class Op:
         self.better = None if better is None else trace(better, 2)
         self.components = components or (len(identity) if isinstance(identity, tuple) else 1)
         self.elements = self.components if prepare is None else 1
+        refuse_masked("Op: identity=", identity)
         self._identity = identity
         self._dtypes = dtypes or self._kept_dtypes
         self.fold = self._flat(fn, isinstance(identity, tuple) or self.components > 1)
@@ -145,7 +147,7 @@ class Op:
         given = self._identity(dtypes) if callable(self._identity) else self._identity
         components = given if isinstance(given, tuple) else (given,)
         names = ", ".join(dtype.name for dtype in dtypes)
-        message = f"Op {self.name!r}: an identity that ({names}) can hold; got {given!r}"
+        message = f"Op {self.name!r}: an identity that ({names}) can hold; got {quoted(given)}"
         try:
             held = tuple(dtype.type(value) for dtype, value in zip(dtypes, components, strict=True))
         except (OverflowError, ValueError, TypeError) as error:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.errors import AxisError
+from gpuprims.errors import AxisError, quoted
 
 
 def as_axis(axis: Any) -> int | tuple[int, ...] | None:
@@ -15,7 +15,7 @@ def as_axis(axis: Any) -> int | tuple[int, ...] | None:
         return axis
     given = axis if isinstance(axis, tuple) else (axis,)
     if not all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in given):
-        raise AxisError(f"axis: an int or a tuple of ints; got {axis!r}")
+        raise AxisError(f"axis: an int or a tuple of ints; got {quoted(axis)}")
     return tuple(int(one) for one in given)
 
 
@@ -25,8 +25,8 @@ def axes_of(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
         return tuple(range(ndim))
     given = axis if isinstance(axis, tuple) else (axis,)
     if not all(-ndim <= one < ndim for one in given):
-        raise AxisError(f"axis: from {-ndim} to {ndim - 1} for {ndim} dimension(s); got {axis!r}")
+        raise AxisError(f"axis: from {-ndim} to {ndim - 1} for {ndim} dimension(s); got {quoted(axis)}")
     axes = tuple(sorted(one % ndim for one in given))
     if len(set(axes)) != len(axes):
-        raise AxisError(f"axis: each axis once; got {axis!r}")
+        raise AxisError(f"axis: each axis once; got {quoted(axis)}")
     return axes

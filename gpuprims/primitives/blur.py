@@ -9,7 +9,7 @@ import numpy as np
 from gpuprims.arrays import as_operands
 from gpuprims.definitions import Mode
 from gpuprims.device import Device
-from gpuprims.errors import ArgumentError, DtypeError
+from gpuprims.errors import ArgumentError, DtypeError, quoted
 from gpuprims.primitives.stencil import run_step
 from gpuprims.primitives.steps import Border, Step
 
@@ -93,7 +93,7 @@ def blur(
         raise DtypeError(f"blur: real numbers; got dtype {element}")
     for name, given, owner in (("size", size, "box"), ("sigma", sigma, "gaussian")):
         if given is not None and kind != owner and kind in get_args(Kind):
-            raise ArgumentError(f'blur: {name}= with kind="{owner}" alone; got kind={kind!r}')
+            raise ArgumentError(f'blur: {name}= with kind="{owner}" alone; got kind={quoted(kind)}')
     if kind == "cross":
         step = Step.of_cross(element)
     elif kind == "box":
@@ -103,7 +103,7 @@ def blur(
         down, across = (_deviation(one) for one in _pair("sigma", 1.0 if sigma is None else sigma))
         step = Step.of_normal(down, across, element)
     else:
-        raise ArgumentError(f"blur: a kind among {', '.join(get_args(Kind))}; got {kind!r}")
+        raise ArgumentError(f"blur: a kind among {', '.join(get_args(Kind))}; got {quoted(kind)}")
     border = Border.of("blur", mode, cval, element)
     return run_step(operands, out, step, border, (channel_axis, iterations, variant))
 
@@ -111,7 +111,7 @@ def blur(
 def _pair(name: str, given: Any) -> tuple[Any, Any]:
     found = tuple(given) if isinstance(given, tuple | list) else (given, given)
     if len(found) != 2:
-        raise ArgumentError(f"blur: {name}= a number, or one for rows and one for columns; got {given!r}")
+        raise ArgumentError(f"blur: {name}= a number, or one for rows and one for columns; got {quoted(given)}")
     return found
 
 
@@ -119,11 +119,11 @@ def _sizes(size: Any) -> tuple[int, int]:
     rows, columns = _pair("size", size)
     for one in (rows, columns):
         if not isinstance(one, int | np.integer) or isinstance(one, bool) or one < 1 or one % 2 == 0:
-            raise ArgumentError(f"blur: size= odd whole numbers; got {size!r}")
+            raise ArgumentError(f"blur: size= odd whole numbers; got {quoted(size)}")
     return int(rows), int(columns)
 
 
 def _deviation(sigma: Any) -> float:
     if isinstance(sigma, bool) or not isinstance(sigma, int | float | np.number) or not 0 < sigma < np.inf:
-        raise ArgumentError(f"blur: sigma= positive numbers; got {sigma!r}")
+        raise ArgumentError(f"blur: sigma= positive numbers; got {quoted(sigma)}")
     return float(sigma)

@@ -12,7 +12,7 @@ import numpy as np
 from gpuprims.arrays import Operands, as_operands
 from gpuprims.definitions import value_words
 from gpuprims.device import Device
-from gpuprims.errors import DtypeError, ExpressionError, ShapeError
+from gpuprims.errors import DtypeError, ExpressionError, ShapeError, quoted
 from gpuprims.expressions import Expr, expression, trace, typed
 from gpuprims.layout import Form, contiguous
 from gpuprims.operators import Folding, find_op
@@ -70,7 +70,7 @@ def compact(x: Any, mask: Any, *, device: str | Device | None = None, variant: s
     if callable(mask) or isinstance(mask, str):
         predicate = expression(mask, 1)
         if len(predicate.parameters) != 1 or not predicate.single:
-            raise ExpressionError(f"compact: a mask from one element to one truth; got {mask!r}")
+            raise ExpressionError(f"compact: a mask from one element to one truth; got {quoted(mask)}")
     elif isinstance(mask, bool):  # which beside an array would be a number of its dtype
         mask = np.asarray(mask)
     operands = as_operands("compact", (x,) if predicate else (x, mask), device)

@@ -13,7 +13,7 @@ from gpuprims.arrays import Operands, as_operands
 from gpuprims.calls import Call
 from gpuprims.definitions import Definitions, Logistic, value_words
 from gpuprims.device import Device
-from gpuprims.errors import ArgumentError
+from gpuprims.errors import ArgumentError, quoted
 from gpuprims.layout import Form, contiguous, starts_of
 from gpuprims.preparation import Prepared, Result
 from gpuprims.primitives.labelled import check_samples, judge
@@ -101,7 +101,7 @@ def descend(arrays: tuple[Any, ...], steps: int, device: Device) -> Any:
 
 def _run(operands: Operands, steps: int, variant: str | None) -> Any:
     if steps < 1:
-        raise ArgumentError(f"{_LABEL}: steps, one or more; got {steps!r}")
+        raise ArgumentError(f"{_LABEL}: steps, one or more; got {quoted(steps)}")
     where = operands.forms, operands.fresh_alignment, operands.device
     return _prepare(*where, operator.index(steps), variant, REGISTRY.generation).run(operands, None)
 

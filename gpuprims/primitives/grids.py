@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpuprims.errors import AxisError, ShapeError
+from gpuprims.errors import AxisError, ShapeError, quoted
 from gpuprims.layout import Form, Layout, whole_steps
 
 
@@ -79,7 +79,7 @@ def grid_of(label: str, shape: tuple[int, ...], rank: int, channel_axis: int | N
     channel = None
     if channel_axis is not None:
         if type(channel_axis) is not int or not -len(shape) <= channel_axis < len(shape):
-            raise AxisError(f"{label}: channel_axis from {-len(shape)} to {len(shape) - 1}; got {channel_axis!r}")
+            raise AxisError(f"{label}: channel_axis from {-len(shape)} to {len(shape) - 1}; got {quoted(channel_axis)}")
         channel = channel_axis % len(shape)
         axes.remove(channel)
     if len(axes) < rank:

@@ -9,7 +9,8 @@ import numpy as np
 
 from gpuprims.arrays import Operands, as_operands
 from gpuprims.device import Device, device_of
-from gpuprims.errors import ArgumentError, DtypeError, ShapeError
+from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
+from gpuprims.masks import plain_array, refuse_masked
 from gpuprims.operators import Op
 from gpuprims.operators.extremes import highest, lowest
 from gpuprims.primitives.axes import as_axis, axes_of
@@ -171,7 +172,7 @@ def bincount(
 
 def _length(minlength: Any) -> int:
     if isinstance(minlength, bool) or not isinstance(minlength, int | np.integer) or minlength < 0:
-        raise ArgumentError(f"bincount: a whole minlength from 0 on; got {minlength!r}")
+        raise ArgumentError(f"bincount: a whole minlength from 0 on; got {quoted(minlength)}")
     return check_bins("bincount", int(minlength))
 
 
@@ -194,7 +195,9 @@ def _table(operands: Operands, bins: Any, limits: Any) -> Table:
     array = operands.natives[0]
     key_dtype(array.dtype)  # raises for what has no order
     if isinstance(bins, str):
-        raise ArgumentError(f"histogram: a number of bins, or their edges; got {bins!r} (numpy.histogram_bin_edges)")
+        raise ArgumentError(
+            f"histogram: a number of bins, or their edges; got {quoted(bins)} (numpy.histogram_bin_edges)"
+        )
     given = _given_edges(bins)
     if given.ndim == 0:
         number = _number_of(given)
@@ -215,10 +218,7 @@ def _given_edges(bins: Any) -> np.ndarray:
     home = device_of(bins)
     if home is not None:
         return home.driver.download(bins)
-    try:
-        return np.asarray(bins)
-    except ValueError as error:
-        raise ArgumentError(f"histogram: a number of bins, or their edges; got {bins!r}") from error
+    return plain_array("histogram", bins, "a number of bins, or their edges", ArgumentError)
 
 
 def _number_of(bins: np.ndarray) -> int:
@@ -228,13 +228,14 @@ def _number_of(bins: np.ndarray) -> int:
 
 
 def _checked_limits(limits: Any) -> tuple[Any, Any]:
+    refuse_masked("histogram: range=", limits)
     try:
         low, high = (end[()] if isinstance(end, np.ndarray) else end for end in limits)
         fits = bool(np.isfinite(low) and np.isfinite(high) and low <= high)
     except (TypeError, ValueError) as error:
-        raise ArgumentError(f"histogram: range=(low, high), two real numbers; got {limits!r}") from error
+        raise ArgumentError(f"histogram: range=(low, high), two real numbers; got {quoted(limits)}") from error
     if not fits:
-        raise ArgumentError(f"histogram: range= of finite numbers, the first no larger; got {limits!r}")
+        raise ArgumentError(f"histogram: range= of finite numbers, the first no larger; got {quoted(limits)}")
     return low, high
 
 

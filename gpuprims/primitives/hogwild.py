@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from gpuprims.device import Device
-from gpuprims.errors import ArgumentError
+from gpuprims.errors import ArgumentError, quoted
 from gpuprims.preparation import Prepared, Result, in_turn
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.walks import MOST_BLOCK, Walk, power, takes_none, walked, whole
@@ -77,7 +77,7 @@ def logistic_hogwild(
     """
     threads = power(_LABEL, "threads_per_datapoint", threads_per_datapoint, MOST_BLOCK)
     if workers is not None and not whole(workers):
-        raise ArgumentError(f"{_LABEL}: workers= one or more; got {workers!r}")
+        raise ArgumentError(f"{_LABEL}: workers= one or more; got {quoted(workers)}")
     arrays = (X, y, weights) if sample_weight is None else (X, y, weights, sample_weight)
     operands, walk = walked(_LABEL, arrays, order, rate, keep, device)
     if not walk.steps:

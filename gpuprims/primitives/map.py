@@ -13,7 +13,7 @@ from gpuprims.arrays import Operands, as_operands
 from gpuprims.calls import Call
 from gpuprims.definitions import Definitions, value_words
 from gpuprims.device import Device
-from gpuprims.errors import ArgumentError, AxisError, ExpressionError
+from gpuprims.errors import ArgumentError, AxisError, ExpressionError, quoted
 from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
 from gpuprims.layout import Form, as_lanes, broadcast_shapes, plan_layout
 from gpuprims.preparation import Prepared, Result, result_forms, target_forms
@@ -177,7 +177,9 @@ def _lanes(shape: tuple[int, ...], axis: int) -> int:
     if not shape:
         return 0
     if type(axis) is not int or not -len(shape) <= axis < len(shape):
-        raise AxisError(f"map: vector_axis from {-len(shape)} to {len(shape) - 1} for shape {shape}; got {axis!r}")
+        raise AxisError(
+            f"map: vector_axis from {-len(shape)} to {len(shape) - 1} for shape {shape}; got {quoted(axis)}"
+        )
     if not 1 <= shape[axis] <= _MOST_LANES:
         raise ArgumentError(f"map: from 1 to {_MOST_LANES} elements along vector_axis; got {shape[axis]} in {shape}")
     return shape[axis]
@@ -186,7 +188,7 @@ def _lanes(shape: tuple[int, ...], axis: int) -> int:
 def _of_vectors(fn: Callable[..., Any], lanes: Sequence[int]) -> Expr:
     """Trace a function of vectors as one of all their components."""
     if not callable(fn):
-        raise ExpressionError(f"map: a Python function with vector_axis, to index its vectors; got {fn!r}")
+        raise ExpressionError(f"map: a Python function with vector_axis, to index its vectors; got {quoted(fn)}")
 
     def flat(*components: Any) -> Any:
         left = iter(components)

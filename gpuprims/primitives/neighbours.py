@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.errors import ArgumentError, ExpressionError, ShapeError
+from gpuprims.errors import ArgumentError, ExpressionError, ShapeError, quoted
 from gpuprims.expressions import Expr
 from gpuprims.expressions.expr import Instruction
 from gpuprims.expressions.trace import Recorder, Tracer
+from gpuprims.masks import plain_array
 
 # Elements from one end of a neighbourhood to the other, along an axis.
 WIDEST = 31
@@ -46,12 +47,12 @@ class Neighbourhood:
     def __getitem__(self, index: Any) -> Tracer:
         offset = index if isinstance(index, tuple) else (index,)
         if not all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in offset):
-            raise ExpressionError(f"neighbourhood: whole numbers as an index; got {index!r}")
+            raise ExpressionError(f"neighbourhood: whole numbers as an index; got {quoted(index)}")
         rank = len(next(iter(self._places), offset))
         if not 1 <= len(offset) <= 3 or len(offset) != rank:
-            raise ExpressionError(f"neighbourhood: the same one to three axes in each index; got {index!r}")
+            raise ExpressionError(f"neighbourhood: the same one to three axes in each index; got {quoted(index)}")
         if any(2 * abs(one) + 1 > WIDEST for one in offset):
-            raise ArgumentError(f"neighbourhood: offsets from {-(WIDEST // 2)} to {WIDEST // 2}; got {index!r}")
+            raise ArgumentError(f"neighbourhood: offsets from {-(WIDEST // 2)} to {WIDEST // 2}; got {quoted(index)}")
         place = self._places.setdefault(tuple(int(one) for one in offset), len(self._places))
         return self._recorder.add(Instruction("argument", value=str(place)))
 
@@ -108,10 +109,7 @@ def separated(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
 
 def as_weights(given: Any) -> np.ndarray:
     """Check weights: of one to three axes, each of odd length up to the widest, finite and real."""
-    try:
-        weights = np.asarray(given)
-    except ValueError as error:
-        raise ArgumentError(f"stencil: weights of one shape; got {given!r}") from error
+    weights = plain_array("stencil", given, "weights of one shape", ArgumentError)
     if weights.dtype.kind not in "iufb":
         raise ArgumentError(f"stencil: real weights, or a function of a neighbourhood; got dtype {weights.dtype}")
     if not 1 <= weights.ndim <= 3:

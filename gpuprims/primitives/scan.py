@@ -10,7 +10,7 @@ import numpy as np
 
 from gpuprims.arrays import Operands, as_operands
 from gpuprims.device import Device
-from gpuprims.errors import ArgumentError, AxisError
+from gpuprims.errors import ArgumentError, AxisError, quoted
 from gpuprims.expressions import Expr, expression
 from gpuprims.layout import Form, broadcast_shapes, contiguous
 from gpuprims.operators import Op, as_dtype, as_map, find_op, make_folding
@@ -190,7 +190,7 @@ def _as_axis(axis: Any) -> int | None:
     if axis is None or type(axis) is int:
         return axis
     if not isinstance(axis, np.integer):
-        raise AxisError(f"axis: an int; got {axis!r}")
+        raise AxisError(f"axis: an int; got {quoted(axis)}")
     return int(axis)
 
 

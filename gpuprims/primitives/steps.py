@@ -10,8 +10,9 @@ from typing import Any, get_args
 import numpy as np
 
 from gpuprims.definitions import Mode
-from gpuprims.errors import ArgumentError
+from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions import TypedExpr, trace, typed
+from gpuprims.masks import plain_array
 from gpuprims.primitives.neighbours import Neighbours, separated, trace_neighbours, weighted
 
 Dtype = np.dtype[Any]
@@ -40,16 +41,16 @@ class Border:
     def of(cls, label: str, mode: Any, cval: Any, element: Dtype) -> Border:
         """Check a mode and a value."""
         if mode not in get_args(Mode):
-            raise ArgumentError(f"{label}: a mode among {', '.join(get_args(Mode))}; got {mode!r}")
+            raise ArgumentError(f"{label}: a mode among {', '.join(get_args(Mode))}; got {quoted(mode)}")
+        given = plain_array(label, cval, "cval= one number", ArgumentError)
         try:
             with np.errstate(all="ignore"):
-                given = np.asarray(cval)
                 beyond = given.astype(element)
             fits = given.ndim == 0 and (element.kind == "f" or beyond == given)
         except (TypeError, ValueError) as error:
-            raise ArgumentError(f"{label}: cval= one number; got {cval!r}") from error
+            raise ArgumentError(f"{label}: cval= one number; got {quoted(cval)}") from error
         if not fits:
-            raise ArgumentError(f"{label}: cval= one number that {element} holds; got {cval!r}")
+            raise ArgumentError(f"{label}: cval= one number that {element} holds; got {quoted(cval)}")
         return cls(mode, beyond[()])
 
 

@@ -11,9 +11,10 @@ from gpuprims.arrays import Operands, as_operands
 from gpuprims.calls import Call
 from gpuprims.definitions import Definitions, Logistic
 from gpuprims.device import Device
-from gpuprims.errors import ArgumentError, DtypeError, ShapeError
+from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.layout import Form, Layout, contiguous, starts_of
+from gpuprims.masks import refuse_masked
 from gpuprims.primitives.labelled import check_samples, sigmoid
 from gpuprims.primitives.together import side_by_side
 from gpuprims.registry import Variant
@@ -116,12 +117,13 @@ def _check_order(label: str, order: Any, n: int, *, on_host: bool) -> None:
 
 def _paces(label: str, rate: Any, keep: Any, steps: int) -> np.ndarray:
     """Return the rate and the kept part of each stretch of the order."""
+    refuse_masked(f"{label}: rate= and keep=", rate, keep)
     try:
         given = [np.atleast_1d(np.asarray(one, np.float64)) for one in (rate, keep)]
         rates, keeps = np.broadcast_arrays(*given)
     except (TypeError, ValueError) as error:
         rule = "rate= and keep= numbers, or one for each stretch of order"
-        raise ArgumentError(f"{label}: {rule}; got {rate!r} and {keep!r}") from error
+        raise ArgumentError(f"{label}: {rule}; got {quoted(rate)} and {quoted(keep)}") from error
     if rates.ndim != 1 or not rates.size or steps % rates.size:
         rule = "rate= and keep= numbers, or one for each of some stretches of order, all equally long"
         raise ShapeError(f"{label}: {rule}; got shape {rates.shape} for {steps} steps")
@@ -138,7 +140,7 @@ def power(label: str, name: str, number: int | None, most: int) -> int | None:
     if number is None:
         return None
     if not whole(number) or number > most or number & (number - 1):
-        raise ArgumentError(f"{label}: {name}= a power of two up to {most}; got {number!r}")
+        raise ArgumentError(f"{label}: {name}= a power of two up to {most}; got {quoted(number)}")
     return int(number)
 
 

@@ -70,3 +70,13 @@ class Arrays:
         array = cl_array.Array(self._queue, shape, dtype, allocator=self._pool, data=self._pool.allocate(1))
         array.flags.forc  # noqa: B018 - is looked up once
         return vars(array) | {"base_data": None}
+
+
+def place_of(memory: Any) -> tuple[int, int]:
+    """Return the buffer that an array's memory lies in, and its first byte there; for a sub-buffer, the whole one."""
+    if type(memory) is cl.Buffer:  # none from a pool is a part
+        told: Any = memory.get_info
+        whole = told(cl.mem_info.ASSOCIATED_MEMOBJECT)
+        if whole is not None:
+            return whole.int_ptr, told(cl.mem_info.OFFSET)
+    return memory.int_ptr, 0

@@ -11,7 +11,7 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 from pyopencl.tools import ImmediateAllocator, MemoryPool
 
-from gpuprims.backends.opencl.arrays import Arrays
+from gpuprims.backends.opencl.arrays import Arrays, place_of
 from gpuprims.backends.opencl.capabilities import capabilities_of
 from gpuprims.backends.opencl.kernel import OpenCLKernel, compiled
 from gpuprims.backends.opencl.standing import Standing
@@ -97,9 +97,9 @@ class OpenCLDriver:
 
     def span(self, array: cl_array.Array) -> tuple[int, int, int]:
         """Return the buffer, and the bytes of it from the first to past the last."""
-        buffer: Any = array.base_data
+        buffer, first = place_of(array.base_data) if array.size else (0, 0)
         low, high = reach(array.shape, array.strides, array.dtype.itemsize)
-        return (buffer.int_ptr if array.size else 0, array.offset + low, array.offset + high)
+        return (buffer, first + array.offset + low, first + array.offset + high)
 
     def share(self, array: np.ndarray) -> View:
         """Show a host array to a CPU device where it lies."""

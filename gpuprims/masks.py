@@ -1,0 +1,83 @@
+"""Masked arrays are refused: kernels would compute with the elements that their masks hide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpuprims.errors import ArrayError, GpuprimsError, quoted
+
+# Classes of elements that have no mask and contain nothing; most lists have no others.
+_PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None)})
+# Lists that are nested deeper are no arrays: NumPy's have 64 dimensions at most.
+_DEEPEST = 64
+
+
+def refuse_masked(label: str, *given: Any) -> None:
+    """Raise for a masked array, and for a list that contains one at any depth.
+
+    Parameters
+    ----------
+    label : str
+        The call, and perhaps the argument, for the message.
+    *given
+        Arrays, or what ``numpy.asarray`` makes arrays of. Anything else passes.
+
+    Raises
+    ------
+    ArrayError
+        The message names what to write instead.
+
+    Examples
+    --------
+    >>> refuse_masked("reduce", np.ma.masked_array([1.0, 2.0], [0, 1]))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    gpuprims.errors.ArrayError: reduce: arrays without a mask; got a masked array of shape (2,) (pass ...
+    """
+    for one in given:
+        masked = _masked_in(one, _DEEPEST)
+        if masked is not None:
+            raise ArrayError(
+                f"{label}: arrays without a mask; got a masked array of shape {masked.shape}"
+                " (pass x.compressed(), which leaves masked elements out, or x.filled(value), which replaces them)"
+            )
+
+
+def plain_array(
+    label: str,
+    given: Any,
+    rule: str = "an array, or nested lists of equal length",
+    error: type[GpuprimsError] = ArrayError,
+) -> np.ndarray:
+    """Return what a caller gave as a NumPy array without a mask.
+
+    Raises
+    ------
+    ArrayError
+        A masked array, and a list that contains one.
+    GpuprimsError
+        Of class ``error``, and with ``rule`` in the message: whatever ``numpy.asarray`` cannot convert.
+    """
+    try:
+        refuse_masked(label, given)
+        array = np.asanyarray(given)  # keeps the mask of what __array__ returns
+        refuse_masked(label, array)
+        return np.asarray(array)
+    except (GpuprimsError, MemoryError):
+        raise
+    except Exception as reason:  # ragged lists; JAX's tracers, which have no values; whatever an __array__ raises
+        got = f"{type(given).__name__} {quoted(given, 60)}"
+        raise error(f"{label}: {rule}; got {got} ({quoted(reason, 200)})") from reason
+
+
+def _masked_in(given: Any, depth: int) -> np.ma.MaskedArray[Any, Any] | None:
+    if isinstance(given, np.ma.MaskedArray):
+        return given
+    if not isinstance(given, Sequence) or isinstance(given, str | bytes | range) or not depth:
+        return None
+    if _PLAIN.issuperset(map(type, given)):
+        return None
+    return next((masked for one in given if (masked := _masked_in(one, depth - 1)) is not None), None)
