@@ -71,7 +71,7 @@ DEVICE i32 cell_of(const key_t x, const binning_t b, f32 *aside)
 #if BINS_DIRECT
 DEVICE i32 settle_bin(const key_t x, const binning_t b)
 {
-    return x >= 0 && x < (key_t)b.bins ? (i32)x : NO_BIN(b) + (x < 0);
+    return !BELOW_ZERO(x) && x < (key_t)b.bins ? (i32)x : NO_BIN(b) + BELOW_ZERO(x);
 }
 
 DEVICE i32 guess_bin(const key_t x, const binning_t b, int *doubt)

@@ -257,6 +257,9 @@ class Definitions:
         by single samples a score, and gives its sigmoid.
     sparse : Sparse or None
         Of a product with a sparse matrix, whose map takes an element of each matrix, and gives their product.
+    contracted : bool
+        Whether the compiler may round a product and the sum that follows it once, which is faster where arithmetic is the
+        bound. Without, real ``+ - * /`` and ``sqrt`` are NumPy's bit for bit.
     """
 
     inputs: tuple[Access, ...]
@@ -277,11 +280,12 @@ class Definitions:
     sparse: Sparse | None = None
     better: TypedExpr | None = None
     segmented: bool = False
+    contracted: bool = True
 
     @cached_property
     def _hash(self) -> int:
         expressions = self.map, self.finish, self.op, self.place, self.better
-        way = self.commutative, self.vector, self.inclusive, self.packed, self.segmented
+        way = self.commutative, self.vector, self.inclusive, self.packed, self.segmented, self.contracted
         of = self.binning, self.stencil, self.logistic, self.sparse
         return hash((self.inputs, self.outputs, *expressions, *way, *of))
 

@@ -42,7 +42,57 @@ DEVICE u64 gp_power(u64 base, u64 exponent)
         return exact - whole > (T)0.5f ? whole + 1 : whole;                                                            \
     }
 
+/* Third and fourth powers: products with what their rounding lost, so that nearly all results are the nearest number, as NumPy's. */
+#define GP_POWERS(T)                                                                                                   \
+    DEVICE T gp_corrected_##T(const T product, const T lost)                                                           \
+    {                                                                                                                  \
+        const T sum = product + lost;                                                                                  \
+        return product != 0 && isfinite(sum) ? sum : product;                                                          \
+    }                                                                                                                  \
+    DEVICE T gp_cube_##T(const T a)                                                                                    \
+    {                                                                                                                  \
+        const T square = gp_times_##T(a, a), cube = gp_times_##T(square, a);                                           \
+        return gp_corrected_##T(cube, fma(fma(a, a, -square), a, fma(square, a, -cube)));                              \
+    }                                                                                                                  \
+    DEVICE T gp_fourth_##T(const T a)                                                                                  \
+    {                                                                                                                  \
+        const T square = gp_times_##T(a, a), fourth = gp_times_##T(square, square);                                    \
+        return gp_corrected_##T(fourth, fma(2 * fma(a, a, -square), square, fma(square, square, -fourth)));            \
+    }
+
+/* What an integer cannot hold, as NumPy converts it on x86-64: 16 bits and fewer by way of 32, unsigned ones by way of 64, signed,
+ * whose lowest number stands for NaN and for what is out of reach. C leaves it undefined, and devices differ. */
+#define GP_WHOLE(T)                                                                                                    \
+    DEVICE i32 gp_i32_##T(const T a)                                                                                   \
+    {                                                                                                                  \
+        return a >= -2147483648.0f && a < 2147483648.0f ? (i32)a : (i32)(-2147483647 - 1);                             \
+    }                                                                                                                  \
+    DEVICE i64 gp_i64_##T(const T a)                                                                                   \
+    {                                                                                                                  \
+        return a >= -9223372036854775808.0f && a < 9223372036854775808.0f ? (i64)a : (i64)((u64)1 << 63);              \
+    }                                                                                                                  \
+    DEVICE u64 gp_u64_##T(const T a)                                                                                   \
+    {                                                                                                                  \
+        const u64 high = (u64)(a >= 9223372036854775808.0f) << 63;                                                     \
+        return (u64)gp_i64_##T(high ? a - 9223372036854775808.0f : a) ^ high;                                          \
+    }
+
+GP_POWERS(f32)
+GP_WHOLE(f32)
 GP_FLOATING(f32)
 #ifdef HAS_F64
+GP_POWERS(f64)
+GP_WHOLE(f64)
 GP_FLOATING(f64)
+
+/* Round to odd: a number that f32 does not hold becomes that of its two neighbours whose last bit is 1. What has fewer bits, as
+ * f16, is then rounded to as if from f64, once. */
+DEVICE f32 gp_odd_f32(const f64 value)
+{
+    const f32 near = (f32)value;
+    const u32 bits = gp_bits_f32(near);
+    const f64 back = (f64)near;
+    const b8 even = (value == value) & (back != value) & ((bits & 1) == 0);
+    return gp_from_bits_f32(bits + (even ? (fabs(back) > fabs(value) ? 0xffffffffu : 1u) : 0u));
+}
 #endif

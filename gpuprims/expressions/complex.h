@@ -6,6 +6,7 @@
 #define GP_PASTED(name, type) name##_##type
 #define GP_PASTE(name, type) GP_PASTED(name, type)
 #define NAMED(name) GP_PASTE(name, COMPLEX)
+#define TIMES(a, b) GP_PASTE(gp_times, REAL)(a, b)
 
 typedef struct { REAL re, im; } COMPLEX;
 
@@ -27,37 +28,46 @@ DEVICE COMPLEX NAMED(gp_where)(const b8 chosen, const COMPLEX a, const COMPLEX b
 DEVICE COMPLEX NAMED(gp_positive)(const COMPLEX a) { return a; }
 DEVICE COMPLEX NAMED(gp_negative)(const COMPLEX a) { return NAMED(gp_make)(-a.re, -a.im); }
 DEVICE COMPLEX NAMED(gp_conjugate)(const COMPLEX a) { return NAMED(gp_make)(a.re, -a.im); }
-DEVICE COMPLEX NAMED(gp_scaled)(const COMPLEX a, const REAL b) { return NAMED(gp_make)(a.re * b, a.im * b); }
+DEVICE COMPLEX NAMED(gp_scaled)(const COMPLEX a, const REAL b) 
+{
+    return NAMED(gp_make)(TIMES(a.re, b), TIMES(a.im, b));
+}
 DEVICE COMPLEX NAMED(gp_rint)(const COMPLEX a) { return NAMED(gp_make)(rint(a.re), rint(a.im)); }
 DEVICE REAL NAMED(gp_absolute)(const COMPLEX a) { return hypot(a.re, a.im); }
 
 DEVICE COMPLEX NAMED(gp_add)(const COMPLEX a, const COMPLEX b) { return NAMED(gp_make)(a.re + b.re, a.im + b.im); }
 DEVICE COMPLEX NAMED(gp_subtract)(const COMPLEX a, const COMPLEX b) { return NAMED(gp_make)(a.re - b.re, a.im - b.im); }
+/* Rounded as NumPy's vectors round it: the second product, and the first with the sum. */
 DEVICE COMPLEX NAMED(gp_multiply)(const COMPLEX a, const COMPLEX b)
 {
-    return NAMED(gp_make)(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
+    return NAMED(gp_make)(fma(a.re, b.re, -TIMES(a.im, b.im)), fma(a.re, b.im, TIMES(a.im, b.re)));
 }
 DEVICE COMPLEX NAMED(gp_square)(const COMPLEX a) { return NAMED(gp_multiply)(a, a); }
+/* As C's own product of complex numbers, which NumPy takes powers by. */
+DEVICE COMPLEX NAMED(gp_product)(const COMPLEX a, const COMPLEX b)
+{
+    return NAMED(gp_make)(TIMES(a.re, b.re) - TIMES(a.im, b.im), TIMES(a.re, b.im) + TIMES(a.im, b.re));
+}
 
 /* Smith's way, which overflows only where the quotient does. */
 DEVICE COMPLEX NAMED(gp_divide)(const COMPLEX a, const COMPLEX b)
 {
     if (b.re == 0 && b.im == 0) return NAMED(gp_make)(a.re / fabs(b.re), a.im / fabs(b.re));
     if (fabs(b.re) >= fabs(b.im)) {
-        const REAL ratio = b.im / b.re, scale = 1 / (b.re + b.im * ratio);
-        return NAMED(gp_make)((a.re + a.im * ratio) * scale, (a.im - a.re * ratio) * scale);
+        const REAL ratio = b.im / b.re, scale = 1 / (b.re + TIMES(b.im, ratio));
+        return NAMED(gp_make)(TIMES(a.re + TIMES(a.im, ratio), scale), TIMES(a.im - TIMES(a.re, ratio), scale));
     }
-    const REAL ratio = b.re / b.im, scale = 1 / (b.im + b.re * ratio);
-    return NAMED(gp_make)((a.re * ratio + a.im) * scale, (a.im * ratio - a.re) * scale);
+    const REAL ratio = b.re / b.im, scale = 1 / (b.im + TIMES(b.re, ratio));
+    return NAMED(gp_make)(TIMES(TIMES(a.re, ratio) + a.im, scale), TIMES(TIMES(a.im, ratio) - a.re, scale));
 }
 
 DEVICE COMPLEX NAMED(gp_reciprocal)(const COMPLEX a)
 {
     if (fabs(a.im) <= fabs(a.re)) {
-        const REAL ratio = a.im / a.re, scale = a.re + a.im * ratio;
+        const REAL ratio = a.im / a.re, scale = a.re + TIMES(a.im, ratio);
         return NAMED(gp_make)(1 / scale, -ratio / scale);
     }
-    const REAL ratio = a.re / a.im, scale = a.re * ratio + a.im;
+    const REAL ratio = a.re / a.im, scale = TIMES(a.re, ratio) + a.im;
     return NAMED(gp_make)(ratio / scale, -1 / scale);
 }
 
@@ -165,7 +175,7 @@ DEVICE COMPLEX NAMED(gp_exp2)(const COMPLEX a) { return NAMED(gp_exp)(NAMED(gp_s
 DEVICE COMPLEX NAMED(gp_log2)(const COMPLEX a) { return NAMED(gp_scaled)(NAMED(gp_log)(a), 1 / log((REAL)2)); }
 DEVICE COMPLEX NAMED(gp_log10)(const COMPLEX a) { return NAMED(gp_scaled)(NAMED(gp_log)(a), 1 / log((REAL)10)); }
 
-/* Small whole exponents by repeated squaring, which is exact where the products are. */
+/* Small whole exponents by repeated squaring, which is exact where the products are; in NumPy's order. */
 DEVICE COMPLEX NAMED(gp_power)(const COMPLEX a, const COMPLEX b)
 {
     if (a.re == 0 && a.im == 0 && (b.re != 0 || b.im != 0)) { /* NumPy's: undefined, but to a positive power */
@@ -173,9 +183,14 @@ DEVICE COMPLEX NAMED(gp_power)(const COMPLEX a, const COMPLEX b)
         return NAMED(gp_make)(zero, zero);
     }
     if (b.im == 0 && fabs(b.re) < 100 && b.re == rint(b.re)) {
+        if (b.re == 1) return a;
+        if (b.re == 2) return NAMED(gp_product)(a, a);
+        if (b.re == 3) return NAMED(gp_product)(a, NAMED(gp_product)(a, a));
         COMPLEX result = NAMED(gp_make)(1, 0), factor = a;
-        for (u32 left = (u32)fabs(b.re); left; left >>= 1, factor = NAMED(gp_square)(factor))
-            if (left & 1) result = NAMED(gp_multiply)(result, factor);
+        for (u32 left = (u32)fabs(b.re); left; left >>= 1) {
+            if (left & 1) result = NAMED(gp_product)(result, factor);
+            if (left > 1) factor = NAMED(gp_product)(factor, factor);
+        }
         return b.re < 0 ? NAMED(gp_divide)(NAMED(gp_make)(1, 0), result) : result;
     }
     return NAMED(gp_exp)(NAMED(gp_multiply)(b, NAMED(gp_log)(a)));

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.expressions.expr import part
-from gpuprims.expressions.functions import FUNCTIONS
+from gpuprims.expressions.powers import COMPUTED
 from gpuprims.expressions.typing import Step, TypedExpr
 
 # Types in registers. A float16 lives there as a float, rounded to half after each step as NumPy rounds it.
@@ -92,7 +92,7 @@ def _spell(step: Step, steps: Sequence[Step], arguments: Sequence[str]) -> str:
         text = converted(operands[0], source, step.dtype)
     else:
         unsigned = f"u{8 * source.itemsize}"
-        template = FUNCTIONS[step.name].templates[source.kind]
+        template = COMPUTED[step.name].templates[source.kind]
         text = template.format(*operands, T=c_type(source), U=unsigned)
     return f"ROUND_F16({text})" if step.dtype == np.float16 else text
 
@@ -101,8 +101,17 @@ def converted(operand: str, source: np.dtype[Any], target: np.dtype[Any]) -> str
     """Spell a conversion; one of a complex number to a real one never gets here."""
     if target.kind == "b":
         return f"gp_nonzero_{c_type(source)}({operand})" if source.kind == "c" else f"{operand} != 0"
+    if source.kind == "f" and target.kind in "iu":
+        return f"({c_type(target)})gp_{_reached(target)}_{c_type(source)}({operand})"
+    if source == np.float64 and target == np.float16:
+        return f"gp_odd_f32({operand})"  # a float32, which is rounded to half, as if from float64
     if target.kind != "c":
         return f"({c_type(target)}){operand}"
     kind = c_type(part(target))
     parts = (f"{operand}.re", f"{operand}.im") if source.kind == "c" else (operand, "0")
     return f"gp_make_{c_type(target)}(({kind}){parts[0]}, ({kind}){parts[1]})"
+
+
+def _reached(target: np.dtype[Any]) -> str:
+    """Return the integer type that NumPy converts a float to first."""
+    return "i32" if target.itemsize < 4 or target == np.int32 else "u64" if target == np.uint64 else "i64"

@@ -58,6 +58,9 @@ def decode_constant(instruction: Instruction) -> Any:
 
 def cast(value: Any, dtype: np.dtype[Any]) -> Any:
     """Convert one value: a tracer, an array or a scalar."""
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "f" and dtype == np.uint32:
+        # What uint32 cannot hold NumPy converts in two ways, by where an element lies in memory; this is one of them.
+        return value.astype(np.int64).astype(dtype)
     if hasattr(value, "astype"):
         return value.astype(dtype)
     return dtype.type(value)

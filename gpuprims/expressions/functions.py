@@ -54,7 +54,7 @@ def _arithmetic() -> dict[str, dict[str, str]]:
     return {
         "add": {"f": "{0} + {1}", "i": wrap["+"], "u": wrap["+"], "b": "{0} | {1}"},
         "subtract": {"f": "{0} - {1}", "i": wrap["-"], "u": wrap["-"]},
-        "multiply": {"f": "{0} * {1}", "i": wrap["*"], "u": wrap["*"], "b": "{0} & {1}"},
+        "multiply": {"f": "gp_times_{T}({0}, {1})", "i": wrap["*"], "u": wrap["*"], "b": "{0} & {1}"},
         "divide": {"f": "{0} / {1}"},
         "floor_divide": {
             "f": "gp_floor_divide_{T}({0}, {1})",
@@ -68,7 +68,7 @@ def _arithmetic() -> dict[str, dict[str, str]]:
         },
         "fmod": {"f": "fmod({0}, {1})"},
         "power": {"f": "pow({0}, {1})", "i": "({T})gp_power({0}, {1})", "u": "({T})gp_power({0}, {1})"},
-        "square": {"f": "{0} * {0}", "i": "({T})(({U}){0} * ({U}){0})", "u": "({T})(({U}){0} * ({U}){0})"},
+        "square": {"f": "gp_times_{T}({0}, {0})", "i": "({T})(({U}){0} * ({U}){0})", "u": "({T})(({U}){0} * ({U}){0})"},
         "reciprocal": {"f": "1 / {0}"},
         "negative": {"f": "-{0}", "i": "({T})(({U})0 - ({U}){0})", "u": "({T})(({U})0 - ({U}){0})"},
         "positive": dict.fromkeys("fiu", "{0}"),

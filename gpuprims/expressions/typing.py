@@ -7,14 +7,15 @@ Python scalars included (NEP 50).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from gpuprims.errors import DtypeError
 from gpuprims.expressions.expr import Expr, Instruction, cast, decode_constant, part
-from gpuprims.expressions.functions import COMPARE, FUNCTIONS, PARTS, UFUNCS
+from gpuprims.expressions.functions import COMPARE, PARTS, UFUNCS
+from gpuprims.expressions.powers import COMPUTED, shortcut
 
 Dtype = np.dtype[Any]
 
@@ -64,11 +65,16 @@ def _evaluate(step: Step, values: Sequence[Any], arguments: Sequence[Any]) -> An
     if step.name == "argument":
         return arguments[int(step.value)]
     if step.name == "constant":
-        return decode_constant(Instruction("constant", value=f"{step.dtype.name}:{step.value}"))
+        return constant_of(step)
     operands = [values[k] for k in step.operands]
     if step.name == "cast":
         return cast(operands[0], step.dtype)
-    return FUNCTIONS[step.name].numpy(*operands)
+    return COMPUTED[step.name].numpy(*operands)
+
+
+def constant_of(step: Step) -> Any:
+    """Return the NumPy scalar of a constant."""
+    return decode_constant(Instruction("constant", value=f"{step.dtype.name}:{step.value}"))
 
 
 def typed(expr: Expr, dtypes: Sequence[Dtype], results: Sequence[Dtype] | None = None) -> TypedExpr:
@@ -97,7 +103,23 @@ def typed(expr: Expr, dtypes: Sequence[Dtype], results: Sequence[Dtype] | None =
     chosen = [typist.settle(k) for k in expr.results]
     if results is not None:
         chosen = [typist.convert(step, dtype) for step, dtype in zip(chosen, results, strict=True)]
-    return TypedExpr(tuple(typist.steps), tuple(chosen), len(expr.parameters))
+    steps, chosen = _needed(typist.steps, chosen)
+    return TypedExpr(steps, tuple(chosen), len(expr.parameters))
+
+
+def _needed(steps: Sequence[Step], results: Sequence[int]) -> tuple[tuple[Step, ...], list[int]]:
+    """Leave out steps that no result needs, such as an exponent that became a square; arguments stay in their places."""
+    needed = set(results)
+    for k in reversed(range(len(steps))):
+        if k in needed:
+            needed.update(steps[k].operands)
+    kept = [k for k, step in enumerate(steps) if k in needed or step.name == "argument"]
+    place = {k: at for at, k in enumerate(kept)}
+    left = (steps[k] for k in kept)
+    return (
+        tuple(replace(step, operands=tuple(place[k] for k in step.operands)) for step in left),
+        [place[k] for k in results],
+    )
 
 
 # The comparison that holds with its sides exchanged.
@@ -180,7 +202,10 @@ class _Typist:
         if {dtype.kind for dtype in wanted} == {"i", "u"}:
             return self._compare_signs(name, [self.settled(operand) for operand in operands])
         steps = [self._as(operand, dtype) for operand, dtype in zip(operands, wanted, strict=True)]
-        self._check_power(name, steps)
+        if name == "power":
+            self._check_power(steps)
+            if (shorter := self._shorter_power(steps[0], operands[1], result)) is not None:
+                return shorter
         return self._step(name, tuple(steps), "", result)
 
     def _resolve(self, name: str, operands: Sequence[int | _Weak]) -> tuple[list[Dtype], Dtype]:
@@ -232,16 +257,29 @@ class _Typist:
         except OverflowError as error:
             raise DtypeError(f"constant: a number that {dtype} holds; got {value.value} ({error})") from error
 
-    def _check_power(self, name: str, steps: Sequence[int]) -> None:
+    def _check_power(self, steps: Sequence[int]) -> None:
         """NumPy raises at run time on a negative integer exponent; a kernel cannot, so it must be known not to be."""
-        if name != "power" or self.steps[steps[1]].dtype.kind != "i":
-            return
         exponent = self.steps[steps[1]]
+        if exponent.dtype.kind != "i":
+            return
         if exponent.name != "constant" or int(exponent.value) < 0:
             got = f"the exponent {exponent.value}" if exponent.name == "constant" else f"a {exponent.dtype} exponent"
             raise DtypeError(
                 f"power of integers: an unsigned or a constant exponent >= 0; got {got} (convert to float)"
             )
+
+    def _shorter_power(self, base: int, exponent: int | _Weak, dtype: Dtype) -> int | None:
+        """Return a power by a constant as NumPy computes it, or None where ``power`` itself is needed."""
+        name = None
+        if isinstance(exponent, _Weak):
+            name = shortcut(dtype, exponent.value)
+        elif self.steps[exponent].name == "constant":
+            name = shortcut(dtype, constant_of(self.steps[exponent]))
+        if name is None or name == "positive":
+            return None if name is None else base
+        if name == "one":
+            return self._constant(dtype.type(1))
+        return self._step(name, (base,), "", dtype)
 
 
 def _canonical(dtype: Dtype) -> Dtype:

@@ -140,7 +140,8 @@ def bincount(
     Returns
     -------
     array
-        Of int64, or float64 with weights; along its last axis the numbers. The call waits for the largest of them.
+        Of int64, or float64 with weights; along its last axis the numbers. The call waits for the largest of them. Of no
+        elements int64, weights or not, as in NumPy.
 
     Raises
     ------
@@ -161,8 +162,8 @@ def bincount(
         x = np.zeros(0, np.int64)  # which NumPy would make float64
     operands = _bind("bincount", x, weights, device)
     array = operands.natives[0]
-    if array.dtype.kind not in "iub" or array.dtype == np.uint64:
-        raise DtypeError(f"bincount: integers that int64 holds; got dtype {array.dtype}")
+    if array.dtype.kind not in "iub":
+        raise DtypeError(f"bincount: integers; got dtype {array.dtype}")
     if axis is None and array.ndim != 1:
         raise ShapeError(f"bincount: an array of one dimension, or axis=; got shape {array.shape}")
     axes = axes_of(as_axis(axis), array.ndim)
@@ -280,8 +281,8 @@ def _numbers(operands: Operands, axes: tuple[int, ...], minlength: int, weighing
     """Return the counts of as many numbers as there are: by one reading where they are small."""
     array = operands.natives[0]
     size, dtype = math.prod(array.shape), None if len(operands.natives) == 1 else np.dtype(np.float64)
-    if not size:
-        return count(operands, direct(minlength), axes, weighing, minlength, variant, dtype=dtype)
+    if not size:  # of which NumPy ignores the weights
+        return count(operands, direct(minlength), axes, weighing, minlength, variant, dtype=np.dtype(np.int64))
     tried = max(minlength, 256 if array.dtype == np.uint8 else _TRIED)
     outputs = size // math.prod(array.shape[k] for k in axes)
     if weighing.sums == "counts" and outputs * tried <= max(size, _ALWAYS_TRIED):

@@ -231,6 +231,7 @@ def _prepare(
         map=function,
         finish=finish,
         vector=layout.vector_width() if chosen.vectors else 1,
+        contracted=False,  # bound by memory, so that NumPy's roundings cost nothing
     )
     groups = chosen.groups(-(-size // chosen.tile), device.capabilities)
     launch = device.kernel(chosen, definitions).prepare(groups, layout.pack(1), size)

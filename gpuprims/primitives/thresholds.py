@@ -54,6 +54,10 @@ def find_thresholds(
     def bins_at(numbers: np.ndarray) -> np.ndarray:
         return _bins_at(order, numbers, bins, limits, ends)
 
+    if limits is None:
+        # Where NumPy searches: among floats also where both are integers, but no dtype holds those of either.
+        edges = edges.astype(np.result_type(order.dtype, edges.dtype))
+        ends = (edges[0], edges[-1])
     count = len(edges) - 1
     found = _first_places(order, edges[:-1])
     found[:1] = _first_places(order, np.asarray(ends[0])[None])

@@ -61,6 +61,7 @@ def kernel_source(
         "ITEMS": max(items, definitions.vector),
         "COMMUTATIVE": int(definitions.commutative),
         "VECTOR": definitions.vector,
+        "CONTRACTED": int(definitions.contracted),
         "WARP": warp,
         "WORDS": value_words(definitions.values),
     }

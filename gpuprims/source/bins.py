@@ -31,6 +31,7 @@ def bins_text(definitions: Definitions, binning: Binning) -> list[str]:
         f"typedef {c_type(binning.total)} total_t;",
         f"#define KEY(value) (value){fields[0]}",
         f"#define KEY_OF_BITS(bits) {_from_bits(key)}",
+        f"#define BELOW_ZERO(x) {'0' if key.kind == 'u' else '((x) < 0)'}",
         f"#define DISTANCE(x, first) {_distance(key)}",
         f"#define FUSED {int(binning.fused)}",
         *_guide(binning),

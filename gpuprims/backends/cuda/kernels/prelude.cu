@@ -18,6 +18,15 @@ typedef double f64;
 #define RESTRICT __restrict__
 #define ALIGNED __align__(16)
 
+/* Products. A product and the sum that follows may be rounded once, as CONTRACTED allows; map rounds both, as NumPy does. */
+#if CONTRACTED
+#define gp_times_f32(a, b) ((a) * (b))
+#define gp_times_f64(a, b) ((a) * (b))
+#else
+#define gp_times_f32(a, b) __fmul_rn(a, b)
+#define gp_times_f64(a, b) __dmul_rn(a, b)
+#endif
+
 /* What scans, compactions and histograms share: how many bits of a word are set, and an atomic that leaves the larger of a word
  * in memory and a number. */
 #define gp_count_bits(word) __popc(word)

@@ -22,6 +22,34 @@ typedef float f32;
 #define RESTRICT restrict
 #define ALIGNED __attribute__((aligned(16)))
 
+/* Products. A product and the sum that follows may be rounded once, as CONTRACTED allows; map rounds both, as NumPy does. NVIDIA's
+ * compiler contracts by default, but never an instruction that names its rounding. */
+#if CONTRACTED
+#define gp_times_f32(a, b) ((a) * (b))
+#define gp_times_f64(a, b) ((a) * (b))
+#else
+#pragma OPENCL FP_CONTRACT OFF
+#ifdef __NV_CL_C_VERSION
+DEVICE f32 gp_times_f32(const f32 a, const f32 b)
+{
+    f32 product;
+    asm("mul.rn.f32 %0, %1, %2;" : "=f"(product) : "f"(a), "f"(b));
+    return product;
+}
+#ifdef HAS_F64
+DEVICE f64 gp_times_f64(const f64 a, const f64 b)
+{
+    f64 product;
+    asm("mul.rn.f64 %0, %1, %2;" : "=d"(product) : "d"(a), "d"(b));
+    return product;
+}
+#endif
+#else
+#define gp_times_f32(a, b) ((a) * (b))
+#define gp_times_f64(a, b) ((a) * (b))
+#endif
+#endif
+
 /* What scans, compactions and histograms share: how many bits of a word are set, and an atomic that leaves the larger of a word
  * in memory and a number. */
 #define gp_count_bits(word) popcount(word)
