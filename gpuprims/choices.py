@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpuprims.calls import Call
 
 if TYPE_CHECKING:
+    from gpuprims.driver import Capabilities
     from gpuprims.registry import Variant
 
 
@@ -28,13 +29,15 @@ class Explanation:
     """The answer to "which variant, and why": printable, and readable by a program.
 
     ``refusals`` has one entry per variant, best rank first: the variant and its reason, None for the able. ``tuned`` is
-    what :mod:`gpuprims.tuning` puts in the place of the first of the able.
+    what :mod:`gpuprims.tuning` puts in the place of the first of the able. ``capabilities`` are the device's: where a
+    variant's groups wait for each other, the last line says whether they may, and how that is known.
     """
 
     primitive: str
     device: str
     refusals: tuple[tuple[Variant, str | None], ...]
     tuned: Choice | None = None
+    capabilities: Capabilities | None = field(default=None, compare=False)
 
     @property
     def ranked(self) -> Variant | None:
@@ -57,6 +60,8 @@ class Explanation:
                 lines.append(f"          {reason}")
             elif chosen and self.tuned is not None:
                 lines.append(f"          {self.tuned.reason}")
+        if self.capabilities is not None and any(variant.waits for variant, _ in self.refusals):
+            lines.append(f"  groups of one launch run at the same time: {self.capabilities.progress}")
         return "\n".join(lines)
 
     __repr__ = __str__

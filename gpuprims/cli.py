@@ -81,6 +81,9 @@ def info() -> str:
     lines += _table([_HEADINGS, *(row for row, _ in rows)])
     problems = [problem for _, problem in rows if problem]
     problems += [f"{absence.backend} is absent: {absence.reason}\n    {absence.remedy}" for absence in absences()]
+    progress = [f"  {one.spec:12} {one.capabilities.progress}" for one in devices()]
+    if progress:
+        lines += ["", "fwd, whether groups of one launch run at the same time:", *progress]
     return "\n".join([*lines, *(f"\n{problem}" for problem in problems)])
 
 

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gpuprims.calls import Call
+from gpuprims.checking import problem_of
 from gpuprims.choices import Explanation
+from gpuprims.chosen import Choice, Chosen
 from gpuprims.definitions import Definitions
 from gpuprims.driver import Capabilities, Driver, Kernel
 from gpuprims.errors import (
     BackendUnavailableError,
     DeviceMismatchError,
-    GpuprimsError,
     NoDeviceError,
     UnknownDeviceError,
     quoted,
 )
-from gpuprims.expressions import expression, typed
-from gpuprims.layout import plan_layout
+from gpuprims.lifetime import EndingDriver, ForkedDriver, after_fork, refuse_at_exit, wait_for_calls
 from gpuprims.masks import plain_array
 from gpuprims.registry import REGISTRY, Variant
 from gpuprims.tuning import tuned_on
@@ -84,6 +84,26 @@ class Device:
                 device._kernels = {}
                 cls._known[id(driver)] = device
             return cls._known[id(driver)]
+
+    @classmethod
+    def _after_fork(cls) -> None:
+        """Let each device that this process has from its parent raise, but for those that a fork does not harm."""
+        cls._lock = threading.Lock()  # another thread of the parent may have held the old one
+        _DEFAULT.after_fork()
+        for device in list(cls._known.values()):
+            if not getattr(device.driver, "survives_fork", False):
+                device.driver = ForkedDriver(device.driver)  # raises in place of the verbs
+
+    @classmethod
+    def _at_exit(cls) -> None:
+        """Let other threads, all of them daemons, end the calls that they are in and begin no others."""
+        drivers = [device.driver for device in cls._known.values()]
+        for device in list(cls._known.values()):
+            device.driver = EndingDriver(device.driver)  # passes the verbs on, or waits
+        wait_for_calls()
+        for driver in drivers:
+            if not isinstance(driver, ForkedDriver):
+                driver.synchronize()
 
     @property
     def spec(self) -> str:
@@ -152,43 +172,28 @@ class Device:
 
         A driver can list a device and still fail every build on it, so nothing less than a result shows that it works.
         """
-        try:
-            computed = _trial(self)
-        except (GpuprimsError, RuntimeError) as error:
-            return f"fails a trial kernel: {_in_a_line(error)}"
-        wrong = not np.array_equal(computed, np.array([2, 3, 4], np.float32))
-        return f"computes {computed} for [1, 2, 3] + 1" if wrong else None
-
-
-def _trial(device: Device) -> np.ndarray:
-    """Compute [1, 2, 3] + 1 the way every map does."""
-    float32 = np.dtype(np.float32)
-    driver = device.driver
-    source, result = driver.asarray(np.array([1, 2, 3], np.float32)), driver.empty((3,), float32)
-    layout = plan_layout([driver.form(source), driver.form(result)], (3,), (0,))
-    function = typed(expression("x + 1"), (float32,))
-    finish = typed(expression(lambda value, count: value), (float32, np.dtype(np.int64)))
-    definitions = Definitions(layout.accesses[:1], layout.accesses[1:], (float32,), function, finish)
-    variant = REGISTRY.select("map", *device._described, Call((float32,), 3))  # whatever was tuned
-    device.kernel(variant, definitions).prepare(1, layout.pack(3), 3)([source, result])
-    return np.array(driver.download(result))
-
-
-def _in_a_line(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    return text if len(text) <= 400 else text[:397] + "..."
+        return problem_of(self)
 
 
 def _find_driver(spec: str) -> Driver:
     if not isinstance(spec, str):
         raise UnknownDeviceError(f"device: a Device or a spec such as 'cuda:0' or 'opencl:cpu'; got {quoted(spec)}")
     name, _, selector = spec.partition(":")
-    drivers = REGISTRY.backend(name.lower()).drivers()
+    drivers = _found(name.lower())
     for driver in drivers:
         if _matches(driver, selector.lower()):
             return driver
     there = ", ".join(f"{d.backend}:{d.index} ({d.capabilities.kind}, {d.capabilities.name})" for d in drivers)
     raise UnknownDeviceError(f"device: one of {there or 'none on this machine'}; got {quoted(spec)}")
+
+
+def _found(name: str) -> list[Driver]:
+    """Return a backend's drivers; each has its Device from now on, by which a fork is detected."""
+    refuse_at_exit(name)
+    drivers = list(REGISTRY.backend(name).drivers())
+    for driver in drivers:
+        Device._of(driver)
+    return drivers
 
 
 def _matches(driver: Driver, selector: str) -> bool:
@@ -223,7 +228,7 @@ def _automatic() -> list[str]:
 
 def _drivers(name: str) -> list[Driver]:
     try:
-        return list(REGISTRY.backend(name).drivers())
+        return _found(name)
     except BackendUnavailableError:
         return []
 
@@ -238,7 +243,7 @@ def absences() -> list[BackendUnavailableError]:
     found = []
     for name in _automatic():
         try:
-            REGISTRY.backend(name).drivers()
+            _found(name)
         except BackendUnavailableError as error:
             found.append(error)
     return found
@@ -251,15 +256,38 @@ def device_of(array: Any) -> Device | None:
     return None if driver is None else Device._of(driver)
 
 
-@dataclass
 class _Default:
     """The device of host arrays when a call names none."""
 
-    chosen: Device | None = None
-    found: Device | None = None
+    def __init__(self) -> None:
+        self._chosen = Chosen()
+        self._found: Device | None = None
+        self._lock = threading.RLock()
+
+    @property
+    def chosen(self) -> Device | None:
+        """What :class:`use_device` has chosen for the context that asks, or for the process."""
+        chosen: Device | None = self._chosen.device
+        return chosen
+
+    @property
+    def found(self) -> Device:
+        """The best device that computes, looked for once."""
+        if self._found is None:
+            with self._lock:
+                if self._found is None:
+                    self._found = _first_working()
+        return self._found
+
+    def after_fork(self) -> None:
+        """Take new locks: another thread of the parent may have held the old ones."""
+        self._lock = threading.RLock()
+        self._chosen.after_fork()
 
 
 _DEFAULT = _Default()
+after_fork(Device._after_fork)
+atexit.register(Device._at_exit)
 
 
 class use_device:  # noqa: N801 - called like a function, as CuPy's and torch's are
@@ -272,7 +300,17 @@ class use_device:  # noqa: N801 - called like a function, as CuPy's and torch's 
 
     Notes
     -----
-    It takes effect at once, for the whole process; in a ``with`` statement the earlier choice comes back at the end.
+    In a ``with`` statement the choice holds within the block, for the thread or asyncio task that runs it and for tasks
+    made there. No other thread sees it, not even those that the block starts: they have a context of their own (run
+    them by :func:`contextvars.copy_context`, or name their device by ``device=``). Blocks may overlap; the choice of
+    each ends with it.
+
+    Outside blocks, ``use_device(x)`` chooses for the process, at once. Within a block it chooses for the rest of that
+    block.
+
+    Python runs ``use_device(x)`` before it looks at ``with``. Between the two steps another thread that asks for the
+    process's choice waits. It waits for a second at most where the object is kept (``choice = use_device(x)``) and the
+    thread that made it has made no call since.
 
     Examples
     --------
@@ -282,15 +320,23 @@ class use_device:  # noqa: N801 - called like a function, as CuPy's and torch's 
     6
     """
 
+    _choice: Choice | None = None  # where the spec names no device
+
     def __init__(self, spec: str | Device | None) -> None:
-        self._before = _DEFAULT.chosen
-        _DEFAULT.chosen = None if spec is None else Device(spec)
+        self._device = None if spec is None else Device(spec)
+        self._chosen = _DEFAULT._chosen
+        self._choice = self._chosen.choose(self, self._device)
 
     def __enter__(self) -> Device | None:
-        return _DEFAULT.chosen
+        self._chosen.enter(self, self._choice, self._device)
+        return self._device
 
     def __exit__(self, *exception: object) -> None:
-        _DEFAULT.chosen = self._before
+        self._chosen.leave(self)
+
+    def __del__(self) -> None:
+        if self._choice is not None:
+            self._choice.open = False  # no block follows
 
 
 def pick_device(on: Device | None, asked: str | Device | None) -> Device:
@@ -317,12 +363,10 @@ def pick_device(on: Device | None, asked: str | Device | None) -> Device:
         return device
     if on is not None:
         return on
-    if _DEFAULT.chosen is not None:
-        return _DEFAULT.chosen
+    if (chosen := _DEFAULT.chosen) is not None:
+        return chosen
     if spec := os.environ.get(_ENVIRONMENT):
         return Device(spec)
-    if _DEFAULT.found is None:
-        _DEFAULT.found = _first_working()
     return _DEFAULT.found
 
 

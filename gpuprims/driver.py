@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,6 +18,19 @@ from gpuprims.layout import Form, View
 
 if TYPE_CHECKING:
     from gpuprims.registry import Variant
+
+
+class Progress(NamedTuple):
+    """Whether groups of one launch run at the same time, and how that is known."""
+
+    together: bool
+    reason: str
+
+    def __bool__(self) -> bool:
+        return self.together
+
+    def __str__(self) -> str:
+        return f"{'yes' if self.together else 'no'}: {self.reason}"
 
 
 @dataclass(frozen=True)
@@ -48,9 +61,9 @@ class Capabilities:
         Whether kernels can read the registers of others in their sub-group.
     fp64, fp16, int64_atomics : bool
         Double and half precision arithmetic, atomics on 64-bit integers.
-    forward_progress : bool
-        Whether groups, as many as there are compute units, run at the same time and see what others write. Known of
-        NVIDIA's GPUs; elsewhere a trial launch finds out, when first asked.
+    tries_progress : callable
+        Returns a :class:`Progress`, or a bool: whether groups, as many as there are compute units, run at the same time
+        and see what others write. Called once, when first asked; the answer must not change from process to process.
     """
 
     kind: str
@@ -68,12 +81,18 @@ class Capabilities:
     fp64: bool
     fp16: bool
     int64_atomics: bool
-    tries_progress: Callable[[], bool] = field(compare=False)
+    tries_progress: Callable[[], bool | Progress] = field(compare=False)
 
     @cached_property
+    def progress(self) -> Progress:
+        """Whether groups run at the same time, and how that is known."""
+        found = self.tries_progress()
+        return found if isinstance(found, Progress) else Progress(found, "its backend says so")
+
+    @property
     def forward_progress(self) -> bool:
-        """Whether groups run at the same time; see above."""
-        return self.tries_progress()
+        """Whether groups, as many as there are compute units, run at the same time and see what others write."""
+        return self.progress.together
 
     @property
     def warp(self) -> int:

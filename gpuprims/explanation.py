@@ -90,7 +90,7 @@ def explain(
         own = found.explain(primitive, Call(dtypes, size, count))
         scans = found.explain("scan", Call(dtypes, size * count))
         tuned = scans.tuned if own.ranked is None else own.tuned
-        return Explanation(primitive, repr(found), (*own.refusals, *scans.refusals), tuned)
+        return Explanation(primitive, repr(found), (*own.refusals, *scans.refusals), tuned, found.capabilities)
     else:
         operator = find_op(op)
         elements = (element,) * operator.elements

@@ -20,6 +20,7 @@ from gpuprims.choices import Explanation, Tuned
 from gpuprims.definitions import Window
 from gpuprims.driver import Backend, Capabilities
 from gpuprims.errors import NoVariantError, RegistryError, UnknownDeviceError, UnknownVariantError
+from gpuprims.lifetime import after_fork
 from gpuprims.shapes import Refusal, Shape, Tunable
 
 _OWN_BACKENDS = {name: f"gpuprims.backends.{name}" for name in ("cuda", "opencl", "reference")}
@@ -167,6 +168,11 @@ class Variant:
         return self.histograms in ("shared", "cached")
 
     @property
+    def waits(self) -> bool:
+        """Whether its groups wait for each other."""
+        return self.scratch == "board"
+
+    @property
     def asks_local_memory(self) -> bool:
         """Whether its launches ask for local memory, as much as what a group counts in takes."""
         return self.histograms in ("cached", "local", "replicas", "split")
@@ -205,6 +211,10 @@ class Registry:
         self._by_class: dict[type, Backend | None] = {}
         self._lock = RLock()
         self.generation = 0  # grows with every registration, so that plans made before can be told apart
+
+    def after_fork(self) -> None:
+        """Take a new lock in a child: another thread of the parent may have held the old one."""
+        self._lock = RLock()
 
     @cached_property
     def backend_names(self) -> tuple[str, ...]:
@@ -290,7 +300,7 @@ class Registry:
     ) -> Explanation:
         """Ask every variant of a primitive whether it can run a call, and ``tuned`` what is faster than the first."""
         asked = tuple((v, v.refuse(capabilities, call)) for v in self.variants(primitive, backend))
-        explanation = Explanation(primitive, device, asked)
+        explanation = Explanation(primitive, device, asked, capabilities=capabilities)
         if tuned is None or explanation.ranked is None:
             return explanation
         return replace(explanation, tuned=tuned(explanation.ranked, call))
@@ -334,6 +344,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 REGISTRY = Registry()
+after_fork(REGISTRY.after_fork)
 
 
 def register(variant: Variant) -> None:

@@ -185,7 +185,8 @@ def forward_progress(capabilities: Capabilities, call: Call) -> str | None:
     if not capabilities.int64_atomics:
         return f"needs atomics on 64 bits, which {capabilities.name} lacks"
     if not capabilities.forward_progress:
-        return f"needs groups that run at the same time, which a trial on {capabilities.name} did not show"
+        reason = capabilities.progress.reason
+        return f"needs groups that run at the same time, which those of {capabilities.name} may not: {reason}"
     return None
 
 

@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -149,12 +149,17 @@ def need(device: gpuprims.Device, *dtypes: Any) -> None:
 
 
 def able_variants(device: gpuprims.Device, primitive: str, *calls: Call) -> list[Variant]:
-    """Return the variants of a primitive that a device is meant for: those that take one of some calls."""
+    """Return the variants of a primitive that a device is meant for: those that take one of some calls.
+
+    Variants whose groups wait for each other are among them, whatever a trial of the device would show: which tests
+    there are must not depend on that.
+    """
     variants = REGISTRY.variants(primitive, device.backend)
     some = calls or (_EASY, *{"scan": (_COLUMNS, _ROWS), "reduce": (_PICKING,)}.get(primitive, ()))
     if primitive == "segments":  # of which a kernel is for many
         some = (*some, _ROWS)
-    return [v for v in variants if any(v.refuse(device.capabilities, call) is None for call in some)]
+    able = replace(device.capabilities, tries_progress=lambda: True)
+    return [v for v in variants if any(v.refuse(able, call) is None for call in some)]
 
 
 def is_guest(kind: str, name: str) -> bool:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import cupy
 
 from gpuprims.backends.cuda.device import CudaDriver
+from gpuprims.lifetime import Discovery
 
 
-@cache
-def drivers() -> Sequence[CudaDriver]:
+def _open() -> Sequence[CudaDriver]:
     """List the GPUs that CuPy sees."""
     return tuple(CudaDriver(index) for index in range(cupy.cuda.runtime.getDeviceCount()))
+
+
+drivers = Discovery("cuda", _open)
 
 
 def driver_of(array: Any) -> CudaDriver | None:

@@ -15,7 +15,7 @@ def capabilities_of(queue: cl.CommandQueue) -> Capabilities:
     device = queue.device
     extensions = set(device.extensions.split())
     return Capabilities(
-        kind=_kind(device),
+        kind=kind_of(device),
         name=device.name.strip(),
         vendor=device.platform.name.strip(),
         driver=f"{' '.join(device.version.split()[:2])}, {device.driver_version.strip()}",
@@ -35,7 +35,8 @@ def capabilities_of(queue: cl.CommandQueue) -> Capabilities:
     )
 
 
-def _kind(device: cl.Device) -> str:
+def kind_of(device: cl.Device) -> str:
+    """Return what kind of device it is, as specs name it."""
     kinds = {cl.device_type.GPU: "gpu", cl.device_type.CPU: "cpu"}
     return next((kind for flag, kind in kinds.items() if device.type & flag), "accelerator")
 

@@ -2,15 +2,18 @@
 
 The wheel ships a driver file with a path of the machine that built it, so no loader finds it. Here the library is
 looked up in the installed package's file list and offered beside the system's drivers in a folder for
-``OCL_ICD_VENDORS``, which the loader reads once, at the first platform query.
+``OCL_ICD_VENDORS``, which the loader reads once, at the first platform query. For that moment the variable is set in
+the process's environment, not in ``os.environ``, where other threads would see it; and the folder stays, for programs
+that are started at that moment and inherit it.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,8 +21,10 @@ from tempfile import TemporaryDirectory
 import pyopencl as cl
 
 from gpuprims.errors import BackendUnavailableError
+from gpuprims.private_folder import private_folder
 
 INTEL_WHEEL, INTEL_LIBRARY = "intel-opencl-rt", "libintelocl.so"
+_VARIABLE = "OCL_ICD_VENDORS"
 SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 
 
@@ -47,8 +52,8 @@ def _has_devices(platform: cl.Platform) -> bool:
 
 
 def _reason_and_remedy(error: cl.Error) -> tuple[str, str]:
-    if folder := os.environ.get("OCL_ICD_VENDORS"):
-        return f"OCL_ICD_VENDORS={folder} offers no OpenCL driver ({error})", "unset OCL_ICD_VENDORS"
+    if folder := os.environ.get(_VARIABLE):
+        return f"{_VARIABLE}={folder} offers no OpenCL driver ({error})", f"unset {_VARIABLE}"
     if embedded_library() is not None:
         reinstall = "pip install --force-reinstall intel-opencl-rt intel-cmplr-lib-rt"
         return f"{INTEL_WHEEL} is installed, but does not load ({error})", reinstall
@@ -68,18 +73,40 @@ def embedded_library() -> Path | None:
 def _embedded_runtime_offered() -> Iterator[None]:
     """Show the loader the system's drivers and Intel's, unless the user chose a folder; Linux loaders alone read it."""
     library = embedded_library()
-    if library is None or not sys.platform.startswith("linux") or "OCL_ICD_VENDORS" in os.environ:
+    if library is None or not sys.platform.startswith("linux") or _VARIABLE in os.environ:
         yield
         return
-    with TemporaryDirectory(prefix="gpuprims-icd-") as folder:
-        for source in _driver_files():
-            Path(folder, source.name).write_text(source.read_text())
-        Path(folder, "gpuprims-intel.icd").write_text(f"{library}\n")
-        os.environ["OCL_ICD_VENDORS"] = folder
+    files = {source.name: source.read_text() for source in _driver_files()}
+    with _folder_of(files | {"gpuprims-intel.icd": f"{library}\n"}) as folder:
+        os.putenv(_VARIABLE, str(folder))
         try:
             yield
         finally:
-            del os.environ["OCL_ICD_VENDORS"]
+            os.unsetenv(_VARIABLE)
+
+
+@contextmanager
+def _folder_of(files: Mapping[str, str]) -> Iterator[Path]:
+    """Give a folder with these files: one that stays in the cache where there is one, else a temporary one."""
+    if (cache := private_folder("drivers")) is None:
+        with TemporaryDirectory(prefix="gpuprims-icd-") as temporary:
+            _write(files, Path(temporary))
+            yield Path(temporary)
+        return
+    folder = cache / sha256(repr(sorted(files.items())).encode()).hexdigest()[:16]
+    folder.mkdir(mode=0o700, exist_ok=True)
+    _write(files, folder)
+    yield folder
+
+
+def _write(files: Mapping[str, str], folder: Path) -> None:
+    """Write what is not there as it should be, so that other processes never see half of a file."""
+    for name, text in files.items():
+        path = folder / name
+        if not path.is_file() or path.read_bytes() != text.encode():
+            part = folder / f"{name}.{os.getpid()}.part"
+            part.write_text(text)
+            part.replace(path)
 
 
 def _driver_files() -> list[Path]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from gpuprims.definitions import Definitions
-from gpuprims.driver import Capabilities, Kernel, Launch
+from gpuprims.driver import Capabilities, Kernel, Launch, Progress
 from gpuprims.errors import BuildError
 from gpuprims.layout import Form, View, stretch
 from gpuprims.registry import Variant
@@ -25,6 +25,7 @@ class ReferenceDriver:
     backend = "reference"
     index = 0
     shares_host_memory = True
+    survives_fork = True
 
     @cached_property
     def capabilities(self) -> Capabilities:
@@ -45,7 +46,7 @@ class ReferenceDriver:
             fp64=True,
             fp16=True,
             int64_atomics=False,
-            tries_progress=lambda: False,
+            tries_progress=lambda: Progress(False, "NumPy runs no groups"),
         )
 
     def build(self, variant: Variant, definitions: Definitions) -> Kernel:

@@ -1,0 +1,85 @@
+"""What trials have found out about devices, kept on disk: a JSON file for each device and driver.
+
+The first process that finishes a trial decides for all; a process that comes second takes that answer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+import pyopencl as cl
+
+from gpuprims.notices import warn_once
+from gpuprims.private_folder import private_folder
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The device and driver that a finding is about."""
+
+    platform: str
+    device: str
+    driver: str
+    compute_units: int
+
+    @classmethod
+    def of(cls, device: cl.Device) -> Finding:
+        """Describe a device, its driver's version included."""
+        driver = f"{device.platform.version.strip()}, {device.driver_version.strip()}"
+        return cls(device.platform.name.strip(), device.name.strip(), driver, device.max_compute_units)
+
+    @property
+    def path(self) -> Path | None:
+        """Its file; None where nothing can be kept on disk."""
+        folder = private_folder("devices")
+        key = sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:32]
+        return None if folder is None else folder / f"{key}.json"
+
+
+def kept(finding: Finding) -> bool | None:
+    """Return whether groups were found to run together; None where nothing readable is kept."""
+    path = finding.path
+    if path is None or not path.exists():
+        return None
+    try:
+        return _read(path, finding)
+    except (OSError, ValueError, RecursionError) as error:
+        warn_once(f"gpuprims tries {finding.device} again: {path} cannot be read ({str(error)[:200]})")
+        if path.is_file():
+            path.unlink(missing_ok=True)
+        return None
+
+
+def _read(path: Path, finding: Finding) -> bool:
+    with path.open(encoding="utf-8") as file:
+        text = file.read(65536)
+    found = json.loads(text)  # a JSONDecodeError and a UnicodeDecodeError are ValueErrors
+    if not isinstance(found, dict) or found.get("about") != asdict(finding):
+        raise ValueError("it is about another device")
+    if not isinstance(found.get("together"), bool):
+        raise ValueError("it has no answer")
+    return bool(found["together"])
+
+
+def keep(finding: Finding, together: bool) -> bool:
+    """Write an answer down, unless another process has written one before; return the one that stands."""
+    path = finding.path
+    if path is None:
+        return together
+    text = json.dumps({"about": asdict(finding), "together": together}, indent=1)
+    try:
+        with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, suffix=".part") as file:
+            file.write(text)
+            file.flush()
+            os.link(file.name, path)  # fails where the file is there, and never shows half of one
+    except FileExistsError:
+        found = kept(finding)
+        return together if found is None else found
+    except OSError as error:
+        warn_once(f"gpuprims tries {finding.device} in each process, as it cannot write {path} ({error})")
+    return together

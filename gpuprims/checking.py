@@ -1,0 +1,46 @@
+"""A small kernel that shows whether a device computes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpuprims.calls import Call
+from gpuprims.definitions import Definitions
+from gpuprims.errors import GpuprimsError
+from gpuprims.expressions import expression, typed
+from gpuprims.layout import plan_layout
+from gpuprims.registry import REGISTRY
+
+if TYPE_CHECKING:
+    from gpuprims.device import Device
+
+
+def problem_of(device: Device) -> str | None:
+    """Return what is wrong with a device; None when it computes."""
+    try:
+        computed = _trial(device)
+    except (GpuprimsError, RuntimeError) as error:
+        return f"fails a trial kernel: {_in_a_line(error)}"
+    wrong = not np.array_equal(computed, np.array([2, 3, 4], np.float32))
+    return f"computes {computed} for [1, 2, 3] + 1" if wrong else None
+
+
+def _trial(device: Device) -> np.ndarray:
+    """Compute [1, 2, 3] + 1 the way every map does."""
+    float32 = np.dtype(np.float32)
+    driver = device.driver
+    source, result = driver.asarray(np.array([1, 2, 3], np.float32)), driver.empty((3,), float32)
+    layout = plan_layout([driver.form(source), driver.form(result)], (3,), (0,))
+    function = typed(expression("x + 1"), (float32,))
+    finish = typed(expression(lambda value, count: value), (float32, np.dtype(np.int64)))
+    definitions = Definitions(layout.accesses[:1], layout.accesses[1:], (float32,), function, finish)
+    variant = REGISTRY.select("map", *device._described, Call((float32,), 3))  # whatever was tuned
+    device.kernel(variant, definitions).prepare(1, layout.pack(3), 3)([source, result])
+    return np.array(driver.download(result))
+
+
+def _in_a_line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text if len(text) <= 400 else text[:397] + "..."
