@@ -22,6 +22,7 @@ from gpuprims.preparation import Prepared, Result, result_forms, target_forms
 from gpuprims.primitives.grids import Grid, grid_of
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.neighbours import as_weights
+from gpuprims.primitives.splitting import run_in_halves
 from gpuprims.primitives.steps import Border, Step
 from gpuprims.registry import REGISTRY, Variant
 from gpuprims.rules import CPU_NUMBERS, LEAST_ITEMS, MOST_NUMBERS, register_bytes
@@ -128,6 +129,11 @@ def run_step(operands: Operands, out: Any, step: Step, border: Border, how: _How
     if iterations > 1 and step.result != element:
         raise ArgumentError(f"{label}: iterations of results that are {element}, as x is; got {step.result}")
     targets = None if out is None else operands.targets(out)
+    if step.halves is not None:
+        once = (channel_axis, 1, variant)
+        return run_in_halves(
+            operands, targets, step, border, iterations, lambda *half: run_step(half[0], None, *half[1:], once)
+        )
     operands = _together(_with_weights(operands, step), grid)
     where = operands.forms[0], target_forms(operands, targets), operands.fresh_alignment, operands.device
     passes = _passes(label, step, border, grid, *where, variant, iterations, REGISTRY.generation)
