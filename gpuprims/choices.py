@@ -49,6 +49,18 @@ class Explanation:
         """The variant that runs, if any can."""
         return self.ranked if self.tuned is None else self.tuned.variant
 
+    @property
+    def reason(self) -> str | None:
+        """Why no variant runs, in one sentence: what most of them need that the device lacks.
+
+        Reasons that begin with "is for" are of variants that are meant for other calls or devices, and come last.
+        """
+        if self.chosen is not None or not self.refusals:
+            return None
+        reasons = [reason for _, reason in reversed(self.refusals) if reason is not None]
+        lacking = [reason for reason in reasons if not reason.startswith("is for ")] or reasons
+        return max(lacking, key=lacking.count)
+
     def __str__(self) -> str:
         lines = [f"{self.primitive} on {self.device}:"]
         wide = max(14, *(len(variant.name) for variant, _ in self.refusals), 0)

@@ -318,3 +318,9 @@ class Definitions:
 def value_words(dtypes: Sequence[Dtype]) -> int:
     """Return how many 32-bit words a value takes when groups and warps pass it on: each component whole ones."""
     return sum(max(dtype.itemsize // 4, 1) for dtype in dtypes)
+
+
+def value_bytes(dtypes: Sequence[Dtype]) -> int:
+    """Return how many bytes a value takes in local memory, where C pads its components, or as 32-bit words if more."""
+    padded = np.dtype([(f"v{k}", dtype) for k, dtype in enumerate(dtypes)], align=True).itemsize
+    return max(padded, 4 * value_words(dtypes))

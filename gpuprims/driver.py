@@ -55,8 +55,13 @@ class Capabilities:
         Bytes of local memory that the groups on a compute unit share, where the vendor tells.
     memory : int
         Bytes of device memory.
+    largest_allocation : int
+        Bytes of the largest array; OpenCL devices may allow a quarter of their memory. 0 on the reference backend.
     subgroup_size : int
         Work-items that run in step (warp, sub-group); 0 where the driver tells none.
+    subgroup_sizes : tuple of int
+        Sub-group sizes that a kernel can ask for, ascending; empty where it cannot ask. ``subgroup_size`` is the one that
+        kernels are compiled for.
     shuffles : bool
         Whether kernels can read the registers of others in their sub-group.
     fp64, fp16, int64_atomics : bool
@@ -76,7 +81,9 @@ class Capabilities:
     asked_local_memory: int
     unit_local_memory: int | None
     memory: int
+    largest_allocation: int
     subgroup_size: int
+    subgroup_sizes: tuple[int, ...]
     shuffles: bool
     fp64: bool
     fp16: bool

@@ -103,9 +103,16 @@ class DeviceMemoryError(DeviceError, MemoryError):
         Bytes asked for.
     free : int or None
         Bytes that were free, where the driver tells.
+    largest : int, optional
+        Bytes of the largest array that the device allows, where ``wanted`` is more.
     """
 
-    def __init__(self, device: str, wanted: int, free: int | None) -> None:
+    def __init__(self, device: str, wanted: int, free: int | None, largest: int | None = None) -> None:
+        if largest is not None:
+            most = f"arrays of {largest:,} bytes at most, the device's limit; got one of {wanted:,} (call on parts of it)"
+            super().__init__(f"memory of {device}: {most}")
+            self.wanted, self.free = wanted, free
+            return
         left = "as many as its driver does not tell" if free is None else f"{free:,}"
         super().__init__(f"memory of {device}: {wanted:,} bytes; got {left} free (reduce in parts, or free arrays)")
         self.wanted = wanted

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpuprims.calls import Around, Call
 from gpuprims.choices import Explanation
-from gpuprims.definitions import value_words
+from gpuprims.definitions import value_bytes, value_words
 from gpuprims.device import Device, pick_device
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions import computable, expression
@@ -96,7 +96,7 @@ def explain(
         elements = (element,) * operator.elements
         same = expression(lambda *given: given, operator.elements)
         folding = make_folding(operator, same, elements, None, primitive)
-        nbytes = 4 * value_words(folding.values)
+        nbytes = value_bytes(folding.values)
         picks = folding.better is not None
         call = Call((*elements, *folding.values), size, outputs, operator.commutative, nbytes, side_by_side, picks)
     return found.explain(primitive, call)

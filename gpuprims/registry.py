@@ -327,7 +327,8 @@ class Registry:
         explanation = self.explain(primitive, backend, device, capabilities, call, tuned if name is None else None)
         if name is None:
             if explanation.chosen is None:
-                raise NoVariantError(f"{primitive}: a variant able to run the call; got refusals alone\n{explanation}")
+                got = f"a refusal: {explanation.reason}" if explanation.refusals else "none at all"
+                raise NoVariantError(f"{primitive}: a variant able to run the call; got {got}\n{explanation}")
             return explanation.chosen
         known = {variant.name: variant for variant, _ in explanation.refusals}
         asked = known.get(name) if isinstance(name, str) else name

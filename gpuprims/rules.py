@@ -17,6 +17,8 @@ from gpuprims.source.stencils import ROWS_AT_ONCE, TILE_WIDTH
 
 # Ranges of bins, each of which fits in local memory, that are worth a reading of all elements.
 _MOST_RANGES = 8
+# Local memory for a few numbers that a group's work-items share, beside arrays of values.
+SPARE_LOCAL = 64
 # Local memory for the places behind a range, one in each plane.
 BEHIND_RANGE = 64
 # Numbers of 32 bits that a work-item keeps of a stencil's neighbourhoods in registers, elements of a row that it takes
@@ -121,29 +123,37 @@ def values_fit(block: int) -> Refusal:
     """Refuse devices whose local memory is too small for ``block`` values a group."""
 
     def refuse(capabilities: Capabilities, call: Call) -> str | None:
-        wanted = block * call.value_bytes
-        if capabilities.local_memory < wanted:
-            return f"needs {wanted} bytes of local memory a group; {capabilities.name} has {capabilities.local_memory}"
-        return None
+        return _lacks_local(block * call.value_bytes + SPARE_LOCAL, capabilities)
 
     return refuse
+
+
+def _lacks_local(wanted: int, capabilities: Capabilities) -> str | None:
+    if capabilities.local_memory >= wanted:
+        return None
+    return f"needs {wanted} bytes of local memory a group; {capabilities.name} has {capabilities.local_memory}"
 
 
 def partials_fit(block: int) -> Refusal:
     """Refuse devices whose local memory is too small for twice a value of each warp of a group."""
 
     def refuse(capabilities: Capabilities, call: Call) -> str | None:
-        warps = block // capabilities.warp if capabilities.warp and block <= capabilities.warp**2 else block
-        return values_fit(2 * warps)(capabilities, call)
+        return values_fit(2 * _warps(block, capabilities))(capabilities, call)
 
     return refuse
+
+
+def _warps(block: int, capabilities: Capabilities) -> int:
+    """Return how many warps scanning.h makes of a group: of one work-item each where warps are too narrow for two steps."""
+    warp = capabilities.warp
+    return block // warp if warp and block <= warp**2 else block
 
 
 def gathered_fit(block: int, items: int) -> Refusal:
     """Refuse devices whose local memory is too small for a tile, and for a few values."""
 
     def refuse(capabilities: Capabilities, call: Call) -> str | None:
-        words = block * items + 4 * block // max(capabilities.warp, 1)
+        words = block * items + 2 * _warps(block, capabilities)
         return values_fit(words)(capabilities, replace(call, value_bytes=4))
 
     return refuse
@@ -155,6 +165,8 @@ def shuffles(block: int) -> Refusal:
     def refuse(capabilities: Capabilities, call: Call) -> str | None:
         if not capabilities.warp:
             return f"needs shuffles, which {capabilities.name} does not offer here"
+        if block % capabilities.warp:
+            return whole_warps(block)(capabilities, call)
         if block > capabilities.warp**2:
             return f"needs warps of {block} work-items' root; those of {capabilities.name} have {capabilities.warp}"
         return None
@@ -220,7 +232,7 @@ def counted_bytes(capabilities: Capabilities, call: Call) -> str | None:
         return f"is for elements of one byte; this call has {call.dtypes[0]}"
     if call.value_bytes > 4:
         return counted(capabilities, call)
-    return values_fit(256 * 32)(capabilities, call)  # a count of each value for each of 32 lanes
+    return _lacks_local(256 * 32 * 4, capabilities)  # a count of each value for each of 32 lanes, and nothing else
 
 
 def sums_add_atomically(capabilities: Capabilities, call: Call) -> str | None:
@@ -308,7 +320,7 @@ def register_bytes(dtype: np.dtype[Any]) -> int:
 
 def _too_much(needed: int, capabilities: Capabilities) -> str | None:
     """Return why a group's arrays do not fit in local memory, of which CUDA's kernels declare up to 48 KiB."""
-    if needed <= min(capabilities.local_memory, 48 * 1024) - 64:
+    if needed <= min(capabilities.local_memory, 48 * 1024) - SPARE_LOCAL:
         return None
     return f"needs {needed} bytes of local memory; {capabilities.name} has {capabilities.local_memory}"
 

@@ -283,6 +283,8 @@ DEVICE void store_level(INPUTS, OUTPUTS, const layout_t layout, GLOBAL u32 *part
  * entry has the tag of the launch above a count, and what it is left with makes every old tag void. */
 #define TAG_OF(entry) ((u32)((entry) >> 32))
 
+#ifdef GP_ENTRIES /* devices without atomics on 64 bits have no board */
+
 /* Post a value at a place of the board. */
 DEVICE void post(GLOBAL u64 *board, const i64 at, const u32 tag, const value_t value)
 {
@@ -320,3 +322,4 @@ DEVICE u32 wait_for(GLOBAL u64 *board, const i64 at, const u32 first, const u32 
     for (int look = 0; !found && look < LOOKS; look++) found = posted(board, at, first, last, value);
     return found;
 }
+#endif

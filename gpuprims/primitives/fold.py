@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from gpuprims.calls import Call
-from gpuprims.definitions import Definitions, value_words
+from gpuprims.definitions import Definitions, value_bytes
 from gpuprims.device import Device
 from gpuprims.layout import Form, plan_layout
 from gpuprims.operators import Folding
@@ -62,7 +62,7 @@ class FoldPlanner:
         self.outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
         self.count = math.prod(shape[k] for k in axes)
         self.layout = plan_layout((*forms, *targets), shape, axes)
-        self.value_bytes = 4 * value_words(folding.values)
+        self.value_bytes = value_bytes(folding.values)
         self.counted = self.count if counted is None else counted
 
     def prepare(self, variant: str | None, results: tuple[Result, ...]) -> Prepared:

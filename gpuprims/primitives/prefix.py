@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from gpuprims.calls import Call
-from gpuprims.definitions import Definitions, value_words
+from gpuprims.definitions import Definitions, value_bytes, value_words
 from gpuprims.device import Device
 from gpuprims.driver import Kernel, Launch
 from gpuprims.expressions import TypedExpr
@@ -133,7 +133,7 @@ class ScanPlanner:
             size=self.count,
             outputs=self.outputs,
             commutative=self.commutative,
-            value_bytes=4 * self.words,
+            value_bytes=value_bytes(self.folding.values),
             side_by_side=self.layout.side_by_side(self.inputs),
         )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpuprims.arrays import Operands
 from gpuprims.calls import Call
-from gpuprims.definitions import Definitions, value_words
+from gpuprims.definitions import Definitions, value_bytes, value_words
 from gpuprims.device import Device
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.layout import Form, plan_layout
@@ -43,7 +43,7 @@ def choose_runs(
         size=longest,
         outputs=segments,
         commutative=op.commutative,
-        value_bytes=4 * value_words(folding.values),
+        value_bytes=value_bytes(folding.values),
     )
     if variant is None:
         return device.explain("segments", call).chosen

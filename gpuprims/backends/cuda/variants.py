@@ -128,7 +128,7 @@ VARIANTS = (
         groups_per_unit=8,
         vectors=True,
         accumulates=True,
-        refuse=first_refusal(one_atomic, double_precision, group_fits(256), values_fit(256)),
+        refuse=first_refusal(double_precision, one_atomic, group_fits(256), values_fit(256)),
     ),
     Variant(
         # Of 2^28 float32 in segments of 32 on average 1.79 TB/s by CUDA, 1.56 by OpenCL (H200, 2026-11-22). A lane for

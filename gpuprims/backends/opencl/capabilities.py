@@ -7,6 +7,7 @@ from functools import partial
 import pyopencl as cl
 
 from gpuprims.backends.opencl.progress import groups_run_together
+from gpuprims.backends.opencl.subgroups import subgroup_size, subgroup_sizes
 from gpuprims.driver import Capabilities
 
 
@@ -14,6 +15,7 @@ def capabilities_of(queue: cl.CommandQueue) -> Capabilities:
     """Return the capabilities of a queue's device."""
     device = queue.device
     extensions = set(device.extensions.split())
+    sizes = subgroup_sizes(device)
     return Capabilities(
         kind=kind_of(device),
         name=device.name.strip(),
@@ -26,7 +28,9 @@ def capabilities_of(queue: cl.CommandQueue) -> Capabilities:
         asked_local_memory=device.local_mem_size - 64,
         unit_local_memory=None,
         memory=device.global_mem_size,
-        subgroup_size=_subgroup_size(device, extensions),
+        largest_allocation=device.max_mem_alloc_size,
+        subgroup_size=subgroup_size(device, sizes),
+        subgroup_sizes=sizes,
         shuffles="NVIDIA" in device.platform.name or "cl_intel_required_subgroup_size" in extensions,
         fp64="cl_khr_fp64" in extensions,
         fp16="cl_khr_fp16" in extensions,
@@ -39,12 +43,3 @@ def kind_of(device: cl.Device) -> str:
     """Return what kind of device it is, as specs name it."""
     kinds = {cl.device_type.GPU: "gpu", cl.device_type.CPU: "cpu"}
     return next((kind for flag, kind in kinds.items() if device.type & flag), "accelerator")
-
-
-def _subgroup_size(device: cl.Device, extensions: set[str]) -> int:
-    """Ask the vendors that tell, or let kernels choose; elsewhere a size belongs to a kernel, not to the device."""
-    if "cl_intel_required_subgroup_size" in extensions:
-        return 16  # which all of Intel's devices have among their sizes; pyopencl cannot ask for the list
-    if "cl_nv_device_attribute_query" in extensions:
-        return int(device.warp_size_nv)
-    return int(device.wavefront_width_amd) if "cl_amd_device_attribute_query" in extensions else 0

@@ -68,6 +68,8 @@ class OpenCLDriver:
         return self._arrays.make(shape, dtype, self._allocate)
 
     def _allocate(self, nbytes: int, host: np.ndarray | None = None) -> Any:
+        if nbytes > (largest := self.capabilities.largest_allocation):
+            raise DeviceMemoryError(self.capabilities.name, nbytes, None, largest)
         try:
             return self._pool.allocate(nbytes) if host is None else cl.Buffer(self.context, _COPIED, hostbuf=host)
         except (cl.MemoryError, cl.LogicError) as error:  # INVALID_BUFFER_SIZE; what is free cannot be asked
@@ -123,7 +125,7 @@ class OpenCLDriver:
     @property
     def room(self) -> int:
         """Bytes of the largest buffer: OpenCL has no way to ask how much is free."""
-        return int(self.queue.device.max_mem_alloc_size)
+        return self.capabilities.largest_allocation
 
     def landing(self, dtype: np.dtype[Any]) -> tuple[cl_array.Array, Callable[[], Any]]:
         """Return memory of the device, and a function that copies the scalar from it."""

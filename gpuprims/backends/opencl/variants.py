@@ -175,7 +175,7 @@ VARIANTS = (
         groups_per_unit=8,
         vectors=True,
         accumulates=True,
-        refuse=first_refusal(one_atomic, double_precision, group_fits(256), values_fit(256)),
+        refuse=first_refusal(double_precision, one_atomic, group_fits(256), values_fit(256)),
     ),
     Variant(
         primitive="segments",

@@ -22,7 +22,8 @@ DEVICE void gp_fence(void)
     __threadfence();
 }
 
-/* 64 bits that groups running at the same time see each other write, whole. */
+/* 64 bits that groups running at the same time see each other write, whole; where there are GP_ENTRIES. */
+#define GP_ENTRIES
 DEVICE u64 gp_read_entry(const u64 *entry)
 {
     u64 bits;

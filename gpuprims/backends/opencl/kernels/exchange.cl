@@ -70,8 +70,9 @@ DEVICE void gp_fence(void)
 #endif
 }
 
-/* 64 bits that groups running at the same time see each other write, whole. */
+/* 64 bits that groups running at the same time see each other write, whole; where there are GP_ENTRIES. */
 #if defined(__NV_CL_C_VERSION)
+#define GP_ENTRIES
 DEVICE u64 gp_read_entry(GLOBAL u64 *entry)
 {
     u64 bits;
@@ -84,6 +85,7 @@ DEVICE void gp_write_entry(GLOBAL u64 *entry, const u64 bits)
     asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" : : "l"(entry), "l"(bits) : "memory");
 }
 #elif defined(cl_khr_int64_base_atomics)
+#define GP_ENTRIES
 #define gp_read_entry(entry) atom_add(entry, (u64)0)
 #define gp_write_entry(entry, bits) atom_xchg(entry, bits)
 #endif
