@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import warnings
@@ -24,6 +25,7 @@ from sklearn.preprocessing import StandardScaler
 import gpuprims
 from gpuprims.errors import ArgumentError, DeviceMismatchError
 from gpuprims.models import LogReg, features
+from gpuprims.models.objective import Objective
 
 Data = tuple[np.ndarray, np.ndarray]
 
@@ -272,15 +274,92 @@ def test_a_callback_sees_each_iteration_and_may_stop(cancer: Data, solver: str) 
     assert told[-1].iteration == model.n_iter_
 
 
-def test_an_interrupt_leaves_the_weights_so_far(cancer: Data) -> None:
-    def interrupt(progress: Any) -> None:
-        if progress.iteration == 4:
-            raise KeyboardInterrupt
+ALL_SOLVERS = pytest.mark.parametrize("solver", ["lbfgs", "newton-cholesky", "gd", "minibatch", "sgd", "hogwild"])
 
-    with pytest.warns(ConvergenceWarning, match="interrupt"):
-        model = LogReg("reference", callback=interrupt).fit(*cancer)
-    assert (model.stop_reason_, model.n_iter_) == ("interrupted", 4)
-    assert model.score(*cancer) > 0.9
+
+@ALL_SOLVERS
+def test_an_interrupt_leaves_the_weights_so_far_and_goes_on(cancer: Data, solver: str) -> None:
+    told: list[Any] = []
+
+    def interrupt(progress: Any) -> None:
+        told.append(progress)
+        if len(told) == 3:
+            signal.raise_signal(signal.SIGINT)
+
+    X, y = cancer[0].astype(np.float32), cancer[1]
+    model = LogReg("reference", solver=solver, callback=interrupt, tol=0, random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert (model.stop_reason_, model.n_iter_) == ("interrupted", told[-1].iteration)
+    assert model.loss_iterations_ == [one.iteration for one in told]
+    np.testing.assert_array_equal(model.coef_, told[-1].coef.astype(np.float32))
+    assert model.score(X, y) > 0.9
+    model.set_params(callback=None, warm_start=True, max_iter=8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        assert model.fit(X, y).loss_curve_[-1] < told[-1].loss
+
+
+@ALL_SOLVERS
+def test_an_interrupt_between_looks_keeps_the_last_look(
+    cancer: Data, solver: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Any] = []
+
+    def loss(self: Objective, weights: Any) -> Any:
+        if len(told) == 2:
+            raise KeyboardInterrupt
+        return evaluate(self, weights)
+
+    evaluate = Objective.loss
+    monkeypatch.setattr(Objective, "loss", loss)
+    model = LogReg("reference", solver=solver, callback=told.append, tol=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*cancer)
+    assert (model.stop_reason_, model.loss_curve_) == ("interrupted", [one.loss for one in told])
+    np.testing.assert_array_equal(model.coef_, told[-1].coef)
+
+
+def test_an_interrupt_before_the_first_iteration_leaves_the_start(
+    cancer: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Objective, "loss_gradient", interrupt)
+    model = LogReg("reference")
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*cancer)
+    assert (model.stop_reason_, model.n_iter_, model.loss_curve_) == ("interrupted", 0, [])
+    np.testing.assert_array_equal(model.coef_, np.zeros((1, 30)))
+
+
+def test_an_interrupted_partial_fit_leaves_the_weights_before(cancer: Data, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = cancer
+    model = LogReg("reference", random_state=0).partial_fit(X, y, classes=[0, 1])
+    before = model.coef_.copy(), model.n_iter_, list(model.loss_curve_)
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Objective, "loss_gradient", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X, y)
+    np.testing.assert_array_equal(model.coef_, before[0])
+    assert (model.n_iter_, model.loss_curve_) == before[1:]
+
+
+def test_an_interrupt_ends_a_search(cancer: Data) -> None:
+    fits: list[int] = []
+
+    def interrupt(_: Any) -> None:
+        fits.append(1)
+        raise KeyboardInterrupt
+
+    search = GridSearchCV(LogReg("reference", callback=interrupt), {"C": [0.1, 1.0, 10.0]}, cv=3)
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(*cancer)
+    assert len(fits) == 1
 
 
 def test_a_target_error_on_samples_held_out(cancer: Data) -> None:
@@ -315,20 +394,39 @@ def test_measured_numbers_on_the_device_are_no_labels(device: gpuprims.Device, r
         fit(device, X, on_device(device, rng.standard_normal(90).astype("f4")))
 
 
+def noisy(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Labels of which a fifth are drawn anew, so that no weights reach an error of 0."""
+    return np.where(rng.random(len(y)) < 0.2, rng.permutation(y), y)
+
+
 @pytest.mark.parametrize("feature_dtype", [None, "int8"])
-def test_held_out_errors_are_of_the_weights_as_predicted_with(iris: Data, feature_dtype: str | None) -> None:
-    X, y = iris
-    X = X * 10.0 ** np.arange(-2, 2)  # whose scales matter to scores
-    how: dict[str, Any] = {"target_error": 0.0, "validation_fraction": 0.4, "random_state": 1, "tol": 1e-5}
+def test_held_out_errors_are_of_the_weights_as_predicted_with(
+    iris: Data, rng: np.random.Generator, feature_dtype: str | None
+) -> None:
+    X, y = iris[0] * 10.0 ** np.arange(-2, 2), noisy(iris[1], rng)  # features whose scales matter to scores
+    how: dict[str, Any] = {"target_error": 0.0, "validation_fraction": 0.4, "random_state": 1, "tol": 1e-6}
     model = fit("reference", X, y, solver="newton-cholesky", C=100, feature_dtype=feature_dtype, **how)
     codes = np.searchsorted(model.classes_, y)
-    _, held_out = train_test_split(np.arange(len(X)), test_size=0.4, random_state=1, stratify=codes)
+    alone, held_out = train_test_split(np.arange(len(X)), test_size=0.4, random_state=1, stratify=codes)
     assert model.validation_errors_[-1] == pytest.approx(1 - model.score(X[held_out], y[held_out]), abs=0.02)
-    alone = np.setdiff1d(np.arange(len(X)), held_out)
+    assert model.stop_reason_ == "tolerance"
     if feature_dtype is None:
-        peer = LogReg("reference", solver="newton-cholesky", C=100, tol=1e-5).fit(X[alone], y[alone])
-        if model.stop_reason_ == "tolerance":
-            np.testing.assert_allclose(model.coef_, peer.coef_, rtol=1e-6)
+        peer = LogReg("reference", solver="newton-cholesky", C=100, tol=1e-6).fit(X[alone], y[alone])
+        np.testing.assert_allclose(model.coef_, peer.coef_, rtol=1e-5)
+
+
+@ALL_SOLVERS
+def test_no_weight_depends_on_samples_held_out(cancer: Data, rng: np.random.Generator, solver: str) -> None:
+    X, y = cancer[0].astype(np.float32), noisy(cancer[1], rng)
+    _, held_out = train_test_split(np.arange(len(X)), test_size=0.3, random_state=1, stratify=y)
+    other = X.copy()
+    other[held_out] = rng.standard_normal((len(held_out), X.shape[1]))
+    how: dict[str, Any] = {"solver": solver, "target_error": 0.0, "validation_fraction": 0.3, "max_iter": 8}
+    first, second = (fit("reference", samples, y, random_state=1, **how) for samples in (X, other))
+    assert "target_error" not in (first.stop_reason_, second.stop_reason_)
+    assert first.validation_errors_ != second.validation_errors_
+    np.testing.assert_array_equal(first.coef_, second.coef_)
+    np.testing.assert_array_equal(first.loss_curve_, second.loss_curve_)
 
 
 def test_verbose_shows_a_progress_bar_with_the_loss(cancer: Data, capsys: pytest.CaptureFixture[str]) -> None:
@@ -350,6 +448,7 @@ import warnings
 warnings.simplefilter("ignore")
 from sklearn.utils.estimator_checks import check_estimator
 from gpuprims.models import LogReg, features
+from gpuprims.models.objective import Objective
 found = check_estimator(LogReg("reference"), on_fail=None, on_skip=None)
 for one in found:
     if one["status"] != "passed":

@@ -32,7 +32,6 @@ _ENDS = {
     " features, or raise max_iter)",
     "diverged": "a learning_rate at which the loss falls; got learning_rate={learning_rate}, by which it grew beyond"
     ' all numbers (the last finite weights are kept; lower it, or leave it "auto")',
-    "interrupted": "iterations until tol={tol}; got an interrupt (the weights so far are kept)",
 }
 
 
@@ -109,7 +108,10 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
     -----
     float32 samples are computed with in float32, all others in float64. Samples that lie on a device, as CuPy's,
     pyopencl's or torch's, stay there, and so do scores and probabilities of such; weights and predicted classes are the
-    host's. An interrupt (Ctrl-C) while it fits ends the fit, with a warning, and leaves the weights so far.
+    host's.
+
+    Ctrl-C during :meth:`fit` raises KeyboardInterrupt, as everywhere; the model is then fitted with the weights of the
+    last iteration that ``loss_curve_`` tells of, and ``stop_reason_`` is "interrupted".
 
     Examples
     --------
@@ -223,6 +225,8 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
             solver by single samples, more than two classes or a ``feature_dtype``.
         DeviceMismatchError
             Samples on another device than the one asked for.
+        KeyboardInterrupt
+            Ctrl-C; the model keeps the weights so far.
         """
         self._validate_params()
         before = self._weights_before()
@@ -253,6 +257,8 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
         ------
         ValueError
             No classes with the first call, or other ones with another; labels that are not among them.
+        KeyboardInterrupt
+            Ctrl-C; the model keeps the weights of the call before.
         """
         self._validate_params()
         first = not hasattr(self, "coef_")
@@ -266,9 +272,10 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
         if not np.isfinite(flat).all():
             self._warn("diverged")
             return self
+        loss = objective.loss_gradient(flat)[0]
         self._keep(objective, flat)
         self.n_iter_, self.stop_reason_ = seen + 1, "max_iter"
-        self.loss_curve_ = [*([] if first else self.loss_curve_), objective.loss_gradient(flat)[0]]
+        self.loss_curve_ = [*([] if first else self.loss_curve_), loss]
         self.loss_iterations_ = [*([] if first else self.loss_iterations_), self.n_iter_]
         self.validation_errors_ = []
         return self
@@ -343,13 +350,18 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
                 error=None if held_out is None else error, target=self.target_error,
             )  # fmt: skip
             try:
-                self.stop_reason_ = SOLVERS[self.solver](objective, start, self._settings(), watch)
+                reason = SOLVERS[self.solver](objective, start, self._settings(), watch)
             except KeyboardInterrupt:
-                self.stop_reason_ = "interrupted"
+                self._take(objective, watch, "interrupted")
+                raise
+        self._take(objective, watch, reason)
+        self._warn(reason)
+
+    def _take(self, objective: Objective, watch: Watch, reason: str) -> None:
+        """Set what a fit gives, as far as it came."""
         self._keep(objective, watch.weights)
         self.loss_curve_, self.loss_iterations_, self.validation_errors_ = watch.losses, watch.iterations, watch.errors
-        self.n_iter_ = watch.done
-        self._warn(self.stop_reason_)
+        self.n_iter_, self.stop_reason_ = watch.done, reason
 
     def _settings(self) -> Settings:
         rate = None if isinstance(self.learning_rate, str) else float(self.learning_rate)

@@ -44,17 +44,15 @@ class Watch:
         target: float | None = None,
         bar: Any = None,
     ) -> None:
-        self.losses: list[float] = []
-        self.iterations: list[int] = []
+        self._told: list[tuple[float, int]] = []  # in one list, so that an interrupt leaves pairs
         self.errors: list[float] = []
         self.weights = start
         self._split, self._callback, self._error, self._target, self._bar = split, callback, error, target, bar
 
     def after(self, loss: float, weights: np.ndarray, count: int = 1) -> str | None:
         """Take note of iterations, by the loss after the last of them, and return why to stop, if there is a reason."""
-        self.losses.append(loss)
-        self.iterations.append(self.done + count)
         self.weights = weights
+        self._told.append((loss, self.done + count))
         if self._bar is not None:
             self._bar.update(count)
             self._bar.set_postfix(loss=f"{loss:.6g}")
@@ -69,6 +67,16 @@ class Watch:
         return None
 
     @property
+    def losses(self) -> list[float]:
+        """The loss after each iteration, or after each look."""
+        return [loss for loss, _ in self._told]
+
+    @property
+    def iterations(self) -> list[int]:
+        """After how many iterations each loss was."""
+        return [done for _, done in self._told]
+
+    @property
     def done(self) -> int:
         """How many iterations there have been."""
-        return self.iterations[-1] if self.iterations else 0
+        return self._told[-1][1] if self._told else 0
