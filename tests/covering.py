@@ -56,6 +56,8 @@ def covering(items: Sequence[pytest.Item], is_minor: Callable[[pytest.Item], boo
         functions[item.nodeid.partition("[")[0]].append(item)
     kept: set[pytest.Item] = set()
     for name, cases in functions.items():
+        if cases[0].get_closest_marker("whole"):
+            kept.update(item for item in cases if not is_minor(item))
         turned = _turned(cases, name)
         major = cover([item for item in turned if not is_minor(item)], _values)
         seen = frozenset[Hashable]().union(*map(_values, major))
