@@ -1,6 +1,7 @@
-"""The devices that tests run on: every one of this machine, and a visible skip for each kind that is absent.
+"""The devices that tests run on: every one of this machine; the summary has a line for each kind that is absent.
 
 ``GPUPRIMS_TEST_DEVICES`` restricts a run to the specs it lists, comma-separated; an absent one of those is a failure.
+``--whole`` runs every combination of parameters; without it, `covering` chooses some.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from gpuprims.device import absences
 from gpuprims.errors import BackendUnavailableError, UnknownDeviceError
 
 sys.path.insert(0, str(Path(__file__).parent))  # importlib mode leaves it out, and tests share kernel_cases
+from covering import covering
 from kernel_cases import AROUND, ASKED, BYTES, FLAT, Kernel, able_variants, as_it_stands, is_guest
 
 from gpuprims.calls import Call
@@ -29,7 +31,15 @@ from gpuprims.registry import REGISTRY
 if "OCLGRIND_LOG" in os.environ:  # which each worker of a run has of its own; see oclgrind.py
     os.environ["OCLGRIND_LOG"] += os.environ.get("PYTEST_XDIST_WORKER", "")
 
-SPECS = ASKED or ("cuda", "opencl:gpu", "opencl:cpu", "reference")
+# Runtimes for CPUs by a spec that names their vendor. PoCL is tested by a part: it compiles slowly.
+RUNTIMES, MINOR = ("opencl:intel", "opencl:portable"), "opencl:portable"
+
+
+def cpu_runtimes() -> list[str]:
+    """Return a spec for every OpenCL device that is a CPU."""
+    devices = [device for device in gpuprims.devices() if (device.backend, device.capabilities.kind) == ("opencl", "cpu")]
+    named = {find(spec): spec for spec in RUNTIMES}
+    return [named.get(device, device.spec) for device in devices] or ["opencl:cpu"]
 
 
 @cache
@@ -43,10 +53,8 @@ def find(spec: str) -> gpuprims.Device | str:
         return str(error)
 
 
-def marks(spec: str) -> list[pytest.MarkDecorator]:
-    """Skip what needs an absent device; a mark, so that the summary tells each reason once a file."""
-    found = find(spec)
-    return [pytest.mark.skip(reason=found)] if isinstance(found, str) and not ASKED else []
+EVERY = ASKED or ("cuda", "opencl:gpu", *cpu_runtimes(), "reference")
+SPECS = [spec for spec in EVERY if ASKED or not isinstance(find(spec), str)]
 
 
 def present(spec: str) -> gpuprims.Device:
@@ -70,7 +78,7 @@ def kernels_let_go() -> Iterator[None]:
     gc.collect()
 
 
-@pytest.fixture(scope="session", params=[pytest.param(spec, marks=marks(spec)) for spec in SPECS])
+@pytest.fixture(scope="session", params=SPECS)
 def device(request: pytest.FixtureRequest) -> gpuprims.Device:
     """Each device of this machine in turn."""
     return present(request.param)
@@ -184,7 +192,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def _variants(spec: str, primitives: str, calls: tuple[Call, ...]) -> list[Any]:
     found = find(spec)
     if isinstance(found, str):
-        return [pytest.param((spec, ""), marks=marks(spec), id=spec)]
+        return [pytest.param((spec, ""), id=spec)]
     names = [variant.name for one in primitives.split() for variant in able_variants(found, one, *calls)]
     return [pytest.param((spec, name), id=f"{spec}-{name}") for name in names]
 
@@ -252,12 +260,51 @@ SPARED = frozenset({"int16", "int32", "int64", "uint8", "uint16", "uint32", "com
 SPARED_WAITING = SPARED | {"float16", "uint64", "complex64", "bool"}
 
 
+LEFT = pytest.StashKey[int]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--whole", action="store_true", help="run every combination of parameters, not a part covering each")
+
+
+def _is_minor(item: pytest.Item) -> bool:
+    params = item.callspec.params if hasattr(item, "callspec") else {}
+    specs = [params.get("device"), *(params[name][0] for name in KERNELS.keys() & params.keys())]
+    return MINOR in specs and not ASKED
+
+
+def _named(config: pytest.Config, items: list[pytest.Item]) -> set[pytest.Item]:
+    """Return the tests that the command line names one by one."""
+    return {item for item in items if item.nodeid in config.args}
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):  # of pytest-xdist, whose workers collect
+        session.config.workeroutput["left"] = session.config.stash.get(LEFT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash[LEFT] = getattr(node, "workeroutput", {}).get("left", 0)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if left := terminalreporter.config.stash.get(LEFT, 0):
+        terminalreporter.line(f"{left:,} further combinations: make test-all, or pytest --whole")
+    for spec in EVERY:
+        if isinstance(reason := find(spec), str) and not ASKED:
+            terminalreporter.line(f"not tested: {spec}: {reason}")
+
+
 @pytest.hookimpl(trylast=True)  # when pytest has put tests of one kernel together
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     spared = {item for item in items if _is_spared(item)}
-    if spared:
-        config.hook.pytest_deselected(items=list(spared))
-        items[:] = [item for item in items if item not in spared]
+    items[:] = [item for item in items if item not in spared]
+    left = set() if config.getoption("whole") else set(items) - covering(items, _is_minor) - _named(config, items)
+    items[:] = [item for item in items if item not in left]
+    if spared or left:
+        config.hook.pytest_deselected(items=[*spared, *left])
+    config.stash[LEFT] = len(left)
     # A file after the other, whose tests share kernels: as those that come first have compiled them.
     items.sort(key=lambda item: (str(item.path), not _is_optimised(item)))
 
@@ -270,7 +317,12 @@ def _guests(item: pytest.Item) -> set[str]:
     """Return the names of a test's kernels that are guests on their devices."""
     params = item.callspec.params if hasattr(item, "callspec") else {}
     kernels = [params[name] for name in KERNELS.keys() & params.keys()]
-    return {name for spec, name in kernels if spec == "opencl:cpu" and is_guest("cpu", name)}
+    return {name for spec, name in kernels if _is_cpu(spec) and is_guest("cpu", name)}
+
+
+def _is_cpu(spec: str) -> bool:
+    found = find(spec)
+    return not isinstance(found, str) and found.capabilities.kind == "cpu"
 
 
 def _is_spared(item: pytest.Item) -> bool:

@@ -1,0 +1,84 @@
+"""A covering part of a matrix of tests: each value of each parameter of each test function, at least once.
+
+A test of 14 dtypes, 5 operators and 8 kernels is 560 combinations. The default run takes about as many as the longest
+of its parameters has values, the same ones in every process and run; ``--whole`` takes all.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from types import SimpleNamespace
+from typing import TypeVar
+
+import pytest
+
+Case = TypeVar("Case")
+Values = frozenset[Hashable]
+_NONE = SimpleNamespace(params={})
+
+
+def cover(cases: Sequence[Case], values: Callable[[Case], Values], covered: Iterable[Hashable] = ()) -> list[Case]:
+    """Choose cases, each the one with most values that none before it has; of several, the first.
+
+    Parameters
+    ----------
+    cases : sequence
+        Any objects.
+    values : callable
+        Gives a case's values.
+    covered : iterable of hashable, optional
+        Values that need no case.
+    """
+    left = {k: values(case) for k, case in enumerate(cases)}
+    missing = frozenset().union(*left.values()) - frozenset(covered)
+    kept = []
+    while missing:
+        best = max(left, key=lambda k: (len(left[k] & missing), -k))
+        kept.append(best)
+        missing -= left.pop(best)
+    return [cases[k] for k in sorted(kept)]
+
+
+def covering(items: Sequence[pytest.Item], is_minor: Callable[[pytest.Item], bool]) -> set[pytest.Item]:
+    """Return the tests that cover every value of every parameter of every test function.
+
+    Parameters
+    ----------
+    items : sequence of pytest.Item
+        Everything that was collected, in order.
+    is_minor : callable
+        Whether a test is taken only for values that no other test has: one on a device that is tested by a part.
+    """
+    functions: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        functions[item.nodeid.partition("[")[0]].append(item)
+    kept: set[pytest.Item] = set()
+    for name, cases in functions.items():
+        if cases[0].get_closest_marker("whole"):
+            kept.update(item for item in cases if not is_minor(item))
+        turned = _turned(cases, name)
+        major = cover([item for item in turned if not is_minor(item)], _values)
+        seen = frozenset[Hashable]().union(*map(_values, major))
+        kept.update(major, cover([item for item in turned if is_minor(item)], _values, seen))
+    return kept
+
+
+def _turned(cases: list[pytest.Item], name: str) -> list[pytest.Item]:
+    """Begin elsewhere in each function, so that a kernel meets other dtypes in another test."""
+    first = zlib.crc32(name.encode()) % len(cases)  # hash() differs between processes
+    return cases[first:] + cases[:first]
+
+
+def _values(item: pytest.Item) -> Values:
+    """Return a test's rows of each ``parametrize`` and its values of each fixture, by identity: a product shares them."""
+    params = dict(getattr(item, "callspec", _NONE).params)
+    together = [_names(mark.args[0]) for mark in item.iter_markers("parametrize")]
+    alone = [(name,) for name in params.keys() - {name for names in together for name in names}]
+    rows = {(names, *(id(params[name]) for name in names)) for names in (*together, *alone)}
+    return frozenset(rows or {"no parameters"})
+
+
+def _names(argnames: str | Sequence[str]) -> tuple[str, ...]:
+    return tuple(name.strip() for name in argnames.split(",")) if isinstance(argnames, str) else tuple(argnames)
