@@ -1,6 +1,8 @@
-"""PoCL keeps what it compiles in a folder of this user, or in none of others."""
+"""PoCL compiles in a folder of this process alone."""
 
 import os
+import stat
+import time
 from pathlib import Path
 
 import pytest
@@ -20,47 +22,36 @@ def environment(monkeypatch, tmp_path):
     private_folder.cache_clear()
 
 
-def chosen() -> str | None:
+def chosen() -> Path:
     give_pocl_a_folder()
-    return os.environ.get("POCL_CACHE_DIR")
-
-
-def test_own_choice_of_pocl_stands(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert chosen() is None
+    return Path(os.environ["POCL_CACHE_DIR"])
 
 
 def test_folder_that_is_asked_for_stands(monkeypatch):
-    monkeypatch.delenv("HOME", raising=False)
     monkeypatch.setenv("POCL_CACHE_DIR", "/asked")
-    assert chosen() == "/asked"
+    assert chosen() == Path("/asked")
 
 
-def test_without_a_home_the_folder_is_private(monkeypatch, tmp_path):
-    monkeypatch.delenv("HOME", raising=False)
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    assert chosen() == str(tmp_path / "private" / "pocl")
-
-
-@pytest.mark.parametrize("home", ["/proc/nowhere", "/dev/null", "relative"])
-def test_home_where_nothing_can_be_made(monkeypatch, tmp_path, home):
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setenv("HOME", home)
-    assert chosen() == str(tmp_path / "private" / "pocl")
-
-
-def test_folder_that_others_write_is_not_taken(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "open"))
-    (tmp_path / "open").mkdir()
-    (tmp_path / "open").chmod(0o777)
-    assert chosen() == str(tmp_path / "private" / "pocl")
-
-
-def test_where_nothing_is_kept_the_folder_is_temporary(monkeypatch):
-    monkeypatch.delenv("HOME", raising=False)
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setenv("GPUPRIMS_CACHE_DIR", "off")
-    folder = Path(chosen() or "")
-    assert folder.is_dir()
-    pocl._temporary.pop().cleanup()
+def test_folder_is_private_and_goes_with_the_process(tmp_path):
+    folder = chosen()
+    assert folder.parent == tmp_path / "private" / "pocl"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    pocl._remove(str(folder), os.getpid() + 1)  # as a fork would
+    assert folder.exists()
+    pocl._remove(str(folder), os.getpid())
     assert not folder.exists()
+
+
+def test_where_nothing_is_kept_the_folder_is_a_temporary_one(monkeypatch, tmp_path):
+    monkeypatch.setenv("GPUPRIMS_CACHE_DIR", "off")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert chosen().parent == tmp_path
+
+
+def test_what_killed_processes_leave_is_removed_a_week_later(monkeypatch):
+    old, fresh = chosen(), None
+    os.utime(old, (time.time() - 8 * 86400,) * 2)
+    monkeypatch.delenv("POCL_CACHE_DIR")
+    fresh = chosen()
+    assert fresh.exists()
+    assert not old.exists()

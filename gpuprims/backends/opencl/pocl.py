@@ -1,51 +1,50 @@
-"""The folder that PoCL keeps what it compiles in, beside gpuprims' own.
+"""The folder that PoCL keeps what it compiles in, beside gpuprims' own cache.
 
-PoCL looks into no owner and no mode: without a home it shares ``/tmp/pocl`` with every user of the machine, who could
-put programs there, and where it can make no folder it has no device. In both cases it is given a private one.
+PoCL ends the process where a file in that folder is damaged, has no device where it cannot make the folder, and without
+a home shares ``/tmp/pocl`` with every user of the machine. So each process gives it one that is new and private, from
+which binaries go to :mod:`gpuprims.compile_cache`.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import time
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import mkdtemp
 
 from gpuprims.private_folder import private_folder
 
 _ENVIRONMENT = "POCL_CACHE_DIR"
-# Those made here, which last as long as the process.
-_temporary: list[TemporaryDirectory[str]] = []
+_PREFIX = "gpuprims-pocl-"
+# Seconds after which a folder is taken for a killed process's.
+_ABANDONED = 7 * 86400
 
 
 def give_pocl_a_folder() -> None:
-    """Set ``POCL_CACHE_DIR``, unless it is set, or PoCL's own choice is this user's; to be called before PoCL starts."""
-    if _ENVIRONMENT in os.environ or _is_own(_chosen()):
+    """Set ``POCL_CACHE_DIR`` to a folder that lasts as long as this process, unless it is set; before PoCL starts."""
+    if _ENVIRONMENT in os.environ:
         return
     folder = private_folder("pocl")
-    if folder is None:
-        _temporary.append(TemporaryDirectory(prefix="gpuprims-pocl-", ignore_cleanup_errors=True))
-        folder = Path(_temporary[-1].name)
-    os.environ[_ENVIRONMENT] = str(folder)
+    if folder is not None:
+        _remove_abandoned(folder)
+    own = mkdtemp(prefix=_PREFIX, dir=folder)
+    os.environ[_ENVIRONMENT] = own
+    atexit.register(_remove, own, os.getpid())
 
 
-def _chosen() -> Path | None:
-    """Return the folder that PoCL takes by itself, if that is below one of the user's."""
-    caches, home = os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME")
-    if caches:
-        return Path(caches, "pocl", "kcache")
-    return None if home is None else Path(home, ".cache", "pocl", "kcache")
+def _remove(folder: str, process: int) -> None:
+    """Remove a folder, unless this is a fork of the process that it belongs to."""
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
-def _is_own(folder: Path | None) -> bool:
-    """Whether a folder is there that others cannot write, or can be made within one."""
-    if folder is None or not folder.is_absolute():
-        return False
-    there = next(path for path in (folder, *folder.parents) if path.exists())
-    try:
-        os.rmdir(mkdtemp(dir=there))  # modes do not tell: root may write everywhere, but not to every file system
-    except OSError:
-        return False
-    if not hasattr(os, "geteuid"):  # Windows, where folders of users are private
-        return True
-    found = there.stat()
-    return found.st_uid == os.geteuid() and not found.st_mode & 0o002
+def _remove_abandoned(folder: Path) -> None:
+    for path in folder.glob(f"{_PREFIX}*"):
+        try:
+            abandoned = path.lstat().st_mtime < time.time() - _ABANDONED
+        except FileNotFoundError:  # removed by a process beside this one
+            continue
+        if abandoned:
+            shutil.rmtree(path, ignore_errors=True)
