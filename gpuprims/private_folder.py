@@ -16,6 +16,8 @@ from platformdirs import user_cache_path
 from gpuprims.notices import warn_once
 
 ENVIRONMENT = "GPUPRIMS_CACHE_DIR"
+# Its value for those who want nothing on disk.
+OFF = "off"
 
 
 @cache
@@ -25,13 +27,16 @@ def private_folder(name: str) -> Path | None:
     Parameters
     ----------
     name : str
-        Name of the folder, below ``GPUPRIMS_CACHE_DIR`` or else the user's cache folder.
+        Name of the folder, below ``GPUPRIMS_CACHE_DIR`` or else the user's cache folder; ``GPUPRIMS_CACHE_DIR=off``
+        asks for none.
 
     Returns
     -------
     Path or None
-        None where there is no such folder; a warning, given once, says why.
+        None where there is no such folder; a warning, given once, says why, unless none was asked for.
     """
+    if os.environ.get(ENVIRONMENT) == OFF:
+        return None
     try:
         return _checked(_made(_root()) / name)
     except (OSError, RuntimeError) as error:  # RuntimeError: there is no home

@@ -35,7 +35,7 @@ def report_of(arguments: list[str]) -> tuple[int, str]:
             # those that wait for a later one wait in vain.
             "OCLGRIND_BUILD_OPTIONS": "-cl-opt-disable -DLOOKS=4",
             "GPUPRIMS_TEST_DEVICES": DEVICE,
-            "PYOPENCL_NO_CACHE": "1",  # a kernel from the disk has no lines to report
+            "GPUPRIMS_CACHE_DIR": "off",  # a kernel from the disk has no lines to report
         }
         finished = subprocess.run([sys.executable, *arguments], env=os.environ | watching, cwd=HERE.parent, check=False)
         reports = [one.read_text().strip() for one in sorted(Path(folder).iterdir())]  # one of each worker

@@ -6,39 +6,29 @@ for zero, and NumPy does not.
 
 from __future__ import annotations
 
-import hashlib
-import os
-import warnings
-from pathlib import Path
-from tempfile import NamedTemporaryFile
-
 import cupy
 from cupy_backends.cuda.libs import nvrtc
-from platformdirs import user_cache_path
+
+from gpuprims import compile_cache
 
 _OPTIONS = ("--std=c++17",)
 
 
 def compiled(text: str, device: cupy.cuda.Device) -> cupy.cuda.Module:
     """Return the module of a kernel's text, from the cache on disk if it has been compiled before."""
-    key = "\n".join([repr(nvrtc.getVersion()), device.compute_capability, *_OPTIONS, text])
-    kept = user_cache_path("gpuprims") / "cuda" / f"{hashlib.sha256(key.encode()).hexdigest()}.cubin"
+    compiler = f"NVRTC {nvrtc.getVersion()}, CuPy {cupy.__version__}"
+    key = compile_cache.key_of("cuda", compiler, device.compute_capability, *_OPTIONS, text)
+    binary = compile_cache.fetch(key)
     module = cupy.cuda.Module()
-    if kept.is_file():
-        module.load(kept.read_bytes())
-        return module
+    if binary is not None:
+        try:
+            module.load(binary)
+        except cupy.cuda.driver.CUDADriverError as error:
+            compile_cache.discard(key, f"that the driver refuses ({error})")
+        else:
+            return module
     binary, _ = cupy.cuda.compiler.compile_using_nvrtc(text, _OPTIONS, cache_in_memory=True)
+    module = cupy.cuda.Module()
     module.load(binary)
-    _keep(binary, kept)
+    compile_cache.keep(key, binary)
     return module
-
-
-def _keep(binary: bytes, path: Path) -> None:
-    """Write a file that others see whole or not at all; where it cannot be, the next process compiles again."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(binary)
-        os.replace(file.name, path)
-    except OSError as error:
-        warnings.warn(f"{path}: a place for compiled kernels; got {error}", stacklevel=2)

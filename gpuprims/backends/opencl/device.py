@@ -53,7 +53,7 @@ class OpenCLDriver:
         return self.capabilities.kind == "cpu"
 
     def build(self, variant: Variant, definitions: Definitions) -> OpenCLKernel:
-        """Compile a kernel file with its definitions; pyopencl keeps the binary on disk."""
+        """Compile a kernel file with its definitions."""
         shape = variant.block, variant.items, self.capabilities.warp, variant.resident
         text = kernel_source(definitions, variant.path, *AROUND, *shape)
         try:

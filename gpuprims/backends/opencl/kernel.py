@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from threading import Lock
 from typing import Any
@@ -11,12 +10,11 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 
+from gpuprims.backends.opencl.compiling import program_of
 from gpuprims.driver import Launch
 
 # 32-bit registers of a multiprocessor, of NVIDIA's GPUs since 2014.
 _REGISTERS = 65536
-# pyopencl 2026's cache on disk fails where two threads write the same program, and so do filters of warnings.
-_COMPILING = Lock()
 
 
 def compiled(queue: cl.CommandQueue, text: str, resident: int = 0) -> cl.Program:
@@ -26,10 +24,7 @@ def compiled(queue: cl.CommandQueue, text: str, resident: int = 0) -> cl.Program
         options.append("-cl-fp32-correctly-rounded-divide-sqrt")  # as NumPy divides and takes roots
     if resident and "NVIDIA" in queue.device.platform.name:
         options.append(f"-cl-nv-maxrregcount={_REGISTERS // resident // 8 * 8}")
-    with _COMPILING, warnings.catch_warnings():
-        warnings.simplefilter("ignore", cl.CompilerWarning)  # drivers that greet each build; errors still raise
-        program: cl.Program = cl.Program(queue.context, text).build(options)
-    return program
+    return program_of(queue.context, queue.device, text, options)
 
 
 def in_order(queue: cl.CommandQueue) -> bool:

@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 
 import pyopencl as cl
 
+from gpuprims.backends.opencl.pocl import give_pocl_a_folder
 from gpuprims.errors import BackendUnavailableError
 from gpuprims.private_folder import private_folder
 
@@ -36,6 +37,7 @@ def platforms() -> Sequence[cl.Platform]:
     BackendUnavailableError
         When there is no driver at all.
     """
+    give_pocl_a_folder()
     try:
         with _embedded_runtime_offered():
             found = cl.get_platforms()
