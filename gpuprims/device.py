@@ -17,7 +17,6 @@ from gpuprims.driver import Capabilities, Driver, Kernel
 from gpuprims.errors import (
     BackendUnavailableError,
     DeviceMismatchError,
-    GpuprimsError,
     NoDeviceError,
     UnknownDeviceError,
     quoted,
@@ -154,7 +153,7 @@ class Device:
         """
         try:
             computed = _trial(self)
-        except (GpuprimsError, RuntimeError) as error:
+        except Exception as error:  # an installed package's driver raises what it likes
             return f"fails a trial kernel: {_in_a_line(error)}"
         wrong = not np.array_equal(computed, np.array([2, 3, 4], np.float32))
         return f"computes {computed} for [1, 2, 3] + 1" if wrong else None
