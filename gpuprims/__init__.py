@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from gpuprims.primitives.map import map  # noqa: A004 - the primitive's name in every library of its kind
     from gpuprims.primitives.reduce import reduce
     from gpuprims.primitives.scan import cumprod, cumsum, scan
-    from gpuprims.registry import Variant, register
+    from gpuprims.registration import register, unregister
+    from gpuprims.registry import Variant
 
 __version__ = "0.1.0"
 
@@ -50,6 +51,7 @@ __all__ = [
     "register",
     "scan",
     "stencil",
+    "unregister",
     "use_device",
 ]
 
@@ -72,9 +74,10 @@ _HOMES = {
     "map": "primitives.map",
     "plan": "plans",
     "reduce": "primitives.reduce",
-    "register": "registry",
+    "register": "registration",
     "scan": "primitives.scan",
     "stencil": "primitives.stencil",
+    "unregister": "registration",
     "use_device": "device",
 }
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from gpuprims.calls import Call
 from gpuprims.definitions import Definitions
-from gpuprims.errors import GpuprimsError
 from gpuprims.expressions import expression, typed
 from gpuprims.layout import plan_layout
 from gpuprims.registry import REGISTRY
@@ -21,7 +20,7 @@ def problem_of(device: Device) -> str | None:
     """Return what is wrong with a device; None when it computes."""
     try:
         computed = _trial(device)
-    except (GpuprimsError, RuntimeError) as error:
+    except Exception as error:  # an installed package's driver raises what it likes
         return f"fails a trial kernel: {_in_a_line(error)}"
     wrong = not np.array_equal(computed, np.array([2, 3, 4], np.float32))
     return f"computes {computed} for [1, 2, 3] + 1" if wrong else None

@@ -59,8 +59,7 @@ def _shared(label: str, array: Any) -> Any:
             array = getattr(array, plainly)()
     if kind in _DLPACK_HOST:
         return np.from_dlpack(array)
-    for name in REGISTRY.backend_names:
-        backend = REGISTRY.backend(name)
+    for backend in REGISTRY.backends():
         if backend.dlpack_device == kind:
             return backend.from_dlpack(array)
     raise ArrayError(f"{label}: a DLPack array in host or CUDA memory; got device type {kind} ({short(array)})")

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from threading import RLock
 from typing import Literal
@@ -19,9 +20,18 @@ from gpuprims.calls import Call
 from gpuprims.choices import Explanation, Tuned
 from gpuprims.definitions import Window
 from gpuprims.driver import Backend, Capabilities
-from gpuprims.errors import NoVariantError, RegistryError, UnknownDeviceError, UnknownVariantError
+from gpuprims.errors import (
+    BackendUnavailableError,
+    NoVariantError,
+    RegistryError,
+    UnknownDeviceError,
+    UnknownVariantError,
+    quoted,
+)
 from gpuprims.lifetime import after_fork
+from gpuprims.plugins import PluggedBackend, attempt, described, find_backends, find_plugins, guarded, unavailable
 from gpuprims.shapes import Refusal, Shape, Tunable
+from gpuprims.variant_checks import check_types, check_variant
 
 _OWN_BACKENDS = {name: f"gpuprims.backends.{name}" for name in ("cuda", "opencl", "reference")}
 
@@ -136,7 +146,7 @@ class Variant:
     def path(self) -> Path:
         """The kernel file, for backends that compile one."""
         if not isinstance(self.source, Path):
-            raise RegistryError(f"{self.backend} {self.primitive}/{self.name}: a kernel file; got {self.source!r}")
+            raise RegistryError(f"{_label(self)}: a kernel file; got {self.source!r}")
         return self.source
 
     @property
@@ -207,7 +217,9 @@ class Registry:
 
     def __init__(self) -> None:
         self._variants: dict[tuple[str, str], dict[str, Variant]] = {}
+        self._origins: dict[tuple[str, str, str], str] = {}  # of variants that are not this library's own
         self._backends: dict[str, Backend] = {}
+        self._absent: dict[str, str] = {}  # of installed packages, and why
         self._by_class: dict[type, Backend | None] = {}
         self._lock = RLock()
         self.generation = 0  # grows with every registration, so that plans made before can be told apart
@@ -219,23 +231,24 @@ class Registry:
     @cached_property
     def backend_names(self) -> tuple[str, ...]:
         """Names of all backends, this library's own first, then those of installed packages."""
+        self._foreign = find_backends(_OWN_BACKENDS)
         return (*_OWN_BACKENDS, *self._foreign)
 
-    @cached_property
-    def _foreign(self) -> dict[str, EntryPoint]:
-        found: dict[str, EntryPoint] = {}
-        for point in entry_points(group="gpuprims.backends"):
-            if point.name in _OWN_BACKENDS or point.name in found:
-                raise RegistryError(f"backend {point.name!r}: a name claimed once; got a second claim by {point.value}")
-            found[point.name] = point
-        return found
-
     def backend(self, name: str) -> Backend:
-        """Return a backend, with its variants and those of installed packages registered."""
+        """Return a backend, with its variants and those of installed packages registered; raise where it fails."""
         with self._lock:
             if name not in self._backends:
                 self._load(name)
             return self._backends[name]
+
+    def backends(self) -> list[Backend]:
+        """Return every backend but those of installed packages that fail, of which loading has warned."""
+        with self._lock:
+            for name in self.backend_names:
+                if name not in self._backends and name not in self._absent:
+                    with suppress(BackendUnavailableError):
+                        self._load(name)
+            return [self._backends[name] for name in self.backend_names if name in self._backends]
 
     def backend_of(self, kind: type) -> Backend | None:
         """Return the backend to whose library a class of arrays belongs."""
@@ -243,40 +256,77 @@ class Registry:
             return self._by_class[kind]
         except KeyError:
             library = kind.__module__.partition(".")[0]
-            backends = [self.backend(name) for name in self.backend_names]
-            return self._by_class.setdefault(kind, next((b for b in backends if b.array_library == library), None))
+            found = next((backend for backend in self.backends() if backend.array_library == library), None)
+            return self._by_class.setdefault(kind, found)
 
     def _load(self, name: str) -> None:
+        if name not in self.backend_names:
+            raise UnknownDeviceError(f"backend: one of {', '.join(self.backend_names)}; got {quoted(name)}")
         if name in _OWN_BACKENDS:
             backend: Backend = importlib.import_module(_OWN_BACKENDS[name]).BACKEND
-        elif name in self._foreign:
-            backend = self._foreign[name].load()
+            self._add(backend.variants)
+            self._backends[name] = backend  # before plug-ins, whose import may ask for it
         else:
-            raise UnknownDeviceError(f"backend: one of {', '.join(self.backend_names)}; got {name!r}")
-        points = entry_points(group=f"gpuprims.kernels.{name}")
-        self._register_all([*backend.variants, *(variant for point in points for variant in point.load())])
-        self._backends[name] = backend
+            point = self._foreign[name]
+            cause = self._absent.get(name) or attempt(point, lambda: self._add_foreign(point))
+            if cause is not None:
+                self._absent[name] = cause
+                raise unavailable(point, cause)
+        for kernels in find_plugins(f"gpuprims.kernels.{name}"):
+            attempt(kernels, lambda kernels=kernels: self._add_plugged(kernels, name, kernels.load()))  # type: ignore[misc]
+
+    def _add_foreign(self, point: EntryPoint) -> None:
+        backend = PluggedBackend(point, point.load())
+        self._add_plugged(point, point.name, backend.variants)
+        self._backends[point.name] = backend
+
+    def _add_plugged(self, point: EntryPoint, backend: str, variants: Iterable[Variant]) -> None:
+        self._add([self._from_outside(variant, described(point), backend) for variant in variants], described(point))
 
     def register(self, variant: Variant) -> None:
         """Add a variant. See :func:`register`."""
+        checked = self._from_outside(variant, "gpuprims.register")
+        with self._lock:
+            self.backend(checked.backend)
+            self._add([checked], "gpuprims.register")
+
+    def unregister(self, variant: Variant) -> None:
+        """Take a variant away. See :func:`unregister`."""
+        check_types(variant, Variant)
         with self._lock:
             self.backend(variant.backend)
-            self._register_all([variant])
+            key, label = (variant.backend, variant.primitive), _label(variant)
+            known = self._variants.get(key, {})
+            if variant.name not in known:
+                raise RegistryError(f"{label}: a variant that is registered; got one that is not")
+            if (*key, variant.name) not in self._origins:
+                raise RegistryError(f"{label}: a variant from outside gpuprims; got one of its own")
+            del self._origins[(*key, variant.name)]
+            self._variants = self._variants | {key: {n: one for n, one in known.items() if n != variant.name}}
+            self.generation += 1
 
-    def _register_all(self, variants: Iterable[Variant]) -> None:
-        """Add all of them, or, when one cannot stand, none."""
-        merged = {key: dict(known) for key, known in self._variants.items()}
+    def _add(self, variants: Iterable[Variant], origin: str | None = None) -> None:
+        """Add all of them, or, when one cannot stand, none; with an origin, those that are not this library's own."""
+        merged, origins = {key: dict(known) for key, known in self._variants.items()}, dict(self._origins)
         for variant in variants:
-            known = merged.setdefault((variant.backend, variant.primitive), {})
-            label = f"{variant.backend} {variant.primitive}/{variant.name}"
+            known, label = merged.setdefault((variant.backend, variant.primitive), {}), _label(variant)
             if variant.name in known:
                 raise RegistryError(f"{label}: a name claimed once; got a second variant of that name")
             for other in known.values():
                 if other.rank == variant.rank:
                     raise RegistryError(f"{label}: a rank of its own; got {variant.rank}, which {other.name!r} has")
             known[variant.name] = variant
-        self._variants = merged
+            if origin is not None:
+                origins[variant.backend, variant.primitive, variant.name] = origin
+        self._variants, self._origins = merged, origins
         self.generation += 1
+
+    def _from_outside(self, variant: Variant, origin: str, backend: str | None = None) -> Variant:
+        """Check a variant, and return it with a refusal that costs no other variant anything when it fails."""
+        own = importlib.import_module(_OWN_BACKENDS["cuda"]).BACKEND.variants
+        check_types(variant, Variant)
+        check_variant(variant, {variant.primitive for variant in own}, backend)
+        return replace(variant, refuse=guarded(variant.refuse, _label(variant), origin))
 
     def variants(self, primitive: str, backend: str) -> tuple[Variant, ...]:
         """Return a primitive's variants on a backend, best rank first."""
@@ -332,12 +382,16 @@ class Registry:
             return explanation.chosen
         known = {variant.name: variant for variant, _ in explanation.refusals}
         asked = known.get(name) if isinstance(name, str) else name
-        if asked is None or asked.name not in known:
+        if not isinstance(asked, Variant) or asked.name not in known:
             names = _listed(list(known))
-            raise UnknownVariantError(f"{primitive} on {device}: a variant among {names}; got {name!r}")
+            raise UnknownVariantError(f"{primitive} on {device}: a variant among {names}; got {quoted(name)}")
         if (reason := asked.refuse(capabilities, call)) is not None:
             raise NoVariantError(f"{primitive}: variant {asked.name!r} able to run the call; got a refusal: {reason}")
         return asked
+
+
+def _label(variant: Variant) -> str:
+    return f"{variant.backend} {variant.primitive}/{variant.name}"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -346,29 +400,3 @@ def _listed(names: Sequence[str]) -> str:
 
 REGISTRY = Registry()
 after_fork(REGISTRY.after_fork)
-
-
-def register(variant: Variant) -> None:
-    """Add a kernel to those that gpuprims chooses from.
-
-    Parameters
-    ----------
-    variant : Variant
-        Installed packages name theirs under the entry point ``gpuprims.kernels.<backend>`` instead.
-
-    Raises
-    ------
-    RegistryError
-        When its name or rank is taken.
-
-    Examples
-    --------
-    >>> import dataclasses, gpuprims
-    >>> from gpuprims.registry import REGISTRY
-    >>> tree = REGISTRY.variants("map", "reference")[0]
-    >>> gpuprims.register(tree)
-    Traceback (most recent call last):
-    ...
-    gpuprims.errors.RegistryError: reference map/numpy: a name claimed once; got a second variant of that name
-    """
-    REGISTRY.register(variant)

@@ -3,11 +3,14 @@
 The file is ``tuning.json`` in the user's cache folder; the environment variable ``GPUPRIMS_TUNING`` names another one,
 or is ``off``. A choice is for calls like the one that it was measured on: of the same primitive and dtype, for which
 the same variant would run, and not much smaller.
+
+Where the file cannot be read, or there is no home for it, calls go by ranks, after one warning; the commands raise.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -16,14 +19,14 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, NamedTuple
 
-from platformdirs import user_cache_path
-
 from gpuprims import __version__
 from gpuprims.calls import Around, Call
 from gpuprims.choices import Choice, Tuned
 from gpuprims.driver import Capabilities
-from gpuprims.errors import TuningError
+from gpuprims.errors import TuningError, quoted
+from gpuprims.notices import warn_once
 from gpuprims.registry import REGISTRY, Variant
+from gpuprims.settings import checked_record, path_at_home, read_settings
 from gpuprims.shapes import Shape
 
 _ENVIRONMENT, _OFF = "GPUPRIMS_TUNING", "off"
@@ -146,11 +149,21 @@ Entries = dict[Place, tuple[Entry, ...]]
 
 
 def tuning_path() -> Path | None:
-    """Return the file of choices, or None where ``GPUPRIMS_TUNING`` is ``off``."""
+    """Return the file of choices, or None where ``GPUPRIMS_TUNING`` is ``off``.
+
+    Raises
+    ------
+    TuningError
+        Where the user has no home, so that there is no place for it.
+    """
     named = os.environ.get(_ENVIRONMENT)
     if named == _OFF:
         return None
-    return Path(named) if named else user_cache_path("gpuprims") / "tuning.json"
+    try:
+        return Path(named) if named else path_at_home("tuning.json")
+    except OSError as error:
+        rule = "tuning: a home for the file of choices"
+        raise TuningError(f"{rule}; got {quoted(error, 200)} ({_ENVIRONMENT} names a file, or is off)") from error
 
 
 def read_entries(path: Path) -> Entries:
@@ -162,30 +175,31 @@ def read_entries(path: Path) -> Entries:
         Where it is not such a file, or of another format.
     """
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
+        kept = json.loads(read_settings(path, named=bool(os.environ.get(_ENVIRONMENT))))
         if kept["format"] != _FORMAT:
             raise ValueError(f"format {kept['format']!r}")
-        return {Place(**one["place"]): tuple(_entry(entry) for entry in one["entries"]) for one in kept["devices"]}
+        return {
+            checked_record(Place(**one["place"])): tuple(_entry(entry) for entry in one["entries"])
+            for one in kept["devices"]
+        }
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise TuningError(
-            f"{path}: choices of `gpuprims tune` in format {_FORMAT}; got {type(error).__name__}: {error} (to begin"
-            " anew: gpuprims tune --reset)"
+            f"{path}: choices of `gpuprims tune` in format {_FORMAT}; got {quoted(error, 200)} (to begin anew: gpuprims"
+            " tune --reset)"
         ) from error
 
 
 def _entry(kept: dict[str, Any]) -> Entry:
     around = kept["around"]
-    named = {key: Named(kept[key][0], Shape(*kept[key][1])) for key in ("default", "chosen")}
-    entry = Entry(**(kept | named | {"around": None if around is None else Around(*around)}))
-    for key, kind in Entry.__annotations__.items():
-        if kind in _KINDS and not isinstance(getattr(entry, key), _KINDS[kind]):
-            raise TypeError(f"{key} {getattr(entry, key)!r}")
+    named = {key: Named(kept[key][0], checked_record(Shape(*kept[key][1]))) for key in ("default", "chosen")}
+    entry = checked_record(
+        Entry(**(kept | named | {"around": None if around is None else checked_record(Around(*around))}))
+    )
+    if not (0 < entry.seconds < math.inf and 0 < entry.default_seconds < math.inf):
+        raise ValueError(f"seconds {entry.seconds!r} and {entry.default_seconds!r}")
     return entry
-
-
-_KINDS: dict[str, tuple[type, ...]] = {"str": (str,), "int": (int,), "float": (int, float)}
 
 
 def write_entries(path: Path, entries: Mapping[Place, Iterable[Entry]]) -> None:
@@ -237,12 +251,13 @@ def forget() -> None:
 def tuned_on(backend: str, capabilities: Capabilities) -> Tuned | None:
     """Return what is chosen for calls on a device in place of the best rank; None where nothing was tuned.
 
-    Raises
-    ------
-    TuningError
-        As :func:`read_entries`.
+    Nor where the file cannot be read, of which a warning tells once.
     """
-    path = tuning_path()
+    try:
+        path = tuning_path()
+    except TuningError as error:
+        _warn(error)
+        return None
     entries = () if path is None else _used(path, Place.of(backend, capabilities))
     if not entries:
         return None
@@ -260,7 +275,15 @@ def tuned_on(backend: str, capabilities: Capabilities) -> Tuned | None:
 
 @lru_cache(maxsize=64)
 def _used(path: Path, place: Place) -> tuple[Entry, ...]:
-    return read_entries(path).get(place, ())
+    try:
+        return read_entries(path).get(place, ())
+    except TuningError as error:
+        _warn(error)
+        return ()
+
+
+def _warn(error: TuningError) -> None:
+    warn_once(f"gpuprims chooses kernels by rank, not by what was tuned: {error}")
 
 
 def state_of(place: Place, entry: Entry, here: Sequence[Place]) -> str:

@@ -23,7 +23,7 @@ MODULES = {
 }
 # From the ground up; a module imports from its own floor and those below.
 FLOORS = (
-    ("errors", "compile_cache", "masks", "notices", "overlaps", "private_folder", "staging"),
+    ("errors", "compile_cache", "masks", "notices", "overlaps", "private_folder", "settings", "staging"),
     ("expressions",),
     ("definitions",),
     ("source",),
@@ -31,7 +31,8 @@ FLOORS = (
     ("driver",),
     ("calls",),
     ("shapes", "choices"),
-    ("registry", "rules", "tunables", "tuning"),
+    ("plugins", "variant_checks"),
+    ("registration", "registry", "rules", "tunables", "tuning"),
     ("device", "foreign", "operators"),
     ("targets",),
     ("arrays", "backends"),
