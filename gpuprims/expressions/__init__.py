@@ -7,12 +7,13 @@ The one form is :class:`Expr`, a straight line of instructions. :mod:`.trace` ma
 from gpuprims.expressions.emit import c_type, constant, converted, emit_function, literal
 from gpuprims.expressions.expr import Expr, computable, part
 from gpuprims.expressions.parse import parse
+from gpuprims.expressions.quoting import quoted, shown
 from gpuprims.expressions.trace import trace
 from gpuprims.expressions.typing import TypedExpr, typed
 
 __all__ = [
     "Expr", "TypedExpr", "c_type", "computable", "constant", "converted", "emit_function", "expression", "literal",
-    "parse", "part", "trace", "typed",
+    "parse", "part", "quoted", "shown", "trace", "typed",
 ]  # fmt: skip
 
 

@@ -11,6 +11,11 @@ import numpy as np
 from gpuprims.errors import ExpressionError, GpuprimsError
 from gpuprims.expressions.expr import Expr, Instruction, computable, encode_constant
 from gpuprims.expressions.functions import ALIASES, FUNCTIONS, PARTS
+from gpuprims.expressions.quoting import quoted, said, shown
+
+# The most that a function may record: a stencil of 31 x 31 x 31 weights takes half as much. And its most results.
+MOST_INSTRUCTIONS = 2**17
+MOST_RESULTS = 256
 
 # NumPy functions that are not ufuncs and may be called on a tracer.
 _CLIP, _WHERE = np.clip, np.where
@@ -28,6 +33,8 @@ class Recorder:
         """Append an instruction unless it is there, and return the tracer of its result."""
         index = self._known.get(instruction)
         if index is None:
+            if len(self.code) == MOST_INSTRUCTIONS:
+                raise ExpressionError(f"function of elements: at most {MOST_INSTRUCTIONS:,} operations; got more")
             index = self._known[instruction] = len(self.code)
             self.code.append(instruction)
         return Tracer(self, index)
@@ -40,6 +47,8 @@ class Recorder:
         """Close the recording with what the traced function returned."""
         single = not isinstance(returned, tuple)
         values = (returned,) if not isinstance(returned, tuple) else returned
+        if len(values) > MOST_RESULTS:
+            raise ExpressionError(f"function of elements: at most {MOST_RESULTS} results; got {len(values):,}")
         results = tuple(self._index(value) for value in values)
         if not results:
             raise ExpressionError("traced function: a value or a tuple of values to return; got an empty tuple")
@@ -142,7 +151,7 @@ class Tracer:
 
 
 def _refuse(construct: str, instead: str) -> NoReturn:
-    raise ExpressionError(f"traced function: {instead}; got {construct}, which cannot be traced")
+    raise ExpressionError(f"traced function: {instead}; got {quoted(construct)}, which cannot be traced")
 
 
 def _install_operators() -> None:
@@ -186,7 +195,8 @@ def trace(function: object, arity: int | None = None) -> Expr:
     Raises
     ------
     ExpressionError
-        Naming the construct that cannot be traced.
+        Naming the construct that cannot be traced, or what the function itself raised; of more than 131,072 operations
+        or 256 results.
 
     Examples
     --------
@@ -202,8 +212,11 @@ def trace(function: object, arity: int | None = None) -> Expr:
         returned = function(*arguments)
     except GpuprimsError:
         raise
-    except TypeError as error:
-        raise ExpressionError(f"traced function: operators and NumPy functions of elements; got {error}") from error
+    except Exception as error:
+        kind = "" if isinstance(error, TypeError) else f"{type(error).__name__}: "
+        raise ExpressionError(
+            f"traced function: operators and NumPy functions of elements; got {kind}{said(error)}"
+        ) from error
     return recorder.finish(parameters, returned)
 
 
@@ -213,7 +226,7 @@ def _parameters(function: Callable[..., Any], arity: int | None) -> tuple[str, .
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError) as error:
-        raise ExpressionError(f"traced function: one with a signature; got {function!r}") from error
+        raise ExpressionError(f"traced function: one with a signature; got {shown(function)}") from error
     positional = [p for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     names = [p.name for p in positional if p.default is p.empty or (arity is not None and len(positional) <= arity)]
     if any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values()) and arity is not None:

@@ -14,7 +14,7 @@ from gpuprims.calls import Call
 from gpuprims.definitions import Definitions, value_words
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError, AxisError, ExpressionError
-from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
+from gpuprims.expressions import Expr, TypedExpr, expression, quoted, shown, trace, typed
 from gpuprims.layout import Form, as_lanes, broadcast_shapes, plan_layout
 from gpuprims.preparation import Prepared, Result, result_forms, target_forms
 from gpuprims.primitives.slabs import map_in_slabs, slab_bytes
@@ -165,9 +165,9 @@ def bind(label: str, expr: Expr, arrays: tuple[Any, ...], named: dict[str, Any])
     left = [name for name in expr.parameters if name not in named]
     unknown = [name for name in named if name not in expr.parameters]
     if unknown:
-        raise ArgumentError(f"{label}: keywords of its own or among {expr.parameters}; got {', '.join(unknown)}")
+        raise ArgumentError(f"{label}: keywords of its own or among {shown(expr.parameters)}; got {', '.join(unknown)}")
     if len(left) != len(arrays):
-        raise ArgumentError(f"{label}: one array for each of ({', '.join(left)}); got {len(arrays)}")
+        raise ArgumentError(f"{label}: one array for each of ({quoted(', '.join(left))}); got {len(arrays)}")
     bound = dict(zip(left, arrays, strict=True)) | named
     return tuple(bound[name] for name in expr.parameters)
 
@@ -186,7 +186,7 @@ def _lanes(shape: tuple[int, ...], axis: int) -> int:
 def _of_vectors(fn: Callable[..., Any], lanes: Sequence[int]) -> Expr:
     """Trace a function of vectors as one of all their components."""
     if not callable(fn):
-        raise ExpressionError(f"map: a Python function with vector_axis, to index its vectors; got {fn!r}")
+        raise ExpressionError(f"map: a Python function with vector_axis, to index its vectors; got {shown(fn)}")
 
     def flat(*components: Any) -> Any:
         left = iter(components)
