@@ -110,9 +110,8 @@ class Expr:
     def __call__(self, *arguments: Any) -> Any:
         """Evaluate on NumPy arrays, or on tracers, which inlines this expression into the one being traced."""
         if len(arguments) != len(self.parameters):
-            raise ExpressionError(
-                f"expression of ({quoted(', '.join(self.parameters))}): as many arguments as parameters; got {len(arguments)}"
-            )
+            names = quoted(", ".join(self.parameters))
+            raise ExpressionError(f"expression of ({names}): as many arguments as parameters; got {len(arguments)}")
         values: list[Any] = []
         for instruction in self.code:
             values.append(_step(instruction, values, arguments))
@@ -157,6 +156,6 @@ def computable(dtype: Any, label: str) -> np.dtype[Any]:
         raise DtypeError(f"{label}: a dtype that NumPy knows; got {shown(dtype)}") from error
     if native not in _COMPUTABLE_SET:
         raise DtypeError(
-            f"{label}: bool, an integer, float16 to float64, complex64 or complex128; got {quoted(str(np.dtype(dtype)))}"
+            f"{label}: bool, an integer, float16 to float64, complex64 or complex128; got {quoted(str(native))}"
         )
     return native

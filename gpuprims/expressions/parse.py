@@ -67,8 +67,8 @@ def parse(source: str) -> Expr:
     source : str
         Python syntax over names, numbers, operators, comparisons and the functions of
         ``gpuprims.expressions.functions``; dtype names convert (``"float32(x)"``), ``pi``, ``inf``, ``nan`` and ``1j``
-        are numbers, and a tuple gives several results, 256 at most. Names become parameters in order of first appearance.
-        At most 10,000 characters, and 500 operators and calls within each other.
+        are numbers, and a tuple gives several results, 256 at most. Names become parameters in order of first
+        appearance. At most 10,000 characters, and 500 operators and calls within each other.
 
     Returns
     -------

@@ -20,7 +20,7 @@ def shown(value: object) -> str:
     """Return what a value looks like in 80 characters, whatever its ``__repr__`` does."""
     try:
         return quoted(repr(value))
-    except Exception as error:  # noqa: BLE001 - a stranger's __repr__ may raise anything
+    except Exception as error:  # a stranger's __repr__ may raise anything
         return f"an object whose repr raises {quoted(type(error).__name__)}"
 
 
@@ -28,5 +28,5 @@ def said(error: BaseException) -> str:
     """Return an exception's message in 80 characters, whatever its ``__str__`` does."""
     try:
         return quoted(str(error)) or type(error).__name__
-    except Exception:  # noqa: BLE001 - likewise
+    except Exception:  # likewise
         return type(error).__name__

@@ -110,7 +110,7 @@ def typed(expr: Expr, dtypes: Sequence[Dtype], results: Sequence[Dtype] | None =
 
 
 def _needed(steps: Sequence[Step], results: Sequence[int]) -> tuple[tuple[Step, ...], list[int]]:
-    """Leave out steps that no result needs, such as an exponent that became a square; arguments stay in their places."""
+    """Leave out steps that no result needs, such as the exponent of a square; arguments stay in their places."""
     needed = set(results)
     for k in reversed(range(len(steps))):
         if k in needed:
@@ -264,7 +264,9 @@ class _Typist:
         try:
             return self._constant(dtype.type(value.value))
         except OverflowError as error:
-            raise DtypeError(f"constant: a number that {dtype} holds; got {shown(value.value)} ({said(error)})") from error
+            raise DtypeError(
+                f"constant: a number that {dtype} holds; got {shown(value.value)} ({said(error)})"
+            ) from error
 
     def _check_power(self, steps: Sequence[int]) -> None:
         """NumPy raises at run time on a negative integer exponent; a kernel cannot, so it must be known not to be."""
