@@ -258,8 +258,8 @@ class Definitions:
     sparse : Sparse or None
         Of a product with a sparse matrix, whose map takes an element of each matrix, and gives their product.
     contracted : bool
-        Whether the compiler may round a product and the sum that follows it once, which is faster where arithmetic is the
-        bound. Without, real ``+ - * /`` and ``sqrt`` are NumPy's bit for bit.
+        Whether the compiler may round a product and the sum that follows it once, which is faster where arithmetic is
+        the bound. Without, real ``+ - * /`` and ``sqrt`` are NumPy's bit for bit.
     """
 
     inputs: tuple[Access, ...]

@@ -109,7 +109,9 @@ class DeviceMemoryError(DeviceError, MemoryError):
 
     def __init__(self, device: str, wanted: int, free: int | None, largest: int | None = None) -> None:
         if largest is not None:
-            most = f"arrays of {largest:,} bytes at most, the device's limit; got one of {wanted:,} (call on parts of it)"
+            most = (
+                f"arrays of {largest:,} bytes at most, the device's limit; got one of {wanted:,} (call on parts of it)"
+            )
             super().__init__(f"memory of {device}: {most}")
             self.wanted, self.free = wanted, free
             return
@@ -163,6 +165,25 @@ class GpuprimsWarning(RuntimeWarning):
     """Something beside the computation failed: a cache, a settings file, a plug-in. Results are not affected."""
 
 
+def shortened(text: str, most: int = 80) -> str:
+    """Cut a text for a message; one that is cut ends in three dots.
+
+    Examples
+    --------
+    >>> shortened("x" * 100)[-6:]
+    'xxx...'
+    """
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def said(error: BaseException) -> str:
+    """Return an exception's message in 80 characters, or its class where the message cannot be had."""
+    try:
+        return shortened(str(error)) or type(error).__name__
+    except Exception:  # whatever a caller's ``__str__`` raises
+        return type(error).__name__
+
+
 def quoted(value: Any, most: int = 80) -> str:
     """Quote a value in a message: its ``repr`` on one line, or what stands in for one that fails.
 
@@ -184,7 +205,7 @@ def quoted(value: Any, most: int = 80) -> str:
         text = _brief(most).repr(value).replace("\n", " ")
     except Exception as error:  # whatever the caller's class raises; the message is about the value, not about its repr
         text = f"<{type(value).__name__}, whose repr raises {type(error).__name__}>"
-    return text if len(text) <= most else text[: most - 3] + "..."
+    return shortened(text, most)
 
 
 def _brief(most: int) -> reprlib.Repr:

@@ -324,7 +324,12 @@ WORKS = (
     Work("elements that a mask keeps", "compact", (*_REAL, *COMPLEX), _compact),
     Work("segments", "reduce, scan", _REAL, _segments),
     Work("counts in bins", "histogram", _NUMBERS, _histogram),
-    Work("counts of numbers and of words", "bincount, hash_counts", tuple(n for n in INTEGERS if n != "uint64"), _bincount),
+    Work(
+        "counts of numbers and of words",
+        "bincount, hash_counts",
+        tuple(n for n in INTEGERS if n != "uint64"),
+        _bincount,
+    ),
     Work("sums of integer weights in bins", "histogram", tuple(INTEGERS), _weighted, atomics=always),
     Work("sums of float weights in bins", "histogram", tuple(FLOATS), _weighted, float64=always, atomics=always),
     Work("stencils", "stencil", _NUMBERS, _stencil),

@@ -261,8 +261,9 @@ def test_an_error_in_the_callers_own_function_is_shown_with_its_cause() -> None:
     def broken(x: Any) -> Any:
         return x + undefined  # type: ignore[name-defined]  # noqa: F821
 
-    with pytest.raises(NameError, match="undefined"):
+    with pytest.raises(ExpressionError, match="got NameError: name 'undefined' is not defined") as caught:
         trace(broken)
+    assert isinstance(caught.value.__cause__, NameError)
 
 
 # Strings

@@ -159,6 +159,27 @@ def test_signed_and_unsigned_integers_are_compared_as_floats_as_in_numpy(
     assert_histogram(histogram(histogram_kernel, far, bins), np.histogram(far, bins))
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint32", "uint64"])
+def test_numbers_may_be_of_any_integer_dtype(
+    histogram_kernel: Kernel, rng: np.random.Generator, dtype: str, weighted: bool
+) -> None:
+    x = rng.integers(0, 2 if dtype == "bool" else 100, 3000).astype(dtype)
+    weights = rng.standard_normal(x.size) if weighted else None
+    got, expected = bincount(histogram_kernel, x, weights=weights), np.bincount(x, weights)
+    assert got.dtype == expected.dtype
+    np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_the_numbers_of_nothing_are_int64_as_in_numpy(device: gpuprims.Device) -> None:
+    for dtype in ("int64", "uint64", "uint8"):
+        for weights in (None, np.zeros(0), np.zeros(0, np.float32)):
+            for minlength in (0, 3):
+                nothing = np.zeros(0, dtype)
+                expected = np.bincount(nothing, weights, minlength)
+                assert_equal(gpuprims.bincount(nothing, weights, minlength, device=device), expected)
+
+
 def test_edges_may_be_booleans(device: gpuprims.Device) -> None:
     for dtype in ("uint64", "int8", "float32"):
         x, edges = np.array([0, 1, 1, 2], dtype), np.array([False, True])

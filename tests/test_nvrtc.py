@@ -531,6 +531,43 @@ def test_complex_numbers_are_moved_in_vectors(architecture: int) -> None:
     assert compile_cuda(variant, dataclasses.replace(alone, vector=2), architecture) == ([], True)
 
 
+def ptx_of(variant: Variant, definitions: Definitions) -> str:
+    """Return the instructions of a kernel, for no GPU in particular."""
+    text = kernel_source(definitions, variant.path, *AROUND, variant.block, variant.items, 32, variant.resident)
+    _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"generated.cu", 0, [], [])
+    nvrtc.nvrtcCompileProgram(program, 2, [b"--std=c++17", b"-arch=compute_80"])
+    _, size = nvrtc.nvrtcGetPTXSize(program)
+    written = b" " * size
+    nvrtc.nvrtcGetPTX(program, written)
+    nvrtc.nvrtcDestroyProgram(program)
+    return written.decode()
+
+
+# A product that is, or may be, merged with a sum: ptxas leaves alone those alone whose rounding is named, as in mul.rn.
+MERGED = r"\bfma|\bmul\.(ftz\.)?f"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("source", ["a*b - c", "a*b - a*b", "a**2 + b**2", "sqrt(a*a + b*b) / (c*c - 1)"])
+def test_map_rounds_a_product_before_its_sum(dtype: str, source: str) -> None:
+    (variant,) = (variant for variant in VARIANTS if variant.primitive == "map")
+    named = {name: resident(1000, dtype=dtype) for name in "abc" if name in source}
+    (definitions,) = definitions_of(variant, lambda **where: gpuprims.map(source, **named, **where))
+    apart = ptx_of(variant, definitions)
+    assert not re.search(MERGED, apart)
+    products = re.findall(r"\bmul\.\S*f(?:32|64)", apart)
+    assert products
+    assert set(products) == {f"mul.rn.f{8 * np.dtype(dtype).itemsize}"}
+    assert re.search(MERGED, ptx_of(variant, dataclasses.replace(definitions, contracted=True)))
+
+
+def test_folds_may_be_contracted() -> None:
+    (variant,) = (variant for variant in VARIANTS if variant.entry == "reduce_warp")
+    x = resident(100_000)
+    (definitions,) = definitions_of(variant, lambda **where: gpuprims.reduce(x, x, map="x*y", **where))
+    assert re.search(MERGED, ptx_of(variant, definitions))
+
+
 def test_every_function_of_complex_numbers_compiles() -> None:
     (variant,) = (variant for variant in VARIANTS if variant.primitive == "map")
     (definitions,) = definitions_of(

@@ -1,7 +1,7 @@
 """From a typed expression to C that is both CUDA C++ and OpenCL C.
 
-The two dialects differ in words that each backend's prelude defines (``DEVICE``, ``ROUND_F16``); the text here is the
-same.
+The two dialects differ in words that each backend's prelude defines (``DEVICE``, ``ROUND_F16``, ``gp_times_f32``); the
+text here is the same.
 """
 
 from __future__ import annotations

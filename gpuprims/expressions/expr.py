@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.errors import DtypeError, ExpressionError, quoted
+from gpuprims.errors import DtypeError, ExpressionError, quoted, shortened
 from gpuprims.expressions.functions import FUNCTIONS
 
+# Largest integer among the constants: float64 holds nothing larger.
+MOST_BITS = 1024
 _PYTHON_SCALARS: dict[str, Callable[[str], complex]] = {
     "bool": "True".__eq__, "int": int, "float": float, "complex": complex,
 }  # fmt: skip
@@ -37,11 +39,13 @@ class Instruction:
 def encode_constant(value: object) -> Instruction:
     """Make the instruction of a Python scalar (which takes its dtype from its company) or of a NumPy scalar."""
     item = value.item() if isinstance(value, np.generic) else value
-    if type(item).__name__ not in _PYTHON_SCALARS:
+    if type(item) not in (bool, int, float, complex):
         raise ExpressionError(
             f"constant in an expression: a bool, int, float, complex or a NumPy scalar of such; "
-            f"got {type(value).__name__} {quoted(value)}"
+            f"got {shortened(type(value).__name__)} {quoted(value)}"
         )
+    if type(item) is int and item.bit_length() > MOST_BITS:
+        raise ExpressionError(f"constant in an expression: an integer of at most {MOST_BITS} bits; got one of more")
     kind = value.dtype.name if isinstance(value, np.generic) else type(value).__name__
     return Instruction("constant", value=f"{kind}:{item!r}")
 
@@ -105,9 +109,8 @@ class Expr:
     def __call__(self, *arguments: Any) -> Any:
         """Evaluate on NumPy arrays, or on tracers, which inlines this expression into the one being traced."""
         if len(arguments) != len(self.parameters):
-            raise ExpressionError(
-                f"expression of ({', '.join(self.parameters)}): as many arguments as parameters; got {len(arguments)}"
-            )
+            names = shortened(", ".join(self.parameters))
+            raise ExpressionError(f"expression of ({names}): as many arguments as parameters; got {len(arguments)}")
         values: list[Any] = []
         for instruction in self.code:
             values.append(_step(instruction, values, arguments))
@@ -148,10 +151,10 @@ def computable(dtype: Any, label: str) -> np.dtype[Any]:
         return dtype  # type: ignore[no-any-return]  # one of COMPUTABLE
     try:
         native: np.dtype[Any] = np.dtype(dtype).newbyteorder("=")
-    except TypeError as error:
+    except (TypeError, ValueError, SyntaxError) as error:
         raise DtypeError(f"{label}: a dtype that NumPy knows; got {quoted(dtype)}") from error
     if native not in _COMPUTABLE_SET:
         raise DtypeError(
-            f"{label}: bool, an integer, float16 to float64, complex64 or complex128; got {np.dtype(dtype)}"
+            f"{label}: bool, an integer, float16 to float64, complex64 or complex128; got {shortened(str(native))}"
         )
     return native

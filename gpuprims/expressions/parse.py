@@ -10,14 +10,18 @@ import ast
 import operator
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from gpuprims.errors import ExpressionError
-from gpuprims.expressions.expr import COMPUTABLE, Expr, Instruction
+from gpuprims.errors import ExpressionError, quoted, said, shortened
+from gpuprims.expressions.expr import COMPUTABLE, MOST_BITS, Expr, Instruction
 from gpuprims.expressions.functions import ALIASES, FUNCTIONS
 from gpuprims.expressions.trace import Recorder, Tracer
+
+# A string's most characters, and the most operators and calls within each other.
+MOST_CHARACTERS = 10_000
+MOST_DEPTH = 500
 
 # Of each operator, the function that it is of elements, and what it does to Python's numbers.
 _BINARY: dict[type[ast.operator], str] = {
@@ -38,10 +42,10 @@ _PYTHON: dict[str, Callable[..., Any]] = {
     "greater_equal": operator.ge, "equal": operator.eq, "not_equal": operator.ne, "negative": operator.neg,
     "positive": operator.pos, "invert": operator.invert,
 }  # fmt: skip
-# Largest number that constants in a string may make: float64 holds nothing larger.
-_MOST_BITS = 1024
 _CONSTANTS = {"pi": np.pi, "inf": np.inf, "nan": np.nan}
 _CASTS = {dtype.name: dtype for dtype in COMPUTABLE}
+_OTHER_ARITIES = {"clip": 3, **dict.fromkeys(_CASTS, 1)}
+_TOO_LONG = f"a number of more than {MOST_BITS} bits"
 _INSTEAD: dict[type[ast.AST], str] = {
     ast.Attribute: "an attribute access (write sqrt(x), not np.sqrt(x))",
     ast.Subscript: "an index",
@@ -62,7 +66,8 @@ def parse(source: str) -> Expr:
     source : str
         Python syntax over names, numbers, operators, comparisons and the functions of
         ``gpuprims.expressions.functions``; dtype names convert (``"float32(x)"``), ``pi``, ``inf``, ``nan`` and ``1j``
-        are numbers, and a tuple gives several results. Names become parameters in order of first appearance.
+        are numbers, and a tuple gives several results, 256 at most. Names become parameters in order of first
+        appearance. At most 10,000 characters, and 500 operators and calls within each other.
 
     Returns
     -------
@@ -71,24 +76,29 @@ def parse(source: str) -> Expr:
     Raises
     ------
     ExpressionError
-        Naming what is not on the whitelist.
+        Naming what is not on the whitelist, or the limit that is passed.
 
     Examples
     --------
     >>> parse("where(x > 0, sqrt(x), -y)").parameters
     ('x', 'y')
     """
+    if len(source) > MOST_CHARACTERS:
+        raise ExpressionError(
+            f"string expression: at most {MOST_CHARACTERS:,} characters; got {len(source):,}, {quoted(source[:100])}"
+        )
     try:
         body = ast.parse(source.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ExpressionError(
-            f"string expression: one expression in Python's syntax; got {source!r} ({error})"
+            f"string expression: one expression in Python's syntax; got {quoted(source)} ({said(error)})"
         ) from error
     names = _names(body)
-    builder = _Builder(source, names)
-    if isinstance(body, ast.Tuple):
-        return builder.recorder.finish(names, tuple(builder.visit(item) for item in body.elts))
-    return builder.recorder.finish(names, builder.visit(body))
+    builder = _Builder(source.strip(), names)
+    with np.errstate(all="ignore"):  # a kernel does not warn of infinities either
+        if isinstance(body, ast.Tuple):
+            return builder.recorder.finish(names, tuple(builder.build(item) for item in body.elts))
+        return builder.recorder.finish(names, builder.build(body))
 
 
 def _names(body: ast.expr) -> list[str]:
@@ -107,48 +117,76 @@ class _Builder:
         self.recorder = Recorder()
         self._arguments = {n: self.recorder.add(Instruction("argument", value=str(k))) for k, n in enumerate(names)}
 
-    def visit(self, node: ast.expr) -> object:
-        """Return the tracer, or the Python scalar, that a node stands for."""
+    def build(self, root: ast.expr) -> object:
+        """Return the tracer, or the Python scalar, that a node stands for; without recursion, however deep it is."""
+        waiting: list[tuple[ast.expr, int, str]] = [(root, 0, "")]
+        values: list[Any] = []
+        while waiting:
+            node, depth, name = waiting.pop()
+            if name:  # whose operands are the last values
+                first = len(values) - len(_operands(node))
+                values[first:] = [self._combine(name, values[first:])]
+                continue
+            if depth > MOST_DEPTH:
+                self._refuse(f"more than {MOST_DEPTH} operators and calls within each other")
+            name = self._function(node)
+            if name:
+                waiting.append((node, depth, name))
+                waiting += [(operand, depth + 1, "") for operand in reversed(_operands(node))]
+            else:
+                values.append(self._leaf(node))
+        return values.pop()
+
+    def _function(self, node: ast.expr) -> str:
+        """Return the function that a node applies to its operands; nothing of a name or a number."""
         match node:
-            case ast.Constant(value=bool() | int() | float() | complex() as value):
-                return value
-            case ast.Name(id=name):
-                return _CONSTANTS[name] if name in _CONSTANTS else self._arguments[name]
-            case ast.UnaryOp(op=op, operand=operand) if type(op) in _UNARY:
-                return self._apply(_UNARY[type(op)], operand)
-            case ast.BinOp(left=left, op=binary, right=right) if type(binary) in _BINARY:
-                return self._apply(_BINARY[type(binary)], left, right)
-            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARE:
-                return self._apply(_COMPARE[type(op)], left, right)
+            case ast.Constant(value=bool() | int() | float() | complex()) | ast.Name():
+                return ""
+            case ast.UnaryOp(op=op) if type(op) in _UNARY:
+                return _UNARY[type(op)]
+            case ast.BinOp(op=binary) if type(binary) in _BINARY:
+                return _BINARY[type(binary)]
+            case ast.Compare(ops=[op]) if type(op) in _COMPARE:
+                return _COMPARE[type(op)]
             case ast.Compare(ops=[_, _, *_]):
                 return self._refuse("a chained comparison (use (a < x) & (x < b))")
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
-                return self._call(name, arguments)
+                return self._called(name, len(arguments))
         kind = type(node.op) if isinstance(node, ast.UnaryOp) else type(node)
-        return self._refuse(_INSTEAD.get(kind, ast.unparse(node)))
+        return self._refuse(_INSTEAD.get(kind) or shortened(ast.get_source_segment(self.source, node) or kind.__name__))
 
-    def _call(self, name: str, arguments: list[ast.expr]) -> object:
-        if name in _CASTS and len(arguments) == 1:
-            return self._cast(_CASTS[name], self.visit(arguments[0]))
-        if name == "clip" and len(arguments) == 3:
-            low, high = (self.visit(argument) for argument in arguments[1:])
-            return self._fold("minimum", self._fold("maximum", self.visit(arguments[0]), low), high)
+    def _called(self, name: str, count: int) -> str:
         canonical = ALIASES.get(name, name)
-        if canonical not in FUNCTIONS:
-            return self._refuse(f"a call of {name}(), which is not on the whitelist")
-        if len(arguments) != FUNCTIONS[canonical].arity:
-            return self._refuse(f"{name}() with {len(arguments)} arguments instead of {FUNCTIONS[canonical].arity}")
-        return self._apply(canonical, *arguments)
+        arity = _OTHER_ARITIES.get(name) or (FUNCTIONS[canonical].arity if canonical in FUNCTIONS else None)
+        if arity is None:
+            return self._refuse(f"a call of {shortened(name)}(), which is not on the whitelist")
+        if count != arity:
+            return self._refuse(f"{name}() with {count} arguments instead of {arity}")
+        return canonical
+
+    def _leaf(self, node: ast.expr) -> object:
+        if isinstance(node, ast.Constant):
+            return self._bounded(node.value)
+        assert isinstance(node, ast.Name)  # noqa: S101 - for mypy: _function lets nothing else pass
+        return _CONSTANTS[node.id] if node.id in _CONSTANTS else self._arguments[node.id]
+
+    def _combine(self, name: str, values: Sequence[Any]) -> object:
+        if name in _CASTS:
+            return self._cast(_CASTS[name], values[0])
+        if name == "clip":
+            value, low, high = values
+            return self._fold("minimum", self._fold("maximum", value, low), high)
+        return self._fold(name, *values)
 
     def _cast(self, dtype: np.dtype[Any], value: Any) -> object:
         if isinstance(value, Tracer):
             return value.astype(dtype)
         if np.iscomplexobj(value) and dtype.kind not in "bc":
-            return self._refuse(f"{dtype}({value!r}), which would lose the imaginary part (use real(x)),")
-        return dtype.type(value)
-
-    def _apply(self, name: str, *operands: ast.expr) -> object:
-        return self._fold(name, *(self.visit(operand) for operand in operands))
+            return self._refuse(f"{dtype}({quoted(value)}), which would lose the imaginary part (use real(x)),")
+        try:
+            return dtype.type(value)
+        except (ArithmeticError, TypeError, ValueError) as error:
+            return self._refuse(f"{dtype} of {quoted(value)} ({said(error)})")
 
     def _fold(self, name: str, *values: object) -> object:
         """Apply a function; on numbers alone NumPy computes it now, as Python does inside a traced function."""
@@ -157,19 +195,38 @@ class _Builder:
         python = name in _PYTHON and all(type(value) in (bool, int, float, complex) for value in values)
         try:
             return self._calculate(name, values) if python else FUNCTIONS[name].numpy(*values)
-        except (ArithmeticError, TypeError, ValueError) as error:
-            return self._refuse(f"{name} of {', '.join(map(repr, values))} ({error})")
+        except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
+            return self._refuse(f"{name} of {shortened(', '.join(map(quoted, values)))} ({said(error)})")
 
     def _calculate(self, name: str, values: Sequence[Any]) -> object:
         """Apply a Python operator to numbers, which are kept from growing without bound."""
         if name in ("power", "left_shift") and all(isinstance(value, int) for value in values):
             base, exponent = values
             bits = exponent if name == "left_shift" else exponent * max(abs(base).bit_length() - 1, 0)
-            if bits > _MOST_BITS:
-                return self._refuse(f"a number of more than {_MOST_BITS} bits")
-        return _PYTHON[name](*values)
+            if bits > MOST_BITS:
+                self._refuse(_TOO_LONG)
+        return self._bounded(_PYTHON[name](*values))
 
-    def _refuse(self, what: str) -> Tracer:
+    def _bounded(self, number: object) -> object:
+        if isinstance(number, int) and number.bit_length() > MOST_BITS:
+            self._refuse(_TOO_LONG)
+        return number
+
+    def _refuse(self, what: str) -> NoReturn:
         raise ExpressionError(
-            f"string expression: arithmetic, comparisons and listed functions; got {what} in {self.source!r}"
+            f"string expression: arithmetic, comparisons and listed functions; got {what} in {quoted(self.source)}"
         )
+
+
+def _operands(node: ast.expr) -> list[ast.expr]:
+    """Return the operands of a node that applies a function."""
+    match node:
+        case ast.UnaryOp(operand=operand):
+            return [operand]
+        case ast.BinOp(left=left, right=right):
+            return [left, right]
+        case ast.Compare(left=left, comparators=[right]):
+            return [left, right]
+        case ast.Call(args=arguments):
+            return arguments
+    return []

@@ -8,9 +8,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from gpuprims.errors import ExpressionError, GpuprimsError, quoted
+from gpuprims.errors import ExpressionError, GpuprimsError, quoted, said, shortened
 from gpuprims.expressions.expr import Expr, Instruction, computable, encode_constant
 from gpuprims.expressions.functions import ALIASES, FUNCTIONS, PARTS
+
+# The most that a function may record: a stencil of 31 x 31 x 31 weights takes half as much. And its most results.
+MOST_INSTRUCTIONS = 2**17
+MOST_RESULTS = 256
 
 # NumPy functions that are not ufuncs and may be called on a tracer.
 _CLIP, _WHERE = np.clip, np.where
@@ -28,6 +32,8 @@ class Recorder:
         """Append an instruction unless it is there, and return the tracer of its result."""
         index = self._known.get(instruction)
         if index is None:
+            if len(self.code) == MOST_INSTRUCTIONS:
+                raise ExpressionError(f"function of elements: at most {MOST_INSTRUCTIONS:,} operations; got more")
             index = self._known[instruction] = len(self.code)
             self.code.append(instruction)
         return Tracer(self, index)
@@ -40,6 +46,8 @@ class Recorder:
         """Close the recording with what the traced function returned."""
         single = not isinstance(returned, tuple)
         values = (returned,) if not isinstance(returned, tuple) else returned
+        if len(values) > MOST_RESULTS:
+            raise ExpressionError(f"function of elements: at most {MOST_RESULTS} results; got {len(values):,}")
         results = tuple(self._index(value) for value in values)
         if not results:
             raise ExpressionError("traced function: a value or a tuple of values to return; got an empty tuple")
@@ -142,7 +150,7 @@ class Tracer:
 
 
 def _refuse(construct: str, instead: str) -> NoReturn:
-    raise ExpressionError(f"traced function: {instead}; got {construct}, which cannot be traced")
+    raise ExpressionError(f"traced function: {instead}; got {shortened(construct)}, which cannot be traced")
 
 
 def _install_operators() -> None:
@@ -186,7 +194,8 @@ def trace(function: object, arity: int | None = None) -> Expr:
     Raises
     ------
     ExpressionError
-        Naming the construct that cannot be traced.
+        Naming the construct that cannot be traced, or what the function itself raised; of more than 131,072 operations
+        or 256 results.
 
     Examples
     --------
@@ -202,8 +211,11 @@ def trace(function: object, arity: int | None = None) -> Expr:
         returned = function(*arguments)
     except GpuprimsError:
         raise
-    except TypeError as error:
-        raise ExpressionError(f"traced function: operators and NumPy functions of elements; got {error}") from error
+    except Exception as error:
+        kind = "" if isinstance(error, TypeError) else f"{type(error).__name__}: "
+        raise ExpressionError(
+            f"traced function: operators and NumPy functions of elements; got {kind}{said(error)}"
+        ) from error
     return recorder.finish(parameters, returned)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.errors import DtypeError
+from gpuprims.errors import DtypeError, ExpressionError, quoted, said
 from gpuprims.expressions.expr import Expr, Instruction, cast, decode_constant, part
 from gpuprims.expressions.functions import COMPARE, PARTS, UFUNCS
 from gpuprims.expressions.powers import COMPUTED, shortcut
@@ -98,17 +98,18 @@ def typed(expr: Expr, dtypes: Sequence[Dtype], results: Sequence[Dtype] | None =
         When NumPy, or this library, has no such function for such dtypes.
     """
     typist = _Typist(dtypes)
-    for instruction in expr.code:
-        typist.add(instruction)
-    chosen = [typist.settle(k) for k in expr.results]
-    if results is not None:
-        chosen = [typist.convert(step, dtype) for step, dtype in zip(chosen, results, strict=True)]
+    with np.errstate(all="ignore"):  # of constants that become infinite in a dtype
+        for instruction in expr.code:
+            typist.add(instruction)
+        chosen = [typist.settle(k) for k in expr.results]
+        if results is not None:
+            chosen = [typist.convert(step, dtype) for step, dtype in zip(chosen, results, strict=True)]
     steps, chosen = _needed(typist.steps, chosen)
     return TypedExpr(steps, tuple(chosen), len(expr.parameters))
 
 
 def _needed(steps: Sequence[Step], results: Sequence[int]) -> tuple[tuple[Step, ...], list[int]]:
-    """Leave out steps that no result needs, such as an exponent that became a square; arguments stay in their places."""
+    """Leave out steps that no result needs, such as the exponent of a square; arguments stay in their places."""
     needed = set(results)
     for k in reversed(range(len(steps))):
         if k in needed:
@@ -151,7 +152,14 @@ class _Typist:
 
     def settled(self, value: int | _Weak) -> int:
         """Return the step of a value; a scalar that met nobody gets NumPy's default dtype."""
-        return self._constant(np.asarray(value.value)[()]) if isinstance(value, _Weak) else value
+        if not isinstance(value, _Weak):
+            return value
+        scalar = np.asarray(value.value)[()]
+        if not isinstance(scalar, np.generic):  # NumPy would take it for a Python object
+            raise ExpressionError(
+                f"constant in an expression: an integer of at most 64 bits; got {quoted(value.value)}"
+            )
+        return self._constant(scalar)
 
     def convert(self, step: int, dtype: Dtype) -> int:
         source = self.steps[step].dtype
@@ -196,6 +204,8 @@ class _Typist:
         return self._apply("arctan2", [_Weak(0), step])  # as NumPy has it, whose dtypes follow
 
     def _apply(self, name: str, operands: list[int | _Weak]) -> int:
+        if name == "power" and self._squares_bool(*operands):
+            return self._apply("square", operands[:1])
         if name in COMPARE:
             operands = [self._settled_beside(*operands), self._settled_beside(*reversed(operands))]
         wanted, result = self._resolve(name, operands)
@@ -234,7 +244,7 @@ class _Typist:
         try:
             return self._constant(np.int64(value.value) if value.value < 2**63 else np.uint64(value.value))
         except OverflowError as error:
-            raise DtypeError(f"comparison: an integer of at most 64 bits; got {value.value}") from error
+            raise DtypeError(f"comparison: an integer of at most 64 bits; got {quoted(value.value)}") from error
 
     def _compare_signs(self, name: str, operands: Sequence[int]) -> int:
         """Compare a signed integer with an unsigned one: a negative one is less, any other is compared as unsigned."""
@@ -255,7 +265,9 @@ class _Typist:
         try:
             return self._constant(dtype.type(value.value))
         except OverflowError as error:
-            raise DtypeError(f"constant: a number that {dtype} holds; got {value.value} ({error})") from error
+            raise DtypeError(
+                f"constant: a number that {dtype} holds; got {quoted(value.value)} ({said(error)})"
+            ) from error
 
     def _check_power(self, steps: Sequence[int]) -> None:
         """NumPy raises at run time on a negative integer exponent; a kernel cannot, so it must be known not to be."""
@@ -267,6 +279,11 @@ class _Typist:
             raise DtypeError(
                 f"power of integers: an unsigned or a constant exponent >= 0; got {got} (convert to float)"
             )
+
+    def _squares_bool(self, base: int | _Weak, exponent: int | _Weak) -> bool:
+        """Whether this is a bool to the power of Python's 2, which is int8 in NumPy: its square, not its power."""
+        two = isinstance(exponent, _Weak) and type(exponent.value) is int and exponent.value == 2
+        return two and not isinstance(base, _Weak) and self.steps[base].dtype == np.bool_
 
     def _shorter_power(self, base: int, exponent: int | _Weak, dtype: Dtype) -> int | None:
         """Return a power by a constant as NumPy computes it, or None where ``power`` itself is needed."""

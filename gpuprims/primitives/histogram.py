@@ -140,8 +140,8 @@ def bincount(
     Returns
     -------
     array
-        Of int64, or float64 with weights; along its last axis the numbers. The call waits for the largest of them. Of no
-        elements int64, weights or not, as in NumPy.
+        Of int64, or float64 with weights; along its last axis the numbers. The call waits for the largest of them. For
+        no elements int64, weights or not, as in NumPy.
 
     Raises
     ------

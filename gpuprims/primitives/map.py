@@ -13,7 +13,7 @@ from gpuprims.arrays import Operands, as_operands
 from gpuprims.calls import Call
 from gpuprims.definitions import Definitions, value_words
 from gpuprims.device import Device
-from gpuprims.errors import ArgumentError, AxisError, ExpressionError, quoted
+from gpuprims.errors import ArgumentError, AxisError, ExpressionError, quoted, shortened
 from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
 from gpuprims.layout import Form, as_lanes, broadcast_shapes, plan_layout
 from gpuprims.preparation import Prepared, Result, result_forms, target_forms
@@ -68,11 +68,22 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     Raises
     ------
     ExpressionError
-        A function that cannot be traced, or a string outside the whitelist.
+        A function that cannot be traced, or that raises; a string outside the whitelist, of more than 10,000 characters
+        or of more than 500 operators and calls within each other; more than 256 results.
     ArgumentError
         Arrays that do not match the function's parameters, each other's shapes, or ``out``.
     DtypeError
         Arrays of objects, strings or dates, and an ``out`` of another dtype than the result's.
+
+    Notes
+    -----
+    Of real numbers ``+ - * /``, ``sqrt``, comparisons, ``x**2``, ``x**-1``, ``x**0.5`` and conversions to float16 are
+    NumPy's bit for bit, on every device that divides and takes roots correctly in float32, as all CPUs and all of
+    NVIDIA's GPUs do: a product is rounded before it is added. ``x**3`` and ``x**4`` are nearly always the nearest
+    number. Other functions, such as ``exp``, are the device's own, a few units in the last place off.
+
+    A float that an integer dtype cannot hold converts as it does in NumPy on x86-64: by way of int32 to int32 and to
+    dtypes of 16 bits and fewer, else of int64, and what those cannot hold, such as NaN, becomes their lowest number.
 
     Examples
     --------
@@ -165,9 +176,11 @@ def bind(label: str, expr: Expr, arrays: tuple[Any, ...], named: dict[str, Any])
     left = [name for name in expr.parameters if name not in named]
     unknown = [name for name in named if name not in expr.parameters]
     if unknown:
-        raise ArgumentError(f"{label}: keywords of its own or among {expr.parameters}; got {', '.join(unknown)}")
+        raise ArgumentError(
+            f"{label}: keywords of its own or among {quoted(expr.parameters)}; got {', '.join(unknown)}"
+        )
     if len(left) != len(arrays):
-        raise ArgumentError(f"{label}: one array for each of ({', '.join(left)}); got {len(arrays)}")
+        raise ArgumentError(f"{label}: one array for each of ({shortened(', '.join(left))}); got {len(arrays)}")
     bound = dict(zip(left, arrays, strict=True)) | named
     return tuple(bound[name] for name in expr.parameters)
 
