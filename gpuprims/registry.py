@@ -20,7 +20,7 @@ from gpuprims.choices import Explanation, Tuned
 from gpuprims.definitions import Window
 from gpuprims.driver import Backend, Capabilities
 from gpuprims.errors import NoVariantError, RegistryError, UnknownDeviceError, UnknownVariantError
-from gpuprims.lifetime import after_fork
+from gpuprims.lifetime import after_fork, refuse_at_exit
 from gpuprims.shapes import Refusal, Shape, Tunable
 
 _OWN_BACKENDS = {name: f"gpuprims.backends.{name}" for name in ("cuda", "opencl", "reference")}
@@ -223,6 +223,7 @@ class Registry:
 
     @cached_property
     def _foreign(self) -> dict[str, EntryPoint]:
+        refuse_at_exit("backends")
         found: dict[str, EntryPoint] = {}
         for point in entry_points(group="gpuprims.backends"):
             if point.name in _OWN_BACKENDS or point.name in found:
@@ -247,6 +248,7 @@ class Registry:
             return self._by_class.setdefault(kind, next((b for b in backends if b.array_library == library), None))
 
     def _load(self, name: str) -> None:
+        refuse_at_exit(name)
         if name in _OWN_BACKENDS:
             backend: Backend = importlib.import_module(_OWN_BACKENDS[name]).BACKEND
         elif name in self._foreign:
