@@ -28,7 +28,7 @@ from gpuprims.errors import (
     UnknownVariantError,
     quoted,
 )
-from gpuprims.lifetime import after_fork
+from gpuprims.lifetime import after_fork, refuse_at_exit
 from gpuprims.plugins import PluggedBackend, attempt, described, find_backends, find_plugins, guarded, unavailable
 from gpuprims.shapes import Refusal, Shape, Tunable
 from gpuprims.variant_checks import check_types, check_variant
@@ -231,6 +231,7 @@ class Registry:
     @cached_property
     def backend_names(self) -> tuple[str, ...]:
         """Names of all backends, this library's own first, then those of installed packages."""
+        refuse_at_exit("backends")
         self._foreign = find_backends(_OWN_BACKENDS)
         return (*_OWN_BACKENDS, *self._foreign)
 
@@ -260,6 +261,7 @@ class Registry:
             return self._by_class.setdefault(kind, found)
 
     def _load(self, name: str) -> None:
+        refuse_at_exit(name)
         if name not in self.backend_names:
             raise UnknownDeviceError(f"backend: one of {', '.join(self.backend_names)}; got {quoted(name)}")
         if name in _OWN_BACKENDS:

@@ -16,8 +16,8 @@ from gpuprims.errors import ArrayError
 from gpuprims.lifetime import Discovery, after_fork
 
 # OpenCL runtimes of CPUs by speed, as their platforms' names begin; the others come between these two. Of the 168 works
-# in both reports of bench/results, PoCL 3.1 takes 1.6 times as long as Intel's runtime 2026.2 in the geometric mean, and
-# longer in 138 (two cores of an AMD EPYC, 2026-11-22). It has no sub-groups either.
+# in both reports of bench/results, PoCL 3.1 takes 1.6 times as long as Intel's runtime 2026.2 in the geometric mean,
+# and longer in 138 (two cores of an AMD EPYC, 2026-11-22). It has no sub-groups either.
 _FAST, _SLOW = "intel", "portable computing"
 _KINDS = {"gpu": 0, "accelerator": 1, "cpu": 2}
 
