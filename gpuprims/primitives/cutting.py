@@ -1,7 +1,7 @@
 """From a sum or a mean to an element of the result: cut towards zero, and at the ends of the result's range.
 
-SciPy computes in double precision and converts as C does, which leaves a number that the result does not hold undefined.
-Here every device gives the same: see :func:`summed` for sums, and :func:`averaged` for means, which saturate.
+SciPy computes in double precision and converts as C does, which leaves undefined what a number becomes that the result
+does not hold. Here every device gives the same: see :func:`summed` for sums, and :func:`averaged` for means.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Ends(NamedTuple):
 
 
 def finishing(value: Dtype, result: Dtype) -> TypedExpr:
-    """Return the function from a value to a result, as NumPy converts it; floats that an integer cannot hold are cut."""
+    """Return the function from a value to a result, as NumPy converts it; from a float to an integer as a sum."""
     if value.kind == "f" and result.kind in "iu":
         return summed(value, result, None)
     return typed(trace(lambda v, n: v.astype(result), 2), (value, _INT64), (result,))

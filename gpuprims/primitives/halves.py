@@ -18,7 +18,7 @@ Dtype = np.dtype[Any]
 Join = Callable[[Any, Any], Any]
 
 _BITS, _LOW = 32, 2**32 - 1
-_INT64, _UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
+_INT64, _UINT64, _UINT32 = np.dtype(np.int64), np.dtype(np.uint64), np.dtype(np.uint32)
 # What weights may add up to, their signs aside, so that sums of halves are exact.
 MOST_WEIGHT = 2**30
 
@@ -46,6 +46,8 @@ def joining_sums(result: Dtype) -> Join:
         bits = (top.astype(_UINT64) << np.uint64(_BITS)) | low_half(low, _INT64).astype(_UINT64)
         if result.kind != "b" and result.itemsize < 4:
             return bits.astype(result)
+        if result == _UINT32:
+            return np.where(top > np.int64(0), np.uint32(_LOW), bits.astype(result))
         if result == _UINT64:
             return np.where(top > np.int64(2**32 - 1), np.uint64(2**64 - 1), bits)
         held = np.where(top < np.int64(-(2**31)), np.int64(-(2**63)), bits.astype(_INT64))

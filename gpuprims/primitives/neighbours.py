@@ -119,15 +119,15 @@ def _summed(
     return Neighbours(recorder.finish(names, close(*totals)), tuple(offsets))
 
 
-def separated(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return a column and a row whose products are the weights, up to rounding; None if there are none."""
+def separated(weights: np.ndarray, rounding: float) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return a column and a row whose products are the weights, up to so much of the largest, or None."""
     if weights.ndim != 2 or min(weights.shape) == 1:
         return None
     first, second = np.unravel_index(np.argmax(np.abs(weights)), weights.shape)
     if weights[first, second] == 0:
         return None
     row, column = weights[first], weights[:, second] / weights[first, second]
-    close = np.abs(np.outer(column, row) - weights).max() <= 1e-7 * np.abs(weights).max()
+    close = np.abs(np.outer(column, row) - weights).max() <= rounding * np.abs(weights).max()
     return (column, row) if close else None
 
 
