@@ -14,15 +14,15 @@ PAGE = Path(__file__).parents[1] / "docs" / "devices.md"
 
 _HEAD = """# Devices
 
-gpuprims is measured on NVIDIA GPUs and on CPUs. For the classes of GPUs below its kernels are tested by doubles: a CPU's OpenCL driver
-that says it can do no more than such a GPU. A double
+gpuprims is measured on NVIDIA GPUs and on CPUs. Nobody here owns the GPUs below. Their classes are tested by
+doubles: the OpenCL driver of a CPU with the capabilities of such a GPU. A double
 
-- compiles kernels after a text in which each word of what the GPU lacks is an error (`double`, atomics on 64 bits, shuffles);
-- refuses to launch a kernel of a larger group, or of more local memory, than the GPU allows;
-- refuses an array larger than the GPU allows.
+- compiles a kernel after lines that make an error of each word that the GPU lacks: `double`, 64-bit atomics, shuffles;
+- refuses to launch a kernel whose group is larger, or that has more local memory, than the GPU allows;
+- refuses an array that is larger than the GPU allows.
 
-Each result is compared with NumPy's. So what a page like this can prove is proved: that there is a kernel that the device can run, and
-that it computes what NumPy does. What it cannot: that the vendor's compiler has no faults, and how fast the device is.
+Results are compared with NumPy's. This shows that the GPU has a kernel it can run, and that the kernel computes
+what NumPy does. It does not show how fast the kernel is, nor that the vendor's compiler has no faults.
 
 ## Classes
 
@@ -30,26 +30,28 @@ that it computes what NumPy does. What it cannot: that the vendor's compiler has
 _WORK = """
 ## What is computed
 
-A row is a work, a column a class. "all" stands for every dtype that the work takes. Other dtypes are refused, by a `NoVariantError` whose
-first line names what the device lacks, such as
+"all" stands for every dtype that the work takes. A dtype that is not listed raises `NoVariantError`; the first
+line of its message names what the device lacks:
 
-    reduce: a variant able to run the call; got a refusal: needs float64, which Mali GPU does not compute in (convert to float32)
+    map: a variant able to run the call; got a refusal: needs float64, which Mali GPU does not compute in (convert
+    to float32)
 
 """
 _NOTES = """
-## What is promised of all of them
+## On every class
 
-- No kernel's text has a double for a call whose dtypes have at most 32 bits, and whose meaning in NumPy needs none. NumPy's mean of integers
-  and its root of 32-bit integers are float64; on a device without it they are refused.
-- Kernels are compiled for the width of the device's warps. Where a driver lets kernels ask for one (Intel's), each width that it offers is
-  tested: 4, 8, 16, 32 and 64 on Intel's CPU runtime. Kernels that use shuffles refuse widths that are too narrow, and other kernels run.
-- Without forward progress no kernel is chosen whose groups wait for each other.
-- An array that is larger than the device allows raises `DeviceMemoryError` with the limit. `map` and `reduce` of host arrays work in
-  slabs, and have no such limit.
-- Groups of 256 work-items are needed; a device with smaller ones is refused in a sentence.
+- A call of 32-bit and smaller dtypes compiles no text with a double, unless NumPy's result is computed in
+  float64, as the mean of integers is. Without float64 such a call is refused.
+- A kernel is compiled for the device's sub-group size. Intel's drivers let a kernel ask for a size, and 4, 8,
+  16, 32 and 64 are tested on Intel's CPU runtime. A kernel with shuffles refuses sub-groups that are too small
+  for it; others run instead.
+- Without forward progress, kernels whose groups wait for each other are not chosen.
+- An array larger than the device allows raises `DeviceMemoryError` with the limit. `map` and `reduce` cut large
+  host arrays into slabs.
+- A device needs groups of 256 work-items. One with smaller groups is refused in a sentence.
 
-The tests are `tests/test_device_classes.py` and `tests/test_subgroup_widths.py`; `python tests/device_page.py` writes this page from
-their tables.
+`tests/test_device_classes.py` and `tests/test_subgroup_widths.py` are the tests; `python tests/device_page.py`
+writes this page from their tables.
 """
 
 

@@ -1,4 +1,4 @@
-"""What of a kernel's generated text a compiler sees: without comments, inactive branches, and macros that nothing uses."""
+"""A kernel's generated text as a compiler sees it: without comments, inactive branches and unused macros."""
 
 from __future__ import annotations
 

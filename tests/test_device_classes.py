@@ -1,4 +1,4 @@
-"""Devices that nobody here owns: what each class of them computes, or refuses in a sentence, by doubles on a real driver."""
+"""Classes of devices that nobody here owns: each computes a work, or refuses it in a sentence."""
 
 from __future__ import annotations
 
@@ -29,10 +29,8 @@ def unoptimised(monkeypatch: pytest.MonkeyPatch) -> None:
     as_it_stands(monkeypatch)
 
 
-@pytest.fixture(params=runtimes())
-def runtime(request: pytest.FixtureRequest) -> gpuprims.Device:
-    """Each OpenCL device of this machine that is a CPU."""
-    return gpuprims.Device(request.param)
+# The devices that doubles are made of.
+on_runtimes = pytest.mark.parametrize("device", runtimes(), indirect=True)
 
 
 def double(device: gpuprims.Device, kind: DeviceClass) -> gpuprims.Device:
@@ -54,12 +52,13 @@ def dtypes(request: pytest.FixtureRequest) -> list[str]:
     return chosen_dtypes(work, CLASSES.index(kind), whole=whole)
 
 
+@on_runtimes
 @pytest.mark.parametrize("pair", PAIRS, ids=NAMES)
 def test_each_class_computes_or_says_what_it_lacks(
-    runtime: gpuprims.Device, pair: tuple[DeviceClass, Work], dtypes: list[str]
+    device: gpuprims.Device, pair: tuple[DeviceClass, Work], dtypes: list[str]
 ) -> None:
     kind, work = pair
-    with in_use(double(runtime, kind)) as double_:
+    with in_use(double(device, kind)) as double_:
         for name in dtypes or work.dtypes[:1]:
             lacking = work.lacks(kind, name)
             if lacking is None:
@@ -107,14 +106,15 @@ WRONG = {
 }
 
 
+@on_runtimes
 @pytest.mark.parametrize("name", WRONG)
-def test_a_double_does_not_compile_what_its_device_lacks(runtime: gpuprims.Device, name: str) -> None:
+def test_a_double_does_not_compile_what_its_device_lacks(device: gpuprims.Device, name: str) -> None:
     import pyopencl as cl
 
-    able = double(runtime, CLASSES[0]).capabilities
+    able = double(device, CLASSES[0]).capabilities
     text = f"{guard(able)}\n__kernel void wrong(__global float *x) {{ {WRONG[name][1]} }}"
-    with pytest.raises(cl.RuntimeError, match="(?s)BUILD_PROGRAM_FAILURE"):
-        cl.Program(runtime.driver.context, text).build(["-cl-std=CL1.2", "-w"])
+    with pytest.raises(cl.RuntimeError, match=r"(?s)BUILD_PROGRAM_FAILURE"):
+        cl.Program(device.driver.context, text).build(["-cl-std=CL1.2", "-w"])
 
 
 def test_inactive_text_is_left_out() -> None:
@@ -140,14 +140,15 @@ double c = 1.5;
 
 
 @pytest.fixture
-def tiny(runtime: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[gpuprims.Device]:
+def tiny(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[gpuprims.Device]:
     """A double of 2 MiB that allows arrays of a quarter of it."""
-    able = double(runtime, CLASSES[0]).capabilities
+    able = double(device, CLASSES[0]).capabilities
     monkeypatch.setattr(arrays, "_ALWAYS_ROOM", 0)
-    with in_use(double_of(runtime, replace(able, memory=2 << 20, largest_allocation=512 << 10))) as small:
+    with in_use(double_of(device, replace(able, memory=2 << 20, largest_allocation=512 << 10))) as small:
         yield small
 
 
+@on_runtimes
 def test_large_maps_and_folds_are_done_in_slabs(tiny: gpuprims.Device, rng: np.random.Generator) -> None:
     x = rng.integers(-100, 100, (700, 701)).astype(np.float32)
     np.testing.assert_array_equal(gpuprims.map("x + 1", x, device=tiny), x + 1)
@@ -165,6 +166,7 @@ LARGE = {
 }
 
 
+@on_runtimes
 @pytest.mark.parametrize("name", LARGE)
 def test_other_large_calls_say_how_much_the_device_allows(tiny: gpuprims.Device, name: str) -> None:
     message = r"arrays of 524,288 bytes at most, the device's limit; got one of [\d,]+ \(call on its parts\)"
@@ -174,23 +176,25 @@ def test_other_large_calls_say_how_much_the_device_allows(tiny: gpuprims.Device,
     assert caught.value.wanted > 512 << 10
 
 
+@on_runtimes
 def test_an_array_of_exactly_the_limit_is_allowed(tiny: gpuprims.Device) -> None:
     x = tiny.asarray(np.arange(128 << 10, dtype=np.float32))
     assert x.base_data.size == 512 << 10  # pyopencl's pool would ask for a sixteenth more
     assert tiny.asarray(np.zeros(100, np.uint8)).base_data.size >= 100
 
 
+@on_runtimes
 def test_host_arrays_that_a_cpu_does_not_take_whole_are_done_in_slabs(
-    runtime: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+    device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    driver = runtime.driver
+    driver = device.driver
     monkeypatch.setattr(arrays, "_ALWAYS_ROOM", 0)
-    monkeypatch.setitem(driver.__dict__, "capabilities", replace(runtime.capabilities, largest_allocation=256 << 10))
+    monkeypatch.setitem(driver.__dict__, "capabilities", replace(device.capabilities, largest_allocation=256 << 10))
     x = rng.integers(-100, 100, (500, 501)).astype(np.float32)
-    assert gpuprims.reduce(x, device=runtime) == x.sum()
-    np.testing.assert_array_equal(gpuprims.map("x * 3", x, device=runtime), x * 3)
+    assert gpuprims.reduce(x, device=device) == x.sum()
+    np.testing.assert_array_equal(gpuprims.map("x * 3", x, device=device), x * 3)
     with pytest.raises(gpuprims.errors.DeviceMemoryError, match="arrays of 262,144 bytes at most"):
-        gpuprims.cumsum(x.ravel(), device=runtime)
+        gpuprims.cumsum(x.ravel(), device=device)
 
 
 # The page

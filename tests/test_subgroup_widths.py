@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 from device_doubles import double_of, in_use, runtimes
-from kernel_cases import AFFINE, affine_fold, affine_scan, as_it_stands, assert_descended, assert_descent
-from kernel_cases import assert_equal, assert_logistic, random_values
+from kernel_cases import (
+    AFFINE,
+    affine_fold,
+    affine_scan,
+    as_it_stands,
+    assert_descended,
+    assert_descent,
+    assert_equal,
+    assert_logistic,
+    random_values,
+)
 
 import gpuprims
 from gpuprims.backends.opencl.subgroups import subgroup_size, subgroup_sizes
@@ -27,18 +37,16 @@ def unoptimised(monkeypatch: pytest.MonkeyPatch) -> None:
     as_it_stands(monkeypatch)
 
 
-@pytest.fixture(params=runtimes())
-def runtime(request: pytest.FixtureRequest) -> gpuprims.Device:
-    """Each OpenCL device of this machine that is a CPU."""
-    return gpuprims.Device(request.param)
+# The devices that doubles are made of.
+on_runtimes = pytest.mark.parametrize("device", runtimes(), indirect=True)
 
 
-def gpu_of(runtime: gpuprims.Device, width: int) -> gpuprims.Device:
+def gpu_of(device: gpuprims.Device, width: int) -> gpuprims.Device:
     """Return a double with sub-groups of a width, on which every kernel for GPUs runs; skip where there are none."""
-    able = runtime.capabilities
+    able = device.capabilities
     if width not in able.subgroup_sizes:
         pytest.skip(f"{able.name} by {able.vendor} has sub-groups of {able.subgroup_sizes or 'no size to ask for'}")
-    return double_of(runtime, replace(able, kind="gpu", subgroup_size=width, tries_progress=lambda: True))
+    return double_of(device, replace(able, kind="gpu", subgroup_size=width, tries_progress=lambda: True))
 
 
 def _sums(rng: np.random.Generator, shape: tuple[int, ...], how: How) -> None:
@@ -88,7 +96,7 @@ def _segments(rng: np.random.Generator, how: How) -> None:
     offsets[[0, 700, 701, -1]] = 0, offsets[700], offsets[700], 30_000  # one that is empty
     offsets[1200:] = 30_000  # the last of them long
     x = random_values(rng, np.int32, 30_000)
-    expected = [x[a:b].sum() for a, b in zip(offsets[:-1], offsets[1:], strict=True)]
+    expected = [x[a:b].sum() for a, b in pairwise(offsets)]
     assert_equal(gpuprims.reduce(x, segments=offsets, **how), np.array(expected))
 
 
@@ -172,11 +180,12 @@ def test_every_kernel_with_whole_warps_is_here() -> None:
     assert known().keys() == CALLS.keys()
 
 
+@on_runtimes
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("entry", CALLS)
-def test_a_kernel_at_each_width(runtime: gpuprims.Device, entry: str, width: int, rng: np.random.Generator) -> None:
+def test_a_kernel_at_each_width(device: gpuprims.Device, entry: str, width: int, rng: np.random.Generator) -> None:
     call, narrowest = CALLS[entry]
-    with in_use(gpu_of(runtime, width)) as gpu:
+    with in_use(gpu_of(device, width)) as gpu:
         how: How = {"device": gpu, "variant": known()[entry].name}
         if width < narrowest:
             with pytest.raises(NoVariantError, match=f"needs warps .* have {width}"):
@@ -187,10 +196,11 @@ def test_a_kernel_at_each_width(runtime: gpuprims.Device, entry: str, width: int
     assert f"#define WARP {width}\n" in f"{text}\n"
 
 
+@on_runtimes
 @pytest.mark.parametrize("width", WIDTHS)
-def test_groups_of_few_warps(runtime: gpuprims.Device, width: int, rng: np.random.Generator) -> None:
-    """A group as small as one warp, and one of as many warps as a warp has lanes, as far as a kernel may be shaped so."""
-    with in_use(gpu_of(runtime, width)) as gpu:
+def test_groups_of_few_warps(device: gpuprims.Device, width: int, rng: np.random.Generator) -> None:
+    """A group of 64, which may be one warp, and the largest that two steps fold."""
+    with in_use(gpu_of(device, width)) as gpu:
         variant = known()["reduce_warp"]
         assert variant.tunable is not None
         for block in sorted({64, min(width**2, 1024)} & {64, 128, 256, 512, 1024}):
@@ -203,9 +213,10 @@ def test_groups_of_few_warps(runtime: gpuprims.Device, width: int, rng: np.rando
 _CALL = gpuprims.Call((np.dtype(np.float32),), 5000)
 
 
+@on_runtimes
 @pytest.mark.parametrize("width", WIDTHS)
-def test_warps_that_do_not_divide_a_group_are_refused(runtime: gpuprims.Device, width: int) -> None:
-    able = replace(gpu_of(runtime, width).capabilities, subgroup_size=3 * width)
+def test_warps_that_do_not_divide_a_group_are_refused(device: gpuprims.Device, width: int) -> None:
+    able = replace(gpu_of(device, width).capabilities, subgroup_size=3 * width)
     assert known()["reduce_warp"].refuse(able, _CALL) == (
         f"needs groups of whole warps; 256 work-items are not, of {3 * width} on {able.name}"
     )
@@ -244,8 +255,9 @@ def test_kernels_are_compiled_for_16_or_the_next(sizes: tuple[int, ...], chosen:
     assert subgroup_size(device, sizes) == chosen
 
 
-def test_a_driver_is_asked_for_its_widths(runtime: gpuprims.Device) -> None:
-    able, device = runtime.capabilities, runtime.driver.queue.device
+@on_runtimes
+def test_a_driver_is_asked_for_its_widths(device: gpuprims.Device) -> None:
+    able, device = device.capabilities, device.driver.queue.device
     if "cl_intel_required_subgroup_size" not in device.extensions.split():
         assert able.subgroup_sizes == ()
         return
