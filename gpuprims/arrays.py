@@ -160,11 +160,18 @@ class Operands:
 
     @property
     def exceed_room(self) -> bool:
-        """Whether these are host arrays that the device has no room for, results and scratch memory considered."""
-        if not self.on_host or self.in_place:
+        """Whether these are host arrays that the device has no room for, results and scratch memory considered.
+
+        Where kernels work in the host's memory, each array is one that the device must allow.
+        """
+        if not self.on_host:
             return False
         wanted: int = sum(native.nbytes for native in self.natives)
-        return wanted > _ALWAYS_ROOM and wanted > self.driver.room // 2
+        if wanted <= _ALWAYS_ROOM:
+            return False
+        if self.in_place:
+            return any(native.nbytes > self.driver.room for native in self.natives)
+        return wanted > self.driver.room // 2
 
     def deliver(self, results: Sequence[np.ndarray], targets: Targets | None, *, single: bool) -> Any:
         """Return results that lie on the host already, or copy them to where the caller wants them."""

@@ -60,8 +60,8 @@ class Capabilities:
     subgroup_size : int
         Work-items that run in step (warp, sub-group); 0 where the driver tells none.
     subgroup_sizes : tuple of int
-        Sub-group sizes that a kernel can ask for, ascending; empty where it cannot ask. ``subgroup_size`` is the one that
-        kernels are compiled for.
+        Sub-group sizes that a kernel can ask for, ascending; empty where it cannot ask. ``subgroup_size`` is the one
+        that kernels are compiled for.
     shuffles : bool
         Whether kernels can read the registers of others in their sub-group.
     fp64, fp16, int64_atomics : bool

@@ -108,15 +108,11 @@ class DeviceMemoryError(DeviceError, MemoryError):
     """
 
     def __init__(self, device: str, wanted: int, free: int | None, largest: int | None = None) -> None:
-        if largest is not None:
-            most = (
-                f"arrays of {largest:,} bytes at most, the device's limit; got one of {wanted:,} (call on parts of it)"
-            )
-            super().__init__(f"memory of {device}: {most}")
-            self.wanted, self.free = wanted, free
-            return
         left = "as many as its driver does not tell" if free is None else f"{free:,}"
-        super().__init__(f"memory of {device}: {wanted:,} bytes; got {left} free (reduce in parts, or free arrays)")
+        said = f"{wanted:,} bytes; got {left} free (reduce in parts, or free arrays)"
+        if largest is not None:
+            said = f"arrays of {largest:,} bytes at most, the device's limit; got one of {wanted:,} (call on its parts)"
+        super().__init__(f"memory of {device}: {said}")
         self.wanted = wanted
         self.free = free
 

@@ -14,6 +14,13 @@
 #define SHARE(row) 1
 #endif
 
+/* A constant, which is no double where the kernel has none: devices without doubles would warn of it. */
+#ifdef HAS_F64
+#define GP_CONSTANT(number) number
+#else
+#define GP_CONSTANT(number) number##f
+#endif
+
 /* VECTOR neighbours of a row, in one load. */
 #if VECTOR > 1
 #define READ_SAMPLES(from, to) READ_VECTOR(NUMBER, VECTOR, from, to)

@@ -144,9 +144,9 @@ def partials_fit(block: int) -> Refusal:
 
 
 def _warps(block: int, capabilities: Capabilities) -> int:
-    """Return how many warps scanning.h makes of a group: of one work-item each where warps are too narrow for two steps."""
+    """Return how many warps scanning.h makes of a group: warps of one work-item where the device's do not fit."""
     warp = capabilities.warp
-    return block // warp if warp and block <= warp**2 else block
+    return block // warp if warp and block <= warp**2 and block % warp == 0 else block
 
 
 def gathered_fit(block: int, items: int) -> Refusal:

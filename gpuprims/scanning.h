@@ -7,7 +7,7 @@
  *     values[0], [1]     0  1     2  3     4  5     6  7
  *     values[2], [3]     8  9    10 11    12 13    14 15
  */
-#if WARP && BLOCK <= WARP * WARP
+#if WARP && BLOCK <= WARP * WARP && BLOCK % WARP == 0
 #define LANES WARP
 #else
 #define LANES 1

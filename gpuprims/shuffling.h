@@ -1,4 +1,8 @@
-/* Values that pass from lane to lane, of a warp a word at a time, the same in both dialects. */
+/* Values that pass from lane to lane, of a warp a word at a time, the same in both dialects.
+ *
+ * A warp has WARP lanes, from 4 to 64 by device: no mask of lanes is held in a word. A group of fewer work-items than that is the
+ * first lanes of one warp, and takes no value of a lane that it does not have.
+ */
 #if WARP
 
 /* The value of the lane `stride` further on; of the last lanes, any. */

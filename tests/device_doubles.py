@@ -1,7 +1,8 @@
-"""Devices that nobody here owns, as doubles: a real driver that says it can do less, and refuses what it says it cannot."""
+"""Doubles of devices that nobody here owns: a real driver that says it can do less, and refuses the rest."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -10,6 +11,8 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+import pytest
+from kernel_cases import ASKED
 
 import gpuprims
 from gpuprims.backends.opencl import BACKEND
@@ -23,6 +26,7 @@ try:
 
     from gpuprims.backends.opencl import device as opencl_device
     from gpuprims.backends.opencl.device import OpenCLDriver
+    from gpuprims.backends.opencl.variants import AROUND
 except ImportError:  # then no real driver is there to make doubles of
     OpenCLDriver = object  # type: ignore[assignment, misc]
 
@@ -80,13 +84,18 @@ def _able(**how: Any) -> dict[str, Any]:
 
 _AMD = {"local_memory": 64 << 10, "fp64": True, "fp16": True, "int64_atomics": True, "memory": 16 << 30}
 _ARC = {"group_limit": 1024, "local_memory": 64 << 10, "fp16": True, "shuffles": True, "subgroup_sizes": (8, 16, 32)}
+# The strictest first, for its kernels are those of the others too.
 CLASSES = (
     DeviceClass(
-        "AMD GPU, wavefronts of 64",
-        "float64, 64-bit atomics, 64 KiB of local memory, groups of 256; no shuffles by OpenCL, no forward progress",
-        _able(**_AMD, subgroup_size=64),
+        "Apple GPU, OpenCL 1.2",
+        "32 KiB of local memory, groups of 256; no float64, no 64-bit atomics, no shuffles, no forward progress",
+        _able(),
     ),
-    DeviceClass("AMD GPU, wavefronts of 32", "as above, of RDNA", _able(**_AMD, subgroup_size=32)),
+    DeviceClass(
+        "Mali GPU",
+        "as Apple's, with float16 arithmetic and sub-groups of 16, which kernels cannot ask for",
+        _able(fp16=True, subgroup_size=16),
+    ),
     DeviceClass(
         "Intel Arc GPU",
         "sub-groups of 8, 16 or 32 with shuffles, of which kernels ask for 16; 64-bit atomics, 64 KiB of local memory,"
@@ -99,15 +108,11 @@ CLASSES = (
         _able(**_ARC | {"subgroup_sizes": (8,)}, subgroup_size=8),
     ),
     DeviceClass(
-        "Apple GPU, OpenCL 1.2",
-        "32 KiB of local memory, groups of 256; no float64, no 64-bit atomics, no shuffles, no forward progress",
-        _able(),
+        "AMD GPU, wavefronts of 64",
+        "float64, 64-bit atomics, 64 KiB of local memory, groups of 256; no shuffles by OpenCL, no forward progress",
+        _able(**_AMD, subgroup_size=64),
     ),
-    DeviceClass(
-        "Mali GPU",
-        "as Apple's, with float16 arithmetic and sub-groups of 16, which kernels cannot ask for",
-        _able(fp16=True, subgroup_size=16),
-    ),
+    DeviceClass("AMD GPU, wavefronts of 32", "as above, of RDNA", _able(**_AMD, subgroup_size=32)),
     DeviceClass(
         "GPU of 2 GiB",
         "float64; arrays of 512 MiB at most, a quarter of its memory; else as Apple's",
@@ -146,6 +151,21 @@ def guard(able: Capabilities) -> str:
     return "\n".join([*lines, ""])
 
 
+# Kernels by queue and text, each with the guard that it was compiled after.
+_COMPILED: dict[tuple[int, str], list[tuple[frozenset[str], Any]]] = {}
+
+
+def _without_unused_width(text: str) -> str:
+    """Return a kernel's text without the width of its warps, where it does not ask for it."""
+    return re.sub(r"#define WARP \d+\n", "", text) if len(re.findall(r"\bWARP\b", text)) == 1 else text
+
+
+@cache
+def _queue(real: OpenCLDriver) -> cl.CommandQueue:
+    """Return the one queue of all doubles of a driver, so that they share kernels."""
+    return cl.CommandQueue(real.context)
+
+
 class Double(OpenCLDriver):
     """A driver with the capabilities of another device, which compiles and runs on a real one.
 
@@ -153,20 +173,21 @@ class Double(OpenCLDriver):
     """
 
     def __init__(self, real: OpenCLDriver, able: Capabilities) -> None:
-        super().__init__(real.index, real.context, cl.CommandQueue(real.context))
+        super().__init__(real.index, real.context, _queue(real))
         self.__dict__["capabilities"] = able
-        self.texts: list[str] = []
-        self.ran: set[str] = set()
+        self.texts: list[str] = []  # of the kernels that were asked for
 
     def build(self, variant: Variant, definitions: Definitions) -> Any:
-        """Compile after the guard; of doubles with the same text, once."""
-
-        def guarded(*given: Any, **how: Any) -> str:
-            self.texts.append(kernel_source(*given, **how))
-            return guard(self.capabilities) + self.texts[-1]
-
-        with mock.patch.object(opencl_device, "kernel_source", guarded):
-            kernel = super().build(variant, definitions)
+        """Compile after the guard; a text that was compiled after a stricter one is not compiled again."""
+        text = kernel_source(definitions, variant.path, *AROUND, variant.block, variant.items, self.capabilities.warp)
+        self.texts.append(text)
+        ours = frozenset(guard(self.capabilities).splitlines())
+        known = _COMPILED.setdefault((self.queue.int_ptr, _without_unused_width(text)), [])
+        kernel = next((kernel for lines, kernel in known if lines >= ours), None)
+        if kernel is None:
+            with mock.patch.object(opencl_device, "kernel_source", return_value=guard(self.capabilities) + text):
+                kernel = super().build(variant, definitions)
+            known.append((ours, kernel))
         return _Checked(self, variant, kernel)
 
     @property
@@ -188,9 +209,17 @@ class _Checked:
         declared = kernel.get_work_group_info(what, device)
         assert self._variant.block <= able.group_limit, f"{entry} has groups of {self._variant.block} on {able.name}"
         assert declared + local <= able.local_memory, f"{entry} has {declared} + {local} bytes on {able.name}"
-        self._double.ran.add(entry)
         launch: Launch = self._kernel.prepare(groups, layout, *numbers, local=local)
         return launch
+
+
+def runtimes() -> list[Any]:
+    """Return the specs of the devices that doubles are made of: OpenCL's CPU runtimes, as far as asked for."""
+    asked = {gpuprims.Device(spec) for spec in ASKED}
+    every = [d for d in gpuprims.devices() if (d.backend, d.capabilities.kind) == ("opencl", "cpu")]
+    vendors = [device.capabilities.vendor for device in every if device in asked or not asked]
+    found = [f"opencl:{vendor.split()[0].lower()}" for vendor in vendors]
+    return found or [pytest.param("", marks=pytest.mark.skip(reason="doubles are made of an OpenCL runtime for CPUs"))]
 
 
 def double_of(real: gpuprims.Device, able: Capabilities) -> gpuprims.Device:
@@ -206,14 +235,14 @@ def of_class(real: gpuprims.Device, kind: DeviceClass) -> gpuprims.Device:
 
 
 @contextmanager
-def arrays_find_doubles(doubles: list[gpuprims.Device]) -> Iterator[None]:
-    """Have pyopencl's arrays belong to the double in whose queue they are."""
-    known = {device.driver.queue.int_ptr: device.driver for device in doubles}
-    whole = BACKEND.driver_of
+def in_use(double: gpuprims.Device) -> Iterator[gpuprims.Device]:
+    """Have pyopencl's arrays belong to a double, if they are in the queue of it and its like."""
+    whole, driver = BACKEND.driver_of, double.driver
+    assert isinstance(driver, Double)
 
     def driver_of(array: Any) -> Any:
         queue = getattr(array, "queue", None)
-        return whole(array) if queue is None or queue.int_ptr not in known else known[queue.int_ptr]
+        return whole(array) if queue is None or queue.int_ptr != driver.queue.int_ptr else driver
 
     with mock.patch.dict(BACKEND.__dict__, driver_of=driver_of):
-        yield
+        yield double

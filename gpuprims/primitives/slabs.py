@@ -139,4 +139,6 @@ class FoldSlabs:
         prepared = planner.prepare(variant, results)
         outputs = [operands.empty(*result) for result in results]
         prepared.start(operands, outputs)
-        return [operands.driver.download(output) for output in outputs]
+        if operands.in_place:
+            operands.driver.synchronize()
+        return [operands.fetch(output) for output in outputs]

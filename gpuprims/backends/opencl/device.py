@@ -14,18 +14,18 @@ from pyopencl.tools import ImmediateAllocator, MemoryPool
 from gpuprims.backends.opencl.arrays import Arrays, place_of
 from gpuprims.backends.opencl.capabilities import capabilities_of
 from gpuprims.backends.opencl.kernel import OpenCLKernel, compiled
+from gpuprims.backends.opencl.memory import allocated, check_allocation
 from gpuprims.backends.opencl.standing import Standing
 from gpuprims.backends.opencl.transfer import Transfer
 from gpuprims.backends.opencl.variants import AROUND
 from gpuprims.definitions import Definitions
 from gpuprims.driver import Capabilities
-from gpuprims.errors import BuildError, DeviceMemoryError
+from gpuprims.errors import BuildError
 from gpuprims.layout import Form, View, host_memory, reach
 from gpuprims.registry import Variant
 from gpuprims.source import kernel_source
 
 _BYTES = np.dtype(np.uint8)
-_COPIED = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
 
 
 class OpenCLDriver:
@@ -68,12 +68,7 @@ class OpenCLDriver:
         return self._arrays.make(shape, dtype, self._allocate)
 
     def _allocate(self, nbytes: int, host: np.ndarray | None = None) -> Any:
-        if nbytes > (largest := self.capabilities.largest_allocation):
-            raise DeviceMemoryError(self.capabilities.name, nbytes, None, largest)
-        try:
-            return self._pool.allocate(nbytes) if host is None else cl.Buffer(self.context, _COPIED, hostbuf=host)
-        except (cl.MemoryError, cl.LogicError) as error:  # INVALID_BUFFER_SIZE; what is free cannot be asked
-            raise DeviceMemoryError(self.capabilities.name, nbytes, None) from error
+        return allocated(self.queue, self._pool, self.capabilities, nbytes, host)
 
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cl_array.Array:
         """Allocate from the pool, and fill."""
@@ -106,6 +101,7 @@ class OpenCLDriver:
     def share(self, array: np.ndarray) -> View:
         """Show a host array to a CPU device where it lies."""
         memory, offset = host_memory(array)
+        check_allocation(self.capabilities, memory.nbytes)
         # Not READ_ONLY: Intel's runtime then copies memory that is not aligned to 128 bytes, for 127 ms a 256 MiB array
         # (runtime 2026.2, 2 cores, 2026-11-21); kernels take inputs as const all the same.
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR

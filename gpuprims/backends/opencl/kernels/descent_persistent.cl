@@ -25,8 +25,8 @@
 #define TEAM 32
 #define TEAMS (BLOCK / TEAM)
 #define PLACES (COLUMNS * TEAMS)
-#define LOG2_E ((value_t)1.4426950408889634)
-#define LN_2 ((value_t)0.6931471805599453)
+#define LOG2_E ((value_t)GP_CONSTANT(1.4426950408889634))
+#define LN_2 ((value_t)GP_CONSTANT(0.6931471805599453))
 
 __kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1))) WHOLE_WARPS
 void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, const i64 steps)
