@@ -22,6 +22,7 @@
     |   |-- UnknownVariantError            variant="fastest"
     |   '-- NoVariantError                 every variant refused, with each reason
     |-- TuningError (ValueError)           a file of tuned choices that cannot be read
+    |-- ModelFileError (ValueError)        a file that holds no model, or a damaged or hostile one
     '-- BuildError (RuntimeError)          the vendor's compiler said no; carries its log
 
 :class:`GpuprimsWarning` (a RuntimeWarning) is what the library warns with.
@@ -151,6 +152,13 @@ class NoVariantError(RegistryError):
 
 class TuningError(GpuprimsError, ValueError):
     """A file of tuned choices that cannot be read; the message names it, and how to begin anew."""
+
+
+class ModelFileError(GpuprimsError, ValueError):
+    """A file that holds no model, or a damaged or hostile one; the message names the path and what is wrong.
+
+    A file that does not exist is a FileNotFoundError instead.
+    """
 
 
 class BuildError(GpuprimsError, RuntimeError):

@@ -49,10 +49,10 @@ def run_spam(chosen: argparse.Namespace) -> None:
 
 def _train(chosen: argparse.Namespace) -> None:
     from gpuprims.models import read_mail, train_filter
-    from gpuprims.models.spam import checked_model_path
+    from gpuprims.models.archives import checked_model_path
 
     if chosen.save is not None:
-        checked_model_path(chosen.save)  # before the work
+        checked_model_path("spam", chosen.save)  # before the work
     training = train_filter(
         read_mail(chosen.file),
         device=chosen.device,
@@ -74,7 +74,12 @@ def _label(chosen: argparse.Namespace, lines: Iterable[bytes]) -> None:
     if unused:
         names = " and ".join(f"--{name.replace('_', '-')}" for name in unused)
         raise ArgumentError(f"spam: --load with --threshold and --device alone; got {names}, which are for training")
-    loaded = SpamFilter.load(chosen.load, device=chosen.device, **_given(threshold=chosen.threshold))
+    try:
+        loaded = SpamFilter.load(chosen.load, device=chosen.device, **_given(threshold=chosen.threshold))
+    except FileNotFoundError as error:
+        raise ArgumentError(
+            f"spam: --load with a file that is there; got {chosen.load!r} ({error.strerror})"
+        ) from error
     texts = (text for _, text in decoded(lines, "standard input"))
     while part := list(islice(texts, _LINES)):
         for label, probability in zip(*loaded.label(part), strict=True):

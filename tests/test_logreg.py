@@ -503,14 +503,6 @@ def test_a_saved_model_is_the_same(tmp_path: Path, request: pytest.FixtureReques
     assert (pickle.loads(pickle.dumps(model)).coef_ == model.coef_).all()  # noqa: S301 - written here
 
 
-def test_files_that_are_no_model(tmp_path: Path) -> None:
-    np.savez(tmp_path / "other.npz", x=1)
-    (tmp_path / "text.npz").write_text("hello")
-    for name in ("other.npz", "text.npz"):
-        with pytest.raises(ArgumentError, match=rf"LogReg.save wrote; got .*{name}"):
-            LogReg.load(tmp_path / name)
-
-
 def test_the_loss_is_drawn(cancer: Data) -> None:
     pyplot = pytest.importorskip("matplotlib.pyplot", reason="matplotlib is not installed")
     model = LogReg("reference").fit(*cancer)

@@ -3,74 +3,163 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from os import PathLike
 from typing import Any, TypeVar
-from zipfile import BadZipFile
 
 import numpy as np
 
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError
+from gpuprims.models.archives import Archive, open_archive
 
 _Model = TypeVar("_Model")
 _FORMAT = 1
 # Parameters that are of one machine or process, and no part of a model.
 _ELSEWHERE = ("backend", "device", "callback", "random_state")
-_FITTED = ("coef_", "intercept_", "classes_")
+_STORY = "model"
+# The arrays of a model in its archive, and those that a spam filter keeps beside them.
+MODEL_ARRAYS = (_STORY, "coef_", "intercept_", "classes_")
+BESIDE_MODEL = ("spam_filter",)
+# What is told beside the arrays, and of which type.
+_TOLD = {
+    "parameters": dict,
+    "n_iter_": int,
+    "stop_reason_": str,
+    "loss_curve_": list,
+    "loss_iterations_": list,
+    "validation_errors_": list,
+    "objects": bool,
+    "names": list,
+}
+_SET = ("n_iter_", "stop_reason_", "loss_curve_", "loss_iterations_", "validation_errors_")
 
 
-def write_model(model: Any, path: str | PathLike[str]) -> None:
-    """Write a fitted model."""
+# Writing -------------------------------------------------------------------------------------------------------------
+
+
+def model_arrays(label: str, model: Any) -> dict[str, np.ndarray]:
+    """Return the arrays that keep a fitted model.
+
+    Raises
+    ------
+    ArgumentError
+        Classes that are neither numbers nor strings, weights that are not finite.
+    """
     classes = model.classes_
     if classes.dtype == object and all(isinstance(one, str) for one in classes):
         classes = classes.astype(str)
     if classes.dtype.kind not in "biufU":
-        raise ArgumentError(f"LogReg.save: classes that are numbers or strings; got dtype {classes.dtype}")
+        raise ArgumentError(f"{label}: classes that are numbers or strings; got dtype {classes.dtype}")
+    if not (np.isfinite(model.coef_).all() and np.isfinite(model.intercept_).all()):
+        raise ArgumentError(f"{label}: finite weights; got NaN or infinity")
     parameters = {name: value for name, value in model.get_params().items() if name not in _ELSEWHERE}
     if isinstance(parameters["class_weight"], dict):
         parameters["class_weight"] = [[_plain(one), weight] for one, weight in parameters["class_weight"].items()]
     told = {
         "format": _FORMAT,
         "parameters": parameters,
-        "n_iter_": model.n_iter_,
-        "stop_reason_": model.stop_reason_,
-        "loss_curve_": model.loss_curve_,
-        "loss_iterations_": model.loss_iterations_,
-        "validation_errors_": model.validation_errors_,
+        **{name: getattr(model, name) for name in _SET},
         "objects": bool(model.classes_.dtype == object),
         "names": list(getattr(model, "feature_names_in_", [])),
     }
     arrays = {"coef_": model.coef_, "intercept_": model.intercept_, "classes_": classes}
-    with open(path, "wb") as file:
-        np.savez(file, model=np.array(json.dumps(told)), **arrays)
+    return {_STORY: np.array(json.dumps(told, default=_plain)), **arrays}
 
 
 def _plain(value: Any) -> Any:
+    """Return a number of NumPy's as Python's."""
     return value.item() if isinstance(value, np.generic) else value
 
 
+# Reading -------------------------------------------------------------------------------------------------------------
+
+
 def read_model(kind: type[_Model], path: str | PathLike[str], backend: str | Device | None) -> _Model:
-    """Return a model that was written."""
-    try:
-        with np.load(path, allow_pickle=False) as found:
-            told = json.loads(str(found["model"]))
-            arrays = {name: found[name] for name in _FITTED}
-    except (BadZipFile, KeyError, ValueError, EOFError) as error:
-        raise ArgumentError(f"LogReg.load: a file that LogReg.save wrote; got {path} ({error})") from error
-    if told["format"] != _FORMAT:
-        raise ArgumentError(f"LogReg.load: a file of format {_FORMAT}; got {told['format']} (of a newer gpuprims)")
-    parameters = told["parameters"]
-    if isinstance(parameters["class_weight"], list):
-        parameters["class_weight"] = dict(parameters["class_weight"])
-    model: Any = kind(backend=backend, **parameters)  # type: ignore[call-arg]  # of any estimator
-    for name, array in arrays.items():
-        setattr(model, name, array)
+    """Return a model that was written, alone or in a spam filter.
+
+    Raises
+    ------
+    ModelFileError
+        A file that holds none, or one that is damaged.
+    FileNotFoundError
+        No such file.
+    """
+    with open_archive("LogReg.load", path, MODEL_ARRAYS, BESIDE_MODEL) as archive:
+        return model_of(archive, kind, backend)
+
+
+def model_of(archive: Archive, kind: type[_Model], backend: str | Device | None) -> _Model:
+    """Return the model that an archive holds: the text first, then each array's shape, then its elements."""
+    told = archive.json(_STORY)
+    _check_told(archive, told)
+    _check_shapes(archive, told["names"])
+    model: Any = kind(**_parameters(archive, kind, told["parameters"]))
+    model._validate_params()
+    model.set_params(backend=backend)
+    model.coef_, model.intercept_ = (_finite(archive, name) for name in ("coef_", "intercept_"))
+    model.classes_ = _classes(archive)
     if told["objects"]:
+        archive.check(model.classes_.dtype.kind == "U", "classes_ are objects that are no strings")
         model.classes_ = model.classes_.astype(object)
-    for name in ("n_iter_", "stop_reason_", "loss_curve_", "loss_iterations_", "validation_errors_"):
+    for name in _SET:
         setattr(model, name, told[name])
     model.n_features_in_ = model.coef_.shape[1]
     if told["names"]:
         model.feature_names_in_ = np.array(told["names"], dtype=object)
     loaded: _Model = model
     return loaded
+
+
+def _check_told(archive: Archive, told: Mapping[str, Any]) -> None:
+    given = told.get("format")
+    archive.check(given == _FORMAT and type(given) is int, f"format {given!r}, and this gpuprims reads {_FORMAT}")
+    archive.check(told.keys() == {"format", *_TOLD}, f"{_STORY} tells of other things")
+    for name, kind in _TOLD.items():
+        archive.check(type(told[name]) is kind, f"{name} is not a {kind.__name__}")
+    archive.check(told["n_iter_"] >= 0, "n_iter_ is negative")
+    archive.check(all(_is_number(one) for one in told["loss_curve_"] + told["validation_errors_"]), "losses: numbers")
+    archive.check(all(type(one) is int for one in told["loss_iterations_"]), "loss_iterations_ are not integers")
+    archive.check(len(told["loss_curve_"]) == len(told["loss_iterations_"]), "losses without iterations")
+    archive.check(all(type(one) is str for one in told["names"]), "names of features are not strings")
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float)
+
+
+def _parameters(archive: Archive, kind: Any, given: dict[str, Any]) -> dict[str, Any]:
+    known = set(kind().get_params()) - set(_ELSEWHERE)
+    archive.check(given.keys() == known, f"parameters differ from LogReg's: {sorted(given.keys() ^ known)}")
+    weights = given["class_weight"]
+    if not isinstance(weights, list):
+        return given
+    pairs = all(isinstance(one, list) and len(one) == 2 and _is_number(one[1]) for one in weights)
+    archive.check(pairs and all(isinstance(one, str | int | float) for one, _ in weights), "class_weight is no pairs")
+    return {**given, "class_weight": dict(weights)}
+
+
+def _check_shapes(archive: Archive, names: list[str]) -> None:
+    """Check that the arrays fit each other, by their headers alone."""
+    coef, intercept, classes = (archive.members[name] for name in ("coef_", "intercept_", "classes_"))
+    archive.check(len(classes.shape) == 1 and classes.shape[0] >= 2, f"classes_ of shape {classes.shape}")
+    rows = 1 if classes.shape[0] == 2 else classes.shape[0]
+    fits = len(coef.shape) == 2 and coef.shape[0] == rows and coef.shape[1] >= 1
+    archive.check(fits, f"coef_ of shape {coef.shape} for {classes.shape[0]} classes")
+    archive.check(intercept.shape == (rows,), f"intercept_ of shape {intercept.shape} for {classes.shape[0]} classes")
+    floats = coef.dtype.newbyteorder("=") in (np.float32, np.float64)
+    archive.check(floats and intercept.dtype == coef.dtype, f"weights of {coef.dtype} and {intercept.dtype}")
+    archive.check(len(names) in (0, coef.shape[1]), f"{len(names)} names of {coef.shape[1:2]} features")
+
+
+def _finite(archive: Archive, name: str) -> np.ndarray:
+    array = archive.read(name)
+    archive.check(bool(np.isfinite(array).all()), f"{name} has NaN or infinity")
+    return array
+
+
+def _classes(archive: Archive) -> np.ndarray:
+    classes = archive.read("classes_")
+    archive.check(classes.dtype.kind != "f" or bool(np.isfinite(classes).all()), "classes_ have NaN or infinity")
+    archive.check(bool(np.all(classes[:-1] < classes[1:])), "classes_ are not unique and sorted")
+    return classes

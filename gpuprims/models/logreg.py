@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from gpuprims.device import Device
 from gpuprims.masks import refuse_masked
-from gpuprims.models.files import read_model, write_model
+from gpuprims.models.archives import write_archive
+from gpuprims.models.files import model_arrays, read_model
 from gpuprims.models.objective import Objective
 from gpuprims.models.prediction import LinearScores
 from gpuprims.models.samples import Samples, samples_of
@@ -281,24 +282,43 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
         return self
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a file, ``.npz`` and without pickle.
+        """Write the fitted model to a file, without pickle.
+
+        A file that is there keeps its old content until the new one is complete.
+
+        Parameters
+        ----------
+        path : str or path
+            It ends in ``.npz``.
 
         Raises
         ------
         ArgumentError
-            Classes that are neither numbers nor strings.
+            Another ending, a file that cannot be written, or classes that are neither numbers nor strings.
         """
         check_is_fitted(self)
-        write_model(self, path)
+        self._validate_params()
+        write_archive("LogReg.save", path, model_arrays("LogReg.save", self))
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, backend: str | Device | None = None) -> Self:
         """Return a model that :meth:`save` wrote, to compute where ``backend`` says.
 
+        The file may come from a stranger: it is checked before it is read, runs no code, and takes memory in proportion
+        to its size.
+
+        Parameters
+        ----------
+        path : str or path
+        backend : str or Device, optional
+            Where to compute; by default the best device there is.
+
         Raises
         ------
-        ArgumentError
-            A file that is none.
+        ModelFileError
+            A file that holds no model, or a damaged one; a folder, or a file that cannot be read.
+        FileNotFoundError
+            No such file.
         """
         return read_model(cls, path, backend)
 

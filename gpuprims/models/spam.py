@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +14,8 @@ import numpy as np
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError
 from gpuprims.masks import refuse_masked
+from gpuprims.models.archives import Archive, open_archive, write_archive
+from gpuprims.models.files import BESIDE_MODEL, MODEL_ARRAYS, model_arrays, model_of
 from gpuprims.models.hashing import hash_counts
 from gpuprims.models.logreg import LogReg
 
@@ -23,7 +23,7 @@ _LABEL = "spam"
 _PIECES = re.compile(r"\w+|[^\w\s]")
 # The entry of a model's archive that holds the filter's settings, and what its features are made of: a file whose
 # features are made otherwise fits no longer.
-_ENTRY, _KIND = "spam_filter", "words, marks and lengths of numbers, clipped at 1"
+(_ENTRY,), _KIND = BESIDE_MODEL, "words, marks and lengths of numbers, clipped at 1"
 
 
 def words_and_marks(text: str) -> list[str]:
@@ -146,6 +146,8 @@ class SpamFilter:
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model and the settings to one ``.npz``, without pickle.
 
+        A file that is there keeps its old content until the new one is complete.
+
         Parameters
         ----------
         path : str or path
@@ -154,27 +156,26 @@ class SpamFilter:
         Raises
         ------
         ArgumentError
-            Another ending, or a file that cannot be written.
+            Another ending, a file that cannot be written, or a model that is no :class:`LogReg`.
         """
-        target = checked_model_path(path)
+        label = "SpamFilter.save"
+        if not isinstance(self.model, LogReg):
+            raise ArgumentError(f"{label}: a filter whose model is a LogReg; got a {type(self.model).__name__}")
         settings = {
             "features": _KIND,
-            "n_features": self.n_features,
-            "threshold": self.threshold,
-            "positive": self.positive,
+            "n_features": int(self.n_features),
+            "threshold": float(self.threshold),
+            "positive": str(self.positive),
         }
-        try:
-            self.model.save(target)
-            with zipfile.ZipFile(target, "a") as archive, archive.open(f"{_ENTRY}.npy", "w") as entry:
-                np.lib.format.write_array(entry, np.array(json.dumps(settings)), allow_pickle=False)
-        except OSError as error:
-            raise ArgumentError(f"{_LABEL}: a file to write; got {str(target)!r} ({error.strerror})") from error
+        write_archive(label, path, {**model_arrays(label, self.model), _ENTRY: np.array(json.dumps(settings))})
 
     @classmethod
     def load(
         cls, path: str | PathLike[str], *, threshold: float | None = None, device: str | Device | None = None
     ) -> Self:
         """Read what :meth:`save` wrote.
+
+        The file may come from a stranger, as with :meth:`LogReg.load`.
 
         Parameters
         ----------
@@ -186,24 +187,23 @@ class SpamFilter:
 
         Raises
         ------
-        ArgumentError
-            No such file, no filter in it, or one whose features are made otherwise.
+        ModelFileError
+            A file that holds no filter, a damaged one, or one whose features are made otherwise; a folder, or a file
+            that cannot be read.
+        FileNotFoundError
+            No such file.
         """
-        settings = _settings(Path(path))
-        if settings.pop("features", None) != _KIND:
-            raise ArgumentError(f"{_LABEL}: features of this release; got others in {str(path)!r} (train it anew)")
+        with open_archive("SpamFilter.load", path, (*MODEL_ARRAYS, _ENTRY)) as archive:
+            settings = _settings(archive)
+            model = model_of(archive, LogReg, device)
+            fits = settings["n_features"] == model.n_features_in_
+            archive.check(fits, f"n_features is {settings['n_features']}, and the model has {model.n_features_in_}")
+            names = model.classes_.tolist()
+            known = len(names) == 2 and settings["positive"] in names
+            archive.check(known, f"positive is {settings['positive']!r}, which is none of two classes")
         if threshold is not None:
             settings["threshold"] = threshold
-        model = LogReg.load(path).set_params(backend=device)
         return cls(model, **settings, device=device)
-
-
-def checked_model_path(path: str | PathLike[str]) -> Path:
-    """Return where a model goes, or raise: np.savez would add the ending to another name in silence."""
-    target = Path(path)
-    if target.suffix != ".npz":
-        raise ArgumentError(f"{_LABEL}: a model's name that ends in .npz; got {str(path)!r}")
-    return target
 
 
 def checked_threshold(threshold: float) -> float:
@@ -213,13 +213,14 @@ def checked_threshold(threshold: float) -> float:
     return threshold
 
 
-def _settings(path: Path) -> dict[str, Any]:
-    try:
-        # Opened here, because np.load leaves a damaged archive open.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            settings: dict[str, Any] = json.loads(str(archive[_ENTRY]))
-    # What np.load raises of other files: TypeError of an .npy, which is an array and no archive.
-    except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
-        why = getattr(error, "strerror", None) or "no filter is in it"
-        raise ArgumentError(f"{_LABEL}: a model that a spam filter saved; got {str(path)!r} ({why})") from error
+def _settings(archive: Archive) -> dict[str, Any]:
+    """Return the settings of a filter, each checked by itself."""
+    settings = archive.json(_ENTRY)
+    kind = settings.pop("features", None)
+    archive.check(kind == _KIND, "its features are made otherwise; train it anew")
+    archive.check(settings.keys() == {"n_features", "threshold", "positive"}, f"{_ENTRY} tells of other things")
+    archive.check(type(settings["n_features"]) is int, "n_features is not an integer")
+    threshold = settings["threshold"]
+    archive.check(type(threshold) in (int, float) and 0 <= threshold <= 1, "threshold is not from 0 to 1")
+    archive.check(type(settings["positive"]) is str, "positive is not a string")
     return settings

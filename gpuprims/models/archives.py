@@ -1,0 +1,256 @@
+"""Archives of plain arrays (.npz), written atomically, and read as if a stranger had written them.
+
+Nothing is unpacked on trust. The archive must be what ``np.savez`` writes: known members, stored without compression,
+one behind the other, with no bytes between them. So no member is larger than the file, and reading takes memory in
+proportion to its size. Each member's header says its dtype and shape, and must account for each of its bytes before one
+is read.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import secrets
+import shutil
+import stat
+import struct
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import prod
+from os import PathLike
+from pathlib import Path
+from typing import IO, Any
+from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+
+import numpy as np
+
+from gpuprims.errors import ArgumentError, GpuprimsError, ModelFileError
+
+_SUFFIX = ".npz"
+# Members and bytes that the directory of an archive may have; a model's has 5 and some 400.
+_MOST_MEMBERS, _MOST_DIRECTORY = 16, 16_384
+# The records at the end of a zip file, of PKWARE's APPNOTE 6.3: signature, bytes, and where count and size are in them.
+_END, _END_BYTES = b"PK\5\6", 22
+_LOCATOR, _LOCATOR_BYTES, _END64, _END64_BYTES = b"PK\6\7", 20, b"PK\6\6", 56
+_LOCAL_BYTES = 30
+_UTF8_NAME = 0x800
+# The header of an array as np.save writes it, format 1.0.
+_MAGIC = b"\x93NUMPY\x01\x00"
+_MOST_HEADER = 1024
+_HEADER = re.compile(
+    rb"\{'descr': '([<>|][biufU]\d{1,9})', 'fortran_order': (True|False), "
+    rb"'shape': \(((?:\d{1,18}(?:, \d{1,18}|,))?)\), \} *\n"
+)
+# What the standard library and NumPy raise of bytes that are no archive of arrays.
+_DAMAGE = (BadZipFile, OSError, EOFError, ValueError, KeyError, TypeError, OverflowError, RuntimeError, struct.error)
+
+
+@dataclass(frozen=True)
+class Member:
+    """An array of an archive, as its header describes it."""
+
+    info: ZipInfo
+    header_bytes: int
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    order: str
+
+
+def checked_model_path(label: str, path: str | PathLike[str]) -> Path:
+    """Return where a model goes.
+
+    Raises
+    ------
+    ArgumentError
+        A name with another ending, which ``load`` would refuse.
+    """
+    target = Path(path)
+    if target.suffix != _SUFFIX:
+        raise ArgumentError(f"{label}: a model's name that ends in {_SUFFIX}; got {str(path)!r}")
+    return target
+
+
+def write_archive(label: str, path: str | PathLike[str], arrays: Mapping[str, np.ndarray]) -> None:
+    """Write arrays to a file, which has its old content until the new one is complete.
+
+    Raises
+    ------
+    ArgumentError
+        A name with another ending, or a file that cannot be written.
+    """
+    target = checked_model_path(label, path)
+    try:
+        _replace(Path(os.path.realpath(target)), arrays)
+    except OSError as error:
+        raise ArgumentError(f"{label}: a file to write; got {str(target)!r} ({error.strerror})") from error
+
+
+def _replace(target: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    if target.exists():
+        if not target.is_file():
+            raise OSError(errno.EINVAL, "Not a regular file")
+        if not os.access(target, os.W_OK):
+            raise PermissionError(errno.EACCES, "Permission denied")
+    beside = target.with_name(f".{secrets.token_hex(8)}{_SUFFIX}")
+    try:
+        with beside.open("xb") as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]  # no array is called allow_pickle
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            shutil.copymode(target, beside)
+        beside.replace(target)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def open_archive(
+    label: str, path: str | PathLike[str], required: Collection[str], optional: Collection[str] = ()
+) -> Iterator[Archive]:
+    """Open an archive whose members are all known, and check everything about them but their elements.
+
+    Raises
+    ------
+    ModelFileError
+        Anything else, within the ``with`` block too.
+    FileNotFoundError
+        No such file.
+    """
+    try:
+        with open(path, "rb", opener=_open_at_once) as file:
+            yield Archive(label, Path(path), file, required, optional)
+    except (GpuprimsError, FileNotFoundError):
+        raise
+    except _DAMAGE as error:
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise refusal(label, path, reason) from error
+
+
+def refusal(label: str, path: str | PathLike[str], reason: str) -> ModelFileError:
+    """Return the error for a file that is not taken, with at most 200 characters of a reason."""
+    short = reason if len(reason) <= 200 else f"{reason[:197]}..."
+    return ModelFileError(f"{label}: a file that {label.partition('.')[0]}.save wrote; got {str(path)!r} ({short})")
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file without waiting, as a FIFO would make us."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+class Archive:
+    """The arrays of an open file, checked before they are read.
+
+    Parameters
+    ----------
+    label, path
+        For messages.
+    file : binary file
+    required, optional : collection of str
+        Names of the arrays that must be there, and of those that may.
+    """
+
+    def __init__(
+        self, label: str, path: Path, file: IO[bytes], required: Collection[str], optional: Collection[str]
+    ) -> None:
+        self._label, self._path, self._file = label, path, file
+        found = os.fstat(file.fileno())
+        self.check(stat.S_ISREG(found.st_mode), "not a regular file")
+        self.check(path.suffix == _SUFFIX, f"its name does not end in {_SUFFIX}")
+        self._check_end(found.st_size)
+        self._zip = ZipFile(file)
+        infos = sorted(self._zip.infolist(), key=lambda info: info.header_offset)
+        self._check_names([info.filename for info in infos], required, optional)
+        self.members = self._members(infos)
+
+    def check(self, holds: bool, reason: str) -> None:
+        """Raise ModelFileError with a reason unless a condition holds."""
+        if not holds:
+            raise refusal(self._label, self._path, reason)
+
+    def read(self, name: str) -> np.ndarray:
+        """Return an array, in native byte order."""
+        member = self.members[name]
+        data = self._zip.read(member.info)  # with its checksum
+        given = np.frombuffer(data, member.dtype, offset=member.header_bytes)
+        if member.dtype.kind == "b":
+            self.check(bool(np.all(given.view(np.uint8) <= 1)), f"{name} has bools that are neither 0 nor 1")
+        array = given.reshape(member.shape, order=member.order)  # type: ignore[call-overload]  # "C" or "F"
+        native: np.ndarray = np.array(array, member.dtype.newbyteorder("="), order="C")
+        if native.dtype.kind == "U":  # NumPy raises SystemError, or worse, of what is no character
+            points = np.frombuffer(native.tobytes(), np.uint32)
+            self.check(bool(np.all(points <= sys.maxunicode)), f"{name} has numbers that are no characters")
+        return native
+
+    def json(self, name: str) -> dict[str, Any]:
+        """Return an object of JSON from the text that is a member's only element."""
+        member = self.members[name]
+        self.check(member.dtype.kind == "U" and member.shape == (), f"{name} is not one text")
+        found = json.loads(self.read(name).item())
+        self.check(isinstance(found, dict), f"{name} is not an object of JSON")
+        return dict(found)
+
+    def _check_end(self, size: int) -> None:
+        """Check how large the directory claims to be, before ZipFile reads it whole."""
+        tail_bytes = min(size, _END64_BYTES + _LOCATOR_BYTES + _END_BYTES)
+        self._file.seek(size - tail_bytes)
+        tail = self._file.read(tail_bytes)
+        end = tail[-_END_BYTES:]
+        self.check(len(end) == _END_BYTES and end[:4] == _END and end[-2:] == b"\0\0", "no zip file, or a cut one")
+        count, directory = struct.unpack_from("<HI", end, 10)
+        self._check_directory(count, directory)
+        if tail[-_END_BYTES - _LOCATOR_BYTES :][:4] == _LOCATOR:  # of archives beyond 2 GiB
+            end64 = tail[:_END64_BYTES]
+            said = struct.unpack_from("<Q", tail, len(tail) - _END_BYTES - _LOCATOR_BYTES + 8)[0]
+            self.check(end64[:4] == _END64 and said == size - len(tail), "its end is not where it says")
+            count, directory = struct.unpack_from("<QQ", end64, 32)
+            self._check_directory(count, directory)
+
+    def _check_directory(self, count: int, size: int) -> None:
+        fits = count <= _MOST_MEMBERS and size <= _MOST_DIRECTORY
+        self.check(fits, f"a directory of {count:,} members in {size:,} bytes")
+
+    def _check_names(self, files: list[str], required: Collection[str], optional: Collection[str]) -> None:
+        missing = [name for name in required if f"{name}.npy" not in files]
+        self.check(not missing, f"no {' and no '.join(missing)} is in it")
+        self.check(len(set(files)) == len(files), "two members of one name")
+        strange = [file for file in files if file not in {f"{name}.npy" for name in (*required, *optional)}]
+        self.check(not strange, f"an unknown member, {strange[:1]}")
+
+    def _members(self, infos: list[ZipInfo]) -> dict[str, Member]:
+        """Return all members, which fill the file up to its directory, each where the one before it ends."""
+        at, found = 0, {}
+        for info in infos:
+            name = info.filename.removesuffix(".npy")
+            self.check(info.header_offset == at, f"{name} does not begin where the member before it ends")
+            stored = info.compress_type == ZIP_STORED and info.compress_size == info.file_size
+            self.check(stored, f"{name} is compressed, from {info.file_size:,} bytes to {info.compress_size:,}")
+            self.check(not info.flag_bits & ~_UTF8_NAME, f"{name} is encrypted or of unknown length")
+            self._file.seek(at)
+            local = self._file.read(_LOCAL_BYTES)
+            begin = at + _LOCAL_BYTES + sum(struct.unpack_from("<HH", local, 26))
+            at = begin + info.file_size
+            self.check(at <= self._zip.start_dir, f"{name} is larger than the file, {info.file_size:,} bytes")
+            self._file.seek(begin)
+            found[name] = self._member(name, info, self._file.read(min(info.file_size, _MOST_HEADER)))
+        self.check(at == self._zip.start_dir, "bytes between the last member and the directory")
+        return found
+
+    def _member(self, name: str, info: ZipInfo, begin: bytes) -> Member:
+        """Return a member by the header that it begins with."""
+        prefix = len(_MAGIC) + 2
+        self.check(begin.startswith(_MAGIC) and len(begin) >= prefix, f"{name} is no array")
+        header_bytes = prefix + int.from_bytes(begin[prefix - 2 : prefix], "little")
+        said = _HEADER.fullmatch(begin[prefix:header_bytes]) if header_bytes <= len(begin) else None
+        if said is None:
+            raise refusal(self._label, self._path, f"{name} is no array of numbers or text, of two axes at most")
+        dtype = np.dtype(said[1].decode())
+        shape = tuple(int(length) for length in said[3].decode().split(",") if length)
+        wanted, there = prod(shape) * dtype.itemsize, info.file_size - header_bytes
+        self.check(dtype.itemsize > 0 and wanted == there, f"{name} is {dtype} of {shape} in {there:,} bytes")
+        return Member(info, header_bytes, dtype, shape, "F" if said[2] == b"True" else "C")
