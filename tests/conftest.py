@@ -39,7 +39,9 @@ MINOR = frozenset({"opencl:portable", "reference"})
 
 def cpu_runtimes() -> list[str]:
     """Return a spec for every OpenCL device that is a CPU."""
-    devices = [device for device in gpuprims.devices() if (device.backend, device.capabilities.kind) == ("opencl", "cpu")]
+    devices = [
+        device for device in gpuprims.devices() if (device.backend, device.capabilities.kind) == ("opencl", "cpu")
+    ]
     named = {find(spec): spec for spec in RUNTIMES}
     return [named.get(device, device.spec) for device in devices] or ["opencl:cpu"]
 
@@ -263,7 +265,9 @@ LEFT = pytest.StashKey[int]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--whole", action="store_true", help="run every combination of parameters, not a part covering each")
+    parser.addoption(
+        "--whole", action="store_true", help="run every combination of parameters, not a part covering each"
+    )
 
 
 def _is_minor(item: pytest.Item) -> bool:

@@ -477,8 +477,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def test_kernels_compile_without_a_warning_for_every_architecture(
     variant: Variant, call: Callable[..., Any], pytestconfig: pytest.Config
 ) -> None:
-    # No kernel asks which it is for: in a whole run all generations see the first call, and the oldest and the newest the
-    # others; else these two see the first, and the newest the others.
+    # No kernel asks which it is for: in a whole run all generations see the first call, the oldest and the newest the
+    # others; by default these two see the first, and the newest the others.
     first = call is next(iter(calls(variant).values()))
     architectures = ARCHITECTURES if first else (ARCHITECTURES[0], ARCHITECTURES[-1])
     if not pytestconfig.getoption("whole"):

@@ -79,7 +79,10 @@ def test_reduce(reduce_kernel: Kernel, rng: np.random.Generator, width: int, mon
 def test_scan(scan_kernel: Kernel, rng: np.random.Generator, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     dtype = np.dtype(WIDTHS[width])
     seen = watched(scan_kernel.device, monkeypatch)
-    for size in (*sizes(scan_kernel.variant, scan_kernel.scanned_tile(1000, dtype), width), scan_kernel.several_scanned):
+    for size in (
+        *sizes(scan_kernel.variant, scan_kernel.scanned_tile(1000, dtype), width),
+        scan_kernel.several_scanned,
+    ):
         x = random_values(rng, dtype, size)
         poison(scan_kernel.device) if size < 9 else None
         got = scan_kernel.scan(on_device(scan_kernel.device, x), dtype=dtype)
