@@ -1,17 +1,32 @@
 # make demo: install with the embedded CPU runtime and run the main job.   make test: the same for the tests.
+# make test-all: every combination of the tests' parameters.   make hard: what takes long to show, in counts.
 PYTHON ?= python3
 VENV ?= .venv
 RUN = $(VENV)/bin/python -m
 
-.PHONY: demo test lint oclgrind sanitize clean
+.PHONY: demo test test-all lint oclgrind sanitize hard soak fuzz clean
 
 demo: $(VENV)/demo
 	$(RUN) gpuprims demo
 
 # Files are dealt out to as many processes; two, because kernels that a CPU's runtime has compiled stay in their memory.
 JOBS ?= 2
+TEST = $(RUN) pytest -n $(JOBS) --dist loadfile -m "not oclgrind"
 test: $(VENV)/test
-	$(RUN) pytest -n $(JOBS) --dist loadfile -m "not oclgrind" gpuprims tests
+	$(TEST) gpuprims tests
+
+test-all: $(VENV)/test
+	$(TEST) --whole gpuprims tests
+
+# Soak, fuzz, faults and large arrays on every device; some 30 minutes. HARD="--devices cuda:0 --seconds 60", say.
+hard: $(VENV)/test
+	$(RUN) tests.hard $(HARD)
+
+soak: $(VENV)/test
+	$(RUN) tests.hard --parts soak $(HARD)
+
+fuzz: $(VENV)/test
+	$(RUN) tests.hard --parts fuzz $(HARD)
 
 lint: $(VENV)/test
 	$(RUN) ruff check .

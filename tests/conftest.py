@@ -31,8 +31,10 @@ from gpuprims.registry import REGISTRY
 if "OCLGRIND_LOG" in os.environ:  # which each worker of a run has of its own; see oclgrind.py
     os.environ["OCLGRIND_LOG"] += os.environ.get("PYTEST_XDIST_WORKER", "")
 
-# Runtimes for CPUs by a spec that names their vendor. PoCL is tested by a part: it compiles slowly.
-RUNTIMES, MINOR = ("opencl:intel", "opencl:portable"), "opencl:portable"
+# Runtimes for CPUs by a spec that names their vendor.
+RUNTIMES = ("opencl:intel", "opencl:portable")
+# Tested by a part, beside others: each of their kernels in each test. PoCL compiles slowly; the reference is NumPy.
+MINOR = frozenset({"opencl:portable", "reference"})
 
 
 def cpu_runtimes() -> list[str]:
@@ -274,7 +276,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def _is_minor(item: pytest.Item) -> bool:
     params = item.callspec.params if hasattr(item, "callspec") else {}
     specs = [params.get("device"), *(params[name][0] for name in KERNELS.keys() & params.keys())]
-    return MINOR in specs and not ASKED
+    return not MINOR.isdisjoint(specs) and not ASKED
 
 
 def _named(config: pytest.Config, items: list[pytest.Item]) -> set[pytest.Item]:

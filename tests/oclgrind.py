@@ -72,7 +72,7 @@ def main() -> int:
         print("Oclgrind does not see these faults, so its silence would mean nothing:", *unseen, sep="\n  ")
         return 1
     two = ("-n", "2", "--dist", "worksteal")
-    code, report = report_of(["-m", "pytest", "-m", "oclgrind", "-p", "no:cacheprovider", *two, str(HERE)])
+    code, report = report_of(["-m", "pytest", "--whole", "-m", "oclgrind", "-p", "no:cacheprovider", *two, str(HERE)])
     if report:
         print(f"Oclgrind reports:\n{report}")
     verdict = "reports faults" if report else "tests fail" if code else "nothing to report"

@@ -77,11 +77,11 @@ def fail_allocations(devices: Sequence[gpuprims.Device], number: int, seed: int 
                 report.count("calls that needed less")
             except DeviceMemoryError:
                 report.count("calls that failed")
-            except Exception as error:  # noqa: BLE001 - whatever else comes is a failure
+            except Exception as error:  # whatever else comes is a failure
                 report.fail(f"{name} on {device.spec} without memory", error)
         try:
             recipe(np.random.default_rng(k), device, device.asarray)
-        except Exception as error:  # noqa: BLE001 - whatever comes is a failure
+        except Exception as error:  # whatever comes is a failure
             report.fail(f"{name} on {device.spec} after it", error)
         if k == number // 3:
             gc.collect()
@@ -117,7 +117,7 @@ def fail_builds(devices: Sequence[gpuprims.Device], number: int) -> Report:
                     report.count("BuildErrors")
                     if f"no_such_name_{k}" not in str(error):
                         report.fail(f"a broken kernel on {device.spec}", f"the compiler's words; got {error}")
-                except Exception as error:  # noqa: BLE001 - whatever else comes is a failure
+                except Exception as error:  # whatever else comes is a failure
                     report.fail(f"a broken kernel on {device.spec}", error)
             if not np.array_equal(gpuprims.map("x + 1", x, device=device), x + 1):
                 report.fail(f"after a broken kernel on {device.spec}", "x + 1")

@@ -90,7 +90,7 @@ def _compute(report: Report, text: str, operands: dict[str, np.ndarray], device:
         except (ExpressionError, DtypeError):
             report.count("refused")
             return
-        except Exception as error:  # noqa: BLE001 - whatever else comes is a failure
+        except Exception as error:  # whatever else comes is a failure
             report.fail(label, error)
             return
     report.count("computed")
@@ -119,7 +119,7 @@ def _refuse(report: Report, text: str, operands: dict[str, np.ndarray]) -> None:
             gpuprims.map(text, *operands.values(), device="reference")
         except GpuprimsError:
             return
-        except Exception as error:  # noqa: BLE001 - whatever else comes is a failure
+        except Exception as error:  # whatever else comes is a failure
             report.fail(f"noise {text!r}", error)
 
 
@@ -153,7 +153,7 @@ def _load(report: Report, label: str, path: Path) -> None:
         if path.name not in str(error):
             report.fail(label, f"an error that names the file; got {error}")
         return
-    except Exception as error:  # noqa: BLE001 - whatever else comes is a failure
+    except Exception as error:  # whatever else comes is a failure
         report.fail(label, error)
         return
     if predicted.shape != (9,):

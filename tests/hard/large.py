@@ -120,5 +120,5 @@ def _each(report: Report, device: gpuprims.Device, size: int) -> None:
             report.count("calls")
         except (DeviceMemoryError, MemoryError) as error:
             report.note(f"left out: {label}: {error}")
-        except Exception as error:  # noqa: BLE001 - whatever comes is a failure
+        except Exception as error:  # whatever comes is a failure
             report.fail(label, error)

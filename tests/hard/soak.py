@@ -65,6 +65,6 @@ def _once(
 ) -> None:
     try:
         recipe(rng, device, device.asarray if resident else lambda array: array)
-    except Exception as error:  # noqa: BLE001 - whatever a call raises is what is counted
+    except Exception as error:  # whatever a call raises is what is counted
         report.fail(f"{label}, {'device' if resident else 'host'} arrays", error)
     report.count("calls")
