@@ -13,7 +13,7 @@ import numpy as np
 from gpuprims.calls import Call
 from gpuprims.choices import Explanation
 from gpuprims.definitions import Definitions
-from gpuprims.driver import Capabilities, Driver, Kernel
+from gpuprims.driver import Capabilities, Driver, Kernel, Launch
 from gpuprims.errors import (
     BackendUnavailableError,
     DeviceMismatchError,
@@ -22,6 +22,7 @@ from gpuprims.errors import (
     UnknownDeviceError,
 )
 from gpuprims.expressions import expression, typed
+from gpuprims.keeping import Kernels
 from gpuprims.layout import plan_layout
 from gpuprims.registry import REGISTRY, Variant
 from gpuprims.tuning import tuned_on
@@ -62,7 +63,7 @@ class Device:
     _lock = threading.Lock()
 
     driver: Driver
-    _kernels: dict[tuple[Variant, Definitions], Kernel]
+    _kernels: Kernels
 
     def __new__(cls, spec: str | Device | None = None) -> Device:
         """Return the one Device of a driver, so that its kernels are compiled once."""
@@ -79,7 +80,7 @@ class Device:
             if id(driver) not in cls._known:
                 device = super().__new__(cls)
                 device.driver = driver
-                device._kernels = {}
+                device._kernels = Kernels()
                 cls._known[id(driver)] = device
             return cls._known[id(driver)]
 
@@ -123,12 +124,10 @@ class Device:
         return Device, (self.spec,)
 
     def kernel(self, variant: Variant, definitions: Definitions) -> Kernel:
-        """Return a compiled kernel, building it the first time."""
-        key = (variant, definitions)
-        kernel = self._kernels.get(key)
-        if kernel is None:
-            kernel = self._kernels.setdefault(key, self.driver.build(variant, definitions))  # the first of two threads'
-        return kernel
+        """Return a compiled kernel, building it the first time; constants are no part of what is compiled."""
+        lifted, constants = definitions.lifted()
+        kernel: Kernel = self._kernels.find((variant, lifted), lambda: self.driver.build(variant, lifted))
+        return _WithConstants(kernel, constants) if constants.size else kernel
 
     def asarray(self, array: np.ndarray) -> Any:
         """Copy a host array into an array of the device's own library, CuPy's or pyopencl's.
@@ -156,6 +155,18 @@ class Device:
             return f"fails a trial kernel: {_in_a_line(error)}"
         wrong = not np.array_equal(computed, np.array([2, 3, 4], np.float32))
         return f"computes {computed} for [1, 2, 3] + 1" if wrong else None
+
+
+class _WithConstants:
+    """A kernel, and the constants that its launches pass behind the layout."""
+
+    def __init__(self, kernel: Kernel, constants: np.ndarray) -> None:
+        self._kernel = kernel
+        self._constants = constants
+
+    def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
+        """Fix a launch."""
+        return self._kernel.prepare(groups, np.concatenate([layout, self._constants]), *numbers, local=local)
 
 
 def _trial(device: Device) -> np.ndarray:

@@ -23,7 +23,7 @@ MODULES = {
 }
 # From the ground up; a module imports from its own floor and those below.
 FLOORS = (
-    ("errors", "notices", "private_folder", "staging", "compile_cache"),
+    ("errors", "notices", "private_folder", "staging", "compile_cache", "keeping"),
     ("expressions",),
     ("definitions",),
     ("source",),

@@ -91,6 +91,8 @@ def _spell(step: Step, steps: Sequence[Step], arguments: Sequence[str]) -> str:
         return arguments[int(step.value)]
     if step.name == "constant":
         return constant(step.value, step.dtype)
+    if step.name == "parameter":
+        return f"({c_type(step.dtype)})layout.c{step.value}"
     operands = [f"t{k}" for k in step.operands]
     source = steps[step.operands[-1]].dtype
     if step.name == "cast":
