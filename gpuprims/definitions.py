@@ -8,13 +8,13 @@ record and computes with NumPy.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from gpuprims.expressions import TypedExpr
+from gpuprims.expressions import TypedExpr, bind, lift
 
 Dtype = np.dtype[Any]
 # The step of an operand along one axis, as far as the compiler needs to know it: 0, 1, or None for any other.
@@ -246,6 +246,8 @@ class Definitions:
     packed : bool
         Whether places of the first output rise by one from each that is written to the next, and the value is the
         first place that is not below it: a group can then gather its elements and write them side by side.
+    constants : tuple of dtype
+        Of the parameters of the map, which launches pass as 64-bit words behind the layout.
     segmented : bool
         Whether an output is of one of many segments of the elements, and the last input says where each begins.
     binning : Binning or None
@@ -281,6 +283,7 @@ class Definitions:
     better: TypedExpr | None = None
     segmented: bool = False
     contracted: bool = True
+    constants: tuple[Dtype, ...] = ()
 
     @cached_property
     def _hash(self) -> int:
@@ -291,6 +294,23 @@ class Definitions:
 
     def __hash__(self) -> int:  # kernels are looked up by their definitions, so it is computed once
         return self._hash
+
+    def lifted(self) -> tuple[Definitions, np.ndarray]:
+        """Return the definitions with parameters for the constants of the map, and those constants as 64-bit words.
+
+        So calls that differ in constants alone have one kernel. Weights of stencils stay in the text, where compilers
+        make most of them; the other maps of that kind have no constants of the caller's.
+        """
+        if self.stencil or self.logistic or self.sparse:
+            return self, np.zeros(0, np.int64)
+        function, dtypes, words = lift(self.map)
+        return (replace(self, map=function, constants=dtypes), words) if dtypes else (self, words)
+
+    def bound(self, layout: np.ndarray) -> Definitions:
+        """Return the definitions with the constants that a launch passes."""
+        if not self.constants:
+            return self
+        return replace(self, map=bind(self.map, layout[-len(self.constants) :]), constants=())
 
     @property
     def pointers(self) -> int:

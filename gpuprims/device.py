@@ -15,7 +15,7 @@ from gpuprims.checking import problem_of
 from gpuprims.choices import Explanation
 from gpuprims.chosen import Choice, Chosen
 from gpuprims.definitions import Definitions
-from gpuprims.driver import Capabilities, Driver, Kernel
+from gpuprims.driver import Capabilities, Driver, Kernel, Launch
 from gpuprims.errors import (
     BackendUnavailableError,
     DeviceMismatchError,
@@ -23,6 +23,7 @@ from gpuprims.errors import (
     UnknownDeviceError,
     quoted,
 )
+from gpuprims.keeping import Kernels
 from gpuprims.lifetime import EndingDriver, ForkedDriver, after_fork, refuse_at_exit, wait_for_calls
 from gpuprims.masks import plain_array
 from gpuprims.registry import REGISTRY, Variant
@@ -64,7 +65,7 @@ class Device:
     _lock = threading.Lock()
 
     driver: Driver
-    _kernels: dict[tuple[Variant, Definitions], Kernel]
+    _kernels: Kernels
 
     def __new__(cls, spec: str | Device | None = None) -> Device:
         """Return the one Device of a driver, so that its kernels are compiled once."""
@@ -81,7 +82,7 @@ class Device:
             if id(driver) not in cls._known:
                 device = super().__new__(cls)
                 device.driver = driver
-                device._kernels = {}
+                device._kernels = Kernels()
                 cls._known[id(driver)] = device
             return cls._known[id(driver)]
 
@@ -145,12 +146,10 @@ class Device:
         return Device, (self.spec,)
 
     def kernel(self, variant: Variant, definitions: Definitions) -> Kernel:
-        """Return a compiled kernel, building it the first time."""
-        key = (variant, definitions)
-        kernel = self._kernels.get(key)
-        if kernel is None:
-            kernel = self._kernels.setdefault(key, self.driver.build(variant, definitions))  # the first of two threads'
-        return kernel
+        """Return a compiled kernel, building it the first time; constants are no part of what is compiled."""
+        lifted, constants = definitions.lifted()
+        kernel: Kernel = self._kernels.find((variant, lifted), lambda: self.driver.build(variant, lifted))
+        return _WithConstants(kernel, constants) if constants.size else kernel
 
     def asarray(self, array: np.ndarray) -> Any:
         """Copy a host array into an array of the device's own library, CuPy's or pyopencl's.
@@ -173,6 +172,18 @@ class Device:
         A driver can list a device and still fail every build on it, so nothing less than a result shows that it works.
         """
         return problem_of(self)
+
+
+class _WithConstants:
+    """A kernel, and the constants that its launches pass behind the layout."""
+
+    def __init__(self, kernel: Kernel, constants: np.ndarray) -> None:
+        self._kernel = kernel
+        self._constants = constants
+
+    def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
+        """Fix a launch."""
+        return self._kernel.prepare(groups, np.concatenate([layout, self._constants]), *numbers, local=local)
 
 
 def _find_driver(spec: str) -> Driver:

@@ -23,7 +23,7 @@ MODULES = {
 }
 # From the ground up; a module imports from its own floor and those below.
 FLOORS = (
-    ("errors", "compile_cache", "masks", "notices", "overlaps", "private_folder", "settings", "staging"),
+    ("errors", "compile_cache", "keeping", "masks", "notices", "overlaps", "private_folder", "settings", "staging"),
     ("expressions",),
     ("definitions",),
     ("source",),

@@ -9,28 +9,20 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from kernel_cases import AFFINE, DTYPES, extreme_shapes
+from kernel_calls import LONG, MAPS, REDUCTIONS, IdleKernel, calls, every_complex_function, ones, resident
+from kernel_cases import extreme_shapes
 
 import gpuprims
-from gpuprims.arrays import as_operands
 from gpuprims.backends.cuda.variants import AROUND, KERNELS, VARIANTS
 from gpuprims.backends.reference.device import ReferenceDriver
 from gpuprims.definitions import Definitions
 from gpuprims.errors import NoVariantError
-from gpuprims.expressions.functions import COMPLEX, FUNCTIONS
 from gpuprims.layout import Form
-from gpuprims.primitives.binning import direct
-from gpuprims.primitives.counting import Weighing, count
-from gpuprims.primitives.csr import csr_product
-from gpuprims.primitives.descent import logistic_descent
-from gpuprims.primitives.hogwild import logistic_hogwild
-from gpuprims.primitives.logistic import logistic_gradient
-from gpuprims.primitives.sgd import logistic_sgd
 from gpuprims.registry import Variant
 from gpuprims.source import kernel_source
 from gpuprims.trials import TRIALS
@@ -47,19 +39,6 @@ ARCHITECTURES = (70, 80, 90, 100, 120)
 
 # The text around a kernel defines more than each kernel uses; the kernels themselves get no such pardon.
 PARDONED = re.compile(r"generated\.cu\(\d+\): warning #177-D|nvrtc: warning: Architectures prior to .* are deprecated")
-
-
-class IdleKernel:
-    """Stands for a compiled kernel on the device that runs none, and sees that it is given what it takes."""
-
-    def __init__(self, definitions: Definitions) -> None:
-        self.pointers = definitions.pointers
-
-    def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Any:
-        def launch(memories: Sequence[Any]) -> None:
-            assert len(memories) == self.pointers
-
-        return launch
 
 
 class CompilingDriver(ReferenceDriver):
@@ -126,345 +105,6 @@ def compile_cuda(variant: Variant, definitions: Definitions, architecture: int) 
     nvrtc.nvrtcDestroyProgram(program)
     said = [line for line in log.decode().splitlines() if re.search(r": (warning|error)\b", line)]
     return [line for line in said if not PARDONED.match(line)], size > 0
-
-
-def ones(*shape: int, dtype: Any = np.float32) -> np.ndarray:
-    """Return an array of any size without its memory."""
-    return np.broadcast_to(np.ones((), dtype), shape)
-
-
-def resident(*shape: int, dtype: Any = np.float32) -> np.ndarray:
-    """Return a contiguous array; pages of zeros that nothing touches cost nothing."""
-    return np.zeros(shape, dtype)
-
-
-def _all_dtypes(**where: Any) -> Any:
-    arrays = [np.ones(9, dtype) for dtype in DTYPES if dtype != "float64"]
-    names = [f"v{k}" for k in range(len(arrays))]
-    return gpuprims.map(f"({', '.join(f'{name} + {name}' for name in names)})", *arrays, **where)
-
-
-def _every_complex_function(x: Any) -> Any:
-    functions = [FUNCTIONS[name] for name in COMPLEX]
-    return sum(function.numpy(*(x, x + 1j)[: function.arity]) for function in functions)
-
-
-BOTH = gpuprims.Op(lambda p, q: (np.maximum(p[0], q[0]), p[1] + q[1], p[2] | q[2]), (0, 0, False), commutative=True)
-LONG = 1 << 22
-
-MAPS: dict[str, Callable[..., Any]] = {
-    "one array": lambda **where: gpuprims.map("2*x + 1", resident(LONG), **where),
-    "every dtype but float64, in and out": _all_dtypes,
-    "float64 and functions": lambda **where: gpuprims.map(
-        "(sin(x)**2 + cos(x)**2, x // y, x % y, where(isnan(x), inf, -y))", resident(9, dtype="f8"), ones(9), **where
-    ),
-    "integer arithmetic": lambda **where: gpuprims.map(
-        "(x // y, x % y, x**3, x << y, x >> y, abs(x), sign(x), ~x)", ones(9, dtype="i8"), ones(9, dtype="i8"), **where
-    ),
-    "float16": lambda **where: gpuprims.map("sqrt(x) + y/3", resident(9, dtype="f2"), ones(9, dtype="f2"), **where),
-    "complex64": lambda **where: gpuprims.map(
-        "(x * y - 1j, abs(x / y), where(x < y, sqrt(x), conj(y)), angle(x) + real(y), bool(x))",
-        resident(LONG, dtype="c8"), resident(LONG, dtype="c8"), **where
-    ),
-    "complex128": lambda **where: gpuprims.map("exp(x) / y + 1j", resident(9, dtype="c16"), ones(9), **where),
-    "axes that do not merge": lambda **where: gpuprims.map(
-        "x + y", resident(8, 9, 10)[::2, ::3, ::5], ones(3, 1, dtype="u1"), **where
-    ),
-}  # fmt: skip
-REDUCTIONS: dict[str, Callable[..., Any]] = {
-    "sum of float32 by several groups": lambda **where: gpuprims.reduce(resident(LONG), **where),
-    "sum of float32 by one group": lambda **where: gpuprims.reduce(resident(9), **where),
-    "mean of float16": lambda **where: gpuprims.reduce(resident(LONG, dtype="f2"), op="mean", **where),
-    "max of float64 along the outer axis": lambda **where: gpuprims.reduce(
-        resident(2000, 300, dtype="f8"), op="max", axis=0, **where
-    ),
-    "argmax of float32 by several groups": lambda **where: gpuprims.reduce(resident(LONG), op="argmax", **where),
-    "argmin of int8 along the inner axis": lambda **where: gpuprims.reduce(
-        resident(99, 300, dtype="i1"), op="argmin", axis=1, **where
-    ),
-    "all of bool": lambda **where: gpuprims.reduce(resident(LONG, dtype="?"), op="all", **where),
-    "an operator that does not commute": lambda **where: gpuprims.reduce(
-        resident(LONG, dtype="i8"), resident(LONG, dtype="i8"), op=AFFINE, **where
-    ),
-    "several inputs of several dtypes, several results": lambda **where: gpuprims.reduce(
-        resident(LONG, dtype="f2"),
-        ones(LONG, dtype="i2"),
-        2.5,
-        map=lambda x, y, z: (x * z, y + 1, y > 3),
-        op=BOTH,
-        **where,
-    ),
-    "two axes of four": lambda **where: gpuprims.reduce(resident(5, 6, 7, 80), axis=(0, 2), **where),
-    "sum of complex64 by several groups": lambda **where: gpuprims.reduce(resident(LONG, dtype="c8"), **where),
-    "prod of complex128 along the inner axis": lambda **where: gpuprims.reduce(
-        resident(99, 300, dtype="c16"), op="prod", axis=1, **where
-    ),
-    "nothing": lambda **where: gpuprims.reduce(resident(0, 3), axis=0, **where),
-}
-MANY_OUTPUTS: dict[str, Callable[..., Any]] = {
-    "sum of columns": lambda **where: gpuprims.reduce(resident(5000, 300), axis=0, **where),
-    "sum of short rows": lambda **where: gpuprims.reduce(resident(5000, 16), axis=1, **where),
-    "mean of short rows of float16": lambda **where: gpuprims.reduce(
-        resident(5000, 16, dtype="f2"), op="mean", axis=1, **where
-    ),
-    "sum of columns of complex64": lambda **where: gpuprims.reduce(resident(5000, 300, dtype="c8"), axis=0, **where),
-    "argmax of columns of float64": lambda **where: gpuprims.reduce(
-        resident(5000, 300, dtype="f8"), op="argmax", axis=0, **where
-    ),
-    "columns under an operator that does not commute": lambda **where: gpuprims.reduce(
-        resident(5000, 300, dtype="i8"), resident(5000, 300, dtype="i8"), op=AFFINE, axis=0, **where
-    ),
-}
-ROWS: dict[str, Callable[..., Any]] = {
-    "sum of rows of one vector a lane": lambda **where: gpuprims.reduce(resident(5000, 16), axis=1, **where),
-    "sum of rows of several": lambda **where: gpuprims.reduce(resident(5000, 1000), axis=1, **where),
-    "argmin of rows of int8": lambda **where: gpuprims.reduce(
-        resident(5000, 77, dtype="i1"), op="argmin", axis=1, **where
-    ),
-    "prod of rows of complex128": lambda **where: gpuprims.reduce(
-        resident(5000, 30, dtype="c16"), op="prod", axis=1, **where
-    ),
-    "rows under an operator that does not commute": lambda **where: gpuprims.reduce(
-        resident(5000, 300, dtype="i8"), resident(5000, 300, dtype="i8"), op=AFFINE, axis=1, **where
-    ),
-}
-
-
-SCANS: dict[str, Callable[..., Any]] = {
-    "sum of float32": lambda **where: gpuprims.scan(resident(LONG), **where),
-    "exclusive sum of float64": lambda **where: gpuprims.scan(resident(LONG, dtype="f8"), inclusive=False, **where),
-    "sum of int8 in itself, in place": lambda **where: _in_place(resident(LONG, dtype="i1"), dtype="i1", **where),
-    "max of float16 along rows": lambda **where: gpuprims.scan(
-        resident(99, 300, dtype="f2"), op="max", axis=1, **where
-    ),
-    "mean of float32 along columns": lambda **where: gpuprims.scan(resident(300, 99), op="mean", axis=0, **where),
-    "argmax of float32": lambda **where: gpuprims.scan(resident(LONG), op="argmax", **where),
-    "prod of complex64": lambda **where: gpuprims.scan(resident(LONG, dtype="c8"), op="prod", **where),
-    "an operator that does not commute, exclusive": lambda **where: gpuprims.scan(
-        resident(LONG, dtype="i8"), resident(LONG, dtype="i8"), op=AFFINE, inclusive=False, **where
-    ),
-    "a fused map of two arrays that broadcast": lambda **where: gpuprims.scan(
-        resident(300, 99), ones(99, dtype="i2"), map="x*y > 1", **where
-    ),
-}
-SCANNED_COLUMNS: dict[str, Callable[..., Any]] = {
-    "sum of columns": lambda **where: gpuprims.scan(resident(30, 5000), axis=0, **where),
-    "exclusive max of columns of int8": lambda **where: gpuprims.scan(
-        resident(30, 5000, dtype="i1"), op="max", axis=0, inclusive=False, **where
-    ),
-    "columns under an operator that does not commute, in place": lambda **where: _in_place(
-        resident(30, 5000, dtype="i8"), resident(30, 5000, dtype="i8"), op=AFFINE, axis=0, **where
-    ),
-    "prod of columns of complex128": lambda **where: gpuprims.scan(
-        resident(30, 5000, dtype="c16"), op="prod", axis=0, **where
-    ),
-}
-
-
-SCANNED_ROWS: dict[str, Callable[..., Any]] = {
-    "sum of rows of one vector a lane": lambda **where: gpuprims.scan(resident(5000, 16), axis=1, **where),
-    "exclusive max of rows of several, of int8": lambda **where: gpuprims.scan(
-        resident(5000, 1000, dtype="i1"), op="max", axis=1, inclusive=False, **where
-    ),
-    "prod of rows of complex128": lambda **where: gpuprims.scan(
-        resident(5000, 30, dtype="c16"), op="prod", axis=1, **where
-    ),
-}
-
-
-def _segmented(mean: int, *dtypes: Any, **how: Any) -> Any:
-    offsets = np.arange(2001) * mean
-    return gpuprims.reduce(*(resident(2000 * mean, dtype=dtype) for dtype in dtypes), segments=offsets, **how)
-
-
-SEGMENTED: dict[str, Callable[..., Any]] = {
-    "sum of float32": lambda **where: _segmented(32, "f4", **where),
-    "mean of float16": lambda **where: _segmented(3, "f2", op="mean", **where),
-    "argmin of int8": lambda **where: _segmented(100, "i1", op="argmin", **where),
-    "prod of complex128": lambda **where: _segmented(100, "c16", op="prod", **where),
-    "a fused map of two arrays": lambda **where: _segmented(9, "f8", "i2", map="x*y > 1", op="any", **where),
-    "an operator that does not commute": lambda **where: _segmented(100, "i8", "i8", op=AFFINE, **where),
-    "no elements": lambda **where: _segmented(0, "f4", **where),
-}
-COMPACTIONS: dict[str, Callable[..., Any]] = {
-    "float32 by a mask": lambda **where: gpuprims.compact(resident(LONG), resident(LONG, dtype="?"), **where),
-    "float64 by a predicate": lambda **where: gpuprims.compact(resident(LONG, dtype="f8"), "x > 0", **where),
-    "uint8 by a predicate": lambda **where: gpuprims.compact(resident(LONG, dtype="u1"), "x > 7", **where),
-    "float16 and complex128 where they do not lie together": lambda **where: [
-        gpuprims.compact(resident(50, 90, dtype=dtype)[::2, ::3], resident(25, 30, dtype="?"), **where)
-        for dtype in ("f2", "c16")
-    ],
-}
-
-
-_KEYS = ("b1", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8")
-HISTOGRAMS: dict[str, Callable[..., Any]] = {
-    "float32": lambda **where: gpuprims.histogram(resident(LONG), 256, (0, 1), **where),
-    "every dtype, even edges and others": lambda **where: [
-        gpuprims.histogram(resident(LONG, dtype=dtype), bins, limits, **where)
-        for dtype in _KEYS
-        for bins, limits in ((100, (0, 50)), ([0, 1, 10, 1e3, 1e6], None))
-    ],
-    "numbers of bins, along an axis": lambda device, variant: [
-        count(as_operands("", (ones(99, 9, dtype=dtype),), device), direct(9), (1,), Weighing("counts"), 9, variant)
-        for dtype in ("u1", "i4", "i8")
-    ],
-    "weights, in order or not": lambda **where: [
-        gpuprims.histogram(
-            resident(9), 9, (0, 1), weights=resident(9, dtype=dtype), deterministic=deterministic, **where
-        )
-        for dtype in ("i4", "f2", "f4", "f8")
-        for deterministic in (True, False)
-    ],
-    "more elements than 32 bits count": lambda **where: gpuprims.histogram(
-        ones(1 << 33, dtype="u1"), 9, (0, 9), **where
-    ),
-}
-
-
-BYTES: dict[str, Callable[..., Any]] = {
-    "even edges": lambda **where: gpuprims.histogram(resident(LONG, dtype="u1"), 256, (0, 256), **where),
-    "others, of signed bytes and of bools": lambda **where: [
-        gpuprims.histogram(resident(LONG, dtype=dtype), [0, 1, 10, 11], **where) for dtype in ("i1", "b1")
-    ],
-    "apart": lambda **where: gpuprims.histogram(resident(99, 9, dtype="i1")[:, ::2], 9, (0, 9), axis=1, **where),
-}
-
-
-_GAUSS = np.exp(-(np.arange(-4, 5) ** 2) / 4)
-STENCILS: dict[str, Callable[..., Any]] = {
-    "weights, in every mode": lambda **where: [
-        gpuprims.stencil(resident(64 * 96).reshape(64, 96), np.arange(9).reshape(3, 3), mode=mode, cval=1, **where)
-        for mode in ("nearest", "reflect", "mirror", "wrap", "constant")
-    ],
-    "every dtype, and channels": lambda **where: [
-        gpuprims.stencil(resident(64 * 96, dtype=dtype).reshape(16, 96, 4), np.eye(3), channel_axis=-1, **where)
-        for dtype in ("b1", "u1", "i2", "f2", "i8", "f8")
-    ],
-    "a function": lambda **where: gpuprims.stencil(
-        resident(64 * 96, dtype="u1").reshape(64, 96), lambda n: np.maximum(n[-1, 2], n[0, 0]), **where
-    ),
-    "two steps": lambda **where: gpuprims.stencil(resident(64 * 96).reshape(64, 96), np.outer(_GAUSS, _GAUSS), **where),
-    "twice": lambda **where: [
-        gpuprims.stencil(
-            resident(64 * 96, dtype=dtype).reshape(16, 96, 4),
-            np.ones((3, 3), int),
-            channel_axis=-1,
-            iterations=2,
-            **where,
-        )
-        for dtype in ("u1", "f4")
-    ],
-    "many weights": lambda **where: gpuprims.stencil(
-        resident(64 * 96).reshape(64, 96), np.random.default_rng(0).random((15, 15)), **where
-    ),
-}
-
-
-LOGISTICS: dict[str, Callable[..., Any]] = {
-    "rows of whole vectors": lambda **where: logistic_gradient(
-        resident(5000, 100), resident(5000), resident(100), **where
-    ),
-    "every width of rows": lambda **where: [
-        logistic_gradient(resident(5000, k), resident(5000), resident(k), **where) for k in (1, 3, 8, 33, 257, 1024)
-    ],
-    "an intercept and sample weights, float64": lambda **where: logistic_gradient(
-        *(resident(*shape, dtype="f8") for shape in ((5000, 30), (5000,), (31,))),
-        sample_weight=resident(5000, dtype="f8"),
-        **where,
-    ),
-}
-
-
-DESCENTS: dict[str, Callable[..., Any]] = {
-    "every number of columns": lambda **where: [
-        logistic_descent(resident(2048, k), resident(2048), resident(k + 1), rate=0.1, steps=3, **where)
-        for k in (1, 4, 8, 15)
-    ],
-    "sample weights, float64": lambda **where: logistic_descent(
-        *(resident(*shape, dtype="f8") for shape in ((500, 30), (500,), (31,))),
-        rate=0.1,
-        steps=3,
-        sample_weight=resident(500, dtype="f8"),
-        **where,
-    ),
-}
-
-
-def _walk(descent: Callable[..., Any], k: int, dtype: Any = "f4", **how: Any) -> Any:
-    """Descend from some weights, with an intercept, by steps in two stretches."""
-    X, y, weights = (resident(*shape, dtype=dtype) for shape in ((500, k), (500,), (k + 1,)))
-    return descent(X, y, weights, resident(900, dtype="i4"), rate=[0.1, 0.2], keep=0.9, **how)
-
-
-WALKS: dict[str, Callable[..., Any]] = {
-    "rows of whole vectors": lambda **where: _walk(logistic_sgd, 1024, **where),
-    "every width of rows": lambda **where: [_walk(logistic_sgd, k, **where) for k in (1, 33, 100, 2049, 16384)],
-    "groups as asked for": lambda **where: [
-        _walk(logistic_sgd, 100, threads_per_datapoint=threads, datapoints_per_block=rows, **where)
-        for threads, rows in ((32, 32), (1, 1), (128, 8), (1, 32))
-    ],
-    "sample weights, float64": lambda **where: _walk(
-        logistic_sgd, 300, "f8", sample_weight=resident(500, dtype="f8"), **where
-    ),
-}
-HOGWILD: dict[str, Callable[..., Any]] = {
-    "rows": lambda **where: _walk(logistic_hogwild, 1024, **where),
-    "rows shared by few and by many": lambda **where: [
-        _walk(logistic_hogwild, 100, threads_per_datapoint=threads, **where) for threads in (1, 8, 256)
-    ],
-    "sample weights, float64": lambda **where: _walk(
-        logistic_hogwild, 30, "f8", sample_weight=resident(500, dtype="f8"), **where
-    ),
-}
-
-
-def _sparse(mean: int, *outputs: int, dtype: Any = np.float32, integer: Any = np.int32, **where: Any) -> Any:
-    indptr = np.arange(0, 500 * mean + 1, mean, dtype=integer)
-    stored = resident(500 * mean, dtype=dtype), resident(500 * mean, dtype=integer), indptr
-    return csr_product(*stored, resident(60, *outputs, dtype=dtype), **where)
-
-
-PRODUCTS: dict[str, Callable[..., Any]] = {
-    "a vector, rows of every length": lambda **where: [_sparse(mean, **where) for mean in (1, 2, 5, 50)],
-    "every number of outputs": lambda **where: [_sparse(9, outputs, **where) for outputs in (1, 2, 5, 8, 11)],
-    "float64, integers of 64 bits": lambda **where: [
-        _sparse(40, *outputs, dtype="f8", integer=np.int64, **where) for outputs in ((), (7,))
-    ],
-}
-
-
-def _in_place(*arrays: Any, **how: Any) -> Any:
-    return gpuprims.scan(*arrays, out=arrays if len(arrays) > 1 else arrays[0], **how)
-
-
-def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
-    """Return calls that a variant does not refuse."""
-    if variant.primitive == "map":
-        return MAPS
-    if variant.primitive == "scan":
-        return {"each": SCANNED_COLUMNS, "rows": SCANNED_ROWS}.get(variant.name, SCANS)
-    if variant.primitive == "compact":
-        return COMPACTIONS
-    if variant.primitive == "segments":
-        return SEGMENTED
-    if variant.primitive == "logistic":
-        return {
-            name: call for name, call in LOGISTICS.items() if variant.name == "fused" or not name.startswith("every")
-        }
-    if variant.primitive == "descent":
-        return DESCENTS
-    if variant.primitive == "csr":
-        return PRODUCTS
-    if variant.primitive in ("sgd", "hogwild"):
-        return WALKS if variant.primitive == "sgd" else HOGWILD
-    if variant.primitive == "stencil":
-        large = () if variant.name == "direct" else ("many weights",)
-        return {name: call for name, call in STENCILS.items() if name not in large}
-    if variant.primitive == "histogram":
-        unweighed = {name: call for name, call in HISTOGRAMS.items() if not name.startswith("weights")}
-        return {"bytes": BYTES, "cached": unweighed}.get(variant.name, HISTOGRAMS)
-    return {"each": MANY_OUTPUTS, "rows": ROWS}.get(variant.name, REDUCTIONS)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -578,7 +218,7 @@ def test_folds_may_be_contracted() -> None:
 def test_every_function_of_complex_numbers_compiles() -> None:
     (variant,) = (variant for variant in VARIANTS if variant.primitive == "map")
     (definitions,) = definitions_of(
-        variant, lambda **where: gpuprims.map(_every_complex_function, ones(9, dtype="c8"), **where)
+        variant, lambda **where: gpuprims.map(every_complex_function, ones(9, dtype="c8"), **where)
     )
     assert compile_cuda(variant, definitions, ARCHITECTURES[0]) == ([], True)  # one: it takes 7 s
 

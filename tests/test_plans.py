@@ -11,6 +11,7 @@ from kernel_cases import assert_equal, on_device, on_host, random_values
 
 import gpuprims
 from gpuprims.errors import ArgumentError, ShapeError
+from gpuprims.keeping import Kernels
 
 
 def test_a_reduce_plan_runs_on_every_array_like_the_first(device: gpuprims.Device, rng: np.random.Generator) -> None:
@@ -32,7 +33,9 @@ def test_a_map_plan_runs_on_every_array_like_the_first(device: gpuprims.Device, 
 def test_a_plan_keeps_the_kernel_that_it_launches(
     device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(device, "_kernels", {})  # of two threads that build a kernel, one goes on with the other's
+    monkeypatch.setattr(
+        device, "_kernels", Kernels()
+    )  # of two threads that build a kernel, one goes on with the other's
     x = random_values(rng, np.int64, 3001)
     plan = gpuprims.plan("reduce", x, map=lambda x: x * 3 + 1, device=device)
     device._kernels.clear()

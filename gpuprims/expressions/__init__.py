@@ -1,18 +1,20 @@
 """Functions of elements: a traced Python function or a parsed string, as C for kernels and as NumPy for the oracle.
 
 The one form is :class:`Expr`, a straight line of instructions. :mod:`.trace` makes one from a Python function,
-:mod:`.parse` from a string, :mod:`.typing` gives every instruction its NumPy dtype, and :mod:`.emit` writes C.
+:mod:`.parse` from a string, :mod:`.typing` gives every instruction its NumPy dtype, and :mod:`.emit` writes C, in which
+:mod:`.lifting` has turned constants into parameters.
 """
 
 from gpuprims.expressions.emit import c_type, constant, converted, emit_function, literal
 from gpuprims.expressions.expr import Expr, computable, part
+from gpuprims.expressions.lifting import bind, lift, member
 from gpuprims.expressions.parse import parse
 from gpuprims.expressions.trace import trace
 from gpuprims.expressions.typing import TypedExpr, typed
 
 __all__ = [
-    "Expr", "TypedExpr", "c_type", "computable", "constant", "converted", "emit_function", "expression", "literal",
-    "parse", "part", "trace", "typed",
+    "Expr", "TypedExpr", "bind", "c_type", "computable", "constant", "converted", "emit_function", "expression", "lift",
+    "literal", "member", "parse", "part", "trace", "typed",
 ]  # fmt: skip
 
 

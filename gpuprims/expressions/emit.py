@@ -22,6 +22,11 @@ C_TYPES = {
     "complex64": "c64", "complex128": "c128",
 }  # fmt: skip
 
+# What comparisons of an integer with itself give.
+_OF_ITSELF = {
+    "equal": "1", "less_equal": "1", "greater_equal": "1", "not_equal": "0", "less": "0", "greater": "0",
+}  # fmt: skip
+
 
 def c_type(dtype: np.dtype[Any]) -> str:
     """Return the C type that holds one value in a register."""
@@ -86,10 +91,14 @@ def _spell(step: Step, steps: Sequence[Step], arguments: Sequence[str]) -> str:
         return arguments[int(step.value)]
     if step.name == "constant":
         return constant(step.value, step.dtype)
+    if step.name == "parameter":
+        return f"({c_type(step.dtype)})layout.c{step.value}"
     operands = [f"t{k}" for k in step.operands]
     source = steps[step.operands[-1]].dtype
     if step.name == "cast":
         text = converted(operands[0], source, step.dtype)
+    elif step.name in _OF_ITSELF and step.operands == step.operands[:1] * 2 and source.kind in "biu":
+        text = _OF_ITSELF[step.name]  # spelled out, it is a warning of some compilers
     else:
         unsigned = f"u{8 * source.itemsize}"
         template = COMPUTED[step.name].templates[source.kind]

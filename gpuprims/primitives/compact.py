@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from gpuprims.definitions import value_words
 from gpuprims.device import Device
 from gpuprims.errors import DtypeError, ExpressionError, ShapeError, quoted
 from gpuprims.expressions import Expr, expression, trace, typed
+from gpuprims.keeping import keeps_calls
 from gpuprims.layout import Form, contiguous
 from gpuprims.operators import Folding, find_op
 from gpuprims.preparation import Prepared, Result
@@ -95,7 +95,7 @@ def _landing(operands: Operands) -> tuple[Any, Callable[[], Any]]:
     return total, read
 
 
-@lru_cache(maxsize=1024)
+@keeps_calls()
 def _prepare(
     predicate: Expr | None,
     forms: tuple[Form, ...],

@@ -14,6 +14,7 @@ from gpuprims.calls import Call
 from gpuprims.definitions import Dtype
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError
+from gpuprims.keeping import keeps_calls
 from gpuprims.layout import Form, contiguous
 from gpuprims.operators import Op, find_op
 from gpuprims.preparation import Result
@@ -132,7 +133,7 @@ def _large_table(device: Device, order: int, table: Table, part: str) -> Any:
     return device.driver.asarray(getattr(table, part))
 
 
-@lru_cache(maxsize=1024)
+@keeps_calls()
 def _prepare(
     label: str,
     forms: tuple[Form, ...],

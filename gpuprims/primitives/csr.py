@@ -14,6 +14,7 @@ from gpuprims.definitions import Definitions, Sparse, value_words
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.expressions import TypedExpr, trace, typed
+from gpuprims.keeping import keeps_calls
 from gpuprims.layout import Form, contiguous, starts_of
 from gpuprims.preparation import Prepared, Result
 from gpuprims.primitives.reduce import reduce
@@ -183,7 +184,7 @@ def _product(dtype: np.dtype[Any]) -> TypedExpr:
     return typed(trace(lambda element, beside: element * beside, 2), (dtype,) * 2)
 
 
-@lru_cache(maxsize=1024)
+@keeps_calls()
 def _prepare(forms: tuple[Form, ...], alignment: int, device: Device, variant: str | None, generation: int) -> Prepared:
     dtype, n, stored = forms[0].dtype, forms[2].shape[0] - 1, forms[0].shape[0]
     result = Result((n, *forms[3].shape[1:]), dtype)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from gpuprims.calls import Call
 from gpuprims.definitions import Definitions, Logistic, value_words
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError, quoted
+from gpuprims.keeping import keeps_calls
 from gpuprims.layout import Form, contiguous, starts_of
 from gpuprims.preparation import Prepared, Result
 from gpuprims.primitives.labelled import check_samples, judge
@@ -112,7 +112,7 @@ def able_to_descend(device: Device, dtype: np.dtype[Any], rows: int, columns: in
     return device.explain(_LABEL, call).chosen is not None
 
 
-@lru_cache(maxsize=1024)
+@keeps_calls()
 def _prepare(
     forms: tuple[Form, ...], alignment: int, device: Device, steps: int, variant: str | None, generation: int
 ) -> Prepared:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError, quoted
+from gpuprims.keeping import keeps_calls
 from gpuprims.preparation import Prepared, Result, in_turn
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.walks import MOST_BLOCK, Walk, power, takes_none, walked, whole
@@ -86,7 +86,7 @@ def logistic_hogwild(
     return prepared.run(operands, None)
 
 
-@lru_cache(maxsize=1024)
+@keeps_calls()
 def _prepare(
     walk: Walk, threads: int | None, workers: int | None, device: Device, variant: str | None, generation: int
 ) -> Prepared:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from gpuprims.definitions import Definitions, Logistic, value_words
 from gpuprims.device import Device
 from gpuprims.driver import Launch
 from gpuprims.errors import ArgumentError
+from gpuprims.keeping import keeps_calls
 from gpuprims.layout import Form, Layout, contiguous, starts_of
 from gpuprims.preparation import Prepared, Result, in_turn
 from gpuprims.primitives.labelled import check_samples, judge
@@ -111,7 +111,7 @@ def prepare_logistic(
     return operands, None, _prepare(*where, variant, REGISTRY.generation)
 
 
-@lru_cache(maxsize=1024)
+@keeps_calls()
 def _prepare(forms: tuple[Form, ...], alignment: int, device: Device, variant: str | None, generation: int) -> Prepared:
     dtype, (n, k) = forms[0].dtype, forms[0].shape
     results = Result((), dtype), Result(forms[2].shape, dtype)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from gpuprims.definitions import Definitions, value_words
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError, AxisError, ExpressionError, quoted, shortened
 from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
+from gpuprims.keeping import keeps_calls
 from gpuprims.layout import Form, as_lanes, broadcast_shapes, plan_layout
 from gpuprims.preparation import Prepared, Result, result_forms, target_forms
 from gpuprims.primitives.slabs import map_in_slabs, slab_bytes
@@ -210,7 +210,7 @@ def _of_vectors(fn: Callable[..., Any], lanes: Sequence[int]) -> Expr:
     return trace(flat, sum(max(count, 1) for count in lanes))
 
 
-@lru_cache(maxsize=1024)
+@keeps_calls()
 def _prepare(
     expr: Expr,
     vector_axis: int | None,

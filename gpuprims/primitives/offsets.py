@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ from gpuprims.device import Device
 from gpuprims.driver import Driver
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.expressions import trace
+from gpuprims.keeping import keeps_calls
 from gpuprims.layout import Form
 from gpuprims.operators import Op, make_folding
 from gpuprims.preparation import Prepared, Result
@@ -106,7 +106,7 @@ def _look(driver: Driver, device: Device, offsets: Any) -> list[int]:
     return [int(value) for value in driver.download(seen)]
 
 
-@lru_cache(maxsize=1024)
+@keeps_calls()
 def _prepare(forms: tuple[Form, ...], targets: tuple[Form, ...], device: Device, generation: int) -> Prepared:
     folding = make_folding(_LOOK, _SEEN, (_INT64, _INT64), None)
     written = [with_axes(form, (0,), keepdims=False) for form in targets]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from gpuprims.arrays import Operands, as_operands
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError, EmptyReductionError
 from gpuprims.expressions import Expr, expression
+from gpuprims.keeping import keeps_calls
 from gpuprims.layout import Form, broadcast_shapes
 from gpuprims.operators import Op, as_ddof, as_dtype, as_map, find_op, make_folding, make_stages
 from gpuprims.preparation import Prepared, Result, result_forms, target_forms
@@ -184,7 +184,7 @@ def _in_slabs(
     return operands.deliver(shaped, targets, single=len(shaped) == 1)
 
 
-@lru_cache(maxsize=1024, typed=True)  # typed: axis=True is no axis=1
+@keeps_calls(typed=True)  # axis=True is no axis=1
 def _prepare(
     op: str | Op,
     mapped: str | Expr | None,

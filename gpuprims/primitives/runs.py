@@ -12,6 +12,7 @@ from gpuprims.calls import Call
 from gpuprims.definitions import Definitions, value_bytes, value_words
 from gpuprims.device import Device
 from gpuprims.expressions import TypedExpr, trace, typed
+from gpuprims.keeping import keeps_calls
 from gpuprims.layout import Form, plan_layout
 from gpuprims.operators import Folding, Op, as_map, make_folding
 from gpuprims.preparation import Prepared, Result, result_forms, target_forms
@@ -59,7 +60,7 @@ def fold_runs(
     return _prepare(chosen, op, mapped, dtype, operands.forms, size, *where).run(operands, targets)
 
 
-@lru_cache(maxsize=1024)
+@keeps_calls()
 def _prepare(
     chosen: Variant,
     op: Op,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from gpuprims.arrays import Operands, as_operands
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError, AxisError, quoted
 from gpuprims.expressions import Expr, expression
+from gpuprims.keeping import keeps_calls
 from gpuprims.layout import Form, broadcast_shapes, contiguous
 from gpuprims.operators import Op, as_dtype, as_map, find_op, make_folding
 from gpuprims.preparation import Prepared, Result, result_forms, target_forms
@@ -199,7 +199,7 @@ def _prepared(operands: Operands, targets: Targets | None, how: _How) -> Prepare
     return _prepare(*how, *where, REGISTRY.generation)
 
 
-@lru_cache(maxsize=1024)
+@keeps_calls()
 def _prepare(
     op: str | Op,
     mapped: str | Expr | None,

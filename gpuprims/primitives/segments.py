@@ -10,7 +10,7 @@ where no kernel that reads the offsets takes it; see :mod:`gpuprims.primitives.r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from gpuprims.definitions import Definitions
 from gpuprims.device import Device
 from gpuprims.errors import EmptyReductionError, ShapeError
 from gpuprims.expressions import Expr, TypedExpr, trace, typed
+from gpuprims.keeping import keeps_calls
 from gpuprims.layout import Form, View, plan_layout
 from gpuprims.operators import Folding, Op, as_map, make_folding
 from gpuprims.preparation import Prepared, Result, result_forms, target_forms
@@ -127,7 +128,7 @@ def _endings(value: Any, j: Any, first: Any, second: Any) -> Any:
     return np.where(first < second, second - 1, -1)
 
 
-@lru_cache(maxsize=1024)
+@keeps_calls()
 def _writer(
     function: Expr,
     places: Callable[..., Any],
@@ -206,7 +207,7 @@ def _flat_size(label: str, operands: Operands) -> int:
     return int(next(iter(shapes))[0])
 
 
-@lru_cache(maxsize=1024)
+@keeps_calls()
 def _prepare_scan(
     op: Op,
     mapped: Any,
@@ -232,7 +233,7 @@ def _prepare_scan(
     return planner.prepare(variant, results)
 
 
-@lru_cache(maxsize=1024)
+@keeps_calls()
 def _prepare_reduce(
     op: Op,
     mapped: Any,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from gpuprims.definitions import value_words
 from gpuprims.device import Device
 from gpuprims.driver import Capabilities
 from gpuprims.errors import ArgumentError
+from gpuprims.keeping import keeps_calls
 from gpuprims.preparation import Prepared, Result, in_turn
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.rows import vector_of
@@ -124,7 +124,7 @@ class _Asked(NamedTuple):
         return f"threads_per_datapoint={self.threads} and datapoints_per_block={self.rows}"
 
 
-@lru_cache(maxsize=1024)
+@keeps_calls()
 def _prepare(walk: Walk, asked: _Asked, device: Device, variant: str | None, generation: int) -> Prepared:
     chosen = device.select(_LABEL, walk.call, variant)
     results, places = (Result(walk.result, walk.dtype),), tuple(range(len(walk.forms)))

@@ -17,6 +17,7 @@ from gpuprims.device import Device
 from gpuprims.driver import Launch
 from gpuprims.errors import ArgumentError, DtypeError
 from gpuprims.expressions import computable
+from gpuprims.keeping import keeps_calls
 from gpuprims.layout import VECTOR_BYTES, Form, Layout
 from gpuprims.preparation import Prepared, Result, result_forms, target_forms
 from gpuprims.primitives.grids import Grid, grid_of
@@ -161,7 +162,7 @@ def _is_together(form: Form, grid: Grid) -> bool:
 _Pass = tuple[Step, Border, int]
 
 
-@lru_cache(maxsize=1024)
+@keeps_calls()
 def _passes(
     label: str,
     step: Step,
@@ -232,7 +233,7 @@ def _call(step: Step, element: np.dtype[Any], grid: Grid, forms: tuple[Form, ...
     return Call((element, step.value, step.result, *used), math.prod(grid.lengths), around=around)
 
 
-@lru_cache(maxsize=1024)
+@keeps_calls()
 def _prepare(
     label: str,
     step: Step,

@@ -18,19 +18,25 @@ def map_text(definitions: Definitions) -> list[str]:
     An element comes as its address in registers, so that one of several lanes is passed on like one of one.
     """
     inputs, pack = definitions.inputs, Packing(definitions.values)
-    head = f"DEVICE value_t gp_apply({elements_of(inputs)}, const i64 j)"
+    layout = "const layout_t layout, " if definitions.constants else ""
+    head = f"DEVICE value_t gp_apply({layout}{elements_of(inputs)}, const i64 j)"
     names = names_of("x", inputs)
     return [
         emit_function(head, definitions.map, [*numbers_of(inputs), "j"], pack.close),
         "DEVICE value_t gp_map(INPUTS, const layout_t layout, const i64 o, const i64 j)",
         "{",
         *(line for k, access in enumerate(inputs) for line in load(k, access, 1)),
-        f"    return gp_apply({names_of('e', inputs)}, j);",
+        f"    return gp_apply({_layout(definitions)}{names_of('e', inputs)}, j);",
         "}",
         f"#define MAP(o, j) gp_map({names}, layout, o, j)",
         *(_map_vector(definitions, names) if definitions.vector > 1 else _MAP_ALONE),
         *([_begin(len(inputs) - 1)] if definitions.segmented else []),
     ]
+
+
+def _layout(definitions: Definitions) -> str:
+    """Return the argument that a map with constants takes first."""
+    return "layout, " if definitions.constants else ""
 
 
 def _begin(k: int) -> str:
@@ -62,7 +68,8 @@ def _map_vector(definitions: Definitions, names: str) -> list[str]:
         "{",
         *(line for k, access in enumerate(inputs) for line in load(k, access, widths[k])),
         "#pragma unroll",
-        f"    for (int item = 0; item < VECTOR; item++) values[item] = gp_apply({', '.join(elements)}, j + item);",
+        f"    for (int item = 0; item < VECTOR; item++) "
+        f"values[item] = gp_apply({_layout(definitions)}{', '.join(elements)}, j + item);",
         "}",
         f"#define MAP_VECTOR(o, j, values) gp_map_vector({names}, layout, o, j, values)",
     ]
@@ -231,7 +238,7 @@ def fetch_text(definitions: Definitions) -> list[str]:
         *part,
         "    }",
         "}",
-        f"#define FETCHED(raw, item, j) gp_apply({arguments}, j)",
+        f"#define FETCHED(raw, item, j) gp_apply({_layout(definitions)}{arguments}, j)",
         f"#define ELEMENT(raw, item) {elements[0]}[item]",
     ]
 

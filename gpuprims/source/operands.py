@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gpuprims.definitions import Access, Definitions, Dtype, StepClass
-from gpuprims.expressions import c_type, part
+from gpuprims.expressions import c_type, member, part
 
 
 def types_text(definitions: Definitions) -> list[str]:
@@ -16,7 +16,8 @@ def types_text(definitions: Definitions) -> list[str]:
     kept, reduced = len(operands[0].kept), len(operands[0].reduced)
     members = [f"kept[{kept}]", f"reduced[{reduced}]", f"offset[{len(operands)}]"]
     members += [f"kept_step[{len(operands)}][{kept}]", f"reduced_step[{len(operands)}][{reduced}]"]
-    shaped = "; ".join(f"i64 {member}" for member in members if "[0]" not in member)
+    shaped = "; ".join(f"i64 {one}" for one in members if "[0]" not in one)
+    constants = "".join(f" {member(number, dtype)}" for number, dtype in enumerate(definitions.constants))
     alone = "RESTRICT " if definitions.inclusive is None else ""  # a scan may write where it reads
     inputs = [f"GLOBAL const {stored(a.dtype)} *{alone}x{k}" for k, a in enumerate(definitions.inputs)]
     outputs = [f"GLOBAL {stored(a.dtype)} *{alone}y{k}" for k, a in enumerate(definitions.outputs)]
@@ -24,7 +25,7 @@ def types_text(definitions: Definitions) -> list[str]:
     value_t = c_type(definitions.values[0]) if len(definitions.values) == 1 else f"struct {{ {fields} }}"
     return [
         f"typedef {value_t} value_t;",
-        f"typedef struct {{ i64 count; {shaped}; }} layout_t;",
+        f"typedef struct {{ i64 count; {shaped};{constants} }} layout_t;",
         f"#define INPUTS {', '.join(inputs)}",
         f"#define INPUT_NAMES {names_of('x', definitions.inputs)}",
         f"#define OUTPUTS {', '.join(outputs)}",

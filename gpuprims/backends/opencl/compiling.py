@@ -50,7 +50,7 @@ def program_of(context: cl.Context, device: cl.Device, text: str, options: list[
 
 
 # The class that cl.Program wraps, which neither caches nor warns of what a compiler says.
-_Program: Any = cl._cl._Program  # type: ignore[attr-defined]  # pyopencl exports it under no other name
+_Program: Any = cl._cl._Program  # exported under no other name
 
 
 def _built(program: Any, device: cl.Device, options: str) -> Any:
@@ -58,7 +58,7 @@ def _built(program: Any, device: cl.Device, options: str) -> Any:
         program._build(options=options.encode(), devices=[device])
     except cl.Error as error:
         log = program.get_build_info(device, cl.program_build_info.LOG)
-        told = cl._cl._ErrorRecord(  # type: ignore[attr-defined]  # as pyopencl makes its own
+        told = cl._cl._ErrorRecord(  # as pyopencl makes its own
             msg=f"{error}\n{log}\n(options: {options})", code=error.code, routine=error.routine
         )
         raise cl.RuntimeError(told) from error

@@ -133,10 +133,11 @@ class ReferenceKernel:
 
     def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
         """Fix a call; groups and local memory mean nothing here."""
+        definitions = self._definitions.bound(layout)
 
         def launch(memories: Sequence[np.ndarray]) -> None:
             with np.errstate(all="ignore"):  # kernels do not warn either
-                self._function(self._definitions, memories, layout, *numbers)
+                self._function(definitions, memories, layout, *numbers)
 
         return launch
 

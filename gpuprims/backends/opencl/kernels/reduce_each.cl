@@ -31,7 +31,7 @@ DEVICE value_t fold_run(INPUTS, const layout_t layout, const i64 o, const i64 fi
 #pragma unroll
         for (int item = 0; item < VECTOR; item++) folded = OP(folded, values[item]);
     }
-    for (; j < last && VECTOR > 1; j++) folded = OP(folded, MAP(o, j));
+    for (; VECTOR > 1 && j < last; j++) folded = OP(folded, MAP(o, j));
     return folded;
 }
 

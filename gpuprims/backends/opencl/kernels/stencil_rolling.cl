@@ -224,7 +224,7 @@ DEVICE void take_results(slot_t *slot, const result_t *row, const layout_t layou
     number_t numbers[WIDENED];
 #pragma unroll
     for (int k = 0; k < WIDENED; k++) numbers[k] = MODE_CONSTANT && beyond ? BEYOND : NUMBER(row[k]);
-    if (!inside && !beyond && !MODE_WRAP) {
+    if (!MODE_WRAP && !inside && !beyond) {
         const i32 start = where.first + LEFT;
         for (int k = 0; k < WIDENED; k++) {
             const i32 place = gp_place(LENGTH, start + k);

@@ -1,0 +1,90 @@
+"""Constants of an expression as parameters, so that one kernel serves all their values.
+
+A constant becomes a 64-bit word that a launch passes by value: a double as it is, a float in the first half of the
+word, an integer widened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from gpuprims.expressions.expr import Instruction, decode_constant
+from gpuprims.expressions.typing import Step, TypedExpr
+
+Dtype = np.dtype[Any]
+# Devices take 1 KiB of parameters at least, and most of it is the layout's.
+_MOST = 32
+# Functions for whose constants compilers have better code, at one of these places: exponents, and divisors of integers.
+_EXPONENTS, _DIVISORS = frozenset({"power"}), frozenset({"floor_divide", "remainder", "left_shift", "right_shift"})
+
+
+@lru_cache(maxsize=1024)
+def lift(function: TypedExpr) -> tuple[TypedExpr, tuple[Dtype, ...], np.ndarray]:
+    """Turn constants into parameters.
+
+    Exponents, divisors of integers, bools and complex numbers stay, and so does everything where there are too many.
+
+    Returns
+    -------
+    TypedExpr
+        With a step ``parameter`` for each constant, whose value is its number among the parameters.
+    tuple of dtype
+        Of the parameters.
+    ndarray
+        Their 64-bit words.
+    """
+    steps, found = list(function.steps), _liftable(function.steps)
+    if not 0 < len(found) <= _MOST:
+        return function, (), np.zeros(0, np.int64)
+    words = np.concatenate([_word(steps[k]) for k in found])
+    words.flags.writeable = False  # it is kept
+    for number, k in enumerate(found):
+        steps[k] = replace(steps[k], name="parameter", value=str(number))
+    return replace(function, steps=tuple(steps)), tuple(steps[k].dtype for k in found), words
+
+
+def bind(function: TypedExpr, words: np.ndarray) -> TypedExpr:
+    """Turn parameters into the constants that words say; what :func:`lift` has undone."""
+    return replace(function, steps=tuple(_bound(step, words) for step in function.steps))
+
+
+def member(number: int, dtype: Dtype) -> str:
+    """Return C text of the members of a struct that are one word."""
+    if dtype.kind == "f":
+        return f"f64 c{number};" if dtype.itemsize == 8 else f"f32 c{number}; u32 after_c{number};"
+    return f"{'i64' if dtype.kind == 'i' else 'u64'} c{number};"
+
+
+def _liftable(steps: Sequence[Step]) -> list[int]:
+    kept = set()
+    for step in steps:
+        integer = step.operands and steps[step.operands[-1]].dtype.kind in "iu"
+        if step.name in _EXPONENTS or (step.name in _DIVISORS and integer):
+            kept.add(step.operands[1])
+    constants = [k for k, step in enumerate(steps) if step.name == "constant" and step.dtype.kind in "iuf"]
+    return [k for k in constants if k not in kept]
+
+
+def _word(step: Step) -> np.ndarray:
+    value = decode_constant(Instruction("constant", value=f"{step.dtype.name}:{step.value}"))
+    if step.dtype.kind == "f":
+        return np.array([value] if step.dtype.itemsize == 8 else [value, 0], _held(step.dtype)).view(np.int64)
+    return np.array([value], _held(step.dtype)).view(np.int64)
+
+
+def _held(dtype: Dtype) -> str:
+    """Return the dtype in which a word holds a value."""
+    return ("f8" if dtype.itemsize == 8 else "f4") if dtype.kind == "f" else f"{dtype.kind}8"
+
+
+def _bound(step: Step, words: np.ndarray) -> Step:
+    if step.name != "parameter":
+        return step
+    number = int(step.value)
+    value = words[number : number + 1].view(_held(step.dtype))[0].astype(step.dtype)
+    return replace(step, name="constant", value=repr(value.item()))
