@@ -13,9 +13,12 @@ from gpuprims.errors import ArgumentError, ExpressionError, ShapeError
 from gpuprims.expressions import Expr
 from gpuprims.expressions.expr import Instruction
 from gpuprims.expressions.trace import Recorder, Tracer
+from gpuprims.primitives.halves import Join, high_half, low_half
 
 # Elements from one end of a neighbourhood to the other, along an axis.
 WIDEST = 31
+# The largest integer weight; larger ones are floats, as all are to SciPy.
+_LARGEST = 2**63 - 1
 
 Offset = tuple[int, ...]
 
@@ -77,32 +80,53 @@ def trace_neighbours(function: Callable[[Neighbourhood], Any]) -> Neighbours:
 
 def weighted(weights: np.ndarray, origin: Sequence[int], dtype: np.dtype[Any]) -> Neighbours:
     """Return the sum of neighbours, each times its weight, computed in a dtype; those of weight zero are left out."""
+    return _summed(weights, origin, dtype, [lambda neighbour: neighbour], lambda total: total)
+
+
+def weighted_halves(weights: np.ndarray, origin: Sequence[int], element: np.dtype[Any], join: Join) -> Neighbours:
+    """Return such a sum of 64-bit integers by whole weights, in two sums that are joined; see :mod:`.halves`."""
+    parts = [lambda neighbour: high_half(neighbour, element), lambda neighbour: low_half(neighbour, element)]
+    return _summed(weights, origin, np.dtype(np.int64), parts, join)
+
+
+def _summed(
+    weights: np.ndarray,
+    origin: Sequence[int],
+    dtype: np.dtype[Any],
+    parts: Sequence[Callable[[Any], Any]],
+    close: Callable[..., Any],
+) -> Neighbours:
+    """Return what is made of the sums of some parts of neighbours, each times its weight."""
     recorder = Recorder()
     offsets: list[Offset] = []
-    total: Any = None
+    totals: list[Any] = [None] * len(parts)
     for index in itertools.product(*map(range, weights.shape)):
         weight = weights[index]
         if weight == 0:
             continue
-        neighbour = recorder.add(Instruction("argument", value=str(len(offsets)))).astype(dtype)
+        neighbour = recorder.add(Instruction("argument", value=str(len(offsets))))
         offsets.append(tuple(place - start for place, start in zip(index, origin, strict=True)))
-        term = neighbour if weight == 1 else neighbour * dtype.type(weight)
-        total = term if total is None else total + term
-    if total is None:  # weights that are all zero
+        for k, part in enumerate(parts):
+            share = part(neighbour).astype(dtype)
+            term = share if weight == 1 else share * dtype.type(weight)
+            totals[k] = term if totals[k] is None else totals[k] + term
+    if not offsets:  # weights that are all zero
         offsets.append((0,) * weights.ndim)
-        total = recorder.add(Instruction("argument", value="0")).astype(dtype) * dtype.type(0)
-    return Neighbours(recorder.finish([f"n{k}" for k in range(len(offsets))], total), tuple(offsets))
+        nothing = recorder.add(Instruction("argument", value="0")).astype(dtype) * dtype.type(0)
+        totals = [nothing] * len(parts)
+    names = [f"n{k}" for k in range(len(offsets))]
+    return Neighbours(recorder.finish(names, close(*totals)), tuple(offsets))
 
 
-def separated(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return a column and a row whose products are the weights, up to rounding; None if there are none."""
+def separated(weights: np.ndarray, rounding: float) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return a column and a row whose products are the weights, up to so much of the largest, or None."""
     if weights.ndim != 2 or min(weights.shape) == 1:
         return None
     first, second = np.unravel_index(np.argmax(np.abs(weights)), weights.shape)
     if weights[first, second] == 0:
         return None
     row, column = weights[first], weights[:, second] / weights[first, second]
-    close = np.abs(np.outer(column, row) - weights).max() <= 1e-7 * np.abs(weights).max()
+    close = np.abs(np.outer(column, row) - weights).max() <= rounding * np.abs(weights).max()
     return (column, row) if close else None
 
 
@@ -120,4 +144,5 @@ def as_weights(given: Any) -> np.ndarray:
         raise ShapeError(f"stencil: weights of odd lengths up to {WIDEST}; got shape {weights.shape}")
     if not np.isfinite(weights).all():
         raise ArgumentError(f"stencil: finite weights; got {weights[~np.isfinite(weights)][0]}")
-    return weights.astype(np.float64) if weights.dtype.kind == "f" else weights.astype(np.int64)
+    whole = weights.dtype.kind != "f" and not (weights > _LARGEST).any()
+    return weights.astype(np.int64 if whole else np.float64)

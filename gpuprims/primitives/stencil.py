@@ -22,7 +22,9 @@ from gpuprims.preparation import Prepared, Result, result_forms, target_forms
 from gpuprims.primitives.grids import Grid, grid_of
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.neighbours import as_weights
+from gpuprims.primitives.splitting import run_in_halves
 from gpuprims.primitives.steps import Border, Step
+from gpuprims.primitives.weights import with_weights
 from gpuprims.registry import REGISTRY, Variant
 from gpuprims.rules import CPU_NUMBERS, LEAST_ITEMS, MOST_NUMBERS, register_bytes
 from gpuprims.source.stencils import ROWS_AT_ONCE, TILE_WIDTH
@@ -79,9 +81,9 @@ def stencil(
     Returns
     -------
     array
-        Of the shape of ``x``. Sums of floats are of float32 products, of float64 ones for float64; of integers they are
-        exact where the weights are integers, else of float64 products where the device has them, and cut to integers
-        as SciPy cuts them, towards zero.
+        Of the shape of ``x``. Sums of floats are of float32 products, of float64 ones from or to float64. Sums of
+        integers by integer weights are exact. By others they are of float64 products, which keep 53 bits; 8 and 16 bits
+        make do with float32 where the device has no float64.
 
     Raises
     ------
@@ -89,6 +91,12 @@ def stencil(
         Weights of even length, or that are not finite; an unknown mode; a function that cannot be traced.
     ArrayError, DeviceMismatchError, NoVariantError
         As :func:`gpuprims.map`.
+
+    Notes
+    -----
+    Sums are cut to integers towards zero, as SciPy cuts them. Of a sum that the result does not hold, 8 and 16 bits
+    keep the low bits, and unsigned integers those of a negative one, as SciPy's do; else 32 and 64 bits saturate, where
+    SciPy's differ from platform to platform. NaN becomes the least number. All devices give the same.
 
     Examples
     --------
@@ -128,29 +136,12 @@ def run_step(operands: Operands, out: Any, step: Step, border: Border, how: _How
     if iterations > 1 and step.result != element:
         raise ArgumentError(f"{label}: iterations of results that are {element}, as x is; got {step.result}")
     targets = None if out is None else operands.targets(out)
-    operands = _together(_with_weights(operands, step), grid)
+    if step.halves is not None:
+        return run_in_halves(operands, targets, step, border, how, run_step)
+    operands = _together(with_weights(operands, step), grid)
     where = operands.forms[0], target_forms(operands, targets), operands.fresh_alignment, operands.device
     passes = _passes(label, step, border, grid, *where, variant, iterations, REGISTRY.generation)
     return _run(operands, targets, passes, grid, variant)
-
-
-def _with_weights(operands: Operands, step: Step) -> Operands:
-    """Return an array, and beside it the weights of a step that reads them from memory."""
-    if step.weights is None:
-        return operands
-    if operands.on_host:
-        return operands.beside(_weights(step))
-    return operands.beside(_weights_on(operands.device, operands.driver.order, step))
-
-
-def _weights(step: Step) -> np.ndarray:
-    return np.frombuffer(step.weights or b"", step.value)
-
-
-@lru_cache(maxsize=32)
-def _weights_on(device: Device, order: int, step: Step) -> Any:
-    """Return weights in memory of the queue or stream that work goes to now."""
-    return device.driver.asarray(_weights(step))
 
 
 def _together(operands: Operands, grid: Grid) -> Operands:

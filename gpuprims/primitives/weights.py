@@ -1,0 +1,31 @@
+"""Weights of a stencil that kernels read from memory, beside the array."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from gpuprims.arrays import Operands
+from gpuprims.device import Device
+from gpuprims.primitives.steps import Step
+
+
+def with_weights(operands: Operands, step: Step) -> Operands:
+    """Return an array, and beside it the weights of a step that reads them from memory."""
+    if step.weights is None:
+        return operands
+    if operands.on_host:
+        return operands.beside(_weights(step))
+    return operands.beside(_weights_on(operands.device, operands.driver.order, step))
+
+
+def _weights(step: Step) -> np.ndarray:
+    return np.frombuffer(step.weights or b"", step.value)
+
+
+@lru_cache(maxsize=32)
+def _weights_on(device: Device, order: int, step: Step) -> Any:
+    """Return weights in memory of the queue or stream that work goes to now."""
+    return device.driver.asarray(_weights(step))
