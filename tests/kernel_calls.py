@@ -262,6 +262,11 @@ STENCILS: dict[str, Callable[..., Any]] = {
         )
         for dtype in ("u1", "f4")
     ],
+    "sums of 64-bit integers, and cut floats": lambda **where: [
+        gpuprims.stencil(resident(64 * 96, dtype=dtype).reshape(64, 96), weights, **where)
+        for dtype in ("u4", "i8")
+        for weights in (np.arange(9).reshape(3, 3), np.arange(9).reshape(3, 3) - 0.5)
+    ],
     "many weights": lambda **where: gpuprims.stencil(
         resident(64 * 96).reshape(64, 96), np.random.default_rng(0).random((15, 15)), **where
     ),

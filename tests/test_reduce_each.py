@@ -62,6 +62,23 @@ def test_columns_on_cpus(each: gpuprims.Device, rng: np.random.Generator, output
     assert gpuprims.explain("reduce", each, size=n, outputs=outputs, side_by_side=True).chosen.name == "cpu_columns"
 
 
+@pytest.mark.parametrize(("outputs", "n"), [(32, 40), (257, 17), (1030, 1000)])
+def test_nothing_is_left_beyond_the_partial_values(
+    each: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, outputs: int, n: int
+) -> None:
+    # Work-items of the last group that have no output leave none, though PoCL 3.1 would have them.
+    x, given = rng.standard_normal((n, outputs)).astype(np.float32), []
+
+    def scratch(driver: Any, nbytes: int) -> Any:
+        given.append((nbytes, driver.asarray(np.full(nbytes + 4096, 0xAB, np.uint8))))
+        return given[-1][1]
+
+    monkeypatch.setattr(type(each.driver), "scratch", scratch)
+    np.testing.assert_array_equal(reduce_by(each, x, axis=0, op="max"), x.max(axis=0))
+    [(nbytes, memory)] = given
+    assert (each.to_host(memory)[nbytes:] == 0xAB).all()
+
+
 @pytest.mark.oclgrind
 @pytest.mark.parametrize(("outputs", "n"), [(33, 40), (300, 17)])
 def test_columns_small_enough_for_a_simulator(

@@ -52,8 +52,10 @@ void reduce_each(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, con
         value_t folded = IDENTITY;
         if (live) folded = fold_run(INPUT_NAMES, layout, o, min(part * run, n), min((part + 1) * run, n));
 
-        /* 2. Where there are more parts, leave the value; the last group to do so folds them all, in order. */
+        /* 2. Where there are more parts, leave the value; the last group to do so folds them all, in order. The first barrier
+         *    keeps this test of `live` apart from the one above: PoCL 3.1 joins them across the branch, and then all leave. */
         if (parts > 1) {
+            __syncthreads();
             if (live) gp_leave(partials, part * outputs + o, folded);
             gp_fence();
             __syncthreads();
