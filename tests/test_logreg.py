@@ -24,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 
 import gpuprims
 from gpuprims.errors import ArgumentError, DeviceMismatchError
-from gpuprims.models import LogReg, features
+from gpuprims.models import LogReg, Rates, features
 from gpuprims.models.objective import Objective
 
 Data = tuple[np.ndarray, np.ndarray]
@@ -447,7 +447,7 @@ def test_all_of_scikit_learns_checks_and_none_skipped() -> None:
 import warnings
 warnings.simplefilter("ignore")
 from sklearn.utils.estimator_checks import check_estimator
-from gpuprims.models import LogReg, features
+from gpuprims.models import LogReg, Rates, features
 from gpuprims.models.objective import Objective
 found = check_estimator(LogReg("reference"), on_fail=None, on_skip=None)
 for one in found:
@@ -528,7 +528,48 @@ def test_samples_on_a_device_stay_there(device: gpuprims.Device, request: pytest
         got = getattr(model, method)(there)
         assert type(got) is type(there)
         np.testing.assert_array_equal(on_host(device, got), getattr(peer, method)(X))
-    np.testing.assert_array_equal(model.predict(there), peer.predict(X))
+    guesses = model.predict(there)  # strings of iris, which no device has, are the host's
+    assert type(guesses) is (type(there) if data == "cancer" else np.ndarray)
+    np.testing.assert_array_equal(guesses if data == "iris" else on_host(device, guesses), peer.predict(X))
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [np.array([False, True]), np.array([3, 250], "u1"), np.array([-7, 0, 40]), np.array([-1.5, 0.0, 2.0], "f4")],
+    ids=lambda classes: f"{len(classes)} {classes.dtype}",
+)
+def test_predictions_and_scores_where_the_samples_are(
+    device: gpuprims.Device, rng: np.random.Generator, classes: np.ndarray
+) -> None:
+    X = rng.standard_normal((90, 4)).astype("f4")
+    y, weights = classes[rng.integers(0, len(classes), 90)], rng.random(90).astype("f4")
+    model = fit(device, X, y if y.dtype.kind != "f" else y.astype(str)).set_params(threshold=0.4)
+    model.classes_ = classes  # of floats, too, which scikit-learn would refuse as labels
+    guesses = model.predict(X)
+    assert guesses.dtype == classes.dtype
+    there = model.predict(on_device(device, X))
+    assert type(there) is type(on_device(device, X))
+    np.testing.assert_array_equal(on_host(device, there), guesses)
+    if classes.dtype.kind == "f":
+        return
+    score, weighted = np.mean(guesses == y), np.average(guesses == y, weights=weights)
+    for samples in (X, on_device(device, X)):
+        for labels in (y, on_device(device, y), y.tolist()):
+            assert model.score(samples, labels) == pytest.approx(score)
+            for given in (weights, on_device(device, weights)):
+                assert model.score(samples, labels, given) == pytest.approx(weighted)
+    with pytest.raises(ValueError, match="a label for each sample; got 80 for 90"):
+        model.score(X, on_device(device, y[:80].copy()))
+    if len(classes) == 2:
+        rates = Rates.of(on_device(device, y), there, positive=classes[1].item())
+        assert rates.error == pytest.approx(1 - score)
+
+
+def test_a_score_by_torchs_labels(device: gpuprims.Device, cancer: Data) -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    X, y = cancer[0].astype(np.float32), cancer[1]
+    model = fit(device, X, y, max_iter=20)
+    assert model.score(torch.tensor(X), torch.tensor(y), torch.ones(len(y))) == model.score(X, y)
 
 
 def test_samples_on_a_device_are_checked(device: gpuprims.Device, cancer: Data) -> None:

@@ -44,6 +44,15 @@ class Features(Protocol):
     def part(self, start: int, stop: int) -> Self:
         """Return the samples from one number to another."""
 
+    def widened(self) -> Self:
+        """Return the same features, whose products are computed in float64."""
+
+    def spread(self, weights: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the mean and the standard deviation of each feature, on the host, for weights of shape (n, 1).
+
+        Features and weights are float64.
+        """
+
 
 class DenseFeatures:
     """Features that are all in memory.
@@ -109,6 +118,23 @@ class DenseFeatures:
     def part(self, start: int, stop: int) -> DenseFeatures:
         """See :class:`Features`."""
         return DenseFeatures(self.device, self.array[start:stop], self.scale)
+
+    def widened(self) -> DenseFeatures:
+        """See :class:`Features`; the array is the same one, and each element is converted where it is read."""
+        scale = np.ones(self.shape[1]) if self.scale is None else self.device.to_host(self.scale).astype(np.float64)
+        return DenseFeatures(self.device, self.array, self.device.asarray(scale))
+
+    def spread(self, weights: Any) -> tuple[np.ndarray, np.ndarray]:
+        """See :class:`Features`."""
+        device = self.device
+        scale = np.ones(self.shape[1]) if self.scale is None else np.abs(device.to_host(self.scale))
+        total = float(device.to_host(reduce(weights, device=device)))
+        summed = reduce(self.array, weights, map="x*s", axis=0, device=device)
+        mean = map_elements(lambda x: x / total, summed, device=device)
+        given = self.array, mean.reshape(1, -1), weights
+        squares = reduce(*given, map=lambda x, m, s: s * (x - m) * (x - m), axis=0, device=device)
+        deviation = np.sqrt(device.to_host(squares) / total)
+        return device.to_host(mean) * scale, deviation * scale
 
     def in_fewer_bits(self, kept: np.dtype[Any]) -> DenseFeatures:
         """Return them as integers of a byte or as halves, from -1 to 1 times a scale of each feature."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from os import PathLike
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError
-from gpuprims.models.archives import Archive, open_archive
+from gpuprims.models.archives import Archive, open_archive, write_archive
 
 _Model = TypeVar("_Model")
 _FORMAT = 1
@@ -35,6 +36,51 @@ _TOLD = {
 _SET = ("n_iter_", "stop_reason_", "loss_curve_", "loss_iterations_", "validation_errors_")
 
 
+class KeptInFiles:
+    """What an estimator of linear scores has to keep itself in files."""
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to a file, without pickle.
+
+        A file that is there keeps its old content until the new one is complete.
+
+        Parameters
+        ----------
+        path : str or path
+            It ends in ``.npz``.
+
+        Raises
+        ------
+        ArgumentError
+            Another ending, a file that cannot be written, or classes that are neither numbers nor strings.
+        """
+        check_is_fitted(self)
+        write_archive("LogReg.save", path, model_arrays("LogReg.save", self))
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], *, backend: str | Device | None = None) -> Self:
+        """Return a model that :meth:`save` wrote, to compute where ``backend`` says.
+
+        The file may come from a stranger: it is checked before it is read, runs no code, and takes memory in proportion
+        to its size.
+
+        Parameters
+        ----------
+        path : str or path
+        backend : str or Device, optional
+            Where to compute; by default the best device there is.
+
+        Raises
+        ------
+        ModelFileError
+            A file that holds no model, or a damaged one; a folder, or a file that cannot be read.
+        FileNotFoundError
+            No such file.
+        """
+        with open_archive("LogReg.load", path, MODEL_ARRAYS, BESIDE_MODEL) as archive:
+            return model_of(archive, cls, backend)
+
+
 # Writing -------------------------------------------------------------------------------------------------------------
 
 
@@ -46,6 +92,7 @@ def model_arrays(label: str, model: Any) -> dict[str, np.ndarray]:
     ArgumentError
         Classes that are neither numbers nor strings, weights that are not finite.
     """
+    model._validate_params()
     classes = model.classes_
     if classes.dtype == object and all(isinstance(one, str) for one in classes):
         classes = classes.astype(str)
@@ -73,20 +120,6 @@ def _plain(value: Any) -> Any:
 
 
 # Reading -------------------------------------------------------------------------------------------------------------
-
-
-def read_model(kind: type[_Model], path: str | PathLike[str], backend: str | Device | None) -> _Model:
-    """Return a model that was written, alone or in a spam filter.
-
-    Raises
-    ------
-    ModelFileError
-        A file that holds none, or one that is damaged.
-    FileNotFoundError
-        No such file.
-    """
-    with open_archive("LogReg.load", path, MODEL_ARRAYS, BESIDE_MODEL) as archive:
-        return model_of(archive, kind, backend)
 
 
 def model_of(archive: Archive, kind: type[_Model], backend: str | Device | None) -> _Model:

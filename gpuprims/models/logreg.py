@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
-from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -18,25 +17,26 @@ from sklearn.utils.validation import check_is_fitted
 
 from gpuprims.device import Device
 from gpuprims.masks import refuse_masked
-from gpuprims.models.archives import write_archive
-from gpuprims.models.files import model_arrays, read_model
+from gpuprims.models.files import KeptInFiles
 from gpuprims.models.objective import Objective
 from gpuprims.models.prediction import LinearScores
 from gpuprims.models.samples import Samples, samples_of
-from gpuprims.models.solvers import BY_SAMPLES, SOLVERS, Rounds, Settings
-from gpuprims.models.watch import Progress, Watch
+from gpuprims.models.solvers import BY_SAMPLES, SOLVERS, Rounds
+from gpuprims.models.watch import Progress, Settings, Watch
 from gpuprims.pictures import loss_curve
 
 # What is said of fits that ended before they were done.
 _ENDS = {
     "max_iter": "the gradient below tol={tol} within max_iter={max_iter} iterations; got none (standardise the"
     " features, or raise max_iter)",
+    "stalled": "weights whose loss is within 1e-6 of the least; got some that rounding keeps further from it"
+    " (standardise the features, or pass them in float64 to a device that has it)",
     "diverged": "a learning_rate at which the loss falls; got learning_rate={learning_rate}, by which it grew beyond"
     ' all numbers (the last finite weights are kept; lower it, or leave it "auto")',
 }
 
 
-class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class LogReg(LinearScores, KeptInFiles, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Logistic regression of two classes or more, on any device.
 
     Parameters
@@ -102,14 +102,18 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
     n_iter_ : int
     stop_reason_ : str
         "tolerance", "max_iter", "target_error", "callback" or "interrupted"; "rounding" where the dtype's precision
-        allows no further step; "diverged".
+        allows no further step, within 1e-6 of the least loss; "stalled" where it may be further away; "diverged".
     n_features_in_ : int
 
     Notes
     -----
-    float32 samples are computed with in float32, all others in float64. Samples that lie on a device, as CuPy's,
-    pyopencl's or torch's, stay there, and so do scores and probabilities of such; weights and predicted classes are the
-    host's.
+    float32 samples are computed with in float32, all others in float64. Where rounding to float32 ends a fit by "lbfgs"
+    or "newton-cholesky" early, as with features far from zero, it goes on in float64; a ConvergenceWarning says where
+    the loss may still be more than 1e-6 above the least one.
+
+    Samples that lie on a device, as CuPy's, pyopencl's or torch's, stay there. Scores, probabilities and predicted
+    classes of such samples are there too, except for classes that the device cannot hold, such as strings. Weights are
+    the host's.
 
     Ctrl-C during :meth:`fit` raises KeyboardInterrupt, as everywhere; the model is then fitted with the weights of the
     last iteration that ``loss_curve_`` tells of, and ``stop_reason_`` is "interrupted".
@@ -280,47 +284,6 @@ class LogReg(LinearScores, ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.loss_iterations_ = [*([] if first else self.loss_iterations_), self.n_iter_]
         self.validation_errors_ = []
         return self
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a file, without pickle.
-
-        A file that is there keeps its old content until the new one is complete.
-
-        Parameters
-        ----------
-        path : str or path
-            It ends in ``.npz``.
-
-        Raises
-        ------
-        ArgumentError
-            Another ending, a file that cannot be written, or classes that are neither numbers nor strings.
-        """
-        check_is_fitted(self)
-        self._validate_params()
-        write_archive("LogReg.save", path, model_arrays("LogReg.save", self))
-
-    @classmethod
-    def load(cls, path: str | PathLike[str], *, backend: str | Device | None = None) -> Self:
-        """Return a model that :meth:`save` wrote, to compute where ``backend`` says.
-
-        The file may come from a stranger: it is checked before it is read, runs no code, and takes memory in proportion
-        to its size.
-
-        Parameters
-        ----------
-        path : str or path
-        backend : str or Device, optional
-            Where to compute; by default the best device there is.
-
-        Raises
-        ------
-        ModelFileError
-            A file that holds no model, or a damaged one; a folder, or a file that cannot be read.
-        FileNotFoundError
-            No such file.
-        """
-        return read_model(cls, path, backend)
 
     def plot_loss(self, ax: Any = None) -> Any:
         """Draw ``loss_curve_`` by matplotlib, and return the axes."""

@@ -11,6 +11,7 @@ from sklearn.metrics import confusion_matrix
 
 from gpuprims.errors import ArgumentError, ShapeError, quoted
 from gpuprims.masks import plain_array
+from gpuprims.models.labels import to_host
 
 _LABEL = "rates"
 
@@ -45,7 +46,7 @@ class Rates:
 
         Parameters
         ----------
-        labels, predictions : array_like of shape (n,)
+        labels, predictions : array_like of shape (n,), of the host or on a device
             What the samples are, and what they were taken for: the positive label and one other.
         positive : hashable
             The label that is looked for.
@@ -57,7 +58,7 @@ class Rates:
         ShapeError
             Lengths that differ.
         """
-        truth, guess = (plain_array(_LABEL, given) for given in (labels, predictions))
+        truth, guess = (plain_array(_LABEL, to_host(given)) for given in (labels, predictions))
         if truth.ndim != 1 or truth.shape != guess.shape:
             raise ShapeError(f"{_LABEL}: a prediction for each label; got shapes {truth.shape} and {guess.shape}")
         if not truth.size:

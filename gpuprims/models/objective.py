@@ -57,6 +57,14 @@ class Objective:
         """Return the objective of some of the samples."""
         return Objective(self.samples.part(start, stop), self.outputs, self.penalty, fit_intercept=self.fit_intercept)
 
+    def widened(self) -> Objective | None:
+        """Return the same objective, computed in float64; None where the device has none."""
+        if self.dtype == np.float64:
+            return self
+        if not self.device.capabilities.fp64:
+            return None
+        return Objective(self.samples.widened(), self.outputs, self.penalty, fit_intercept=self.fit_intercept)
+
     @property
     def size(self) -> int:
         """How many numbers a solver looks for."""

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from gpuprims.arrays import Operands
 from gpuprims.device import Device
 from gpuprims.errors import ArgumentError
-from gpuprims.models.labels import to_host
+from gpuprims.models.labels import host_labels, to_host
 from gpuprims.models.objective import exponentials_of, scores_of
 from gpuprims.models.samples import features_of
 from gpuprims.primitives.labelled import sigmoid
@@ -57,21 +57,59 @@ class LinearScores:
         sums = exponentials_of(device, scores)
         return _as_given(operands, map_elements("z - m - log(t)", scores, *sums, device=device))
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the class of each sample, of shape (n_samples,): the likelier, or by ``threshold``."""
+    def predict(self, X: Any) -> Any:
+        """Return the class of each sample, of shape (n_samples,): the likelier, or by ``threshold``.
+
+        The result is where the samples are, as an array of their library; classes that the device cannot hold, such as
+        strings, are the host's.
+        """
         operands, scores = self._scores(X)
-        if scores.shape[1] == 1:
-            edge = np.log(self.threshold / (1 - self.threshold))
-            numbers = (operands.device.to_host(scores)[:, 0] > edge).astype(np.intp)
-        else:
-            numbers = operands.device.to_host(reduce(scores, op="argmax", axis=1, device=operands.device))
-        chosen: np.ndarray = self.classes_[numbers]
-        return chosen
+        device, numbers = operands.device, self._numbers(operands.device, scores)
+        if operands.on_host or not _holds(device, self.classes_.dtype):
+            return self._on_host(device, numbers)
+        first, last = self.classes_[[0, -1]]
+        if len(self.classes_) == 2:
+            return operands.finish(map_elements(lambda one: np.where(one, last, first), numbers, device=device))
+        places, each = np.arange(len(self.classes_)), np.ascontiguousarray(self.classes_)
+        given = numbers.reshape(-1, 1), *(device.asarray(one.reshape(1, -1)) for one in (places, each))
+        # The first class is the least one.
+        return operands.finish(
+            reduce(*given, map=lambda n, p, c: np.where(n == p, c, first), op="max", axis=1, device=device)
+        )
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of samples whose class is predicted right, weighted where there are weights."""
-        labels, weights = to_host(y), to_host(sample_weight)
-        return float(accuracy_score(labels, self.predict(X), sample_weight=weights))
+        """Return the share of samples whose class is predicted.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`fit`: of the host, or on a device.
+
+        Returns
+        -------
+        float
+            Weighted by ``sample_weight``.
+
+        Raises
+        ------
+        ValueError
+            Labels or weights that are not as many as the samples.
+        """
+        operands, scores = self._scores(X)
+        guesses = self._on_host(operands.device, self._numbers(operands.device, scores))
+        labels = host_labels(y, len(guesses))
+        return float(accuracy_score(labels, guesses, sample_weight=to_host(sample_weight)))
+
+    def _on_host(self, device: Device, numbers: Any) -> np.ndarray:
+        chosen: np.ndarray = self.classes_[device.to_host(numbers).astype(np.intp)]
+        return chosen
+
+    def _numbers(self, device: Device, scores: Any) -> Any:
+        """Return the number of each sample's class on the device; of two classes, whether it is the second."""
+        if scores.shape[1] == 1:
+            edge = scores.dtype.type(np.log(self.threshold / (1 - self.threshold)))
+            return map_elements(lambda z: z > edge, scores.reshape(-1), device=device)
+        return reduce(scores, op="argmax", axis=1, device=device)
 
     def _asked(self) -> str | Device | None:
         if self.backend is not None and self.device is not None:
@@ -88,6 +126,10 @@ class LinearScores:
 def _as_given(operands: Operands, result: Any) -> Any:
     """Return a result from the device where, and as, the samples came."""
     return operands.device.to_host(result) if operands.on_host else operands.finish(result)
+
+
+def _holds(device: Device, dtype: np.dtype[Any]) -> bool:
+    return dtype.kind in "biu" or dtype == np.float32 or (dtype == np.float64 and device.capabilities.fp64)
 
 
 def _of_sign(z: Any, sign: Any) -> Any:

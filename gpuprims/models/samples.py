@@ -74,6 +74,13 @@ class Samples:
         features, codes = self.features.part(start, stop), self.codes[start:stop]
         return replace(self, features=features, codes=codes, weights=weights, total=total)
 
+    def widened(self) -> Samples:
+        """Return the same samples, which are computed with in float64; dense features stay in their memory."""
+        codes, weights = (
+            map_elements(lambda x: x.astype(np.float64), one, device=self.device) for one in (self.codes, self.weights)
+        )
+        return replace(self, features=self.features.widened(), codes=codes, weights=weights)
+
     @property
     def dtype(self) -> np.dtype[Any]:
         """Dtype of all that is computed from features on the device."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import linalg, optimize
 
+from gpuprims.models.conditioning import Solver, Standardised, in_two_precisions, nearly_least
 from gpuprims.models.epochs import Epochs
 from gpuprims.models.objective import Objective
-from gpuprims.models.watch import Watch
+from gpuprims.models.watch import Settings, Watch
 from gpuprims.plans import Plan, plan
 from gpuprims.primitives.descent import able_to_descend, descend
 from gpuprims.primitives.hogwild import logistic_hogwild
@@ -26,66 +27,90 @@ _MOST_STEPS = 16384
 _MOVE = "w - (w*d + rate*g)"
 # Of a step that Newton's method proposes, the part that is tried first, and how often it is halved.
 _HALVINGS = 30
+# Steps of Newton's method in a row that may lower the loss by no more than its rounding.
+_IN_VAIN = 3
 # Runs of samples whose steepest slope sets an automatic step.
 _LOOKED_AT = 8
 # Of the descent that a step's slope promises, the part that it must keep (Armijo's condition).
 _SUFFICIENT = 1e-4
-
-
-@dataclass(frozen=True)
-class Settings:
-    """When a solver stops, how far descent steps, a rate for gradients summed over samples, and by which of them.
-
-    Without a rate, descent finds one for itself.
-    """
-
-    max_iter: int
-    tol: float
-    learning_rate: float | None = None
-    batch_size: int = 256
-    random: np.random.RandomState | None = None
-
-
-# A solver takes an objective, where to start, its settings and who watches it; it returns why it stopped: "tolerance",
-# "max_iter", "rounding", "diverged", or what the watch says.
-Solver = Callable[[Objective, np.ndarray, Settings, Watch], str]
+# Of standardised features, the gradient at which L-BFGS stops: the loss is then within 1e-6 of the least one, unless
+# features are so correlated that it is flatter than 1e-6 in some direction.
+_INNER_TOLERANCE = 1e-6
 
 
 def lbfgs(objective: Objective, start: np.ndarray, settings: Settings, watch: Watch) -> str:
     """Minimise by SciPy's L-BFGS-B, on the host; loss and gradient come from the device.
 
+    Where rounding ends that, it goes on in float64 and in the coordinates of standardised features.
+
     Source: D. C. Liu and J. Nocedal, "On the limited memory BFGS method for large scale optimization", 1989.
     """
+    return in_two_precisions(_lbfgs, _lbfgs_standardised, objective, start, settings, watch)
+
+
+def _lbfgs(objective: Objective, start: np.ndarray, settings: Settings, watch: Watch) -> str:
+    found, reason = _minimised(objective.loss_gradient, start, settings, watch, lambda there: there.copy())
+    if reason is None:
+        return "tolerance" if np.abs(found.jac).max() <= settings.tol else "rounding"
+    return reason
+
+
+def _lbfgs_standardised(objective: Objective, start: np.ndarray, settings: Settings, watch: Watch) -> str:
+    inner = Standardised(objective)
+    finer = replace(settings, tol=min(settings.tol, _INNER_TOLERANCE))
+    found, reason = _minimised(inner.loss_gradient, inner.point(start), finer, watch, inner.weights)
+    if reason is not None:
+        return reason
+    if np.abs(objective.loss_gradient(watch.weights)[1]).max() <= settings.tol:
+        return "tolerance"
+    promised = float(found.jac @ (found.hess_inv @ found.jac)) / 2
+    return "rounding" if nearly_least(found.fun, promised) else "stalled"
+
+
+def _minimised(
+    function: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    start: np.ndarray,
+    settings: Settings,
+    watch: Watch,
+    weights: Callable[[np.ndarray], np.ndarray],
+) -> tuple[Any, str | None]:
+    """Return what SciPy found, and why it stopped unless that is by its own choice; watch the weights of its points."""
     stopped: list[str] = []
 
     def after(intermediate_result: Any) -> None:
-        if reason := watch.after(float(intermediate_result.fun), intermediate_result.x.copy()):
+        if reason := watch.after(float(intermediate_result.fun), weights(intermediate_result.x)):
             stopped.append(reason)
             raise StopIteration
 
     options = {"maxiter": settings.max_iter, "maxls": 50, "gtol": settings.tol, "ftol": 64 * np.finfo(float).eps}
-    found = optimize.minimize(
-        objective.loss_gradient, start, method="L-BFGS-B", jac=True, callback=after, options=options
-    )
-    watch.weights = found.x
+    found = optimize.minimize(function, start, method="L-BFGS-B", jac=True, callback=after, options=options)
+    watch.weights = weights(found.x)
     if stopped:
-        return stopped[0]
-    if found.status == 1:
-        return "max_iter"
-    return "tolerance" if np.abs(found.jac).max() <= settings.tol else "rounding"
+        return found, stopped[0]
+    return found, "max_iter" if found.status == 1 else None
 
 
 def newton_cholesky(objective: Objective, start: np.ndarray, settings: Settings, watch: Watch) -> str:
-    """Minimise by Newton's method: the second derivatives from the device, their Cholesky factors on the host."""
+    """Minimise by Newton's method: the second derivatives from the device, their Cholesky factors on the host.
+
+    Where rounding ends that, it goes on in float64.
+    """
+    return in_two_precisions(_newton, _newton, objective, start, settings, watch)
+
+
+def _newton(objective: Objective, start: np.ndarray, settings: Settings, watch: Watch) -> str:
     weights = start
     value, gradient = objective.loss_gradient(weights)
+    in_vain, rounding = 0, float(np.finfo(objective.dtype).eps)
     for _ in range(settings.max_iter):
         if np.abs(gradient).max() <= settings.tol:
             return "tolerance"
         step = _newton_step(objective.hessian(weights), gradient)
-        moved = _search(objective, weights, step, value, float(gradient @ step))
-        if moved is None:
-            return "rounding"
+        slope = float(gradient @ step)
+        moved = _search(objective, weights, step, value, slope)
+        if moved is None or in_vain == _IN_VAIN:
+            return "rounding" if nearly_least(value, slope / 2) else "stalled"
+        in_vain = 0 if moved[1] < value - rounding * abs(value) else in_vain + 1
         weights, value, gradient = moved
         if reason := watch.after(value, weights):
             return reason

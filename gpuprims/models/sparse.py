@@ -114,6 +114,18 @@ class SparseFeatures:
         rows = _Stored(whole.data[begin:end], whole.indices[begin:end], self.device.asarray(indptr))
         return SparseFeatures(self.device, sparse.csr_array(stored, (stop - start, self.shape[1])), rows)
 
+    def widened(self) -> SparseFeatures:
+        """See :class:`Features`; elements are copied."""
+        return SparseFeatures(self.device, self.matrix.astype(np.float64))
+
+    def spread(self, weights: Any) -> tuple[np.ndarray, np.ndarray]:
+        """See :class:`Features`."""
+        counts = self.device.to_host(weights).reshape(-1)
+        matrix, total = self.matrix.astype(np.float64), float(counts.sum())
+        mean = np.asarray(matrix.T @ counts) / total
+        squares = np.asarray(matrix.multiply(matrix).T @ counts) / total
+        return mean, np.sqrt(np.maximum(squares - mean * mean, 0))
+
     def _by_rows(self) -> _Stored:
         if self._rows is None:
             self._rows = self._bring(self.matrix)

@@ -1,11 +1,26 @@
-"""What a fit tells while it runs, and what ends it early."""
+"""What a fit tells while it runs, and what ends it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+
+
+@dataclass(frozen=True)
+class Settings:
+    """When a solver stops, how far descent steps, a rate for gradients summed over samples, and by which of them.
+
+    Without a rate, descent finds one for itself.
+    """
+
+    max_iter: int
+    tol: float
+    learning_rate: float | None = None
+    batch_size: int = 256
+    random: np.random.RandomState | None = None
 
 
 class Progress(NamedTuple):
