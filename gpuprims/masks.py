@@ -38,7 +38,7 @@ def refuse_masked(label: str, *given: Any) -> None:
     gpuprims.errors.ArrayError: reduce: arrays without a mask; got a masked array of shape (2,) (pass ...
     """
     for one in given:
-        masked = _masked_in(one, _DEEPEST)
+        masked = _masked_in(one, _DEEPEST, set())
         if masked is not None:
             raise ArrayError(
                 f"{label}: arrays without a mask; got a masked array of shape {masked.shape}"
@@ -73,11 +73,12 @@ def plain_array(
         raise error(f"{label}: {rule}; got {got} ({quoted(reason, 200)})") from reason
 
 
-def _masked_in(given: Any, depth: int) -> np.ma.MaskedArray[Any, Any] | None:
+def _masked_in(given: Any, depth: int, seen: set[int]) -> np.ma.MaskedArray[Any, Any] | None:
     if isinstance(given, np.ma.MaskedArray):
         return given
-    if not isinstance(given, Sequence) or isinstance(given, str | bytes | range) or not depth:
+    if not isinstance(given, Sequence) or isinstance(given, str | bytes | range) or not depth or id(given) in seen:
         return None
     if _PLAIN.issuperset(map(type, given)):
         return None
-    return next((masked for one in given if (masked := _masked_in(one, depth - 1)) is not None), None)
+    seen.add(id(given))  # a list may contain itself, and more than once
+    return next((masked for one in given if (masked := _masked_in(one, depth - 1, seen)) is not None), None)
