@@ -75,16 +75,17 @@ class Device:
 
     @classmethod
     def _of(cls, driver: Driver) -> Device:
-        device = cls._known.get(id(driver))
+        key = id(driver.real if isinstance(driver, ForkedDriver) else driver)
+        device = cls._known.get(key)
         if device is not None:
             return device
         with cls._lock:
-            if id(driver) not in cls._known:
+            if key not in cls._known:
                 device = super().__new__(cls)
                 device.driver = driver
                 device._kernels = Kernels()
-                cls._known[id(driver)] = device
-            return cls._known[id(driver)]
+                cls._known[key] = device
+            return cls._known[key]
 
     @classmethod
     def _after_fork(cls) -> None:
@@ -92,19 +93,19 @@ class Device:
         cls._lock = threading.Lock()  # another thread of the parent may have held the old one
         _DEFAULT.after_fork()
         for device in list(cls._known.values()):
-            if not getattr(device.driver, "survives_fork", False):
+            if not isinstance(device.driver, ForkedDriver) and not getattr(device.driver, "survives_fork", False):
                 device.driver = ForkedDriver(device.driver)  # raises in place of the verbs
 
     @classmethod
     def _at_exit(cls) -> None:
         """Let other threads, all of them daemons, end the calls that they are in and begin no others."""
-        drivers = [device.driver for device in cls._known.values()]
-        for device in list(cls._known.values()):
-            device.driver = EndingDriver(device.driver)  # passes the verbs on, or waits
+        ending = [device for device in cls._known.values() if not isinstance(device.driver, ForkedDriver)]
+        for device in ending:
+            device.driver = EndingDriver(device.driver)  # passes the verbs on, or ends the thread
         wait_for_calls()
-        for driver in drivers:
-            if not isinstance(driver, ForkedDriver):
-                driver.synchronize()
+        for device in ending:
+            if device._kernels:  # CUDA starts a device that nobody has used, to wait for it
+                device.synchronize()
 
     @property
     def spec(self) -> str:
@@ -201,6 +202,10 @@ def _find_driver(spec: str) -> Driver:
 def _found(name: str) -> list[Driver]:
     """Return a backend's drivers; each has its Device from now on, by which a fork is detected."""
     refuse_at_exit(name)
+    inherited = [one.driver for one in Device._known.values() if isinstance(one.driver, ForkedDriver)]
+    drivers: list[Driver] = [driver for driver in inherited if driver.backend == name]
+    if drivers:
+        return drivers  # CUDA cannot even list its devices in a forked child
     drivers = list(REGISTRY.backend(name).drivers())
     for driver in drivers:
         Device._of(driver)

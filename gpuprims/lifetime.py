@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from types import FrameType
 from typing import Any, Generic, NoReturn, TypeVar
 
@@ -103,6 +104,9 @@ class ForkedDriver(_StandIn):
     @property
     def capabilities(self) -> Capabilities:
         """What was known before the fork; a trial is not made any more."""
+        asked_when_first_used = isinstance(getattr(type(self.real), "capabilities", None), cached_property)
+        if asked_when_first_used and "capabilities" not in vars(self.real):
+            self._refuse()
         able = self.real.capabilities
         return able if "progress" in vars(able) else replace(able, tries_progress=lambda: self._refuse())
 

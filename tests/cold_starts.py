@@ -23,12 +23,17 @@ import gpuprims
 
 x, wrong, found, arrays, over = np.arange(1000, dtype=np.float32), [], set(), [], threading.Event()
 start, met = threading.Barrier(8), threading.Barrier(8)
-before = dict(os.environ)
+before = os.environ.get("OCL_ICD_VENDORS")
 
 def watch():
     while not over.is_set():
-        if dict(os.environ) != before:
+        try:
+            changed = dict(os.environ).get("OCL_ICD_VENDORS") != before
+        except KeyError:  # a variable went away
+            changed = True
+        if changed:
             wrong.append("the environment changed")
+            break
 
 def work(k):
     try:

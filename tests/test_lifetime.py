@@ -135,6 +135,13 @@ if child == 0:
             said.append(f"{name}: {'refused' if good else error}")
     said.append(f"the reference: {gpuprims.reduce(x, device='reference')}")
     said.append(f"its name: {device.capabilities.name == gpuprims.Device('SPEC').capabilities.name}")
+    grandchild = os.fork()
+    if grandchild == 0:
+        try:
+            device.synchronize()
+        except gpuprims.errors.DeviceError:
+            os._exit(5)
+    said.append(f"a grandchild: {os.waitstatus_to_exitcode(os.waitpid(grandchild, 0)[1])}")
     os.write(1, "\\n".join(said).encode())
     os._exit(0)
 end = time.monotonic() + 60
@@ -154,6 +161,7 @@ def test_a_forked_child_refuses_what_its_parent_opened(device: gpuprims.Device) 
     said = dict(line.split(": ") for line in done.stdout.splitlines())
     assert said.pop("the reference") == "499500.0"
     assert said.pop("its name") == "True"
+    assert said.pop("a grandchild") == "5"
     assert set(said.values()) == {"refused"}
     assert len(said) == 8
 
