@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.errors import DtypeError, ExpressionError, quoted
+from gpuprims.errors import DtypeError, ExpressionError
 from gpuprims.expressions.functions import FUNCTIONS
 
 _PYTHON_SCALARS: dict[str, Callable[[str], complex]] = {
@@ -40,7 +40,7 @@ def encode_constant(value: object) -> Instruction:
     if type(item).__name__ not in _PYTHON_SCALARS:
         raise ExpressionError(
             f"constant in an expression: a bool, int, float, complex or a NumPy scalar of such; "
-            f"got {type(value).__name__} {quoted(value)}"
+            f"got {type(value).__name__} {value!r}"
         )
     kind = value.dtype.name if isinstance(value, np.generic) else type(value).__name__
     return Instruction("constant", value=f"{kind}:{item!r}")
@@ -146,7 +146,7 @@ def computable(dtype: Any, label: str) -> np.dtype[Any]:
     try:
         native: np.dtype[Any] = np.dtype(dtype).newbyteorder("=")
     except TypeError as error:
-        raise DtypeError(f"{label}: a dtype that NumPy knows; got {quoted(dtype)}") from error
+        raise DtypeError(f"{label}: a dtype that NumPy knows; got {dtype!r}") from error
     if native not in _COMPUTABLE_SET:
         raise DtypeError(
             f"{label}: bool, an integer, float16 to float64, complex64 or complex128; got {np.dtype(dtype)}"

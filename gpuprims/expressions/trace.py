@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from gpuprims.errors import ExpressionError, GpuprimsError, quoted
+from gpuprims.errors import ExpressionError, GpuprimsError
 from gpuprims.expressions.expr import Expr, Instruction, computable, encode_constant
 from gpuprims.expressions.functions import ALIASES, FUNCTIONS, PARTS
 
@@ -133,7 +133,7 @@ class Tracer:
         return _refuse("iteration or unpacking", "one element at a time")
 
     def __getitem__(self, key: object) -> Any:
-        return _refuse(f"indexing with [{quoted(key)}]", "one element at a time; pass each array as an argument")
+        return _refuse(f"indexing with [{key!r}]", "one element at a time; pass each array as an argument")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # protocols that NumPy and copy look for
@@ -213,7 +213,7 @@ def _parameters(function: Callable[..., Any], arity: int | None) -> tuple[str, .
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError) as error:
-        raise ExpressionError(f"traced function: one with a signature; got {quoted(function)}") from error
+        raise ExpressionError(f"traced function: one with a signature; got {function!r}") from error
     positional = [p for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     names = [p.name for p in positional if p.default is p.empty or (arity is not None and len(positional) <= arity)]
     if any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values()) and arity is not None:
