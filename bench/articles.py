@@ -21,7 +21,8 @@ import gpuprims
 from gpuprims.errors import BuildError, NoVariantError
 from gpuprims.models import LogReg
 from gpuprims.primitives.descent import logistic_descent
-from gpuprims.registry import REGISTRY, Variant, first_refusal, register
+from gpuprims.registration import register
+from gpuprims.registry import REGISTRY, Variant, first_refusal
 from gpuprims.rules import double_precision, gradients_fit, group_fits
 
 from .ahead import Delay

@@ -18,6 +18,10 @@ class _Keeper:
     """Keeps the run's report when pytest is done."""
 
     path: Path | None = None
+    interrupted = False
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        self.interrupted = excinfo.type is KeyboardInterrupt  # others stand for wrong options, and errors in collection
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         run = session.config.stash.get(SESSION, "")
@@ -50,4 +54,6 @@ def _measured(chosen: argparse.Namespace) -> tuple[int, Path | None]:
     status = pytest.main([*where, *flags, *options], plugins=[keeper])
     if keeper.path:
         print(f"measured: {keeper.path}")
+    if keeper.interrupted:
+        raise KeyboardInterrupt  # which pytest has made a status of its own
     return int(status), keeper.path

@@ -13,14 +13,20 @@ from gpuprims.device import Device, absences, devices, remedy
 from gpuprims.errors import GpuprimsError
 from gpuprims.explanation import PRIMITIVES, explain
 from gpuprims.mailroom import add_spam_arguments, run_spam
+from gpuprims.terminal import run_command
 from gpuprims.workbench import add_tune_arguments, run_tune
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status: 0, or 1 after an error that is printed in one line.
 
-    That of ``bench`` is also 1 where a result is wrong, or something became slower.
+    That of ``bench`` is also 1 where a result is wrong, or something became slower. It is 130 after Ctrl-C, and 141
+    where the output went to a program that ended before.
     """
+    return run_command(lambda: _run(arguments))
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     chosen = _parser().parse_args(arguments)
     try:
         if chosen.command == "info":

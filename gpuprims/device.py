@@ -215,7 +215,7 @@ def _found(name: str) -> list[Driver]:
 def _matches(driver: Driver, selector: str) -> bool:
     able = driver.capabilities
     if not selector or selector.isdecimal():
-        return not selector or driver.index == int(selector)
+        return not selector or (len(selector) < 10 and driver.index == int(selector))  # int refuses thousands of digits
     return selector == able.kind or selector in able.vendor.lower() or selector in able.name.lower()
 
 

@@ -60,9 +60,10 @@ def _train(chosen: argparse.Namespace) -> None:
             n_features=chosen.features, test_share=chosen.test_share, seed=chosen.seed, threshold=chosen.threshold
         ),
     )
+    if chosen.save is not None:
+        training.filter.save(chosen.save)  # before the output, whose reader may go away
     print(training)
     if chosen.save is not None:
-        training.filter.save(chosen.save)
         print(f"\nsaved in {chosen.save}")
 
 

@@ -166,6 +166,6 @@ def plan(primitive: str, *arrays: Any, **keywords: Any) -> Plan:
     >>> [total.item(x * k) for k in range(3)]
     [0.0, 10.0, 20.0]
     """
-    if primitive not in _PREPARE:
+    if not isinstance(primitive, str) or primitive not in _PREPARE:  # type: ignore[redundant-expr]  # a list has no hash
         raise ArgumentError(f"plan: a primitive among {', '.join(_PREPARE)}; got {quoted(primitive)}")
     return Plan(primitive, *_PREPARE[primitive](arrays, **keywords))

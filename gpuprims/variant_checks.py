@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from gpuprims.errors import RegistryError, quoted
+from gpuprims.errors import RegistryError, UnknownVariantError, quoted
 
 if TYPE_CHECKING:
     from gpuprims.registry import Variant
@@ -59,6 +59,13 @@ def check_variant(variant: Variant, primitives: Collection[str], backend: str | 
         got = f"{variant.outputs_per_group} outputs for {variant.block} x {variant.items}"
         raise RegistryError(f"{label}: an element or more for each of outputs_per_group; got {got}")
     _check_source(label, variant)
+
+
+def asked_by_name(label: str, variant: Any) -> Any:
+    """Return what a call was given as ``variant=``, or raise where it can be no name; the registry knows the names."""
+    if variant is None or isinstance(variant, str) or is_dataclass(variant):  # a Variant, of tuning and tests
+        return variant
+    raise UnknownVariantError(f"{label}: variant= a name; got {type(variant).__name__} {quoted(variant)}")
 
 
 def check_types(variant: Any, kind: type[Variant]) -> None:

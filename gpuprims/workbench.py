@@ -58,15 +58,16 @@ def _search(chosen: argparse.Namespace) -> None:
     search = tune(
         device, chosen.primitive, chosen.dtype, seconds=chosen.seconds, size=chosen.size, say=_line(chosen.seconds)
     )
-    ended = ""
     try:
         for found in search:
             results.append(found)  # noqa: PERF402 - one by one, so that those before a break are there
     except KeyboardInterrupt:
-        ended = "\nbroken off; what is listed is kept"
+        _clear()
+        print(f"{table_of(results)}\nbroken off; what is listed is kept\n\nkept in {tuning_path()}")
+        raise
     finally:
         _clear()
-    print(f"{table_of(results)}{ended}\n\nkept in {tuning_path()}")
+    print(f"{table_of(results)}\n\nkept in {tuning_path()}")
 
 
 def table_of(results: Sequence[Found]) -> str:

@@ -40,7 +40,7 @@ FLOORS = (
     ("primitives",),
     ("pictures",),
     ("models", "explanation", "plans", "trials", "measuring", "tuner"),
-    ("benching", "cli", "demo", "mailroom", "workbench", "__main__"),
+    ("benching", "cli", "demo", "mailroom", "terminal", "workbench", "__main__"),
 )
 VENDORS = {"cupy", "pyopencl", "sklearn", "tqdm", "cuda", "matplotlib"}
 HOMES = {"cupy": "backends.cuda", "pyopencl": "backends.opencl", "sklearn": "models", "matplotlib": "pictures"}

@@ -7,6 +7,8 @@ import pytest
 
 import gpuprims
 from gpuprims import errors
+from gpuprims.primitives.csr import csr_product
+from gpuprims.primitives.logistic import logistic_gradient
 
 X = np.arange(6.0).reshape(2, 3)
 
@@ -121,3 +123,119 @@ def test_a_device_out_of_memory_names_the_bytes_and_keeps_none(device: gpuprims.
         del raised
     assert _held(device) == before
     assert float(device.to_host(gpuprims.reduce(tall))) == 2**21
+
+
+# Values of odd kinds
+
+
+class Unspeakable:
+    """Raises where a message would quote it."""
+
+    def __repr__(self) -> str:
+        raise KeyError("no repr")
+
+
+class Unreadable(Unspeakable):
+    """Raises where NumPy would make an array of it."""
+
+    def __array__(self, *given: object, **how: object) -> None:
+        raise KeyError("no array")
+
+
+def nested(depth: int) -> list[object]:
+    """Return a list in a list in a list."""
+    found: list[object] = []
+    for _ in range(depth):
+        found = [found]
+    return found
+
+
+ODD_NAMES = [5, 2.5, b"tree", Unspeakable(), ["tree"], {"tree": 1}, np.arange(3), nested(20_000), "x" * 5000, 10**5000]
+ROWS, LABELS = X.T, np.array([0.0, 1.0, 0.0])
+WITH_VARIANT = {
+    "map": lambda given: gpuprims.map("x+1", X, variant=given),
+    "reduce": lambda given: gpuprims.reduce(X, variant=given),
+    "reduce of segments": lambda given: gpuprims.reduce(X[0], segments=[0, 3], variant=given),
+    "scan": lambda given: gpuprims.scan(X, variant=given),
+    "compact": lambda given: gpuprims.compact(X, "x > 2", variant=given),
+    "histogram": lambda given: gpuprims.histogram(X, variant=given),
+    "bincount": lambda given: gpuprims.bincount([0, 1, 1], variant=given),
+    "stencil": lambda given: gpuprims.stencil(X, [1, 2, 1], variant=given),
+    "blur": lambda given: gpuprims.blur(X, variant=given),
+    "hash_counts": lambda given: gpuprims.hash_counts(["a b"], 4, variant=given),
+    "plan": lambda given: gpuprims.plan("reduce", X, variant=given),
+    "logistic_gradient": lambda given: logistic_gradient(ROWS, LABELS, np.zeros(2), variant=given),
+    "csr_product": lambda given: csr_product(X[0], [0, 1, 0], [0, 2, 3], np.ones(2), variant=given),
+}
+
+
+@pytest.mark.parametrize("odd", range(len(ODD_NAMES)))
+@pytest.mark.parametrize("call", WITH_VARIANT)
+def test_a_variant_that_is_no_name_is_refused(call: str, odd: int) -> None:
+    with gpuprims.use_device("reference"), pytest.raises(errors.UnknownVariantError) as raised:
+        WITH_VARIANT[call](ODD_NAMES[odd])
+    assert len(str(raised.value)) < 250
+
+
+ODD_DEVICES = [*ODD_NAMES, "9" * 5000, "reference:" + "9" * 5000, "opencl:" + "9" * 5000, ""]
+
+
+@pytest.mark.parametrize("odd", range(len(ODD_DEVICES)))
+def test_a_device_of_an_odd_kind_is_refused(monkeypatch: pytest.MonkeyPatch, odd: int) -> None:
+    given = ODD_DEVICES[odd]
+
+    def asked() -> object:
+        return gpuprims.reduce(X, device=given)  # type: ignore[arg-type]
+
+    refusals = errors.UnknownDeviceError, errors.BackendUnavailableError
+    with pytest.raises(refusals) as raised:
+        asked()
+    assert len(str(raised.value)) < 400
+    if isinstance(given, str) and given:
+        monkeypatch.setenv("GPUPRIMS_DEVICE", given)
+        with pytest.raises(refusals):
+            gpuprims.reduce(X)
+
+
+READERS = {
+    "reduce": lambda given: gpuprims.reduce(given),
+    "map beside an array": lambda given: gpuprims.map("x+y", X, given),
+    "map's out": lambda given: gpuprims.map("x+1", X, out=given),
+    "compact's mask": lambda given: gpuprims.compact(X, given),
+    "histogram's bins": lambda given: gpuprims.histogram(X, bins=given),
+    "histogram's weights": lambda given: gpuprims.histogram(X, weights=given),
+    "stencil's weights": lambda given: gpuprims.stencil(X, given),
+    "stencil's border": lambda given: gpuprims.stencil(X, [1, 2, 1], mode="constant", cval=given),
+    "reduce's segments": lambda given: gpuprims.reduce(X[0], segments=given),
+    "reduce's operator": lambda given: gpuprims.reduce(X, op=given),
+    "reduce's axis": lambda given: gpuprims.reduce(X, axis=given),
+    "reduce's ddof": lambda given: gpuprims.reduce(X, op="var", ddof=given),
+    "plan": lambda given: gpuprims.plan(given, X),
+}
+
+
+@pytest.mark.parametrize("given", [Unspeakable(), Unreadable(), nested(20_000)], ids=["repr", "array", "nested"])
+@pytest.mark.parametrize("call", READERS)
+def test_what_raises_by_itself_is_refused_in_a_sentence(call: str, given: object) -> None:
+    with gpuprims.use_device("reference"), pytest.raises(errors.GpuprimsError) as raised:
+        READERS[call](given)
+    assert "; got " in str(raised.value)
+    assert len(str(raised.value)) < 400
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("cuda:0", "'cuda:0'"),
+        ("9" * 5000, "'" + "9" * 76 + "..."),
+        (10**5000, "<int of 16610 bits>"),
+        (Unspeakable(), "<Unspeakable, whose repr raises KeyError>"),
+        (nested(20_000), "[[[[[[[[[...]]]]]]]]]"),
+        ([[1, 2], [3]], "[[1, 2], [3]]"),
+        (list(range(10**6)), str(list(range(30)))[:77] + "..."),
+        ("two\nlines", r"'two\nlines'"),
+    ],
+    ids=["spec", "digits", "int", "repr", "nested", "list", "long", "lines"],
+)
+def test_a_quote_is_short_whatever_is_quoted(value: object, text: str) -> None:
+    assert errors.quoted(value) == text

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import os
 import re
+import signal
+import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -140,3 +145,146 @@ def test_explain_takes_the_shape_of_a_call(device, capsys):
     status, out, _ = run(capsys, "explain", "reduce", "--device", device.spec, *asked)
     assert status == 0
     assert out.count("chosen") == 1
+
+
+# How commands end
+
+COMMANDS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "info": ("info", ("info",)),
+    "demo": ("run_demo", ("demo",)),
+    "explain": ("explain", ("explain",)),
+    "tune": ("run_tune", ("tune",)),
+    "bench": ("run_bench", ("bench",)),
+    "spam": ("run_spam", ("spam", "mail.txt")),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(("raised", "expected"), [(KeyboardInterrupt, 130), (BrokenPipeError, 141)])
+def test_every_command_ends_alike(capsys, monkeypatch, command, raised, expected):
+    name, arguments = COMMANDS[command]
+
+    def end(*given, **how):
+        raise raised
+
+    monkeypatch.setattr(cli, name, end)
+    assert run(capsys, *arguments) == (expected, "", "")
+
+
+# Where processes of their own find the package, and what this one finds.
+FOUND = os.pathsep.join([str(Path(gpuprims.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+def start(arguments, program=("-m", "gpuprims"), **how):
+    """Start a command as a shell does."""
+    command = [sys.executable, *program, *arguments]
+    environment = os.environ | {"PYTHONPATH": FOUND} | how.pop("environment", {})
+    return subprocess.Popen(command, text=True, env=environment, **how)
+
+
+PIPED = {
+    "explain": ("explain", "--device", "reference"),
+    "help": ("--help",),
+    "demo": ("demo", "--device", "reference"),
+    "show": ("tune", "--show"),
+    "bench": ("bench", "--device", "reference", "--cases", "map*"),
+}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes break otherwise")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("command", PIPED)
+def test_a_reader_that_goes_away_ends_a_command_quietly(tmp_path, command, unbuffered):
+    if command == "bench":
+        pytest.importorskip("pytest_benchmark", reason="pytest-benchmark, which the suite needs, is not installed")
+    environment = {"PYTHONUNBUFFERED": unbuffered, "GPUPRIMS_TUNING": str(tmp_path / "tuning.json")}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with start(PIPED[command], cwd=tmp_path, environment=environment, **pipes) as process:
+        process.stdout.close()
+        said = process.stderr.read()
+    # What argparse cannot print it leaves out by itself, where nothing is held back.
+    assert process.returncode == (0 if (command, unbuffered) == ("help", "1") else 141)
+    assert said == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no disk that is always full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_is_told_in_a_line(unbuffered):
+    with open("/dev/full", "w") as full:
+        environment = {"PYTHONUNBUFFERED": unbuffered}
+        arguments = ("explain", "map", "--device", "reference")
+        with start(arguments, environment=environment, stdout=full, stderr=subprocess.PIPE) as process:
+            said = process.stderr.read()
+    assert process.returncode == 1
+    assert said.startswith("gpuprims: standard output: a place to write to; got [Errno 28]")
+    assert len(said.splitlines()) == 1
+
+
+# A search that finds nothing for the first dtype, and would be at the second one for ten minutes.
+SEARCHING = """
+import sys, time
+from gpuprims import cli, workbench
+from gpuprims.tuner import Found
+
+def tune(*asked, say, **how):
+    yield Found("map", "float32", note="nothing to try")
+    say("map int32: grid")
+    time.sleep(600)
+
+workbench.tune = tune
+raise SystemExit(cli.main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is no signal")
+@pytest.mark.parametrize("command", ["tune", "demo"])
+def test_ctrl_c_ends_a_command_with_130_and_a_clean_line(tmp_path, command):
+    import pty
+
+    program = ("-c", SEARCHING) if command == "tune" else ("-m", "gpuprims")
+    ours, theirs = pty.openpty()  # so that tune shows what it tries, as to a person
+    environment = {"PYTHONUNBUFFERED": "1", "GPUPRIMS_TUNING": str(tmp_path / "tuning.json")}
+    pipes = {"stdout": subprocess.PIPE, "stderr": theirs}
+    asked = (command, "--device", "reference")
+    with start(asked, program, cwd=tmp_path, environment=environment, **pipes) as process:
+        os.close(theirs)
+        assert "reference:0" in process.stdout.readline()  # it has begun
+        shown = os.read(ours, 4096).decode() if command == "tune" else ""
+        process.send_signal(signal.SIGINT)
+        out = process.stdout.read()
+        shown += rest_of(ours)
+    assert process.returncode == 130
+    assert "Traceback" not in out + shown
+    if command == "tune":
+        assert "map int32: grid" in shown
+        assert re.search(
+            r"nothing to try\n.*broken off; what is listed is kept\n\nkept in .*tuning.json", out, re.DOTALL
+        )
+        assert shown.endswith("\r\x1b[K")
+    else:
+        assert shown == ""
+
+
+def rest_of(terminal):
+    """Return what is left to read of a terminal that nobody writes to any more."""
+    found = b""
+    with contextlib.suppress(OSError), open(terminal, "rb", buffering=0) as file:  # an error is how Linux tells the end
+        while part := file.read(4096):
+            found += part
+    return found.decode()
+
+
+def test_ctrl_c_while_the_command_line_is_imported_ends_it_with_130():
+    program = """
+import sys
+class Pressed:
+    def find_spec(self, name, *more):
+        if name == "gpuprims.cli":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Pressed())
+from gpuprims.__main__ import main
+raise SystemExit(main())
+"""
+    environment = os.environ | {"PYTHONPATH": FOUND}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

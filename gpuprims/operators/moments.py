@@ -88,7 +88,7 @@ def as_ddof(ddof: object) -> float:
     """Check a caller's ``ddof=``."""
     if isinstance(ddof, bool) or not isinstance(ddof, int | float | np.integer | np.floating):
         raise ArgumentError(f"ddof: a number; got {quoted(ddof)}")
-    if not math.isfinite(ddof):
+    if not _is_finite(ddof):
         raise ArgumentError(f"ddof: a finite number; got {quoted(ddof)}")
     return int(ddof) if ddof == int(ddof) else float(ddof)
 
@@ -108,3 +108,11 @@ def norm() -> Op:
         dtypes=rooting,
         converts=True,
     )
+
+
+def _is_finite(number: Any) -> bool:
+    """Whether a number is finite as a float, which very long integers are not."""
+    try:
+        return math.isfinite(number)
+    except OverflowError:
+        return False

@@ -19,6 +19,7 @@ from gpuprims.operators import Folding, find_op
 from gpuprims.preparation import Prepared, Result
 from gpuprims.primitives.prefix import ScanPlanner
 from gpuprims.registry import REGISTRY
+from gpuprims.variant_checks import asked_by_name
 
 _INT64 = np.dtype(np.int64)
 
@@ -74,7 +75,13 @@ def compact(x: Any, mask: Any, *, device: str | Device | None = None, variant: s
     elif isinstance(mask, bool):  # which beside an array would be a number of its dtype
         mask = np.asarray(mask)
     operands = as_operands("compact", (x,) if predicate else (x, mask), device)
-    where = operands.forms, operands.fresh_alignment, operands.device, variant, REGISTRY.generation
+    where = (
+        operands.forms,
+        operands.fresh_alignment,
+        operands.device,
+        asked_by_name("compact", variant),
+        REGISTRY.generation,
+    )
     prepared = _prepare(predicate, *where)
     kept, (total, read) = operands.empty(*prepared.results[0]), _landing(operands)
     prepared.start(operands, [kept, total])

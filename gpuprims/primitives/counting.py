@@ -22,6 +22,7 @@ from gpuprims.primitives.binning import Table, key_dtype
 from gpuprims.primitives.limbs import joining_limbs
 from gpuprims.primitives.reading import ALIGNMENT, Reader, Reading
 from gpuprims.registry import REGISTRY
+from gpuprims.variant_checks import asked_by_name
 
 _INT64, _FLOAT64, _UINT32 = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.uint32)
 # What weights are cut into: as many sums of 64 bits hold 2^33 integers of 30 bits.
@@ -95,7 +96,7 @@ def count(
         Of the result; by default int64, of floats float64.
     """
     bins = table.kind, table.bins, table.guide.size, asked, outside, dtype
-    where = operands.fresh_alignment, operands.device, variant, REGISTRY.generation
+    where = operands.fresh_alignment, operands.device, asked_by_name("histogram", variant), REGISTRY.generation
     plan = _prepare(operands.label, operands.forms, axes, weighing, *bins, *where)
     result = (operands.zeros if plan.zeroed else operands.empty)(plan.room, plan.result.dtype)
     if plan.sums is not None:

@@ -20,6 +20,7 @@ from gpuprims.preparation import Prepared, Result
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.together import side_by_side
 from gpuprims.registry import REGISTRY, Variant
+from gpuprims.variant_checks import asked_by_name
 
 _LABEL = "csr_product"
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
@@ -176,7 +177,7 @@ def _multiply(operands: Operands, variant: str | None) -> Any:
         return operands.finish(operands.zeros(shape, dtype))
     operands = side_by_side(operands)
     where = operands.forms, operands.fresh_alignment, operands.device
-    return _prepare(*where, variant, REGISTRY.generation).run(operands, None)
+    return _prepare(*where, asked_by_name(_LABEL, variant), REGISTRY.generation).run(operands, None)
 
 
 @lru_cache(maxsize=2)

@@ -19,6 +19,7 @@ from gpuprims.preparation import Prepared, Result
 from gpuprims.primitives.labelled import check_samples, judge
 from gpuprims.primitives.together import side_by_side
 from gpuprims.registry import REGISTRY, Variant
+from gpuprims.variant_checks import asked_by_name
 
 _LABEL = "descent"
 # Work-items of the smallest group, which has the least to fold; and bytes of a vector of rows on CPUs.
@@ -103,7 +104,9 @@ def _run(operands: Operands, steps: int, variant: str | None) -> Any:
     if steps < 1:
         raise ArgumentError(f"{_LABEL}: steps, one or more; got {quoted(steps)}")
     where = operands.forms, operands.fresh_alignment, operands.device
-    return _prepare(*where, operator.index(steps), variant, REGISTRY.generation).run(operands, None)
+    return _prepare(*where, operator.index(steps), asked_by_name(_LABEL, variant), REGISTRY.generation).run(
+        operands, None
+    )
 
 
 def able_to_descend(device: Device, dtype: np.dtype[Any], rows: int, columns: int) -> bool:

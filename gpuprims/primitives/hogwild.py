@@ -12,6 +12,7 @@ from gpuprims.preparation import Prepared, Result, in_turn
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.walks import MOST_BLOCK, Walk, power, takes_none, walked, whole
 from gpuprims.registry import REGISTRY, Variant
+from gpuprims.variant_checks import asked_by_name
 
 _LABEL = "hogwild"
 
@@ -82,7 +83,7 @@ def logistic_hogwild(
     operands, walk = walked(_LABEL, arrays, order, rate, keep, device)
     if not walk.steps:
         return map_arrays("x", weights, device=operands.device)
-    prepared = _prepare(walk, threads, workers, operands.device, variant, REGISTRY.generation)
+    prepared = _prepare(walk, threads, workers, operands.device, asked_by_name(_LABEL, variant), REGISTRY.generation)
     return prepared.run(operands, None)
 
 

@@ -21,6 +21,7 @@ from gpuprims.primitives.rows import power_of_two, vector_of
 from gpuprims.primitives.together import side_by_side
 from gpuprims.registry import REGISTRY, Variant
 from gpuprims.targets import Targets
+from gpuprims.variant_checks import asked_by_name
 
 _LABEL = "logistic"
 # Bytes of the rows that a work-item of a CPU takes at once, how many there are at most and at least, and bytes of the
@@ -108,7 +109,7 @@ def prepare_logistic(
     check_samples(_LABEL, operands.natives)
     operands = side_by_side(operands)
     where = operands.forms, operands.fresh_alignment, operands.device
-    return operands, None, _prepare(*where, variant, REGISTRY.generation)
+    return operands, None, _prepare(*where, asked_by_name(_LABEL, variant), REGISTRY.generation)
 
 
 @keeps_calls()

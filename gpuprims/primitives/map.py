@@ -20,6 +20,7 @@ from gpuprims.preparation import Prepared, Result, result_forms, target_forms
 from gpuprims.primitives.slabs import map_in_slabs, slab_bytes
 from gpuprims.registry import REGISTRY
 from gpuprims.targets import Targets
+from gpuprims.variant_checks import asked_by_name
 
 Dtypes = tuple[np.dtype[Any], ...]
 # As OpenCL's widest vectors; each component is an argument of the kernel's function.
@@ -141,7 +142,7 @@ def _prepared(
     expr: Expr, operands: Operands, targets: Targets | None, vector_axis: int | None, variant: str | None
 ) -> Prepared:
     where = operands.forms, target_forms(operands, targets), operands.fresh_alignment, operands.device
-    return _prepare(expr, vector_axis, *where, variant, REGISTRY.generation)
+    return _prepare(expr, vector_axis, *where, asked_by_name("map", variant), REGISTRY.generation)
 
 
 def _in_slabs(

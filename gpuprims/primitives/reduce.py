@@ -21,6 +21,7 @@ from gpuprims.primitives.segments import reduce_segments
 from gpuprims.primitives.slabs import FoldSlabs
 from gpuprims.registry import REGISTRY
 from gpuprims.targets import Targets
+from gpuprims.variant_checks import asked_by_name
 
 
 def reduce(
@@ -151,7 +152,11 @@ def _bind(
     operands = as_operands("reduce", arrays, device)
     targets = None if out is None else operands.targets(out)
     chosen = None if dtype is None else as_dtype(dtype, "reduce")
-    return operands, targets, (op, mapped, as_axis(axis), keepdims, chosen, ddof, compensated, variant)
+    return (
+        operands,
+        targets,
+        (op, mapped, as_axis(axis), keepdims, chosen, ddof, compensated, asked_by_name("reduce", variant)),
+    )
 
 
 def _prepared(operands: Operands, targets: Targets | None, how: _How) -> Prepared:

@@ -19,6 +19,7 @@ from gpuprims.primitives.prefix import ScanPlanner
 from gpuprims.primitives.segments import scan_segments
 from gpuprims.registry import REGISTRY
 from gpuprims.targets import Targets
+from gpuprims.variant_checks import asked_by_name
 
 
 def scan(
@@ -176,7 +177,7 @@ def _bind(
     operands = as_operands("scan", arrays, device)
     targets = None if out is None else operands.targets(out, in_place=True)
     chosen = None if dtype is None else as_dtype(dtype, "scan")
-    return operands, targets, (op, mapped, bool(inclusive), _as_axis(axis), chosen, variant)
+    return operands, targets, (op, mapped, bool(inclusive), _as_axis(axis), chosen, asked_by_name("scan", variant))
 
 
 def _operator(op: str | Op, inclusive: bool) -> Op:

@@ -16,6 +16,7 @@ from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.rows import vector_of
 from gpuprims.primitives.walks import MOST_BLOCK, Walk, power, takes_none, walked
 from gpuprims.registry import REGISTRY, Variant
+from gpuprims.variant_checks import asked_by_name
 
 _LABEL = "sgd"
 # Samples of a run at most, for each of which a lane keeps the score, and work-items that fold scores together.
@@ -110,7 +111,9 @@ def logistic_sgd(
     operands, walk = walked(_LABEL, arrays, order, rate, keep, device)
     if not walk.steps:
         return map_arrays("x", weights, device=operands.device)
-    prepared = _prepare(walk, _Asked(threads, rows), operands.device, variant, REGISTRY.generation)
+    prepared = _prepare(
+        walk, _Asked(threads, rows), operands.device, asked_by_name(_LABEL, variant), REGISTRY.generation
+    )
     return prepared.run(operands, None)
 
 

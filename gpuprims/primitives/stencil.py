@@ -30,6 +30,7 @@ from gpuprims.registry import REGISTRY, Variant
 from gpuprims.rules import CPU_NUMBERS, LEAST_ITEMS, MOST_NUMBERS, register_bytes
 from gpuprims.source.stencils import ROWS_AT_ONCE, TILE_WIDTH
 from gpuprims.targets import Targets
+from gpuprims.variant_checks import asked_by_name
 
 # Of a strip, rows for each one that is loaded beyond its end.
 _LEAST_DEPTH = 4
@@ -130,6 +131,7 @@ _How = tuple[int | None, int, str | None]
 def run_step(operands: Operands, out: Any, step: Step, border: Border, how: _How) -> Any:
     """Run a pass over an array, so many times."""
     channel_axis, iterations, variant = how
+    asked_by_name(operands.label, variant)
     label, element = operands.label, operands.natives[0].dtype
     grid = grid_of(label, operands.natives[0].shape, step.rank, channel_axis)
     if type(iterations) is not int or iterations < 1:
