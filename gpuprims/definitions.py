@@ -247,7 +247,7 @@ class Definitions:
         Whether places of the first output rise by one from each that is written to the next, and the value is the
         first place that is not below it: a group can then gather its elements and write them side by side.
     constants : tuple of dtype
-        Of the parameters of the map, which launches pass as 64-bit words behind the layout.
+        Of the parameters of ``map``, ``finish`` and ``place``, which launches pass as 64-bit words behind the layout.
     segmented : bool
         Whether an output is of one of many segments of the elements, and the last input says where each begins.
     binning : Binning or None
@@ -296,21 +296,25 @@ class Definitions:
         return self._hash
 
     def lifted(self) -> tuple[Definitions, np.ndarray]:
-        """Return the definitions with parameters for the constants of the map, and those constants as 64-bit words.
+        """Return the definitions with parameters for constants, and those constants as 64-bit words.
 
-        So calls that differ in constants alone have one kernel. Weights of stencils stay in the text, where compilers
-        make most of them; the other maps of that kind have no constants of the caller's.
+        So calls that differ in constants alone have one kernel. Operators keep theirs, and so do stencils, of whose
+        weights compilers make most; other maps of that kind have no constants of the caller's.
         """
         if self.stencil or self.logistic or self.sparse:
             return self, np.zeros(0, np.int64)
-        function, dtypes, words = lift(self.map)
-        return (replace(self, map=function, constants=dtypes), words) if dtypes else (self, words)
+        (function, finish, place), dtypes, words = lift(self.map, self.finish, self.place)
+        if function is None or not dtypes:
+            return self, words
+        return replace(self, map=function, finish=finish, place=place, constants=dtypes), words
 
     def bound(self, layout: np.ndarray) -> Definitions:
         """Return the definitions with the constants that a launch passes."""
         if not self.constants:
             return self
-        return replace(self, map=bind(self.map, layout[-len(self.constants) :]), constants=())
+        words = layout[-len(self.constants) :]
+        finish, place = (bind(function, words) if function else None for function in (self.finish, self.place))
+        return replace(self, map=bind(self.map, words), finish=finish, place=place, constants=())
 
     @property
     def pointers(self) -> int:

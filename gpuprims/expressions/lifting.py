@@ -24,28 +24,36 @@ _EXPONENTS, _DIVISORS = frozenset({"power"}), frozenset({"floor_divide", "remain
 
 
 @lru_cache(maxsize=1024)
-def lift(function: TypedExpr) -> tuple[TypedExpr, tuple[Dtype, ...], np.ndarray]:
-    """Turn constants into parameters.
+def lift(*functions: TypedExpr | None) -> tuple[tuple[TypedExpr | None, ...], tuple[Dtype, ...], np.ndarray]:
+    """Turn the constants of some functions into parameters, which are numbered through.
 
     Exponents, divisors of integers, bools and complex numbers stay, and so does everything where there are too many.
 
     Returns
     -------
-    TypedExpr
-        With a step ``parameter`` for each constant, whose value is its number among the parameters.
+    tuple of TypedExpr or None
+        The functions, with a step ``parameter`` for each constant, whose value is its number among the parameters.
     tuple of dtype
         Of the parameters.
     ndarray
         Their 64-bit words.
     """
-    steps, found = list(function.steps), _liftable(function.steps)
-    if not 0 < len(found) <= _MOST:
-        return function, (), np.zeros(0, np.int64)
-    words = np.concatenate([_word(steps[k]) for k in found])
+    found = [_liftable(function.steps) if function else [] for function in functions]
+    if not 0 < sum(map(len, found)) <= _MOST:
+        return functions, (), np.zeros(0, np.int64)
+    constants: list[Step] = []
+    lifted: list[TypedExpr | None] = []
+    for function, places in zip(functions, found, strict=True):
+        if function and places:
+            steps = list(function.steps)
+            for k in places:
+                constants.append(steps[k])
+                steps[k] = replace(steps[k], name="parameter", value=str(len(constants) - 1))
+            function = replace(function, steps=tuple(steps))
+        lifted.append(function)
+    words = np.concatenate([_word(step) for step in constants])
     words.flags.writeable = False  # it is kept
-    for number, k in enumerate(found):
-        steps[k] = replace(steps[k], name="parameter", value=str(number))
-    return replace(function, steps=tuple(steps)), tuple(steps[k].dtype for k in found), words
+    return tuple(lifted), tuple(step.dtype for step in constants), words
 
 
 def bind(function: TypedExpr, words: np.ndarray) -> TypedExpr:

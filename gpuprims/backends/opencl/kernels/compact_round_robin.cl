@@ -30,7 +30,7 @@ DEVICE void fetch_tile(INPUTS, const layout_t layout, const i64 base, const i64 
 }
 
 /* Which of a vector's elements are kept, a bit for each. */
-DEVICE u32 kept_of(const raw_t *raw, const i64 j, const i64 n)
+DEVICE u32 kept_of(const raw_t *raw, const layout_t layout, const i64 j, const i64 n)
 {
     u32 bits = 0;
 #pragma unroll
@@ -86,7 +86,7 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *board, const layout_t layo
 #pragma unroll
         for (int vector = 0; vector < VECTORS; vector++) {
             int whole;
-            kept[vector] = kept_of(ahead + vector, base + place_of(tid, vector * VECTOR), n);
+            kept[vector] = kept_of(ahead + vector, layout, base + place_of(tid, vector * VECTOR), n);
             places[vector] = count + rank_of(gp_count_bits(kept[vector]), lane, &whole);
             count += whole;
         }
