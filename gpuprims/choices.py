@@ -53,13 +53,15 @@ class Explanation:
     def reason(self) -> str | None:
         """Why no variant runs, in one sentence: what most of them need that the device lacks.
 
-        Reasons that begin with "is for" are of variants that are meant for other calls or devices, and come last.
+        Such reasons begin with "needs". Those of variants for other calls or devices begin with "is for" and come last.
         """
         if self.chosen is not None or not self.refusals:
             return None
         reasons = [reason for _, reason in reversed(self.refusals) if reason is not None]
-        lacking = [reason for reason in reasons if not reason.startswith("is for ")] or reasons
-        return max(lacking, key=lacking.count)
+        needs = [reason for reason in reasons if reason.startswith("needs ")]
+        others = [reason for reason in reasons if not reason.startswith("is for ")]
+        first = needs or others or reasons
+        return max(first, key=first.count)
 
     def __str__(self) -> str:
         lines = [f"{self.primitive} on {self.device}:"]

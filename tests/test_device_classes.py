@@ -197,6 +197,27 @@ def test_host_arrays_that_a_cpu_does_not_take_whole_are_done_in_slabs(
         gpuprims.cumsum(x.ravel(), device=device)
 
 
+# Local memory at its limit
+
+
+@on_runtimes
+@pytest.mark.parametrize("op", ["reduce", "scan"])
+def test_values_that_fill_local_memory_are_computed_or_refused(device: gpuprims.Device, op: str) -> None:
+    """A double raises where a kernel declares more local memory than its rule counted."""
+    with in_use(double(device, CLASSES[0])) as double_:
+        for count, kinds in ((16, "i8"), (15, "i8"), (16, "i1 i8"), (11, "i8 i1"), (7, "i8 i1")):
+            columns = [np.arange(300).astype(kinds.split()[k % len(kinds.split())]) for k in range(count)]
+            many = gpuprims.Op(lambda p, q: tuple(a + b for a, b in zip(p, q, strict=True)), identity=(0,) * count)
+            try:
+                got = getattr(gpuprims, op)(*columns, op=many, device=double_)
+            except NoVariantError as error:
+                assert "bytes of local memory" in str(error).partition("\n")[0]  # noqa: PT017 - either is right
+            else:
+                for column, result in zip(columns, got, strict=True):
+                    last = np.ravel(result)[-1]
+                    assert last == column.sum(dtype=last.dtype)
+
+
 # The page
 
 

@@ -197,6 +197,22 @@ def test_an_error_lists_every_refusal(fresh: Registry) -> None:
         assert line in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("reasons", "said"),
+    [
+        (["is for CPUs", "needs float64", "needs shuffles", "needs float64"], "needs float64"),
+        (["is for CPUs", "needs shuffles", "needs groups", "adds in any order"], "needs groups"),
+        (["is for CPUs", "is for CPUs", "adds in any order"], "adds in any order"),
+        (["is for GPUs", "is for many rows"], "is for many rows"),
+    ],
+)
+def test_an_error_begins_with_what_the_device_lacks(fresh: Registry, reasons: list[str], said: str) -> None:
+    register(fresh, *(variant(f"v{k}", 9 - k, reason) for k, reason in enumerate(reasons)))
+    with pytest.raises(NoVariantError) as caught:
+        select(fresh)
+    assert str(caught.value).splitlines()[0] == f"map: a variant able to run the call; got a refusal: {said}"
+
+
 def test_explain_prints_the_list_that_the_error_holds(fresh: Registry) -> None:
     register(fresh, variant("a", 1, "wants a GPU"), variant("b", 2, "wants float64"))
     explanation = fresh.explain("map", "fake", "<a device>", ABLE, CALL)

@@ -61,12 +61,12 @@ def _sums(rng: np.random.Generator, shape: tuple[int, ...], how: How) -> None:
 
 
 def _reduce_all(rng: np.random.Generator, how: How) -> None:
-    for size in (5, 4096, 9_001):
+    for size in (5, 9_001):
         _sums(rng, (size,), how)
 
 
 def _reduce_rows(rng: np.random.Generator, how: How) -> None:
-    for columns in (3, 40, 130):
+    for columns in (3, 130):
         _sums(rng, (1030, columns), how)
 
 
@@ -80,7 +80,7 @@ def _scan_all(rng: np.random.Generator, how: How) -> None:
 
 
 def _scan_rows(rng: np.random.Generator, how: How) -> None:
-    for columns in (3, 40, 130):
+    for columns in (3, 130):
         x = random_values(rng, np.int16, (1030, columns))
         assert_equal(gpuprims.scan(x, axis=1, **how), np.cumsum(x, 1))
 
