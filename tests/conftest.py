@@ -22,7 +22,7 @@ from gpuprims.device import absences
 from gpuprims.errors import BackendUnavailableError, UnknownDeviceError
 
 sys.path.insert(0, str(Path(__file__).parent))  # importlib mode leaves it out, and tests share kernel_cases
-from covering import covering
+from covering import LEFT, covering, pytest_addoption, pytest_sessionfinish, pytest_testnodedown  # noqa: F401 - hooks
 from kernel_cases import AROUND, ASKED, BYTES, FLAT, Kernel, able_variants, as_it_stands, is_guest
 
 from gpuprims.calls import Call
@@ -261,15 +261,6 @@ SPARED = frozenset({"int16", "int32", "int64", "uint8", "uint16", "uint32", "com
 SPARED_WAITING = SPARED | {"float16", "uint64", "complex64", "bool"}
 
 
-LEFT = pytest.StashKey[int]()
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--whole", action="store_true", help="run every combination of parameters, not a part covering each"
-    )
-
-
 def _is_minor(item: pytest.Item) -> bool:
     params = item.callspec.params if hasattr(item, "callspec") else {}
     specs = [params.get("device"), *(params[name][0] for name in KERNELS.keys() & params.keys())]
@@ -279,16 +270,6 @@ def _is_minor(item: pytest.Item) -> bool:
 def _named(config: pytest.Config, items: list[pytest.Item]) -> set[pytest.Item]:
     """Return the tests that the command line names one by one."""
     return {item for item in items if item.nodeid in config.args}
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    if hasattr(session.config, "workeroutput"):  # of pytest-xdist, whose workers collect
-        session.config.workeroutput["left"] = session.config.stash.get(LEFT, 0)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any) -> None:
-    node.config.stash[LEFT] = getattr(node, "workeroutput", {}).get("left", 0)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -10,9 +10,12 @@ import zlib
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from types import SimpleNamespace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
+
+# How many tests a run leaves out.
+LEFT = pytest.StashKey[int]()
 
 Case = TypeVar("Case")
 Values = frozenset[Hashable]
@@ -72,7 +75,7 @@ def _turned(cases: list[pytest.Item], name: str) -> list[pytest.Item]:
 
 
 def _values(item: pytest.Item) -> Values:
-    """Return a test's rows of each ``parametrize`` and its values of each fixture, by identity: a product shares them."""
+    """Return a test's rows of each ``parametrize`` and values of each fixture, by identity: a product shares them."""
     params = dict(getattr(item, "callspec", _NONE).params)
     together = [_names(mark.args[0]) for mark in item.iter_markers("parametrize")]
     alone = [(name,) for name in params.keys() - {name for names in together for name in names}]
@@ -82,3 +85,22 @@ def _values(item: pytest.Item) -> Values:
 
 def _names(argnames: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(name.strip() for name in argnames.split(",")) if isinstance(argnames, str) else tuple(argnames)
+
+
+# Hooks, which conftest.py imports -------------------------------------------------------------------------------------
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--whole", action="store_true", help="run every combination of parameters, not a part covering each"
+    )
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):  # of pytest-xdist, whose workers collect
+        session.config.workeroutput["left"] = session.config.stash.get(LEFT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash[LEFT] = getattr(node, "workeroutput", {}).get("left", 0)
