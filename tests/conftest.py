@@ -22,7 +22,7 @@ from gpuprims.device import absences
 from gpuprims.errors import BackendUnavailableError, UnknownDeviceError
 
 sys.path.insert(0, str(Path(__file__).parent))  # importlib mode leaves it out, and tests share kernel_cases
-from covering import covering
+from covering import LEFT, covering, pytest_addoption, pytest_sessionfinish, pytest_testnodedown  # noqa: F401 - hooks
 from kernel_cases import AROUND, ASKED, BYTES, FLAT, Kernel, able_variants, as_it_stands, is_guest
 
 from gpuprims.calls import Call
@@ -33,8 +33,6 @@ if "OCLGRIND_LOG" in os.environ:  # which each worker of a run has of its own; s
 
 # Runtimes for CPUs by a spec that names their vendor.
 RUNTIMES = ("opencl:intel", "opencl:portable")
-# Tested by a part, beside others: each of their kernels in each test. PoCL compiles slowly; the reference is NumPy.
-MINOR = frozenset({"opencl:portable", "reference"})
 
 
 def cpu_runtimes() -> list[str]:
@@ -264,34 +262,23 @@ SPARED = frozenset({"int16", "int32", "int64", "uint8", "uint16", "uint32", "com
 SPARED_WAITING = SPARED | {"float16", "uint64", "complex64", "bool"}
 
 
-LEFT = pytest.StashKey[int]()
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--whole", action="store_true", help="run every combination of parameters, not a part covering each"
-    )
-
-
-def _is_minor(item: pytest.Item) -> bool:
+def _runs_on(item: pytest.Item) -> frozenset[tuple[str, str]]:
+    """Return the devices of a test, and their kernels, "" where a test takes a device alone."""
     params = item.callspec.params if hasattr(item, "callspec") else {}
-    specs = [params.get("device"), *(params[name][0] for name in KERNELS.keys() & params.keys())]
-    return not MINOR.isdisjoint(specs) and not ASKED
+    devices = {(params["device"], "")} if "device" in params else set()
+    return frozenset(devices | {params[name] for name in KERNELS.keys() & params.keys()})
+
+
+def _chosen(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Return a covering part. The reference, and PoCL beside another device, which compiles slowly, run few of it."""
+    beside = not ASKED and len({*SPECS} - {"reference"}) > 1
+    once, sampled = frozenset(() if ASKED else {"reference"}), frozenset({"opencl:portable"} if beside else ())
+    return covering(items, _runs_on, once, sampled)
 
 
 def _named(config: pytest.Config, items: list[pytest.Item]) -> set[pytest.Item]:
     """Return the tests that the command line names one by one."""
     return {item for item in items if item.nodeid in config.args}
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    if hasattr(session.config, "workeroutput"):  # of pytest-xdist, whose workers collect
-        session.config.workeroutput["left"] = session.config.stash.get(LEFT, 0)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any) -> None:
-    node.config.stash[LEFT] = getattr(node, "workeroutput", {}).get("left", 0)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -306,7 +293,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     spared = {item for item in items if _is_spared(item)}
     items[:] = [item for item in items if item not in spared]
-    left = set() if config.getoption("whole") else set(items) - covering(items, _is_minor) - _named(config, items)
+    left = set() if config.getoption("whole") else set(items) - _chosen(items) - _named(config, items)
     items[:] = [item for item in items if item not in left]
     if spared or left:
         config.hook.pytest_deselected(items=[*spared, *left])

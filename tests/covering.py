@@ -10,12 +10,17 @@ import zlib
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from types import SimpleNamespace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
+# How many tests a run leaves out.
+LEFT = pytest.StashKey[int]()
+
 Case = TypeVar("Case")
 Values = frozenset[Hashable]
+Places = frozenset[tuple[str, str]]
+Specs = frozenset[str]
 _NONE = SimpleNamespace(params={})
 
 
@@ -41,28 +46,49 @@ def cover(cases: Sequence[Case], values: Callable[[Case], Values], covered: Iter
     return [cases[k] for k in sorted(kept)]
 
 
-def covering(items: Sequence[pytest.Item], is_minor: Callable[[pytest.Item], bool]) -> set[pytest.Item]:
+def covering(
+    items: Sequence[pytest.Item], runs_on: Callable[[pytest.Item], Places], once: Specs, sampled: Specs
+) -> set[pytest.Item]:
     """Return the tests that cover every value of every parameter of every test function.
 
     Parameters
     ----------
     items : sequence of pytest.Item
         Everything that was collected, in order.
-    is_minor : callable
-        Whether a test is taken only for values that no other test has: one on a device that is tested by a part.
+    runs_on : callable
+        Gives a test's devices, by spec, and their kernels.
+    once : set of str
+        Devices that are taken only for values that no other test has: each of their kernels once in each function.
+    sampled : set of str
+        Devices that are tested by a part: each of their kernels once in each file, and every fourth function once.
     """
     functions: dict[str, list[pytest.Item]] = defaultdict(list)
+    files: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        functions[item.nodeid.partition("[")[0]].append(item)
+        part = any(spec in sampled for spec, _ in runs_on(item))
+        (files[str(item.path)] if part else functions[_function(item)]).append(item)
     kept: set[pytest.Item] = set()
     for name, cases in functions.items():
-        if cases[0].get_closest_marker("whole"):
-            kept.update(item for item in cases if not is_minor(item))
+        whole = cases[0].get_closest_marker("whole") is not None
         turned = _turned(cases, name)
-        major = cover([item for item in turned if not is_minor(item)], _values)
+        minor = {item for item in cases if any(spec in once for spec, _ in runs_on(item))}
+        major = [item for item in turned if item not in minor]
+        major = major if whole else cover(major, _values)
         seen = frozenset[Hashable]().union(*map(_values, major))
-        kept.update(major, cover([item for item in turned if is_minor(item)], _values, seen))
+        kept.update(major, cover([item for item in turned if item in minor], _values, seen))
+    for name, cases in files.items():
+        kept.update(cover(_turned(cases, name), lambda item: runs_on(item) | _sampled(item)))
     return kept
+
+
+def _function(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]
+
+
+def _sampled(item: pytest.Item) -> Values:
+    """Return a test's function as a value, if it is among those that each device runs."""
+    name = _function(item)
+    return frozenset() if zlib.crc32(name.encode()) % 4 else frozenset({name})
 
 
 def _turned(cases: list[pytest.Item], name: str) -> list[pytest.Item]:
@@ -72,7 +98,7 @@ def _turned(cases: list[pytest.Item], name: str) -> list[pytest.Item]:
 
 
 def _values(item: pytest.Item) -> Values:
-    """Return a test's rows of each ``parametrize`` and its values of each fixture, by identity: a product shares them."""
+    """Return a test's rows of each ``parametrize`` and values of each fixture, by identity: a product shares them."""
     params = dict(getattr(item, "callspec", _NONE).params)
     together = [_names(mark.args[0]) for mark in item.iter_markers("parametrize")]
     alone = [(name,) for name in params.keys() - {name for names in together for name in names}]
@@ -82,3 +108,22 @@ def _values(item: pytest.Item) -> Values:
 
 def _names(argnames: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(name.strip() for name in argnames.split(",")) if isinstance(argnames, str) else tuple(argnames)
+
+
+# Hooks, which conftest.py imports -------------------------------------------------------------------------------------
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--whole", action="store_true", help="run every combination of parameters, not a part covering each"
+    )
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):  # of pytest-xdist, whose workers collect
+        session.config.workeroutput["left"] = session.config.stash.get(LEFT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    node.config.stash[LEFT] = getattr(node, "workeroutput", {}).get("left", 0)

@@ -1,4 +1,4 @@
-"""Expressions from a grammar and from noise, and damaged files of models: an answer that is right, or one named error."""
+"""Expressions from a grammar and from noise, and damaged model files: an answer that is right, or one named error."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ import gpuprims
 from .recipes import Recipe, recipes
 from .report import Report, resident_memory
 
-# What a process may have more after its first third: glibc's arenas and pools still fill up. Of less than a minute it is
-# noted alone: kernels for sizes not met before are still compiled.
+# What a process may have more after its first third: glibc's arenas and pools still fill up. In a run of less than a
+# minute it is noted alone: kernels for sizes not met before are still compiled.
 ROOM, SETTLED = 96 << 20, 60
 
 
