@@ -151,7 +151,7 @@ def _joined(documents: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _row(k: int, document: Any) -> np.ndarray:
-    row = plain_array(f"{_LABEL}: document {k}", document)
+    row = plain_array(_LABEL, document, f"integers of the host as document {k}")
     if row.ndim != 1:
         raise ShapeError(f"{_LABEL}: a sequence of integers as document {k}; got shape {row.shape}")
     if not row.size:  # of whatever dtype NumPy gives to nothing
