@@ -103,7 +103,7 @@ def features_of(model: Any, X: Any, asked: str | Device | None, *, reset: bool) 
         Other than two axes, NaN or infinity, another number of features than the model has seen; a sparse matrix whose
         indices lead out of it.
     """
-    refuse_masked(f"{_LABEL}: X", X.data if issparse(X) else X)
+    refuse_masked(f"{_LABEL}: X", getattr(X, "data", None) if issparse(X) else X)  # a DOK matrix has none
     if resident(X):
         operands = _resident_features(model, X, asked, reset=reset)
         return operands, DenseFeatures(operands.device, operands.natives[0])

@@ -224,7 +224,7 @@ def _given_edges(bins: Any) -> np.ndarray:
 
 def _number_of(bins: np.ndarray) -> int:
     if bins.dtype.kind not in "iu" or bins < 1:
-        raise ArgumentError(f"histogram: a positive number of bins, or their edges; got {quoted(bins[()])}")
+        raise ArgumentError(f"histogram: a positive number of bins, or their edges; got {quoted(bins.tolist())}")
     return check_bins("histogram", int(bins))
 
 
