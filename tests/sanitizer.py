@@ -1,8 +1,9 @@
 """Run every CUDA kernel under compute-sanitizer, by each of its tools, and fail on any report.
 
 ``make sanitize`` runs this program where there is an NVIDIA GPU. Kernels that are wrong on purpose (``faulty/``) run
-first, to show that each tool sees what it is there for. CuPy's memory pool would hide accesses out of bounds, so that
-each array has memory of its own.
+first, to show that each tool sees what it is there for. CuPy's memory pool would hide accesses out of bounds, so each
+array has memory of its own. The sanitizer does not follow pytest's workers, so each part of the tests is a process that
+it starts itself.
 """
 
 from __future__ import annotations
@@ -15,46 +16,52 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
+
 HERE = Path(__file__).parent
 # What each tool says of a faulty kernel.
 EXPECTED = {
     "memcheck": ("out_of_bounds.cu", "Invalid __global__ read"),
     "racecheck": ("data_race.cu", "hazard"),
     "initcheck": ("uninitialised.cu", "Uninitialized"),
-    "synccheck": ("divergent_barrier.cu", "divergent"),
+    "synccheck": ("divergent_barrier.cu", "Barrier error"),
 }
-PROCESSES = "3"  # of each tool, all of which run at the same time
+PARTS = 4  # of the tests, for each tool; all run at the same time
+TESTS = ("tests/test_oclgrind_kernels.py", "tests/test_reduce_each.py", "-m", "oclgrind", "--whole", "-q")
+PLUGINS = ("-p", "tests.sanitizer", "-p", "no:cacheprovider", "-p", "no:benchmark", "-p", "no:xdist")
 
 
 def pytest_configure() -> None:
-    """Give each array memory of its own; pytest calls this in every process that has this file as a plug-in."""
+    """Give each array memory of its own; pytest calls this where this file is a plug-in."""
     import cupy
 
     cupy.cuda.set_allocator(None)
 
 
-def report_of(tool: str, arguments: list[str]) -> tuple[int, str, str]:
-    """Run Python under a tool's watch; return its exit code, what it printed, and the tool's reports."""
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave this process its part of the tests."""
+    items[:] = items[int(os.environ["GPUPRIMS_SANITIZER_PART"]) :: PARTS]
+
+
+def report_of(tool: str, arguments: tuple[str, ...], part: int = 0) -> tuple[int, str, str]:
+    """Run Python under a tool's watch; return its exit code, what it printed, and the tool's report, or nothing."""
     with TemporaryDirectory() as folder:
-        watch = ["compute-sanitizer", "--tool", tool, "--target-processes", "all", "--log-file", f"{folder}/%p"]
-        environment = os.environ | {"GPUPRIMS_SANITIZER": tool, "GPUPRIMS_TEST_DEVICES": "cuda:0"}
+        log = Path(folder, "log")
+        watched = {"GPUPRIMS_SANITIZER": tool, "GPUPRIMS_SANITIZER_PART": str(part), "GPUPRIMS_TEST_DEVICES": "cuda:0"}
         finished = subprocess.run(
-            [*watch, sys.executable, *arguments],
-            env=environment,
+            ["compute-sanitizer", "--tool", tool, "--log-file", str(log), sys.executable, *arguments],  # noqa: S607 - wherever the toolkit is
+            env=os.environ | watched,
             cwd=HERE.parent,
             check=False,
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
         )
-        reports = [found for path in sorted(Path(folder).iterdir()) if (found := findings(path.read_text()))]
-        return finished.returncode, finished.stdout, "\n".join(reports)
-
-
-def findings(log: str) -> str:
-    """Return the report of one process, or nothing where its summary counts nothing."""
-    counts = [int(count) for count in re.findall(r"SUMMARY: (\d+) (?:error|hazard)", log)]
-    return log.strip() if any(counts) else ""
+        report = log.read_text().strip() if log.exists() else ""
+        counts = re.findall(r"SUMMARY: (\d+) (?:error|hazard)", report)
+        clean = bool(counts) and not any(map(int, counts))
+        return finished.returncode, finished.stdout, "" if clean else report or f"{tool} left no report"
 
 
 def run_faulty(name: str) -> None:
@@ -71,27 +78,37 @@ def run_faulty(name: str) -> None:
         print(error)
 
 
-def watched(tool: str) -> tuple[str, bool]:
-    """Return what to print of a tool, and whether it saw the fault shown to it and nothing else."""
+def misses(tool: str) -> str:
+    """Return what is wrong with a tool that does not see the fault shown to it, or nothing."""
     name, words = EXPECTED[tool]
-    if words not in (seen := report_of(tool, [__file__, name])[2]):
-        return f"{tool}: no report of {words!r} for {name}, so its silence would mean nothing: {seen!r}", False
-    several = ["-n", PROCESSES, "--dist", "worksteal", "-p", "no:cacheprovider", "-p", "tests.sanitizer", "-q"]
-    tests = ["tests/test_oclgrind_kernels.py", "tests/test_reduce_each.py", "-m", "oclgrind"]
-    code, printed, report = report_of(tool, ["-m", "pytest", *several, *tests])
+    seen = report_of(tool, (__file__, name))[2]
+    return "" if words in seen else f"{tool}: no report of {words!r} for {name}, so its silence means nothing: {seen!r}"
+
+
+def watched(task: tuple[str, int]) -> tuple[bool, str]:
+    """Run a part of the tests; return whether it is clean, and what to print."""
+    tool, part = task
+    code, printed, report = report_of(tool, ("-m", "pytest", *PLUGINS, *TESTS), part)
+    summary = (printed.strip().splitlines() or ["nothing printed"])[-1]
     verdict = "reports faults" if report else f"pytest exits with {code}" if code else "nothing to report"
-    summary = (printed.strip().splitlines() or ["printed nothing"])[-1]
-    text = f"{tool} saw the fault shown to it; of this library's kernels: {verdict} ({summary})"
-    return "\n".join([text, report[:20_000], *([printed[-8_000:]] if code else [])]), not report and code == 0
+    details = [report[:8_000], *([printed[-8_000:]] if code else [])]
+    text = f"{tool}, part {part + 1} of {PARTS}: {verdict} ({summary})"
+    return not report and not code, text if verdict == "nothing to report" else "\n".join([text, *details])
 
 
 def main() -> int:
     """Return the program's exit code."""
     asked = sys.argv[1:] or list(EXPECTED)
-    with ThreadPoolExecutor() as pool:
-        verdicts = list(pool.map(watched, asked))
-    print("\n".join(text for text, _ in verdicts))
-    return 0 if all(clean for _, clean in verdicts) else 1
+    if unseen := [found for tool in asked if (found := misses(tool))]:
+        print(*unseen, sep="\n")
+        return 1
+    print(f"each of {', '.join(asked)} saw the fault shown to it", flush=True)
+    clean = True
+    with ThreadPoolExecutor(len(asked) * PARTS) as pool:
+        for good, text in pool.map(watched, [(tool, part) for tool in asked for part in range(PARTS)]):
+            print(text, flush=True)
+            clean &= good
+    return 0 if clean else 1
 
 
 if __name__ == "__main__":

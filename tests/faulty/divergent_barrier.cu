@@ -1,6 +1,6 @@
-/* Wrong on purpose: half of a warp waits at a barrier of the whole warp, which the other half never comes to. */
+/* Wrong on purpose: some threads of a block wait at a barrier that the others never come to. */
 extern "C" __global__ void faulty(int *data)
 {
-    if (threadIdx.x < 16) __syncwarp(0xffffffff);
+    if (data[threadIdx.x] > 0 && threadIdx.x < 40) __syncthreads();
     data[threadIdx.x] = threadIdx.x;
 }
