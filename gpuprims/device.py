@@ -15,7 +15,7 @@ from gpuprims.checking import problem_of
 from gpuprims.choices import Explanation
 from gpuprims.chosen import Choice, Chosen
 from gpuprims.definitions import Definitions
-from gpuprims.driver import Capabilities, Driver, Kernel, Launch
+from gpuprims.driver import Capabilities, Driver, Kernel, WithConstants
 from gpuprims.errors import (
     BackendUnavailableError,
     DeviceMismatchError,
@@ -150,7 +150,7 @@ class Device:
         """Return a compiled kernel, building it the first time; constants are no part of what is compiled."""
         lifted, constants = definitions.lifted()
         kernel: Kernel = self._kernels.find((variant, lifted), lambda: self.driver.build(variant, lifted))
-        return _WithConstants(kernel, constants) if constants.size else kernel
+        return WithConstants(kernel, constants) if constants.size else kernel
 
     def asarray(self, array: np.ndarray) -> Any:
         """Copy a host array into an array of the device's own library, CuPy's or pyopencl's.
@@ -173,18 +173,6 @@ class Device:
         A driver can list a device and still fail every build on it, so nothing less than a result shows that it works.
         """
         return problem_of(self)
-
-
-class _WithConstants:
-    """A kernel, and the constants that its launches pass behind the layout."""
-
-    def __init__(self, kernel: Kernel, constants: np.ndarray) -> None:
-        self._kernel = kernel
-        self._constants = constants
-
-    def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
-        """Fix a launch."""
-        return self._kernel.prepare(groups, np.concatenate([layout, self._constants]), *numbers, local=local)
 
 
 def _find_driver(spec: str) -> Driver:

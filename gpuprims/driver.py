@@ -122,6 +122,18 @@ class Kernel(Protocol):
         """
 
 
+class WithConstants:
+    """A kernel, and the constants that its launches pass behind the layout."""
+
+    def __init__(self, kernel: Kernel, constants: np.ndarray) -> None:
+        self._kernel = kernel
+        self._constants = constants
+
+    def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
+        """Fix a launch."""
+        return self._kernel.prepare(groups, np.concatenate([layout, self._constants]), *numbers, local=local)
+
+
 class Driver(Protocol):
     """One device of one backend."""
 

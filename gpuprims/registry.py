@@ -7,7 +7,7 @@ neither name nor rank, so the choice never depends on the order of imports.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
@@ -35,8 +35,7 @@ from gpuprims.variant_checks import check_types, check_variant
 
 _OWN_BACKENDS = {name: f"gpuprims.backends.{name}" for name in ("cuda", "opencl", "reference")}
 
-# A grid's first dimension holds 2^31 - 1 groups in CUDA; groups take further tiles in a loop.
-MOST_GROUPS = 2**30
+MOST_GROUPS = 2**30  # a grid's first dimension holds 2^31 - 1 in CUDA; groups take further tiles in a loop
 
 
 @dataclass(frozen=True)
@@ -124,13 +123,18 @@ class Variant:
         if shape == self.shape:
             return self
         if self.tunable is None or shape not in self.tunable.shapes:
-            raise RegistryError(f"{self.backend} {self.primitive}/{self.name}: a shape that it may have; got {shape}")
+            raise RegistryError(f"{self.label}: a shape that it may have; got {shape}")
         return _shaped(self, self.tunable, shape)
 
     @property
     def entry(self) -> str:
         """Name of the kernel function, and of its file."""
         return f"{self.primitive}_{self.name}"
+
+    @property
+    def label(self) -> str:
+        """How messages name it."""
+        return f"{self.backend} {self.primitive}/{self.name}"
 
     @property
     def resident(self) -> int:
@@ -146,7 +150,7 @@ class Variant:
     def path(self) -> Path:
         """The kernel file, for backends that compile one."""
         if not isinstance(self.source, Path):
-            raise RegistryError(f"{_label(self)}: a kernel file; got {self.source!r}")
+            raise RegistryError(f"{self.label}: a kernel file; got {self.source!r}")
         return self.source
 
     @property
@@ -194,8 +198,8 @@ class Variant:
 
     def groups(self, tiles: int, capabilities: Capabilities) -> int:
         """Return how many groups to start for so many tiles."""
-        most = MOST_GROUPS if self.groups_per_unit is None else self.groups_per_unit * capabilities.compute_units
-        return min(tiles, most)
+        units = self.groups_per_unit
+        return min(tiles, MOST_GROUPS if units is None else units * capabilities.compute_units)
 
 
 @lru_cache(maxsize=1024)
@@ -297,7 +301,7 @@ class Registry:
         check_types(variant, Variant)
         with self._lock:
             self.backend(variant.backend)
-            key, label = (variant.backend, variant.primitive), _label(variant)
+            key, label = (variant.backend, variant.primitive), variant.label
             known = self._variants.get(key, {})
             if variant.name not in known:
                 raise RegistryError(f"{label}: a variant that is registered; got one that is not")
@@ -311,7 +315,7 @@ class Registry:
         """Add all of them, or, when one cannot stand, none; with an origin, those that are not this library's own."""
         merged, origins = {key: dict(known) for key, known in self._variants.items()}, dict(self._origins)
         for variant in variants:
-            known, label = merged.setdefault((variant.backend, variant.primitive), {}), _label(variant)
+            known, label = merged.setdefault((variant.backend, variant.primitive), {}), variant.label
             if variant.name in known:
                 raise RegistryError(f"{label}: a name claimed once; got a second variant of that name")
             for other in known.values():
@@ -328,7 +332,7 @@ class Registry:
         own = importlib.import_module(_OWN_BACKENDS["cuda"]).BACKEND.variants
         check_types(variant, Variant)
         check_variant(variant, {variant.primitive for variant in own}, backend)
-        return replace(variant, refuse=guarded(variant.refuse, _label(variant), origin))
+        return replace(variant, refuse=guarded(variant.refuse, variant.label, origin))
 
     def variants(self, primitive: str, backend: str) -> tuple[Variant, ...]:
         """Return a primitive's variants on a backend, best rank first."""
@@ -385,19 +389,11 @@ class Registry:
         known = {variant.name: variant for variant, _ in explanation.refusals}
         asked = known.get(name) if isinstance(name, str) else name
         if not isinstance(asked, Variant) or asked.name not in known:
-            names = _listed(list(known))
+            names = ", ".join(map(repr, known)) or "none at all"
             raise UnknownVariantError(f"{primitive} on {device}: a variant among {names}; got {quoted(name)}")
         if (reason := asked.refuse(capabilities, call)) is not None:
             raise NoVariantError(f"{primitive}: variant {asked.name!r} able to run the call; got a refusal: {reason}")
         return asked
-
-
-def _label(variant: Variant) -> str:
-    return f"{variant.backend} {variant.primitive}/{variant.name}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(repr(name) for name in names) or "none at all"
 
 
 REGISTRY = Registry()

@@ -116,7 +116,7 @@ def test_a_device_out_of_memory_names_the_bytes_and_keeps_none(device: gpuprims.
     device.synchronize()
     before = _held(device)
     for _ in range(3):
-        with pytest.raises(errors.DeviceMemoryError, match=r"17,592,186,044,416 bytes; got .* free") as raised:
+        with pytest.raises(errors.DeviceMemoryError, match=r"17,592,186,044,416") as raised:
             gpuprims.map("x+y", tall, wide)
         assert raised.value.wanted == 2**44
         assert raised.value.free is None or raised.value.free <= device.capabilities.memory

@@ -178,7 +178,8 @@ FOUND = os.pathsep.join([str(Path(gpuprims.__file__).parents[1]), *filter(None, 
 def start(arguments, program=("-m", "gpuprims"), **how):
     """Start a command as a shell does."""
     command = [sys.executable, *program, *arguments]
-    environment = os.environ | {"PYTHONPATH": FOUND} | how.pop("environment", {})
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}  # no worker
+    environment = inherited | {"PYTHONPATH": FOUND} | how.pop("environment", {})
     return subprocess.Popen(command, text=True, env=environment, **how)
 
 

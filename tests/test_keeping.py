@@ -86,6 +86,11 @@ EXTREMES: dict[str, list[Any]] = {
 }  # fmt: skip
 
 
+def bits(x: np.ndarray) -> bytes:
+    """Return an array's bytes; one NaN is as good as another, and compilers that fold constants choose their own."""
+    return np.where(x == x, x, np.nan).astype(x.dtype).tobytes() if x.dtype.kind == "f" else x.tobytes()
+
+
 @pytest.mark.parametrize("dtype", EXTREMES)
 def test_constants_arrive_to_the_bit(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch, dtype: str) -> None:
     need(device, dtype)
@@ -100,7 +105,7 @@ def test_constants_arrive_to_the_bit(device: gpuprims.Device, monkeypatch: pytes
             spelled = gpuprims.map(function, x, device=device)
         lift.cache_clear()
         forget()
-        assert [one.tobytes() for one in passed] == [one.tobytes() for one in spelled]
+        assert [bits(one) for one in passed] == [bits(one) for one in spelled]
         assert_equal(passed[2], np.where(x > 1, c, x))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import subprocess
@@ -25,6 +26,7 @@ from gpuprims.backends.opencl.remembered import Finding  # noqa: E402 - pyopencl
 
 ROOT = Path(__file__).parents[1]
 GPU, CPU = cl.device_type.GPU, cl.device_type.CPU
+_POINTERS = itertools.count(1)
 ACME = Finding("Acme OpenCL", "Acme 1", "1.0, 2.3", 8)
 
 
@@ -57,7 +59,7 @@ def attempts(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[bool]]:
 def queue_of(name: str, kind: int = GPU, compute_units: int = 8) -> Any:
     platform = SimpleNamespace(name=name, version="OpenCL 3.0")
     device = SimpleNamespace(
-        platform=platform, type=kind, max_compute_units=compute_units, int_ptr=id(platform), name="Acme 1",
+        platform=platform, type=kind, max_compute_units=compute_units, int_ptr=next(_POINTERS), name="Acme 1",
         driver_version="2.3",
     )  # fmt: skip
     return SimpleNamespace(device=device, platform=platform)

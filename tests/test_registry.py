@@ -476,7 +476,8 @@ raise SystemExit(gpuprims.cli.main(["info"]))
 
 def run_beside(folder: Path, code: str) -> tuple[int, str, list[str]]:
     """Run a program beside packages; return its exit status, what it printed, and the warnings."""
-    environment = os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}", "GPUPRIMS_TUNING": "off"}
+    path = os.pathsep.join([str(folder), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = os.environ | {"PYTHONPATH": path, "GPUPRIMS_TUNING": "off"}
     command = [sys.executable, "-W", "default", "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert "Traceback" not in done.stderr, done.stderr

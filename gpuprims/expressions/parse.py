@@ -40,7 +40,7 @@ _PYTHON: dict[str, Callable[..., Any]] = {
     "bitwise_or": operator.or_, "bitwise_xor": operator.xor, "left_shift": operator.lshift,
     "right_shift": operator.rshift, "less": operator.lt, "less_equal": operator.le, "greater": operator.gt,
     "greater_equal": operator.ge, "equal": operator.eq, "not_equal": operator.ne, "negative": operator.neg,
-    "positive": operator.pos, "invert": operator.invert,
+    "positive": operator.pos, "invert": lambda value: ~(value + 0),  # Python warns of ~True
 }  # fmt: skip
 _CONSTANTS = {"pi": np.pi, "inf": np.inf, "nan": np.nan}
 _CASTS = {dtype.name: dtype for dtype in COMPUTABLE}

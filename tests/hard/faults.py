@@ -104,10 +104,9 @@ def fail_builds(devices: Sequence[gpuprims.Device], number: int) -> Report:
             if not shipped.source:
                 continue
             path = Path(folder, f"broken{k}{shipped.source.suffix}")
-            path.write_text(
-                shipped.source.read_text().replace("const int tid =", f"const int tid = no_such_name_{k} +")
-            )
             name = f"broken_{k}"
+            text = shipped.source.read_text().replace(shipped.entry, f"map_{name}")
+            path.write_text(text.replace("const int tid =", f"const int tid = no_such_name_{k} +"))
             broken = dataclasses.replace(shipped, name=name, source=path, rank=-1000 - k)
             with _registered(broken):
                 try:

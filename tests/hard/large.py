@@ -43,13 +43,21 @@ def _sum(device: gpuprims.Device, x: Any, size: int) -> None:
 
 
 def _last_place(device: gpuprims.Device, x: Any, size: int) -> None:
-    x[size - 1 : size] = 255
+    _put(x, size - 1, 255)
     try:
         got = int(_host(device, gpuprims.reduce(x, op="argmax", device=device)))
     finally:
-        x[size - 1 : size] = (size - 1) % PERIOD
+        _put(x, size - 1, (size - 1) % PERIOD)
     if got != size - 1:
         raise AssertionError(f"the place {size - 1}; got {got}")
+
+
+def _put(x: Any, place: int, value: int) -> None:
+    """Set an element of an array of the host or of a device; assigning to pyopencl's would compile a kernel."""
+    if isinstance(x, np.ndarray):
+        x[place] = value
+    else:
+        x[place : place + 1].set(np.array([value], np.uint8))
 
 
 def _histogram(device: gpuprims.Device, x: Any, size: int) -> None:
