@@ -76,6 +76,8 @@ def plain_array(
 def _masked_in(given: Any, depth: int, seen: set[int]) -> np.ma.MaskedArray[Any, Any] | None:
     if isinstance(given, np.ma.MaskedArray):
         return given
+    if isinstance(given, np.ndarray | np.generic) or type(given) in _PLAIN:  # before what takes a microsecond to find
+        return None
     if not isinstance(given, Sequence) or isinstance(given, str | bytes | range) or not depth or id(given) in seen:
         return None
     if _PLAIN.issuperset(map(type, given)):

@@ -1,9 +1,9 @@
 """Run every CUDA kernel under compute-sanitizer, by each of its tools, and fail on any report.
 
-``make sanitize`` runs this program where there is an NVIDIA GPU. Kernels that are wrong on purpose (``faulty/``) run
-first, to show that each tool sees what it is there for. CuPy's memory pool would hide accesses out of bounds, so each
-array has memory of its own. The sanitizer does not follow pytest's workers, so each part of the tests is a process that
-it starts itself.
+``make sanitize`` runs this program where there is an NVIDIA GPU. First each tool is shown a kernel that is wrong on
+purpose (``faulty/``), after a test in the same process: its silence about the others then means something. CuPy's
+memory pool would hide accesses out of bounds, so each array has memory of its own. The sanitizer does not follow
+pytest's workers, so each part of the tests is a process that it starts itself.
 """
 
 from __future__ import annotations
@@ -40,18 +40,27 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave this process its part of the tests."""
+    """Leave this process its part of the tests, or one before a faulty kernel."""
     items[:] = items[int(os.environ["GPUPRIMS_SANITIZER_PART"]) :: PARTS]
+    if "GPUPRIMS_SANITIZER_FAULT" in os.environ:
+        del items[1:]
 
 
-def report_of(tool: str, arguments: tuple[str, ...], part: int = 0) -> tuple[int, str, str]:
-    """Run Python under a tool's watch; return its exit code, what it printed, and the tool's report, or nothing."""
+def pytest_unconfigure() -> None:
+    """Run the faulty kernel that is asked for, behind the tests."""
+    if name := os.environ.get("GPUPRIMS_SANITIZER_FAULT"):
+        run_faulty(name)
+
+
+def report_of(tool: str, part: int = 0, **more: str) -> tuple[int, str, str]:
+    """Run a part of the tests under a tool's watch; return the exit code, what it printed, and the tool's report."""
     with TemporaryDirectory() as folder:
         log = Path(folder, "log")
         watched = {"GPUPRIMS_SANITIZER": tool, "GPUPRIMS_SANITIZER_PART": str(part), "GPUPRIMS_TEST_DEVICES": "cuda:0"}
+        tests = [sys.executable, "-m", "pytest", *PLUGINS, *TESTS]
         finished = subprocess.run(
-            ["compute-sanitizer", "--tool", tool, "--log-file", str(log), sys.executable, *arguments],  # noqa: S607 - wherever the toolkit is
-            env=os.environ | watched,
+            ["compute-sanitizer", "--tool", tool, "--log-file", str(log), *tests],  # noqa: S607 - where the toolkit is
+            env=os.environ | watched | more,
             cwd=HERE.parent,
             check=False,
             text=True,
@@ -68,7 +77,6 @@ def run_faulty(name: str) -> None:
     """Run a kernel that is wrong on purpose, by two warps, on 256 bytes that were written and as many that were not."""
     import cupy
 
-    cupy.cuda.set_allocator(None)
     data = cupy.empty(128, cupy.int32)
     data[:64] = 1
     cupy.RawKernel((HERE / "faulty" / name).read_text(), "faulty")((1,), (64,), (data,))
@@ -81,14 +89,14 @@ def run_faulty(name: str) -> None:
 def misses(tool: str) -> str:
     """Return what is wrong with a tool that does not see the fault shown to it, or nothing."""
     name, words = EXPECTED[tool]
-    seen = report_of(tool, (__file__, name))[2]
+    seen = report_of(tool, GPUPRIMS_SANITIZER_FAULT=name)[2]
     return "" if words in seen else f"{tool}: no report of {words!r} for {name}, so its silence means nothing: {seen!r}"
 
 
 def watched(task: tuple[str, int]) -> tuple[bool, str]:
     """Run a part of the tests; return whether it is clean, and what to print."""
     tool, part = task
-    code, printed, report = report_of(tool, ("-m", "pytest", *PLUGINS, *TESTS), part)
+    code, printed, report = report_of(tool, part)
     summary = (printed.strip().splitlines() or ["nothing printed"])[-1]
     verdict = "reports faults" if report else f"pytest exits with {code}" if code else "nothing to report"
     details = [report[:8_000], *([printed[-8_000:]] if code else [])]
@@ -112,7 +120,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 2 and sys.argv[1].endswith(".cu"):
-        run_faulty(sys.argv[1])
-    else:
-        sys.exit(main())
+    sys.exit(main())
