@@ -12,6 +12,7 @@ import pyopencl.array as cl_array
 from pyopencl.tools import MemoryPool
 
 from gpuprims.backends.opencl.kernel import in_order
+from gpuprims.backends.opencl.turns import turn_of
 
 
 class Arrays:
@@ -27,15 +28,17 @@ class Arrays:
         self._pool = pool
         self._bare = lru_cache(maxsize=1024)(self._describe)
         self._in_order = in_order(queue)
+        self._turn = turn_of(queue)
 
     def make(
         self, shape: tuple[int, ...], dtype: np.dtype[Any], allocate: Callable[[int], cl.Buffer]
     ) -> cl_array.Array:
         """Return an array with memory of its own."""
         array = self._like(shape, dtype, 0, [])
-        array.base_data = allocate(array.nbytes) if array.nbytes else None
-        if not self._in_order:  # the memory may have been another's, which work that was given to the queue still uses
-            array.add_event(cl.enqueue_marker(self._queue))
+        with self._turn:
+            array.base_data = allocate(array.nbytes) if array.nbytes else None
+            if not self._in_order:  # the memory may have been another's, which work given to the queue still uses
+                array.add_event(cl.enqueue_marker(self._queue))
         return array
 
     def cut(self, array: cl_array.Array, start: int, shape: tuple[int, ...]) -> cl_array.Array:
@@ -48,14 +51,16 @@ class Arrays:
         """Copy a contiguous array into one that was just made."""
         memories: Any = array.base_data, source.base_data
         after = [*array.events, *source.events]
-        array.add_event(cl.enqueue_copy(self._queue, *memories, byte_count=source.nbytes, wait_for=after))
+        with self._turn:
+            array.add_event(cl.enqueue_copy(self._queue, *memories, byte_count=source.nbytes, wait_for=after))
         return array
 
     def clear(self, array: cl_array.Array) -> cl_array.Array:
         """Fill with zeros; not by pyopencl's kernel, whose compilation warns on Intel's runtime."""
         memory: Any = array.base_data
         if array.nbytes:
-            array.add_event(cl.enqueue_fill_buffer(self._queue, memory, bytes(1), 0, array.nbytes, array.events))
+            with self._turn:
+                array.add_event(cl.enqueue_fill_buffer(self._queue, memory, bytes(1), 0, array.nbytes, array.events))
         return array
 
     def _like(

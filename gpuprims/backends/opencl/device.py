@@ -17,6 +17,7 @@ from gpuprims.backends.opencl.kernel import OpenCLKernel, compiled
 from gpuprims.backends.opencl.memory import allocated, check_allocation
 from gpuprims.backends.opencl.standing import Standing
 from gpuprims.backends.opencl.transfer import Transfer
+from gpuprims.backends.opencl.turns import turn_of
 from gpuprims.backends.opencl.variants import AROUND
 from gpuprims.definitions import Definitions
 from gpuprims.driver import Capabilities
@@ -142,4 +143,5 @@ class OpenCLDriver:
 
     def synchronize(self) -> None:
         """Wait for the queue."""
-        self.queue.finish()
+        with turn_of(self.queue):
+            self.queue.finish()

@@ -11,6 +11,7 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 
 from gpuprims.backends.opencl.compiling import program_of
+from gpuprims.backends.opencl.turns import turn_of
 from gpuprims.driver import Launch
 
 # 32-bit registers of a multiprocessor, of NVIDIA's GPUs since 2014.
@@ -50,8 +51,8 @@ class OpenCLKernel:
     def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
         """Fix a launch; it has a kernel object of its own, whose last arguments stay set."""
         ordered = self._queue if in_order(self._queue) else None
-        kernel, queue, lock, inputs = cl.Kernel(self._program, self._entry), self._queue, Lock(), self._inputs
-        size, block = (groups * self._block,), (self._block,)
+        kernel, queue, inputs = cl.Kernel(self._program, self._entry), self._queue, self._inputs
+        size, block, lock, turn = (groups * self._block,), (self._block,), Lock(), turn_of(queue)
         if local:
             memory: Any = cl.LocalMemory(local)  # which pyopencl's annotations leave out
             kernel.set_arg(kernel.num_args - 1, memory)
@@ -62,7 +63,7 @@ class OpenCLKernel:
 
         def launch(memories: Sequence[Any]) -> None:
             pending: list[cl.Event] = []
-            with lock:  # arguments are the kernel object's, not the launch's
+            with lock, turn:  # arguments are the kernel object's, not the launch's
                 for place, memory in enumerate(memories):
                     if isinstance(memory, cl_array.Array):
                         pending += _foreign(memory.events, ordered) if memory.events else ()

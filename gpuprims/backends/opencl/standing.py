@@ -9,6 +9,7 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 
 from gpuprims.backends.opencl.kernel import in_order
+from gpuprims.backends.opencl.turns import turn_of
 
 # Tags of a board are 32-bit numbers, of which a launch spends two; a fresh board begins again long before they run out.
 _MOST_LAUNCHES = 2**30
@@ -41,4 +42,5 @@ class Standing:
     def _zeros(self, count: int, dtype: type) -> cl_array.Array:
         zeros: np.ndarray = np.zeros(count, dtype)
         self._sources.append(zeros)  # kept: nothing waits until they are read
-        return cl_array.to_device(self._queue, zeros, async_=True)
+        with turn_of(self._queue):
+            return cl_array.to_device(self._queue, zeros, async_=True)

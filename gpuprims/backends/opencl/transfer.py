@@ -11,6 +11,7 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 
 from gpuprims import staging
+from gpuprims.backends.opencl.turns import turn_of
 
 
 class OpenCLLane:
@@ -54,6 +55,7 @@ class Transfer:
     def __init__(self, queue: cl.CommandQueue) -> None:
         self._queue = queue
         self._lock = Lock()
+        self._turn = turn_of(queue)
 
     @cached_property
     def _lanes(self) -> list[OpenCLLane]:
@@ -64,11 +66,12 @@ class Transfer:
         if not host.size:  # whose strides pyopencl may find to differ from its own
             return
         if host.nbytes <= staging.CHUNK:
-            if array.events:  # of a queue without order, which pyopencl does not ask for
-                cl.wait_for_events(array.events)
-            array.set(np.ascontiguousarray(host).reshape(host.shape))
+            with self._turn:
+                if array.events:  # of a queue without order, which pyopencl does not ask for
+                    cl.wait_for_events(array.events)
+                array.set(np.ascontiguousarray(host).reshape(host.shape))
             return
-        with self._lock:
+        with self._lock, self._turn:
             self._follow()  # the array's memory may have been another's, still in use
             staging.send(self._lanes, np.ascontiguousarray(host), array)
             sent = [lane.last for lane in self._lanes if lane.last is not None]
@@ -77,14 +80,17 @@ class Transfer:
     def receive(self, array: cl_array.Array) -> np.ndarray:
         """Copy an array on the device to the host, after the work before it."""
         if not array.flags.c_contiguous:
-            reordered: np.ndarray = array.get()
+            with self._turn:
+                reordered: np.ndarray = array.get()
             return reordered
         host = np.empty(array.shape, array.dtype)
         if array.nbytes <= staging.CHUNK:
             if array.nbytes:
-                cl.enqueue_copy(self._queue, host, _memory(array), src_offset=array.offset, wait_for=array.events)
+                source, after = _memory(array), array.events
+                with self._turn:
+                    cl.enqueue_copy(self._queue, host, source, src_offset=array.offset, wait_for=after)
             return host
-        with self._lock:
+        with self._lock, self._turn:
             self._follow()
             staging.receive(self._lanes, host, array)
         return host
