@@ -70,8 +70,8 @@ class OpenCLKernel:
                         memory = memory.base_data
                     kernel.set_arg(place, memory)
                 event = cl.enqueue_nd_range_kernel(queue, kernel, size, block, wait_for=pending)
-            for memory in memories[inputs:]:
-                if isinstance(memory, cl_array.Array):
-                    memory.events[:] = [event]  # which follows those that were pending
+                for memory in memories[inputs:]:
+                    if isinstance(memory, cl_array.Array):
+                        memory.events[:] = [event]  # which follows those that were pending
 
         return launch
