@@ -273,7 +273,9 @@ def _chosen(items: list[pytest.Item]) -> set[pytest.Item]:
     """Return a covering part. The reference, and PoCL beside another device, which compiles slowly, run few of it."""
     beside = not ASKED and len({*SPECS} - {"reference"}) > 1
     once, sampled = frozenset(() if ASKED else {"reference"}), frozenset({"opencl:portable"} if beside else ())
-    return covering(items, _runs_on, once, sampled)
+    places = {place for item in items for place in _runs_on(item) if place[1]}
+    guests = frozenset(place for place in places if _is_cpu(place[0]) and is_guest("cpu", place[1]))
+    return covering(items, _runs_on, once, sampled, guests)
 
 
 def _named(config: pytest.Config, items: list[pytest.Item]) -> set[pytest.Item]:

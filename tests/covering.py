@@ -1,7 +1,7 @@
-"""A covering part of a matrix of tests: each value of each parameter of each test function, at least once.
+"""A covering part of a matrix of tests: each kernel of each device, and values of each parameter.
 
-A test of 14 dtypes, 5 operators and 8 kernels is 560 combinations. The default run takes about as many as the longest
-of its parameters has values, the same ones in every process and run; ``--whole`` takes all.
+A test of 14 dtypes, 5 operators and 8 kernels is 560 combinations. The default run takes a few, which meet each kernel,
+the same ones in every process and run; ``--whole`` takes all. Kernels that are meant for GPUs take turns on a CPU.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ import pytest
 # How many tests a run leaves out.
 LEFT = pytest.StashKey[int]()
 
+# Tests of a function that runs kernels by name, or calls on a device, where its kernels do not need more.
+_MOST = {"kernel": 3, "device": 8}
+
 Case = TypeVar("Case")
 Values = frozenset[Hashable]
 Places = frozenset[tuple[str, str]]
@@ -24,7 +27,9 @@ Specs = frozenset[str]
 _NONE = SimpleNamespace(params={})
 
 
-def cover(cases: Sequence[Case], values: Callable[[Case], Values], covered: Iterable[Hashable] = ()) -> list[Case]:
+def cover(
+    cases: Sequence[Case], values: Callable[[Case], Values], covered: Iterable[Hashable] = (), most: int | None = None
+) -> list[Case]:
     """Choose cases, each the one with most values that none before it has; of several, the first.
 
     Parameters
@@ -35,11 +40,13 @@ def cover(cases: Sequence[Case], values: Callable[[Case], Values], covered: Iter
         Gives a case's values.
     covered : iterable of hashable, optional
         Values that need no case.
+    most : int, optional
+        How many cases there may be, whatever is covered then.
     """
     left = {k: values(case) for k, case in enumerate(cases)}
     missing = frozenset().union(*left.values()) - frozenset(covered)
     kept = []
-    while missing:
+    while missing and (most is None or len(kept) < most):
         best = max(left, key=lambda k: (len(left[k] & missing), -k))
         kept.append(best)
         missing -= left.pop(best)
@@ -47,9 +54,15 @@ def cover(cases: Sequence[Case], values: Callable[[Case], Values], covered: Iter
 
 
 def covering(
-    items: Sequence[pytest.Item], runs_on: Callable[[pytest.Item], Places], once: Specs, sampled: Specs
+    items: Sequence[pytest.Item],
+    runs_on: Callable[[pytest.Item], Places],
+    once: Specs,
+    sampled: Specs,
+    guests: Places = frozenset(),
 ) -> set[pytest.Item]:
-    """Return the tests that cover every value of every parameter of every test function.
+    """Return the tests that cover every kernel of every test function, and values of its parameters.
+
+    Functions that run on a device take a few values each (``_MOST``), and functions beside them others.
 
     Parameters
     ----------
@@ -60,35 +73,64 @@ def covering(
     once : set of str
         Devices that are taken only for values that no other test has: each of their kernels once in each function.
     sampled : set of str
-        Devices that are tested by a part: each of their kernels once in each file, and every fourth function once.
+        Devices that are tested by a part: each of their kernels once, and every sixteenth function once.
+    guests : set of (str, str)
+        Kernels, with their devices, that take turns: a quarter of them in each function.
     """
     functions: dict[str, list[pytest.Item]] = defaultdict(list)
-    files: dict[str, list[pytest.Item]] = defaultdict(list)
+    part: list[pytest.Item] = []
     for item in items:
-        part = any(spec in sampled for spec, _ in runs_on(item))
-        (files[str(item.path)] if part else functions[_function(item)]).append(item)
-    kept: set[pytest.Item] = set()
-    for name, cases in functions.items():
+        (part if any(spec in sampled for spec, _ in runs_on(item)) else functions[_function(item)]).append(item)
+    kept: set[pytest.Item] = set(cover(part, lambda item: _kernels(item, runs_on(item)) | _sampled(item)))
+    for turn, (name, cases) in enumerate(functions.items()):
         whole = cases[0].get_closest_marker("whole") is not None
-        turned = _turned(cases, name)
+        resting = set() if whole else _resting(cases, runs_on, guests, turn)
+        turned = _turned([item for item in cases if runs_on(item).isdisjoint(resting)], name)
         minor = {item for item in cases if any(spec in once for spec, _ in runs_on(item))}
         major = [item for item in turned if item not in minor]
-        major = major if whole else cover(major, _values)
         seen = frozenset[Hashable]().union(*map(_values, major))
-        kept.update(major, cover([item for item in turned if item in minor], _values, seen))
-    for name, cases in files.items():
-        kept.update(cover(_turned(cases, name), lambda item: runs_on(item) | _sampled(item)))
+        kept.update(major if whole else _few(major, runs_on))
+        kept.update(cover([item for item in turned if item in minor], _values, seen))
     return kept
+
+
+def _few(cases: Sequence[pytest.Item], runs_on: Callable[[pytest.Item], Places]) -> list[pytest.Item]:
+    """Return cases that cover the kernels and devices of a function, and as many of its values as there may be."""
+    places = frozenset[tuple[str, str]]().union(*map(runs_on, cases))
+    most = _MOST["kernel"] if any(name for _, name in places) else _MOST["device"] if places else None
+    first = cover(cases, runs_on) if places else []
+    seen = frozenset[Hashable]().union(*map(_values, first))
+    rest = [case for case in cases if case not in first]
+    return [*first, *cover(rest, _values, seen, None if most is None else max(most - len(first), 0))]
+
+
+def _resting(
+    cases: Sequence[pytest.Item], runs_on: Callable[[pytest.Item], Places], guests: Places, turn: int
+) -> set[tuple[str, str]]:
+    """Return the guests that leave a function out: three of four, others in the next function."""
+    here = list(dict.fromkeys(place for item in cases for place in sorted(runs_on(item) & guests)))
+    if not here:
+        return set()
+    taken = here[-turn % 4 :: 4] or [here[turn % len(here)]]
+    return set(here) - set(taken)
 
 
 def _function(item: pytest.Item) -> str:
     return item.nodeid.partition("[")[0]
 
 
+def _kernels(item: pytest.Item, places: Places) -> Values:
+    """Return a test's kernels with the fixtures that give them: kernels of two primitives may share a name."""
+    params = dict(getattr(item, "callspec", _NONE).params)
+    texts = {name: value for name, value in params.items() if isinstance(value, tuple) and {*map(type, value)} == {str}}
+    given = {(name, value) for name, value in texts.items() if value in places}
+    return frozenset(given | {place for place in places if not place[1]})
+
+
 def _sampled(item: pytest.Item) -> Values:
     """Return a test's function as a value, if it is among those that each device runs."""
     name = _function(item)
-    return frozenset() if zlib.crc32(name.encode()) % 4 else frozenset({name})
+    return frozenset() if zlib.crc32(name.encode()) % 16 else frozenset({name})
 
 
 def _turned(cases: list[pytest.Item], name: str) -> list[pytest.Item]:

@@ -47,6 +47,11 @@ def averaged(dtype: str) -> bool:
     return np.dtype(dtype).kind in "biu" or plain(dtype)
 
 
+def beyond_float32(dtype: str) -> bool:
+    """Whether float32 does not hold every number of an integer dtype, so that weights that are not whole need more."""
+    return np.dtype(dtype).kind in "iu" and np.dtype(dtype).itemsize > 2
+
+
 def never(dtype: str) -> bool:
     return False
 
@@ -329,7 +334,7 @@ WORKS = (
     Work("sums of integer weights in bins", "histogram", tuple(INTEGERS), _weighted, atomics=always),
     Work("sums of float weights in bins", "histogram", tuple(FLOATS), _weighted, float64=always, atomics=always),
     Work("stencils", "stencil", _NUMBERS, _stencil),
-    Work("Gaussian blur", "blur", _NUMBERS, _blur, lambda name: plain(name) or name in ("int64", "uint64")),
+    Work("Gaussian blur", "blur", _NUMBERS, _blur, lambda name: plain(name) or beyond_float32(name)),
     Work("product of a sparse matrix", "csr_product", _SOLVED, _product),
     Work("loss and gradient", "logistic_gradient", _SOLVED, _gradient),
     Work("gradient descent", "logistic_descent", _SOLVED, _descent),

@@ -52,6 +52,7 @@ def dtypes(request: pytest.FixtureRequest) -> list[str]:
     return chosen_dtypes(work, CLASSES.index(kind), whole=whole)
 
 
+@pytest.mark.whole
 @on_runtimes
 @pytest.mark.parametrize("pair", PAIRS, ids=NAMES)
 def test_each_class_computes_or_says_what_it_lacks(

@@ -57,7 +57,6 @@ def test_every_number_of_features(sgd_kernel: Kernel, k: int, dtype: str, rng: n
     assert_descent(on_host(sgd_kernel.device, got), X, y, weights, order, **how)
 
 
-@pytest.mark.optimised
 @pytest.mark.parametrize("steps", STEPS)
 def test_every_number_of_steps(sgd_kernel: Kernel, steps: int, rng: np.random.Generator) -> None:
     X, y, weights = samples(rng, 40, 7, "f4", intercept=True)
