@@ -1,4 +1,4 @@
-"""Doubles of devices that nobody here owns: a real driver that says it can do less, and refuses the rest."""
+"""Doubles of devices that nobody here owns: a real driver that offers less and refuses the rest."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ except ImportError:  # then no real driver is there to make doubles of
 
 @dataclass(frozen=True)
 class DeviceClass:
-    """A class of devices, as far as kernels are chosen by it.
+    """A class of devices with the capabilities that decide which kernels run.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class DeviceClass:
 
 
 def _able(**how: Any) -> dict[str, Any]:
-    """Return the fields of a class, of which each that is not said is the least that any class has."""
+    """Return the fields of a class; those not given are the least of any class."""
     least = {
         "group_limit": 256, "local_memory": 32 << 10, "memory": 8 << 30, "subgroup_size": 0, "subgroup_sizes": (),
         "shuffles": False, "fp64": False, "fp16": False, "int64_atomics": False, "progress": False,
@@ -98,7 +98,7 @@ CLASSES = (
     ),
     DeviceClass(
         "Intel Arc GPU",
-        "sub-groups of 8, 16 or 32 with shuffles, of which kernels ask for 16; 64-bit atomics, 64 KiB of local memory,"
+        "sub-groups of 8, 16 or 32 with shuffles (kernels ask for 16); 64-bit atomics, 64 KiB of local memory,"
         " groups of 1024; no float64, no forward progress",
         _able(**_ARC, subgroup_size=16, int64_atomics=True),
     ),

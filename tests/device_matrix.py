@@ -1,4 +1,4 @@
-"""What is computed on each class of devices, of each dtype: the table that the tests run and docs/devices.md prints."""
+"""The calls that each class of devices computes, by dtype; tests run this table and docs/devices.md prints it."""
 
 from __future__ import annotations
 
