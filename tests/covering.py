@@ -1,7 +1,7 @@
-"""A covering part of a matrix of tests: each value of each parameter of each test function, at least once.
+"""Choose a part of the tests that covers each value of each parameter of each test function at least once.
 
-A test of 14 dtypes, 5 operators and 8 kernels is 560 combinations. The default run takes about as many as the longest
-of its parameters has values, the same ones in every process and run; ``--whole`` takes all.
+A test of 14 dtypes, 5 operators and 8 kernels has 560 combinations. The default run takes about as many as its longest
+parameter has values, the same in every process and run. ``--whole`` takes all.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-# How many tests a run leaves out.
+# The number of tests that a run leaves out.
 LEFT = pytest.StashKey[int]()
 
 Case = TypeVar("Case")
@@ -25,14 +25,14 @@ _NONE = SimpleNamespace(params={})
 
 
 def cover(cases: Sequence[Case], values: Callable[[Case], Values], covered: Iterable[Hashable] = ()) -> list[Case]:
-    """Choose cases, each the one with most values that none before it has; of several, the first.
+    """Choose cases greedily: each adds the most values that earlier ones lack; the first wins a tie.
 
     Parameters
     ----------
     cases : sequence
         Any objects.
     values : callable
-        Gives a case's values.
+        Returns a case's values.
     covered : iterable of hashable, optional
         Values that need no case.
     """
@@ -56,11 +56,11 @@ def covering(
     items : sequence of pytest.Item
         Everything that was collected, in order.
     runs_on : callable
-        Gives a test's devices, by spec, and their kernels.
+        Returns a test's devices, by spec, and their kernels.
     once : set of str
-        Devices that are taken only for values that no other test has: each of their kernels once in each function.
+        Devices that run each test function once, and each of their kernels once in each function.
     sampled : set of str
-        Devices that are tested by a part: each of their kernels once in each file, and every fourth function once.
+        Devices that run each of their kernels once in each file, and every fourth function once.
     """
     functions: dict[str, list[pytest.Item]] = defaultdict(list)
     files: dict[str, list[pytest.Item]] = defaultdict(list)
@@ -86,14 +86,14 @@ def _function(item: pytest.Item) -> str:
 
 
 def _sampled(item: pytest.Item) -> Values:
-    """Return a test's function as a value, if it is among those that each device runs."""
+    """Return a test's function as a value if it is among those that every device runs."""
     name = _function(item)
     return frozenset() if zlib.crc32(name.encode()) % 4 else frozenset({name})
 
 
 def _turned(cases: list[pytest.Item], name: str) -> list[pytest.Item]:
-    """Begin elsewhere in each function, so that a kernel meets other dtypes in another test."""
-    first = zlib.crc32(name.encode()) % len(cases)  # hash() differs between processes
+    """Rotate the cases by function, so that a kernel meets different dtypes in different tests."""
+    first = zlib.crc32(name.encode()) % len(cases)  # hash() would differ between processes
     return cases[first:] + cases[:first]
 
 

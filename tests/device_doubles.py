@@ -134,7 +134,7 @@ def _absent(*names: str) -> list[str]:
 
 
 def guard(able: Capabilities) -> str:
-    """Return text before a kernel's, in which the real compiler refuses the words of what a device lacks."""
+    """Return text for the top of a kernel that makes the real compiler refuse what a device lacks."""
     lines = []
     if not able.fp64:
         widths = ("", "2", "3", "4", "8", "16")
@@ -156,7 +156,7 @@ _COMPILED: dict[tuple[int, str], list[tuple[frozenset[str], Any]]] = {}
 
 
 def _without_unused_width(text: str) -> str:
-    """Return a kernel's text without the width of its warps, where it does not ask for it."""
+    """Return a kernel's text without the width of its warps, if it does not ask for one."""
     return re.sub(r"#define WARP \d+\n", "", text) if len(re.findall(r"\bWARP\b", text)) == 1 else text
 
 
@@ -178,7 +178,7 @@ class Double(OpenCLDriver):
         self.texts: list[str] = []  # of the kernels that were asked for
 
     def build(self, variant: Variant, definitions: Definitions) -> Any:
-        """Compile after the guard; a text that was compiled after a stricter one is not compiled again."""
+        """Compile below the guard, unless the text has compiled below a stricter guard."""
         text = kernel_source(definitions, variant.path, *AROUND, variant.block, variant.items, self.capabilities.warp)
         self.texts.append(text)
         ours = frozenset(guard(self.capabilities).splitlines())
@@ -192,12 +192,12 @@ class Double(OpenCLDriver):
 
     @property
     def shares_host_memory(self) -> bool:
-        """Whether kernels work on host arrays; a GPU's do not."""
+        """False, because a GPU's kernels do not work on host arrays."""
         return False
 
 
 class _Checked:
-    """A kernel that holds to what its device allows."""
+    """A kernel that refuses launches beyond its device's limits."""
 
     def __init__(self, double: Double, variant: Variant, kernel: Any) -> None:
         self._double, self._variant, self._kernel = double, variant, kernel
@@ -214,12 +214,12 @@ class _Checked:
 
 
 def _simulates(able: Capabilities) -> bool:
-    """Whether a device is no GPU of its own: a CPU, or Oclgrind's."""
+    """Return True for a CPU or Oclgrind's device, from which doubles are made."""
     return able.kind == "cpu" or "oclgrind" in able.vendor.lower()
 
 
 def runtimes() -> list[Any]:
-    """Return the specs of the devices that doubles are made of: OpenCL's CPU runtimes, as far as asked for."""
+    """Return the specs of the real devices of doubles: OpenCL's CPU runtimes that the run includes."""
     asked = {gpuprims.Device(spec) for spec in ASKED}
     every = [device for device in gpuprims.devices() if device.backend == "opencl" and _simulates(device.capabilities)]
     vendors = [device.capabilities.vendor for device in every if device in asked or not asked]
@@ -228,7 +228,7 @@ def runtimes() -> list[Any]:
 
 
 def double_of(real: gpuprims.Device, able: Capabilities) -> gpuprims.Device:
-    """Return a device that computes on a real one, of other capabilities; a new one each time."""
+    """Return a new device with other capabilities that computes on a real one."""
     assert isinstance(real.driver, OpenCLDriver)
     return gpuprims.Device._of(Double(real.driver, able))  # type: ignore[return-value]
 
@@ -241,7 +241,7 @@ def of_class(real: gpuprims.Device, kind: DeviceClass) -> gpuprims.Device:
 
 @contextmanager
 def in_use(double: gpuprims.Device) -> Iterator[gpuprims.Device]:
-    """Have pyopencl's arrays belong to a double, if they are in the queue of it and its like."""
+    """Make pyopencl's arrays in the queue of doubles belong to one double."""
     whole, driver = BACKEND.driver_of, double.driver
     assert isinstance(driver, Double)
 

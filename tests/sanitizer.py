@@ -1,9 +1,9 @@
-"""Run every CUDA kernel under compute-sanitizer, by each of its tools, and fail on any report.
+"""Run every CUDA kernel under each tool of compute-sanitizer, and fail on any report.
 
 ``make sanitize`` runs this program where there is an NVIDIA GPU. Kernels that are wrong on purpose (``faulty/``) run
-first, to show that each tool sees what it is there for. CuPy's memory pool would hide accesses out of bounds, so each
-array has memory of its own. The sanitizer does not follow pytest's workers, so each part of the tests is a process that
-it starts itself.
+first, to show that each tool finds its kind of fault. CuPy's memory pool would hide accesses out of bounds, so each
+array has memory of its own. The sanitizer does not follow pytest's workers, so it starts a process for each part of the
+tests.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 HERE = Path(__file__).parent
-# What each tool says of a faulty kernel.
+# Part of each tool's report on a faulty kernel.
 EXPECTED = {
     "memcheck": ("out_of_bounds.cu", "Invalid __global__ read"),
     "racecheck": ("data_race.cu", "hazard"),
@@ -40,12 +40,12 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave this process its part of the tests."""
+    """Keep this process's part of the tests."""
     items[:] = items[int(os.environ["GPUPRIMS_SANITIZER_PART"]) :: PARTS]
 
 
 def report_of(tool: str, arguments: tuple[str, ...], part: int = 0) -> tuple[int, str, str]:
-    """Run Python under a tool's watch; return its exit code, what it printed, and the tool's report, or nothing."""
+    """Run Python under a tool; return its exit code, its output, and the tool's report, "" if it is clean."""
     with TemporaryDirectory() as folder:
         log = Path(folder, "log")
         watched = {"GPUPRIMS_SANITIZER": tool, "GPUPRIMS_SANITIZER_PART": str(part), "GPUPRIMS_TEST_DEVICES": "cuda:0"}
@@ -65,7 +65,7 @@ def report_of(tool: str, arguments: tuple[str, ...], part: int = 0) -> tuple[int
 
 
 def run_faulty(name: str) -> None:
-    """Run a kernel that is wrong on purpose, by two warps, on 256 bytes that were written and as many that were not."""
+    """Run a faulty kernel with two warps on 256 written and 256 unwritten bytes."""
     import cupy
 
     cupy.cuda.set_allocator(None)
@@ -79,14 +79,14 @@ def run_faulty(name: str) -> None:
 
 
 def misses(tool: str) -> str:
-    """Return what is wrong with a tool that does not see the fault shown to it, or nothing."""
+    """Return a message if a tool does not report its faulty kernel, else ""."""
     name, words = EXPECTED[tool]
     seen = report_of(tool, (__file__, name))[2]
     return "" if words in seen else f"{tool}: no report of {words!r} for {name}, so its silence means nothing: {seen!r}"
 
 
 def watched(task: tuple[str, int]) -> tuple[bool, str]:
-    """Run a part of the tests; return whether it is clean, and what to print."""
+    """Run a part of the tests under a tool; return True if it is clean, and a text to print."""
     tool, part = task
     code, printed, report = report_of(tool, ("-m", "pytest", *PLUGINS, *TESTS), part)
     summary = (printed.strip().splitlines() or ["nothing printed"])[-1]

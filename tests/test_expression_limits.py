@@ -1,4 +1,4 @@
-"""Expressions from strangers: every failure is one kind of exception, soon, with a short message."""
+"""Expressions from strangers: every failure raises ExpressionError, soon, with a short message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A few seconds of each part of ``python -m tests.hard``; and that each part sees what it looks for."""
+"""Run a few seconds of each part of ``python -m tests.hard``, and check that each part finds faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Constants are no part of a kernel, and kernels that nobody uses are let go."""
+"""Constants are arguments of kernels, and unused kernels are released."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ EXTREMES: dict[str, list[Any]] = {
 
 
 def bits(x: np.ndarray) -> bytes:
-    """Return an array's bytes; one NaN is as good as another, and compilers that fold constants choose their own."""
+    """Return an array's bytes with one kind of NaN, because compilers that fold constants choose their own."""
     return np.where(x == x, x, np.nan).astype(x.dtype).tobytes() if x.dtype.kind == "f" else x.tobytes()
 
 

@@ -182,7 +182,7 @@ def test_results_that_would_share_memory_are_refused(device: gpuprims.Device, pa
     given, memory = (x, whole) if on == "host" else (on_device(device, x), on_device(device, whole))
     outs, expected = place(memory), whole.copy()
     if shares:
-        with pytest.raises(ArgumentError, match="map: out= arrays apart from each other in memory; got numbers 0 and"):
+        with pytest.raises(ArgumentError, match="map: out= arrays that do not overlap each other; got numbers 0 and"):
             gpuprims.map("(x + 1, 2 * x)", given, out=outs, device=device)
     else:
         gpuprims.map("(x + 1, 2 * x)", given, out=outs, device=device)

@@ -1,4 +1,4 @@
-"""Powers by a constant exponent: NumPy's bit for bit where NumPy takes a square, an inverse or a root instead."""
+"""Powers by a constant exponent are NumPy's bit for bit where NumPy takes a square, reciprocal or root."""
 
 from __future__ import annotations
 

@@ -299,7 +299,7 @@ def test_packages_are_loaded_when_their_backend_is_and_once(monkeypatch: pytest.
 
 @pytest.fixture
 def unwarned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every warning be given again."""
+    """Forget the warnings that were given."""
     monkeypatch.setattr(notices, "_given", set())
 
 
@@ -417,7 +417,7 @@ def test_a_damaged_file_of_entry_points_costs_one_package(monkeypatch: pytest.Mo
 
 
 def package(folder: Path, name: str, points: str, code: str = "") -> None:
-    """Lay a package down as pip does: a module and what it tells of itself."""
+    """Install a package as pip does: a module and its metadata."""
     told = folder / f"{name}-1.0.dist-info"
     told.mkdir(parents=True)
     (told / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
@@ -449,7 +449,7 @@ BROKEN: dict[str, tuple[str, str, str]] = {
     "file": (
         "kernels.opencl",
         KERNEL + "import pathlib\nTHING = [Variant(**GIVEN | dict(backend='opencl', source=pathlib.Path('gone.cl')))]",
-        "a kernel file that is there; got 'gone.cl'",
+        "an existing kernel file; got 'gone.cl'",
     ),
     "elsewhere": ("kernels.opencl", KERNEL + "THING = [Variant(**GIVEN)]", "backend 'opencl', as the entry point"),
     "backend": ("backends", "raise RuntimeError('no driver')", "no driver"),
@@ -536,7 +536,7 @@ def test_a_wrong_field_is_refused_when_it_is_registered(fresh: Registry, case: s
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "a kernel file that is there"),
+        (None, "an existing kernel file"),
         ("__kernel void map_y(int n) {}", "a kernel file with the function map_x; got .* without it"),
         (b"\xff\xfe", "a kernel file in UTF-8"),
     ],

@@ -1,4 +1,4 @@
-"""Roundings that are NumPy's bit for bit: arithmetic of map, and conversions to float16 and to integers."""
+"""Arithmetic of map and conversions to float16 and to integers are NumPy's bit for bit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays of more elements than 31 and than 32 bits count."""
+"""Arrays of more than 2^31 and 2^32 elements."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CHUNK = PERIOD << 16
 
 
 def pattern(size: int) -> np.ndarray:
-    """Return 0 ... 250 again and again."""
+    """Return 0 ... 250, repeated."""
     return np.resize(np.arange(PERIOD, dtype=np.uint8), size) if size < _CHUNK else _repeated(size)
 
 
