@@ -27,7 +27,7 @@ try:
     from gpuprims.backends.opencl import device as opencl_device
     from gpuprims.backends.opencl.device import OpenCLDriver
     from gpuprims.backends.opencl.variants import AROUND
-except ImportError:  # then no real driver is there to make doubles of
+except ImportError:  # without pyopencl there are no doubles
     OpenCLDriver = object  # type: ignore[assignment, misc]
 
 
@@ -84,7 +84,7 @@ def _able(**how: Any) -> dict[str, Any]:
 
 _AMD = {"local_memory": 64 << 10, "fp64": True, "fp16": True, "int64_atomics": True, "memory": 16 << 30}
 _ARC = {"group_limit": 1024, "local_memory": 64 << 10, "fp16": True, "shuffles": True, "subgroup_sizes": (8, 16, 32)}
-# The strictest first, for its kernels are those of the others too.
+# The strictest first, because the others can run its kernels too.
 CLASSES = (
     DeviceClass(
         "Apple GPU, OpenCL 1.2",
@@ -151,7 +151,7 @@ def guard(able: Capabilities) -> str:
     return "\n".join([*lines, ""])
 
 
-# Kernels by queue and text, each with the guard that it was compiled after.
+# Kernels by queue and text, each with the guard above it.
 _COMPILED: dict[tuple[int, str], list[tuple[frozenset[str], Any]]] = {}
 
 

@@ -95,7 +95,7 @@ def refuses(double_: gpuprims.Device, work: Work, name: str, lacking: str) -> No
     assert "refused" in table
 
 
-# What the tests themselves would tell
+# The tests' own helpers
 
 
 WRONG = {

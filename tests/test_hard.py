@@ -60,7 +60,7 @@ def test_the_calls_on_large_arrays(devices: list[gpuprims.Device]) -> None:
     assert_clean(large.large(devices, sizes=(400_003,)), calls=5)
 
 
-# What is wrong is seen -----------------------------------------------------------------------------------------------
+# Faults are found ----------------------------------------------------------------------------------------------------
 
 
 def test_a_wrong_result_is_a_failure(devices: list[gpuprims.Device], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ X = np.arange(-5, 6).astype(np.float32)
 
 @pytest.fixture
 def built(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
-    """Weak references to the kernels that a device builds, none of which it has at first."""
+    """Weak references to the kernels that a device builds, beginning with none."""
     kernels: list[Any] = []
     build = device.driver.build
 

@@ -155,7 +155,7 @@ def test_an_array_elsewhere_is_refused(device: gpuprims.Device, x: np.ndarray) -
         gpuprims.map("x + 1", there, out=there, device=device)
 
 
-# Arrays that share bytes: with each other, or an array with itself.
+# Arrays that share bytes with each other, or an array with itself.
 
 WHOLE = 64
 

@@ -425,7 +425,7 @@ def package(folder: Path, name: str, points: str, code: str = "") -> None:
     (folder / f"{name}.py").write_text(code)
 
 
-# What a package may get wrong: the group of its entry point, its module, and what is to be said of it.
+# Faults of packages: the group of the entry point, the module, and the expected message.
 KERNEL = """
 import dataclasses
 from gpuprims.registry import REGISTRY, Variant
@@ -501,7 +501,7 @@ def test_packages_that_fail_cost_a_warning_each_and_nothing_else(tmp_path: Path)
     assert "update or uninstall broken_devices" in out
 
 
-# What is checked at once
+# Checks at registration
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
