@@ -372,7 +372,7 @@ def test_a_refusal_that_fails_refuses_and_is_warned_of(fresh: Registry, answer: 
     with pytest.warns(GpuprimsWarning, match="goes on without fake map/broken of gpuprims.register: its refuse"):
         assert select(fresh).name == "sound"
     assert select(fresh).name == "sound"
-    with pytest.raises(NoVariantError, match="variant 'broken' able to run the call; got a refusal: is not asked"):
+    with pytest.raises(NoVariantError, match="variant 'broken' able to run the call; got a refusal: does not run"):
         select(fresh, "broken")
 
 

@@ -507,7 +507,7 @@ def test_without_a_home_calls_go_by_ranks(
     write_entries(tmp_path / "~" / ".cache" / "gpuprims" / "tuning.json", {HERE: [entry()]})  # planted
     assert_ranks_after_one_warning(r"by rank, .*a home folder for the file of choices; got OSError\(.*~/\.cache")
     assert cli.main(["tune", "--show"]) == 1
-    assert "GPUPRIMS_TUNING names a file, or is off" in capsys.readouterr().err
+    assert "set GPUPRIMS_TUNING to a file, or to off" in capsys.readouterr().err
     with pytest.raises(TuningError, match="a home folder for the file"):
         next(tune("reference"))
 
