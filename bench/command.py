@@ -21,7 +21,9 @@ class _Keeper:
     interrupted = False
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        self.interrupted = excinfo.type is KeyboardInterrupt  # others stand for wrong options, and errors in collection
+        self.interrupted = (
+            excinfo.type is KeyboardInterrupt
+        )  # pytest also calls this for wrong options and errors in collection
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         run = session.config.stash.get(SESSION, "")
@@ -55,5 +57,5 @@ def _measured(chosen: argparse.Namespace) -> tuple[int, Path | None]:
     if keeper.path:
         print(f"measured: {keeper.path}")
     if keeper.interrupted:
-        raise KeyboardInterrupt  # which pytest has made a status of its own
+        raise KeyboardInterrupt  # pytest turned it into a status
     return int(status), keeper.path

@@ -4,7 +4,7 @@ from gpuprims.terminal import run_command
 
 
 def main() -> int:
-    """Run the command line, whose imports take half a second, in which Ctrl-C may come too."""
+    """Run the command line; Ctrl-C may come during its imports too, which take half a second."""
     return run_command(_main)
 
 

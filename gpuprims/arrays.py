@@ -160,9 +160,9 @@ class Operands:
 
     @property
     def exceed_room(self) -> bool:
-        """Whether these are host arrays that the device has no room for, results and scratch memory considered.
+        """True for host arrays that the device has no room for, with results and scratch memory.
 
-        Where kernels work in the host's memory, each array is one that the device must allow.
+        Where kernels work in the host's memory, the device's limit holds for each array alone.
         """
         if not self.on_host:
             return False
@@ -196,7 +196,7 @@ class Operands:
         Raises
         ------
         ArgumentError
-            An array that is read-only, has elements that share bytes, or lies across an input or another of them.
+            An array that is read-only, or overlaps itself, an input or another array of ``out``.
         DeviceMismatchError
             An array that lies elsewhere than the inputs.
         """
@@ -238,8 +238,8 @@ class Operands:
         for one, other in combinations(range(len(natives)), 2):
             if overlap(spans[one], natives[one], spans[other], natives[other]):
                 raise ArgumentError(
-                    f"{self.label}: out= arrays apart from each other in memory; got numbers {one} and {other}, which"
-                    " overlap (one array for each result)"
+                    f"{self.label}: out= arrays that do not overlap each other; got numbers {one} and {other},"
+                    " which do (pass a separate array for each result)"
                 )
 
     def _span(self, array: Any) -> tuple[int, int, int]:

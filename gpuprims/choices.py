@@ -29,8 +29,8 @@ class Explanation:
     """The answer to "which variant, and why": printable, and readable by a program.
 
     ``refusals`` has one entry per variant, best rank first: the variant and its reason, None for the able. ``tuned`` is
-    what :mod:`gpuprims.tuning` puts in the place of the first of the able. ``capabilities`` are the device's: where a
-    variant's groups wait for each other, the last line says whether they may, and how that is known.
+    what :mod:`gpuprims.tuning` puts in the place of the first of the able. ``capabilities`` are the device's. If groups
+    of a variant wait for each other, the last line says whether that works here, and how that is known.
     """
 
     primitive: str
@@ -51,9 +51,9 @@ class Explanation:
 
     @property
     def reason(self) -> str | None:
-        """Why no variant runs, in one sentence: what most of them need that the device lacks.
+        """The reason why no variant runs: the most common reason of those that begin with "needs".
 
-        Such reasons begin with "needs". Those of variants for other calls or devices begin with "is for" and come last.
+        Reasons that begin with "is for" belong to variants for other calls or devices, and count last.
         """
         if self.chosen is not None or not self.refusals:
             return None

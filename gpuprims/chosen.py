@@ -1,9 +1,9 @@
-"""The device that calls use when they name none: one for the process, and one for each ``with`` block.
+"""The device of calls that name none: one for the process, and one for each ``with`` block.
 
-A block's choice lies in a context variable: no other thread or asyncio task sees it. A choice outside blocks is the
-process's. ``use_device(x)`` cannot know whether a ``with`` follows, so its choice is open at first, and only the thread
-that made it sees it. It becomes the process's once the object is let go, once its thread makes a call, or after
-``_PATIENCE``; a block that begins with it takes it back.
+A context variable holds a block's choice, so no other thread or asyncio task sees it. A choice outside blocks belongs
+to the process. ``use_device(x)`` cannot know whether a ``with`` follows. So its choice is open at first, and only its
+own thread sees it. It becomes the process's choice when Python frees the object, when its thread makes a call, or after
+``_PATIENCE`` seconds. A block that begins with the object takes the choice back.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-# Seconds that other threads wait for an open choice. Where a `with` follows it is open between two steps of the
-# interpreter, and for long only where somebody has kept the object.
+# Seconds that other threads wait for an open choice. Before a `with` it is open for two steps of the interpreter; it
+# stays open for long only if the caller keeps the object.
 _PATIENCE = 1.0
 
 
 @dataclass(eq=False)
 class Choice:
-    """What one call of ``use_device`` outside any block has chosen."""
+    """The choice of one call of ``use_device`` outside any block."""
 
     device: Any
     open: bool = True
@@ -29,7 +29,7 @@ class Choice:
 
 
 class _Entry(NamedTuple):
-    """A choice within a context; made by a block, which ends it, or by a plain call within that block."""
+    """A choice within a context: of a block, or of a plain call inside that block."""
 
     owner: object
     device: Any
@@ -37,11 +37,11 @@ class _Entry(NamedTuple):
 
 
 class Chosen:
-    """What is chosen, in each context and for the process; None means the automatic choice."""
+    """The choices of each context and of the process; None means the automatic choice."""
 
     def __init__(self) -> None:
         self._here: ContextVar[tuple[_Entry, ...]] = ContextVar("gpuprims_device", default=())
-        self._choices: tuple[Choice, ...] = ()  # replaced as a whole, so that it is read without the lock
+        self._choices: tuple[Choice, ...] = ()  # replaced as a whole, so reading needs no lock
         self._lock = threading.Lock()
 
     def after_fork(self) -> None:
@@ -50,7 +50,7 @@ class Chosen:
 
     @property
     def device(self) -> Any:
-        """The device chosen for the context that asks."""
+        """The device chosen for the current context."""
         if here := self._here.get():
             return here[-1].device
         while choices := self._choices:
@@ -62,7 +62,7 @@ class Chosen:
         return None
 
     def _settles(self, choice: Choice) -> bool:
-        """Wait until a choice of another thread is settled, or is taken back by the block that it begins."""
+        """Wait until another thread's choice is settled; False if a block took it back."""
         end = time.monotonic() + _PATIENCE
         while choice.open and time.monotonic() < end:
             if choice not in self._choices:
@@ -71,7 +71,7 @@ class Chosen:
         return choice in self._choices
 
     def choose(self, owner: object, device: Any) -> Choice | None:
-        """Choose for the block that the caller is in, or else for the process; the latter returns its choice."""
+        """Choose for the caller's block, or outside blocks for the process; return the latter's choice."""
         if here := self._here.get():
             self._here.set((*here, _Entry(owner, device, block=False)))
             return None
@@ -81,12 +81,12 @@ class Chosen:
         return choice
 
     def _relevant(self) -> tuple[Choice, ...]:
-        """Leave out choices that a later one has replaced for good; one that is open may still be taken back."""
+        """Return the choices that still count: the last settled one and later ones, which may be taken back."""
         settled = [k for k, choice in enumerate(self._choices) if not choice.open]
         return self._choices[settled[-1] if settled else 0 :]
 
     def enter(self, owner: object, choice: Choice | None, device: Any) -> None:
-        """Begin a block: take the plain choice of the same object back, and choose for the context."""
+        """Begin a block: take back the plain choice of the same object, and choose for the context."""
         if choice is not None:
             with self._lock:
                 self._choices = tuple(one for one in self._choices if one is not choice)
@@ -96,7 +96,7 @@ class Chosen:
         self._here.set((*here, _Entry(owner, device, block=True)))
 
     def leave(self, owner: object) -> None:
-        """End the last block of an object, with the plain choices made in it; blocks that began later go on."""
+        """End the last block of an object and the plain choices made in it; blocks that began later go on."""
         here = self._here.get()
         begun = [k for k, entry in enumerate(here) if entry.owner is owner and entry.block]
         if not begun:  # it began in another context, which has its own choice

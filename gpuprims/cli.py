@@ -20,8 +20,8 @@ from gpuprims.workbench import add_tune_arguments, run_tune
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status: 0, or 1 after an error that is printed in one line.
 
-    That of ``bench`` is also 1 where a result is wrong, or something became slower. It is 130 after Ctrl-C, and 141
-    where the output went to a program that ended before.
+    ``bench`` also returns 1 if a result is wrong or something became slower. The status is 130 after Ctrl-C, and 141 if
+    the program that reads the output has ended.
     """
     return run_command(lambda: _run(arguments))
 
@@ -89,7 +89,7 @@ def info() -> str:
     problems += [f"{absence.backend} is absent: {absence.reason}\n    {absence.remedy}" for absence in absences()]
     progress = [f"  {one.spec:12} {one.capabilities.progress}" for one in devices()]
     if progress:
-        lines += ["", "fwd, whether groups of one launch run at the same time:", *progress]
+        lines += ["", "fwd, groups of one launch run at the same time:", *progress]
     return "\n".join([*lines, *(f"\n{problem}" for problem in problems)])
 
 

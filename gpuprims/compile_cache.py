@@ -1,8 +1,8 @@
-"""Compiled kernels on disk, for every backend: whole or not at all, this user's own, and never more than so many bytes.
+"""The cache of compiled kernels on disk, for every backend: private, checked, and limited in bytes.
 
-An entry is a file named for what decides its contents: text, options, compiler and device. It begins with a hash of the
-rest, because drivers do not survive a damaged binary: Intel's ends the process. Entries are written to a file beside
-them and renamed, so there is no lock that a killed process could leave; the least recently used go first.
+The name of an entry is a hash of everything that decides the binary: text, options, compiler and device. An entry
+begins with a hash of its contents, because a damaged binary crashes drivers such as Intel's. Entries are written to a
+temporary file and renamed, so that a killed process leaves no lock. The least recently used entries are deleted first.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ _MAGIC = b"gpuprims kernel 1\n"
 _HEAD = len(_MAGIC) + hashlib.sha256().digest_size
 _NAME = 2 * hashlib.sha256().digest_size
 _UNFINISHED = "unfinished-"
-# Seconds after which a file that was never renamed is taken for a killed process's.
+# Seconds after which an unrenamed file must be a killed process's.
 _ABANDONED = 3600
-# A read-only file, without following a link, and without waiting where a pipe stands for a file.
+# Read only; follow no link, and do not wait for the writer of a pipe.
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def key_of(*facts: str) -> str:
-    """Return the name of the binary that these facts decide, no two lists of which have the same."""
+    """Return the key of the binary that these facts decide; different facts give different keys."""
     told = "".join(f"{len(fact)}:{fact}" for fact in facts)
     return hashlib.sha256(_MAGIC + told.encode()).hexdigest()
 
 
 def fetch(key: str) -> bytes | None:
-    """Return the binary of a key; None where there is none, or none that can be trusted, of which a warning tells."""
+    """Return the binary of a key; None if there is none, or, with a warning, if it cannot be trusted."""
     folder = _folder()
     if folder is None:
         return None
@@ -54,7 +54,7 @@ def fetch(key: str) -> bytes | None:
 
 
 def keep(key: str, binary: bytes) -> None:
-    """Write the binary of a key, so that others see it whole or not at all; a warning tells where it cannot be."""
+    """Write the binary of a key atomically; warn if that fails."""
     folder, limit = _folder(), _limit()
     if folder is None or len(binary) + _HEAD > limit:
         return
@@ -66,11 +66,11 @@ def keep(key: str, binary: bytes) -> None:
 
 
 def discard(key: str, reason: str) -> None:
-    """Remove an entry that is of no use, and warn: once a process and reason, not for each entry."""
+    """Remove a useless entry and warn, once for each reason, not for each entry."""
     folder = _folder()
     if folder is None:
         return
-    warn_once(f"{folder}: this user's compiled kernels, whole; got one {reason} (compiled anew, and replaced)")
+    warn_once(f"{folder}: intact kernels of this user; got one {reason} (it is compiled again and replaced)")
     _remove(folder / key)
 
 
@@ -92,15 +92,15 @@ def _hash(key: str, binary: bytes) -> bytes:
 
 
 def _read(path: Path) -> bytes:
-    """Return what an entry holds; raises ValueError, with a reason that goes on "one", for what is no whole entry."""
+    """Return the binary of an entry; raise ValueError, with a reason that follows "one", if the entry is bad."""
     with open(path, "rb", opener=lambda name, _: os.open(name, _READ)) as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
-            raise ValueError("that is no regular file")
+            raise ValueError("that is not a regular file")
         if hasattr(os, "geteuid") and (found.st_uid != os.geteuid() or found.st_mode & 0o022):
             raise ValueError("that others can write")
         content = file.read()
-    with contextlib.suppress(OSError):  # evicted at this moment; an entry without the note only goes earlier
+    with contextlib.suppress(OSError):  # evicted at this moment, or read-only: the entry then only goes earlier
         os.utime(path)
     magic, told, binary = content[: len(_MAGIC)], content[len(_MAGIC) : _HEAD], content[_HEAD:]
     if magic != _MAGIC or told != _hash(path.name, binary):
@@ -109,11 +109,11 @@ def _read(path: Path) -> bytes:
 
 
 def _write(path: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(prefix=_UNFINISHED, dir=path.parent)  # for this user's eyes alone
+    handle, name = tempfile.mkstemp(prefix=_UNFINISHED, dir=path.parent)  # mode 0600
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-        if path.is_dir() and not path.is_symlink():  # nothing that this module makes, and in an entry's place
+        if path.is_dir() and not path.is_symlink():  # not made by this module
             _remove(path)
         os.replace(name, path)
     except BaseException:
@@ -122,7 +122,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _remove(path: Path) -> None:
-    """Remove what is there, if anything is; a process beside this one may be quicker."""
+    """Remove a file or folder, unless another process already has."""
     with contextlib.suppress(OSError):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
@@ -131,7 +131,7 @@ def _remove(path: Path) -> None:
 
 
 def _evict(folder: Path, limit: int) -> None:
-    """Remove what killed processes left, and while there are more bytes than allowed, what was used longest ago."""
+    """Remove the least recently used entries beyond the limit, and files that killed processes left."""
     entries = sorted(_listed(folder, lambda name: len(name) == _NAME))
     total = sum(size for _, size, _ in entries)
     for _, size, path in entries:
@@ -145,10 +145,10 @@ def _evict(folder: Path, limit: int) -> None:
 
 
 def _listed(folder: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[float, int, Path]]:
-    """List files of the folder: when each was used, its bytes, and its path."""
+    """List files of the folder: last use, bytes and path."""
     with os.scandir(folder) as found:
         for entry in found:
-            with contextlib.suppress(FileNotFoundError):  # removed by a process beside this one
+            with contextlib.suppress(FileNotFoundError):  # removed by another process
                 if wanted(entry.name):
                     told = entry.stat(follow_symlinks=False)
                     yield told.st_mtime, told.st_size, folder / entry.name

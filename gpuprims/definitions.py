@@ -247,7 +247,7 @@ class Definitions:
         Whether places of the first output rise by one from each that is written to the next, and the value is the
         first place that is not below it: a group can then gather its elements and write them side by side.
     constants : tuple of dtype
-        Of the parameters of ``map``, ``finish`` and ``place``, which launches pass as 64-bit words behind the layout.
+        Dtypes of the constants of ``map``, ``finish`` and ``place``, passed as 64-bit words after the layout.
     segmented : bool
         Whether an output is of one of many segments of the elements, and the last input says where each begins.
     binning : Binning or None
@@ -260,8 +260,8 @@ class Definitions:
     sparse : Sparse or None
         Of a product with a sparse matrix, whose map takes an element of each matrix, and gives their product.
     contracted : bool
-        Whether the compiler may round a product and the sum that follows it once, which is faster where arithmetic is
-        the bound. Without, real ``+ - * /`` and ``sqrt`` are NumPy's bit for bit.
+        True if the compiler may round a product and the next sum once, which is faster where arithmetic is the bound.
+        False makes real ``+ - * /`` and ``sqrt`` NumPy's bit for bit.
     """
 
     inputs: tuple[Access, ...]
@@ -298,8 +298,8 @@ class Definitions:
     def lifted(self) -> tuple[Definitions, np.ndarray]:
         """Return the definitions with parameters for constants, and those constants as 64-bit words.
 
-        So calls that differ in constants alone have one kernel. Operators keep theirs, and so do stencils, of whose
-        weights compilers make most; other maps of that kind have no constants of the caller's.
+        So calls that differ only in constants share a kernel. Operators keep their constants, and so do stencils,
+        because compilers optimise known weights. Logistic and sparse maps have no constants of the caller.
         """
         if self.stencil or self.logistic or self.sparse:
             return self, np.zeros(0, np.int64)
@@ -345,6 +345,6 @@ def value_words(dtypes: Sequence[Dtype]) -> int:
 
 
 def value_bytes(dtypes: Sequence[Dtype]) -> int:
-    """Return how many bytes a value takes in local memory, where C pads its components, or as 32-bit words if more."""
+    """Return the bytes of a value in local memory: with C's padding, or as 32-bit words if that is more."""
     padded = np.dtype([(f"v{k}", dtype) for k, dtype in enumerate(dtypes)], align=True).itemsize
     return max(padded, 4 * value_words(dtypes))

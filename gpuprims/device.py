@@ -89,22 +89,22 @@ class Device:
 
     @classmethod
     def _after_fork(cls) -> None:
-        """Let each device that this process has from its parent raise, but for those that a fork does not harm."""
+        """Make devices inherited from the parent raise, except those that survive a fork."""
         cls._lock = threading.Lock()  # another thread of the parent may have held the old one
         _DEFAULT.after_fork()
         for device in list(cls._known.values()):
             if not isinstance(device.driver, ForkedDriver) and not getattr(device.driver, "survives_fork", False):
-                device.driver = ForkedDriver(device.driver)  # raises in place of the verbs
+                device.driver = ForkedDriver(device.driver)  # every method raises
 
     @classmethod
     def _at_exit(cls) -> None:
-        """Let other threads, all of them daemons, end the calls that they are in and begin no others."""
+        """Let daemon threads finish their calls and begin no others."""
         ending = [device for device in cls._known.values() if not isinstance(device.driver, ForkedDriver)]
         for device in ending:
-            device.driver = EndingDriver(device.driver)  # passes the verbs on, or ends the thread
+            device.driver = EndingDriver(device.driver)  # calls the real driver, or ends a daemon thread
         wait_for_calls()
         for device in ending:
-            if device._kernels:  # CUDA starts a device that nobody has used, to wait for it
+            if device._kernels:  # waiting for an unused CUDA device would start it
                 device.synchronize()
 
     @property
@@ -147,7 +147,7 @@ class Device:
         return Device, (self.spec,)
 
     def kernel(self, variant: Variant, definitions: Definitions) -> Kernel:
-        """Return a compiled kernel, building it the first time; constants are no part of what is compiled."""
+        """Return a compiled kernel, building it the first time; constants are arguments, not compiled in."""
         lifted, constants = definitions.lifted()
         kernel: Kernel = self._kernels.find((variant, lifted), lambda: self.driver.build(variant, lifted))
         return WithConstants(kernel, constants) if constants.size else kernel
@@ -188,7 +188,7 @@ def _find_driver(spec: str) -> Driver:
 
 
 def _found(name: str) -> list[Driver]:
-    """Return a backend's drivers; each has its Device from now on, by which a fork is detected."""
+    """Return a backend's drivers, each with its Device, which detects a fork."""
     refuse_at_exit(name)
     inherited = [one.driver for one in Device._known.values() if isinstance(one.driver, ForkedDriver)]
     drivers: list[Driver] = [driver for driver in inherited if driver.backend == name]
@@ -270,13 +270,13 @@ class _Default:
 
     @property
     def chosen(self) -> Device | None:
-        """What :class:`use_device` has chosen for the context that asks, or for the process."""
+        """The choice of :class:`use_device` for the current context, or for the process."""
         chosen: Device | None = self._chosen.device
         return chosen
 
     @property
     def found(self) -> Device:
-        """The best device that computes, looked for once."""
+        """The best device that computes, found once."""
         if self._found is None:
             with self._lock:
                 if self._found is None:
@@ -304,17 +304,16 @@ class use_device:  # noqa: N801 - called like a function, as CuPy's and torch's 
 
     Notes
     -----
-    In a ``with`` statement the choice holds within the block, for the thread or asyncio task that runs it and for tasks
-    made there. No other thread sees it, not even those that the block starts: they have a context of their own (run
-    them by :func:`contextvars.copy_context`, or name their device by ``device=``). Blocks may overlap; the choice of
-    each ends with it.
+    In a ``with`` statement the choice holds inside the block, for the thread or asyncio task that runs it and for tasks
+    created there. Threads started in the block do not see it: run them by :func:`contextvars.copy_context`, or pass
+    ``device=``. Blocks may overlap; each block's choice ends with the block.
 
-    Outside blocks, ``use_device(x)`` chooses for the process, at once. Within a block it chooses for the rest of that
+    Outside blocks, ``use_device(x)`` chooses for the process at once. Inside a block it chooses for the rest of that
     block.
 
-    Python runs ``use_device(x)`` before it looks at ``with``. Between the two steps another thread that asks for the
-    process's choice waits. It waits for a second at most where the object is kept (``choice = use_device(x)``) and the
-    thread that made it has made no call since.
+    Python runs ``use_device(x)`` before it enters ``with``. Another thread that needs the process's choice between
+    these two steps waits. If the object is kept (``choice = use_device(x)``), that thread waits until the first thread
+    makes a call, a second at most.
 
     Examples
     --------
@@ -324,7 +323,7 @@ class use_device:  # noqa: N801 - called like a function, as CuPy's and torch's 
     6
     """
 
-    _choice: Choice | None = None  # where the spec names no device
+    _choice: Choice | None = None  # if the spec is invalid
 
     def __init__(self, spec: str | Device | None) -> None:
         self._device = None if spec is None else Device(spec)

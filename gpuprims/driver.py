@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Progress(NamedTuple):
-    """Whether groups of one launch run at the same time, and how that is known."""
+    """An answer to "do groups of one launch run at the same time?", with its reason."""
 
     together: bool
     reason: str
@@ -56,19 +56,19 @@ class Capabilities:
     memory : int
         Bytes of device memory.
     largest_allocation : int
-        Bytes of the largest array; OpenCL devices may allow a quarter of their memory. 0 on the reference backend.
+        Bytes of the largest array, on some OpenCL devices a quarter of the memory. 0 on the reference backend.
     subgroup_size : int
         Work-items that run in step (warp, sub-group); 0 where the driver tells none.
     subgroup_sizes : tuple of int
-        Sub-group sizes that a kernel can ask for, ascending; empty where it cannot ask. ``subgroup_size`` is the one
-        that kernels are compiled for.
+        Sub-group sizes that a kernel can ask for, ascending; empty if it cannot ask. Kernels are compiled for
+        ``subgroup_size``.
     shuffles : bool
         Whether kernels can read the registers of others in their sub-group.
     fp64, fp16, int64_atomics : bool
         Double and half precision arithmetic, atomics on 64-bit integers.
     tries_progress : callable
-        Returns a :class:`Progress`, or a bool: whether groups, as many as there are compute units, run at the same time
-        and see what others write. Called once, when first asked; the answer must not change from process to process.
+        Returns a :class:`Progress`, or a bool: True if as many groups as compute units run at the same time and see
+        each other's writes. It is called once, at the first question. The answer must be the same in every process.
     """
 
     kind: str
@@ -92,13 +92,13 @@ class Capabilities:
 
     @cached_property
     def progress(self) -> Progress:
-        """Whether groups run at the same time, and how that is known."""
+        """The answer of ``tries_progress``, with its reason."""
         found = self.tries_progress()
         return found if isinstance(found, Progress) else Progress(found, "its backend says so")
 
     @property
     def forward_progress(self) -> bool:
-        """Whether groups, as many as there are compute units, run at the same time and see what others write."""
+        """True if as many groups as compute units run at the same time and see each other's writes."""
         return self.progress.together
 
     @property
@@ -123,7 +123,7 @@ class Kernel(Protocol):
 
 
 class WithConstants:
-    """A kernel, and the constants that its launches pass behind the layout."""
+    """A kernel with constants, which its launches pass after the layout."""
 
     def __init__(self, kernel: Kernel, constants: np.ndarray) -> None:
         self._kernel = kernel

@@ -25,10 +25,10 @@
     |-- ModelFileError (ValueError)        a file that holds no model, or a damaged or hostile one
     '-- BuildError (RuntimeError)          the vendor's compiler said no; carries its log
 
-:class:`GpuprimsWarning` (a RuntimeWarning) is what the library warns with.
+:class:`GpuprimsWarning` (a RuntimeWarning) is the class of warnings about caches, settings and plug-ins.
 
-Each message reads ``label: rule; got ...``: what was being done, what it asks for, and what came instead. What the
-caller gave is quoted by :func:`quoted`, so that a message stays short and can always be made.
+Each message reads ``label: rule; got ...``: the call, what it takes, and what it got. :func:`quoted` quotes the
+caller's values, so that messages stay short and a failing ``repr`` does no harm.
 """
 
 from __future__ import annotations
@@ -105,11 +105,11 @@ class DeviceMemoryError(DeviceError, MemoryError):
     free : int or None
         Bytes that were free, where the driver tells.
     largest : int, optional
-        Bytes of the largest array that the device allows, where ``wanted`` is more.
+        Bytes of the largest array that the device allows, if ``wanted`` is more.
     """
 
     def __init__(self, device: str, wanted: int, free: int | None, largest: int | None = None) -> None:
-        left = "as many as its driver does not tell" if free is None else f"{free:,}"
+        left = "an unknown number" if free is None else f"{free:,}"
         said = f"{wanted:,} bytes; got {left} free (reduce in parts, or free arrays)"
         if largest is not None:
             said = f"arrays of {largest:,} bytes at most, the device's limit; got one of {wanted:,} (call on its parts)"
@@ -155,7 +155,7 @@ class TuningError(GpuprimsError, ValueError):
 
 
 class ModelFileError(GpuprimsError, ValueError):
-    """A file that holds no model, or a damaged or hostile one; the message names the path and what is wrong.
+    """A file that holds no model, or a damaged or hostile one; the message names the path and the reason.
 
     A file that does not exist is a FileNotFoundError instead.
     """
@@ -181,7 +181,7 @@ def shortened(text: str, most: int = 80) -> str:
 
 
 def said(error: BaseException) -> str:
-    """Return an exception's message in 80 characters, or its class where the message cannot be had."""
+    """Return an exception's message in 80 characters, or its class if ``str`` fails."""
     try:
         return shortened(str(error)) or type(error).__name__
     except Exception:  # whatever a caller's ``__str__`` raises
@@ -189,12 +189,12 @@ def said(error: BaseException) -> str:
 
 
 def quoted(value: Any, most: int = 80) -> str:
-    """Quote a value in a message: its ``repr`` on one line, or what stands in for one that fails.
+    """Quote a value in a message: its ``repr`` on one line, or the class of the error if that fails.
 
     Parameters
     ----------
     value : object
-        What a caller gave. Containers are not written out beyond what fits.
+        Any object. Containers are cut as well.
     most : int, default 80
         Characters; a longer text ends in three dots.
 
@@ -213,17 +213,17 @@ def quoted(value: Any, most: int = 80) -> str:
 
 
 def _brief(most: int) -> reprlib.Repr:
-    """Return a ``repr`` that neither follows deep nesting nor writes out what would be cut."""
+    """Return a ``repr`` that stops at deep nesting and at the length of the message."""
     brief = _Brief()
     brief.maxlevel = 8
     brief.maxtuple = brief.maxlist = brief.maxarray = brief.maxdict = brief.maxset = brief.maxfrozenset = most
     brief.maxdeque = most
-    brief.maxstring = brief.maxlong = brief.maxother = most + 2  # so that a cut shows, and falls at the end
+    brief.maxstring = brief.maxlong = brief.maxother = most + 2  # so that the dots show a cut at the end
     return brief
 
 
 class _Brief(reprlib.Repr):
-    """Cuts at the end, where the base class cuts in the middle, and lets errors through."""
+    """A ``Repr`` that cuts at the end, not in the middle, and does not catch errors."""
 
     def repr_str(self, x: str, level: int) -> str:
         return repr(x[: self.maxstring])

@@ -36,7 +36,7 @@ def from_dlpack(label: str, array: Any) -> Any:
         raise
     except MemoryError:
         raise
-    except Exception as error:  # the producer's own
+    except Exception as error:  # the producer may raise anything
         dtype = str(getattr(array, "dtype", "")).rpartition(".")[2]
         if dtype and dtype not in _NAMES:
             raise DtypeError(

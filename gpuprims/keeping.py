@@ -1,8 +1,8 @@
-"""How many compiled kernels a device keeps, and how they are let go.
+"""Compiled kernels in memory: the least recently used are released.
 
-Drivers give the memory of a program back when nobody holds it: neither the device's kernels nor the calls that were
-prepared with one. Warm calls find themselves among the latter, without a look at the kernels, so from time to time all
-prepared calls are forgotten; those that are made again then show which kernels are in use.
+A driver frees a program once nothing refers to it: neither the device's kernels nor a prepared call. Warm calls use a
+prepared call and do not look kernels up. So from time to time gpuprims forgets all prepared calls; calls made again
+look their kernels up, which marks these as used.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from gpuprims.notices import warn_once
 T = TypeVar("T")
 
 LIMIT = "GPUPRIMS_KERNELS"
-# Of Intel's CPU runtime and PoCL each kernel takes 1 to 3 MiB.
+# A kernel takes up to 3 MiB on Intel's CPU runtime.
 _DEFAULT_LIMIT = 256
 _CALLS = 1024
 
 
-# What keeps prepared calls.
+# The caches of prepared calls.
 _prepared: list[Any] = []
 
 
 def keeps_calls(*, typed: bool = False) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Keep what a function prepares of each call, kernels included, as far as kernels are kept.
+    """Cache prepared calls, with their kernels, as long as kernels are kept.
 
-    ``typed`` tells arguments apart that are equal and of different types.
+    ``typed`` tells equal arguments of different types apart.
     """
 
     def keep(prepare: Callable[..., T]) -> Callable[..., T]:
@@ -42,7 +42,7 @@ def keeps_calls(*, typed: bool = False) -> Callable[[Callable[..., T]], Callable
 
 
 class Kernels:
-    """Compiled kernels of one device; of more than ``GPUPRIMS_KERNELS`` the least recently used are let go."""
+    """Compiled kernels of one device; beyond ``GPUPRIMS_KERNELS`` it releases the least recently used."""
 
     def __init__(self) -> None:
         self._kept: dict[Hashable, Any] = {}  # the least recently used first
@@ -53,7 +53,7 @@ class Kernels:
         return len(self._kept)
 
     def find(self, key: Hashable, build: Callable[[], Any]) -> Any:
-        """Return the kernel of a key, building it if need be; of two threads that do, both get the first one's."""
+        """Return the kernel of a key, and build it if it is missing; two threads that build get the first one's."""
         with self._lock:
             if key in self._kept:
                 return self._used(key)
@@ -65,7 +65,7 @@ class Kernels:
             return self._used(key)
 
     def clear(self) -> None:
-        """Let all kernels go."""
+        """Release all kernels."""
         with self._lock:
             self._kept.clear()
 
@@ -74,7 +74,7 @@ class Kernels:
         return kernel
 
     def _make_room(self) -> None:
-        """After a quarter as many kernels as are kept, let go what was used last before, and ask what is in use."""
+        """After every quarter of the limit, release the least recently used, and forget prepared calls."""
         limit = _limit()
         part = max(limit // 4, 1)
         self._built += 1
@@ -82,7 +82,7 @@ class Kernels:
             return
         for key in list(self._kept)[: max(len(self._kept) - limit + part, 0)]:
             del self._kept[key]
-        if len(self._kept) >= limit // 2:  # with fewer there is time to ask
+        if len(self._kept) >= limit // 2:  # with fewer, no release is near
             for prepared in _prepared:
                 prepared.cache_clear()
 

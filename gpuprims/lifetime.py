@@ -1,8 +1,8 @@
-"""Where a process may use its devices: not in a child forked from it, nor once the interpreter ends.
+"""Forks and the end of the interpreter: a forked child uses no device of its parent, and calls end before the exit.
 
-A driver's threads do not live on in a forked child, which then waits for them for ever. And a thread that is within a
-driver's library when the interpreter ends is torn out of it, which ends the process by a signal. So the driver of each
-device gives way to a stand-in, after a fork and at exit; until then there is nothing to check in a call.
+A forked child does not have the driver's threads and waits for them for ever. A thread that is inside a driver's
+library when the interpreter ends crashes the process. So after a fork and at exit another object replaces the driver of
+each device; calls before that need no check.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ D = TypeVar("D", bound=Driver)
 _PATIENCE = 30.0
 _PACKAGE = __name__.partition(".")[0]
 _UNUSABLE_AFTER_FORK = (
-    "one that this process has opened; got a child, forked from the process that opened it"
+    "a device that this process opened; got one that the parent opened before the fork"
     " (start workers by multiprocessing.get_context('spawn'), or fork before the first use of a device)"
 )
 
 
 def refuse_after_fork(spec: str) -> NoReturn:
-    """Raise the error of a device that was opened before a fork."""
+    """Raise DeviceError for a device that was opened before a fork."""
     raise DeviceError(f"{spec}: {_UNUSABLE_AFTER_FORK}")
 
 
 def refuse_at_exit(spec: str) -> None:
-    """Raise where the interpreter is past running its exit functions: drivers cannot start or finish work then."""
+    """Raise once the interpreter has run its exit functions: drivers cannot start or finish work then."""
     if sys.is_finalizing():
         raise DeviceError(f"{spec}: a call before the interpreter ends; got one while it ends")
 
 
 def after_fork(do: Callable[[], None]) -> None:
-    """Have a function called in each child that is forked, where the system has forks."""
+    """Call a function in each forked child, on systems that have forks."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=do)
 
@@ -54,9 +54,9 @@ class Discovery(Generic[D]):
     Parameters
     ----------
     backend : str
-        For the error of a child that was forked while another thread was looking.
+        Name for the error in a child that was forked while another thread was looking for drivers.
     find : callable
-        Returns the drivers; where it raises, the next caller looks again.
+        Returns the drivers. If it raises, the next caller tries again.
     """
 
     def __init__(self, backend: str, find: Callable[[], Sequence[D]]) -> None:
@@ -90,7 +90,7 @@ class Discovery(Generic[D]):
 
 
 class _StandIn:
-    """What is known about a driver without using it."""
+    """A driver's backend and index, which need no call of the driver."""
 
     def __init__(self, driver: Driver) -> None:
         self.real = driver
@@ -99,11 +99,11 @@ class _StandIn:
 
 
 class ForkedDriver(_StandIn):
-    """The driver of a device that was opened before a fork, in the child: every use raises."""
+    """Replaces the driver of a parent's device in a forked child: every use raises."""
 
     @property
     def capabilities(self) -> Capabilities:
-        """What was known before the fork; a trial is not made any more."""
+        """The capabilities known before the fork; no trial runs here."""
         asked_when_first_used = isinstance(getattr(type(self.real), "capabilities", None), cached_property)
         if asked_when_first_used and "capabilities" not in vars(self.real):
             self._refuse()
@@ -118,7 +118,7 @@ class ForkedDriver(_StandIn):
 
 
 class EndingDriver(_StandIn):
-    """The driver of a device while the interpreter ends: functions that run at exit use it, and daemon threads end."""
+    """Replaces a driver while the interpreter ends: exit functions may use it, and daemon threads end."""
 
     def __init__(self, driver: Driver) -> None:
         super().__init__(driver)
@@ -126,20 +126,20 @@ class EndingDriver(_StandIn):
 
     def __getattr__(self, name: str) -> Any:
         if threading.get_ident() != self._thread:
-            raise SystemExit  # which ends a thread without a traceback
+            raise SystemExit  # ends a thread without a traceback
         refuse_at_exit(f"{self.backend}:{self.index}")
         return getattr(self.real, name)
 
 
 def wait_for_calls() -> None:
-    """Wait until no other thread is within a call of this library, or ``_PATIENCE`` has passed."""
+    """Wait until no other thread is inside a call of this library, or ``_PATIENCE`` seconds have passed."""
     end = time.monotonic() + _PATIENCE
     while _within_calls() and time.monotonic() < end:
         time.sleep(0.002)
 
 
 def _within_calls() -> bool:
-    """Whether another thread is within this library."""
+    """Return True while another thread is inside this library."""
     own = threading.get_ident()
     return any(_is_within(frame) for thread, frame in sys._current_frames().items() if thread != own)
 

@@ -78,9 +78,7 @@ def _label(chosen: argparse.Namespace, lines: Iterable[bytes]) -> None:
     try:
         loaded = SpamFilter.load(chosen.load, device=chosen.device, **_given(threshold=chosen.threshold))
     except FileNotFoundError as error:
-        raise ArgumentError(
-            f"spam: --load with a file that is there; got {chosen.load!r} ({error.strerror})"
-        ) from error
+        raise ArgumentError(f"spam: --load with an existing file; got {chosen.load!r} ({error.strerror})") from error
     texts = (text for _, text in decoded(lines, "standard input"))
     while part := list(islice(texts, _LINES)):
         for label, probability in zip(*loaded.label(part), strict=True):

@@ -1,4 +1,4 @@
-"""Masked arrays are refused: kernels would compute with the elements that their masks hide."""
+"""Refuse masked arrays, because kernels would compute with the hidden elements."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from gpuprims.errors import ArrayError, GpuprimsError, quoted
 
-# Classes of elements that have no mask and contain nothing; most lists have no others.
+# Classes of list elements that cannot hold a mask; most lists have no others.
 _PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None)})
-# Lists that are nested deeper are no arrays: NumPy's have 64 dimensions at most.
+# NumPy's arrays have at most 64 dimensions; lists nested deeper are no arrays.
 _DEEPEST = 64
 
 
@@ -23,12 +23,12 @@ def refuse_masked(label: str, *given: Any) -> None:
     label : str
         The call, and perhaps the argument, for the message.
     *given
-        Arrays, or what ``numpy.asarray`` makes arrays of. Anything else passes.
+        Arrays, or array_likes. Anything else passes.
 
     Raises
     ------
     ArrayError
-        The message names what to write instead.
+        The message names ``.compressed()`` and ``.filled()``.
 
     Examples
     --------
@@ -52,18 +52,18 @@ def plain_array(
     rule: str = "an array, or nested lists of equal length",
     error: type[GpuprimsError] = ArrayError,
 ) -> np.ndarray:
-    """Return what a caller gave as a NumPy array without a mask.
+    """Return an array_like as a NumPy array without a mask.
 
     Raises
     ------
     ArrayError
-        A masked array, and a list that contains one.
+        The array is masked, or a list contains a masked array.
     GpuprimsError
-        Of class ``error``, and with ``rule`` in the message: whatever ``numpy.asarray`` cannot convert.
+        ``numpy.asarray`` cannot convert it; of class ``error``, with ``rule`` in the message.
     """
     try:
         refuse_masked(label, given)
-        array = np.asanyarray(given)  # keeps the mask of what __array__ returns
+        array = np.asanyarray(given)  # keeps a mask that __array__ returns
         refuse_masked(label, array)
         return np.asarray(array)
     except (GpuprimsError, MemoryError):

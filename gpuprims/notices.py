@@ -1,4 +1,4 @@
-"""Warnings that a process gives once: about caches, settings and plug-ins, which never stop a computation."""
+"""Warnings given once a process: about caches, settings and plug-ins, whose failures stop no computation."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def warn_once(message: str, stacklevel: int = 2) -> None:
     Parameters
     ----------
     message : str
-        What failed, and what is done instead.
+        What failed, and what happens instead.
     stacklevel : int
-        As :func:`warnings.warn` takes it, counted from the caller.
+        As in :func:`warnings.warn`, counted from the caller.
     """
     with _lock:
         if message in _given:

@@ -1,4 +1,4 @@
-"""Overlaps of arrays, found from shapes and strides alone, so that they are the same on every device."""
+"""Find overlaps of arrays from their shapes and strides, in the same way for every device."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import Any
 import numpy as np
 
 Span = tuple[int, int, int]
-# Steps of NumPy's exact search; what takes more counts as an overlap.
+# Steps of NumPy's exact search; a longer search counts as an overlap.
 _MOST_WORK = 10**6
-# Where arrays that have no memory begin. Nothing is read there.
+# Address of arrays without memory. Nothing reads there.
 _NOWHERE = 1 << 46
 
 
 class _Interface:
-    """What NumPy makes an array of, by address."""
+    """An object from which NumPy makes an array at an address."""
 
     def __init__(self, interface: dict[str, Any]) -> None:
         self.__array_interface__ = interface
 
 
 def meet(one: Span, other: Span) -> bool:
-    """Whether two stretches of memory have bytes in common: each a memory object, its first byte and past its last."""
+    """Return True if two spans (memory object, first byte, end) have bytes in common."""
     return one[0] == other[0] and max(one[1], other[1]) < min(one[2], other[2])
 
 
 def overlap(one: Span, first: Any, other: Span, second: Any) -> bool:
-    """Whether two arrays, which lie in these stretches, have bytes in common; interleaved ones have none."""
+    """Return True if two arrays in these spans have bytes in common; interleaved arrays have none."""
     if not meet(one, other):
         return False
     low = min(one[1], other[1])
@@ -35,7 +35,7 @@ def overlap(one: Span, first: Any, other: Span, second: Any) -> bool:
 
 
 def repeats(array: Any) -> bool:
-    """Whether an array has a byte that belongs to two of its elements."""
+    """Return True if two elements of an array share a byte."""
     if array.flags.c_contiguous:
         return False
     walks = zip(array.strides, array.shape, strict=True)
@@ -44,14 +44,14 @@ def repeats(array: Any) -> bool:
         return False
     reach = array.dtype.itemsize
     for stride, length in axes:
-        if stride < reach:  # less than the axes within take: the elements may still interleave
+        if stride < reach:  # shorter than the inner axes: the elements may still interleave
             return stride == 0 or _meets_itself(axes, array.dtype.itemsize)
         reach += stride * (length - 1)
     return False
 
 
 def _meets_itself(axes: Sequence[tuple[int, int]], itemsize: int) -> bool:
-    """Look for two elements with a byte in common, by the first axis along which their places differ."""
+    """Search for two elements with a byte in common, by the first axis along which they differ."""
     whole = _lying(0, [length for _, length in axes], [stride for stride, _ in axes], itemsize)
     for _ in axes:
         first = whole[0, ...]  # a view: without the dots, the last would be read
@@ -69,7 +69,7 @@ def _shared(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def _shadow(low: int, array: Any) -> np.ndarray:
-    """Return an array without memory, in the place of one whose lowest byte is known."""
+    """Return an array without memory that lies like another one, whose lowest byte is known."""
     below = sum(stride * (n - 1) for stride, n in zip(array.strides, array.shape, strict=True) if stride < 0)
     return _lying(low - below, array.shape, array.strides, array.dtype.itemsize)
 

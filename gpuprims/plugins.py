@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from gpuprims.registry import Variant
     from gpuprims.shapes import Refusal
 
-# What a plug-in may raise: also by sys.exit(), which some modules call where they cannot work. Ctrl-C goes on.
+# A plug-in may raise these; some modules call sys.exit() where they cannot work. KeyboardInterrupt goes on.
 _FAILURES = (Exception, SystemExit)
-# What a backend object must have; see Backend in driver.py. Reading `driver_of` may import the vendor's library.
+# Attributes of a backend object; see Backend in driver.py. Reading `driver_of` may import the vendor's library.
 _WANTED = ("array_library", "dlpack_device", "from_dlpack", "variants", "drivers")
 
 
 def find_plugins(group: str) -> list[EntryPoint]:
-    """Return the entry points of a group, in an order that does not depend on where packages lie."""
+    """Return the entry points of a group, ordered by name, not by folder."""
     try:
         found = list(entry_points(group=group))
-    except Exception:  # some package's file of entry points is damaged; the others' are read one by one
+    except Exception:  # a package's entry points are damaged; read the others' one by one
         found = list(_one_by_one(group))
     return sorted(found, key=lambda point: (distribution_of(point), point.name, point.value))
 
@@ -35,7 +35,7 @@ def _one_by_one(group: str) -> Iterator[EntryPoint]:
     seen = set()
     for distribution in distributions():
         name = str(distribution.metadata["Name"])
-        if name not in seen:  # the first one is what Python imports
+        if name not in seen:  # Python imports the first one
             seen.add(name)
             try:
                 yield from distribution.entry_points.select(group=group)
@@ -44,7 +44,7 @@ def _one_by_one(group: str) -> Iterator[EntryPoint]:
 
 
 def find_backends(own: Collection[str]) -> dict[str, EntryPoint]:
-    """Return the backends of installed packages by name; of those that claim one name, the first in order."""
+    """Return the backends of installed packages by name; if several claim a name, the first one."""
     found: dict[str, EntryPoint] = {}
     for point in find_plugins("gpuprims.backends"):
         if point.name in own or point.name in found:
@@ -57,23 +57,23 @@ def find_backends(own: Collection[str]) -> dict[str, EntryPoint]:
 
 
 def distribution_of(point: EntryPoint) -> str:
-    """Return the name of the package that an entry point is of."""
+    """Return the name of an entry point's package."""
     distribution = getattr(point, "dist", None)
     return "a package without a name" if distribution is None else str(distribution.name)
 
 
 def described(point: EntryPoint) -> str:
-    """Return a plug-in in words: the package, and the line of its entry point."""
+    """Describe a plug-in for messages: the package, and the line of its entry point."""
     return f"{distribution_of(point)} (entry point {point.group}: {point.name} = {point.value})"
 
 
 def attempt(point: EntryPoint, work: Callable[[], None]) -> str | None:
-    """Run what brings a plug-in in.
+    """Load a plug-in; warn if that fails.
 
     Returns
     -------
     str or None
-        What went wrong, after a warning that says so; None where nothing did.
+        The reason of a failure; None for success.
     """
     try:
         work()
@@ -89,7 +89,7 @@ def _warn(point: EntryPoint, error: BaseException) -> str:
 
 
 class PluggedBackend:
-    """A backend of an installed package, whose failures are those of one backend.
+    """A backend of an installed package, whose failures affect no other backend.
 
     Raises
     ------
@@ -120,7 +120,7 @@ class PluggedBackend:
         return self._backend.from_dlpack(array)
 
     def drivers(self) -> Sequence[Driver]:
-        """List its devices; whatever the plug-in raises becomes BackendUnavailableError, with a warning."""
+        """List its devices; any exception of the plug-in becomes BackendUnavailableError, with a warning."""
         try:
             found = tuple(self._backend.drivers())
             for driver in found:
@@ -134,12 +134,12 @@ class PluggedBackend:
 
 
 def unavailable(point: EntryPoint, cause: str) -> BackendUnavailableError:
-    """Return the error of a backend that an installed package cannot bring."""
+    """Return the error of an installed package's backend that fails."""
     return BackendUnavailableError(point.name, cause, f"update or uninstall {distribution_of(point)}")
 
 
 def guarded(refuse: Refusal, label: str, origin: str) -> Refusal:
-    """Return a variant's refusal, which refuses where that fails, so that other variants run."""
+    """Return a variant's refusal that also refuses if the check itself fails, so that other variants run."""
 
     def answer(capabilities: Capabilities, call: Call) -> str | None:
         try:
@@ -151,6 +151,6 @@ def guarded(refuse: Refusal, label: str, origin: str) -> Refusal:
                 return reason
             wrong = f"gives {quoted(reason)}, which is neither a sentence nor None"
         warn_once(f"gpuprims goes on without {label} of {origin}: its refuse {wrong}")
-        return f"is not asked for more: its refuse {wrong}"
+        return f"does not run: its refuse {wrong}"
 
     return answer

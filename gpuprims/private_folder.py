@@ -1,7 +1,7 @@
-"""The one folder on disk that gpuprims writes unasked: compiled kernels, and what trials found out about devices.
+"""The folder for everything that gpuprims writes unasked: compiled kernels, and results of trials of devices.
 
-Whoever can write there can make this process run code, so the folder belongs to this user alone: an absolute path, mode
-0700, not a link. Where no such folder can be had, callers work in memory.
+Anyone who can write there can make this process run code. So the folder belongs to this user alone: an absolute path,
+mode 0700, not a link. Without such a folder, callers work in memory.
 """
 
 from __future__ import annotations
@@ -16,30 +16,29 @@ from platformdirs import user_cache_path
 from gpuprims.notices import warn_once
 
 ENVIRONMENT = "GPUPRIMS_CACHE_DIR"
-# Its value for those who want nothing on disk.
+# The value that keeps everything off the disk.
 OFF = "off"
 
 
 @cache
 def private_folder(name: str) -> Path | None:
-    """Return a folder within the cache that belongs to this user alone, made if need be.
+    """Return a folder of the cache that belongs to this user alone, and make it if it is missing.
 
     Parameters
     ----------
     name : str
-        Name of the folder, below ``GPUPRIMS_CACHE_DIR`` or else the user's cache folder; ``GPUPRIMS_CACHE_DIR=off``
-        asks for none.
+        Name of the folder, below ``GPUPRIMS_CACHE_DIR`` or else the user's cache folder.
 
     Returns
     -------
     Path or None
-        None where there is no such folder; a warning, given once, says why, unless none was asked for.
+        None for ``GPUPRIMS_CACHE_DIR=off``; None, with one warning, if there is no such folder.
     """
     if os.environ.get(ENVIRONMENT) == OFF:
         return None
     try:
         return _checked(_made(_root()) / name)
-    except (OSError, RuntimeError) as error:  # RuntimeError: there is no home
+    except (OSError, RuntimeError) as error:  # RuntimeError: no home folder
         warn_once(
             f"gpuprims keeps nothing on disk ({error}), so each process compiles its kernels; "
             f"set {ENVIRONMENT} to a folder that belongs to this user alone"
@@ -61,7 +60,7 @@ def _made(root: Path) -> Path:
 
 
 def _checked(folder: Path) -> Path:
-    """Make a folder where there is none, and refuse one that others could write."""
+    """Make a missing folder, take the rights of others away, and raise if it is not this user's."""
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode):

@@ -1,4 +1,4 @@
-"""Kernels from outside: how a program adds one, and takes it away again."""
+"""``register`` and ``unregister``: kernels from outside."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def register(variant: Variant) -> None:
     Raises
     ------
     RegistryError
-        When its name or rank is taken, a field is of another type or out of range, its primitive is unknown, or its
-        kernel file is not there or lacks the function that is named as :attr:`Variant.entry`.
+        Its name or rank is taken, a field has another type or is out of range, its primitive is unknown, or its kernel
+        file is missing or lacks the function :attr:`Variant.entry`.
     UnknownDeviceError, BackendUnavailableError
-        When its backend is unknown, or of an installed package that fails.
+        Its backend is unknown, or comes from an installed package that fails.
 
     See Also
     --------
-    unregister : takes it away again.
+    unregister : Remove it.
 
     Examples
     --------
@@ -44,17 +44,17 @@ def register(variant: Variant) -> None:
 
 
 def unregister(variant: Variant) -> None:
-    """Take a kernel away that :func:`register` added, or that an installed package brought.
+    """Remove a kernel that :func:`register` added or that an installed package provides.
 
     Parameters
     ----------
     variant : Variant
-        It is found by backend, primitive and name. Plans and calls that were made with it keep it.
+        Its backend, primitive and name identify it. Plans that use it keep it.
 
     Raises
     ------
     RegistryError
-        When it is not registered, or is one of gpuprims' own.
+        It is not registered, or is one of gpuprims' own.
 
     Examples
     --------

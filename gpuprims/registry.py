@@ -133,7 +133,7 @@ class Variant:
 
     @property
     def label(self) -> str:
-        """How messages name it."""
+        """The name of the variant in messages."""
         return f"{self.backend} {self.primitive}/{self.name}"
 
     @property
@@ -183,7 +183,7 @@ class Variant:
 
     @property
     def waits(self) -> bool:
-        """Whether its groups wait for each other."""
+        """True if its groups wait for each other."""
         return self.scratch == "board"
 
     @property
@@ -221,9 +221,9 @@ class Registry:
 
     def __init__(self) -> None:
         self._variants: dict[tuple[str, str], dict[str, Variant]] = {}
-        self._origins: dict[tuple[str, str, str], str] = {}  # of variants that are not this library's own
+        self._origins: dict[tuple[str, str, str], str] = {}  # where variants from outside come from
         self._backends: dict[str, Backend] = {}
-        self._absent: dict[str, str] = {}  # of installed packages, and why
+        self._absent: dict[str, str] = {}  # installed packages' backends that fail, with the reason
         self._by_class: dict[type, Backend | None] = {}
         self._lock = RLock()
         self.generation = 0  # grows with every registration, so that plans made before can be told apart
@@ -240,14 +240,14 @@ class Registry:
         return (*_OWN_BACKENDS, *self._foreign)
 
     def backend(self, name: str) -> Backend:
-        """Return a backend, with its variants and those of installed packages registered; raise where it fails."""
+        """Return a backend after registering its variants and those of installed packages; raise if it fails."""
         with self._lock:
             if name not in self._backends:
                 self._load(name)
             return self._backends[name]
 
     def backends(self) -> list[Backend]:
-        """Return every backend but those of installed packages that fail, of which loading has warned."""
+        """Return every backend except those of installed packages that fail; loading has warned of these."""
         with self._lock:
             for name in self.backend_names:
                 if name not in self._backends and name not in self._absent:
@@ -271,7 +271,7 @@ class Registry:
         if name in _OWN_BACKENDS:
             backend: Backend = importlib.import_module(_OWN_BACKENDS[name]).BACKEND
             self._add(backend.variants)
-            self._backends[name] = backend  # before plug-ins, whose import may ask for it
+            self._backends[name] = backend  # before plug-ins, whose import may use it
         else:
             point = self._foreign[name]
             cause = self._absent.get(name) or attempt(point, lambda: self._add_foreign(point))
@@ -297,7 +297,7 @@ class Registry:
             self._add([checked], "gpuprims.register")
 
     def unregister(self, variant: Variant) -> None:
-        """Take a variant away. See :func:`unregister`."""
+        """Remove a variant. See :func:`unregister`."""
         check_types(variant, Variant)
         with self._lock:
             self.backend(variant.backend)
@@ -312,7 +312,7 @@ class Registry:
             self.generation += 1
 
     def _add(self, variants: Iterable[Variant], origin: str | None = None) -> None:
-        """Add all of them, or, when one cannot stand, none; with an origin, those that are not this library's own."""
+        """Add all variants, or none if one is refused; ``origin`` names where variants from outside come from."""
         merged, origins = {key: dict(known) for key, known in self._variants.items()}, dict(self._origins)
         for variant in variants:
             known, label = merged.setdefault((variant.backend, variant.primitive), {}), variant.label
@@ -328,7 +328,7 @@ class Registry:
         self.generation += 1
 
     def _from_outside(self, variant: Variant, origin: str, backend: str | None = None) -> Variant:
-        """Check a variant, and return it with a refusal that costs no other variant anything when it fails."""
+        """Check a variant, and return it with a guarded refusal, whose failure harms no other variant."""
         own = importlib.import_module(_OWN_BACKENDS["cuda"]).BACKEND.variants
         check_types(variant, Variant)
         check_variant(variant, {variant.primitive for variant in own}, backend)

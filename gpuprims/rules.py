@@ -17,7 +17,7 @@ from gpuprims.source.stencils import ROWS_AT_ONCE, TILE_WIDTH
 
 # Ranges of bins, each of which fits in local memory, that are worth a reading of all elements.
 _MOST_RANGES = 8
-# Local memory for a few numbers that a group's work-items share, beside arrays of values.
+# Bytes of local memory for a few numbers that a group shares, beside arrays of values.
 SPARE_LOCAL = 64
 # Local memory for the places behind a range, one in each plane.
 BEHIND_RANGE = 64
@@ -144,7 +144,7 @@ def partials_fit(block: int) -> Refusal:
 
 
 def _warps(block: int, capabilities: Capabilities) -> int:
-    """Return how many warps scanning.h makes of a group: warps of one work-item where the device's do not fit."""
+    """Return how many warps scanning.h makes of a group; a work-item each if the device's warps do not fit."""
     warp = capabilities.warp
     return block // warp if warp and block <= warp**2 and block % warp == 0 else block
 
@@ -197,8 +197,7 @@ def forward_progress(capabilities: Capabilities, call: Call) -> str | None:
     if not capabilities.int64_atomics:
         return f"needs atomics on 64 bits, which {capabilities.name} lacks"
     if not capabilities.forward_progress:
-        reason = capabilities.progress.reason
-        return f"needs groups that run at the same time, which those of {capabilities.name} may not: {reason}"
+        return f"needs groups that run at the same time; {capabilities.name}: {capabilities.progress.reason}"
     return None
 
 

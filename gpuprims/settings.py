@@ -1,4 +1,4 @@
-"""Files of settings, which may be anything: another user's, a device, gigabytes."""
+"""Read files of settings safely: a path may lead to another user's file, a device or gigabytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from platformdirs import user_cache_path
 from gpuprims.errors import quoted
 
 _Record = TypeVar("_Record")
-# Types of fields that are checked, by how annotations write them.
+# Field types that are checked, by annotation.
 _KINDS: dict[str, tuple[type, ...]] = {
     "str": (str,),
     "bool": (bool,),
@@ -32,26 +32,26 @@ def read_settings(path: Path, *, named: bool) -> str:
     ----------
     path : Path
     named : bool
-        Whether the user named the file. Else it is read only if it belongs to this user, or to root: HOME may be
-        another user's.
+        True if the user named the file. Otherwise it must belong to this user or to root, because HOME may be another
+        user's.
 
     Raises
     ------
     FileNotFoundError
         There is no such file.
     OSError
-        One that cannot be read, is no regular file, is larger than 4 MiB or belongs to another user.
+        The file cannot be read, is not a regular file, is larger than 4 MiB or belongs to another user.
     UnicodeDecodeError
-        One that is not UTF-8.
+        The file is not UTF-8.
     """
-    # Not blocked by a pipe that nobody writes to; Windows has no such flag, and no such pipes in folders.
+    # O_NONBLOCK: opening a pipe without a writer would wait. Windows has neither the flag nor such pipes.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     with open(handle, "rb") as file:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):
-            raise OSError(f"no regular file, by its mode {stat.filemode(found.st_mode)}")
+            raise OSError(f"not a regular file, mode {stat.filemode(found.st_mode)}")
         if not named and hasattr(os, "geteuid") and found.st_uid not in (os.geteuid(), 0):
-            raise PermissionError(f"a file of user {found.st_uid}, where user {os.geteuid()} runs")
+            raise PermissionError(f"a file of user {found.st_uid}; this process runs as user {os.geteuid()}")
         text = file.read(MOST_BYTES + 1)
     if len(text) > MOST_BYTES:
         raise OSError(f"more than {MOST_BYTES} bytes")
@@ -59,29 +59,29 @@ def read_settings(path: Path, *, named: bool) -> str:
 
 
 def path_at_home(name: str) -> Path:
-    """Return a file in the user's cache folder, which need not be there.
+    """Return the path of a file in the user's cache folder; the file need not exist.
 
     Raises
     ------
     OSError
-        Neither HOME nor the system's list of users says where that folder is.
+        Neither HOME nor the system's list of users tells the user's home.
     """
     try:
         path = user_cache_path("gpuprims") / name
     except RuntimeError as error:
         raise OSError(str(error)) from error
-    if not path.is_absolute():  # what some versions of platformdirs give where others raise
+    if not path.is_absolute():  # some versions of platformdirs return this where others raise
         raise OSError(f"no absolute path: {path}")
     return path
 
 
 def checked_record(record: _Record) -> _Record:
-    """Return a record whose fields are of the types that its class says, and whose numbers 64 bits hold.
+    """Return a record after checking that its fields have the annotated types and its numbers fit in 64 bits.
 
     Raises
     ------
     TypeError
-        Another field, by its name and value.
+        A field is wrong; the message holds its name and value.
     """
     for key, annotation in inspect.get_annotations(type(record)).items():
         kind, value = str(getattr(annotation, "__forward_arg__", annotation)), getattr(record, key)

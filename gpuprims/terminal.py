@@ -1,4 +1,4 @@
-"""How a command ends when its output cannot be written or its user presses Ctrl-C: without a traceback."""
+"""End a command without a traceback on Ctrl-C, or when its output cannot be written."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 
-# What shells show for a command that a signal ended: 128 and its number. Windows has no SIGPIPE.
+# The status of a command that a signal ended: 128 plus the signal's number. Windows has no SIGPIPE.
 INTERRUPTED = 128 + int(signal.SIGINT)
 BROKEN_PIPE = 128 + int(getattr(signal, "SIGPIPE", 13))
 
 
 def run_command(command: Callable[[], int]) -> int:
-    """Run a command, and write out all that it has printed.
+    """Run a command, and flush its output.
 
     Parameters
     ----------
@@ -24,9 +24,8 @@ def run_command(command: Callable[[], int]) -> int:
     Returns
     -------
     int
-        That of the command; 141 where standard output was closed before everything was written, as by
-        ``gpuprims explain | head``; 130 after Ctrl-C; 1, and a line on standard error, where standard output cannot be
-        written to for another reason.
+        The command's status; 141 if the reader of standard output went away, as with ``gpuprims explain | head``; 130
+        after Ctrl-C; 1, with a line on standard error, if standard output cannot be written for another reason.
     """
     try:
         return _written(command)
@@ -35,7 +34,7 @@ def run_command(command: Callable[[], int]) -> int:
     except BrokenPipeError:
         status = BROKEN_PIPE
     except OSError as error:
-        if _writes(sys.stdout):  # of something else
+        if _writes(sys.stdout):  # the error is about another file
             raise
         print(f"gpuprims: standard output: a place to write to; got {error}", file=sys.stderr)
         status = 1
@@ -44,30 +43,30 @@ def run_command(command: Callable[[], int]) -> int:
 
 
 def _written(command: Callable[[], int]) -> int:
-    """Run a command, and write out what is left in memory: when the interpreter does so, it is too late for errors."""
+    """Run a command and flush its output here, because errors at the interpreter's exit come too late."""
     try:
         return command()
     finally:
-        if sys.stdout is not None:  # which it is where a program was started without one
+        if sys.stdout is not None:  # a program may start without one
             sys.stdout.flush()
 
 
 def _writes(stream: object) -> bool:
     try:
-        print(file=stream, flush=True)  # type: ignore[call-overload]  # None, or whatever stands for the stream
+        print(file=stream, flush=True)  # type: ignore[call-overload]  # None, or a replacement of the stream
     except OSError:
         return False
     return True
 
 
 def _let_go() -> None:
-    """Send what could not be written nowhere, so that the interpreter does not try it again when it ends."""
+    """Discard unwritten output, so that the interpreter does not try again at its exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:
                 stream.flush()
         except OSError:
-            with suppress(OSError, ValueError):  # streams of tests have no number
+            with suppress(OSError, ValueError):  # streams of tests have no file number
                 nowhere = os.open(os.devnull, os.O_WRONLY)
                 os.dup2(nowhere, stream.fileno())
                 os.close(nowhere)

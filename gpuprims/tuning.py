@@ -4,7 +4,7 @@ The file is ``tuning.json`` in the user's cache folder; the environment variable
 or is ``off``. A choice is for calls like the one that it was measured on: of the same primitive and dtype, for which
 the same variant would run, and not much smaller.
 
-Where the file cannot be read, or there is no home for it, calls go by ranks, after one warning; the commands raise.
+If the file cannot be read, or the user has no home folder, calls go by rank, with one warning; the commands raise.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def tuning_path() -> Path | None:
     Raises
     ------
     TuningError
-        Where the user has no home, so that there is no place for it.
+        The user has no home folder.
     """
     named = os.environ.get(_ENVIRONMENT)
     if named == _OFF:
@@ -162,8 +162,8 @@ def tuning_path() -> Path | None:
     try:
         return Path(named) if named else path_at_home("tuning.json")
     except OSError as error:
-        rule = "tuning: a home for the file of choices"
-        raise TuningError(f"{rule}; got {quoted(error, 200)} ({_ENVIRONMENT} names a file, or is off)") from error
+        rule = "tuning: a home folder for the file of choices"
+        raise TuningError(f"{rule}; got {quoted(error, 200)} (set {_ENVIRONMENT} to a file, or to off)") from error
 
 
 def read_entries(path: Path) -> Entries:
@@ -251,7 +251,7 @@ def forget() -> None:
 def tuned_on(backend: str, capabilities: Capabilities) -> Tuned | None:
     """Return what is chosen for calls on a device in place of the best rank; None where nothing was tuned.
 
-    Nor where the file cannot be read, of which a warning tells once.
+    A file that cannot be read counts as none, with one warning.
     """
     try:
         path = tuning_path()

@@ -1,4 +1,4 @@
-"""The checks of a variant that comes from outside, before it is registered: types, ranges, the kernel file."""
+"""Checks of a variant from outside before it is registered: types, ranges, the kernel file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpuprims.errors import RegistryError, UnknownVariantError, quoted
 if TYPE_CHECKING:
     from gpuprims.registry import Variant
 
-# The least and the most of each number.
+# The smallest and largest value of each number.
 _RANGES = {
     "rank": (-(2**31), 2**31 - 1),
     "block": (1, 2**16),
@@ -22,26 +22,26 @@ _RANGES = {
     "groups_per_unit": (1, 2**30),
     "outputs_per_group": (1, 2**62),
 }
-# Backends that compile files, and the one that runs Python functions.
+# Backends that compile files, and backends that run Python functions.
 _COMPILES, _RUNS = ("cuda", "opencl"), ("reference",)
 
 
 def check_variant(variant: Variant, primitives: Collection[str], backend: str | None = None) -> None:
-    """Raise where a variant could not run.
+    """Raise if a variant could not run.
 
     Parameters
     ----------
     variant : Variant
     primitives : collection of str
-        The primitives that there are.
+        All primitives.
     backend : str, optional
-        The one that it must be for, where an entry point says so.
+        The backend that the entry point names.
 
     Raises
     ------
     RegistryError
-        A field of another type or out of range, an unknown primitive, a kernel file that is not there, or one without
-        the kernel's function.
+        A field of another type or out of range, an unknown primitive, a missing kernel file, or one without the
+        kernel's function.
     """
     label = f"{variant.backend} {variant.primitive}/{variant.name}"
     if backend not in (None, variant.backend):
@@ -62,14 +62,14 @@ def check_variant(variant: Variant, primitives: Collection[str], backend: str | 
 
 
 def asked_by_name(label: str, variant: Any) -> Any:
-    """Return what a call was given as ``variant=``, or raise where it can be no name; the registry knows the names."""
-    if variant is None or isinstance(variant, str) or is_dataclass(variant):  # a Variant, of tuning and tests
+    """Return ``variant=`` of a call, or raise if it is neither a name nor a Variant; the registry knows the names."""
+    if variant is None or isinstance(variant, str) or is_dataclass(variant):  # tuning and tests pass a Variant
         return variant
     raise UnknownVariantError(f"{label}: variant= a name; got {type(variant).__name__} {quoted(variant)}")
 
 
 def check_types(variant: Any, kind: type[Variant]) -> None:
-    """Raise for what is no variant, or one with a field of another type.
+    """Raise for an object that is no variant, or has a field of another type.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def check_types(variant: Any, kind: type[Variant]) -> None:
 
 
 def _fits(value: Any, hint: Any) -> bool:
-    """Whether a value is of a type, as annotations write it; a bool is no int."""
+    """Return True if a value has the type of an annotation; a bool is no int."""
     kind = get_origin(hint)
     if kind is Literal:
         return isinstance(value, str) and value in get_args(hint)
@@ -106,7 +106,7 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def _check_source(label: str, variant: Variant) -> None:
-    """Look for the kernel where the backend will: in a file, or for the reference backend in Python."""
+    """Check that the kernel exists: in a file, or for the reference backend in Python."""
     source = variant.source
     if not isinstance(source, Path):
         if variant.backend in _COMPILES:
@@ -115,7 +115,7 @@ def _check_source(label: str, variant: Variant) -> None:
     if variant.backend in _RUNS:
         raise RegistryError(f"{label}: a Python function; got {quoted(str(source))}")
     if not source.is_file():
-        raise RegistryError(f"{label}: a kernel file that is there; got {str(source)!r}")
+        raise RegistryError(f"{label}: an existing kernel file; got {str(source)!r}")
     try:
         text = source.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:

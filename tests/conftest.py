@@ -1,4 +1,4 @@
-"""The devices that tests run on: every one of this machine; the summary has a line for each kind that is absent.
+"""The devices that tests run on: all of this machine; the summary has a line for each kind that is absent.
 
 ``GPUPRIMS_TEST_DEVICES`` restricts a run to the specs it lists, comma-separated; an absent one of those is a failure.
 ``--whole`` runs every combination of parameters; without it, `covering` chooses some.
@@ -270,7 +270,7 @@ def _runs_on(item: pytest.Item) -> frozenset[tuple[str, str]]:
 
 
 def _chosen(items: list[pytest.Item]) -> set[pytest.Item]:
-    """Return a covering part. The reference, and PoCL beside another device, which compiles slowly, run few of it."""
+    """Return a covering part. The reference runs few tests, and so does PoCL beside another device: it is slow."""
     beside = not ASKED and len({*SPECS} - {"reference"}) > 1
     once, sampled = frozenset(() if ASKED else {"reference"}), frozenset({"opencl:portable"} if beside else ())
     places = {place for item in items for place in _runs_on(item) if place[1]}

@@ -1,4 +1,4 @@
-"""Doubles of devices that nobody here owns: a real driver that says it can do less, and refuses the rest."""
+"""Doubles of devices that nobody here owns: a real driver that offers less and refuses the rest."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ try:
     from gpuprims.backends.opencl import device as opencl_device
     from gpuprims.backends.opencl.device import OpenCLDriver
     from gpuprims.backends.opencl.variants import AROUND
-except ImportError:  # then no real driver is there to make doubles of
+except ImportError:  # without pyopencl there are no doubles
     OpenCLDriver = object  # type: ignore[assignment, misc]
 
 
 @dataclass(frozen=True)
 class DeviceClass:
-    """A class of devices, as far as kernels are chosen by it.
+    """A class of devices with the capabilities that decide which kernels run.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class DeviceClass:
 
 
 def _able(**how: Any) -> dict[str, Any]:
-    """Return the fields of a class, of which each that is not said is the least that any class has."""
+    """Return the fields of a class; those not given are the least of any class."""
     least = {
         "group_limit": 256, "local_memory": 32 << 10, "memory": 8 << 30, "subgroup_size": 0, "subgroup_sizes": (),
         "shuffles": False, "fp64": False, "fp16": False, "int64_atomics": False, "progress": False,
@@ -84,7 +84,7 @@ def _able(**how: Any) -> dict[str, Any]:
 
 _AMD = {"local_memory": 64 << 10, "fp64": True, "fp16": True, "int64_atomics": True, "memory": 16 << 30}
 _ARC = {"group_limit": 1024, "local_memory": 64 << 10, "fp16": True, "shuffles": True, "subgroup_sizes": (8, 16, 32)}
-# The strictest first, for its kernels are those of the others too.
+# The strictest first, because the others can run its kernels too.
 CLASSES = (
     DeviceClass(
         "Apple GPU, OpenCL 1.2",
@@ -98,7 +98,7 @@ CLASSES = (
     ),
     DeviceClass(
         "Intel Arc GPU",
-        "sub-groups of 8, 16 or 32 with shuffles, of which kernels ask for 16; 64-bit atomics, 64 KiB of local memory,"
+        "sub-groups of 8, 16 or 32 with shuffles (kernels ask for 16); 64-bit atomics, 64 KiB of local memory,"
         " groups of 1024; no float64, no forward progress",
         _able(**_ARC, subgroup_size=16, int64_atomics=True),
     ),
@@ -134,7 +134,7 @@ def _absent(*names: str) -> list[str]:
 
 
 def guard(able: Capabilities) -> str:
-    """Return text before a kernel's, in which the real compiler refuses the words of what a device lacks."""
+    """Return text for the top of a kernel that makes the real compiler refuse what a device lacks."""
     lines = []
     if not able.fp64:
         widths = ("", "2", "3", "4", "8", "16")
@@ -151,12 +151,12 @@ def guard(able: Capabilities) -> str:
     return "\n".join([*lines, ""])
 
 
-# Kernels by queue and text, each with the guard that it was compiled after.
+# Kernels by queue and text, each with the guard above it.
 _COMPILED: dict[tuple[int, str], list[tuple[frozenset[str], Any]]] = {}
 
 
 def _without_unused_width(text: str) -> str:
-    """Return a kernel's text without the width of its warps, where it does not ask for it."""
+    """Return a kernel's text without the width of its warps, if it does not ask for one."""
     return re.sub(r"#define WARP \d+\n", "", text) if len(re.findall(r"\bWARP\b", text)) == 1 else text
 
 
@@ -178,7 +178,7 @@ class Double(OpenCLDriver):
         self.texts: list[str] = []  # of the kernels that were asked for
 
     def build(self, variant: Variant, definitions: Definitions) -> Any:
-        """Compile after the guard; a text that was compiled after a stricter one is not compiled again."""
+        """Compile below the guard, unless the text has compiled below a stricter guard."""
         text = kernel_source(definitions, variant.path, *AROUND, variant.block, variant.items, self.capabilities.warp)
         self.texts.append(text)
         ours = frozenset(guard(self.capabilities).splitlines())
@@ -192,12 +192,12 @@ class Double(OpenCLDriver):
 
     @property
     def shares_host_memory(self) -> bool:
-        """Whether kernels work on host arrays; a GPU's do not."""
+        """False, because a GPU's kernels do not work on host arrays."""
         return False
 
 
 class _Checked:
-    """A kernel that holds to what its device allows."""
+    """A kernel that refuses launches beyond its device's limits."""
 
     def __init__(self, double: Double, variant: Variant, kernel: Any) -> None:
         self._double, self._variant, self._kernel = double, variant, kernel
@@ -214,12 +214,12 @@ class _Checked:
 
 
 def _simulates(able: Capabilities) -> bool:
-    """Whether a device is no GPU of its own: a CPU, or Oclgrind's."""
+    """Return True for a CPU or Oclgrind's device, from which doubles are made."""
     return able.kind == "cpu" or "oclgrind" in able.vendor.lower()
 
 
 def runtimes() -> list[Any]:
-    """Return the specs of the devices that doubles are made of: OpenCL's CPU runtimes, as far as asked for."""
+    """Return the specs of the real devices of doubles: OpenCL's CPU runtimes that the run includes."""
     asked = {gpuprims.Device(spec) for spec in ASKED}
     every = [device for device in gpuprims.devices() if device.backend == "opencl" and _simulates(device.capabilities)]
     vendors = [device.capabilities.vendor for device in every if device in asked or not asked]
@@ -228,7 +228,7 @@ def runtimes() -> list[Any]:
 
 
 def double_of(real: gpuprims.Device, able: Capabilities) -> gpuprims.Device:
-    """Return a device that computes on a real one, of other capabilities; a new one each time."""
+    """Return a new device with other capabilities that computes on a real one."""
     assert isinstance(real.driver, OpenCLDriver)
     return gpuprims.Device._of(Double(real.driver, able))  # type: ignore[return-value]
 
@@ -241,7 +241,7 @@ def of_class(real: gpuprims.Device, kind: DeviceClass) -> gpuprims.Device:
 
 @contextmanager
 def in_use(double: gpuprims.Device) -> Iterator[gpuprims.Device]:
-    """Have pyopencl's arrays belong to a double, if they are in the queue of it and its like."""
+    """Make pyopencl's arrays in the queue of doubles belong to one double."""
     whole, driver = BACKEND.driver_of, double.driver
     assert isinstance(driver, Double)
 

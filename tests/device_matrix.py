@@ -1,4 +1,4 @@
-"""What is computed on each class of devices, of each dtype: the table that the tests run and docs/devices.md prints."""
+"""The calls that each class of devices computes, by dtype; tests run this table and docs/devices.md prints it."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ _SIZE = 9_001
 
 
 def plain(dtype: str) -> bool:
-    """Whether a function that gives its argument's dtype computes in float64."""
+    """Return True if a function that keeps its argument's dtype computes in float64."""
     return dtype in _DOUBLES
 
 
 def inexact(dtype: str) -> bool:
-    """Whether NumPy's root, sine or quotient of a dtype is float64."""
+    """Return True if NumPy's root, sine or quotient of a dtype is float64."""
     return np.sqrt(np.ones(1, dtype)).dtype.name in _DOUBLES
 
 
 def averaged(dtype: str) -> bool:
-    """Whether NumPy's mean of a dtype is float64."""
+    """Return True if NumPy's mean of a dtype is float64."""
     return np.dtype(dtype).kind in "biu" or plain(dtype)
 
 
@@ -86,14 +86,14 @@ class Work:
     atomics: Callable[[str], bool] = never
 
     def lacks(self, kind: DeviceClass, dtype: str) -> str | None:
-        """Return what a class of devices lacks for this work; None where it is computed."""
+        """Return what a class of devices lacks for this call; None if it computes."""
         if self.float64(dtype) and not kind.fp64:
             return FLOAT64
         return ATOMICS if self.atomics(dtype) and not kind.int64_atomics else None
 
 
 def close(got: Any, expected: Any, *, roundings: float = 64) -> None:
-    """Hold against NumPy: exactly, floats and complex numbers to some roundings of the largest."""
+    """Compare with NumPy: exactly, or for floats and complex numbers to some roundings of the largest."""
     got, expected = np.asarray(got), np.asarray(expected)
     if expected.dtype.kind not in "fc":
         assert_equal(got, expected)

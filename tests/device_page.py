@@ -1,4 +1,4 @@
-"""docs/devices.md: what is proved for which class of devices, written from the table that the tests run.
+"""Write docs/devices.md, which lists what is tested for each class of devices, from the tables of the tests.
 
 ``python tests/device_page.py`` writes the page.
 """
@@ -14,24 +14,24 @@ PAGE = Path(__file__).parents[1] / "docs" / "devices.md"
 
 _HEAD = """# Devices
 
-gpuprims is measured on NVIDIA GPUs and on CPUs. Nobody here owns the GPUs below. Their classes are tested by
-doubles: the OpenCL driver of a CPU with the capabilities of such a GPU. A double
+gpuprims is measured on NVIDIA GPUs and on CPUs. Nobody here owns the other GPUs below. The tests use doubles of
+them: a double is the OpenCL driver of a CPU, limited to what such a GPU offers. A double
 
-- compiles a kernel after lines that make an error of each word that the GPU lacks: `double`, 64-bit atomics, shuffles;
-- refuses to launch a kernel whose group is larger, or that has more local memory, than the GPU allows;
+- does not compile a kernel that uses what the GPU lacks: `double`, 64-bit atomics, shuffles;
+- refuses to launch a kernel whose groups are larger, or use more local memory, than the GPU allows;
 - refuses an array that is larger than the GPU allows.
 
-Results are compared with NumPy's. This shows that the GPU has a kernel it can run, and that the kernel computes
-what NumPy does. It does not show how fast the kernel is, nor that the vendor's compiler has no faults.
+The tests compare results with NumPy's. They show that each call has a kernel that the GPU can run, and that the
+kernel computes what NumPy does. They do not show how fast the kernel is, or that the vendor's compiler is right.
 
 ## Classes
 
 """
 _WORK = """
-## What is computed
+## Dtypes that compute
 
-"all" stands for every dtype that the work takes. A dtype that is not listed raises `NoVariantError`; the first
-line of its message names what the device lacks:
+"all" means every dtype that the call takes. A dtype that is not listed raises `NoVariantError`. The first line of
+the message names what the device lacks:
 
     map: a variant able to run the call; got a refusal: needs float64, which Mali GPU does not compute in (convert
     to float32)
@@ -40,23 +40,23 @@ line of its message names what the device lacks:
 _NOTES = """
 ## On every class
 
-- A call of 32-bit and smaller dtypes compiles no text with a double, unless NumPy's result is computed in
-  float64, as the mean of integers is. Without float64 such a call is refused.
-- A kernel is compiled for the device's sub-group size. Intel's drivers let a kernel ask for a size, and 4, 8,
-  16, 32 and 64 are tested on Intel's CPU runtime. A kernel with shuffles refuses sub-groups that are too small
-  for it; others run instead.
-- Without forward progress, kernels whose groups wait for each other are not chosen.
-- An array larger than the device allows raises `DeviceMemoryError` with the limit. `map` and `reduce` cut large
-  host arrays into slabs.
-- A device needs groups of 256 work-items. One with smaller groups is refused in a sentence.
+- The kernel of a call with 32-bit and smaller dtypes contains no double, unless NumPy computes the result in
+  float64, such as the mean of integers. A device without float64 refuses such a call.
+- Kernels are compiled for the device's sub-group size. Intel's drivers let a kernel ask for a size; the tests run
+  sizes of 4, 8, 16, 32 and 64 on Intel's CPU runtime. A kernel with shuffles refuses sub-groups that are too small
+  for it, and another kernel runs.
+- On a device without forward progress, kernels whose groups wait for each other do not run; others do.
+- An array larger than the device allows raises `DeviceMemoryError` with the limit. `map` and `reduce` process large
+  host arrays in slabs.
+- A device needs groups of 256 work-items. gpuprims refuses calls on a device with smaller groups, with the reason.
 
-`tests/test_device_classes.py` and `tests/test_subgroup_widths.py` are the tests; `python tests/device_page.py`
+`tests/test_device_classes.py` and `tests/test_subgroup_widths.py` hold the tests. `python tests/device_page.py`
 writes this page from their tables.
 """
 
 
 def page() -> str:
-    """Return the whole text."""
+    """Return the page."""
     classes = [f"| {kind.name} | {kind.about} |" for kind in CLASSES]
     columns = " | ".join(kind.name for kind in CLASSES)
     works = [
@@ -67,7 +67,7 @@ def page() -> str:
             _HEAD,
             _lines(["| class | what it has and lacks |", "| --- | --- |", *classes]),
             _WORK,
-            _lines([f"| work | {columns} |", "| --- |" + " --- |" * len(CLASSES), *works]),
+            _lines([f"| call | {columns} |", "| --- |" + " --- |" * len(CLASSES), *works]),
             _NOTES,
         ]
     )
@@ -78,7 +78,7 @@ def _lines(lines: list[str]) -> str:
 
 
 def _cell(work: Work, kind: DeviceClass) -> str:
-    """Return which dtypes of a work a class computes."""
+    """Return the dtypes of a call that a class of devices computes."""
     computed = [name for name in work.dtypes if work.lacks(kind, name) is None]
     if len(computed) == len(work.dtypes):
         return "all"

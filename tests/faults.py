@@ -1,4 +1,4 @@
-"""What may happen to the cache of compiled kernels while a process lives, or ends it; tests and long runs share it."""
+"""Faults of the cache of compiled kernels and kills during a build; shared by tests and long runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-# Computes by a kernel that nobody has compiled before, and says what it got; "started" comes before it compiles.
+# Compiles a new kernel, computes, and prints the result; prints "started" before it compiles.
 _CALL = """
 import sys, numpy as np, gpuprims
 device = gpuprims.Device(sys.argv[2])
@@ -19,7 +19,7 @@ print(gpuprims.map(sys.argv[1], np.arange(4, dtype=np.float32), device=device).t
 
 
 def compute(expression: str, folder: Path, spec: str, **environment: str) -> subprocess.Popen[str]:
-    """Start a process that maps an expression over 0, 1, 2, 3 with its compiled kernels in a folder."""
+    """Start a process that maps an expression over 0, 1, 2, 3 and keeps its kernels in a folder."""
     return subprocess.Popen(
         [sys.executable, "-W", "default", "-c", _CALL, expression, spec],
         env=os.environ | {"GPUPRIMS_CACHE_DIR": str(folder)} | environment,
@@ -37,10 +37,7 @@ def finished(process: subprocess.Popen[str]) -> tuple[str, str]:
 
 
 def kill_in_a_build(expression: str, folder: Path, spec: str, after: float) -> None:
-    """Kill a process some seconds after it began to compile, then compute the same in another one, and check it.
-
-    A long run may call it as often as it likes, with other expressions and times.
-    """
+    """Kill a process some seconds after it began to compile; then compute the same in another one, and check it."""
     process = compute(expression, folder, spec)
     assert process.stdout is not None
     assert process.stdout.readline() == "started\n"

@@ -1,4 +1,4 @@
-"""Calls of every kernel, which cover what its text may be, for tests that compile it and do not run it."""
+"""Calls that cover the texts of every kernel, for tests that compile kernels and do not run them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gpuprims.registry import Variant
 
 
 class IdleKernel:
-    """Stands for a compiled kernel on the device that runs none, and sees that it is given what it takes."""
+    """A kernel on a device that runs none; it checks the arguments of its launches."""
 
     def __init__(self, definitions: Definitions) -> None:
         self.pointers = definitions.pointers

@@ -149,7 +149,7 @@ def need(device: gpuprims.Device, *dtypes: Any) -> None:
 
 
 def able_variants(device: gpuprims.Device, primitive: str, *calls: Call) -> list[Variant]:
-    """Return the variants of a primitive that a device is meant for: those that take one of some calls.
+    """Return the variants of a primitive that a device can run: those that take one of the calls.
 
     Variants whose groups wait for each other are among them, whatever a trial of the device would show: which tests
     there are must not depend on that.

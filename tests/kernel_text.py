@@ -39,7 +39,7 @@ def _as_python(condition: str) -> str:
 
 
 def active_text(text: str, predefined: dict[str, str] | None = None) -> str:
-    """Return what is left for a compiler that has these macros before the text begins."""
+    """Return the text that a compiler with these macros sees."""
     macros = dict(predefined or {})
     bodies: dict[str, str] = {}
     kept: list[str] = []

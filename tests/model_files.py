@@ -1,4 +1,4 @@
-"""Model files to attack: archives made by hand, and random mutations of good ones, for tests and for longer runs.
+"""Make model files for attacks: archives made by hand, and random mutations of good ones.
 
 ``python -m model_files COUNT [SEED]``, from the folder of this file, tries so many mutations.
 """
@@ -69,7 +69,7 @@ def told(members: Members, name: str = "model.npy") -> dict[str, Any]:
 
 
 def telling(members: Members, changes: dict[str, Any], name: str = "model.npy") -> Members:
-    """Return members of which one tells other things; None leaves a key out."""
+    """Return members with changed keys in one JSON text; None leaves a key out."""
     changed = {key: value for key, value in {**told(members, name), **changes}.items() if value is not ...}
     return {**members, name: as_npy(np.array(json.dumps(changed)))}
 
@@ -106,7 +106,7 @@ def number(rng: np.random.Generator, raw: bytes) -> bytes:
 
 
 def other_array(rng: np.random.Generator, raw: bytes) -> bytes:
-    """Take another array, whose header may claim what its bytes do not keep."""
+    """Replace an array; its header may not fit its bytes."""
     shapes = [(), (0,), (1,), (2,), (3,), (1, 4), (3, 4), (7, 4), (1, 0), (2, 16)]
     shape = shapes[rng.integers(len(shapes))]
     with np.errstate(invalid="ignore"):
@@ -117,7 +117,7 @@ def other_array(rng: np.random.Generator, raw: bytes) -> bytes:
 
 
 def other_text(rng: np.random.Generator, raw: bytes) -> bytes:
-    """Change what a text of JSON tells."""
+    """Change a value of a JSON text."""
     tree: dict[str, Any] = json.loads(np.load(io.BytesIO(raw)).item())
     where = tree["parameters"] if "parameters" in tree and rng.random() < 0.5 else tree
     key = str(rng.choice(list(where)))

@@ -1,4 +1,4 @@
-"""Compilers have nothing to say of the kernels: no warning reaches a user's terminal."""
+"""Compilers print no warnings for the kernels."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ POCL = "Portable Computing Language"
 
 
 def present() -> list[Any]:
-    """Return an OpenCL driver of each platform that is here."""
+    """Return an OpenCL driver of each platform of this machine."""
     try:
         return list({driver.queue.device.platform: driver for driver in drivers()}.values())
     except BackendUnavailableError:
@@ -49,7 +49,7 @@ class NoKernel:
 
 
 class Collecting(ReferenceDriver):
-    """Looks like a device of a runtime, with memory that is aligned, and collects what it is asked to build."""
+    """Looks like a device of a runtime with aligned memory; collects the kernels that it should build."""
 
     backend = "opencl"
 
@@ -67,7 +67,7 @@ class Collecting(ReferenceDriver):
 
 
 def said_of(text: str, runtime: Any) -> list[str]:
-    """Return a runtime's warnings; Intel's log tells of each step and each vectorised loop too."""
+    """Return a runtime's warnings; Intel's log also lists its steps and vectorised loops."""
     queue = runtime.queue
     # PoCL's optimiser warns too; Intel's does not, and takes ten times as long as its parser.
     options = "-cl-std=CL1.2" if queue.device.platform.name == POCL else "-cl-std=CL1.2 -cl-opt-disable"

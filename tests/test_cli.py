@@ -171,7 +171,7 @@ def test_every_command_ends_alike(capsys, monkeypatch, command, raised, expected
     assert run(capsys, *arguments) == (expected, "", "")
 
 
-# Where processes of their own find the package, and what this one finds.
+# The package's folder for other processes, and this process's environment.
 FOUND = os.pathsep.join([str(Path(gpuprims.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
@@ -203,7 +203,7 @@ def test_a_reader_that_goes_away_ends_a_command_quietly(tmp_path, command, unbuf
     with start(PIPED[command], cwd=tmp_path, environment=environment, **pipes) as process:
         process.stdout.close()
         said = process.stderr.read()
-    # What argparse cannot print it leaves out by itself, where nothing is held back.
+    # argparse itself ignores output errors if nothing is buffered.
     assert process.returncode == (0 if (command, unbuffered) == ("help", "1") else 141)
     assert said == ""
 
@@ -221,7 +221,7 @@ def test_a_full_disk_is_told_in_a_line(unbuffered):
     assert len(said.splitlines()) == 1
 
 
-# A search that finds nothing for the first dtype, and would be at the second one for ten minutes.
+# A search that finds nothing for the first dtype, and would search ten minutes for the second one.
 SEARCHING = """
 import sys, time
 from gpuprims import cli, workbench

@@ -36,7 +36,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def cpu():
-    """The OpenCL CPU on which processes of their own compute."""
+    """The OpenCL CPU on which other processes compute."""
     found = find("opencl:cpu")
     if isinstance(found, str):
         pytest.skip(found)
@@ -120,7 +120,7 @@ def _folder(path: Path) -> None:
         (_another_owner, "others can write"),
         (lambda path: path.chmod(0o666), "others can write"),
         (_link, "cannot be read"),
-        (_pipe, "no regular file"),
+        (_pipe, "not a regular file"),
         (_folder, "cannot be read"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The part of the tests that a default run takes has every value of every parameter."""
+"""The tests of a default run cover every value of every parameter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classes of devices that nobody here owns: each computes a work, or refuses it in a sentence."""
+"""Classes of devices that nobody here owns: each computes a call, or refuses it in a sentence."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ on_runtimes = pytest.mark.parametrize("device", runtimes(), indirect=True)
 
 
 def double(device: gpuprims.Device, kind: DeviceClass) -> gpuprims.Device:
-    """Return the double of a class on a real device, or skip where it cannot be one."""
+    """Return the double of a class on a real device, or skip if the device cannot act as it."""
     if kind.width and kind.width not in device.capabilities.subgroup_sizes:
         pytest.skip(f"{device.capabilities.name} has no sub-groups of {kind.width}")
     return of_class(device, kind)
 
 
 def chosen_dtypes(work: Work, number: int, *, whole: bool) -> list[str]:
-    """Return all dtypes, or those that fall to one of the classes, each of which has others."""
+    """Return all dtypes, or one class's share of them."""
     return [name for k, name in enumerate(work.dtypes) if whole or k % len(CLASSES) == number]
 
 
@@ -69,7 +69,7 @@ def test_each_class_computes_or_says_what_it_lacks(
 
 
 def computes_without_doubles(double_: gpuprims.Device, kind: DeviceClass, work: Work, name: str) -> None:
-    """Hold a work against NumPy, and the text of its kernels against what its dtype needs."""
+    """Compare a call with NumPy, and check its kernels' texts for doubles."""
     driver = double_.driver
     assert isinstance(driver, Double)
     driver.texts.clear()
@@ -80,14 +80,14 @@ def computes_without_doubles(double_: gpuprims.Device, kind: DeviceClass, work: 
 
 
 def doubles_in(text: str) -> set[str]:
-    """Return the words of a kernel's text, as a device without float64 compiles it, that are about doubles."""
+    """Return the words about doubles in a kernel's text, as a device without float64 compiles it."""
     active = active_text(text, {"__OPENCL_VERSION__": "120", "__OPENCL_C_VERSION__": "120"})
     single = re.sub(r"GP_CONSTANT\([\d.]+\)", "1.0f", active)  # which where there are no doubles adds the f
     return set(re.findall(r"\w*(?:double|f64)\w*", single)) | set(DOUBLE_LITERAL.findall(single))
 
 
 def refuses(double_: gpuprims.Device, work: Work, name: str, lacking: str) -> None:
-    """Hold a refusal: one sentence, which names what the device lacks and the device."""
+    """Check a refusal: one sentence that names the device and what it lacks."""
     with pytest.raises(NoVariantError) as caught:
         work.run(double_, np.dtype(name), np.random.default_rng(20261122))
     sentence, _, table = str(caught.value).partition("\n")
@@ -96,7 +96,7 @@ def refuses(double_: gpuprims.Device, work: Work, name: str, lacking: str) -> No
     assert "refused" in table
 
 
-# What the tests themselves would tell
+# The tests' own helpers
 
 
 WRONG = {

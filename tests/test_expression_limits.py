@@ -1,4 +1,4 @@
-"""Expressions from strangers: every failure is one kind of exception, soon, with a short message."""
+"""Expressions from strangers: every failure raises ExpressionError, soon, with a short message."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpuprims.expressions.parse import MOST_CHARACTERS, MOST_DEPTH
 from gpuprims.expressions.trace import MOST_INSTRUCTIONS, MOST_RESULTS
 
 FLOAT32 = np.dtype(np.float32)
-# What messages say of their own, with two quotations of 80 characters and one of an exception's.
+# The longest message: its own text, two quotations of 80 characters and one exception's message.
 LONGEST = 420
 
 
@@ -102,7 +102,7 @@ def test_a_dtype_from_a_stranger_is_quoted_in_few_words() -> None:
 def test_what_is_within_the_limits_compiles() -> None:
     for source in ("-" * MOST_DEPTH + "x", "+".join("x" * MOST_DEPTH), f"({'x,' * MOST_RESULTS})", "x + 2**100"):
         assert compiled(source)
-    # Of x, 1 and 500 sums.
+    # x, 1 and 500 sums.
     assert compiled("x" + "+1" * MOST_DEPTH).count("\n") >= MOST_DEPTH
     assert compiled(lambda x: sum((x * k for k in range(2000)), x))
 

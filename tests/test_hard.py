@@ -1,4 +1,4 @@
-"""A few seconds of each part of ``python -m tests.hard``; and that each part sees what it looks for."""
+"""Run a few seconds of each part of ``python -m tests.hard``, and check that each part finds faults."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_calls_on_large_arrays(devices: list[gpuprims.Device]) -> None:
     assert_clean(large.large(devices, sizes=(400_003,)), calls=5)
 
 
-# What is wrong is seen -----------------------------------------------------------------------------------------------
+# Faults are found ----------------------------------------------------------------------------------------------------
 
 
 def test_a_wrong_result_is_a_failure(devices: list[gpuprims.Device], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Constants are no part of a kernel, and kernels that nobody uses are let go."""
+"""Constants are arguments of kernels, and unused kernels are released."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ X = np.arange(-5, 6).astype(np.float32)
 
 @pytest.fixture
 def built(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
-    """Weak references to the kernels that a device builds, none of which it has at first."""
+    """Weak references to the kernels that a device builds, beginning with none."""
     kernels: list[Any] = []
     build = device.driver.build
 
@@ -87,7 +87,7 @@ EXTREMES: dict[str, list[Any]] = {
 
 
 def bits(x: np.ndarray) -> bytes:
-    """Return an array's bytes; one NaN is as good as another, and compilers that fold constants choose their own."""
+    """Return an array's bytes with one kind of NaN, because compilers that fold constants choose their own."""
     return np.where(x == x, x, np.nan).astype(x.dtype).tobytes() if x.dtype.kind == "f" else x.tobytes()
 
 

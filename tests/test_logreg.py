@@ -395,7 +395,7 @@ def test_measured_numbers_on_the_device_are_no_labels(device: gpuprims.Device, r
 
 
 def noisy(y: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Labels of which a fifth are drawn anew, so that no weights reach an error of 0."""
+    """Return labels with a fifth drawn again, so that no weights reach an error of 0."""
     return np.where(rng.random(len(y)) < 0.2, rng.permutation(y), y)
 
 

@@ -1,4 +1,4 @@
-"""LogReg of float32 samples far from unit scale: near the least loss, or a warning that names standardisation."""
+"""LogReg of float32 samples far from unit scale ends near the least loss, or warns and names standardisation."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def least(X: np.ndarray, y: np.ndarray) -> float:
 
 
 def above(model: LogReg, X: np.ndarray, y: np.ndarray) -> float:
-    """Return how far the loss of a model is above the least one, as a part of that."""
+    """Return how far the loss of a model is above the least one, relative to that."""
     weights = np.append(model.coef_[0], model.intercept_).astype(np.float64)
     return loss_gradient(X, y, weights)[0] / least(X, y) - 1
 

@@ -1,4 +1,4 @@
-"""Masked arrays are refused wherever an array goes in: kernels would compute with what their masks hide."""
+"""Masked arrays are refused everywhere, because kernels would compute with the hidden elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Model files: what each kind of damaged or hostile file is refused by, and that a write is whole or not at all."""
+"""Model files: every kind of damaged or hostile file is refused, and writes are atomic."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def spam_file(good: Path, tmp_path: Path) -> Path:
 
 
 def refused(path: Path, reason: str, kind: Any = LogReg) -> None:
-    """Loading raises the one exception, which names the path and the reason, before it takes much memory."""
+    """Check that loading raises ModelFileError with path and reason before it takes much memory."""
     tracemalloc.start()
     try:
         with pytest.raises(ModelFileError, match=reason) as caught:
@@ -98,12 +98,12 @@ def test_a_file_that_may_not_be_read(model: Path, monkeypatch: pytest.MonkeyPatc
 def test_what_is_no_archive(tmp_path: Path, spam_file: Path, kind: Any) -> None:
     whole = spam_file.read_bytes()
     files = {
-        "empty": (b"", "no zip file"),
-        "text": (b"no archive" * 50, "no zip file"),
-        "random": (np.random.default_rng(0).bytes(5000), "no zip file"),
-        "array": (made.as_npy(np.zeros(30)), "no zip file"),
-        "cut": (whole[:-100], "no zip file"),
-        "longer": (whole + b"\0", "no zip file"),
+        "empty": (b"", "not a zip file"),
+        "text": (b"no archive" * 50, "not a zip file"),
+        "random": (np.random.default_rng(0).bytes(5000), "not a zip file"),
+        "array": (made.as_npy(np.zeros(30)), "not a zip file"),
+        "cut": (whole[:-100], "not a zip file"),
+        "longer": (whole + b"\0", "not a zip file"),
         "before": (b"\0" * 100 + whole, "does not begin where the member before it ends"),
     }
     for name, (content, reason) in files.items():
@@ -159,7 +159,7 @@ DIRECTORY = {
     "more members than there are": (lambda raw: raw[:-12] + struct.pack("<H", 9999) + raw[-10:], "9,999 members"),
     "a directory larger than the file": (lambda raw: raw[:-10] + struct.pack("<I", 1 << 31) + raw[-6:], "in 2,147,"),
     "a directory elsewhere": (lambda raw: raw[:-6] + struct.pack("<I", 4) + raw[-2:], "does not begin where"),
-    "a comment": (lambda raw: raw[:-2] + b"\5\0hello", "no zip file"),
+    "a comment": (lambda raw: raw[:-2] + b"\5\0hello", "not a zip file"),
 }  # fmt: skip
 
 
@@ -226,19 +226,19 @@ def parameters(**changes: Any) -> Change:
 
 
 MEMBERS: dict[str, tuple[Change, str]] = {
-    "no weights": (without("coef_.npy"), "no coef_ is in it"),
-    "no text": (without("model.npy"), "no model is in it"),
+    "no weights": (without("coef_.npy"), "it has no coef_"),
+    "no text": (without("model.npy"), "it has no model"),
     "a member more": (put("more", 1.0), "an unknown member, .'more.npy'"),
-    "an object": (header("classes_.npy", b"'<i8'", b"'|O' "), "classes_ is no array"),
-    "bytes that are no array": (lambda members: {**members, "coef_.npy": b"\x93NUMPY"}, "coef_ is no array"),
-    "another format of arrays": (header("coef_.npy", b"\x01\x00", b"\x09\x00"), "coef_ is no array"),
-    "a header that has no end": (header("coef_.npy", b"v\x00", b"\xff\xff"), "coef_ is no array"),
-    "code in a header": (header("coef_.npy", b"False", b"[1]*9"), "coef_ is no array"),
+    "an object": (header("classes_.npy", b"'<i8'", b"'|O' "), "classes_ is not an array"),
+    "bytes that are no array": (lambda members: {**members, "coef_.npy": b"\x93NUMPY"}, "coef_ is not an array"),
+    "another format of arrays": (header("coef_.npy", b"\x01\x00", b"\x09\x00"), "coef_ is not an array"),
+    "a header that has no end": (header("coef_.npy", b"v\x00", b"\xff\xff"), "coef_ is not an array"),
+    "code in a header": (header("coef_.npy", b"False", b"[1]*9"), "coef_ is not an array"),
     "a shape of more than there is": (header("coef_.npy", b"(3, 4), }    ", b"(3, 99999), }"), "coef_ is .* in 96"),
-    "a shape that wraps": (header("coef_.npy", b"(3, 4), }" + b" " * 20, b"(3, 6148914691236517205), }"), "no array"),
+    "a wrapping shape": (header("coef_.npy", b"(3, 4), }" + b" " * 20, b"(3, 6148914691236517205), }"), "not an array"),
     "a shape of less than there is": (header("coef_.npy", b"(3, 4)", b"(3, 3)"), "coef_ is .* in 96 bytes"),
-    "a negative shape": (header("coef_.npy", b"(3, 4), } ", b"(-3, -4), }"), "coef_ is no array"),
-    "three axes": (put("coef_", np.zeros((3, 4, 1))), "coef_ is no array"),
+    "a negative shape": (header("coef_.npy", b"(3, 4), } ", b"(-3, -4), }"), "coef_ is not an array"),
+    "three axes": (put("coef_", np.zeros((3, 4, 1))), "coef_ is not an array"),
     "an element of no bytes": (header("classes_.npy", b"'<i8'", b"'<U0'"), "classes_ is <U0 of"),
     "a dtype that is none": (header("coef_.npy", b"'<f8'", b"'<f3'"), "f3"),
     "weights that are integers": (put("coef_", np.ones((3, 4), int)), "weights of int64"),
@@ -254,7 +254,7 @@ MEMBERS: dict[str, tuple[Change, str]] = {
     "a class twice": (put("classes_", [0, 1, 1]), "not unique and sorted"),
     "classes in another order": (put("classes_", [0, 2, 1]), "not unique and sorted"),
     "a class that is NaN": (put("classes_", [0.0, 1.0, np.nan]), "classes_ have NaN"),
-    "no character": (put("classes_", np.array([1, 2, 0x110000], "u4").view("U1")), "numbers that are no characters"),
+    "no character": (put("classes_", np.array([1, 2, 0x110000], "u4").view("U1")), "points that are not characters"),
     "a bool that is two": (
         lambda members: {
             **put("coef_", np.zeros((1, 4)))(put("intercept_", [0.0])(members)),
@@ -271,8 +271,8 @@ MEMBERS: dict[str, tuple[Change, str]] = {
     "an older format": (tells(format=0), "format 0, and this gpuprims reads 1"),
     "a format that is true": (tells(format=True), "format True"),
     "no format": (tells(format=...), "format None"),
-    "a key more": (tells(more=1), "tells of other things"),
-    "a key less": (tells(names=...), "tells of other things"),
+    "a key more": (tells(more=1), "has unknown or missing keys"),
+    "a key less": (tells(names=...), "has unknown or missing keys"),
     "iterations that are text": (tells(n_iter_="4"), "n_iter_ is not a int"),
     "iterations that are negative": (tells(n_iter_=-1), "n_iter_ is negative"),
     "losses that are text": (tells(loss_curve_=["a"]), "losses"),
@@ -280,14 +280,14 @@ MEMBERS: dict[str, tuple[Change, str]] = {
     "iterations that are lists": (tells(loss_curve_=[1.0], loss_iterations_=[[1]]), "not integers"),
     "names of numbers": (tells(names=[1, 2, 3, 4]), "names of features are not strings"),
     "too few names": (tells(names=["a", "b"]), "2 names of"),
-    "objects that are numbers": (tells(objects=True), "objects that are no strings"),
+    "objects that are numbers": (tells(objects=True), "objects other than strings"),
     "a parameter more": (parameters(more=1), r"parameters differ from LogReg's: \['more'\]"),
     "a parameter out of range": (parameters(C=-1), "'C' parameter"),
     "a threshold of one": (parameters(threshold=1), "'threshold' parameter"),
     "a parameter of another kind": (parameters(solver={}), "'solver' parameter"),
-    "class weights that are no pairs": (parameters(class_weight=[1, 2]), "class_weight is no pairs"),
-    "class weights that are text": (parameters(class_weight=[[0, "much"]]), "class_weight is no pairs"),
-    "class weights of lists": (parameters(class_weight=[[[], 1]]), "class_weight is no pairs"),
+    "class weights that are no pairs": (parameters(class_weight=[1, 2]), "class_weight is not a list of pairs"),
+    "class weights that are text": (parameters(class_weight=[[0, "much"]]), "class_weight is not a list of pairs"),
+    "class weights of lists": (parameters(class_weight=[[[], 1]]), "class_weight is not a list of pairs"),
 }  # fmt: skip
 
 
@@ -312,15 +312,15 @@ def test_arrays_in_the_order_of_another_machine(model: Path) -> None:
 
 
 FILTERS: dict[str, tuple[dict[str, Any], str]] = {
-    "other features": ({"features": "letters"}, "features are made otherwise; train it anew"),
+    "other features": ({"features": "letters"}, "features differ from this release's; train it again"),
     "fewer features": ({"n_features": 15}, "n_features is 15, and the model has 16"),
     "features that are text": ({"n_features": "16"}, "n_features is not an integer"),
     "a threshold that is NaN": ({"threshold": float("nan")}, "threshold is not from 0 to 1"),
     "a threshold above one": ({"threshold": 2}, "threshold is not from 0 to 1"),
-    "an unknown label": ({"positive": "junk"}, "positive is 'junk', which is none"),
+    "an unknown label": ({"positive": "junk"}, "positive is 'junk', which is not one"),
     "a label that is a list": ({"positive": ["spam"]}, "positive is not a string"),
-    "a key more": ({"more": 1}, "tells of other things"),
-    "a key less": ({"threshold": ...}, "tells of other things"),
+    "a key more": ({"more": 1}, "has unknown or missing keys"),
+    "a key less": ({"threshold": ...}, "has unknown or missing keys"),
 }
 
 
@@ -333,7 +333,7 @@ def test_settings_of_a_filter_that_are_wrong(spam_file: Path, damage: str) -> No
 
 def test_a_filter_is_as_strict_about_its_model(spam_file: Path, model: Path) -> None:
     members = made.members_of(spam_file)
-    refused(model, "no spam_filter is in it", SpamFilter)
+    refused(model, "it has no spam_filter", SpamFilter)
     refused(made.write(spam_file, made.telling(members, {"format": 2})), "format 2", SpamFilter)
     refused(made.write(spam_file, put("coef_", np.full((1, 16), np.nan, "f4"))(members)), "NaN", SpamFilter)
 

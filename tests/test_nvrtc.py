@@ -119,8 +119,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def test_kernels_compile_without_a_warning_for_every_architecture(
     variant: Variant, call: Callable[..., Any], pytestconfig: pytest.Config
 ) -> None:
-    # No kernel asks which it is for: in a whole run all generations see the first call, the oldest and the newest the
-    # others; by default these two see the first, and the newest the others.
+    # No kernel depends on the generation. A whole run compiles the first call for all generations, and other calls for
+    # the oldest and the newest. By default these two see the first call, and the newest the others.
     first = call is next(iter(calls(variant).values()))
     architectures = ARCHITECTURES if first else (ARCHITECTURES[0], ARCHITECTURES[-1])
     if not pytestconfig.getoption("whole"):
@@ -190,7 +190,7 @@ def ptx_of(variant: Variant, definitions: Definitions) -> str:
     return written.decode()
 
 
-# A product that is, or may be, merged with a sum: ptxas leaves alone those alone whose rounding is named, as in mul.rn.
+# A product that may be merged with a sum: ptxas keeps a product apart only if its rounding is named, as in mul.rn.
 MERGED = r"\bfma|\bmul\.(ftz\.)?f"
 
 

@@ -155,7 +155,7 @@ def test_an_array_elsewhere_is_refused(device: gpuprims.Device, x: np.ndarray) -
         gpuprims.map("x + 1", there, out=there, device=device)
 
 
-# Arrays that share bytes: with each other, or an array with itself.
+# Arrays that share bytes with each other, or an array with itself.
 
 WHOLE = 64
 
@@ -182,7 +182,7 @@ def test_results_that_would_share_memory_are_refused(device: gpuprims.Device, pa
     given, memory = (x, whole) if on == "host" else (on_device(device, x), on_device(device, whole))
     outs, expected = place(memory), whole.copy()
     if shares:
-        with pytest.raises(ArgumentError, match="map: out= arrays apart from each other in memory; got numbers 0 and"):
+        with pytest.raises(ArgumentError, match="map: out= arrays that do not overlap each other; got numbers 0 and"):
             gpuprims.map("(x + 1, 2 * x)", given, out=outs, device=device)
     else:
         gpuprims.map("(x + 1, 2 * x)", given, out=outs, device=device)
@@ -194,12 +194,12 @@ def test_results_that_would_share_memory_are_refused(device: gpuprims.Device, pa
 def test_a_fold_and_a_scan_and_a_plan_refuse_them_too(device: gpuprims.Device) -> None:
     x, out = np.ones((3, 4), np.float32), np.zeros((3, 4), np.float32)
     pairs = gpuprims.Op(lambda p, q: (p[0] + q[0], p[1] + q[1]), (0, 0), commutative=True)
-    with pytest.raises(ArgumentError, match="reduce: out= arrays apart"):
+    with pytest.raises(ArgumentError, match="reduce: out= arrays that do not overlap"):
         gpuprims.reduce(x, x, op=pairs, axis=0, out=(out[0], out[0, ::-1]), device=device)
-    with pytest.raises(ArgumentError, match="scan: out= arrays apart"):
+    with pytest.raises(ArgumentError, match="scan: out= arrays that do not overlap"):
         gpuprims.scan(x, x, op=pairs, axis=0, out=(out, out), device=device)
     planned = gpuprims.plan("map", "(x + 1, 2 * x)", x, device=device)
-    with pytest.raises(ArgumentError, match="map: out= arrays apart"):
+    with pytest.raises(ArgumentError, match="map: out= arrays that do not overlap"):
         planned(x, out=(out, out))
     assert_equal(out, np.zeros((3, 4), np.float32))
 
@@ -299,7 +299,7 @@ def test_a_part_of_a_buffer_shares_its_memory() -> None:
         cl_array.Array(queue, x.shape, x.dtype, data=memory, offset=offset)
         for memory, offset in ((whole, 64), (whole[align : 2 * align], 0))
     )
-    with pytest.raises(ArgumentError, match="out= arrays apart"):
+    with pytest.raises(ArgumentError, match="out= arrays that do not overlap"):
         gpuprims.map("(x + 1, 2 * x)", x, out=(one, upper))
     with pytest.raises(ArgumentError, match="overlaps an input"):
         gpuprims.map("x + 1", one, out=upper)

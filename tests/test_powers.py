@@ -1,4 +1,4 @@
-"""Powers by a constant exponent: NumPy's bit for bit where NumPy takes a square, an inverse or a root instead."""
+"""Powers by a constant exponent are NumPy's bit for bit where NumPy takes a square, reciprocal or root."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpuprims.errors import DtypeError
 from gpuprims.expressions import trace, typed
 
 FLOATS = ("float16", "float32", "float64")
-# Exponents that NumPy has a faster and exact way for, of the types that it tells apart.
+# Exponents with a shortcut in NumPy, of each type that it tells apart.
 EXPONENTS: tuple[Any, ...] = (
     2, -1, 0.5, 0, 1, 2.0, -1.0, 0.0, 1.0, np.float32(2), np.float64(0.5), np.int8(2), np.int8(-1), True, False,
 )  # fmt: skip
@@ -54,7 +54,7 @@ def test_powers_of_complex_numbers_are_numpys(
     expected = x**exponent
     got = gpuprims.map(lambda x: x**exponent, x, device=device)
     assert got.dtype == expected.dtype
-    # Where the processor has no fused product and sum NumPy rounds some once more.
+    # Without FMA in the processor, NumPy rounds some products once more.
     size = np.abs(expected).astype(expected.real.dtype)
     assert (np.abs(got - expected) <= 8 * np.spacing(size)).all()
     if np._core._multiarray_umath.__cpu_features__.get("FMA3"):  # type: ignore[attr-defined]  # not in its annotations

@@ -1,4 +1,4 @@
-"""Forward progress: known of devices by name, tried once on others, and the same answer in every process."""
+"""Forward progress: known for some devices, tried once on others, and the same in every process."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def attempts(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[bool]]:
-    """A function that sets what attempts find; the list that it returns is used up by them."""
+    """A function that sets the results of attempts; they consume the list that it returns."""
 
     def script(*outcomes: bool) -> list[bool]:
         left = list(outcomes)
@@ -86,7 +86,7 @@ def test_what_is_known_of_a_device_takes_no_trial(platform: str, kind: int, toge
 
 
 def test_a_device_of_one_compute_unit_has_one_group_at_a_time() -> None:
-    assert progress.known_progress("Oclgrind", GPU, 1) == Progress(True, "one group at a time has nobody to wait for")
+    assert progress.known_progress("Oclgrind", GPU, 1) == Progress(True, "one group runs at a time")
 
 
 def test_known_devices_are_never_tried(attempts: Callable[..., list[bool]]) -> None:

@@ -1,4 +1,4 @@
-"""docs/promises.md: each promise names a test, and each test is there."""
+"""Each promise of docs/promises.md names a test, and each test exists."""
 
 from __future__ import annotations
 

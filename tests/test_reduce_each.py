@@ -66,7 +66,7 @@ def test_columns_on_cpus(each: gpuprims.Device, rng: np.random.Generator, output
 def test_nothing_is_left_beyond_the_partial_values(
     each: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, outputs: int, n: int
 ) -> None:
-    # Work-items of the last group that have no output leave none, though PoCL 3.1 would have them.
+    # Work-items of the last group without an output must leave no value; PoCL 3.1 once made them.
     x, given = rng.standard_normal((n, outputs)).astype(np.float32), []
 
     def scratch(driver: Any, nbytes: int) -> Any:

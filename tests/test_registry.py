@@ -299,7 +299,7 @@ def test_packages_are_loaded_when_their_backend_is_and_once(monkeypatch: pytest.
 
 @pytest.fixture
 def unwarned(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every warning be given again."""
+    """Forget the warnings that were given."""
     monkeypatch.setattr(notices, "_given", set())
 
 
@@ -372,7 +372,7 @@ def test_a_refusal_that_fails_refuses_and_is_warned_of(fresh: Registry, answer: 
     with pytest.warns(GpuprimsWarning, match="goes on without fake map/broken of gpuprims.register: its refuse"):
         assert select(fresh).name == "sound"
     assert select(fresh).name == "sound"
-    with pytest.raises(NoVariantError, match="variant 'broken' able to run the call; got a refusal: is not asked"):
+    with pytest.raises(NoVariantError, match="variant 'broken' able to run the call; got a refusal: does not run"):
         select(fresh, "broken")
 
 
@@ -417,7 +417,7 @@ def test_a_damaged_file_of_entry_points_costs_one_package(monkeypatch: pytest.Mo
 
 
 def package(folder: Path, name: str, points: str, code: str = "") -> None:
-    """Lay a package down as pip does: a module and what it tells of itself."""
+    """Install a package as pip does: a module and its metadata."""
     told = folder / f"{name}-1.0.dist-info"
     told.mkdir(parents=True)
     (told / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
@@ -425,7 +425,7 @@ def package(folder: Path, name: str, points: str, code: str = "") -> None:
     (folder / f"{name}.py").write_text(code)
 
 
-# What a package may get wrong: the group of its entry point, its module, and what is to be said of it.
+# Faults of packages: the group of the entry point, the module, and the expected message.
 KERNEL = """
 import dataclasses
 from gpuprims.registry import REGISTRY, Variant
@@ -449,7 +449,7 @@ BROKEN: dict[str, tuple[str, str, str]] = {
     "file": (
         "kernels.opencl",
         KERNEL + "import pathlib\nTHING = [Variant(**GIVEN | dict(backend='opencl', source=pathlib.Path('gone.cl')))]",
-        "a kernel file that is there; got 'gone.cl'",
+        "an existing kernel file; got 'gone.cl'",
     ),
     "elsewhere": ("kernels.opencl", KERNEL + "THING = [Variant(**GIVEN)]", "backend 'opencl', as the entry point"),
     "backend": ("backends", "raise RuntimeError('no driver')", "no driver"),
@@ -501,7 +501,7 @@ def test_packages_that_fail_cost_a_warning_each_and_nothing_else(tmp_path: Path)
     assert "update or uninstall broken_devices" in out
 
 
-# What is checked at once
+# Checks at registration
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
@@ -536,7 +536,7 @@ def test_a_wrong_field_is_refused_when_it_is_registered(fresh: Registry, case: s
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "a kernel file that is there"),
+        (None, "an existing kernel file"),
         ("__kernel void map_y(int n) {}", "a kernel file with the function map_x; got .* without it"),
         (b"\xff\xfe", "a kernel file in UTF-8"),
     ],

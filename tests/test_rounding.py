@@ -1,4 +1,4 @@
-"""Roundings that are NumPy's bit for bit: arithmetic of map, and conversions to float16 and to integers."""
+"""Arithmetic of map and conversions to float16 and to integers are NumPy's bit for bit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kernel_cases import Kernel, need
 
 import gpuprims
 
-# What map promises to round as NumPy does, of real numbers.
+# Expressions of real numbers that map rounds as NumPy does.
 ARITHMETIC = (
     "a*b - c", "a*b + c", "c - a*b", "a*b - a*b", "a*b - b*a + c", "a*a + b*b", "(a + b)*c - a*c", "2*a + 1", "a / b",
     "sqrt(abs(a))", "a / sqrt(b*b + c*c)", "a*b < c", "a*b + c == c + b*a", "-(a*b) + c", "a**2 - b**2", "1 / a - b",

@@ -282,7 +282,9 @@ def saved(written_once, tmp_path):
 
 def test_a_filter_of_other_features_is_refused(saved, monkeypatch):
     monkeypatch.setattr(spam, "_KIND", "letters")
-    with pytest.raises(ModelFileError, match=r"got .*filter.npz' \(its features are made otherwise; train it anew\)"):
+    with pytest.raises(
+        ModelFileError, match=r"got .*filter.npz' \(its features differ from this release's; train it again\)"
+    ):
         SpamFilter.load(saved)
 
 
@@ -343,7 +345,7 @@ def test_the_command_tells_which_line_of_its_input_is_wrong(saved, capsys, monke
     [
         ((), "a FILE to learn from, or --load with a model; got neither"),
         (("mail.tsv", "--load", "model.npz"), "a FILE to learn from, or --load with a model; got both"),
-        (("--load", "nowhere.npz"), "--load with a file that is there; got 'nowhere.npz' (No such file"),
+        (("--load", "nowhere.npz"), "--load with an existing file; got 'nowhere.npz' (No such file"),
         (
             ("--load", "a.npz", "--test-share", "0.1", "--seed", "0"),
             "got --test-share and --seed, which are for",

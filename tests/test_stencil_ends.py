@@ -273,7 +273,7 @@ def test_a_gaussian_keeps_32_bits(device: gpuprims.Device) -> None:
         assert_equal(gpuprims.blur(x, "gaussian", device=device), x)
 
 
-# What is computed in -------------------------------------------------------------------------------------------------
+# Dtypes of sums ------------------------------------------------------------------------------------------------------
 
 
 def test_a_device_without_float64_is_told_what_to_do() -> None:

@@ -150,7 +150,7 @@ def _csr(rng: np.random.Generator, how: How) -> None:
         np.testing.assert_allclose(got, A @ dense, rtol=1e-12, atol=1e-12)
 
 
-# By kernel that asks for whole warps: a call of it, and the narrowest warps that it takes.
+# For each kernel that needs whole warps: a call, and the narrowest warps that it takes.
 CALLS: dict[str, tuple[Callable[[np.random.Generator, How], None], int]] = {
     "reduce_warp": (_reduce_all, 16),
     "reduce_rows": (_reduce_rows, 16),

@@ -483,7 +483,7 @@ def test_the_file_in_another_users_home_is_not_used(
     status = os.stat(path)
     seen = os.stat_result((*status[:4], status.st_uid + 4711, *status[5:]))
     monkeypatch.setattr(os, "fstat", lambda handle: seen)
-    assert_ranks_after_one_warning(rf"{re.escape(str(path))}.*a file of user {status.st_uid + 4711}, where user")
+    assert_ranks_after_one_warning(rf"{re.escape(str(path))}.*a file of user {status.st_uid + 4711}; this process")
     monkeypatch.setenv("GPUPRIMS_TUNING", str(path))  # a file that the user names is used, whosever it is
     tuning.forget()
     assert runs() == ("quick", 8)
@@ -505,10 +505,10 @@ def test_without_a_home_calls_go_by_ranks(
     monkeypatch.setattr(pwd, "getpwuid", nobody)
     monkeypatch.chdir(tmp_path)
     write_entries(tmp_path / "~" / ".cache" / "gpuprims" / "tuning.json", {HERE: [entry()]})  # planted
-    assert_ranks_after_one_warning(r"by rank, .*a home for the file of choices; got OSError\(.*~/\.cache")
+    assert_ranks_after_one_warning(r"by rank, .*a home folder for the file of choices; got OSError\(.*~/\.cache")
     assert cli.main(["tune", "--show"]) == 1
-    assert "GPUPRIMS_TUNING names a file, or is off" in capsys.readouterr().err
-    with pytest.raises(TuningError, match="a home for the file"):
+    assert "set GPUPRIMS_TUNING to a file, or to off" in capsys.readouterr().err
+    with pytest.raises(TuningError, match="a home folder for the file"):
         next(tune("reference"))
 
 

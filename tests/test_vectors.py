@@ -16,11 +16,11 @@ from gpuprims.definitions import Definitions
 from gpuprims.errors import NoVariantError
 from gpuprims.registry import REGISTRY, Variant
 
-# Elements in 16 bytes, and an integer dtype of that size: sums of integers are exact in any order.
+# Elements in 16 bytes, and an integer dtype of each size: sums of integers are exact in any order.
 WIDTHS = {16: "int8", 8: "int16", 4: "int32", 2: "int64"}
 # Variants that read vectors of rows and columns of matrices.
 MATRICES = ("reduce", "scan")
-# A group, or all of them, take an output after the other: thousands take seconds on a CPU.
+# Groups take one output after the other, so thousands take seconds on a CPU.
 NOT_FOR_ROWS = frozenset({"tree", "atomic", "round_robin"})
 
 
@@ -96,7 +96,7 @@ def test_scan(scan_kernel: Kernel, rng: np.random.Generator, width: int, monkeyp
 def test_rows(
     device: gpuprims.Device, rng: np.random.Generator, primitive: str, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Rows begin at whole vectors, and end within one. So many of them that kernels for many outputs take them.
+    # Rows begin at whole vectors and end inside one; there are enough of them for kernels for many outputs.
     variants = [variant for variant in REGISTRY.variants(primitive, device.backend) if variant.vectors]
     if device.capabilities.kind == "cpu" and not ASKED:
         as_it_stands(monkeypatch)

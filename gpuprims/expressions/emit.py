@@ -22,7 +22,7 @@ C_TYPES = {
     "complex64": "c64", "complex128": "c128",
 }  # fmt: skip
 
-# What comparisons of an integer with itself give.
+# Results of comparing an integer with itself.
 _OF_ITSELF = {
     "equal": "1", "less_equal": "1", "greater_equal": "1", "not_equal": "0", "less": "0", "greater": "0",
 }  # fmt: skip
@@ -98,7 +98,7 @@ def _spell(step: Step, steps: Sequence[Step], arguments: Sequence[str]) -> str:
     if step.name == "cast":
         text = converted(operands[0], source, step.dtype)
     elif step.name in _OF_ITSELF and step.operands == step.operands[:1] * 2 and source.kind in "biu":
-        text = _OF_ITSELF[step.name]  # spelled out, it is a warning of some compilers
+        text = _OF_ITSELF[step.name]  # some compilers warn of such comparisons
     else:
         unsigned = f"u{8 * source.itemsize}"
         template = COMPUTED[step.name].templates[source.kind]
@@ -113,7 +113,7 @@ def converted(operand: str, source: np.dtype[Any], target: np.dtype[Any]) -> str
     if source.kind == "f" and target.kind in "iu":
         return f"({c_type(target)})gp_{_reached(target)}_{c_type(source)}({operand})"
     if source == np.float64 and target == np.float16:
-        return f"gp_odd_f32({operand})"  # a float32, which is rounded to half, as if from float64
+        return f"gp_odd_f32({operand})"  # a float32 that then rounds to half as the float64 would
     if target.kind != "c":
         return f"({c_type(target)}){operand}"
     kind = c_type(part(target))

@@ -16,7 +16,7 @@ import numpy as np
 from gpuprims.errors import DtypeError, ExpressionError, quoted, shortened
 from gpuprims.expressions.functions import FUNCTIONS
 
-# Largest integer among the constants: float64 holds nothing larger.
+# Most bits of an integer constant: float64 holds nothing larger.
 MOST_BITS = 1024
 _PYTHON_SCALARS: dict[str, Callable[[str], complex]] = {
     "bool": "True".__eq__, "int": int, "float": float, "complex": complex,
@@ -63,7 +63,7 @@ def decode_constant(instruction: Instruction) -> Any:
 def cast(value: Any, dtype: np.dtype[Any]) -> Any:
     """Convert one value: a tracer, an array or a scalar."""
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "f" and dtype == np.uint32:
-        # What uint32 cannot hold NumPy converts in two ways, by where an element lies in memory; this is one of them.
+        # NumPy converts a float out of range to uint32 in two ways, by its place in memory; this is one of them.
         return value.astype(np.int64).astype(dtype)
     if hasattr(value, "astype"):
         return value.astype(dtype)

@@ -1,7 +1,7 @@
 """Constants of an expression as parameters, so that one kernel serves all their values.
 
-A constant becomes a 64-bit word that a launch passes by value: a double as it is, a float in the first half of the
-word, an integer widened.
+A launch passes each constant by value as a 64-bit word: a double as it is, a float in the first half of the word, an
+integer widened.
 """
 
 from __future__ import annotations
@@ -17,30 +17,29 @@ from gpuprims.expressions.expr import Instruction, decode_constant
 from gpuprims.expressions.typing import Step, TypedExpr
 
 Dtype = np.dtype[Any]
-# Devices take 1 KiB of parameters at least, and most of it is the layout's.
+# Every device takes 1 KiB of parameters, most of it for the layout.
 _MOST = 32
-# Constants that compilers have better code for. compact by a mask, whose own -1 was a parameter, was 7 % slower for it
-# (H200, 2^27 float32, CUDA 356 us in place of 333, 2026-11-22).
+# Constants that compilers make better code of. compact by a mask took 7 % longer with its own -1 as a parameter (H200,
+# 2^27 float32, CUDA, 356 us instead of 333, 2026-11-22).
 _PLAIN = (-1, 0, 1)
-# Functions for whose constants compilers have better code, at one of these places: exponents, and divisors of integers.
+# Functions whose second operand stays a constant, because compilers make better code: exponents and integer divisors.
 _EXPONENTS, _DIVISORS = frozenset({"power"}), frozenset({"floor_divide", "remainder", "left_shift", "right_shift"})
 
 
 @lru_cache(maxsize=1024)
 def lift(*functions: TypedExpr | None) -> tuple[tuple[TypedExpr | None, ...], tuple[Dtype, ...], np.ndarray]:
-    """Turn the constants of some functions into parameters, which are numbered through.
+    """Turn the constants of several functions into parameters, numbered across all functions.
 
-    Exponents, divisors of integers, -1, 0 and 1, bools and complex numbers stay, and so does everything where there are
-    too many.
+    Exponents, integer divisors, -1, 0, 1, bools and complex numbers stay. If there are too many constants, all stay.
 
     Returns
     -------
     tuple of TypedExpr or None
-        The functions, with a step ``parameter`` for each constant, whose value is its number among the parameters.
+        The functions, with a step ``parameter`` for each constant; its value is the parameter's number.
     tuple of dtype
-        Of the parameters.
+        The dtypes of the parameters.
     ndarray
-        Their 64-bit words.
+        The 64-bit words of the parameters.
     """
     found = [_liftable(function.steps) if function else [] for function in functions]
     if not 0 < sum(map(len, found)) <= _MOST:
@@ -56,17 +55,17 @@ def lift(*functions: TypedExpr | None) -> tuple[tuple[TypedExpr | None, ...], tu
             function = replace(function, steps=tuple(steps))
         lifted.append(function)
     words = np.concatenate([_word(step) for step in constants])
-    words.flags.writeable = False  # it is kept
+    words.flags.writeable = False  # the cache keeps it
     return tuple(lifted), tuple(step.dtype for step in constants), words
 
 
 def bind(function: TypedExpr, words: np.ndarray) -> TypedExpr:
-    """Turn parameters into the constants that words say; what :func:`lift` has undone."""
+    """Turn parameters back into constants, with values from words: the inverse of :func:`lift`."""
     return replace(function, steps=tuple(_bound(step, words) for step in function.steps))
 
 
 def member(number: int, dtype: Dtype) -> str:
-    """Return C text of the members of a struct that are one word."""
+    """Return C text of the struct members that make one word."""
     if dtype.kind == "f":
         return f"f64 c{number};" if dtype.itemsize == 8 else f"f32 c{number}; u32 after_c{number};"
     return f"{'i64' if dtype.kind == 'i' else 'u64'} c{number};"
@@ -94,7 +93,7 @@ def _word(step: Step) -> np.ndarray:
 
 
 def _held(dtype: Dtype) -> str:
-    """Return the dtype in which a word holds a value."""
+    """Return the dtype of a value inside its word."""
     return ("f8" if dtype.itemsize == 8 else "f4") if dtype.kind == "f" else f"{dtype.kind}8"
 
 

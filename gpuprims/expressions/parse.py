@@ -19,7 +19,7 @@ from gpuprims.expressions.expr import COMPUTABLE, MOST_BITS, Expr, Instruction
 from gpuprims.expressions.functions import ALIASES, FUNCTIONS
 from gpuprims.expressions.trace import Recorder, Tracer
 
-# A string's most characters, and the most operators and calls within each other.
+# Limits of a string: characters, and depth of nested operators and calls.
 MOST_CHARACTERS = 10_000
 MOST_DEPTH = 500
 
@@ -66,8 +66,8 @@ def parse(source: str) -> Expr:
     source : str
         Python syntax over names, numbers, operators, comparisons and the functions of
         ``gpuprims.expressions.functions``; dtype names convert (``"float32(x)"``), ``pi``, ``inf``, ``nan`` and ``1j``
-        are numbers, and a tuple gives several results, 256 at most. Names become parameters in order of first
-        appearance. At most 10,000 characters, and 500 operators and calls within each other.
+        are numbers, and a tuple gives several results, at most 256. Names become parameters in order of first
+        appearance. A string has at most 10,000 characters and 500 levels of nested operators and calls.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def parse(source: str) -> Expr:
     Raises
     ------
     ExpressionError
-        Naming what is not on the whitelist, or the limit that is passed.
+        Naming what is not on the whitelist, or the limit that the string exceeds.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def parse(source: str) -> Expr:
         ) from error
     names = _names(body)
     builder = _Builder(source.strip(), names)
-    with np.errstate(all="ignore"):  # a kernel does not warn of infinities either
+    with np.errstate(all="ignore"):  # kernels do not warn of infinities either
         if isinstance(body, ast.Tuple):
             return builder.recorder.finish(names, tuple(builder.build(item) for item in body.elts))
         return builder.recorder.finish(names, builder.build(body))
@@ -118,17 +118,17 @@ class _Builder:
         self._arguments = {n: self.recorder.add(Instruction("argument", value=str(k))) for k, n in enumerate(names)}
 
     def build(self, root: ast.expr) -> object:
-        """Return the tracer, or the Python scalar, that a node stands for; without recursion, however deep it is."""
+        """Return the tracer or Python scalar of a node, without recursion."""
         waiting: list[tuple[ast.expr, int, str]] = [(root, 0, "")]
         values: list[Any] = []
         while waiting:
             node, depth, name = waiting.pop()
-            if name:  # whose operands are the last values
+            if name:  # its operands are the last values
                 first = len(values) - len(_operands(node))
                 values[first:] = [self._combine(name, values[first:])]
                 continue
             if depth > MOST_DEPTH:
-                self._refuse(f"more than {MOST_DEPTH} operators and calls within each other")
+                self._refuse(f"more than {MOST_DEPTH} levels of nested operators and calls")
             name = self._function(node)
             if name:
                 waiting.append((node, depth, name))
@@ -138,7 +138,7 @@ class _Builder:
         return values.pop()
 
     def _function(self, node: ast.expr) -> str:
-        """Return the function that a node applies to its operands; nothing of a name or a number."""
+        """Return the function that a node applies to its operands; "" for a name or a number."""
         match node:
             case ast.Constant(value=bool() | int() | float() | complex()) | ast.Name():
                 return ""

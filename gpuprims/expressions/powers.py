@@ -1,7 +1,7 @@
-"""Powers by a constant exponent without ``pow``: NumPy's own shortcuts, and products.
+"""Powers by a constant exponent without ``pow``: NumPy's shortcuts, and products.
 
-NumPy squares, inverts and takes roots instead, which rounds once. A device's ``pow`` is some units off, and slower than
-a product.
+NumPy computes such powers as squares, reciprocals and roots, which round once. A device's ``pow`` is a few units in the
+last place off, and slower than a product.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import numpy as np
 
 from gpuprims.expressions.functions import FUNCTIONS, Function
 
-# By the exponent of a real number. NumPy calls pow for the last two, whose results the kernels' products are.
+# Functions of real numbers, by exponent. For the last two NumPy calls pow; the products give nearly always its results.
 _REAL = {0: "one", 1: "positive", 2: "square", -1: "reciprocal", 0.5: "sqrt", 3: "cube", 4: "fourth"}
 _INTEGER = ("one", "positive", "square")
-# Of a complex one by Python's own exponents alone: NumPy makes others complex too, and multiplies in another order.
+# Functions of complex numbers, for Python's exponents only: NumPy makes others complex and multiplies in another order.
 _COMPLEX = {(int, 2): "square", (int, -1): "reciprocal", (float, 0.5): "sqrt"}
 
-# Everything that an expression computes once its dtypes are known: what callers may name, and powers that they may not.
+# All functions of a typed expression: those that callers may name, and two powers that they may not.
 COMPUTED: Mapping[str, Function] = {
     **FUNCTIONS,
     "cube": Function("cube", lambda x: np.power(x, 3), 1, {"f": "gp_cube_{T}({0})"}),
@@ -28,14 +28,14 @@ COMPUTED: Mapping[str, Function] = {
 
 
 def shortcut(dtype: np.dtype[Any], exponent: Any) -> str | None:
-    """Return what computes a power, or None where only ``power`` does.
+    """Return the function that computes a power, or None if only ``power`` does.
 
     Parameters
     ----------
     dtype : dtype
-        In which NumPy computes it.
+        The dtype in which NumPy computes it.
     exponent : scalar
-        The constant exponent: a Python number, or a NumPy one where it has a dtype of its own.
+        The constant exponent: a Python number, or a NumPy scalar if it has a dtype.
 
     Returns
     -------

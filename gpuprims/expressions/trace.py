@@ -12,7 +12,7 @@ from gpuprims.errors import ExpressionError, GpuprimsError, quoted, said, shorte
 from gpuprims.expressions.expr import Expr, Instruction, computable, encode_constant
 from gpuprims.expressions.functions import ALIASES, FUNCTIONS, PARTS
 
-# The most that a function may record: a stencil of 31 x 31 x 31 weights takes half as much. And its most results.
+# Limits of a function: recorded operations (a stencil of 31 x 31 x 31 weights takes half as many), and results.
 MOST_INSTRUCTIONS = 2**17
 MOST_RESULTS = 256
 
@@ -194,8 +194,8 @@ def trace(function: object, arity: int | None = None) -> Expr:
     Raises
     ------
     ExpressionError
-        Naming the construct that cannot be traced, or what the function itself raised; of more than 131,072 operations
-        or 256 results.
+        Naming the construct that cannot be traced, or what the function itself raised; or the function has more than
+        131,072 operations or 256 results.
 
     Examples
     --------

@@ -98,7 +98,7 @@ def typed(expr: Expr, dtypes: Sequence[Dtype], results: Sequence[Dtype] | None =
         When NumPy, or this library, has no such function for such dtypes.
     """
     typist = _Typist(dtypes)
-    with np.errstate(all="ignore"):  # of constants that become infinite in a dtype
+    with np.errstate(all="ignore"):  # constants may become infinite in a dtype
         for instruction in expr.code:
             typist.add(instruction)
         chosen = [typist.settle(k) for k in expr.results]
@@ -109,7 +109,7 @@ def typed(expr: Expr, dtypes: Sequence[Dtype], results: Sequence[Dtype] | None =
 
 
 def _needed(steps: Sequence[Step], results: Sequence[int]) -> tuple[tuple[Step, ...], list[int]]:
-    """Leave out steps that no result needs, such as the exponent of a square; arguments stay in their places."""
+    """Drop steps that no result needs, such as the exponent of a square; arguments keep their places."""
     needed = set(results)
     for k in reversed(range(len(steps))):
         if k in needed:
@@ -281,12 +281,12 @@ class _Typist:
             )
 
     def _squares_bool(self, base: int | _Weak, exponent: int | _Weak) -> bool:
-        """Whether this is a bool to the power of Python's 2, which is int8 in NumPy: its square, not its power."""
+        """Return True for a bool to the power of Python's 2, which NumPy computes as its square, in int8."""
         two = isinstance(exponent, _Weak) and type(exponent.value) is int and exponent.value == 2
         return two and not isinstance(base, _Weak) and self.steps[base].dtype == np.bool_
 
     def _shorter_power(self, base: int, exponent: int | _Weak, dtype: Dtype) -> int | None:
-        """Return a power by a constant as NumPy computes it, or None where ``power`` itself is needed."""
+        """Return the step of a power by a constant, as NumPy computes it, or None if it needs ``power``."""
         name = None
         if isinstance(exponent, _Weak):
             name = shortcut(dtype, exponent.value)

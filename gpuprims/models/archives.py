@@ -1,9 +1,8 @@
-"""Archives of plain arrays (.npz), written atomically, and read as if a stranger had written them.
+"""Archives of plain arrays (.npz), written atomically, and checked before they are read.
 
-Nothing is unpacked on trust. The archive must be what ``np.savez`` writes: known members, stored without compression,
-one behind the other, with no bytes between them. So no member is larger than the file, and reading takes memory in
-proportion to its size. Each member's header says its dtype and shape, and must account for each of its bytes before one
-is read.
+An archive must be what ``np.savez`` writes: known members, stored without compression, one behind the other, with no
+bytes between them. So no member is larger than the file, and reading takes memory in proportion to its size. The dtype
+and shape in each member's header must match its number of bytes before any element is read.
 """
 
 from __future__ import annotations
@@ -31,21 +30,21 @@ import numpy as np
 from gpuprims.errors import ArgumentError, GpuprimsError, ModelFileError
 
 _SUFFIX = ".npz"
-# Members and bytes that the directory of an archive may have; a model's has 5 and some 400.
+# Limits of an archive's directory: members and bytes. A model has 5 members in some 400 bytes.
 _MOST_MEMBERS, _MOST_DIRECTORY = 16, 16_384
-# The records at the end of a zip file, of PKWARE's APPNOTE 6.3: signature, bytes, and where count and size are in them.
+# The records at the end of a zip file, from PKWARE's APPNOTE 6.3: signatures and bytes.
 _END, _END_BYTES = b"PK\5\6", 22
 _LOCATOR, _LOCATOR_BYTES, _END64, _END64_BYTES = b"PK\6\7", 20, b"PK\6\6", 56
 _LOCAL_BYTES = 30
 _UTF8_NAME = 0x800
-# The header of an array as np.save writes it, format 1.0.
+# The header of an array that np.save writes, format 1.0.
 _MAGIC = b"\x93NUMPY\x01\x00"
 _MOST_HEADER = 1024
 _HEADER = re.compile(
     rb"\{'descr': '([<>|][biufU]\d{1,9})', 'fortran_order': (True|False), "
     rb"'shape': \(((?:\d{1,18}(?:, \d{1,18}|,))?)\), \} *\n"
 )
-# What the standard library and NumPy raise of bytes that are no archive of arrays.
+# Exceptions of the standard library and NumPy for bytes that are not an archive of arrays.
 _DAMAGE = (BadZipFile, OSError, EOFError, ValueError, KeyError, TypeError, OverflowError, RuntimeError, struct.error)
 
 
@@ -61,12 +60,12 @@ class Member:
 
 
 def checked_model_path(label: str, path: str | PathLike[str]) -> Path:
-    """Return where a model goes.
+    """Return the path for a model after checking its ending.
 
     Raises
     ------
     ArgumentError
-        A name with another ending, which ``load`` would refuse.
+        The name does not end in ``.npz``, so ``load`` would refuse it.
     """
     target = Path(path)
     if target.suffix != _SUFFIX:
@@ -75,12 +74,12 @@ def checked_model_path(label: str, path: str | PathLike[str]) -> Path:
 
 
 def write_archive(label: str, path: str | PathLike[str], arrays: Mapping[str, np.ndarray]) -> None:
-    """Write arrays to a file, which has its old content until the new one is complete.
+    """Write arrays to a file atomically: the old content stays until the new one is complete.
 
     Raises
     ------
     ArgumentError
-        A name with another ending, or a file that cannot be written.
+        The name does not end in ``.npz``, or the file cannot be written.
     """
     target = checked_model_path(label, path)
     try:
@@ -113,12 +112,12 @@ def _replace(target: Path, arrays: Mapping[str, np.ndarray]) -> None:
 def open_archive(
     label: str, path: str | PathLike[str], required: Collection[str], optional: Collection[str] = ()
 ) -> Iterator[Archive]:
-    """Open an archive whose members are all known, and check everything about them but their elements.
+    """Open an archive and check all of it except the elements of its arrays.
 
     Raises
     ------
     ModelFileError
-        Anything else, within the ``with`` block too.
+        The file is anything else; errors inside the ``with`` block too.
     FileNotFoundError
         No such file.
     """
@@ -133,18 +132,18 @@ def open_archive(
 
 
 def refusal(label: str, path: str | PathLike[str], reason: str) -> ModelFileError:
-    """Return the error for a file that is not taken, with at most 200 characters of a reason."""
+    """Return the error for a refused file, with at most 200 characters of the reason."""
     short = reason if len(reason) <= 200 else f"{reason[:197]}..."
     return ModelFileError(f"{label}: a file that {label.partition('.')[0]}.save wrote; got {str(path)!r} ({short})")
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Open a file without waiting, as a FIFO would make us."""
+    """Open a file without waiting for the writer of a FIFO."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 class Archive:
-    """The arrays of an open file, checked before they are read.
+    """The arrays of an open file, whose structure is checked first.
 
     Parameters
     ----------
@@ -152,7 +151,7 @@ class Archive:
         For messages.
     file : binary file
     required, optional : collection of str
-        Names of the arrays that must be there, and of those that may.
+        Names of the arrays that the file must have, and may have.
     """
 
     def __init__(
@@ -182,13 +181,13 @@ class Archive:
             self.check(bool(np.all(given.view(np.uint8) <= 1)), f"{name} has bools that are neither 0 nor 1")
         array = given.reshape(member.shape, order=member.order)  # type: ignore[call-overload]  # "C" or "F"
         native: np.ndarray = np.array(array, member.dtype.newbyteorder("="), order="C")
-        if native.dtype.kind == "U":  # NumPy raises SystemError, or worse, of what is no character
+        if native.dtype.kind == "U":  # NumPy raises SystemError, or worse, for other code points
             points = np.frombuffer(native.tobytes(), np.uint32)
-            self.check(bool(np.all(points <= sys.maxunicode)), f"{name} has numbers that are no characters")
+            self.check(bool(np.all(points <= sys.maxunicode)), f"{name} has code points that are not characters")
         return native
 
     def json(self, name: str) -> dict[str, Any]:
-        """Return an object of JSON from the text that is a member's only element."""
+        """Return the JSON object in a member that is one text."""
         member = self.members[name]
         self.check(member.dtype.kind == "U" and member.shape == (), f"{name} is not one text")
         found = json.loads(self.read(name).item())
@@ -196,15 +195,17 @@ class Archive:
         return dict(found)
 
     def _check_end(self, size: int) -> None:
-        """Check how large the directory claims to be, before ZipFile reads it whole."""
+        """Check the size that the directory claims, before ZipFile reads all of it."""
         tail_bytes = min(size, _END64_BYTES + _LOCATOR_BYTES + _END_BYTES)
         self._file.seek(size - tail_bytes)
         tail = self._file.read(tail_bytes)
         end = tail[-_END_BYTES:]
-        self.check(len(end) == _END_BYTES and end[:4] == _END and end[-2:] == b"\0\0", "no zip file, or a cut one")
+        self.check(
+            len(end) == _END_BYTES and end[:4] == _END and end[-2:] == b"\0\0", "not a zip file, or a truncated one"
+        )
         count, directory = struct.unpack_from("<HI", end, 10)
         self._check_directory(count, directory)
-        if tail[-_END_BYTES - _LOCATOR_BYTES :][:4] == _LOCATOR:  # of archives beyond 2 GiB
+        if tail[-_END_BYTES - _LOCATOR_BYTES :][:4] == _LOCATOR:  # archives beyond 2 GiB
             end64 = tail[:_END64_BYTES]
             said = struct.unpack_from("<Q", tail, len(tail) - _END_BYTES - _LOCATOR_BYTES + 8)[0]
             self.check(end64[:4] == _END64 and said == size - len(tail), "its end is not where it says")
@@ -217,13 +218,13 @@ class Archive:
 
     def _check_names(self, files: list[str], required: Collection[str], optional: Collection[str]) -> None:
         missing = [name for name in required if f"{name}.npy" not in files]
-        self.check(not missing, f"no {' and no '.join(missing)} is in it")
+        self.check(not missing, f"it has no {' and no '.join(missing)}")
         self.check(len(set(files)) == len(files), "two members of one name")
         strange = [file for file in files if file not in {f"{name}.npy" for name in (*required, *optional)}]
         self.check(not strange, f"an unknown member, {strange[:1]}")
 
     def _members(self, infos: list[ZipInfo]) -> dict[str, Member]:
-        """Return all members, which fill the file up to its directory, each where the one before it ends."""
+        """Return all members after checking that they fill the file up to its directory without gaps."""
         at, found = 0, {}
         for info in infos:
             name = info.filename.removesuffix(".npy")
@@ -242,13 +243,13 @@ class Archive:
         return found
 
     def _member(self, name: str, info: ZipInfo, begin: bytes) -> Member:
-        """Return a member by the header that it begins with."""
+        """Return a member, read from the header of its array."""
         prefix = len(_MAGIC) + 2
-        self.check(begin.startswith(_MAGIC) and len(begin) >= prefix, f"{name} is no array")
+        self.check(begin.startswith(_MAGIC) and len(begin) >= prefix, f"{name} is not an array")
         header_bytes = prefix + int.from_bytes(begin[prefix - 2 : prefix], "little")
         said = _HEADER.fullmatch(begin[prefix:header_bytes]) if header_bytes <= len(begin) else None
         if said is None:
-            raise refusal(self._label, self._path, f"{name} is no array of numbers or text, of two axes at most")
+            raise refusal(self._label, self._path, f"{name} is not an array of numbers or text with at most two axes")
         dtype = np.dtype(said[1].decode())
         shape = tuple(int(length) for length in said[3].decode().split(",") if length)
         wanted, there = prod(shape) * dtype.itemsize, info.file_size - header_bytes

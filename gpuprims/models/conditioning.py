@@ -1,4 +1,4 @@
-"""Going on in float64 where rounding ended a fit, in the coordinates of standardised features."""
+"""Fits that go on in float64 where rounding ended them, in the coordinates of standardised features."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 from gpuprims.models.objective import Objective
 from gpuprims.models.watch import Settings, Watch
 
-# A solver takes an objective, where to start, its settings and who watches it; it returns why it stopped: "tolerance",
+# A solver takes an objective, starting weights, settings and a watch; it returns why it stopped: "tolerance",
 # "max_iter", "rounding", "stalled", "diverged", or what the watch says.
 Solver = Callable[[Objective, np.ndarray, Settings, Watch], str]
-# How far above the least loss a fit may end without a warning, as a part of the loss.
+# A fit may end this far above the least loss without a warning, relative to the loss.
 NEAR = 1e-6
 
 
 class Standardised:
-    """An objective in the coordinates that standardised features would give it.
+    """An objective in the coordinates of standardised features.
 
     The function and its minimum are the same; only the variables differ. For features of mean ``m`` and deviation
     ``s`` a coefficient is ``v / s``, and the intercept ``v0 - sum(m * coefficients)``. With 2,000 float64 samples of 8
@@ -39,18 +39,18 @@ class Standardised:
         self._mean = mean if objective.fit_intercept else np.zeros_like(mean)
 
     def weights(self, there: np.ndarray) -> np.ndarray:
-        """Return the weights of a point in these coordinates."""
+        """Return the weights that belong to a point in these coordinates."""
         values, constants = self._objective.split(there)
         coefficients = values / self._scale
         return self._objective.join(coefficients, constants - coefficients @ self._mean)
 
     def point(self, weights: np.ndarray) -> np.ndarray:
-        """Return the point in these coordinates of some weights."""
+        """Return the point in these coordinates that belongs to weights."""
         coefficients, intercepts = self._objective.split(weights)
         return self._objective.join(coefficients * self._scale, intercepts + coefficients @ self._mean)
 
     def loss_gradient(self, there: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the objective and its gradient by these coordinates."""
+        """Return the objective and its gradient with respect to these coordinates."""
         value, gradient = self._objective.loss_gradient(self.weights(there))
         slopes, of_intercepts = self._objective.split(gradient)
         inner = (slopes - np.outer(of_intercepts, self._mean)) / self._scale
@@ -60,12 +60,12 @@ class Standardised:
 def in_two_precisions(
     coarse: Solver, fine: Solver, objective: Objective, start: np.ndarray, settings: Settings, watch: Watch
 ) -> str:
-    """Minimise in the samples' dtype and, where its rounding ended that, go on in float64.
+    """Minimise in the samples' dtype; if rounding ends that, go on in float64.
 
     Returns
     -------
     str
-        Why it stopped: "stalled" where the weights, as they are kept, are not known to be near the minimum.
+        Why it stopped: "stalled" if the weights, rounded to the samples' dtype, may be far from the minimum.
     """
     reason = coarse(objective, start, settings, watch)
     if reason not in ("rounding", "stalled"):
@@ -83,11 +83,11 @@ def in_two_precisions(
 
 
 def _survives(weights: np.ndarray, loss_gradient: Callable[..., tuple[float, np.ndarray]], kept: np.dtype) -> bool:
-    """Whether weights that are rounded to a dtype are as good."""
+    """Return True if rounding the weights to a dtype does not raise the loss noticeably."""
     before, after = (loss_gradient(one)[0] for one in (weights, weights.astype(kept).astype(np.float64)))
     return after <= before + NEAR * abs(before)
 
 
 def nearly_least(value: float, promised: float) -> bool:
-    """Whether the descent that a quadratic model promises is not worth a warning; False of NaN."""
+    """Return True if the descent that a quadratic model promises is negligible; False for NaN."""
     return bool(abs(promised) <= NEAR * abs(value))

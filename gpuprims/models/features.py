@@ -45,12 +45,12 @@ class Features(Protocol):
         """Return the samples from one number to another."""
 
     def widened(self) -> Self:
-        """Return the same features, whose products are computed in float64."""
+        """Return the same features with products in float64."""
 
     def spread(self, weights: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the mean and the standard deviation of each feature, on the host, for weights of shape (n, 1).
+        """Return the weighted mean and standard deviation of each feature, on the host.
 
-        Features and weights are float64.
+        Weights have shape (n, 1); features and weights are float64.
         """
 
 
@@ -120,7 +120,7 @@ class DenseFeatures:
         return DenseFeatures(self.device, self.array[start:stop], self.scale)
 
     def widened(self) -> DenseFeatures:
-        """See :class:`Features`; the array is the same one, and each element is converted where it is read."""
+        """See :class:`Features`; kernels convert the elements of the same array as they read them."""
         scale = np.ones(self.shape[1]) if self.scale is None else self.device.to_host(self.scale).astype(np.float64)
         return DenseFeatures(self.device, self.array, self.device.asarray(scale))
 

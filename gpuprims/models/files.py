@@ -19,10 +19,10 @@ _FORMAT = 1
 # Parameters that are of one machine or process, and no part of a model.
 _ELSEWHERE = ("backend", "device", "callback", "random_state")
 _STORY = "model"
-# The arrays of a model in its archive, and those that a spam filter keeps beside them.
+# The arrays of a model in its archive, and the one that a spam filter adds.
 MODEL_ARRAYS = (_STORY, "coef_", "intercept_", "classes_")
 BESIDE_MODEL = ("spam_filter",)
-# What is told beside the arrays, and of which type.
+# Keys of the JSON text beside the arrays, and their types.
 _TOLD = {
     "parameters": dict,
     "n_iter_": int,
@@ -37,45 +37,43 @@ _SET = ("n_iter_", "stop_reason_", "loss_curve_", "loss_iterations_", "validatio
 
 
 class KeptInFiles:
-    """What an estimator of linear scores has to keep itself in files."""
+    """Mix-in with ``save`` and ``load`` for estimators of linear scores."""
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to a file, without pickle.
-
-        A file that is there keeps its old content until the new one is complete.
+        """Write the fitted model to a file atomically, without pickle.
 
         Parameters
         ----------
         path : str or path
-            It ends in ``.npz``.
+            A name that ends in ``.npz``.
 
         Raises
         ------
         ArgumentError
-            Another ending, a file that cannot be written, or classes that are neither numbers nor strings.
+            The name has another ending, the file cannot be written, or classes are neither numbers nor strings.
         """
         check_is_fitted(self)
         write_archive("LogReg.save", path, model_arrays("LogReg.save", self))
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, backend: str | Device | None = None) -> Self:
-        """Return a model that :meth:`save` wrote, to compute where ``backend`` says.
+        """Return a model that :meth:`save` wrote.
 
-        The file may come from a stranger: it is checked before it is read, runs no code, and takes memory in proportion
-        to its size.
+        The file may come from a stranger: ``load`` checks it first, runs none of it as code, and takes memory in
+        proportion to its size.
 
         Parameters
         ----------
         path : str or path
         backend : str or Device, optional
-            Where to compute; by default the best device there is.
+            The device to compute on; by default the best one.
 
         Raises
         ------
         ModelFileError
-            A file that holds no model, or a damaged one; a folder, or a file that cannot be read.
+            The file holds no model, is damaged, is a folder or cannot be read.
         FileNotFoundError
-            No such file.
+            The file does not exist.
         """
         with open_archive("LogReg.load", path, MODEL_ARRAYS, BESIDE_MODEL) as archive:
             return model_of(archive, cls, backend)
@@ -85,12 +83,12 @@ class KeptInFiles:
 
 
 def model_arrays(label: str, model: Any) -> dict[str, np.ndarray]:
-    """Return the arrays that keep a fitted model.
+    """Return the arrays of a fitted model's file.
 
     Raises
     ------
     ArgumentError
-        Classes that are neither numbers nor strings, weights that are not finite.
+        Classes are neither numbers nor strings, or weights are not finite.
     """
     model._validate_params()
     classes = model.classes_
@@ -115,7 +113,7 @@ def model_arrays(label: str, model: Any) -> dict[str, np.ndarray]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a number of NumPy's as Python's."""
+    """Return a NumPy scalar as Python's."""
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -123,7 +121,7 @@ def _plain(value: Any) -> Any:
 
 
 def model_of(archive: Archive, kind: type[_Model], backend: str | Device | None) -> _Model:
-    """Return the model that an archive holds: the text first, then each array's shape, then its elements."""
+    """Return the model of an archive; check its text first, then the arrays' shapes, then their elements."""
     told = archive.json(_STORY)
     _check_told(archive, told)
     _check_shapes(archive, told["names"])
@@ -133,7 +131,7 @@ def model_of(archive: Archive, kind: type[_Model], backend: str | Device | None)
     model.coef_, model.intercept_ = (_finite(archive, name) for name in ("coef_", "intercept_"))
     model.classes_ = _classes(archive)
     if told["objects"]:
-        archive.check(model.classes_.dtype.kind == "U", "classes_ are objects that are no strings")
+        archive.check(model.classes_.dtype.kind == "U", "classes_ are objects other than strings")
         model.classes_ = model.classes_.astype(object)
     for name in _SET:
         setattr(model, name, told[name])
@@ -147,11 +145,13 @@ def model_of(archive: Archive, kind: type[_Model], backend: str | Device | None)
 def _check_told(archive: Archive, told: Mapping[str, Any]) -> None:
     given = told.get("format")
     archive.check(given == _FORMAT and type(given) is int, f"format {given!r}, and this gpuprims reads {_FORMAT}")
-    archive.check(told.keys() == {"format", *_TOLD}, f"{_STORY} tells of other things")
+    archive.check(told.keys() == {"format", *_TOLD}, f"{_STORY} has unknown or missing keys")
     for name, kind in _TOLD.items():
         archive.check(type(told[name]) is kind, f"{name} is not a {kind.__name__}")
     archive.check(told["n_iter_"] >= 0, "n_iter_ is negative")
-    archive.check(all(_is_number(one) for one in told["loss_curve_"] + told["validation_errors_"]), "losses: numbers")
+    archive.check(
+        all(_is_number(one) for one in told["loss_curve_"] + told["validation_errors_"]), "losses are not numbers"
+    )
     archive.check(all(type(one) is int for one in told["loss_iterations_"]), "loss_iterations_ are not integers")
     archive.check(len(told["loss_curve_"]) == len(told["loss_iterations_"]), "losses without iterations")
     archive.check(all(type(one) is str for one in told["names"]), "names of features are not strings")
@@ -168,7 +168,9 @@ def _parameters(archive: Archive, kind: Any, given: dict[str, Any]) -> dict[str,
     if not isinstance(weights, list):
         return given
     pairs = all(isinstance(one, list) and len(one) == 2 and _is_number(one[1]) for one in weights)
-    archive.check(pairs and all(isinstance(one, str | int | float) for one, _ in weights), "class_weight is no pairs")
+    archive.check(
+        pairs and all(isinstance(one, str | int | float) for one, _ in weights), "class_weight is not a list of pairs"
+    )
     return {**given, "class_weight": dict(weights)}
 
 

@@ -36,7 +36,7 @@ def resident(array: Any) -> bool:
 
 
 def to_host(given: Any) -> Any:
-    """Return labels or weights as the host's; raise for masked ones."""
+    """Return labels or weights on the host; raise for masked arrays."""
     refuse_masked(f"{_LABEL}: labels and weights", given)
     if not resident(given):
         return given

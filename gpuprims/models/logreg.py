@@ -29,7 +29,7 @@ from gpuprims.pictures import loss_curve
 _ENDS = {
     "max_iter": "the gradient below tol={tol} within max_iter={max_iter} iterations; got none (standardise the"
     " features, or raise max_iter)",
-    "stalled": "weights whose loss is within 1e-6 of the least; got some that rounding keeps further from it"
+    "stalled": "weights whose loss is within 1e-6 of the least loss; got some that rounding may keep further away"
     " (standardise the features, or pass them in float64 to a device that has it)",
     "diverged": "a learning_rate at which the loss falls; got learning_rate={learning_rate}, by which it grew beyond"
     ' all numbers (the last finite weights are kept; lower it, or leave it "auto")',
@@ -102,21 +102,21 @@ class LogReg(LinearScores, KeptInFiles, ClassifierMixin, BaseEstimator):  # type
     n_iter_ : int
     stop_reason_ : str
         "tolerance", "max_iter", "target_error", "callback" or "interrupted"; "rounding" where the dtype's precision
-        allows no further step, within 1e-6 of the least loss; "stalled" where it may be further away; "diverged".
+        allows no further step and the loss is within 1e-6 of the least one; "stalled" where it may be further away;
+        "diverged".
     n_features_in_ : int
 
     Notes
     -----
-    float32 samples are computed with in float32, all others in float64. Where rounding to float32 ends a fit by "lbfgs"
-    or "newton-cholesky" early, as with features far from zero, it goes on in float64; a ConvergenceWarning says where
-    the loss may still be more than 1e-6 above the least one.
+    Fits compute in float32 for float32 samples, and in float64 for all others. If rounding to float32 ends a fit by
+    "lbfgs" or "newton-cholesky" early, as with features far from zero, the fit goes on in float64. If the loss may
+    still be more than 1e-6 above the least one, a ConvergenceWarning says so.
 
-    Samples that lie on a device, as CuPy's, pyopencl's or torch's, stay there. Scores, probabilities and predicted
-    classes of such samples are there too, except for classes that the device cannot hold, such as strings. Weights are
-    the host's.
+    Samples on a device, such as CuPy's, pyopencl's or torch's, stay there. Their scores, probabilities and predicted
+    classes are on that device too, except for classes that it cannot hold, such as strings. Weights are on the host.
 
-    Ctrl-C during :meth:`fit` raises KeyboardInterrupt, as everywhere; the model is then fitted with the weights of the
-    last iteration that ``loss_curve_`` tells of, and ``stop_reason_`` is "interrupted".
+    Ctrl-C during :meth:`fit` raises KeyboardInterrupt. The model then has the weights of the last iteration in
+    ``loss_curve_``, and ``stop_reason_`` is "interrupted".
 
     Examples
     --------
@@ -231,7 +231,7 @@ class LogReg(LinearScores, KeptInFiles, ClassifierMixin, BaseEstimator):  # type
         DeviceMismatchError
             Samples on another device than the one asked for.
         KeyboardInterrupt
-            Ctrl-C; the model keeps the weights so far.
+            After Ctrl-C; the model keeps the weights so far.
         """
         self._validate_params()
         before = self._weights_before()
@@ -263,7 +263,7 @@ class LogReg(LinearScores, KeptInFiles, ClassifierMixin, BaseEstimator):  # type
         ValueError
             No classes with the first call, or other ones with another; labels that are not among them.
         KeyboardInterrupt
-            Ctrl-C; the model keeps the weights of the call before.
+            After Ctrl-C; the model keeps the weights of the call before.
         """
         self._validate_params()
         first = not hasattr(self, "coef_")
@@ -341,7 +341,7 @@ class LogReg(LinearScores, KeptInFiles, ClassifierMixin, BaseEstimator):  # type
         self._warn(reason)
 
     def _take(self, objective: Objective, watch: Watch, reason: str) -> None:
-        """Set what a fit gives, as far as it came."""
+        """Set the fitted attributes from the last iteration."""
         self._keep(objective, watch.weights)
         self.loss_curve_, self.loss_iterations_, self.validation_errors_ = watch.losses, watch.iterations, watch.errors
         self.n_iter_, self.stop_reason_ = watch.done, reason

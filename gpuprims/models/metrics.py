@@ -46,7 +46,7 @@ class Rates:
 
         Parameters
         ----------
-        labels, predictions : array_like of shape (n,), of the host or on a device
+        labels, predictions : array_like of shape (n,), on the host or a device
             What the samples are, and what they were taken for: the positive label and one other.
         positive : hashable
             The label that is looked for.

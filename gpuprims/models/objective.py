@@ -58,7 +58,7 @@ class Objective:
         return Objective(self.samples.part(start, stop), self.outputs, self.penalty, fit_intercept=self.fit_intercept)
 
     def widened(self) -> Objective | None:
-        """Return the same objective, computed in float64; None where the device has none."""
+        """Return the same objective in float64; None if the device has no float64."""
         if self.dtype == np.float64:
             return self
         if not self.device.capabilities.fp64:

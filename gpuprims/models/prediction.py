@@ -60,8 +60,8 @@ class LinearScores:
     def predict(self, X: Any) -> Any:
         """Return the class of each sample, of shape (n_samples,): the likelier, or by ``threshold``.
 
-        The result is where the samples are, as an array of their library; classes that the device cannot hold, such as
-        strings, are the host's.
+        The result is an array of the samples' library, on their device; classes that the device cannot hold, such as
+        strings, are on the host.
         """
         operands, scores = self._scores(X)
         device, numbers = operands.device, self._numbers(operands.device, scores)
@@ -72,18 +72,18 @@ class LinearScores:
             return operands.finish(map_elements(lambda one: np.where(one, last, first), numbers, device=device))
         places, each = np.arange(len(self.classes_)), np.ascontiguousarray(self.classes_)
         given = numbers.reshape(-1, 1), *(device.asarray(one.reshape(1, -1)) for one in (places, each))
-        # The first class is the least one.
+        # Classes are sorted, so the first one is the smallest.
         return operands.finish(
             reduce(*given, map=lambda n, p, c: np.where(n == p, c, first), op="max", axis=1, device=device)
         )
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of samples whose class is predicted.
+        """Return the share of samples whose predicted class is right.
 
         Parameters
         ----------
         X, y, sample_weight
-            As for :meth:`fit`: of the host, or on a device.
+            As for :meth:`fit`: on the host, or on a device.
 
         Returns
         -------
@@ -93,7 +93,7 @@ class LinearScores:
         Raises
         ------
         ValueError
-            Labels or weights that are not as many as the samples.
+            The numbers of labels or weights and of samples differ.
         """
         operands, scores = self._scores(X)
         guesses = self._on_host(operands.device, self._numbers(operands.device, scores))
@@ -105,7 +105,7 @@ class LinearScores:
         return chosen
 
     def _numbers(self, device: Device, scores: Any) -> Any:
-        """Return the number of each sample's class on the device; of two classes, whether it is the second."""
+        """Return the index of each sample's class, on the device; for two classes, True for the second."""
         if scores.shape[1] == 1:
             edge = scores.dtype.type(np.log(self.threshold / (1 - self.threshold)))
             return map_elements(lambda z: z > edge, scores.reshape(-1), device=device)

@@ -75,7 +75,7 @@ class Samples:
         return replace(self, features=features, codes=codes, weights=weights, total=total)
 
     def widened(self) -> Samples:
-        """Return the same samples, which are computed with in float64; dense features stay in their memory."""
+        """Return the same samples for computing in float64; dense features are not copied."""
         codes, weights = (
             map_elements(lambda x: x.astype(np.float64), one, device=self.device) for one in (self.codes, self.weights)
         )
@@ -103,7 +103,7 @@ def features_of(model: Any, X: Any, asked: str | Device | None, *, reset: bool) 
         Other than two axes, NaN or infinity, another number of features than the model has seen; a sparse matrix whose
         indices lead out of it.
     """
-    refuse_masked(f"{_LABEL}: X", getattr(X, "data", None) if issparse(X) else X)  # a DOK matrix has none
+    refuse_masked(f"{_LABEL}: X", getattr(X, "data", None) if issparse(X) else X)  # a DOK matrix has no .data
     if resident(X):
         operands = _resident_features(model, X, asked, reset=reset)
         return operands, DenseFeatures(operands.device, operands.natives[0])

@@ -27,21 +27,21 @@ _MOST_STEPS = 16384
 _MOVE = "w - (w*d + rate*g)"
 # Of a step that Newton's method proposes, the part that is tried first, and how often it is halved.
 _HALVINGS = 30
-# Steps of Newton's method in a row that may lower the loss by no more than its rounding.
+# Steps of Newton's method in a row that may lower the loss by less than its rounding error.
 _IN_VAIN = 3
 # Runs of samples whose steepest slope sets an automatic step.
 _LOOKED_AT = 8
 # Of the descent that a step's slope promises, the part that it must keep (Armijo's condition).
 _SUFFICIENT = 1e-4
-# Of standardised features, the gradient at which L-BFGS stops: the loss is then within 1e-6 of the least one, unless
-# features are so correlated that it is flatter than 1e-6 in some direction.
+# Gradient with respect to standardised features at which L-BFGS stops. The loss is then within 1e-6 of the least one,
+# unless features are so correlated that it is flatter than 1e-6 in some direction.
 _INNER_TOLERANCE = 1e-6
 
 
 def lbfgs(objective: Objective, start: np.ndarray, settings: Settings, watch: Watch) -> str:
     """Minimise by SciPy's L-BFGS-B, on the host; loss and gradient come from the device.
 
-    Where rounding ends that, it goes on in float64 and in the coordinates of standardised features.
+    If rounding ends that, it goes on in float64 and in the coordinates of standardised features.
 
     Source: D. C. Liu and J. Nocedal, "On the limited memory BFGS method for large scale optimization", 1989.
     """
@@ -74,7 +74,7 @@ def _minimised(
     watch: Watch,
     weights: Callable[[np.ndarray], np.ndarray],
 ) -> tuple[Any, str | None]:
-    """Return what SciPy found, and why it stopped unless that is by its own choice; watch the weights of its points."""
+    """Return SciPy's result, and why it stopped early, or None; report the weights of each point to the watch."""
     stopped: list[str] = []
 
     def after(intermediate_result: Any) -> None:
@@ -93,7 +93,7 @@ def _minimised(
 def newton_cholesky(objective: Objective, start: np.ndarray, settings: Settings, watch: Watch) -> str:
     """Minimise by Newton's method: the second derivatives from the device, their Cholesky factors on the host.
 
-    Where rounding ends that, it goes on in float64.
+    If rounding ends that, it goes on in float64.
     """
     return in_two_precisions(_newton, _newton, objective, start, settings, watch)
 

@@ -144,9 +144,7 @@ class SpamFilter:
         return np.where(probabilities >= self.threshold, self.positive, other)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the model and the settings to one ``.npz``, without pickle.
-
-        A file that is there keeps its old content until the new one is complete.
+        """Write the model and the settings to one ``.npz`` atomically, without pickle.
 
         Parameters
         ----------
@@ -156,7 +154,7 @@ class SpamFilter:
         Raises
         ------
         ArgumentError
-            Another ending, a file that cannot be written, or a model that is no :class:`LogReg`.
+            The name has another ending, the file cannot be written, or the model is not a :class:`LogReg`.
         """
         label = "SpamFilter.save"
         if not isinstance(self.model, LogReg):
@@ -188,10 +186,9 @@ class SpamFilter:
         Raises
         ------
         ModelFileError
-            A file that holds no filter, a damaged one, or one whose features are made otherwise; a folder, or a file
-            that cannot be read.
+            The file holds no filter, is damaged, is of a release with other features, is a folder or cannot be read.
         FileNotFoundError
-            No such file.
+            The file does not exist.
         """
         with open_archive("SpamFilter.load", path, (*MODEL_ARRAYS, _ENTRY)) as archive:
             settings = _settings(archive)
@@ -200,7 +197,7 @@ class SpamFilter:
             archive.check(fits, f"n_features is {settings['n_features']}, and the model has {model.n_features_in_}")
             names = model.classes_.tolist()
             known = len(names) == 2 and settings["positive"] in names
-            archive.check(known, f"positive is {settings['positive']!r}, which is none of two classes")
+            archive.check(known, f"positive is {settings['positive']!r}, which is not one of two classes")
         if threshold is not None:
             settings["threshold"] = threshold
         return cls(model, **settings, device=device)
@@ -214,11 +211,11 @@ def checked_threshold(threshold: float) -> float:
 
 
 def _settings(archive: Archive) -> dict[str, Any]:
-    """Return the settings of a filter, each checked by itself."""
+    """Return the settings of a filter after checking each."""
     settings = archive.json(_ENTRY)
     kind = settings.pop("features", None)
-    archive.check(kind == _KIND, "its features are made otherwise; train it anew")
-    archive.check(settings.keys() == {"n_features", "threshold", "positive"}, f"{_ENTRY} tells of other things")
+    archive.check(kind == _KIND, "its features differ from this release's; train it again")
+    archive.check(settings.keys() == {"n_features", "threshold", "positive"}, f"{_ENTRY} has unknown or missing keys")
     archive.check(type(settings["n_features"]) is int, "n_features is not an integer")
     threshold = settings["threshold"]
     archive.check(type(threshold) in (int, float) and 0 <= threshold <= 1, "threshold is not from 0 to 1")

@@ -115,7 +115,7 @@ class SparseFeatures:
         return SparseFeatures(self.device, sparse.csr_array(stored, (stop - start, self.shape[1])), rows)
 
     def widened(self) -> SparseFeatures:
-        """See :class:`Features`; elements are copied."""
+        """See :class:`Features`; this copies the elements."""
         return SparseFeatures(self.device, self.matrix.astype(np.float64))
 
     def spread(self, weights: Any) -> tuple[np.ndarray, np.ndarray]:

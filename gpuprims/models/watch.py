@@ -1,4 +1,4 @@
-"""What a fit tells while it runs, and what ends it."""
+"""Settings of solvers, and the watch that records a fit's progress and ends it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Settings:
-    """When a solver stops, how far descent steps, a rate for gradients summed over samples, and by which of them.
+    """Settings of a solver: when it stops, the learning rate for summed gradients, batches and their random order.
 
-    Without a rate, descent finds one for itself.
+    Without a rate, descent finds one.
     """
 
     max_iter: int
@@ -59,7 +59,7 @@ class Watch:
         target: float | None = None,
         bar: Any = None,
     ) -> None:
-        self._told: list[tuple[float, int]] = []  # in one list, so that an interrupt leaves pairs
+        self._told: list[tuple[float, int]] = []  # one list, so that an interrupt leaves complete pairs
         self.errors: list[float] = []
         self.weights = start
         self._split, self._callback, self._error, self._target, self._bar = split, callback, error, target, bar
@@ -88,7 +88,7 @@ class Watch:
 
     @property
     def iterations(self) -> list[int]:
-        """After how many iterations each loss was."""
+        """The number of iterations before each loss."""
         return [done for _, done in self._told]
 
     @property

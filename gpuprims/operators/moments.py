@@ -111,7 +111,7 @@ def norm() -> Op:
 
 
 def _is_finite(number: Any) -> bool:
-    """Whether a number is finite as a float, which very long integers are not."""
+    """Return True if a number is finite as a float; very long integers are not."""
     try:
         return math.isfinite(number)
     except OverflowError:

@@ -61,11 +61,11 @@ def blur(
     Returns
     -------
     array
-        Of the shape and dtype of ``image``. Means of integers are cut towards zero, once, at the end. Those of a cross
-        or a box are exact, whatever the size of the integers. Gaussian ones of 8 bits are exact, but for those within
-        1/256 of the next integer, which become that; those of 16 bits, computed in float32, and of 32 bits, in float64,
-        are off by 1 at most; of 64 bits, in float64, 53 bits are kept. A Gaussian mean saturates where rounding takes
-        it beyond the dtype's range.
+        Of the shape and dtype of ``image``. Means of integers are cut towards zero, once, at the end. Means of a cross
+        or a box are exact for all integers. Gaussian means of 8 bits are exact, except that those within 1/256 of the
+        next integer become that integer. Those of 16 bits (computed in float32) and of 32 bits (in float64) are off by
+        1 at most. Those of 64 bits (in float64) keep 53 bits. A Gaussian mean saturates where rounding takes it beyond
+        the dtype's range.
 
     Raises
     ------
@@ -73,13 +73,13 @@ def blur(
         An unknown kind or mode, a size that is even, a standard deviation that is not positive, or either of them with
         a kind that has none.
     ArrayError, DeviceMismatchError, NoVariantError
-        As :func:`gpuprims.stencil`; Gaussian weights of 32- and 64-bit integers on a device without float64.
+        As :func:`gpuprims.stencil`; also Gaussian blurs of 32- and 64-bit integers on a device without float64.
 
     Notes
     -----
-    A box and Gaussian weights are products of a row and a column, computed one after the other in one kernel while the
-    rows fit in registers, else in two, so that the cost grows with the width and not with its square. Sums of 64-bit
-    integers do not fit in 64 bits: their high and their low halves are summed, in two to four times the time.
+    A box and Gaussian weights are products of a row and a column, computed one after the other: in one kernel while the
+    rows fit in registers, else in two. So the cost grows with the width, not with its square. Sums of 64-bit integers
+    do not fit in 64 bits; kernels sum their high and low halves, which takes two to four times as long.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""From a sum or a mean to an element of the result: cut towards zero, and at the ends of the result's range.
+"""Convert a sum or a mean to the dtype of the result: cut towards zero, and saturate at the ends of its range.
 
-SciPy computes in double precision and converts as C does, which leaves undefined what a number becomes that the result
-does not hold. Here every device gives the same: see :func:`summed` for sums, and :func:`averaged` for means.
+SciPy computes in double precision and converts by a C cast, which is undefined for numbers out of range. Here every
+device gives the same: see :func:`summed` for sums, and :func:`averaged` for means.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from gpuprims.expressions import TypedExpr, trace, typed
 Dtype = np.dtype[Any]
 
 _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
-# A float mean that is this close below an integer is that integer, missed by rounding.
+# A float mean this close below an integer counts as that integer, because rounding moved it.
 _ROUNDING = 2.0**-8
 
 
 class Ends(NamedTuple):
-    """The least and the greatest value of a sum, as Python numbers, and how many terms it has."""
+    """The smallest and largest value of a sum, as Python numbers, and its number of terms."""
 
     low: float
     high: float
     terms: int
 
     def within(self, low: float, high: float, value: Dtype) -> bool:
-        """Return whether the sum, computed in a dtype, lies strictly between two numbers whatever rounding does."""
+        """Return True if the sum, computed in a dtype, lies strictly between two numbers despite rounding."""
         if value.kind != "f":
             return low < self.low and self.high < high
         largest = max(abs(self.low), abs(self.high))
@@ -36,23 +36,23 @@ class Ends(NamedTuple):
 
 
 def finishing(value: Dtype, result: Dtype) -> TypedExpr:
-    """Return the function from a value to a result, as NumPy converts it; from a float to an integer as a sum."""
+    """Return the function from a value to a result: NumPy's conversion, or for floats to integers that of sums."""
     if value.kind == "f" and result.kind in "iu":
         return summed(value, result, None)
     return typed(trace(lambda v, n: v.astype(result), 2), (value, _INT64), (result,))
 
 
 def summed(value: Dtype, result: Dtype, ends: Ends | None) -> TypedExpr:
-    """Return the function from a sum to a result, where SciPy's meaning is defined that.
+    """Return the function from a sum to a result, with SciPy's meaning where that is defined.
 
-    An integer result is cut towards zero. One of 8 or 16 bits keeps the low bits of a sum that it does not hold, and
-    an unsigned one those of a negative sum, as SciPy's do; every other saturates. NaN becomes the least number.
+    Integer results are cut towards zero. Out of range, 8 and 16 bits keep the low bits of a sum, and unsigned integers
+    those of a negative sum, as SciPy's do; all others saturate. NaN becomes the smallest number.
 
     Parameters
     ----------
     value, result : dtype
     ends : Ends or None
-        What the sum lies between; None where it may be anything.
+        The range of the sum; None if it may be anything.
     """
 
     def store(v: Any, n: Any) -> Any:
@@ -64,9 +64,9 @@ def summed(value: Dtype, result: Dtype, ends: Ends | None) -> TypedExpr:
 
 
 def averaged(value: Dtype, result: Dtype, ends: Ends) -> TypedExpr:
-    """Return the function from a float mean to an integer: cut towards zero, where rounding alone is no part of it.
+    """Return the function from a float mean to an integer: cut towards zero after rounding is made good.
 
-    A mean of integers lies in their range; what rounding adds beyond its ends saturates.
+    A mean of integers lies in their range; if rounding takes it beyond the ends, it saturates.
     """
     little = value.type(_ROUNDING)
 
@@ -77,7 +77,7 @@ def averaged(value: Dtype, result: Dtype, ends: Ends) -> TypedExpr:
 
 
 def averaging(value: Dtype, count: int, result: Dtype) -> TypedExpr:
-    """Return the function from a sum to a mean: of integers exact, cut towards zero."""
+    """Return the function from a sum to a mean, exact for integers and cut towards zero."""
     if value.kind == "f":
         share = value.type(1 / count)
         return typed(trace(lambda v, n: (v * share).astype(result), 2), (value, _INT64), (result,))
@@ -91,7 +91,7 @@ def averaging(value: Dtype, count: int, result: Dtype) -> TypedExpr:
 
 
 def clipped(v: Any, value: Dtype, result: Dtype, ends: Ends | None) -> Any:
-    """Convert an integer to another: saturate in 32 and 64 bits, but for negative numbers in unsigned ones."""
+    """Convert an integer to another dtype; 32 and 64 bits saturate, except negative numbers in unsigned dtypes."""
     info = np.iinfo(result)
     if result.itemsize >= 4 and info.max < np.iinfo(value).max and not (ends and ends.high <= info.max):
         most = value.type(info.max)
@@ -119,11 +119,11 @@ def _cut(v: Any, value: Dtype, result: Dtype, ends: Ends | None) -> Any:
 
 
 def _saturated(v: Any, value: Dtype, result: Dtype, ends: Ends | None) -> Any:
-    """Convert a float to an integer, the nearest where there is none. The conversion itself is always in range."""
+    """Convert a float to an integer, and saturate. The C cast itself is always in range."""
     info = np.iinfo(result)
     if ends is not None and ends.within(info.min - 1, info.max + 1, value):
         return v.astype(result)
     bottom, top = value.type(info.min), value.type(float(info.max + 1))
-    risen = np.where(v > bottom, v, bottom)  # which NaN is not
+    risen = np.where(v > bottom, v, bottom)  # False for NaN
     inside = risen < top
     return np.where(inside, np.where(inside, risen, value.type(0)).astype(result), result.type(info.max))

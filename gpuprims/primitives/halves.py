@@ -1,7 +1,7 @@
-"""Sums of 64-bit integers, exact: those of their high and of their low 32 bits, joined in the end.
+"""Exact sums of 64-bit integers: sum the high and the low 32 bits, and join both sums.
 
-A sum of so many halves fits in 64 bits where one of whole elements does not. Few neighbours are summed in halves by one
-function; of many, the halves are arrays of their own.
+A sum of halves fits in 64 bits where a sum of whole elements does not. One function sums both halves of few neighbours;
+for many neighbours, the halves become arrays.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 from gpuprims.primitives.cutting import clipped
 
 Dtype = np.dtype[Any]
-# From the sums of high and of low halves to a result.
+# A function from the sums of high and of low halves to a result.
 Join = Callable[[Any, Any], Any]
 
 _BITS, _LOW = 32, 2**32 - 1
 _INT64, _UINT64, _UINT32 = np.dtype(np.int64), np.dtype(np.uint64), np.dtype(np.uint32)
-# What weights may add up to, their signs aside, so that sums of halves are exact.
+# Largest sum of the weights' magnitudes for which sums of halves are exact.
 MOST_WEIGHT = 2**30
 
 
@@ -29,7 +29,7 @@ def high_half(v: Any, element: Dtype) -> Any:
 
 
 def low_half(v: Any, element: Dtype) -> Any:
-    """Return the low 32 bits of an element, none of them a sign."""
+    """Return the low 32 bits of an element, without a sign."""
     return v & element.type(_LOW)
 
 
@@ -39,7 +39,7 @@ def half_dtypes(element: Dtype) -> tuple[Dtype, Dtype]:
 
 
 def joining_sums(result: Dtype) -> Join:
-    """Return the function from sums of halves to a sum; :func:`.cutting.summed` says what a result does not hold."""
+    """Return the function from sums of halves to a sum; out of range, it converts as :func:`.cutting.summed`."""
 
     def join(high: Any, low: Any) -> Any:
         top = high + (low >> np.int64(_BITS))
@@ -58,7 +58,7 @@ def joining_sums(result: Dtype) -> Join:
 
 
 def joining_means(count: int, result: Dtype) -> Join:
-    """Return the function from sums of halves to a mean of so many, cut towards zero: a long division by the count."""
+    """Return the function from sums of halves to a mean, cut towards zero, by a long division."""
     whole = np.int64(count)
 
     def join(high: Any, low: Any) -> Any:

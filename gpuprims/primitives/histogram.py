@@ -140,8 +140,8 @@ def bincount(
     Returns
     -------
     array
-        Of int64, or float64 with weights; along its last axis the numbers. The call waits for the largest of them. For
-        no elements int64, weights or not, as in NumPy.
+        Of int64, or of float64 with weights; the numbers are along its last axis. Of int64 for an empty array, with or
+        without weights, as in NumPy. The call waits for the largest number.
 
     Raises
     ------
@@ -281,7 +281,7 @@ def _numbers(operands: Operands, axes: tuple[int, ...], minlength: int, weighing
     """Return the counts of as many numbers as there are: by one reading where they are small."""
     array = operands.natives[0]
     size, dtype = math.prod(array.shape), None if len(operands.natives) == 1 else np.dtype(np.float64)
-    if not size:  # of which NumPy ignores the weights
+    if not size:  # NumPy ignores their weights
         return count(operands, direct(minlength), axes, weighing, minlength, variant, dtype=np.dtype(np.int64))
     tried = max(minlength, 256 if array.dtype == np.uint8 else _TRIED)
     outputs = size // math.prod(array.shape[k] for k in axes)

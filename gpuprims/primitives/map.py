@@ -69,8 +69,8 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     Raises
     ------
     ExpressionError
-        A function that cannot be traced, or that raises; a string outside the whitelist, of more than 10,000 characters
-        or of more than 500 operators and calls within each other; more than 256 results.
+        A function that cannot be traced, or that raises; a string outside the whitelist, with more than 10,000
+        characters or more than 500 levels of nested operators and calls; more than 256 results.
     ArgumentError
         Arrays that do not match the function's parameters, each other's shapes, or ``out``.
     DtypeError
@@ -78,13 +78,13 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
 
     Notes
     -----
-    Of real numbers ``+ - * /``, ``sqrt``, comparisons, ``x**2``, ``x**-1``, ``x**0.5`` and conversions to float16 are
-    NumPy's bit for bit, on every device that divides and takes roots correctly in float32, as all CPUs and all of
-    NVIDIA's GPUs do: a product is rounded before it is added. ``x**3`` and ``x**4`` are nearly always the nearest
-    number. Other functions, such as ``exp``, are the device's own, a few units in the last place off.
+    For real numbers ``+ - * /``, ``sqrt``, comparisons, ``x**2``, ``x**-1``, ``x**0.5`` and conversions to float16 are
+    NumPy's bit for bit on every device that rounds quotients and roots correctly in float32, as all CPUs and NVIDIA
+    GPUs do. A product is rounded before it is added. ``x**3`` and ``x**4`` are nearly always the nearest number. Other
+    functions, such as ``exp``, are the device's own, a few units in the last place off.
 
-    A float that an integer dtype cannot hold converts as it does in NumPy on x86-64: by way of int32 to int32 and to
-    dtypes of 16 bits and fewer, else of int64, and what those cannot hold, such as NaN, becomes their lowest number.
+    A float that an integer dtype cannot hold converts as in NumPy on x86-64: through int32 to int32 and to dtypes of 16
+    bits and fewer, else through int64. NaN, and what those cannot hold, becomes their lowest number.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def _prepare(
         map=function,
         finish=finish,
         vector=layout.vector_width() if chosen.vectors else 1,
-        contracted=False,  # bound by memory, so that NumPy's roundings cost nothing
+        contracted=False,  # map is bound by memory, so NumPy's rounding costs nothing
     )
     groups = chosen.groups(-(-size // chosen.tile), device.capabilities)
     launch = device.kernel(chosen, definitions).prepare(groups, layout.pack(1), size)

@@ -18,7 +18,7 @@ from gpuprims.primitives.halves import Join, high_half, low_half
 
 # Elements from one end of a neighbourhood to the other, along an axis.
 WIDEST = 31
-# The largest integer weight; larger ones are floats, as all are to SciPy.
+# The largest integer weight; larger ones become floats, as all do in SciPy.
 _LARGEST = 2**63 - 1
 
 Offset = tuple[int, ...]
@@ -85,7 +85,7 @@ def weighted(weights: np.ndarray, origin: Sequence[int], dtype: np.dtype[Any]) -
 
 
 def weighted_halves(weights: np.ndarray, origin: Sequence[int], element: np.dtype[Any], join: Join) -> Neighbours:
-    """Return such a sum of 64-bit integers by whole weights, in two sums that are joined; see :mod:`.halves`."""
+    """Return such a sum of 64-bit integers by integer weights, from two sums of halves; see :mod:`.halves`."""
     parts = [lambda neighbour: high_half(neighbour, element), lambda neighbour: low_half(neighbour, element)]
     return _summed(weights, origin, np.dtype(np.int64), parts, join)
 
@@ -97,7 +97,7 @@ def _summed(
     parts: Sequence[Callable[[Any], Any]],
     close: Callable[..., Any],
 ) -> Neighbours:
-    """Return what is made of the sums of some parts of neighbours, each times its weight."""
+    """Sum parts of the neighbours, each times its weight, and join the sums by ``close``."""
     recorder = Recorder()
     offsets: list[Offset] = []
     totals: list[Any] = [None] * len(parts)
@@ -120,7 +120,7 @@ def _summed(
 
 
 def separated(weights: np.ndarray, rounding: float) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return a column and a row whose products are the weights, up to so much of the largest, or None."""
+    """Return a column and a row whose products are the weights, up to a relative rounding, or None."""
     if weights.ndim != 2 or min(weights.shape) == 1:
         return None
     first, second = np.unravel_index(np.argmax(np.abs(weights)), weights.shape)

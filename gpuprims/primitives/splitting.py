@@ -1,4 +1,4 @@
-"""A stencil of 64-bit integers with many neighbours: of their high and of their low halves, as arrays of their own."""
+"""Stencils of 64-bit integers with many neighbours: one stencil of the high and one of the low halves."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from gpuprims.targets import Targets, check_targets
 
 # Channel axis, iterations and variant.
 _How = tuple[int | None, int, str | None]
-# From an array, no ``out=``, a step, what lies beyond the borders, and how, to the step's result.
+# A function from an array, None for ``out=``, a step, a border and the other arguments to the step's result.
 _Run = Callable[[Operands, None, Step, Border, _How], Any]
 
 
 def run_in_halves(operands: Operands, targets: Targets | None, step: Step, border: Border, how: _How, run: _Run) -> Any:
-    """Split an array, sum both halves, and join the sums, so many times."""
+    """Split an array, sum both halves and join the sums, for each iteration."""
     x, device = operands.natives[0], operands.device
     channel_axis, iterations, variant = how
 

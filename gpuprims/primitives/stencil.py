@@ -83,9 +83,9 @@ def stencil(
     Returns
     -------
     array
-        Of the shape of ``x``. Sums of floats are of float32 products, of float64 ones from or to float64. Sums of
-        integers by integer weights are exact. By others they are of float64 products, which keep 53 bits; 8 and 16 bits
-        make do with float32 where the device has no float64.
+        Of the shape of ``x``. Floats are summed in float32, or in float64 if ``x`` or the result is float64. Sums of
+        integers by integer weights are exact. By other weights they are computed in float64, which keeps 53 bits;
+        without float64 on the device, 8 and 16 bits are computed in float32.
 
     Raises
     ------
@@ -96,9 +96,9 @@ def stencil(
 
     Notes
     -----
-    Sums are cut to integers towards zero, as SciPy cuts them. Of a sum that the result does not hold, 8 and 16 bits
-    keep the low bits, and unsigned integers those of a negative one, as SciPy's do; else 32 and 64 bits saturate, where
-    SciPy's differ from platform to platform. NaN becomes the least number. All devices give the same.
+    Sums are cut to integers towards zero, as in SciPy. Out of range, 8 and 16 bits keep the low bits of the sum, and
+    unsigned integers those of a negative sum, as in SciPy. Other sums saturate in 32 and 64 bits, where SciPy's results
+    differ between platforms. NaN becomes the smallest number. All devices give the same.
 
     Examples
     --------

@@ -24,16 +24,15 @@ _INT64, _DOUBLE, _SINGLE = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np
 _PAIR = np.dtype(np.uint32)
 # Weights that are written out one by one; more are read from memory.
 _MOST_WRITTEN = 169
-# Neighbours whose halves are summed by one function; those of more are arrays of their own. Two shared cores of an AMD
-# EPYC, Intel's runtime 2026.2, 2026-11-22, 2048 x 2048 int64: a box of 7 x 7 by one function 56 ms, by arrays 104; of
-# 9 x 9 96 and 72; of 13 x 13 143 and 109.
+# Most neighbours whose halves one function sums; for more, the halves become arrays. 2048 x 2048 int64, by one function
+# and by arrays: a box of 7 x 7 56 and 104 ms, of 9 x 9 96 and 72, of 13 x 13 143 and 109 (two shared cores of an AMD
+# EPYC, Intel's runtime 2026.2, 2026-11-22).
 _MOST_IN_HALVES = 49
-# By how much of the largest weight products of a column and a row may miss others: of elements that float32 holds, and
-# of others.
+# Relative error that products of a column and a row may have: for elements that float32 holds, and for others.
 _ROUNDED_SINGLE, _ROUNDED_DOUBLE = 1e-7, 1e-15
 # Standard deviations from the middle to the end of Gaussian weights.
 _TRUNCATE = 4.0
-# Sums of integers below these are of 32 bits, and of 64.
+# Sums of integers below these fit in 32 and in 64 bits.
 _SMALL, _LARGE = 2**31, 2**63
 
 
@@ -92,7 +91,7 @@ class Step:
     paired : (TypedExpr, TypedExpr or None) or None
         Of bytes whose sums fit in 16 bits, ``function`` and ``across`` of two in the halves of a uint32.
     halves : Halves or None
-        Of 64-bit integers that have too many neighbours for one function, the passes over their halves.
+        The passes over both halves, for 64-bit integers with too many neighbours for one function.
     """
 
     offsets: tuple[tuple[int, ...], ...]
@@ -217,13 +216,13 @@ def _of_weights(
 
 
 def _of_table(weights: np.ndarray, value: Dtype, finish: TypedExpr) -> Step:
-    """Return the pass of weights that are read from memory."""
+    """Return the pass for weights in memory."""
     ends = tuple(tuple(end * (n // 2) for n in weights.shape) for end in (-1, 1))
     return Step(ends, None, finish, value, weights.astype(value).tobytes())
 
 
 def _of_halves(weights: np.ndarray, element: Dtype, result: Dtype, join: Join) -> Step:
-    """Return the pass of whole weights of 64-bit integers: of both halves at once where they are few."""
+    """Return the pass for integer weights of 64-bit integers; few neighbours need one function only."""
     if np.count_nonzero(weights) <= _MOST_IN_HALVES:
         neighbours = weighted_halves(weights, [n // 2 for n in weights.shape], element, join)
         return Step(neighbours.offsets, _typed(neighbours, element), finishing(result, result), result)
@@ -232,7 +231,7 @@ def _of_halves(weights: np.ndarray, element: Dtype, result: Dtype, join: Join) -
 
 
 def _sums_of(weights: np.ndarray, half: Dtype) -> Step:
-    """Return the pass of whole weights of 32-bit integers, whose results are the sums themselves."""
+    """Return the pass for integer weights of 32-bit integers; its results are the sums themselves."""
     finish = finishing(_INT64, _INT64)
     if weights.ndim == 2 and min(weights.shape) > 1 and (weights == 1).all():
         rows, columns = weights.shape
@@ -290,7 +289,7 @@ def _with_index(function: TypedExpr) -> TypedExpr:
 
 
 def _value_of(weights: np.ndarray, element: Dtype, result: Dtype, *, double: bool) -> Dtype | None:
-    """Return the dtype in which a weighted sum is computed; None if that is two sums of halves."""
+    """Return the dtype in which a weighted sum is computed; None for two sums of halves."""
     if element.kind == "f":
         return _DOUBLE if _DOUBLE in (element, result) else _SINGLE
     whole = weights.dtype.kind == "i" or bool((weights == np.rint(weights)).all() and np.abs(weights).max() < _SMALL)
@@ -304,12 +303,12 @@ def _value_of(weights: np.ndarray, element: Dtype, result: Dtype, *, double: boo
 
 
 def _is_narrow(element: Dtype) -> bool:
-    """Whether float32 holds elements, and of integers a fraction beside them."""
+    """Return True if float32 holds the elements, for integers with room for a fraction."""
     return element.itemsize <= 2 or element == _SINGLE
 
 
 def _ends(weights: np.ndarray, element: Dtype) -> Ends | None:
-    """Return what a weighted sum of integers lies between."""
+    """Return the range of a weighted sum of integers; None for floats."""
     if element.kind == "f":
         return None
     low, high = (0, 1) if element.kind == "b" else (int(np.iinfo(element).min), int(np.iinfo(element).max))

@@ -55,7 +55,7 @@ def find_thresholds(
         return _bins_at(order, numbers, bins, limits, ends)
 
     if limits is None:
-        # Where NumPy searches: among floats also where both are integers, but no dtype holds those of either.
+        # NumPy compares in this dtype: float64 also for two integer dtypes that no integer dtype holds.
         edges = edges.astype(np.result_type(order.dtype, edges.dtype))
         ends = (edges[0], edges[-1])
     count = len(edges) - 1

@@ -1,4 +1,4 @@
-"""Weights of a stencil that kernels read from memory, beside the array."""
+"""Weights of a stencil in memory, passed beside the array."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpuprims.primitives.steps import Step
 
 
 def with_weights(operands: Operands, step: Step) -> Operands:
-    """Return an array, and beside it the weights of a step that reads them from memory."""
+    """Return the operands, with the weights of a step that reads them from memory."""
     if step.weights is None:
         return operands
     if operands.on_host:
@@ -27,5 +27,5 @@ def _weights(step: Step) -> np.ndarray:
 
 @lru_cache(maxsize=32)
 def _weights_on(device: Device, order: int, step: Step) -> Any:
-    """Return weights in memory of the queue or stream that work goes to now."""
+    """Return weights in device memory, for the current queue or stream."""
     return device.driver.asarray(_weights(step))

@@ -18,7 +18,9 @@ def map_text(definitions: Definitions) -> list[str]:
     An element comes as its address in registers, so that one of several lanes is passed on like one of one.
     """
     inputs, pack = definitions.inputs, Packing(definitions.values)
-    layout = "const layout_t layout, " if definitions.constants else ""  # for a struct costs where nothing is inlined
+    layout = (
+        "const layout_t layout, " if definitions.constants else ""
+    )  # passing a struct costs where nothing is inlined
     head = f"DEVICE value_t gp_apply({layout}{elements_of(inputs)}, const i64 j)"
     names = names_of("x", inputs)
     return [
@@ -35,7 +37,7 @@ def map_text(definitions: Definitions) -> list[str]:
 
 
 def _layout(definitions: Definitions) -> str:
-    """Return the argument that a map with constants takes first."""
+    """Return the first argument of a map with constants."""
     return "layout, " if definitions.constants else ""
 
 

@@ -1,4 +1,4 @@
-"""What takes long to show, in counts: soak, fuzz, faults and large arrays. ``python -m tests.hard --help``.
+"""Long runs: soak, fuzz, faults and large arrays, with counts. ``python -m tests.hard --help``.
 
 `make hard` runs all of it; the tests run a few seconds of each part (``test_hard.py``).
 """

@@ -1,4 +1,4 @@
-"""Run all of it, print a line of counts for each part, and exit with 1 where anything failed."""
+"""Run the parts, print a line of counts for each, and exit with 1 if anything failed."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ PARTS = ("soak", "fuzz", "faults", "large")
 
 
 def options(given: Sequence[str] | None = None) -> argparse.Namespace:
-    """Return what the command line asks for."""
+    """Return the options of the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.hard", description=__doc__)
     parser.add_argument("--parts", default=",".join(PARTS), help="some of them, comma-separated; all by default")
     parser.add_argument("--devices", help="specs, comma-separated; every device by default")
-    parser.add_argument("--seconds", type=float, default=600, help="how long to soak")
-    parser.add_argument("--threads", type=int, default=4, help="how many soak")
+    parser.add_argument("--seconds", type=float, default=600, help="duration of the soak")
+    parser.add_argument("--threads", type=int, default=4, help="threads of the soak")
     parser.add_argument("--expressions", type=int, default=100_000)
     parser.add_argument("--models", type=int, default=1000, help="damaged files of models")
     parser.add_argument("--faults", type=int, default=1000, help="allocations that fail")
@@ -53,7 +53,7 @@ def main(given: Sequence[str] | None = None) -> int:
 
 
 def runs(part: str, devices: Sequence[gpuprims.Device], asked: argparse.Namespace) -> list[Callable[[], Report]]:
-    """Return what makes the reports of a part."""
+    """Return functions that run a part and return its reports."""
     if part == "soak":
         return [lambda: soak(devices, asked.seconds, asked.threads, asked.seed)]
     if part == "fuzz":

@@ -1,4 +1,4 @@
-"""Faults in the middle of calls: no memory, kernels that do not compile, processes that are killed or come together."""
+"""Faults in the middle of calls: no memory, kernels that do not compile, killed and simultaneous processes."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from gpuprims.registry import REGISTRY
 from .recipes import recipes
 from .report import Report, resident_memory
 
-# Verbs of a driver that take memory; see gpuprims/driver.py.
+# Methods of a driver that allocate memory; see gpuprims/driver.py.
 ALLOCATING = ("empty", "zeros", "scratch")
-# What the faults together may leave: pools and messages, not an array a fault.
+# Memory that all faults together may leave: pools and messages, not an array for each fault.
 ROOM = 64 << 20
-# What a process of its own computes, with kernels that no other program has, as it prints what it has built.
+# The program of a process that compiles kernels of its own.
 BUILDING = """
 import sys
 import numpy as np, gpuprims
@@ -43,7 +43,7 @@ print("done", int(gpuprims.reduce(x)), flush=True)
 
 @contextlib.contextmanager
 def allocation_fails(device: gpuprims.Device, after: int) -> Iterator[None]:
-    """Let allocations succeed so many times, and then fail."""
+    """Let a number of allocations succeed, and fail all later ones."""
     kind: Any = type(device.driver)
     methods, left = {name: getattr(kind, name) for name in ALLOCATING}, [after]
 
@@ -66,7 +66,7 @@ def allocation_fails(device: gpuprims.Device, after: int) -> Iterator[None]:
 
 
 def fail_allocations(devices: Sequence[gpuprims.Device], number: int, seed: int = 0) -> Report:
-    """Fail in the middle of so many calls; the same call is then right, and memory comes back."""
+    """Fail in the middle of calls; the same call must then be right, and memory must come back."""
     report, rng, every = Report("no memory"), np.random.default_rng(seed), list(recipes().items())
     before = 0
     for k in range(number):
@@ -95,7 +95,7 @@ def fail_allocations(devices: Sequence[gpuprims.Device], number: int, seed: int 
 
 
 def fail_builds(devices: Sequence[gpuprims.Device], number: int) -> Report:
-    """Ask for kernels that do not compile: a BuildError with the compiler's log, and the next call is right."""
+    """Run kernels that do not compile: each raises BuildError with the compiler's log, and the next call is right."""
     report, x = Report("kernels that do not compile"), np.arange(1000, dtype=np.int32)
     with TemporaryDirectory() as folder:
         for k in range(number):
@@ -148,7 +148,7 @@ def _start(folder: str, device: gpuprims.Device, numbers: Sequence[int]) -> subp
 
 
 def share_a_cold_cache(device: gpuprims.Device, processes: int = 8) -> Report:
-    """Start processes together on one empty cache, which compile the same kernels; then one more, warm."""
+    """Start processes that compile the same kernels on one empty cache; then one more, on the warm cache."""
     report = Report("processes on one cold cache")
     with TemporaryDirectory() as folder:
         started = [_start(folder, device, range(6)) for _ in range(processes)]
@@ -170,7 +170,7 @@ def _finished(report: Report, process: subprocess.Popen[str]) -> None:
 
 
 def kill_builds(device: gpuprims.Device, number: int, seed: int = 0) -> Report:
-    """Kill so many processes while they build, all on one cache; a process after every tenth computes what is right."""
+    """Kill processes that build kernels on one cache; after every tenth, another process must compute right."""
     report, rng = Report("kill -9 in the middle of a build"), np.random.default_rng(seed)
     with TemporaryDirectory() as folder:
         for k in range(number):

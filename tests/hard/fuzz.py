@@ -1,4 +1,4 @@
-"""Expressions from a grammar and from noise, and damaged model files: an answer that is right, or one named error."""
+"""Fuzz expressions, from a grammar and from noise, and model files: results are right, or an error names the fault."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ALPHABET = "xyz0123456789.+-*/%<>=!&|^~()[]{}, '\"_aeijnor\n\\\0é"
 FUNCTIONS = ("abs", "sqrt", "square", "floor", "sign", "maximum", "minimum", "hypot", "where")
 SCOPE: dict[str, Any] = {name: getattr(np, name) for name in FUNCTIONS}
 SCOPE["float32"] = lambda value: np.asarray(value).astype(np.float32)[()]
-# A device computes one in so many: each is a kernel of its own to compile.
+# Devices compute one expression in this many, because each compiles a kernel.
 ON_A_DEVICE = 200
 
 
@@ -48,7 +48,7 @@ def expression(rng: np.random.Generator, depth: int) -> str:
 
 
 def noise(rng: np.random.Generator) -> str:
-    """Return a text that may mean nothing: random letters, or an expression that was damaged."""
+    """Return a text that may be invalid: random letters, or a damaged expression."""
     if rng.random() < 0.5:
         return "".join(rng.choice(list(ALPHABET), int(rng.integers(0, 60))))
     text = expression(rng, 3)
@@ -59,7 +59,7 @@ def noise(rng: np.random.Generator) -> str:
 
 
 def fuzz_expressions(devices: Sequence[gpuprims.Device], number: int, seed: int = 0) -> Report:
-    """Compute so many expressions by NumPy's backend, some by devices, and as many texts that may mean nothing."""
+    """Compute expressions by the reference and some by devices, and as many texts that may be invalid."""
     report, rng = Report("fuzz expressions"), np.random.default_rng(seed)
     reference = gpuprims.Device("reference")
     for k in range(number):
@@ -99,7 +99,7 @@ def _compute(report: Report, text: str, operands: dict[str, np.ndarray], device:
 
 
 def _difference(got: np.ndarray, expected: Any) -> str | None:
-    """Say how a result differs from NumPy's, if it does; roots and powers may round otherwise."""
+    """Return the difference from NumPy's result, or None; roots and powers may round differently."""
     expected = np.asarray(expected)
     if got.dtype != expected.dtype:
         return f"dtype {expected.dtype}; got {got.dtype}"
@@ -124,7 +124,7 @@ def _refuse(report: Report, text: str, operands: dict[str, np.ndarray]) -> None:
 
 
 def fuzz_models(number: int, seed: int = 0) -> Report:
-    """Load so many damaged files: each is refused by an error of the library, or predicts as a model does."""
+    """Load damaged files: each raises an error of the library, or its model predicts."""
     report, rng = Report("fuzz model files"), np.random.default_rng(seed)
     X = rng.standard_normal((60, 4))
     model = LogReg(backend="reference", max_iter=20).fit(X, X[:, 0] > 0)
@@ -174,7 +174,7 @@ def cut(rng: np.random.Generator, whole: bytes) -> bytes:
 
 
 def rewritten(rng: np.random.Generator, whole: bytes) -> bytes:
-    """Give a member of a whole archive other bytes: what no checksum tells."""
+    """Change bytes of a member, with a right checksum."""
 
     def damage(name: str, member: bytes) -> bytes:
         return flipped(rng, member)
@@ -183,7 +183,7 @@ def rewritten(rng: np.random.Generator, whole: bytes) -> bytes:
 
 
 def reshaped(rng: np.random.Generator, whole: bytes) -> bytes:
-    """Give a member another array: of another shape, another dtype, not finite."""
+    """Replace a member by an array of another shape or dtype, or one that is not finite."""
 
     def damage(name: str, member: bytes) -> bytes:
         shape = tuple(rng.integers(0, 6, int(rng.integers(0, 3))))

@@ -1,4 +1,4 @@
-"""Arrays of more elements than 31 and than 32 bits count."""
+"""Arrays of more than 2^31 and 2^32 elements."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gpuprims.errors import DeviceMemoryError
 from .report import Report, available_memory
 
 SIZES = (2**31 + 8, 2**32 + 5)
-# Elements repeat with this period, a prime, so that no slab or tile begins where another does.
+# Period of the elements: a prime, so that no two slabs or tiles begin with the same element.
 PERIOD = 251
 _CHUNK = PERIOD << 16
 
 
 def pattern(size: int) -> np.ndarray:
-    """Return 0 ... 250 again and again."""
+    """Return 0 ... 250, repeated."""
     return np.resize(np.arange(PERIOD, dtype=np.uint8), size) if size < _CHUNK else _repeated(size)
 
 
@@ -97,7 +97,7 @@ def _host(device: gpuprims.Device, array: Any) -> Any:
     return array if isinstance(array, (np.ndarray, np.generic, int)) else device.to_host(array)
 
 
-# Each call, and how many arrays of so many bytes it needs, beside the input.
+# Each call, and the number of arrays of the input's size that it needs beside the input.
 CALLS: dict[str, tuple[Callable[[gpuprims.Device, Any, int], None], int]] = {
     "reduce": (_sum, 0), "argmax": (_last_place, 0), "histogram": (_histogram, 0), "map": (_map, 1), "scan": (_scan, 1),
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Calls of every primitive on random arrays, each beside NumPy's answer."""
+"""Calls of every primitive on random arrays, each checked with NumPy."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _stencil(rng: np.random.Generator, device: gpuprims.Device, place: Place) ->
 
 
 def recipes() -> dict[str, Recipe]:
-    """Return every call by name: so few that each is soon compiled, and memory has no reason to grow."""
+    """Return every call by name; there are few, so that all kernels are compiled soon and memory stays flat."""
     found: dict[str, Recipe] = {f"map {dtype}": _map(dtype) for dtype in ("int8", "int64", "float32", "float64")}
     found |= {f"sum {dtype}": _reduce(dtype, "sum") for dtype in ("uint8", "int32", "float32", "float64")}
     found |= {f"{op} {dtype}": _reduce(dtype, op) for op in ("max", "argmin") for dtype in ("float32", "int16")}

@@ -1,4 +1,4 @@
-"""What a part of the run counted, and what went wrong."""
+"""The report of a part: counts and failures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Report:
     Parameters
     ----------
     part : str
-        What was run.
+        Name of the part.
     """
 
     part: str
@@ -37,7 +37,7 @@ class Report:
             self.failures.append(" ".join(text[:_QUOTED].split()))
 
     def note(self, text: str) -> None:
-        """Add what a reader of the counts should know."""
+        """Add a note for the reader of the counts."""
         with self._lock:
             self.notes.append(text)
 
@@ -49,7 +49,7 @@ class Report:
 
 
 def resident_memory() -> int:
-    """Return the bytes of this process that are in memory; 0 where the system does not tell."""
+    """Return this process's resident memory in bytes; 0 if the system does not tell."""
     try:
         with open("/proc/self/statm") as told:
             return int(told.read().split()[1]) * 4096
@@ -58,7 +58,7 @@ def resident_memory() -> int:
 
 
 def available_memory() -> int | None:
-    """Return the bytes that programs may still take on the host; None where the system does not tell."""
+    """Return the host's available memory in bytes; None if the system does not tell."""
     try:
         with open("/proc/meminfo") as told:
             return next(int(line.split()[1]) * 1024 for line in told if line.startswith("MemAvailable:"))

@@ -1,4 +1,4 @@
-"""Random primitives on random devices from several threads: each result NumPy's, and memory that does not grow."""
+"""Call random primitives on random devices from several threads; check results with NumPy, and memory for growth."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ import gpuprims
 from .recipes import Recipe, recipes
 from .report import Report, resident_memory
 
-# What a process may have more after its first third: glibc's arenas and pools still fill up. In a run of less than a
-# minute it is noted alone: kernels for sizes not met before are still compiled.
+# Memory that a run may gain after its first third, while glibc's arenas and pools fill up. A run of less than a minute
+# only notes the gain, because it still compiles kernels for new sizes.
 ROOM, SETTLED = 96 << 20, 60
 
 
 def soak(devices: Sequence[gpuprims.Device], seconds: float, threads: int = 4, seed: int = 0) -> Report:
-    """Call for so long; each thread has random numbers of its own."""
+    """Call primitives for some seconds; each thread has its own random numbers."""
     report, every = Report("soak"), recipes()
-    for device in devices:  # so that what is measured later is not what is compiled
+    for device in devices:  # compile now, so that compilation is not measured later
         for name, recipe in every.items():
             for resident in (False, True):
                 _once(report, f"{name} on {device.spec}", recipe, np.random.default_rng(seed), device, resident)
@@ -65,6 +65,6 @@ def _once(
 ) -> None:
     try:
         recipe(rng, device, device.asarray if resident else lambda array: array)
-    except Exception as error:  # whatever a call raises is what is counted
+    except Exception as error:  # every exception counts as a failure
         report.fail(f"{label}, {'device' if resident else 'host'} arrays", error)
     report.count("calls")

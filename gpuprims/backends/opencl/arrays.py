@@ -78,8 +78,8 @@ class Arrays:
 
 
 def place_of(memory: Any) -> tuple[int, int]:
-    """Return the buffer that an array's memory lies in, and its first byte there; for a sub-buffer, the whole one."""
-    if type(memory) is cl.Buffer:  # none from a pool is a part
+    """Return the handle of the buffer that holds an array's memory, and its first byte; not that of a sub-buffer."""
+    if type(memory) is cl.Buffer:  # memory of a pool is never a sub-buffer
         told: Any = memory.get_info
         whole = told(cl.mem_info.ASSOCIATED_MEMOBJECT)
         if whole is not None:

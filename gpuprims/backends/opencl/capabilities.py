@@ -40,6 +40,6 @@ def capabilities_of(queue: cl.CommandQueue) -> Capabilities:
 
 
 def kind_of(device: cl.Device) -> str:
-    """Return what kind of device it is, as specs name it."""
+    """Return the kind of a device as specs name it."""
     kinds = {cl.device_type.GPU: "gpu", cl.device_type.CPU: "cpu"}
     return next((kind for flag, kind in kinds.items() if device.type & flag), "accelerator")

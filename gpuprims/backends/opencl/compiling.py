@@ -1,8 +1,8 @@
 """Compiling OpenCL programs, with binaries kept on disk.
 
-pyopencl's own caches are kept out of it: the one of programs unpickles what it finds in the user's folder, waits a
-minute for a lock that a killed process left and then fails in every process; the one of Python functions that call
-kernels (``pyopencl.invoker``) unpickles too, and fails where there is no home.
+pyopencl's own caches are not used. Its cache of programs unpickles the files in the user's folder; if a killed process
+left its lock, it waits a minute and then fails in every process. Its cache of Python functions that call kernels
+(``pyopencl.invoker``) unpickles too, and fails for a user without a home folder.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import pyopencl as cl
 
 from gpuprims import compile_cache
 
-# One at a time: a runtime's compiler takes all cores, or is not made for threads.
+# One compilation at a time: a runtime's compiler takes all cores, or is not thread-safe.
 _COMPILING = Lock()
-# Beginnings of names of environment variables by which runtimes compile otherwise: Intel's, PoCL's, Oclgrind's.
+# Prefixes of environment variables that change what runtimes compile: Intel's, PoCL's, Oclgrind's.
 _SWITCHES = ("CL_CONFIG_", "POCL_CPU_", "POCL_VECTOR", "POCL_WORK_GROUP_METHOD", "OCLGRIND_")
 
 
 def program_of(context: cl.Context, device: cl.Device, text: str, options: list[str]) -> cl.Program:
-    """Return a device's program of a text, from the cache on disk if it has been compiled before.
+    """Return a device's program of a text, from the cache on disk if it is there.
 
     ``PYOPENCL_BUILD_OPTIONS`` adds options, as it does in pyopencl.
 
@@ -49,7 +49,7 @@ def program_of(context: cl.Context, device: cl.Device, text: str, options: list[
     return cl.Program(program)
 
 
-# The class that cl.Program wraps, which neither caches nor warns of what a compiler says.
+# The class that cl.Program wraps; it has no cache, and does not warn of compilers' messages.
 _Program: Any = cl._cl._Program  # exported under no other name
 
 
@@ -66,13 +66,13 @@ def _built(program: Any, device: cl.Device, options: str) -> Any:
 
 
 def _binary(program: Any, device: cl.Device) -> bytes:
-    """Return a device's own binary of a program; empty where its driver gives none."""
+    """Return a device's binary of a program; empty if its driver gives none."""
     devices, binaries = program.get_info(cl.program_info.DEVICES), program.get_info(cl.program_info.BINARIES)
     return bytes(dict(zip(devices, binaries, strict=True))[device])
 
 
 def _facts(device: cl.Device) -> list[str]:
-    """Return what decides a binary, beside text and options."""
+    """Return the facts that decide a binary, besides text and options."""
     names = [device.platform.name, device.platform.version, device.vendor, device.name, device.version]
     switches = sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith(_SWITCHES))
     host = _host_processor() if device.type & cl.device_type.CPU else ""
@@ -81,16 +81,16 @@ def _facts(device: cl.Device) -> list[str]:
 
 @cache
 def _host_processor() -> str:
-    """Return what tells this machine's processor from others, for which a CPU runtime's binaries may not be."""
+    """Describe this machine's processor, because a CPU runtime's binaries may not run on others."""
     told = Path("/proc/cpuinfo")
     if not told.exists():
         return f"{platform.machine()} {platform.processor()}"
-    wanted = ("vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU ")  # those of x86, then of Arm
+    wanted = ("vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU ")  # x86, then Arm
     return "\n".join(sorted({line for line in told.read_text().splitlines() if line.startswith(wanted)}))
 
 
 class _Invokers(dict[Any, Any]):
-    """Stands for pyopencl's cache of the functions that call kernels, and keeps them in memory."""
+    """Replaces pyopencl's cache of functions that call kernels; it keeps them in memory."""
 
     def store_if_not_present(self, key: Any, value: Any) -> None:
         """Store, as pyopencl's cache does."""
@@ -98,13 +98,13 @@ class _Invokers(dict[Any, Any]):
 
 
 def _keep_invokers_in_memory() -> None:
-    """Have pyopencl keep no functions on disk, for this process: every ``cl.Kernel`` would look there for its own."""
-    before, cl._PYOPENCL_NO_CACHE = cl._PYOPENCL_NO_CACHE, True  # so that importing opens no file
+    """Stop pyopencl, in this process, from reading or writing functions on disk for every ``cl.Kernel``."""
+    before, cl._PYOPENCL_NO_CACHE = cl._PYOPENCL_NO_CACHE, True  # importing then opens no file
     try:
         import pyopencl.invoker as invoker
     finally:
         cl._PYOPENCL_NO_CACHE = before
-    invoker.invoker_cache = _Invokers()  # type: ignore[assignment]  # which has the two verbs that are used
+    invoker.invoker_cache = _Invokers()  # type: ignore[assignment]  # has the methods that pyopencl calls
 
 
 _keep_invokers_in_memory()

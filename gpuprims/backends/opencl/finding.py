@@ -15,15 +15,15 @@ from gpuprims.backends.opencl.runtimes import platforms
 from gpuprims.errors import ArrayError
 from gpuprims.lifetime import Discovery, after_fork
 
-# OpenCL runtimes of CPUs by speed, as their platforms' names begin; the others come between these two. Of the 168 works
-# in both reports of bench/results, PoCL 3.1 takes 1.6 times as long as Intel's runtime 2026.2 in the geometric mean,
-# and longer in 138 (two cores of an AMD EPYC, 2026-11-22). It has no sub-groups either.
+# Beginnings of platform names of CPU runtimes: the fastest and the slowest; others come between them. PoCL 3.1 takes
+# 1.6 times as long as Intel's runtime 2026.2, the geometric mean of the 168 works in both reports of bench/results, and
+# longer in 138 of them (two cores of an AMD EPYC, 2026-11-22). It has no sub-groups either.
 _FAST, _SLOW = "intel", "portable computing"
 _KINDS = {"gpu": 0, "accelerator": 1, "cpu": 2}
 
 
 def place(kind: str, platform: str) -> tuple[int, int, str]:
-    """Return what devices are numbered by: GPUs first, CPUs last, and among these the fastest runtime first."""
+    """Return the sort key of a device: GPUs first, CPUs last, and the fastest CPU runtime first."""
     name = platform.strip().lower()
     speed = (name.startswith(_SLOW) - name.startswith(_FAST)) if kind == "cpu" else 0
     return _KINDS[kind], speed, name
@@ -41,7 +41,7 @@ drivers = Discovery("opencl", _open)
 
 
 class _Queues:
-    """Drivers by their queue's handle; each holds its queue, so that no handle here is given to another one."""
+    """Drivers by their queue's handle; a driver holds its queue, so no other queue gets the handle."""
 
     def __init__(self) -> None:
         self.known: dict[int, OpenCLDriver] = {}
@@ -49,7 +49,7 @@ class _Queues:
         after_fork(self._after_fork)
 
     def open(self, queue: cl.CommandQueue) -> OpenCLDriver:
-        """Return the one driver of a queue that has not been seen before."""
+        """Return the driver of a new queue; all callers get the same one."""
         own = drivers()
         with self._lock:
             self.known.update((driver.queue.int_ptr, driver) for driver in own)

@@ -1,4 +1,4 @@
-"""Buffers of an OpenCL device, no larger than it allows."""
+"""Buffers of an OpenCL device, within its limit."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _COPIED = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
 def allocated(
     queue: cl.CommandQueue, pool: MemoryPool, able: Capabilities, nbytes: int, host: np.ndarray | None = None
 ) -> Any:
-    """Return a buffer, of the host array's contents if there is one.
+    """Return a buffer, with the contents of the host array if one is given.
 
-    It is of the pool, but where that would ask for more than the device allows: pyopencl's rounds sizes up by a
-    sixteenth (2026.1), so that an array of exactly the limit, a power of two, would fail.
+    It comes from the pool, unless the pool would exceed the device's limit: pyopencl's pool rounds sizes up by a
+    sixteenth (2026.1), so an array of exactly the limit would fail.
     """
     check_allocation(able, nbytes)
     try:
@@ -33,6 +33,6 @@ def allocated(
 
 
 def check_allocation(able: Capabilities, nbytes: int) -> None:
-    """Raise where an array is larger than the device allows, which not every driver refuses."""
+    """Raise if an array is larger than the device allows; not every driver does."""
     if nbytes > able.largest_allocation:
         raise DeviceMemoryError(able.name, nbytes, None, able.largest_allocation)

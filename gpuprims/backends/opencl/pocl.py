@@ -1,8 +1,8 @@
-"""The folder that PoCL keeps what it compiles in, beside gpuprims' own cache.
+"""A private folder for PoCL's compiler, beside gpuprims' own cache.
 
-PoCL ends the process where a file in that folder is damaged, has no device where it cannot make the folder, and without
-a home shares ``/tmp/pocl`` with every user of the machine. So each process gives it one that is new and private, from
-which binaries go to :mod:`gpuprims.compile_cache`.
+PoCL ends the process if a file in its folder is damaged, offers no device if it cannot make the folder, and for a user
+without a home shares ``/tmp/pocl`` with every user of the machine. So each process gives it a new private folder;
+:mod:`gpuprims.compile_cache` keeps the binaries.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from gpuprims.private_folder import private_folder
 
 _ENVIRONMENT = "POCL_CACHE_DIR"
 _PREFIX = "gpuprims-pocl-"
-# Seconds after which a folder is taken for a killed process's.
+# Seconds after which a folder must be a killed process's.
 _ABANDONED = 7 * 86400
 
 
 def give_pocl_a_folder() -> None:
-    """Set ``POCL_CACHE_DIR`` to a folder that lasts as long as this process, unless it is set; before PoCL starts."""
+    """Set ``POCL_CACHE_DIR``, if it is unset, to a folder for this process; call this before PoCL starts."""
     if _ENVIRONMENT in os.environ:
         return
     folder = private_folder("pocl")
@@ -35,7 +35,7 @@ def give_pocl_a_folder() -> None:
 
 
 def _remove(folder: str, process: int) -> None:
-    """Remove a folder, unless this is a fork of the process that it belongs to."""
+    """Remove a folder, unless this process is a fork of its owner."""
     if os.getpid() == process:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -44,7 +44,7 @@ def _remove_abandoned(folder: Path) -> None:
     for path in folder.glob(f"{_PREFIX}*"):
         try:
             abandoned = path.lstat().st_mtime < time.time() - _ABANDONED
-        except FileNotFoundError:  # removed by a process beside this one
+        except FileNotFoundError:  # removed by another process
             continue
         if abandoned:
             shutil.rmtree(path, ignore_errors=True)

@@ -1,8 +1,8 @@
-"""Whether groups of one launch run at the same time, which kernels need whose groups wait for each other.
+"""Forward progress: do the groups of one launch run at the same time? Kernels whose groups wait for each other need it.
 
-OpenCL promises nothing. The answer decides which kernel runs, and so the last bits of float sums: it must be the same
-in every process, whatever else the machine does. So it is looked up for devices whose way of running groups is known,
-and tried once on others; what the trial found stays on disk.
+OpenCL promises nothing. The answer decides which kernel runs, and so the last bits of float sums. It must be the same
+in every process, whatever else the machine does. So a table answers for known devices; other devices are tried once,
+and the answer stays on disk.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ from gpuprims.backends.opencl.kernel import compiled
 from gpuprims.backends.opencl.remembered import Finding, keep, kept
 from gpuprims.driver import Progress
 
-# Looks at the counter of a group in one attempt, before it gives up: some 40 ms on a CPU, a second on a GPU at most.
+# Reads of another group's counter in one attempt before a group gives up: 40 ms on a CPU, at most a second on a GPU.
 _LOOKS = 1 << 20
-# One success proves that groups run together. A failure may only mean that others had the cores: of attempts on Intel's
-# CPU runtime 4 of 50 failed while six other processes ran (2 cores, 2^20 looks, 2026-11-22). "No" takes all of these.
+# One success proves that groups run together. A failure may only mean that other processes had the cores: on Intel's
+# CPU runtime 4 of 50 attempts failed while six other processes ran (2 cores, 2^20 looks, 2026-11-22). "No" takes this
+# many.
 _ATTEMPTS, _PAUSE = 16, 0.5
 
 
 class _Rule(NamedTuple):
-    """What is known of devices: how the platform's name begins, the kind of device, the answer and the reason."""
+    """A rule for devices whose platform's name begins so: the kind of device, the answer and the reason."""
 
     platform: str
     kind: int
@@ -50,13 +51,13 @@ _KNOWN = (
     _Rule("arm", cl.device_type.GPU, False, "ARM's GPUs may leave a group that has started until others end"),
 )
 
-# What trials have shown in this process, by device: each of a device's queues is to choose the same kernels.
+# Results of trials in this process, by device, so that all queues of a device choose the same kernels.
 _SHOWN: dict[int, Progress] = {}
 _LOCK = Lock()
 
 
 def groups_run_together(queue: cl.CommandQueue) -> Progress:
-    """Return whether as many groups as there are compute units run at the same time, and see what others write."""
+    """Return whether as many groups as compute units run at the same time and see each other's writes."""
     device = queue.device
     if (known := known_progress(device.platform.name, device.type, device.max_compute_units)) is not None:
         return known
@@ -67,25 +68,25 @@ def groups_run_together(queue: cl.CommandQueue) -> Progress:
 
 
 def known_progress(platform: str, kind: int, compute_units: int) -> Progress | None:
-    """Return what is known without a trial, if anything is."""
+    """Return the answer for a known device; None for others."""
     for rule in _KNOWN:
         if rule.kind & kind and platform.lower().startswith(rule.platform):
             return Progress(rule.together, rule.reason)
-    return Progress(True, "one group at a time has nobody to wait for") if compute_units == 1 else None
+    return Progress(True, "one group runs at a time") if compute_units == 1 else None
 
 
 def _remembered(queue: cl.CommandQueue) -> Progress:
-    """Return what a trial has found on this device, in this process or an earlier one."""
+    """Return the result of a trial on this device, from disk or made now."""
     finding = Finding.of(queue.device)
     together = kept(finding)
     if together is None:
         together = keep(finding, tried(queue))
-    shown = "showed so" if together else "did not show it"
+    shown = "succeeded" if together else "failed"
     return Progress(together, f"a trial of this device and driver {shown}")
 
 
 def tried(queue: cl.CommandQueue) -> bool:
-    """Return whether one of several attempts succeeds, which takes 8 seconds and the attempts themselves at most."""
+    """Return whether one of several attempts succeeds; the pauses between them take 8 seconds at most."""
     for attempt in range(_ATTEMPTS):
         if attempt:
             time.sleep(_PAUSE)
@@ -95,9 +96,9 @@ def tried(queue: cl.CommandQueue) -> bool:
 
 
 def trial(queue: cl.CommandQueue) -> bool:
-    """Return whether in one launch each group has seen all others come.
+    """Return whether each group of one launch saw all others start.
 
-    Each group waits for all the others, and gives up after so many looks, or once another has.
+    Each group waits for all others. It gives up after a number of looks, or when another group has given up.
     """
     groups, block = queue.device.max_compute_units, min(queue.device.max_work_group_size, 256)
     counted = np.zeros(3, np.uint32)

@@ -1,6 +1,6 @@
-"""What trials have found out about devices, kept on disk: a JSON file for each device and driver.
+"""Results of trials of devices, kept on disk: a JSON file for each device and driver.
 
-The first process that finishes a trial decides for all; a process that comes second takes that answer.
+The first process that finishes a trial decides for all others.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpuprims.private_folder import private_folder
 
 @dataclass(frozen=True)
 class Finding:
-    """The device and driver that a finding is about."""
+    """A device and driver, whose result is kept."""
 
     platform: str
     device: str
@@ -29,20 +29,20 @@ class Finding:
 
     @classmethod
     def of(cls, device: cl.Device) -> Finding:
-        """Describe a device, its driver's version included."""
+        """Return the description of a device and its driver's version."""
         driver = f"{device.platform.version.strip()}, {device.driver_version.strip()}"
         return cls(device.platform.name.strip(), device.name.strip(), driver, device.max_compute_units)
 
     @property
     def path(self) -> Path | None:
-        """Its file; None where nothing can be kept on disk."""
+        """The file of the result; None if nothing can be kept on disk."""
         folder = private_folder("devices")
         key = sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()[:32]
         return None if folder is None else folder / f"{key}.json"
 
 
 def kept(finding: Finding) -> bool | None:
-    """Return whether groups were found to run together; None where nothing readable is kept."""
+    """Return whether groups run together, as a trial found; None without a readable file."""
     path = finding.path
     if path is None or not path.exists():
         return None
@@ -67,7 +67,7 @@ def _read(path: Path, finding: Finding) -> bool:
 
 
 def keep(finding: Finding, together: bool) -> bool:
-    """Write an answer down, unless another process has written one before; return the one that stands."""
+    """Write an answer, unless another process already has; return the answer in the file."""
     path = finding.path
     if path is None:
         return together
@@ -76,10 +76,10 @@ def keep(finding: Finding, together: bool) -> bool:
         with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, suffix=".part") as file:
             file.write(text)
             file.flush()
-            os.link(file.name, path)  # fails where the file is there, and never shows half of one
+            os.link(file.name, path)  # fails if the file exists; no process sees half of it
     except FileExistsError:
         found = kept(finding)
         return together if found is None else found
     except OSError as error:
-        warn_once(f"gpuprims tries {finding.device} in each process, as it cannot write {path} ({error})")
+        warn_once(f"gpuprims tries {finding.device} in each process, because it cannot write {path} ({error})")
     return together

@@ -2,9 +2,9 @@
 
 The wheel ships a driver file with a path of the machine that built it, so no loader finds it. Here the library is
 looked up in the installed package's file list and offered beside the system's drivers in a folder for
-``OCL_ICD_VENDORS``, which the loader reads once, at the first platform query. For that moment the variable is set in
-the process's environment, not in ``os.environ``, where other threads would see it; and the folder stays, for programs
-that are started at that moment and inherit it.
+``OCL_ICD_VENDORS``, which the loader reads once, at the first platform query. For that moment ``putenv`` sets the
+variable, not ``os.environ``, which other threads read. The folder stays, because programs started at that moment
+inherit the variable.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _embedded_runtime_offered() -> Iterator[None]:
 
 @contextmanager
 def _folder_of(files: Mapping[str, str]) -> Iterator[Path]:
-    """Give a folder with these files: one that stays in the cache where there is one, else a temporary one."""
+    """Yield a folder with these files: in the cache, where it stays, or without a cache a temporary one."""
     if (cache := private_folder("drivers")) is None:
         with TemporaryDirectory(prefix="gpuprims-icd-") as temporary:
             _write(files, Path(temporary))
@@ -102,7 +102,7 @@ def _folder_of(files: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _write(files: Mapping[str, str], folder: Path) -> None:
-    """Write what is not there as it should be, so that other processes never see half of a file."""
+    """Write missing or different files atomically."""
     for name, text in files.items():
         path = folder / name
         if not path.is_file() or path.read_bytes() != text.encode():

@@ -1,4 +1,4 @@
-"""Sub-group sizes of an OpenCL device: which a kernel can ask for, and which one kernels are compiled for."""
+"""Sub-group sizes of an OpenCL device: those a kernel can ask for, and the one that kernels are compiled for."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 import pyopencl as cl
 
-# CL_DEVICE_SUB_GROUP_SIZES_INTEL of cl_intel_required_subgroup_size, which pyopencl 2026.1 cannot ask for.
+# CL_DEVICE_SUB_GROUP_SIZES_INTEL of cl_intel_required_subgroup_size, which pyopencl 2026.1 lacks.
 _SIZES_INTEL = 0x4108
 _MOST_SIZES = 16
-# All of Intel's devices have it among their sizes: Arc has 8, 16 and 32, later GPUs 16 and 32, CPUs 4 to 64.
+# All of Intel's devices offer this size: Arc offers 8, 16 and 32, later GPUs 16 and 32, CPUs 4 to 64.
 _INTELS = 16
 
 
 def subgroup_sizes(device: cl.Device) -> tuple[int, ...]:
-    """Return the sub-group sizes that a kernel can ask for, ascending; empty where it cannot ask."""
+    """Return the sub-group sizes that a kernel can ask for, ascending; empty if it cannot ask."""
     extensions = set(device.extensions.split())
     if "cl_intel_required_subgroup_size" in extensions:
         return _asked_of_driver(device) or (_INTELS,)
@@ -26,9 +26,9 @@ def subgroup_sizes(device: cl.Device) -> tuple[int, ...]:
 
 
 def subgroup_size(device: cl.Device, sizes: tuple[int, ...]) -> int:
-    """Return the sub-group size that kernels are compiled for; 0 where the vendor tells none.
+    """Return the sub-group size that kernels are compiled for; 0 if the driver tells none.
 
-    Of several sizes, 16, where groups of 256 work-items fold in two steps; else the nearest above or below.
+    Of several sizes it is 16, with which groups of 256 work-items fold in two steps, else the nearest.
     """
     if sizes:
         return min(sizes, key=lambda size: (size < _INTELS, abs(size - _INTELS)))
@@ -37,7 +37,7 @@ def subgroup_size(device: cl.Device, sizes: tuple[int, ...]) -> int:
 
 
 def _asked_of_driver(device: cl.Device) -> tuple[int, ...]:
-    """Ask by OpenCL's C interface; empty where pyopencl's library does not lead to it, as on Windows."""
+    """Ask OpenCL's C interface; empty if pyopencl's library does not export it, as on Windows."""
     ask = _device_info()
     if ask is None:
         return ()
