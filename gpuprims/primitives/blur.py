@@ -72,8 +72,8 @@ def blur(
     Raises
     ------
     ArgumentError, ShapeError, AxisError, DtypeError
-        An unknown kind or mode, a size that is even, a standard deviation that is not positive, or either of them with
-        a kind that has none.
+        An unknown kind or mode, a size that is even or above 65,536, a standard deviation that is not positive or above
+        8,192, or either of them with a kind that has none.
     ArrayError, DeviceMismatchError, NoVariantError
         As :func:`gpuprims.stencil`; Gaussian weights of 32- and 64-bit integers on a device without float64.
 
