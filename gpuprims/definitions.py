@@ -8,7 +8,7 @@ record and computes with NumPy.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -84,6 +84,11 @@ Mode = Literal["nearest", "reflect", "mirror", "wrap", "constant"]
 Window = Literal["listed", "ring", "strip", "tile"]
 
 
+def bits_of(values: Sequence[Any]) -> tuple[bytes, ...]:
+    """Return what scalars are compared by: NaN is itself, and -0.0 is not 0.0."""
+    return tuple(np.asarray(value).tobytes() for value in values)
+
+
 def reach_of(offsets: Sequence[int]) -> tuple[int, int]:
     """Return the least and the greatest of some offsets and of the element itself."""
     return min(0, *offsets), max(0, *offsets)
@@ -128,7 +133,7 @@ class Stencil:
 
     offsets: tuple[tuple[int, int, int], ...]
     mode: Mode
-    beyond: Any
+    beyond: Any = field(compare=False)
     channels: int = 1
     across: TypedExpr | None = None
     columns: tuple[int, ...] = ()
@@ -138,6 +143,10 @@ class Stencil:
     vector_out: int = 1
     times: int = 1
     paired: tuple[TypedExpr, TypedExpr | None] | None = None
+    _bits: tuple[bytes, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_bits", bits_of([self.beyond]))
 
     def reach(self, axis: int) -> tuple[int, int]:
         """Return the least and the greatest offset along an axis, planes, rows or columns, of an element and others."""
@@ -270,7 +279,7 @@ class Definitions:
     map: TypedExpr
     finish: TypedExpr | None = None
     op: TypedExpr | None = None
-    identity: tuple[Any, ...] = ()
+    identity: tuple[Any, ...] = field(default=(), compare=False)
     commutative: bool = True
     vector: int = 1
     inclusive: bool | None = None
@@ -284,6 +293,10 @@ class Definitions:
     segmented: bool = False
     contracted: bool = True
     constants: tuple[Dtype, ...] = ()
+    _bits: tuple[bytes, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_bits", bits_of(self.identity))
 
     @cached_property
     def _hash(self) -> int:

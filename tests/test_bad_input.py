@@ -206,6 +206,8 @@ READERS = {
     "histogram's weights": lambda given: gpuprims.histogram(X, weights=given),
     "stencil's weights": lambda given: gpuprims.stencil(X, given),
     "stencil's border": lambda given: gpuprims.stencil(X, [1, 2, 1], mode="constant", cval=given),
+    "stencil's iterations": lambda given: gpuprims.stencil(X, [1, 2, 1], iterations=given),
+    "blur's size": lambda given: gpuprims.blur(X, "box", size=given),
     "reduce's segments": lambda given: gpuprims.reduce(X[0], segments=given),
     "reduce's operator": lambda given: gpuprims.reduce(X, op=given),
     "reduce's axis": lambda given: gpuprims.reduce(X, axis=given),

@@ -19,6 +19,7 @@ import pytest
 import gpuprims
 from gpuprims import device as device_module
 from gpuprims.backends.cuda import runtimes
+from gpuprims.backends.opencl.runtimes import embedded_library
 from gpuprims.backends.reference.device import ReferenceDriver
 from gpuprims.device import absences, device_of, pick_device, remedy
 from gpuprims.errors import (
@@ -528,6 +529,29 @@ def test_a_pyopencl_that_does_not_load_is_an_absent_backend() -> None:
     assert said["opencl"].startswith("pyopencl does not load")
     assert said["opencl"].endswith("| pip install --force-reinstall pyopencl")
     assert said["reference"] == "6"
+
+
+# A process that can write nowhere, or whose disk is full.
+NOWHERE = """
+import pathlib, tempfile
+
+def full(*given, **how):
+    raise OSError(28, "No space left on device")
+
+tempfile.tempdir, pathlib.Path.write_text = "/nowhere", full
+
+from gpuprims.backends.opencl.runtimes import platforms
+
+print("found:", ", ".join(platform.name for platform in platforms()))
+"""
+
+
+@pytest.mark.parametrize("cache", ["off", "cache"])
+def test_without_room_for_a_file_intels_runtime_is_found(tmp_path: Path, cache: str) -> None:
+    if embedded_library() is None or "OCL_ICD_VENDORS" in os.environ:
+        pytest.skip("needs Intel's CPU runtime as a wheel, and no other list of drivers")
+    folder = cache if cache == "off" else str(tmp_path / cache)
+    assert "Intel" in search(NOWHERE, GPUPRIMS_CACHE_DIR=folder)["found"]
 
 
 VARIABLE = """

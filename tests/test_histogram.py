@@ -517,6 +517,11 @@ def test_arguments_that_do_not_fit(device: gpuprims.Device, error: type, message
         gpuprims.histogram([1.0, 2.0, 3.0], device=device, **how)
 
 
+def test_a_range_of_whole_numbers_beyond_int64(device: gpuprims.Device) -> None:
+    with pytest.raises(ArgumentError, match="a range of whole numbers that int64 holds"):
+        gpuprims.histogram(np.arange(3, dtype=np.uint64), range=(0, 2**63), device=device)
+
+
 def test_an_unknown_variant_of_nothing(device: gpuprims.Device) -> None:
     for call in (gpuprims.histogram, gpuprims.bincount):
         with pytest.raises(UnknownVariantError, match="abacus"):

@@ -52,6 +52,21 @@ def test_a_thousand_constants_are_one_kernel(device: gpuprims.Device, built: lis
     assert len(built) == 1
 
 
+def test_what_lies_beyond_is_compared_by_its_bits(device: gpuprims.Device, built: list[Any]) -> None:
+    def beside(cval: float) -> Any:
+        return gpuprims.stencil(X, lambda n: n[1], mode="constant", cval=cval, device=device)[-1]
+
+    assert [bool(np.signbit(beside(cval))) for cval in (0.0, -0.0, 0.0)] == [False, True, False]
+    assert np.isnan([beside(float("nan")) for _ in range(5)]).all()
+    assert len(built) == 3
+
+
+def test_identities_are_compared_by_their_bits(device: gpuprims.Device, built: list[Any]) -> None:
+    sums = [gpuprims.Op(lambda a, b: a + b, identity=zero) for zero in (0.0, -0.0)]
+    nothing = np.zeros(0, np.float32)
+    assert [bool(np.signbit(gpuprims.reduce(nothing, op=op, device=device))) for op in sums] == [False, True]
+
+
 CALLS: dict[str, tuple[Callable[..., Any], Callable[[float], Any]]] = {
     "reduce": (
         lambda c, **how: gpuprims.reduce(X, op="max", map=lambda v: v * c, **how),

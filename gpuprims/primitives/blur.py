@@ -14,6 +14,8 @@ from gpuprims.primitives.stencil import run_step
 from gpuprims.primitives.steps import Border, Step
 
 Kind = Literal["cross", "box", "gaussian"]
+# Neighbours along an axis, beyond which no function of them is compiled; its weights are not even made.
+_WIDEST, _LARGEST_SIGMA = 2**16, 2**13
 
 
 def blur(
@@ -70,8 +72,8 @@ def blur(
     Raises
     ------
     ArgumentError, ShapeError, AxisError, DtypeError
-        An unknown kind or mode, a size that is even, a standard deviation that is not positive, or either of them with
-        a kind that has none.
+        An unknown kind or mode, a size that is even or above 65,536, a standard deviation that is not positive or above
+        8,192, or either of them with a kind that has none.
     ArrayError, DeviceMismatchError, NoVariantError
         As :func:`gpuprims.stencil`; also Gaussian blurs of 32- and 64-bit integers on a device without float64.
 
@@ -124,10 +126,14 @@ def _sizes(size: Any) -> tuple[int, int]:
     for one in (rows, columns):
         if not isinstance(one, int | np.integer) or isinstance(one, bool) or one < 1 or one % 2 == 0:
             raise ArgumentError(f"blur: size= odd whole numbers; got {quoted(size)}")
+        if one > _WIDEST:
+            raise ArgumentError(f"blur: size= of at most {_WIDEST:,}; got {quoted(size)}")
     return int(rows), int(columns)
 
 
 def _deviation(sigma: Any) -> float:
     if isinstance(sigma, bool) or not isinstance(sigma, int | float | np.number) or not 0 < sigma < np.inf:
         raise ArgumentError(f"blur: sigma= positive numbers; got {quoted(sigma)}")
+    if sigma > _LARGEST_SIGMA:
+        raise ArgumentError(f"blur: sigma= of at most {_LARGEST_SIGMA:,}; got {quoted(sigma)}")
     return float(sigma)

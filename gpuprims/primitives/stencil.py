@@ -15,7 +15,7 @@ from gpuprims.calls import Around, Call
 from gpuprims.definitions import Definitions, Mode, Stencil, Window, columns_of, reach_of
 from gpuprims.device import Device
 from gpuprims.driver import Launch
-from gpuprims.errors import ArgumentError, DtypeError
+from gpuprims.errors import ArgumentError, DtypeError, quoted
 from gpuprims.expressions import computable
 from gpuprims.keeping import keeps_calls
 from gpuprims.layout import VECTOR_BYTES, Form, Layout
@@ -135,7 +135,7 @@ def run_step(operands: Operands, out: Any, step: Step, border: Border, how: _How
     label, element = operands.label, operands.natives[0].dtype
     grid = grid_of(label, operands.natives[0].shape, step.rank, channel_axis)
     if type(iterations) is not int or iterations < 1:
-        raise ArgumentError(f"{label}: iterations= a whole number from 1 on; got {iterations!r}")
+        raise ArgumentError(f"{label}: iterations= a whole number from 1 on; got {quoted(iterations)}")
     if iterations > 1 and step.result != element:
         raise ArgumentError(f"{label}: iterations of results that are {element}, as x is; got {step.result}")
     targets = None if out is None else operands.targets(out)

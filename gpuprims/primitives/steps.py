@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from gpuprims.definitions import Mode
+from gpuprims.definitions import Mode, bits_of
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.masks import plain_array
@@ -41,7 +41,11 @@ class Border:
     """What lies beyond the borders: a mode, and the element of the mode "constant"."""
 
     mode: Mode
-    beyond: Any
+    beyond: Any = field(compare=False)
+    _bits: tuple[bytes, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_bits", bits_of([self.beyond]))
 
     @classmethod
     def of(cls, label: str, mode: Any, cval: Any, element: Dtype) -> Border:

@@ -126,6 +126,9 @@ def _bins_at(order: Order, numbers: np.ndarray, bins: Any, limits: Any, ends: An
     except IndexError as error:  # NumPy's, where a difference of elements overflows
         rule = f"a range whose width {order.dtype} holds"
         raise ArgumentError(f"histogram: {rule}; got {limits or 'such edges'}") from error
+    except OverflowError as error:  # NumPy's, of Python's whole numbers beyond int64
+        rule = "a range of whole numbers that int64 holds, or of floats"
+        raise ArgumentError(f"histogram: {rule}; got {limits or 'such edges'}") from error
     lower = int(np.count_nonzero(lined < ends[0]))
     lined_bins = np.full(lined.shape, len(counts))
     lined_bins[:lower] = -1

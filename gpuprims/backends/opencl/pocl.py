@@ -10,34 +10,78 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import sys
 import time
 from pathlib import Path
 from tempfile import mkdtemp
 
+from gpuprims.notices import warn_once
 from gpuprims.private_folder import private_folder
+
+if sys.platform != "win32":
+    import fcntl
 
 _ENVIRONMENT = "POCL_CACHE_DIR"
 _PREFIX = "gpuprims-pocl-"
 # Seconds after which a folder must be a killed process's.
 _ABANDONED = 7 * 86400
+# This process's folders, and what they are locked by, so that no other process takes them for abandoned.
+_own: dict[str, int] = {}
 
 
 def give_pocl_a_folder() -> None:
-    """Set ``POCL_CACHE_DIR``, if it is unset, to a folder for this process; call this before PoCL starts."""
-    if _ENVIRONMENT in os.environ:
+    """Set ``POCL_CACHE_DIR``, if it is unset, to a folder for this process; call this before PoCL starts.
+
+    A child that inherits its parent's folder takes one of its own, because the parent removes its folder at its end.
+    """
+    given = os.environ.get(_ENVIRONMENT)
+    if given is not None and (given in _own or not Path(given).name.startswith(_PREFIX)):
         return
     folder = private_folder("pocl")
     if folder is not None:
         _remove_abandoned(folder)
-    own = mkdtemp(prefix=_PREFIX, dir=folder)
+    try:
+        own = mkdtemp(prefix=_PREFIX, dir=folder)
+    except OSError as error:
+        warn_once(f"PoCL: a folder for what it compiles; got none ({error}), so that it may offer no device")
+        return
+    _own[own] = _locked(own)
     os.environ[_ENVIRONMENT] = own
     atexit.register(_remove, own, os.getpid())
+
+
+def _locked(folder: str | Path) -> int:
+    """Open a folder and lock it until this process ends, in whatever way; -1 where folders have no locks.
+
+    Raises
+    ------
+    BlockingIOError
+        Another process has locked it.
+    """
+    if sys.platform == "win32":
+        return -1
+    handle = -1
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        _unlock(handle)
+        if isinstance(error, BlockingIOError):
+            raise
+        return -1
+    return handle
+
+
+def _unlock(handle: int) -> None:
+    if handle >= 0:
+        os.close(handle)
 
 
 def _remove(folder: str, process: int) -> None:
     """Remove a folder, unless this process is a fork of its owner."""
     if os.getpid() == process:
         shutil.rmtree(folder, ignore_errors=True)
+        _unlock(_own.pop(folder, -1))
 
 
 def _remove_abandoned(folder: Path) -> None:
@@ -46,5 +90,14 @@ def _remove_abandoned(folder: Path) -> None:
             abandoned = path.lstat().st_mtime < time.time() - _ABANDONED
         except FileNotFoundError:  # removed by another process
             continue
-        if abandoned:
+        if abandoned and not _in_use(path):
             shutil.rmtree(path, ignore_errors=True)
+
+
+def _in_use(path: Path) -> bool:
+    """Whether a process that still runs has the folder: one that has run for weeks need not have changed it."""
+    try:
+        _unlock(_locked(path))
+    except BlockingIOError:
+        return True
+    return False

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
@@ -22,6 +22,7 @@ import pyopencl as cl
 
 from gpuprims.backends.opencl.pocl import give_pocl_a_folder
 from gpuprims.errors import BackendUnavailableError
+from gpuprims.notices import warn_once
 from gpuprims.private_folder import private_folder
 
 INTEL_WHEEL, INTEL_LIBRARY = "intel-opencl-rt", "libintelocl.so"
@@ -79,8 +80,13 @@ def _embedded_runtime_offered() -> Iterator[None]:
         yield
         return
     files = {source.name: source.read_text() for source in _driver_files()}
-    with _folder_of(files | {"gpuprims-intel.icd": f"{library}\n"}) as folder:
-        os.putenv(_VARIABLE, str(folder))
+    with ExitStack() as opened:
+        try:
+            offered = opened.enter_context(_folder_of(files | {"gpuprims-intel.icd": f"{library}\n"}))
+        except OSError as error:  # a full disk, or no folder that can be written
+            warn_once(f"OpenCL: a folder to list drivers in; got none ({error}), so that Intel's CPU runtime is alone")
+            offered = library  # which loaders take too
+        os.putenv(_VARIABLE, str(offered))
         try:
             yield
         finally:
