@@ -56,12 +56,13 @@ def _root() -> Path:
 
 
 def _made(root: Path) -> Path:
+    """Make the folder of all of them, which may have other contents too: others may look into it, and not write."""
     root.parent.mkdir(parents=True, exist_ok=True)
-    return _checked(root)
+    return _checked(root, 0o022)
 
 
-def _checked(folder: Path) -> Path:
-    """Make a folder where there is none, and refuse one that others could write."""
+def _checked(folder: Path, closed: int = 0o077) -> Path:
+    """Make a folder where there is none, close it to others as far as these bits say, and refuse one of others."""
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode):
@@ -69,7 +70,9 @@ def _checked(folder: Path) -> Path:
     if hasattr(os, "geteuid"):  # Windows keeps a user's folders private by itself
         if found.st_uid != os.geteuid():
             raise OSError(f"{folder}: a folder of user {os.geteuid()}; got one of user {found.st_uid}")
-        if stat.S_IMODE(found.st_mode) & 0o077:
+        if found.st_mode & stat.S_ISVTX:  # /tmp, which is not to be closed to all others when root names it
+            raise OSError(f"{folder}: a folder that is not shared; got mode {stat.filemode(found.st_mode)}")
+        if stat.S_IMODE(found.st_mode) & closed:
             folder.chmod(0o700)
     if not os.access(folder, os.W_OK | os.X_OK):
         raise OSError(f"{folder}: a folder that can be written; got mode {stat.filemode(found.st_mode)}")
