@@ -55,12 +55,13 @@ def _root() -> Path:
 
 
 def _made(root: Path) -> Path:
+    """Make the root folder. It may have other contents, so others may read it, but not write to it."""
     root.parent.mkdir(parents=True, exist_ok=True)
-    return _checked(root)
+    return _checked(root, 0o022)
 
 
-def _checked(folder: Path) -> Path:
-    """Make a missing folder, take the rights of others away, and raise if it is not this user's."""
+def _checked(folder: Path, closed: int = 0o077) -> Path:
+    """Make a missing folder, take the rights in ``closed`` away from others, and raise if it is not this user's."""
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode):
@@ -68,7 +69,9 @@ def _checked(folder: Path) -> Path:
     if hasattr(os, "geteuid"):  # Windows keeps a user's folders private by itself
         if found.st_uid != os.geteuid():
             raise OSError(f"{folder}: a folder of user {os.geteuid()}; got one of user {found.st_uid}")
-        if stat.S_IMODE(found.st_mode) & 0o077:
+        if found.st_mode & stat.S_ISVTX:  # /tmp, which is not to be closed to all others when root names it
+            raise OSError(f"{folder}: a folder that is not shared; got mode {stat.filemode(found.st_mode)}")
+        if stat.S_IMODE(found.st_mode) & closed:
             folder.chmod(0o700)
     if not os.access(folder, os.W_OK | os.X_OK):
         raise OSError(f"{folder}: a folder that can be written; got mode {stat.filemode(found.st_mode)}")

@@ -42,6 +42,21 @@ def test_folder_open_to_others_is_closed(tmp_path, monkeypatch):
     assert mode_of(asked_for(monkeypatch, tmp_path / "gpuprims").parent) == 0o700
 
 
+def test_shared_folder_stays_shared(tmp_path, monkeypatch):
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "tmp").chmod(0o1777)
+    with pytest.warns(GpuprimsWarning, match="a folder that is not shared; got mode drwxrwxrwt"):
+        assert asked_for(monkeypatch, tmp_path / "tmp") is None
+    assert mode_of(tmp_path / "tmp") == 0o1777
+
+
+def test_folder_that_others_may_read_is_left_as_it_is(tmp_path, monkeypatch):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home").chmod(0o755)
+    folder = asked_for(monkeypatch, tmp_path / "home")
+    assert (mode_of(folder), mode_of(folder.parent)) == (0o700, 0o755)
+
+
 def test_folder_of_another_user_is_not_used(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     with pytest.warns(GpuprimsWarning, match="a folder of user .*GPUPRIMS_CACHE_DIR"):
