@@ -18,7 +18,7 @@ import pytest
 LEFT = pytest.StashKey[int]()
 
 # Tests of a function that runs kernels by name, or calls on a device, where its kernels do not need more.
-_MOST = {"kernel": 3, "device": 8}
+_MOST = {"kernel": 2, "device": 6}
 
 Case = TypeVar("Case")
 Values = frozenset[Hashable]
@@ -73,15 +73,15 @@ def covering(
     once : set of str
         Devices that are taken only for values that no other test has: each of their kernels once in each function.
     sampled : set of str
-        Devices that are tested by a part: each of their kernels once, and every sixteenth function once.
+        Devices that are tested by a part: each of their own kernels once, and every sixteenth function once.
     guests : set of (str, str)
-        Kernels, with their devices, that take turns: a quarter of them in each function.
+        Kernels, with their devices, that take turns: an eighth of them in each function, one at least.
     """
     functions: dict[str, list[pytest.Item]] = defaultdict(list)
     part: list[pytest.Item] = []
     for item in items:
         (part if any(spec in sampled for spec, _ in runs_on(item)) else functions[_function(item)]).append(item)
-    kept: set[pytest.Item] = set(cover(part, lambda item: _kernels(item, runs_on(item)) | _sampled(item)))
+    kept: set[pytest.Item] = set(cover(part, lambda item: _kernels(item, runs_on(item) - guests) | _sampled(item)))
     for turn, (name, cases) in enumerate(functions.items()):
         whole = cases[0].get_closest_marker("whole") is not None
         resting = set() if whole else _resting(cases, runs_on, guests, turn)
@@ -107,11 +107,11 @@ def _few(cases: Sequence[pytest.Item], runs_on: Callable[[pytest.Item], Places])
 def _resting(
     cases: Sequence[pytest.Item], runs_on: Callable[[pytest.Item], Places], guests: Places, turn: int
 ) -> set[tuple[str, str]]:
-    """Return the guests that leave a function out: three of four, others in the next function."""
+    """Return the guests that leave a function out: seven of eight, others in the next function."""
     here = list(dict.fromkeys(place for item in cases for place in sorted(runs_on(item) & guests)))
     if not here:
         return set()
-    taken = here[-turn % 4 :: 4] or [here[turn % len(here)]]
+    taken = here[-turn % 8 :: 8] or [here[turn % len(here)]]
     return set(here) - set(taken)
 
 

@@ -80,7 +80,7 @@ def said_of(text: str, runtime: Any) -> list[str]:
 def test_compilers_say_nothing(variant: Variant, runtime: Any, pytestconfig: pytest.Config) -> None:
     device = Collecting(runtime)
     every = list(calls(variant).values())
-    for call in every if pytestconfig.getoption("whole") else every[:2]:
+    for call in every if pytestconfig.getoption("whole") else every[:1]:
         try:
             call(device=gpuprims.Device._of(device), variant=variant.name)
         except (NoVariantError, ArgumentError):  # of what this runtime, or this kernel, has not

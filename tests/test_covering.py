@@ -76,7 +76,7 @@ def test_each_kernel_is_there_once_at_least_and_other_values_elsewhere() -> None
 
 def test_few_kernels_meet_more_values() -> None:
     items = product("test_a", dtype=DTYPES, kernel=KERNELS[:1])
-    assert len(covering.covering(items, runs_on, NONE, NONE)) == 3
+    assert len(covering.covering(items, runs_on, NONE, NONE)) == 2
 
 
 def test_functions_begin_at_different_combinations() -> None:
@@ -99,21 +99,21 @@ def test_a_device_tested_once_has_each_kernel_and_others_have_the_values() -> No
 def test_guests_take_turns() -> None:
     guests = [("opencl:intel", f"for_gpus_{number}") for number in range(6)]
     own = ("opencl:intel", "cpu_chunks")
-    several = ("test_a", "test_b", "test_c", "test_d")
+    several = [f"test_{letter}" for letter in "abcdefgh"]
     items = [item for name in several for item in product(name, dtype=DTYPES, kernel=[own, *guests])]
     kept = covering.covering(items, runs_on, NONE, NONE, frozenset(guests))
     assert values(kept, "kernel") == {own, *guests}
     for name in several:
         met = values((item for item in kept if f"::{name}[" in item.nodeid), "kernel")
         assert own in met
-        assert 1 <= len(met - {own}) <= 2
+        assert len(met - {own}) == 1
 
 
 def test_a_guest_that_is_alone_never_rests() -> None:
     items = [
         item for name in ("test_a", "test_b", "test_c") for item in product(name, dtype=DTYPES, kernel=KERNELS[:1])
     ]
-    assert len(covering.covering(items, runs_on, NONE, NONE, frozenset(KERNELS))) == 9
+    assert len(covering.covering(items, runs_on, NONE, NONE, frozenset(KERNELS))) == 6
 
 
 def test_a_sampled_device_has_each_kernel_once() -> None:
