@@ -18,7 +18,7 @@ import pytest
 LEFT = pytest.StashKey[int]()
 
 # Tests of a function that runs kernels by name, or calls on a device, where its kernels do not need more.
-_MOST = {"kernel": 2, "device": 6}
+_MOST = {"kernel": 1, "device": 4}
 
 Case = TypeVar("Case")
 Values = frozenset[Hashable]
@@ -75,7 +75,7 @@ def covering(
     sampled : set of str
         Devices that are tested by a part: each of their own kernels once, and every sixteenth function once.
     guests : set of (str, str)
-        Kernels, with their devices, that take turns: an eighth of them in each function, one at least.
+        Kernels, with their devices, that take turns: an eighth of them in each function, and each in each file.
     """
     functions: dict[str, list[pytest.Item]] = defaultdict(list)
     part: list[pytest.Item] = []
@@ -91,7 +91,12 @@ def covering(
         seen = frozenset[Hashable]().union(*map(_values, major))
         kept.update(major if whole else _few(major, runs_on))
         kept.update(cover([item for item in turned if item in minor], _values, seen))
-    return kept
+
+    def met(item: pytest.Item) -> Values:
+        return frozenset((str(item.path), place) for place in runs_on(item) & guests)
+
+    others = [item for cases in functions.values() for item in cases if item not in kept]
+    return kept | set(cover(others, met, frozenset[Hashable]().union(*map(met, kept))))
 
 
 def _few(cases: Sequence[pytest.Item], runs_on: Callable[[pytest.Item], Places]) -> list[pytest.Item]:
@@ -107,11 +112,15 @@ def _few(cases: Sequence[pytest.Item], runs_on: Callable[[pytest.Item], Places])
 def _resting(
     cases: Sequence[pytest.Item], runs_on: Callable[[pytest.Item], Places], guests: Places, turn: int
 ) -> set[tuple[str, str]]:
-    """Return the guests that leave a function out: seven of eight, others in the next function."""
-    here = list(dict.fromkeys(place for item in cases for place in sorted(runs_on(item) & guests)))
-    if not here:
-        return set()
-    taken = here[-turn % 8 :: 8] or [here[turn % len(here)]]
+    """Return the guests that leave a function out: seven of eight, others in the next function.
+
+    One stays where the device has no kernel of its own.
+    """
+    places = list(dict.fromkeys(place for item in cases for place in sorted(runs_on(item))))
+    here = [place for place in places if place in guests]
+    specs = {spec for spec, _ in here}
+    alone = not any(spec in specs and name for spec, name in places if (spec, name) not in guests)
+    taken = here[-turn % 8 :: 8] or (here[turn % len(here) :][:1] if here and alone else [])
     return set(here) - set(taken)
 
 

@@ -25,6 +25,7 @@ def run(arguments, device):
     )
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
 def test_an_example_runs_and_prints(program, device):
     done = run([program], device)

@@ -639,11 +639,14 @@ def test_twins_may_be_tuned_to_the_same_shapes() -> None:
 
 @pytest.mark.parametrize("primitive", TRIALS)
 def test_kernels_compute_the_same_in_every_shape(
-    primitive: str, device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch
+    primitive: str, device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
 ) -> None:
     for variant in REGISTRY.variants(primitive, device.backend):
+        guest = is_guest(device.capabilities.kind, variant.name)
+        if guest and not pytestconfig.getoption("whole"):  # nobody tunes it for this device
+            continue
         with monkeypatch.context() as patched:
-            if is_guest(device.capabilities.kind, variant.name):
+            if guest:
                 as_it_stands(patched)
             ran = [computes_alike(device, variant.shaped(shape)) for shape in extreme_shapes(variant)]
         assert any(ran) or variant.tunable is None or not computes_alike(device, variant)
