@@ -17,8 +17,9 @@ import pytest
 # How many tests a run leaves out.
 LEFT = pytest.StashKey[int]()
 
-# Tests of a function that runs kernels by name, or calls on a device, where its kernels do not need more.
-_MOST = {"kernel": 1, "device": 4}
+# Tests of a function that runs kernels by name, or calls on a device, where its kernels do not need more; and of one on
+# a device that is tested once.
+_MOST = {"kernel": 1, "device": 3, "once": 4}
 
 Case = TypeVar("Case")
 Values = frozenset[Hashable]
@@ -90,7 +91,7 @@ def covering(
         major = [item for item in turned if item not in minor]
         seen = frozenset[Hashable]().union(*map(_values, major))
         kept.update(major if whole else _few(major, runs_on))
-        kept.update(cover([item for item in turned if item in minor], _values, seen))
+        kept.update(cover([item for item in turned if item in minor], _values, seen, None if whole else _MOST["once"]))
 
     def met(item: pytest.Item) -> Values:
         return frozenset((str(item.path), place) for place in runs_on(item) & guests)

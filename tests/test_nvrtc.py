@@ -136,8 +136,9 @@ def test_kernels_compile_without_a_warning_for_every_architecture(
 
 
 @pytest.mark.parametrize("bins", [9, 40_000])
-def test_folds_of_histograms_compile(bins: int) -> None:
+def test_folds_of_histograms_compile(bins: int, pytestconfig: pytest.Config) -> None:
     driver = CompilingDriver()
+    ends = (ARCHITECTURES[0], ARCHITECTURES[-1]) if pytestconfig.getoption("whole") else ARCHITECTURES[-1:]
     for dtype in ("b1", "i4", "f2", "f4", "f8"):
         x, weights = resident(LONG), resident(LONG, dtype=dtype)
         for axes in ((2, -1), (-1,)):
@@ -146,7 +147,7 @@ def test_folds_of_histograms_compile(bins: int) -> None:
     folds = [one for one in driver.asked if one[0].primitive == "reduce"]
     assert {definitions.op.arity for _, definitions in folds if definitions.op} == {2, 8}
     for variant, definitions in folds:
-        for architecture in (ARCHITECTURES[0], ARCHITECTURES[-1]):
+        for architecture in ends:
             assert compile_cuda(variant, definitions, architecture) == ([], True)
 
 
@@ -158,10 +159,11 @@ def test_kernels_compile_in_every_shape_that_they_may_be_tuned_to(
     variant: Variant, pytestconfig: pytest.Config
 ) -> None:
     trial, rng = TRIALS[variant.primitive], np.random.default_rng(1)
-    architectures = (70, 90) if pytestconfig.getoption("whole") else (90,)
+    whole = pytestconfig.getoption("whole")
+    dtypes = ("uint8",) if variant.name == "bytes" else ("float32", "float64") if whole else ("float32",)
     compiled = set()
     for shape in extreme_shapes(variant):
-        for dtype in ("uint8",) if variant.name == "bytes" else ("float32", "float64"):
+        for dtype in dtypes:
             driver = CompilingDriver()
             with contextlib.suppress(NoVariantError):  # of shapes that do not fit
                 x = trial.elements(rng, np.dtype(dtype), 100_000)
@@ -170,7 +172,7 @@ def test_kernels_compile_in_every_shape_that_they_may_be_tuned_to(
                 if asked.primitive == variant.primitive:
                     assert (asked.block, asked.groups_per_unit) == (shape.block, shape.groups_per_unit)
                     compiled.add(shape)
-                    for architecture in architectures:
+                    for architecture in (70, 90) if whole else (90,):
                         said, machine_code = compile_cuda(asked, definitions, architecture)
                         assert said == []
                         assert machine_code
