@@ -48,7 +48,7 @@ def averaged(dtype: str) -> bool:
 
 
 def beyond_float32(dtype: str) -> bool:
-    """Whether float32 does not hold every number of an integer dtype, so that weights that are not whole need more."""
+    """Return True if float32 cannot hold every number of an integer dtype; fractional weights then need float64."""
     return np.dtype(dtype).kind in "iu" and np.dtype(dtype).itemsize > 2
 
 

@@ -83,7 +83,7 @@ def test_compilers_say_nothing(variant: Variant, runtime: Any, pytestconfig: pyt
     for call in every if pytestconfig.getoption("whole") else every[:1]:
         try:
             call(device=gpuprims.Device._of(device), variant=variant.name)
-        except (NoVariantError, ArgumentError):  # of what this runtime, or this kernel, has not
+        except (NoVariantError, ArgumentError):  # this runtime or this kernel does not take the call
             continue
     if not device.texts:
         pytest.skip(f"{variant.entry} is for other devices than {runtime.capabilities.name}")

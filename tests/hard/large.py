@@ -72,7 +72,7 @@ def _map(device: gpuprims.Device, x: Any, size: int) -> None:
 
 
 def _scan(device: gpuprims.Device, x: Any, size: int) -> None:
-    # Running sums modulo 256: of whole rounds, and of what is left.
+    # Running sums modulo 256: whole rounds, plus the part of a round that remains.
     within = np.cumsum(np.arange(PERIOD))
 
     def expected(k: np.ndarray) -> np.ndarray:

@@ -95,7 +95,7 @@ def _remove_abandoned(folder: Path) -> None:
 
 
 def _in_use(path: Path) -> bool:
-    """Whether a process that still runs has the folder: one that has run for weeks need not have changed it."""
+    """Return True if a running process holds the folder. Its age does not tell: a process may run for weeks."""
     try:
         _unlock(_locked(path))
     except BlockingIOError:
