@@ -18,12 +18,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 import gpuprims
+from gpuprims.core.refusals import double_precision, gradients_fit, group_fits
+from gpuprims.core.registration import register
+from gpuprims.core.registry import REGISTRY, Variant, first_refusal
 from gpuprims.errors import BuildError, NoVariantError
 from gpuprims.models import LogReg
 from gpuprims.primitives.descent import logistic_descent
-from gpuprims.registration import register
-from gpuprims.registry import REGISTRY, Variant, first_refusal
-from gpuprims.rules import double_precision, gradients_fit, group_fits
 
 from .ahead import Delay
 from .cases import RATE, STEPS

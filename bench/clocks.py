@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 import gpuprims
-from gpuprims.device import device_of
+from gpuprims.core.device import device_of
 
 
 class Span(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import gpuprims
-from gpuprims.device import pick_device
+from gpuprims.core.device import pick_device
 from gpuprims.errors import GpuprimsError
 
 from . import results

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gpuprims import errors, models
-    from gpuprims.calls import Call
-    from gpuprims.device import Capabilities, Device, devices, use_device
-    from gpuprims.explanation import explain
+    from gpuprims.core.device import Capabilities, Device, devices, use_device
+    from gpuprims.core.explain import explain
+    from gpuprims.core.plans import Plan, plan
+    from gpuprims.core.registration import register, unregister
+    from gpuprims.core.registry import Variant
+    from gpuprims.core.traits import Call
     from gpuprims.models.hashing import hash_counts
     from gpuprims.operators import Op
-    from gpuprims.plans import Plan, plan
     from gpuprims.primitives.compact import compact
     from gpuprims.primitives.histogram import bincount, histogram
     from gpuprims.primitives.map import map  # noqa: A004 - the primitive's name in every library of its kind
     from gpuprims.primitives.reduce import reduce
     from gpuprims.primitives.scan import cumprod, cumsum, scan
-    from gpuprims.registration import register, unregister
-    from gpuprims.registry import Variant
 
 __version__ = "0.1.0"
 
@@ -56,29 +56,29 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Call": "calls",
-    "Capabilities": "driver",
-    "Device": "device",
+    "Call": "core.traits",
+    "Capabilities": "core.driver",
+    "Device": "core.device",
     "Op": "operators",
-    "Plan": "plans",
-    "Variant": "registry",
+    "Plan": "core.plans",
+    "Variant": "core.registry",
     "bincount": "primitives.histogram",
-    "blur": "primitives.blur",
+    "blur": "primitives.stencil.blur",
     "compact": "primitives.compact",
     "cumprod": "primitives.scan",
     "cumsum": "primitives.scan",
-    "devices": "device",
-    "explain": "explanation",
+    "devices": "core.device",
+    "explain": "core.explain",
     "hash_counts": "models.hashing",
     "histogram": "primitives.histogram",
     "map": "primitives.map",
-    "plan": "plans",
+    "plan": "core.plans",
     "reduce": "primitives.reduce",
-    "register": "registration",
+    "register": "core.registration",
     "scan": "primitives.scan",
     "stencil": "primitives.stencil",
-    "unregister": "registration",
-    "use_device": "device",
+    "unregister": "core.registration",
+    "use_device": "core.device",
 }
 
 

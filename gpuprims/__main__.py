@@ -1,6 +1,6 @@
 """``python -m gpuprims`` and ``gpuprims``: the command line."""
 
-from gpuprims.terminal import run_command
+from gpuprims.cli.terminal import run_command
 
 
 def main() -> int:
@@ -9,7 +9,7 @@ def main() -> int:
 
 
 def _main() -> int:
-    from gpuprims.cli import main
+    from gpuprims.cli.main import main
 
     return main()
 

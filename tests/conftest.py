@@ -18,15 +18,15 @@ import numpy as np
 import pytest
 
 import gpuprims
-from gpuprims.device import absences
+from gpuprims.core.device import absences
 from gpuprims.errors import BackendUnavailableError, UnknownDeviceError
 
 sys.path.insert(0, str(Path(__file__).parent))  # importlib mode leaves it out, and tests share kernel_cases
 from covering import LEFT, covering, pytest_addoption, pytest_sessionfinish, pytest_testnodedown  # noqa: F401 - hooks
 from kernel_cases import AROUND, ASKED, BYTES, FLAT, Kernel, able_variants, as_it_stands, is_guest
 
-from gpuprims.calls import Call
-from gpuprims.registry import REGISTRY
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.traits import Call
 
 if "OCLGRIND_LOG" in os.environ:  # which each worker of a run has of its own; see oclgrind.py
     os.environ["OCLGRIND_LOG"] += os.environ.get("PYTEST_XDIST_WORKER", "")

@@ -16,10 +16,10 @@ from kernel_cases import ASKED
 
 import gpuprims
 from gpuprims.backends.opencl import BACKEND
-from gpuprims.definitions import Definitions
-from gpuprims.driver import Capabilities, Launch
-from gpuprims.registry import Variant
-from gpuprims.source import kernel_source
+from gpuprims.core.codegen import kernel_source
+from gpuprims.core.driver import Capabilities, Launch
+from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.registry import Variant
 
 try:
     import pyopencl as cl

@@ -9,17 +9,17 @@ import numpy as np
 from kernel_cases import AFFINE, DTYPES
 
 import gpuprims
-from gpuprims.arrays import as_operands
-from gpuprims.definitions import Definitions
+from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.operands import as_operands
+from gpuprims.core.registry import Variant
 from gpuprims.expressions.functions import COMPLEX, FUNCTIONS
-from gpuprims.primitives.binning import direct
-from gpuprims.primitives.counting import Weighing, count
 from gpuprims.primitives.csr import csr_product
 from gpuprims.primitives.descent import logistic_descent
+from gpuprims.primitives.histogram.binning import direct
+from gpuprims.primitives.histogram.counting import Weighing, count
 from gpuprims.primitives.hogwild import logistic_hogwild
 from gpuprims.primitives.logistic import logistic_gradient
 from gpuprims.primitives.sgd import logistic_sgd
-from gpuprims.registry import Variant
 
 
 class IdleKernel:

@@ -17,12 +17,12 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import gpuprims
-from gpuprims.calls import Around, Call
-from gpuprims.definitions import DOUBLES, Definitions, value_words
+from gpuprims.core.geometry import Shape
+from gpuprims.core.kernel_spec import DOUBLES, Definitions, value_words
+from gpuprims.core.registry import REGISTRY, Variant
+from gpuprims.core.traits import Around, Call
 from gpuprims.errors import NoVariantError
 from gpuprims.expressions.expr import COMPUTABLE
-from gpuprims.registry import REGISTRY, Variant
-from gpuprims.shapes import Shape
 
 # The devices that a run is restricted to, if it is.
 ASKED = tuple(spec.strip() for spec in os.environ.get("GPUPRIMS_TEST_DEVICES", "").split(",") if spec.strip())
@@ -351,8 +351,8 @@ def release_pools() -> None:
     gc.collect()
     if "cupy" in sys.modules:
         sys.modules["cupy"].get_default_memory_pool().free_all_blocks()
-    if "gpuprims.backends.opencl.finding" in sys.modules:
-        for driver in sys.modules["gpuprims.backends.opencl.finding"].drivers():
+    if "gpuprims.backends.opencl.discovery" in sys.modules:
+        for driver in sys.modules["gpuprims.backends.opencl.discovery"].drivers():
             driver._pool.free_held()
 
 

@@ -20,7 +20,8 @@ from bench.contenders import PEERS, Contender, contenders, peers_of
 from bench.elements import Elements, Samples
 from bench.measuring import Arrays, Racer, measure, race
 from bench.page import html, write_page
-from gpuprims import benching, cli
+from gpuprims.cli import bench as benching
+from gpuprims.cli import main as cli
 
 REFERENCE = gpuprims.Device("reference")
 

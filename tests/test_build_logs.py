@@ -14,14 +14,14 @@ from kernel_cases import ASKED
 
 import gpuprims
 from gpuprims.backends.opencl import compiling
-from gpuprims.backends.opencl.finding import drivers
+from gpuprims.backends.opencl.discovery import drivers
 from gpuprims.backends.opencl.variants import AROUND, VARIANTS
 from gpuprims.backends.reference.device import ReferenceDriver
-from gpuprims.definitions import Definitions
+from gpuprims.core.codegen import kernel_source
+from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.layout import Form
+from gpuprims.core.registry import Variant
 from gpuprims.errors import ArgumentError, BackendUnavailableError, NoVariantError
-from gpuprims.layout import Form
-from gpuprims.registry import Variant
-from gpuprims.source import kernel_source
 
 POCL = "Portable Computing Language"
 

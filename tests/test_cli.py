@@ -15,8 +15,10 @@ import numpy as np
 import pytest
 
 import gpuprims
-from gpuprims import cli, demo, pictures
+from gpuprims.cli import demo
+from gpuprims.cli import main as cli
 from gpuprims.errors import BackendUnavailableError, BuildError
+from gpuprims.models import pictures
 
 
 def run(capsys, *arguments):
@@ -224,8 +226,9 @@ def test_a_full_disk_is_told_in_a_line(unbuffered):
 # A search that finds nothing for the first dtype, and would search ten minutes for the second one.
 SEARCHING = """
 import sys, time
-from gpuprims import cli, workbench
-from gpuprims.tuner import Found
+from gpuprims.cli import main as cli
+from gpuprims.cli import tune as workbench
+from gpuprims.tuning.search import Found
 
 def tune(*asked, say, **how):
     yield Found("map", "float32", note="nothing to try")
@@ -280,7 +283,7 @@ def test_ctrl_c_while_the_command_line_is_imported_ends_it_with_130():
 import sys
 class Pressed:
     def find_spec(self, name, *more):
-        if name == "gpuprims.cli":
+        if name == "gpuprims.cli.main":
             raise KeyboardInterrupt
 sys.meta_path.insert(0, Pressed())
 from gpuprims.__main__ import main

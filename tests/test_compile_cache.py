@@ -16,10 +16,10 @@ from faults import compute, finished, kill_in_a_build
 
 import gpuprims
 from conftest import find
-from gpuprims import compile_cache, notices
-from gpuprims.compile_cache import fetch, keep, key_of
+from gpuprims.core import compile_cache, notices
+from gpuprims.core.compile_cache import fetch, keep, key_of
+from gpuprims.core.private_folder import private_folder
 from gpuprims.errors import GpuprimsWarning
-from gpuprims.private_folder import private_folder
 
 KEY = key_of("a", "kernel")
 BINARY = bytes(range(256)) * 4

@@ -18,14 +18,14 @@ import pytest
 from kernel_cases import COMPLEX, DTYPES, Kernel, assert_equal, need, on_device, on_host, random_values
 
 import gpuprims
-from gpuprims.calls import Call
-from gpuprims.definitions import Access, Definitions
+from gpuprims.core.codegen import kernel_source
+from gpuprims.core.kernel_spec import Access, Definitions
+from gpuprims.core.refusals import double_precision
+from gpuprims.core.traits import Call
 from gpuprims.errors import DtypeError
 from gpuprims.expressions import expression, trace, typed
 from gpuprims.expressions.functions import COMPLEX as NAMES
 from gpuprims.expressions.functions import FUNCTIONS
-from gpuprims.rules import double_precision
-from gpuprims.source import kernel_source
 
 # Machine epsilons that a result may be away from NumPy's, in units of its length: a few roundings, or as many functions
 # of a few units each as the formulas have.

@@ -17,11 +17,11 @@ import numpy as np
 import pytest
 
 import gpuprims
-from gpuprims import device as device_module
 from gpuprims.backends.cuda import runtimes
 from gpuprims.backends.opencl.runtimes import embedded_library
 from gpuprims.backends.reference.device import ReferenceDriver
-from gpuprims.device import absences, device_of, pick_device, remedy
+from gpuprims.core import device as device_module
+from gpuprims.core.device import absences, device_of, pick_device, remedy
 from gpuprims.errors import (
     BackendUnavailableError,
     BuildError,

@@ -16,7 +16,7 @@ from kernel_cases import as_it_stands
 from kernel_text import DOUBLE_LITERAL, active_text
 
 import gpuprims
-from gpuprims import arrays
+from gpuprims.core import operands as arrays
 from gpuprims.errors import GpuprimsError, NoVariantError
 
 PAIRS = [(kind, work) for kind in CLASSES for work in WORKS]

@@ -32,8 +32,8 @@ from gpuprims.errors import (
     ShapeError,
     UnknownVariantError,
 )
-from gpuprims.primitives import counting, division, reading
-from gpuprims.primitives.binning import key_dtype, table_of_edges, table_of_range
+from gpuprims.primitives.histogram import counting, division, reading
+from gpuprims.primitives.histogram.binning import key_dtype, table_of_edges, table_of_range
 
 # Even bins that are cells, even bins at whose edges floats round, edges of all widths, one bin, more than guides have.
 BINS: dict[str, tuple[Any, Any]] = {

@@ -12,12 +12,13 @@ import pytest
 from kernel_cases import assert_equal, need
 
 import gpuprims
-from gpuprims import keeping, notices
-from gpuprims.definitions import Definitions
+from gpuprims.core import notices
+from gpuprims.core import program_cache as keeping
+from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.program_cache import Kernels
+from gpuprims.core.registry import Variant
 from gpuprims.errors import GpuprimsWarning
 from gpuprims.expressions import bind, expression, lift, lifting, typed
-from gpuprims.keeping import Kernels
-from gpuprims.registry import Variant
 
 X = np.arange(-5, 6).astype(np.float32)
 

@@ -15,10 +15,10 @@ import pytest
 from cold_starts import KINDS, start
 
 import gpuprims
-from gpuprims import lifetime
 from gpuprims.backends.reference.device import ReferenceDriver
+from gpuprims.core import lifetime
+from gpuprims.core.lifetime import Discovery, EndingDriver, ForkedDriver
 from gpuprims.errors import DeviceError
-from gpuprims.lifetime import Discovery, EndingDriver, ForkedDriver
 
 ROOT = Path(__file__).parents[1]
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no forks")

@@ -20,12 +20,12 @@ from kernel_cases import extreme_shapes
 import gpuprims
 from gpuprims.backends.cuda.variants import AROUND, KERNELS, VARIANTS
 from gpuprims.backends.reference.device import ReferenceDriver
-from gpuprims.definitions import Definitions
+from gpuprims.core.codegen import kernel_source
+from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.layout import Form
+from gpuprims.core.registry import Variant
 from gpuprims.errors import NoVariantError
-from gpuprims.layout import Form
-from gpuprims.registry import Variant
-from gpuprims.source import kernel_source
-from gpuprims.trials import TRIALS
+from gpuprims.tuning.cases import TRIALS
 
 nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings is not installed")
 

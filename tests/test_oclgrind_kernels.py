@@ -33,13 +33,13 @@ from kernel_cases import (
 from scipy import ndimage, sparse
 
 import gpuprims
+from gpuprims.core.refusals import along_lines
+from gpuprims.core.registry import REGISTRY, Refusal, Variant
 from gpuprims.primitives.csr import csr_product
 from gpuprims.primitives.descent import logistic_descent
 from gpuprims.primitives.hogwild import logistic_hogwild
 from gpuprims.primitives.logistic import logistic_gradient
 from gpuprims.primitives.sgd import logistic_sgd
-from gpuprims.registry import REGISTRY, Refusal, Variant
-from gpuprims.rules import along_lines
 
 pytestmark = pytest.mark.oclgrind
 

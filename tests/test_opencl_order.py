@@ -13,7 +13,7 @@ import gpuprims
 
 pytest.importorskip("pyopencl", reason="pyopencl is not installed")
 
-from gpuprims.backends.opencl.finding import place
+from gpuprims.backends.opencl.discovery import place
 from gpuprims.backends.opencl.runtimes import embedded_library
 
 ROOT = Path(__file__).parents[1]

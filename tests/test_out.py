@@ -11,6 +11,7 @@ from kernel_cases import assert_equal, on_device, on_host, random_values
 from numpy.lib.stride_tricks import as_strided
 
 import gpuprims
+from gpuprims.core.overlaps import overlap, repeats
 from gpuprims.errors import (
     ArgumentError,
     BackendUnavailableError,
@@ -19,7 +20,6 @@ from gpuprims.errors import (
     DtypeError,
     ShapeError,
 )
-from gpuprims.overlaps import overlap, repeats
 
 # Ways in which 40 x 30 numbers can lie that nobody may write outside of.
 PLACES: dict[str, Any] = {

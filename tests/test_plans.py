@@ -10,8 +10,8 @@ import pytest
 from kernel_cases import assert_equal, on_device, on_host, random_values
 
 import gpuprims
+from gpuprims.core.program_cache import Kernels
 from gpuprims.errors import ArgumentError, ShapeError
-from gpuprims.keeping import Kernels
 
 
 def test_a_reduce_plan_runs_on_every_array_like_the_first(device: gpuprims.Device, rng: np.random.Generator) -> None:

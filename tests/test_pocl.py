@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from gpuprims import notices
 from gpuprims.backends.opencl import pocl
 from gpuprims.backends.opencl.pocl import give_pocl_a_folder
+from gpuprims.core import notices
+from gpuprims.core.private_folder import private_folder
 from gpuprims.errors import GpuprimsWarning
-from gpuprims.private_folder import private_folder
 
 
 @pytest.fixture(autouse=True)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gpuprims import notices
+from gpuprims.core import notices
+from gpuprims.core.notices import warn_once
+from gpuprims.core.private_folder import private_folder
 from gpuprims.errors import GpuprimsWarning
-from gpuprims.notices import warn_once
-from gpuprims.private_folder import private_folder
 
 
 @pytest.fixture(autouse=True)

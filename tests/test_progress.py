@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 import gpuprims
-from gpuprims.driver import Progress
+from gpuprims.core.driver import Progress
+from gpuprims.core.private_folder import private_folder
 from gpuprims.errors import GpuprimsWarning
-from gpuprims.private_folder import private_folder
 
 cl = pytest.importorskip("pyopencl", reason="pyopencl is not installed")
 
@@ -141,7 +141,7 @@ DAMAGE = {
 def test_a_damaged_entry_is_warned_of_and_tried_again(
     folder: Path, attempts: Callable[..., list[bool]], text: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gpuprims.notices._given", set())
+    monkeypatch.setattr("gpuprims.core.notices._given", set())
     path = Finding.of(queue_of("Acme OpenCL").device).path
     assert path is not None
     path.write_bytes(text)
@@ -152,7 +152,7 @@ def test_a_damaged_entry_is_warned_of_and_tried_again(
 
 
 def test_an_answer_without_a_bool_is_no_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpuprims.notices._given", set())
+    monkeypatch.setattr("gpuprims.core.notices._given", set())
     assert remembered.keep(ACME, True)
     assert ACME.path is not None
     ACME.path.write_text(ACME.path.read_text().replace("true", "1"))
@@ -177,7 +177,7 @@ def test_a_full_disk_is_warned_of(folder: Path, monkeypatch: pytest.MonkeyPatch)
     def full(*given: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("gpuprims.notices._given", set())
+    monkeypatch.setattr("gpuprims.core.notices._given", set())
     monkeypatch.setattr(os, "link", full)
     with pytest.warns(GpuprimsWarning, match="tries Acme 1 in each process.*No space left"):
         assert remembered.keep(ACME, True) is True

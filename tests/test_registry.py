@@ -19,8 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gpuprims
-from gpuprims import notices, plugins, registry
-from gpuprims.calls import Call
+from gpuprims.core import notices, plugins, registry
+from gpuprims.core.registry import Registry, Variant, first_refusal
+from gpuprims.core.traits import Call
 from gpuprims.errors import (
     BackendUnavailableError,
     GpuprimsWarning,
@@ -29,7 +30,6 @@ from gpuprims.errors import (
     UnknownDeviceError,
     UnknownVariantError,
 )
-from gpuprims.registry import Registry, Variant, first_refusal
 
 CALL = Call((np.dtype(np.float32),), 100)
 ABLE = gpuprims.Device("reference").capabilities
@@ -428,7 +428,7 @@ def package(folder: Path, name: str, points: str, code: str = "") -> None:
 # Faults of packages: the group of the entry point, the module, and the expected message.
 KERNEL = """
 import dataclasses
-from gpuprims.registry import REGISTRY, Variant
+from gpuprims.core.registry import REGISTRY, Variant
 def none(capabilities, call): return None
 def sums(*given): raise AssertionError
 GIVEN = dict(primitive="map", name="theirs", backend="reference", source=sums, rank=7, block=1, items=1, refuse=none)
@@ -466,11 +466,11 @@ BROKEN: dict[str, tuple[str, str, str]] = {
     ),
 }
 CALLS = """
-import gpuprims, gpuprims.cli, gpuprims.registry
+import gpuprims, gpuprims.cli.main, gpuprims.core.registry
 assert gpuprims.reduce([1, 2, 3], device="reference") == 6
 assert gpuprims.map("2*x", [1, 2], device="reference").tolist() == [2, 4]
-assert gpuprims.registry.REGISTRY.backend("opencl")
-raise SystemExit(gpuprims.cli.main(["info"]))
+assert gpuprims.core.registry.REGISTRY.backend("opencl")
+raise SystemExit(gpuprims.cli.main.main(["info"]))
 """
 
 
@@ -618,8 +618,8 @@ import sys
 sys.path[:0] = sys.argv[1:]
 import numpy as np
 import gpuprims
-from gpuprims.calls import Call
-from gpuprims.registry import REGISTRY
+from gpuprims.core.traits import Call
+from gpuprims.core.registry import REGISTRY
 
 small, large = (Call((np.dtype(np.float32),), 1, outputs) for outputs in (10, 10_000))
 listed = [variant.name for variant in REGISTRY.variants("map", "opencl")]
@@ -637,7 +637,7 @@ print("chosen")
 
 def test_an_installed_kernel_package_is_chosen_and_computes(installed: Path) -> None:
     pytest.importorskip("pyopencl")
-    from gpuprims.device import absences
+    from gpuprims.core.device import absences
 
     for absence in absences():
         if absence.backend == "opencl":

@@ -32,9 +32,9 @@ from kernel_cases import (
 
 import gpuprims
 from gpuprims import errors
-from gpuprims.calls import Call
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.traits import Call
 from gpuprims.errors import ArgumentError
-from gpuprims.registry import REGISTRY
 
 NUMPY: dict[str, Callable[..., np.ndarray]] = {
     "sum": np.cumsum,

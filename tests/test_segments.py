@@ -23,8 +23,8 @@ from kernel_cases import (
 )
 
 import gpuprims
+from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArgumentError, AxisError, DtypeError, EmptyReductionError, NoVariantError, ShapeError
-from gpuprims.registry import REGISTRY
 
 LARGEST_TILE = 2**15
 

@@ -10,7 +10,7 @@ import pytest
 from kernel_cases import AFFINE, affine_fold, assert_equal, need, random_values
 
 import gpuprims
-from gpuprims import arrays
+from gpuprims.core import operands as arrays
 from gpuprims.primitives import slabs
 
 

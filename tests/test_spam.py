@@ -16,7 +16,9 @@ import pytest
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from gpuprims import cli, mailroom, models
+from gpuprims import models
+from gpuprims.cli import main as cli
+from gpuprims.cli import spam as mailroom
 from gpuprims.errors import ArgumentError, ModelFileError
 from gpuprims.models import LogReg, Mail, SpamFilter, generated_mail, read_mail, spam, spam_training, train_filter
 
@@ -316,7 +318,7 @@ def test_the_command_trains_saves_and_labels(mail, tmp_path, capsys, monkeypatch
     assert re.search(r"^test +75 ", out, re.MULTILINE)
     assert out.endswith(f"saved in {model}\n")
 
-    monkeypatch.setattr("gpuprims.mailroom._LINES", 7)  # several parts, of which the last is short
+    monkeypatch.setattr("gpuprims.cli.spam._LINES", 7)  # several parts, of which the last is short
     lines = io.TextIOWrapper(io.BytesIO("\n".join(mail.texts[:30]).encode()))
     monkeypatch.setattr(sys, "stdin", lines)
     status, out, err = run(capsys, "--load", model, "--device", device.spec)

@@ -12,6 +12,7 @@ from kernel_cases import Kernel, assert_equal, on_device, on_host, poison
 from scipy import ndimage
 
 import gpuprims
+from gpuprims.core.layout import Form
 from gpuprims.errors import (
     ArgumentError,
     ArrayError,
@@ -21,8 +22,7 @@ from gpuprims.errors import (
     NoVariantError,
     ShapeError,
 )
-from gpuprims.layout import Form
-from gpuprims.primitives.grids import grid_of
+from gpuprims.primitives.stencil.grids import grid_of
 
 MODES = ("nearest", "reflect", "mirror", "wrap", "constant")
 CROSS = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]])

@@ -11,11 +11,11 @@ from kernel_cases import INTEGERS, Kernel, assert_equal, on_device, on_host
 from scipy import ndimage
 
 import gpuprims
-from gpuprims.calls import Call
-from gpuprims.definitions import DOUBLES
+from gpuprims.core.kernel_spec import DOUBLES
+from gpuprims.core.refusals import double_precision
+from gpuprims.core.traits import Call
 from gpuprims.errors import DtypeError, NoVariantError, ShapeError
-from gpuprims.primitives.steps import Step
-from gpuprims.rules import double_precision
+from gpuprims.primitives.stencil.passes import Step
 
 MODES = ("nearest", "reflect", "mirror", "wrap", "constant")
 PADDING = {"nearest": "edge", "reflect": "symmetric", "mirror": "reflect", "wrap": "wrap", "constant": "constant"}

@@ -24,9 +24,9 @@ from kernel_cases import (
 
 import gpuprims
 from gpuprims.backends.opencl.subgroups import subgroup_size, subgroup_sizes
+from gpuprims.core.geometry import Shape
+from gpuprims.core.registry import REGISTRY, Variant
 from gpuprims.errors import NoVariantError
-from gpuprims.registry import REGISTRY, Variant
-from gpuprims.shapes import Shape
 
 WIDTHS = (4, 8, 16, 32, 64)
 How = dict[str, Any]

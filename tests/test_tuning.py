@@ -15,10 +15,17 @@ import pytest
 from kernel_cases import as_it_stands, extreme_shapes, is_guest
 
 import gpuprims
-from gpuprims import cli, notices, settings, tuning, workbench
 from gpuprims.backends.reference.variants import map_numpy
-from gpuprims.calls import Around, Call
-from gpuprims.choices import Choice
+from gpuprims.cli import main as cli
+from gpuprims.cli import tune as workbench
+from gpuprims.core import notices, settings
+from gpuprims.core import tuned_choices as tuning
+from gpuprims.core.choice import Choice
+from gpuprims.core.geometry import Shape, Tunable, shapes
+from gpuprims.core.registry import REGISTRY, Variant
+from gpuprims.core.settings import MOST_BYTES
+from gpuprims.core.traits import Around, Call
+from gpuprims.core.tuned_choices import Entry, Named, Place, keep, read_entries, state_of, tuned_on, write_entries
 from gpuprims.errors import (
     ArgumentError,
     BuildError,
@@ -28,13 +35,9 @@ from gpuprims.errors import (
     RegistryError,
     TuningError,
 )
-from gpuprims.measuring import Pace, Stopwatch
-from gpuprims.registry import REGISTRY, Variant
-from gpuprims.settings import MOST_BYTES
-from gpuprims.shapes import Shape, Tunable, shapes
-from gpuprims.trials import TRIALS
-from gpuprims.tuner import Found, tune
-from gpuprims.tuning import Entry, Named, Place, keep, read_entries, state_of, tuned_on, write_entries
+from gpuprims.tuning.cases import TRIALS
+from gpuprims.tuning.search import Found, tune
+from gpuprims.tuning.timing import Pace, Stopwatch
 
 REFERENCE = gpuprims.Device("reference")
 HERE = Place.of("reference", REFERENCE.capabilities)
@@ -699,7 +702,7 @@ def test_what_is_measured_is_what_explain_asks_for(primitive: str, device: gpupr
         return None
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gpuprims.device.tuned_on", lambda *of: listen)
+        patch.setattr("gpuprims.core.device.tuned_on", lambda *of: listen)
         gpuprims.explain(primitive, device, size=SIZE)
     assert asked == [True]
 

@@ -13,9 +13,10 @@ from contextlib import ExitStack
 import pytest
 
 import gpuprims
-from gpuprims import chosen, use_device
-from gpuprims import device as device_module
+from gpuprims import use_device
 from gpuprims.backends.reference.device import ReferenceDriver
+from gpuprims.core import default_device as chosen
+from gpuprims.core import device as device_module
 
 DEFAULT = gpuprims.Device._of(ReferenceDriver())
 ONE, TWO, THREE = (gpuprims.Device._of(ReferenceDriver()) for _ in range(3))

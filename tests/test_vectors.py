@@ -12,9 +12,9 @@ import pytest
 from kernel_cases import ASKED, Kernel, as_it_stands, assert_equal, on_device, on_host, poison, random_values
 
 import gpuprims
-from gpuprims.definitions import Definitions
+from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.registry import REGISTRY, Variant
 from gpuprims.errors import NoVariantError
-from gpuprims.registry import REGISTRY, Variant
 
 # Elements in 16 bytes, and an integer dtype of each size: sums of integers are exact in any order.
 WIDTHS = {16: "int8", 8: "int16", 4: "int32", 2: "int64"}

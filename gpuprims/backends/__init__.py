@@ -1,1 +1,1 @@
-"""The vendors' libraries behind one contract, :mod:`gpuprims.driver`. Each is imported when it is asked for."""
+"""The vendors' libraries behind one contract, :mod:`gpuprims.core.driver`. Each is imported when it is asked for."""

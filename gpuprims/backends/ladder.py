@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gpuprims.registry import Variant, first_refusal
-from gpuprims.rules import double_precision, gradient_fits, gradients_fit, group_fits, values_fit
+from gpuprims.core.refusals import double_precision, gradient_fits, gradients_fit, group_fits, values_fit
+from gpuprims.core.registry import Variant, first_refusal
 
 
 def ladder(backend: str, kernels: Path, suffix: str) -> tuple[Variant, ...]:

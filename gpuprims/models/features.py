@@ -6,7 +6,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from gpuprims.device import Device
+from gpuprims.core.device import Device
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 

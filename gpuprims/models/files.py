@@ -10,7 +10,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from gpuprims.device import Device
+from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError
 from gpuprims.models.archives import Archive, open_archive, write_archive
 

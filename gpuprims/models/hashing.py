@@ -10,13 +10,13 @@ import numpy as np
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.utils import murmurhash3_32
 
-from gpuprims.arrays import Operands, as_operands
-from gpuprims.device import Device, device_of
+from gpuprims.core.device import Device, device_of
+from gpuprims.core.interop import short
+from gpuprims.core.operands import Operands, as_operands
 from gpuprims.errors import ArgumentError, ArrayError, DtypeError, ShapeError, quoted
-from gpuprims.foreign import short
-from gpuprims.masks import plain_array, refuse_masked
-from gpuprims.primitives.binning import MOST_BINS, check_bins, direct
-from gpuprims.primitives.counting import Weighing, count
+from gpuprims.expressions.masks import plain_array, refuse_masked
+from gpuprims.primitives.histogram.binning import MOST_BINS, check_bins, direct
+from gpuprims.primitives.histogram.counting import Weighing, count
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.scan import scan

@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from gpuprims.arrays import as_operands
-from gpuprims.device import Device, device_of
+from gpuprims.core.device import Device, device_of
+from gpuprims.core.operands import as_operands
 from gpuprims.errors import quoted
-from gpuprims.masks import refuse_masked
+from gpuprims.expressions.masks import refuse_masked
 from gpuprims.primitives.histogram import bincount
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce

@@ -15,15 +15,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from gpuprims.device import Device
-from gpuprims.masks import refuse_masked
+from gpuprims.core.device import Device
+from gpuprims.expressions.masks import refuse_masked
 from gpuprims.models.files import KeptInFiles
 from gpuprims.models.objective import Objective
+from gpuprims.models.pictures import loss_curve
 from gpuprims.models.prediction import LinearScores
 from gpuprims.models.samples import Samples, samples_of
 from gpuprims.models.solvers import BY_SAMPLES, SOLVERS, Rounds
 from gpuprims.models.watch import Progress, Settings, Watch
-from gpuprims.pictures import loss_curve
 
 # What is said of fits that ended before they were done.
 _ENDS = {

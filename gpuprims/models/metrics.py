@@ -10,7 +10,7 @@ from typing import Any, Self
 from sklearn.metrics import confusion_matrix
 
 from gpuprims.errors import ArgumentError, ShapeError, quoted
-from gpuprims.masks import plain_array
+from gpuprims.expressions.masks import plain_array
 from gpuprims.models.labels import to_host
 
 _LABEL = "rates"

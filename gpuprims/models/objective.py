@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuprims.device import Device
+from gpuprims.core.device import Device
 from gpuprims.models.features import Features
 from gpuprims.models.samples import Samples
-from gpuprims.primitives.labelled import judged, sigmoid
 from gpuprims.primitives.logistic import logistic_gradient
+from gpuprims.primitives.logistic.labelled import judged, sigmoid
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 

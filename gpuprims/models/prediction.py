@@ -8,13 +8,13 @@ import numpy as np
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from gpuprims.arrays import Operands
-from gpuprims.device import Device
+from gpuprims.core.device import Device
+from gpuprims.core.operands import Operands
 from gpuprims.errors import ArgumentError
 from gpuprims.models.labels import host_labels, to_host
 from gpuprims.models.objective import exponentials_of, scores_of
 from gpuprims.models.samples import features_of
-from gpuprims.primitives.labelled import sigmoid
+from gpuprims.primitives.logistic.labelled import sigmoid
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 

@@ -10,10 +10,10 @@ from scipy.sparse import issparse
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from gpuprims.arrays import Operands, as_operands
-from gpuprims.device import Device, pick_device
+from gpuprims.core.device import Device, pick_device
+from gpuprims.core.operands import Operands, as_operands
 from gpuprims.errors import ArgumentError
-from gpuprims.masks import refuse_masked
+from gpuprims.expressions.masks import refuse_masked
 from gpuprims.models.features import DenseFeatures, Features
 from gpuprims.models.labels import classes_of, classes_there, codes_of, host_labels, resident, to_host
 from gpuprims.models.sparse import SparseFeatures, check_matrix, narrowed

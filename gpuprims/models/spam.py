@@ -11,9 +11,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from gpuprims.device import Device
+from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError
-from gpuprims.masks import refuse_masked
+from gpuprims.expressions.masks import refuse_masked
 from gpuprims.models.archives import Archive, open_archive, write_archive
 from gpuprims.models.files import BESIDE_MODEL, MODEL_ARRAYS, model_arrays, model_of
 from gpuprims.models.hashing import hash_counts

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold, cross_val_predict, train_test_split
 
-from gpuprims.device import Device
+from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.models.logreg import LogReg
 from gpuprims.models.mail import Mail

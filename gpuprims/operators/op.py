@@ -14,7 +14,7 @@ import numpy as np
 
 from gpuprims.errors import ArgumentError, DtypeError, ExpressionError, quoted
 from gpuprims.expressions import Expr, expression, trace, typed
-from gpuprims.masks import refuse_masked
+from gpuprims.expressions.masks import refuse_masked
 from gpuprims.operators.dtypes import INT64, Dtype, DtypeRule, Dtypes, register
 from gpuprims.operators.laws import check_laws
 

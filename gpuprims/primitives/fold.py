@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from gpuprims.calls import Call
-from gpuprims.definitions import Definitions, value_bytes
-from gpuprims.device import Device
-from gpuprims.layout import Form, plan_layout
+from gpuprims.core.device import Device
+from gpuprims.core.kernel_spec import Definitions, value_bytes
+from gpuprims.core.launch_plan import Prepared, Result
+from gpuprims.core.layout import Form, plan_layout
+from gpuprims.core.registry import MOST_GROUPS, Variant
+from gpuprims.core.traits import Call
 from gpuprims.operators import Folding
-from gpuprims.preparation import Prepared, Result
-from gpuprims.registry import MOST_GROUPS, Variant
 
 
 def with_axes(form: Form, axes: tuple[int, ...], keepdims: bool) -> Form:

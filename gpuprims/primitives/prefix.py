@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from gpuprims.calls import Call
-from gpuprims.definitions import Definitions, value_bytes, value_words
-from gpuprims.device import Device
-from gpuprims.driver import Kernel, Launch
+from gpuprims.core.device import Device
+from gpuprims.core.driver import Kernel, Launch
+from gpuprims.core.kernel_spec import Definitions, value_bytes, value_words
+from gpuprims.core.launch_plan import Prepared, Result, in_turn
+from gpuprims.core.layout import Form, plan_layout
+from gpuprims.core.registry import Variant
+from gpuprims.core.traits import Call
 from gpuprims.expressions import TypedExpr
-from gpuprims.layout import Form, plan_layout
 from gpuprims.operators import Folding
-from gpuprims.preparation import Prepared, Result, in_turn
-from gpuprims.registry import Variant
 
 
 class ScanPlanner:

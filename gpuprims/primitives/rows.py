@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuprims.layout import VECTOR_BYTES, Form
+from gpuprims.core.layout import VECTOR_BYTES, Form
 
 
 def vector_of(form: Form) -> int:

@@ -1,7 +1,7 @@
 """Host arrays that a device has no room for: cut into slabs that it has, one after the other.
 
-A slab's upload goes through pinned memory, several threads at a time (:mod:`gpuprims.staging`), while the one before is
-still computed; both take far less time than the upload, so that a call runs at the speed of the bus.
+A slab's upload goes through pinned memory, several threads at a time (:mod:`gpuprims.core.staging`), while the one
+before is still computed; both take far less time than the upload, so that a call runs at the speed of the bus.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from gpuprims.arrays import as_operands
-from gpuprims.device import Device
-from gpuprims.layout import contiguous
+from gpuprims.core.device import Device
+from gpuprims.core.launch_plan import Result
+from gpuprims.core.layout import contiguous
+from gpuprims.core.operands import as_operands
 from gpuprims.operators import Folding, Stages
-from gpuprims.preparation import Result
 from gpuprims.primitives.fold import FoldPlanner
 
 # Large enough that a kernel's launch and a download of a few bytes take nothing beside the upload.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gpuprims.arrays import Operands
-from gpuprims.layout import lies_together
+from gpuprims.core.layout import lies_together
+from gpuprims.core.operands import Operands
 from gpuprims.primitives.map import map as map_arrays
 
 

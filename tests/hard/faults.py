@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 
 import gpuprims
+from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import BuildError, DeviceMemoryError
-from gpuprims.registry import REGISTRY
 
 from .recipes import recipes
 from .report import Report, resident_memory
 
-# Methods of a driver that allocate memory; see gpuprims/driver.py.
+# Methods of a driver that allocate memory; see gpuprims/core/driver.py.
 ALLOCATING = ("empty", "zeros", "scratch")
 # Memory that all faults together may leave: pools and messages, not an array for each fault.
 ROOM = 64 << 20

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from gpuprims import Call, Capabilities, Variant
-from gpuprims.registry import first_refusal
-from gpuprims.rules import double_precision
+from gpuprims.core.refusals import double_precision
+from gpuprims.core.registry import first_refusal
 
 LIMIT = 64  # outputs; more are left to kernels that share them out
 

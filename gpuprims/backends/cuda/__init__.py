@@ -8,8 +8,8 @@ from typing import Any
 
 from gpuprims.backends.cuda.runtimes import require_cuda
 from gpuprims.backends.cuda.variants import VARIANTS
-from gpuprims.driver import Driver
-from gpuprims.registry import Variant
+from gpuprims.core.driver import Driver
+from gpuprims.core.registry import Variant
 
 
 class CudaBackend:
@@ -30,14 +30,14 @@ class CudaBackend:
     def drivers(self) -> Sequence[Driver]:
         """List NVIDIA's GPUs."""
         require_cuda()
-        from gpuprims.backends.cuda.finding import drivers
+        from gpuprims.backends.cuda.discovery import drivers
 
         return drivers()
 
     @cached_property
     def driver_of(self) -> Callable[[Any], Driver | None]:
         """Return the driver of the GPU that a ``cupy.ndarray`` lies on."""
-        from gpuprims.backends.cuda.finding import driver_of
+        from gpuprims.backends.cuda.discovery import driver_of
 
         return driver_of
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import cupy
 from cupy_backends.cuda.libs import nvrtc
 
-from gpuprims import compile_cache
+from gpuprims.core import compile_cache
 
 _OPTIONS = ("--std=c++17",)
 

@@ -14,15 +14,15 @@ from cupy_backends.cuda.api.driver import funcSetAttribute
 from gpuprims.backends.cuda.capabilities import capabilities_of
 from gpuprims.backends.cuda.compiling import compiled
 from gpuprims.backends.cuda.kernel import CudaKernel, current_device
-from gpuprims.backends.cuda.standing import Standing
+from gpuprims.backends.cuda.stream_memory import Standing
 from gpuprims.backends.cuda.transfer import Transfer
 from gpuprims.backends.cuda.variants import AROUND
-from gpuprims.definitions import Definitions
-from gpuprims.driver import Capabilities
+from gpuprims.core.codegen import kernel_source
+from gpuprims.core.driver import Capabilities
+from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.layout import Form, View, reach
+from gpuprims.core.registry import Variant
 from gpuprims.errors import BuildError, DeviceMemoryError
-from gpuprims.layout import Form, View, reach
-from gpuprims.registry import Variant
-from gpuprims.source import kernel_source
 
 _BYTES = np.dtype(np.uint8)
 # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, which CuPy names in C alone.
@@ -43,7 +43,7 @@ class CudaDriver:
 
     @cached_property
     def capabilities(self) -> Capabilities:
-        """See :class:`~gpuprims.driver.Capabilities`."""
+        """See :class:`~gpuprims.core.driver.Capabilities`."""
         return capabilities_of(self.index)
 
     def build(self, variant: Variant, definitions: Definitions) -> CudaKernel:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpuprims import tunables
-from gpuprims.registry import Variant, first_refusal
-from gpuprims.rules import (
+from gpuprims.core import tunables
+from gpuprims.core.refusals import (
     counted,
     counted_bytes,
     double_precision,
@@ -15,6 +14,7 @@ from gpuprims.rules import (
     ranges_fit,
     sums_add_atomically,
 )
+from gpuprims.core.registry import Variant, first_refusal
 
 KERNELS = Path(__file__).parent / "kernels"
 

@@ -10,8 +10,8 @@ import cupy
 import numpy as np
 from cupy_backends.cuda.api.driver import launchCooperativeKernel, launchKernel
 
-from gpuprims.driver import Launch
-from gpuprims.registry import Variant
+from gpuprims.core.driver import Launch
+from gpuprims.core.registry import Variant
 
 current_device = cupy.cuda.runtime.getDevice
 _thread = threading.local()

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gpuprims.backends.ladder import ladder
-from gpuprims.registry import Variant, first_refusal
-from gpuprims.rules import (
+from gpuprims.core.refusals import (
     columns_fit,
     double_precision,
     group_fits,
@@ -14,6 +13,7 @@ from gpuprims.rules import (
     samples_fit,
     values_fit,
 )
+from gpuprims.core.registry import Variant, first_refusal
 
 KERNELS = Path(__file__).parent / "kernels"
 

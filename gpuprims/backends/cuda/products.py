@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpuprims.registry import Variant, first_refusal
-from gpuprims.rules import double_precision, group_fits, values_fit
+from gpuprims.core.refusals import double_precision, group_fits, values_fit
+from gpuprims.core.registry import Variant, first_refusal
 
 KERNELS = Path(__file__).parent / "kernels"
 

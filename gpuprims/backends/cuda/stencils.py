@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpuprims import tunables
-from gpuprims.registry import Variant, first_refusal
-from gpuprims.rules import (
+from gpuprims.core import tunables
+from gpuprims.core.refusals import (
     along_lines,
     double_precision,
     group_fits,
@@ -15,6 +14,7 @@ from gpuprims.rules import (
     tile_fits,
     window_fits,
 )
+from gpuprims.core.registry import Variant, first_refusal
 
 KERNELS = Path(__file__).parent / "kernels"
 

@@ -10,7 +10,7 @@ from typing import Any
 import cupy
 import numpy as np
 
-from gpuprims import staging
+from gpuprims.core import staging
 
 _TO_DEVICE, _TO_HOST = cupy.cuda.runtime.memcpyHostToDevice, cupy.cuda.runtime.memcpyDeviceToHost
 

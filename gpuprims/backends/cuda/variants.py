@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpuprims import tunables
 from gpuprims.backends.cuda.histograms import HISTOGRAMS
 from gpuprims.backends.cuda.logistics import DESCENTS, LOGISTICS
 from gpuprims.backends.cuda.products import PRODUCTS
 from gpuprims.backends.cuda.stencils import STENCILS
 from gpuprims.backends.cuda.walks import WALKS
-from gpuprims.registry import Variant, first_refusal
-from gpuprims.rules import (
+from gpuprims.core import tunables
+from gpuprims.core.refusals import (
     double_precision,
     few_outputs,
     forward_progress,
@@ -29,6 +28,7 @@ from gpuprims.rules import (
     shuffles,
     values_fit,
 )
+from gpuprims.core.registry import Variant, first_refusal
 
 KERNELS = Path(__file__).parent / "kernels"
 # The text around each kernel: the dialect's words, how values pass between groups, and how groups add in memory.

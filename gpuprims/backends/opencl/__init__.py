@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any
 
 from gpuprims.backends.opencl.variants import VARIANTS
-from gpuprims.driver import Driver
+from gpuprims.core.driver import Driver
+from gpuprims.core.registry import Variant
 from gpuprims.errors import ArrayError, BackendUnavailableError
-from gpuprims.registry import Variant
 
 
 class OpenCLBackend:
@@ -27,7 +27,7 @@ class OpenCLBackend:
     def drivers(self) -> Sequence[Driver]:
         """List the devices of every OpenCL platform."""
         try:
-            from gpuprims.backends.opencl.finding import drivers
+            from gpuprims.backends.opencl.discovery import drivers
         except ImportError as error:
             remedy = "pip install --force-reinstall pyopencl"
             raise BackendUnavailableError("opencl", f"pyopencl does not load ({error})", remedy) from error
@@ -36,7 +36,7 @@ class OpenCLBackend:
     @cached_property
     def driver_of(self) -> Callable[[Any], Driver | None]:
         """Return the driver of a ``pyopencl.array.Array``'s queue."""
-        from gpuprims.backends.opencl.finding import driver_of
+        from gpuprims.backends.opencl.discovery import driver_of
 
         return driver_of
 

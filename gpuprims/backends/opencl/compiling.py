@@ -16,7 +16,7 @@ from typing import Any
 
 import pyopencl as cl
 
-from gpuprims import compile_cache
+from gpuprims.core import compile_cache
 
 # One compilation at a time: a runtime's compiler takes all cores, or is not thread-safe.
 _COMPILING = Lock()

@@ -15,16 +15,16 @@ from gpuprims.backends.opencl.arrays import Arrays, place_of
 from gpuprims.backends.opencl.capabilities import capabilities_of
 from gpuprims.backends.opencl.kernel import OpenCLKernel, compiled
 from gpuprims.backends.opencl.memory import allocated, check_allocation
-from gpuprims.backends.opencl.standing import Standing
+from gpuprims.backends.opencl.stream_memory import Standing
 from gpuprims.backends.opencl.transfer import Transfer
 from gpuprims.backends.opencl.turns import turn_of
 from gpuprims.backends.opencl.variants import AROUND
-from gpuprims.definitions import Definitions
-from gpuprims.driver import Capabilities
+from gpuprims.core.codegen import kernel_source
+from gpuprims.core.driver import Capabilities
+from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.layout import Form, View, host_memory, reach
+from gpuprims.core.registry import Variant
 from gpuprims.errors import BuildError
-from gpuprims.layout import Form, View, host_memory, reach
-from gpuprims.registry import Variant
-from gpuprims.source import kernel_source
 
 _BYTES = np.dtype(np.uint8)
 
@@ -45,7 +45,7 @@ class OpenCLDriver:
 
     @cached_property
     def capabilities(self) -> Capabilities:
-        """See :class:`~gpuprims.driver.Capabilities`."""
+        """See :class:`~gpuprims.core.driver.Capabilities`."""
         return capabilities_of(self.queue)
 
     @property

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpuprims import tunables
-from gpuprims.registry import Variant, first_refusal
-from gpuprims.rules import (
+from gpuprims.core import tunables
+from gpuprims.core.refusals import (
     counted,
     counted_bytes,
     double_precision,
@@ -16,8 +15,9 @@ from gpuprims.rules import (
     ranges_fit,
     sums_add_atomically,
 )
+from gpuprims.core.registry import Variant, first_refusal
 
-KERNELS = Path(__file__).parent / "kernels"
+KERNELS = Path(__file__).parents[2] / "primitives"
 
 # Two cores of an AMD EPYC of family 26, runtime 2026.2, float32, 2026-11-21, GB/s: histogram/cpu_private of 2^26 in
 # 256 bins, spread evenly, skewed, all alike 17.9, 16.9, 18.0, NumPy 0.73; in 16384 bins 13.5; in 256 of all widths
@@ -31,7 +31,7 @@ HISTOGRAMS = (
         primitive="histogram",
         name="cpu_private",
         backend="opencl",
-        source=KERNELS / "histogram_cpu_private.cl",
+        source=KERNELS / "histogram/kernels/histogram_cpu_private.cl",
         rank=40,
         block=1,
         items=16384,
@@ -44,7 +44,7 @@ HISTOGRAMS = (
         primitive="histogram",
         name="bytes",
         backend="opencl",
-        source=KERNELS / "histogram_bytes.cl",
+        source=KERNELS / "histogram/kernels/histogram_bytes.cl",
         rank=35,
         block=256,
         items=64,
@@ -58,7 +58,7 @@ HISTOGRAMS = (
         primitive="histogram",
         name="local_atomic",
         backend="opencl",
-        source=KERNELS / "histogram_local_atomic.cl",
+        source=KERNELS / "histogram/kernels/histogram_local_atomic.cl",
         rank=30,
         block=256,
         items=16,
@@ -72,7 +72,7 @@ HISTOGRAMS = (
         primitive="histogram",
         name="split",
         backend="opencl",
-        source=KERNELS / "histogram_split.cl",
+        source=KERNELS / "histogram/kernels/histogram_split.cl",
         rank=25,
         block=512,
         items=32,
@@ -86,7 +86,7 @@ HISTOGRAMS = (
         primitive="histogram",
         name="cached",
         backend="opencl",
-        source=KERNELS / "histogram_cached.cl",
+        source=KERNELS / "histogram/kernels/histogram_cached.cl",
         rank=15,
         block=256,
         items=16,
@@ -100,7 +100,7 @@ HISTOGRAMS = (
         primitive="histogram",
         name="privatised",
         backend="opencl",
-        source=KERNELS / "histogram_privatised.cl",
+        source=KERNELS / "histogram/kernels/histogram_privatised.cl",
         rank=20,
         block=256,
         items=16,
@@ -114,7 +114,7 @@ HISTOGRAMS = (
         primitive="histogram",
         name="global_atomic",
         backend="opencl",
-        source=KERNELS / "histogram_global_atomic.cl",
+        source=KERNELS / "histogram/kernels/histogram_global_atomic.cl",
         rank=10,
         block=256,
         items=16,

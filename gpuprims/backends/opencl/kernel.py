@@ -12,7 +12,7 @@ import pyopencl.array as cl_array
 
 from gpuprims.backends.opencl.compiling import program_of
 from gpuprims.backends.opencl.turns import turn_of
-from gpuprims.driver import Launch
+from gpuprims.core.driver import Launch
 
 # 32-bit registers of a multiprocessor, of NVIDIA's GPUs since 2014.
 _REGISTERS = 65536

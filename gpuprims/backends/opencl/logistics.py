@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gpuprims.backends.ladder import ladder
-from gpuprims.registry import Variant, first_refusal
-from gpuprims.rules import (
+from gpuprims.core.refusals import (
     columns_fit,
     double_precision,
     for_cpus,
@@ -16,8 +15,9 @@ from gpuprims.rules import (
     samples_fit,
     values_fit,
 )
+from gpuprims.core.registry import Variant, first_refusal
 
-KERNELS = Path(__file__).parent / "kernels"
+KERNELS = Path(__file__).parents[2] / "primitives"
 
 # H200, driver 580.159, float32, 2026-11-22, ms of a call after the other: logistic/fused 0.90 to 0.93 of 10^7 x 100,
 # where one reading takes 0.93; 0.96 to 0.99 of 10^6 x 1024, where one takes 0.91; 0.11 of 10^6 x 100.
@@ -29,7 +29,7 @@ LOGISTICS = (
         primitive="logistic",
         name="cpu_fused",
         backend="opencl",
-        source=KERNELS / "logistic_cpu_fused.cl",
+        source=KERNELS / "logistic/kernels/logistic_cpu_fused.cl",
         rank=100,
         block=1,
         items=256,
@@ -40,7 +40,7 @@ LOGISTICS = (
         primitive="logistic",
         name="fused",
         backend="opencl",
-        source=KERNELS / "logistic_fused.cl",
+        source=KERNELS / "logistic/kernels/logistic_fused.cl",
         rank=90,
         block=256,
         items=32,
@@ -49,7 +49,7 @@ LOGISTICS = (
         vectors=True,
         refuse=first_refusal(double_precision, group_fits(256), values_fit(256), row_fits(256, 32)),
     ),
-    *ladder("opencl", KERNELS, "cl"),
+    *ladder("opencl", KERNELS / "logistic/kernels", "cl"),
 )
 
 # Gradient descent whose steps are all taken in one launch. H200, driver 580.159, float32, 2026-11-22, of 2048 x 8:
@@ -60,7 +60,7 @@ DESCENTS = (
         primitive="descent",
         name="cpu_persistent",
         backend="opencl",
-        source=KERNELS / "descent_cpu_persistent.cl",
+        source=KERNELS / "descent/kernels/descent_cpu_persistent.cl",
         rank=20,
         block=1,
         items=2**18,
@@ -71,7 +71,7 @@ DESCENTS = (
         primitive="descent",
         name="persistent",
         backend="opencl",
-        source=KERNELS / "descent_persistent.cl",
+        source=KERNELS / "descent/kernels/descent_persistent.cl",
         rank=10,
         block=256,
         items=160,

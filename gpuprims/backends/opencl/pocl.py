@@ -2,7 +2,7 @@
 
 PoCL ends the process if a file in its folder is damaged, offers no device if it cannot make the folder, and for a user
 without a home shares ``/tmp/pocl`` with every user of the machine. So each process gives it a new private folder;
-:mod:`gpuprims.compile_cache` keeps the binaries.
+:mod:`gpuprims.core.compile_cache` keeps the binaries.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import time
 from pathlib import Path
 from tempfile import mkdtemp
 
-from gpuprims.notices import warn_once
-from gpuprims.private_folder import private_folder
+from gpuprims.core.notices import warn_once
+from gpuprims.core.private_folder import private_folder
 
 if sys.platform != "win32":
     import fcntl

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpuprims.registry import Variant, first_refusal
-from gpuprims.rules import double_precision, for_cpus, group_fits, values_fit
+from gpuprims.core.refusals import double_precision, for_cpus, group_fits, values_fit
+from gpuprims.core.registry import Variant, first_refusal
 
-KERNELS = Path(__file__).parent / "kernels"
+KERNELS = Path(__file__).parents[2] / "primitives"
 
 # Two cores of an AMD EPYC of family 26, runtime 2026.2, beside other work, 2026-11-22, ms of 10^5 rows of 50 elements
 # among 10^4 columns, and of its transpose: csr/cpu_rows with one column of float32 1.5, 2.1, with 8 2.6, 3.5; of
@@ -18,7 +18,7 @@ PRODUCTS = (
         primitive="csr",
         name="cpu_rows",
         backend="opencl",
-        source=KERNELS / "csr_cpu_rows.cl",
+        source=KERNELS / "csr/kernels/csr_cpu_rows.cl",
         rank=20,
         block=1,
         items=4096,
@@ -29,7 +29,7 @@ PRODUCTS = (
         primitive="csr",
         name="rows",
         backend="opencl",
-        source=KERNELS / "csr_rows.cl",
+        source=KERNELS / "csr/kernels/csr_rows.cl",
         rank=10,
         block=256,
         items=4,

@@ -14,8 +14,8 @@ from tempfile import NamedTemporaryFile
 
 import pyopencl as cl
 
-from gpuprims.notices import warn_once
-from gpuprims.private_folder import private_folder
+from gpuprims.core.notices import warn_once
+from gpuprims.core.private_folder import private_folder
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ from tempfile import TemporaryDirectory
 import pyopencl as cl
 
 from gpuprims.backends.opencl.pocl import give_pocl_a_folder
+from gpuprims.core.notices import warn_once
+from gpuprims.core.private_folder import private_folder
 from gpuprims.errors import BackendUnavailableError
-from gpuprims.notices import warn_once
-from gpuprims.private_folder import private_folder
 
 INTEL_WHEEL, INTEL_LIBRARY = "intel-opencl-rt", "libintelocl.so"
 _VARIABLE = "OCL_ICD_VENDORS"

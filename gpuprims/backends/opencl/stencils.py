@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpuprims import tunables
-from gpuprims.registry import Variant, first_refusal
-from gpuprims.rules import (
+from gpuprims.core import tunables
+from gpuprims.core.refusals import (
     along_lines,
     double_precision,
     few_rows,
@@ -17,8 +16,9 @@ from gpuprims.rules import (
     tile_fits,
     window_fits,
 )
+from gpuprims.core.registry import Variant, first_refusal
 
-KERNELS = Path(__file__).parent / "kernels"
+KERNELS = Path(__file__).parents[2] / "primitives"
 
 # H200, driver 580.159, 2026-11-21, TB/s read and written of 16384 x 16384 float32 and of 8192 x 8192 x 4 uint8, calls
 # one after the other. stencil/rolling with 128 work-items and 12 groups a multiprocessor: cross 3.71 and by short
@@ -33,7 +33,7 @@ STENCILS = (
         primitive="stencil",
         name="cpu_rows",
         backend="opencl",
-        source=KERNELS / "stencil_cpu_rows.cl",
+        source=KERNELS / "stencil/kernels/stencil_cpu_rows.cl",
         rank=40,
         block=1,
         items=1024,
@@ -46,7 +46,7 @@ STENCILS = (
         primitive="stencil",
         name="rolling",
         backend="opencl",
-        source=KERNELS / "stencil_rolling.cl",
+        source=KERNELS / "stencil/kernels/stencil_rolling.cl",
         rank=30,
         block=128,
         items=4,
@@ -61,7 +61,7 @@ STENCILS = (
         primitive="stencil",
         name="tiled",
         backend="opencl",
-        source=KERNELS / "stencil_tiled.cl",
+        source=KERNELS / "stencil/kernels/stencil_tiled.cl",
         rank=20,
         block=256,
         items=4,
@@ -74,7 +74,7 @@ STENCILS = (
         primitive="stencil",
         name="direct",
         backend="opencl",
-        source=KERNELS / "stencil_direct.cl",
+        source=KERNELS / "stencil/kernels/stencil_direct.cl",
         rank=10,
         block=256,
         items=1,

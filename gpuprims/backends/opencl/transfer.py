@@ -10,8 +10,8 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 
-from gpuprims import staging
 from gpuprims.backends.opencl.turns import turn_of
+from gpuprims.core import staging
 
 
 class OpenCLLane:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyopencl as cl
 
-from gpuprims.lifetime import after_fork
+from gpuprims.core.lifetime import after_fork
 
 # OpenCL lets any thread call at any time. Where six threads did, NVIDIA's driver (580.159, H200, 2026-11-22) ended the
 # process within a minute, by SIGSEGV in a thread of its own, with pyopencl 2025.2.7, 2026.1 and 2026.1.4 alike. One at

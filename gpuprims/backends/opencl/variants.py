@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpuprims import tunables
 from gpuprims.backends.opencl.histograms import HISTOGRAMS
 from gpuprims.backends.opencl.logistics import DESCENTS, LOGISTICS
 from gpuprims.backends.opencl.products import PRODUCTS
 from gpuprims.backends.opencl.stencils import STENCILS
 from gpuprims.backends.opencl.walks import WALKS
-from gpuprims.registry import Variant, first_refusal
-from gpuprims.rules import (
+from gpuprims.core import tunables
+from gpuprims.core.refusals import (
     columns,
     double_precision,
     few_outputs,
@@ -33,10 +32,12 @@ from gpuprims.rules import (
     shuffles,
     values_fit,
 )
+from gpuprims.core.registry import Variant, first_refusal
 
-KERNELS = Path(__file__).parent / "kernels"
+KERNELS = Path(__file__).parents[2] / "primitives"
 # The text around each kernel: the dialect's words, how values pass between groups, and how groups add in memory.
-AROUND = KERNELS / "prelude.cl", KERNELS / "exchange.cl", KERNELS / "counting.cl"
+_OWN = Path(__file__).parent / "kernels"
+AROUND = _OWN / "prelude.cl", _OWN / "exchange.cl", _OWN / "counting.cl"
 
 
 # H200, driver 580.159, float32, 2026-11-21, TB/s of argmax and sum of 2^28, calls one after the other: reduce/warp
@@ -56,7 +57,7 @@ VARIANTS = (
         primitive="map",
         name="cpu_chunks",
         backend="opencl",
-        source=KERNELS / "map_cpu_chunks.cl",
+        source=KERNELS / "map/kernels/map_cpu_chunks.cl",
         rank=20,
         block=1,
         items=16384,
@@ -67,7 +68,7 @@ VARIANTS = (
         primitive="map",
         name="grid",
         backend="opencl",
-        source=KERNELS / "map_grid.cl",
+        source=KERNELS / "map/kernels/map_grid.cl",
         rank=10,
         block=256,
         items=4,
@@ -79,7 +80,7 @@ VARIANTS = (
         primitive="reduce",
         name="cpu_columns",
         backend="opencl",
-        source=KERNELS / "reduce_cpu_columns.cl",
+        source=KERNELS / "reduce/kernels/reduce_cpu_columns.cl",
         rank=25,
         block=1,
         items=512 * 64,
@@ -91,7 +92,7 @@ VARIANTS = (
         primitive="reduce",
         name="cpu_best",
         backend="opencl",
-        source=KERNELS / "reduce_cpu_best.cl",
+        source=KERNELS / "reduce/kernels/reduce_cpu_best.cl",
         rank=22,
         block=1,
         items=8192,
@@ -103,7 +104,7 @@ VARIANTS = (
         primitive="reduce",
         name="cpu_chunks",
         backend="opencl",
-        source=KERNELS / "reduce_cpu_chunks.cl",
+        source=KERNELS / "reduce/kernels/reduce_cpu_chunks.cl",
         rank=20,
         block=1,
         items=8192,
@@ -115,7 +116,7 @@ VARIANTS = (
         primitive="reduce",
         name="rows",
         backend="opencl",
-        source=KERNELS / "reduce_rows.cl",
+        source=KERNELS / "reduce/kernels/reduce_rows.cl",
         rank=16,
         block=256,
         items=16,
@@ -129,7 +130,7 @@ VARIANTS = (
         primitive="reduce",
         name="each",
         backend="opencl",
-        source=KERNELS / "reduce_each.cl",
+        source=KERNELS / "reduce/kernels/reduce_each.cl",
         rank=15,
         block=256,
         items=16,
@@ -142,7 +143,7 @@ VARIANTS = (
         primitive="reduce",
         name="warp",
         backend="opencl",
-        source=KERNELS / "reduce_warp.cl",
+        source=KERNELS / "reduce/kernels/reduce_warp.cl",
         rank=12,
         block=256,
         items=16,
@@ -155,7 +156,7 @@ VARIANTS = (
         primitive="reduce",
         name="tree",
         backend="opencl",
-        source=KERNELS / "reduce_tree.cl",
+        source=KERNELS / "reduce/kernels/reduce_tree.cl",
         rank=10,
         block=256,
         items=16,
@@ -168,7 +169,7 @@ VARIANTS = (
         primitive="reduce",
         name="atomic",
         backend="opencl",
-        source=KERNELS / "reduce_atomic.cl",
+        source=KERNELS / "reduce/kernels/reduce_atomic.cl",
         rank=5,
         block=256,
         items=16,
@@ -181,7 +182,7 @@ VARIANTS = (
         primitive="segments",
         name="cpu_runs",
         backend="opencl",
-        source=KERNELS / "segments_cpu_runs.cl",
+        source=KERNELS / "segments/kernels/segments_cpu_runs.cl",
         rank=10,
         block=1,
         items=8192,
@@ -194,7 +195,7 @@ VARIANTS = (
         primitive="segments",
         name="lanes",
         backend="opencl",
-        source=KERNELS / "segments_lanes.cl",
+        source=KERNELS / "segments/kernels/segments_lanes.cl",
         rank=5,
         block=256,
         items=4,
@@ -206,7 +207,7 @@ VARIANTS = (
         primitive="compact",
         name="round_robin",
         backend="opencl",
-        source=KERNELS / "compact_round_robin.cl",
+        source=KERNELS / "compact/kernels/compact_round_robin.cl",
         rank=10,
         block=512,
         items=16,
@@ -223,7 +224,7 @@ VARIANTS = (
         primitive="scan",
         name="cpu_columns",
         backend="opencl",
-        source=KERNELS / "scan_cpu_columns.cl",
+        source=KERNELS / "scan/kernels/scan_cpu_columns.cl",
         rank=65,
         block=1,
         items=2048 * 1024,
@@ -236,7 +237,7 @@ VARIANTS = (
         primitive="scan",
         name="cpu_chunks",
         backend="opencl",
-        source=KERNELS / "scan_cpu_chunks.cl",
+        source=KERNELS / "scan/kernels/scan_cpu_chunks.cl",
         rank=60,
         block=1,
         items=32768,
@@ -249,7 +250,7 @@ VARIANTS = (
         primitive="scan",
         name="each",
         backend="opencl",
-        source=KERNELS / "scan_each.cl",
+        source=KERNELS / "scan/kernels/scan_each.cl",
         rank=50,
         block=64,
         items=16,
@@ -260,7 +261,7 @@ VARIANTS = (
         primitive="scan",
         name="rows",
         backend="opencl",
-        source=KERNELS / "scan_rows.cl",
+        source=KERNELS / "scan/kernels/scan_rows.cl",
         rank=45,
         block=256,
         items=16,
@@ -273,7 +274,7 @@ VARIANTS = (
         primitive="scan",
         name="round_robin",
         backend="opencl",
-        source=KERNELS / "scan_round_robin.cl",
+        source=KERNELS / "scan/kernels/scan_round_robin.cl",
         rank=40,
         block=256,
         items=64,
@@ -291,7 +292,7 @@ VARIANTS = (
         primitive="scan",
         name="lookback",
         backend="opencl",
-        source=KERNELS / "scan_lookback.cl",
+        source=KERNELS / "scan/kernels/scan_lookback.cl",
         rank=30,
         block=256,
         items=32,
@@ -305,7 +306,7 @@ VARIANTS = (
         primitive="scan",
         name="blelloch",
         backend="opencl",
-        source=KERNELS / "scan_blelloch.cl",
+        source=KERNELS / "scan/kernels/scan_blelloch.cl",
         rank=20,
         block=256,
         items=2,
@@ -317,7 +318,7 @@ VARIANTS = (
         primitive="scan",
         name="hillis_steele",
         backend="opencl",
-        source=KERNELS / "scan_hillis_steele.cl",
+        source=KERNELS / "scan/kernels/scan_hillis_steele.cl",
         rank=10,
         block=256,
         items=1,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpuprims.registry import Variant, first_refusal
-from gpuprims.rules import double_precision, for_cpus, group_fits, number_atomics, row_fits
+from gpuprims.core.refusals import double_precision, for_cpus, group_fits, number_atomics, row_fits
+from gpuprims.core.registry import Variant, first_refusal
 
-KERNELS = Path(__file__).parent / "kernels"
+KERNELS = Path(__file__).parents[2] / "primitives"
 
 # Two cores of an AMD EPYC of family 26, runtime 2026.2, float32, 2026-11-22, beside other work, ms of 30 rounds of
 # 4,500 x 1,024, least and median of 12: sgd/cpu_sequential 21 and 28; a loop by numba 104 and 120, with fastmath 31 and
@@ -18,7 +18,7 @@ WALKS = (
         primitive="sgd",
         name="cpu_sequential",
         backend="opencl",
-        source=KERNELS / "sgd_cpu_sequential.cl",
+        source=KERNELS / "sgd/kernels/sgd_cpu_sequential.cl",
         rank=100,
         block=1,
         items=1,
@@ -28,7 +28,7 @@ WALKS = (
         primitive="sgd",
         name="gram",
         backend="opencl",
-        source=KERNELS / "sgd_gram.cl",
+        source=KERNELS / "sgd/kernels/sgd_gram.cl",
         rank=90,
         block=256,
         items=64,
@@ -41,7 +41,7 @@ WALKS = (
         primitive="hogwild",
         name="lock_free",
         backend="opencl",
-        source=KERNELS / "hogwild_lock_free.cl",
+        source=KERNELS / "hogwild/kernels/hogwild_lock_free.cl",
         rank=90,
         block=32,
         items=32,

@@ -7,9 +7,9 @@ from typing import Any
 
 from gpuprims.backends.reference.device import DRIVER
 from gpuprims.backends.reference.variants import VARIANTS
-from gpuprims.driver import Driver
+from gpuprims.core.driver import Driver
+from gpuprims.core.registry import Variant
 from gpuprims.errors import ArrayError
-from gpuprims.registry import Variant
 
 
 class ReferenceBackend:

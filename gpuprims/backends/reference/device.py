@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from gpuprims.definitions import Definitions
-from gpuprims.driver import Capabilities, Kernel, Launch, Progress
+from gpuprims.core.driver import Capabilities, Kernel, Launch, Progress
+from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.layout import Form, View, stretch
+from gpuprims.core.registry import Variant
 from gpuprims.errors import BuildError
-from gpuprims.layout import Form, View, stretch
-from gpuprims.registry import Variant
 
 
 class ReferenceDriver:
@@ -29,7 +29,7 @@ class ReferenceDriver:
 
     @cached_property
     def capabilities(self) -> Capabilities:
-        """See :class:`~gpuprims.driver.Capabilities`."""
+        """See :class:`~gpuprims.core.driver.Capabilities`."""
         return Capabilities(
             kind="reference",
             name=f"NumPy on {platform.machine()}",

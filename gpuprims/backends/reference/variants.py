@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from gpuprims.calls import Call
-from gpuprims.definitions import TABLE_HEADER, Definitions, Stencil
-from gpuprims.driver import Capabilities
+from gpuprims.core.driver import Capabilities
+from gpuprims.core.kernel_spec import TABLE_HEADER, Definitions, Stencil
+from gpuprims.core.refusals import one_step
+from gpuprims.core.registry import Variant
+from gpuprims.core.traits import Call
 from gpuprims.expressions import TypedExpr
-from gpuprims.registry import Variant
-from gpuprims.rules import one_step
 
 
 def _able(capabilities: Capabilities, call: Call) -> str | None:

@@ -1,0 +1,149 @@
+"""``gpuprims demo``: each primitive and the model on real data, beside NumPy and scikit-learn."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import gpuprims
+from gpuprims.core.device import Device, pick_device
+from gpuprims.core.explain import PRIMITIVES, explain
+from gpuprims.errors import GpuprimsError
+from gpuprims.models.pictures import draw, side_by_side, sketch
+
+_WEIGHTS = tuple(np.float32(weight) for weight in (0.299, 0.587, 0.114))
+
+
+def _grey(pixel: tuple[Any, Any, Any]) -> Any:
+    """Return the brightness of a pixel's three channels."""
+    red, green, blue = pixel
+    return _WEIGHTS[0] * red + _WEIGHTS[1] * green + _WEIGHTS[2] * blue
+
+
+def run_demo(spec: str | None = None) -> None:
+    """Run the demo and print what it finds.
+
+    Parameters
+    ----------
+    spec : str, optional
+        The device; by default the best there is.
+
+    Raises
+    ------
+    GpuprimsError
+        When no device works, or Pillow, which reads the photograph, is missing.
+    """
+    device = pick_device(None, spec)
+    able = device.capabilities
+    print(f"gpuprims {gpuprims.__version__} on {device.spec}: {able.name} ({able.driver})\n")
+    photo = _load_photo()
+    grey = _brightness(device, photo)
+    _statistics(device, grey)
+    _histogram(device, grey)
+    _blurred(device, photo)
+    _channels(device, photo)
+    _model(device)
+    print("\nthe kernels of this device: gpuprims explain\n")
+    for primitive in PRIMITIVES:
+        print(explain(primitive, device))
+
+
+def _brightness(device: Device, photo: np.ndarray) -> np.ndarray:
+    grey, ours = _timed(lambda: gpuprims.map(_grey, photo, vector_axis=-1, device=device))
+    expected, theirs = _timed(lambda: _grey((photo[..., 0], photo[..., 1], photo[..., 2])))
+    rows, columns = grey.shape
+    print(f"photograph to grey, {rows} x {columns} pixels at a time: map(grey, photo, vector_axis=-1)")
+    print(f"  largest difference from NumPy   {np.abs(grey - expected).max():.1e} of 255")
+    print(f"  time, NumPy's                   {ours * 1e3:.2f} ms, {theirs * 1e3:.2f} ms\n")
+    result: np.ndarray = grey
+    return result
+
+
+def _load_photo() -> np.ndarray:
+    from sklearn.datasets import load_sample_image
+
+    try:
+        photo: np.ndarray = load_sample_image("china.jpg")
+    except ImportError as error:
+        raise GpuprimsError(
+            "demo: Pillow, which reads the photograph; got none: pip install 'gpuprims[demo]'"
+        ) from error
+    return photo
+
+
+def _statistics(device: Device, grey: np.ndarray) -> None:
+    print("its grey values: reduce(grey, op=...)")
+    print(f"  {'':8}{'gpuprims':>12}{'NumPy':>12}")
+    for op in ("min", "max", "mean", "std", "argmax"):
+        ours, theirs = gpuprims.reduce(grey, op=op, device=device), getattr(np, op)(grey)
+        print(f"  {op:8}{ours:12.4f}{theirs:12.4f}" if grey.dtype == ours.dtype else f"  {op:8}{ours:12}{theirs:12}")
+    print()
+
+
+def _histogram(device: Device, grey: np.ndarray) -> None:
+    (counts, edges), ours = _timed(lambda: gpuprims.histogram(grey, bins=64, range=(0, 256), device=device))
+    (expected, _), theirs = _timed(lambda: np.histogram(grey, bins=64, range=(0, 256)))
+    different = np.count_nonzero(counts != expected)
+    print("its brightness: histogram(grey, bins=64, range=(0, 256))")
+    print(f"  counts                          {f'{different} differ from' if different else 'equal to'} NumPy's")
+    print(f"  time, NumPy's                   {ours * 1e3:.2f} ms, {theirs * 1e3:.2f} ms")
+    for line in sketch(counts):
+        print(f"  {line}")
+    print(f"  {'0, black':32}{'255, white':>32}")
+    print(f"  {draw(counts, edges, Path('brightness.png'))}\n")
+
+
+def _blurred(device: Device, photo: np.ndarray) -> None:
+    from scipy import ndimage
+
+    soft, ours = _timed(lambda: gpuprims.blur(photo, "gaussian", sigma=4, channel_axis=-1, device=device))
+    expected, theirs = _timed(lambda: ndimage.gaussian_filter(photo.astype(np.float32), 4, mode="nearest", axes=(0, 1)))
+    print('blurred: blur(photo, "gaussian", sigma=4, channel_axis=-1)')
+    print(f"  largest difference from SciPy   {np.abs(soft - expected).max():.2f} of 255, cut to whole numbers")
+    print(f"  time, SciPy's                   {ours * 1e3:.2f} ms, {theirs * 1e3:.2f} ms")
+    print(f"  {side_by_side((photo, soft), ('photograph', 'blurred'), Path('blur.png'))}\n")
+
+
+def _channels(device: Device, photo: np.ndarray) -> None:
+    print("its channels: reduce(photo, axis=(0, 1), op=...)")
+    print(f"  {'':8}{'red':>12}{'green':>12}{'blue':>12}")
+    for op in ("mean", "std"):
+        values = gpuprims.reduce(photo, op=op, axis=(0, 1), device=device)
+        print(f"  {op:8}" + "".join(f"{value:12.4f}" for value in values))
+    print()
+
+
+def _model(device: Device) -> None:
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import train_test_split
+    from sklearn.preprocessing import StandardScaler
+
+    features, labels = load_breast_cancer(return_X_y=True)
+    train, test, train_labels, test_labels = train_test_split(
+        features, labels, test_size=0.25, random_state=0, stratify=labels
+    )
+    scaler = StandardScaler().fit(train)
+    train, test = (scaler.transform(part).astype(np.float32) for part in (train, test))
+    print(f"breast cancer, {len(train)} biopsies to learn from, {len(test)} held out: LogReg().fit(X, y)")
+    model = gpuprims.models.LogReg(device)
+    peer = LogisticRegression()
+    _, ours = _timed(lambda: model.fit(train, train_labels))
+    _, theirs = _timed(lambda: peer.fit(train, train_labels))
+    print(f"  iterations                      {model.n_iter_}, {model.n_iter_ / ours:,.0f} a second")
+    print(f"  loss, first and last            {model.loss_curve_[0]:.4f}, {model.loss_curve_[-1]:.4f}")
+    print(f"  held-out accuracy               {model.score(test, test_labels):.1%}")
+    print(f"  scikit-learn's                  {peer.score(test, test_labels):.1%}")
+    print(f"  time, scikit-learn's            {ours * 1e3:.0f} ms, {theirs * 1e3:.0f} ms")
+
+
+def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    """Return a result and its seconds, the second of two runs: the first one compiles."""
+    work()
+    start = time.perf_counter()
+    result = work()
+    return result, time.perf_counter() - start

@@ -1,0 +1,154 @@
+"""The cache of compiled kernels on disk, for every backend: private, checked, and limited in bytes.
+
+The name of an entry is a hash of everything that decides the binary: text, options, compiler and device. An entry
+begins with a hash of its contents, because a damaged binary crashes drivers such as Intel's. Entries are written to a
+temporary file and renamed, so that a killed process leaves no lock. The least recently used entries are deleted first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from gpuprims.core.notices import warn_once
+from gpuprims.core.private_folder import private_folder
+
+LIMIT = "GPUPRIMS_CACHE_BYTES"
+_DEFAULT_LIMIT = 1 << 30
+_MAGIC = b"gpuprims kernel 1\n"
+_HEAD = len(_MAGIC) + hashlib.sha256().digest_size
+_NAME = 2 * hashlib.sha256().digest_size
+_UNFINISHED = "unfinished-"
+# Seconds after which an unrenamed file must be a killed process's.
+_ABANDONED = 3600
+# Read only; follow no link, and do not wait for the writer of a pipe.
+_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+def key_of(*facts: str) -> str:
+    """Return the key of the binary that these facts decide; different facts give different keys."""
+    told = "".join(f"{len(fact)}:{fact}" for fact in facts)
+    return hashlib.sha256(_MAGIC + told.encode()).hexdigest()
+
+
+def fetch(key: str) -> bytes | None:
+    """Return the binary of a key; None if there is none, or, with a warning, if it cannot be trusted."""
+    folder = _folder()
+    if folder is None:
+        return None
+    path = folder / key
+    try:
+        return _read(path)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        discard(key, f"that cannot be read ({error.strerror})" if isinstance(error, OSError) else str(error))
+        return None
+
+
+def keep(key: str, binary: bytes) -> None:
+    """Write the binary of a key atomically; warn if that fails."""
+    folder, limit = _folder(), _limit()
+    if folder is None or len(binary) + _HEAD > limit:
+        return
+    try:
+        _write(folder / key, _MAGIC + _hash(key, binary) + binary)
+        _evict(folder, limit)
+    except OSError as error:
+        warn_once(f"{folder}: room for compiled kernels; got {error.strerror or error} (kernels are kept in memory)")
+
+
+def discard(key: str, reason: str) -> None:
+    """Remove a useless entry and warn, once for each reason, not for each entry."""
+    folder = _folder()
+    if folder is None:
+        return
+    warn_once(f"{folder}: intact kernels of this user; got one {reason} (it is compiled again and replaced)")
+    _remove(folder / key)
+
+
+def _folder() -> Path | None:
+    return private_folder("kernels")
+
+
+def _limit() -> int:
+    asked = os.environ.get(LIMIT, "")
+    if asked.isdecimal() and len(asked) < 20:
+        return int(asked)
+    if asked:
+        warn_once(f"{LIMIT}: a number of bytes; got {asked[:80]!r} ({_DEFAULT_LIMIT} is used)")
+    return _DEFAULT_LIMIT
+
+
+def _hash(key: str, binary: bytes) -> bytes:
+    return hashlib.sha256(key.encode() + binary).digest()
+
+
+def _read(path: Path) -> bytes:
+    """Return the binary of an entry; raise ValueError, with a reason that follows "one", if the entry is bad."""
+    with open(path, "rb", opener=lambda name, _: os.open(name, _READ)) as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise ValueError("that is not a regular file")
+        if hasattr(os, "geteuid") and (found.st_uid != os.geteuid() or found.st_mode & 0o022):
+            raise ValueError("that others can write")
+        content = file.read()
+    with contextlib.suppress(OSError):  # evicted at this moment, or read-only: the entry then only goes earlier
+        os.utime(path)
+    magic, told, binary = content[: len(_MAGIC)], content[len(_MAGIC) : _HEAD], content[_HEAD:]
+    if magic != _MAGIC or told != _hash(path.name, binary):
+        raise ValueError("that is damaged")
+    return binary
+
+
+def _write(path: Path, content: bytes) -> None:
+    handle, name = tempfile.mkstemp(prefix=_UNFINISHED, dir=path.parent)  # mode 0600
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        if path.is_dir() and not path.is_symlink():  # not made by this module
+            _remove(path)
+        os.replace(name, path)
+    except BaseException:
+        _remove(Path(name))
+        raise
+
+
+def _remove(path: Path) -> None:
+    """Remove a file or folder, unless another process already has."""
+    with contextlib.suppress(OSError):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def _evict(folder: Path, limit: int) -> None:
+    """Remove the least recently used entries beyond the limit, and files that killed processes left."""
+    entries = sorted(_listed(folder, lambda name: len(name) == _NAME))
+    total = sum(size for _, size, _ in entries)
+    for _, size, path in entries:
+        if total <= limit:
+            break
+        _remove(path)
+        total -= size
+    for used, _, path in _listed(folder, lambda name: name.startswith(_UNFINISHED)):
+        if used < time.time() - _ABANDONED:
+            _remove(path)
+
+
+def _listed(folder: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[float, int, Path]]:
+    """List files of the folder: last use, bytes and path."""
+    with os.scandir(folder) as found:
+        for entry in found:
+            with contextlib.suppress(FileNotFoundError):  # removed by another process
+                if wanted(entry.name):
+                    told = entry.stat(follow_symlinks=False)
+                    yield told.st_mtime, told.st_size, folder / entry.name

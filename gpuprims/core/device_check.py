@@ -1,0 +1,45 @@
+"""The trial kernel that shows whether a device computes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.layout import plan_layout
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.traits import Call
+from gpuprims.expressions import expression, typed
+
+if TYPE_CHECKING:
+    from gpuprims.core.device import Device
+
+
+def problem_of(device: Device) -> str | None:
+    """Return the fault of a device; None if it computes."""
+    try:
+        computed = _trial(device)
+    except Exception as error:  # an installed package's driver may raise anything
+        return f"fails a trial kernel: {_in_a_line(error)}"
+    wrong = not np.array_equal(computed, np.array([2, 3, 4], np.float32))
+    return f"computes {computed} for [1, 2, 3] + 1" if wrong else None
+
+
+def _trial(device: Device) -> np.ndarray:
+    """Compute [1, 2, 3] + 1 as every map does."""
+    float32 = np.dtype(np.float32)
+    driver = device.driver
+    source, result = driver.asarray(np.array([1, 2, 3], np.float32)), driver.empty((3,), float32)
+    layout = plan_layout([driver.form(source), driver.form(result)], (3,), (0,))
+    function = typed(expression("x + 1"), (float32,))
+    finish = typed(expression(lambda value, count: value), (float32, np.dtype(np.int64)))
+    definitions = Definitions(layout.accesses[:1], layout.accesses[1:], (float32,), function, finish)
+    variant = REGISTRY.select("map", *device._described, Call((float32,), 3))  # by rank, not by tuning
+    device.kernel(variant, definitions).prepare(1, layout.pack(3), 3)([source, result])
+    return np.array(driver.download(result))
+
+
+def _in_a_line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text if len(text) <= 400 else text[:397] + "..."

@@ -1,0 +1,117 @@
+"""Arrays of libraries that gpuprims does not import, torch's and JAX's among them: read, and made, by DLPack."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.registry import REGISTRY
+from gpuprims.errors import ArgumentError, ArrayError, DtypeError, GpuprimsError, quoted
+from gpuprims.expressions.expr import COMPUTABLE
+
+# DLPack's device types (dlpack.h) of memory that the host reads: its own, and CUDA's pinned memory.
+_DLPACK_HOST = (1, 3)
+# Libraries whose arrays nobody may write to, which a CuPy array over their memory would not tell.
+_IMMUTABLE = frozenset({"jax", "jaxlib"})
+# What torch and JAX call the dtypes that kernels compute with.
+_NAMES = frozenset(dtype.name for dtype in COMPUTABLE)
+
+
+def from_dlpack(label: str, array: Any) -> Any:
+    """Return an array of NumPy's, or of the device's vendor's, over the memory of a DLPack producer.
+
+    Raises
+    ------
+    ArrayError
+        An array that is not dense, or whose memory nobody here can reach.
+    DtypeError
+        One of a dtype that NumPy does not have.
+    """
+    try:
+        return _shared(label, array)
+    except GpuprimsError:
+        raise
+    except MemoryError:
+        raise
+    except Exception as error:  # the producer may raise anything
+        dtype = str(getattr(array, "dtype", "")).rpartition(".")[2]
+        if dtype and dtype not in _NAMES:
+            raise DtypeError(
+                f"{label}: an array of numbers or bools that NumPy has too; got dtype {array.dtype}"
+                " (convert it first, such as to float32)"
+            ) from error
+        raise ArrayError(
+            f"{label}: a dense array, whose memory DLPack can share; got {short(array)}: {quoted(error, 200)}"
+            " (make a dense copy)"
+        ) from error
+
+
+def _shared(label: str, array: Any) -> Any:
+    """Return a native array over the memory of a DLPack producer."""
+    kind = int(array.__dlpack_device__()[0])
+    # torch: without the record of gradients, and with the signs that its views leave for later, which NumPy and CuPy
+    # would not see; tensors without any of these are taken as they are.
+    for plainly in ("detach", "resolve_conj", "resolve_neg"):
+        if hasattr(array, plainly):
+            array = getattr(array, plainly)()
+    if kind in _DLPACK_HOST:
+        return np.from_dlpack(array)
+    for backend in REGISTRY.backends():
+        if backend.dlpack_device == kind:
+            return backend.from_dlpack(array)
+    raise ArrayError(f"{label}: a DLPack array in host or CUDA memory; got device type {kind} ({short(array)})")
+
+
+def check_writable(label: str, array: Any) -> None:
+    """Raise for an ``out=`` of another library that must not be written, or does not stand for its memory as it is."""
+    if _library(array) in _IMMUTABLE:
+        raise ArgumentError(
+            f"{label}: out= an array that can be written; got a JAX array, and these are immutable"
+            " (leave out= away, and take the result)"
+        )
+    if getattr(array, "requires_grad", False):
+        raise ArgumentError(f"{label}: out= without requires_grad; got {short(array)} (pass out.detach())")
+    if any(getattr(array, lazily, bool)() for lazily in ("is_conj", "is_neg")):
+        raise ArgumentError(f"{label}: out= a tensor that is not a lazily conjugated or negated view; got one")
+
+
+def reader_of(label: str, array: Any) -> Callable[[Any], Any]:
+    """Return ``from_dlpack`` of the library that an array belongs to, by its class or one that this derives from."""
+    if hasattr(array, "__array_namespace__"):
+        namespaces = [array.__array_namespace__()]
+    else:
+        namespaces = [sys.modules.get(_root(kind)) for kind in type(array).__mro__]
+    readers = (getattr(namespace, "from_dlpack", None) for namespace in namespaces)
+    reader: Callable[[Any], Any] | None = next(filter(None, readers), None)
+    if reader is None:
+        raise ArrayError(
+            f"{label}: an array of a library with from_dlpack, to return the same type; got {short(array)}"
+        )
+
+    def read(result: Any) -> Any:
+        array = reader(result)
+        dtype = getattr(array, "dtype", None)
+        if isinstance(dtype, np.dtype) and dtype != result.dtype:  # JAX narrows what it is not told to keep
+            raise DtypeError(
+                f"{label}: a library that keeps a result of {result.dtype}; got one that makes it {dtype}"
+                " (for JAX, jax.config.update('jax_enable_x64', True))"
+            )
+        return array
+
+    return read
+
+
+def _library(array: Any) -> str:
+    return _root(type(array))
+
+
+def _root(kind: type) -> str:
+    return kind.__module__.partition(".")[0]
+
+
+def short(value: Any) -> str:
+    """Return a value in a few words, for messages."""
+    return f"{type(value).__name__} {quoted(value, 60)}"

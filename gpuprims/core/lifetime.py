@@ -1,0 +1,152 @@
+"""Forks and the end of the interpreter: a forked child uses no device of its parent, and calls end before the exit.
+
+A forked child does not have the driver's threads and waits for them for ever. A thread that is inside a driver's
+library when the interpreter ends crashes the process. So after a fork and at exit another object replaces the driver of
+each device; calls before that need no check.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from types import FrameType
+from typing import Any, Generic, NoReturn, TypeVar
+
+from gpuprims.core.driver import Capabilities, Driver
+from gpuprims.errors import DeviceError
+
+D = TypeVar("D", bound=Driver)
+
+# Seconds that the end of the interpreter waits for other threads' calls.
+_PATIENCE = 30.0
+_PACKAGE = __name__.partition(".")[0]
+_UNUSABLE_AFTER_FORK = (
+    "a device that this process opened; got one that the parent opened before the fork"
+    " (start workers by multiprocessing.get_context('spawn'), or fork before the first use of a device)"
+)
+
+
+def refuse_after_fork(spec: str) -> NoReturn:
+    """Raise DeviceError for a device that was opened before a fork."""
+    raise DeviceError(f"{spec}: {_UNUSABLE_AFTER_FORK}")
+
+
+def refuse_at_exit(spec: str) -> None:
+    """Raise once the interpreter has run its exit functions: drivers cannot start or finish work then."""
+    if sys.is_finalizing():
+        raise DeviceError(f"{spec}: a call before the interpreter ends; got one while it ends")
+
+
+def after_fork(do: Callable[[], None]) -> None:
+    """Call a function in each forked child, on systems that have forks."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=do)
+
+
+class Discovery(Generic[D]):
+    """Finds a backend's drivers once, whichever threads ask first.
+
+    Parameters
+    ----------
+    backend : str
+        Name for the error in a child that was forked while another thread was looking for drivers.
+    find : callable
+        Returns the drivers. If it raises, the next caller tries again.
+    """
+
+    def __init__(self, backend: str, find: Callable[[], Sequence[D]]) -> None:
+        self._backend = backend
+        self._find = find
+        self._found: Sequence[D] | None = None
+        self._lock = threading.RLock()
+        self._looking = self._broken = False
+        after_fork(self._after_fork)
+
+    def __call__(self) -> Sequence[D]:
+        """Return the drivers."""
+        if self._found is None:
+            with self._lock:
+                if self._found is None:
+                    self._found = self._look()
+        return self._found
+
+    def _look(self) -> Sequence[D]:
+        if self._broken:
+            refuse_after_fork(self._backend)
+        self._looking = True
+        try:
+            return self._find()
+        finally:
+            self._looking = False
+
+    def _after_fork(self) -> None:
+        self._lock = threading.RLock()  # another thread of the parent may have held the old one
+        self._broken = self._broken or self._looking
+
+
+class _StandIn:
+    """A driver's backend and index, which need no call of the driver."""
+
+    def __init__(self, driver: Driver) -> None:
+        self.real = driver
+        self.backend = driver.backend
+        self.index = driver.index
+
+
+class ForkedDriver(_StandIn):
+    """Replaces the driver of a parent's device in a forked child: every use raises."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """The capabilities known before the fork; no trial runs here."""
+        asked_when_first_used = isinstance(getattr(type(self.real), "capabilities", None), cached_property)
+        if asked_when_first_used and "capabilities" not in vars(self.real):
+            self._refuse()
+        able = self.real.capabilities
+        return able if "progress" in vars(able) else replace(able, tries_progress=lambda: self._refuse())
+
+    def _refuse(self) -> NoReturn:
+        refuse_after_fork(f"{self.backend}:{self.index}")
+
+    def __getattr__(self, name: str) -> Any:
+        self._refuse()
+
+
+class EndingDriver(_StandIn):
+    """Replaces a driver while the interpreter ends: exit functions may use it, and daemon threads end."""
+
+    def __init__(self, driver: Driver) -> None:
+        super().__init__(driver)
+        self._thread = threading.get_ident()
+
+    def __getattr__(self, name: str) -> Any:
+        if threading.get_ident() != self._thread:
+            raise SystemExit  # ends a thread without a traceback
+        refuse_at_exit(f"{self.backend}:{self.index}")
+        return getattr(self.real, name)
+
+
+def wait_for_calls() -> None:
+    """Wait until no other thread is inside a call of this library, or ``_PATIENCE`` seconds have passed."""
+    end = time.monotonic() + _PATIENCE
+    while _within_calls() and time.monotonic() < end:
+        time.sleep(0.002)
+
+
+def _within_calls() -> bool:
+    """Return True while another thread is inside this library."""
+    own = threading.get_ident()
+    return any(_is_within(frame) for thread, frame in sys._current_frames().items() if thread != own)
+
+
+def _is_within(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if str(frame.f_globals.get("__name__")).partition(".")[0] == _PACKAGE:
+            return True
+        frame = frame.f_back
+    return False

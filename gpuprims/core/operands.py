@@ -1,0 +1,393 @@
+"""Same type in, same type out: the caller's arrays as operands, and results as arrays of the caller's library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+
+from gpuprims.core.device import Device, device_of, pick_device
+from gpuprims.core.interop import check_writable, from_dlpack, reader_of, short
+from gpuprims.core.layout import Form, View, stretch, together
+from gpuprims.core.outputs import Targets, check_targets, same_elements
+from gpuprims.core.overlaps import meet, overlap, repeats
+from gpuprims.core.registry import REGISTRY
+from gpuprims.errors import ArgumentError, ArrayError, DeviceMismatchError, DtypeError, quoted
+from gpuprims.expressions import computable
+from gpuprims.expressions.masks import plain_array, refuse_masked
+
+# Bytes that every device takes, so that small calls need not ask how many are free.
+_ALWAYS_ROOM = 64 << 20
+
+
+class Operands:
+    """The arrays of one call, ready for a kernel.
+
+    Parameters
+    ----------
+    label : str
+        Which primitive, for messages.
+    device : Device
+        Where the call runs.
+    natives : tuple
+        The arrays, as NumPy's or as the device's vendor's.
+    on_host : bool
+        Whether they are host arrays.
+    convert : callable
+        From a result, an array of NumPy's or of the device's own class, to one of the caller's library.
+    """
+
+    __slots__ = ("_forms", "_views", "convert", "device", "driver", "in_place", "label", "natives", "on_host")
+
+    def __init__(
+        self,
+        label: str,
+        device: Device,
+        natives: tuple[Any, ...],
+        on_host: bool,
+        convert: Callable[[Any], Any],
+        forms: tuple[Form, ...] | None = None,
+    ) -> None:
+        self.label = label
+        self.device = device
+        self.driver = device.driver
+        self.natives = natives
+        self.on_host = on_host
+        self.in_place = on_host and device.driver.shares_host_memory
+        self.convert = convert
+        self._forms = forms
+        self._views: tuple[View, ...] | None = None
+
+    @property
+    def forms(self) -> tuple[Form, ...]:
+        """Where each array's elements lie; host arrays are brought to the device, or shown to it, when first asked."""
+        if self._forms is None:
+            self._views = tuple([self._view(array) for array in self.natives])
+            self._forms = tuple([view.form for view in self._views])
+        return self._forms
+
+    @property
+    def memories(self) -> Sequence[Any]:
+        """What a kernel is given of each array."""
+        if self._forms is None:
+            self.forms  # noqa: B018 - brings the arrays
+        return self.natives if self._views is None else [view.memory for view in self._views]
+
+    def beside(self, *more: Any) -> Operands:
+        """Return these arrays and some more, made by :meth:`empty`."""
+        return self.instead(*self.natives, *more)
+
+    def instead(self, *natives: Any) -> Operands:
+        """Return other arrays, made by :meth:`empty`, in place of these."""
+        return Operands(self.label, self.device, natives, self.on_host, self.convert)
+
+    def _view(self, array: Any) -> View:
+        on_host = isinstance(array, np.ndarray)
+        if on_host and array.size and not self.in_place:
+            return _upload(array, self.device)
+        return self.driver.share(array) if on_host and array.size else View(array, self.form(array))
+
+    def form(self, array: Any) -> Form:
+        """Return where the elements of an array lie that a kernel can reach."""
+        if not array.size:  # no memory to show; the primitives never launch on nothing
+            return Form(array.dtype, array.shape, (0,) * array.ndim)
+        return self.driver.share(array).form if self.in_place else self.driver.form(array)
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """Allocate a result where the kernel can write it and the caller will want it."""
+        return np.empty(shape, dtype) if self.in_place else self.driver.empty(shape, dtype)
+
+    def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+        """Allocate as :meth:`empty`, and fill with zeros."""
+        return np.zeros(shape, dtype) if self.in_place else self.driver.zeros(shape, dtype)
+
+    def cut(self, result: Any, start: int, shape: tuple[int, ...]) -> Any:
+        """Return an array of that shape over elements of a result, which :meth:`empty` gave, from one on."""
+        return stretch(result, start, shape) if self.in_place else self.driver.cut(result, start, shape)
+
+    def fetch(self, result: Any) -> Any:
+        """Return a result of a call, as that gave it, as NumPy's: complete, on the host."""
+        return result if isinstance(result, np.generic | np.ndarray) else self.driver.download(result)
+
+    @contextmanager
+    def settled(self) -> Iterator[None]:
+        """Where kernels work in the host's memory, wait for them before an error frees it."""
+        try:
+            yield
+        except BaseException:
+            if self.in_place:
+                self.driver.synchronize()
+            raise
+
+    @property
+    def fresh_alignment(self) -> int:
+        """What the address of :meth:`empty` memory is a multiple of, in bytes."""
+        return 1 if self.in_place else 16
+
+    def memory(self, result: Any) -> Any:
+        """Return what a kernel is given of a result."""
+        if not self.in_place:
+            return result
+        for native, view in zip(self.natives, self._views or (), strict=False):
+            if same_elements(native, result):  # a scan in place
+                return view.memory
+        return self.driver.share(result).memory
+
+    def finish(self, result: Any) -> Any:
+        """Return a result as the caller wants it: complete on the host, perhaps still in work on a device."""
+        if not self.on_host and self.convert is _unchanged:
+            return result
+        if self.in_place:
+            self.driver.synchronize()
+        elif self.on_host:
+            result = self.driver.download(result)
+        return self._as_caller_wants(result)
+
+    def hand_over(self, kept: np.ndarray, on_device: Callable[[], Any]) -> Any:
+        """Return a copy of what is kept where the caller wants results: of the host's, or of the device's."""
+        if self.on_host:
+            return self._as_caller_wants(kept.copy())
+        return self.convert(self.driver.copy(on_device(), kept))
+
+    def _as_caller_wants(self, result: Any) -> Any:
+        """Return a result as an array of the caller's library; one of NumPy's without dimensions as a scalar."""
+        result = self.convert(result)
+        return result[()] if isinstance(result, np.ndarray) and result.ndim == 0 else result
+
+    @property
+    def exceed_room(self) -> bool:
+        """True for host arrays that the device has no room for, with results and scratch memory.
+
+        Where kernels work in the host's memory, the device's limit holds for each array alone.
+        """
+        if not self.on_host:
+            return False
+        wanted: int = sum(native.nbytes for native in self.natives)
+        if wanted <= _ALWAYS_ROOM:
+            return False
+        if self.in_place:
+            return any(native.nbytes > self.driver.room for native in self.natives)
+        return wanted > self.driver.room // 2
+
+    def deliver(self, results: Sequence[np.ndarray], targets: Targets | None, *, single: bool) -> Any:
+        """Return results that lie on the host already, or copy them to where the caller wants them."""
+        if targets is not None:
+            check_targets(self.label, results, targets.natives)
+            for target, result in zip(targets.natives, results, strict=True):
+                np.copyto(target, result)
+            return targets.given
+        finished = tuple(self._as_caller_wants(result) for result in results)
+        return finished[0] if single else finished
+
+    def as_numpy(self) -> Operands:
+        """Leave the results of host arrays NumPy's, for a caller who is after their values alone."""
+        self.convert = _unchanged
+        return self
+
+    def targets(self, out: Any, *, in_place: bool = False) -> Targets:
+        """Check the caller's ``out=`` as far as it does not depend on the results.
+
+        With ``in_place``, one may have an input's elements for its own.
+
+        Raises
+        ------
+        ArgumentError
+            An array that is read-only, or overlaps itself, an input or another array of ``out``.
+        DeviceMismatchError
+            An array that lies elsewhere than the inputs.
+        """
+        given = out if isinstance(out, tuple) else (out,)
+        for array in given:
+            if not hasattr(array, "__dlpack__") and not _is_vendors(array):
+                raise ArgumentError(f"{self.label}: out= an array, or a tuple of arrays; got {short(array)}")
+        natives = tuple(_target(self.label, array) for array in given)
+        for native in natives:
+            self._check_target(native, in_place=in_place)
+        if len(natives) > 1:
+            self._check_apart(natives)
+        if self.on_host:
+            return Targets(natives, out)
+        order = _converter(self.label, given)
+        return Targets(natives, out, self.convert if order is _unchanged else order)
+
+    def _check_target(self, native: Any, *, in_place: bool) -> None:
+        place = device_of(native)
+        if place is not (None if self.on_host else self.device):
+            where = "the host" if self.on_host else repr(self.device)
+            got = "one on the host" if place is None else f"one on {place!r}"
+            raise DeviceMismatchError(f"{self.label}: out= on {where}, as the arrays are; got {got}")
+        if self.on_host and not (isinstance(native, np.ndarray) and native.flags.writeable):
+            raise ArgumentError(f"{self.label}: out= an array that can be written; got {short(native)}")
+        if repeats(native):
+            raise ArgumentError(
+                f"{self.label}: out= an array with a place for each element; got one of shape {native.shape} that"
+                f" repeats elements, by strides {native.strides} (copy it, such as with .copy() or .contiguous())"
+            )
+        span = self._span(native)
+        for array in self.natives:
+            if meet(span, self._span(array)) and not (in_place and same_elements(array, native)):
+                rule = "apart from the arrays in memory" + (", or one of them" if in_place else "")
+                raise ArgumentError(f"{self.label}: out= {rule}; got one that overlaps an input")
+
+    def _check_apart(self, natives: Sequence[Any]) -> None:
+        spans = [self._span(native) for native in natives]
+        for one, other in combinations(range(len(natives)), 2):
+            if overlap(spans[one], natives[one], spans[other], natives[other]):
+                raise ArgumentError(
+                    f"{self.label}: out= arrays that do not overlap each other; got numbers {one} and {other},"
+                    " which do (pass a separate array for each result)"
+                )
+
+    def _span(self, array: Any) -> tuple[int, int, int]:
+        return (0, *byte_bounds(array)) if isinstance(array, np.ndarray) else self.driver.span(array)
+
+
+def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None) -> Operands:
+    """Find the device of a call.
+
+    Parameters
+    ----------
+    label : str
+        Which primitive, for messages.
+    arrays : sequence
+        NumPy arrays and whatever ``numpy.asarray`` takes, CuPy and pyopencl arrays, and any DLPack producer.
+    asked : str, Device or None
+        The caller's ``device=``.
+
+    Raises
+    ------
+    ArrayError
+        Something that is not an array.
+    DtypeError
+        An array of objects, strings or dates.
+    DeviceMismatchError
+        Arrays on two devices, or on another than the one asked for.
+    """
+    resident = _on_one_device(label, arrays, asked)
+    if resident is not None:
+        return resident
+    natives = [_native(label, array) for array in arrays]
+    found = [(array, device_of(array)) for array in natives]
+    for array, device in found:
+        if device is None and _is_vendors(array):
+            raise ArrayError(f"{label}: an array; got {short(array)}")
+    places = {device for _, device in found if device is not None}
+    if len(places) > 1:
+        got = " and ".join(sorted(repr(device) for device in places))
+        raise DeviceMismatchError(f"{label}: arrays on one device; got arrays on {got}")
+    on = next(iter(places), None)
+    if on is not None and any(device is None and not _is_scalar(array) for array, device in found):
+        raise DeviceMismatchError(f"{label}: arrays on one device; got a host array beside one on {on!r}")
+    device = pick_device(on, asked)
+    dtypes = [computable(array.dtype, label) for array in natives if not _is_python_number(array)]
+    held = tuple(array if place is not None else _host(label, array, dtypes) for array, place in found)
+    return Operands(label, device, held, on is None, _converter(label, arrays))
+
+
+def _on_one_device(label: str, arrays: tuple[Any, ...], asked: str | Device | None) -> Operands | None:
+    """Take the short way of most calls: every array already lies on one device, in its vendor's own class."""
+    device = device_of(arrays[0])
+    if device is None or (asked is not None and Device(asked) is not device):
+        return None
+    form, forms = device.driver.form, []
+    for array in arrays:
+        if array is not arrays[0] and device_of(array) is not device:
+            return None
+        computable(array.dtype, label)
+        forms.append(form(array))
+    return Operands(label, device, arrays, False, _unchanged, tuple(forms))
+
+
+def _is_python_number(array: Any) -> bool:
+    return isinstance(array, bool | int | float | complex)
+
+
+def _is_vendors(array: Any) -> bool:
+    """Whether an array is of a backend's own class."""
+    return REGISTRY.backend_of(type(array)) is not None
+
+
+def _is_scalar(array: Any) -> bool:
+    return (
+        _is_python_number(array) or isinstance(array, np.generic) or (isinstance(array, np.ndarray) and not array.ndim)
+    )
+
+
+def _native(label: str, array: Any) -> Any:
+    """Return a NumPy, CuPy or pyopencl array over the caller's memory, or a Python number as it is."""
+    if isinstance(array, np.ndarray):
+        refuse_masked(label, array)
+        return _checked(label, array)
+    if isinstance(array, np.generic) or _is_vendors(array) or _is_python_number(array):
+        return _checked(label, array)
+    if hasattr(array, "__dlpack_device__"):
+        return _checked(label, from_dlpack(label, array))
+    return _checked(label, plain_array(label, array))
+
+
+def _checked(label: str, array: Any) -> Any:
+    if _is_python_number(array):
+        return array
+    if not hasattr(array, "dtype"):
+        raise ArrayError(f"{label}: an array; got {short(array)}")
+    if array.dtype.kind in "OSUTMmV":
+        raise DtypeError(f"{label}: an array of numbers or bools; got dtype {array.dtype} ({short(array)})")
+    return array
+
+
+def _target(label: str, array: Any) -> Any:
+    """Return the native array over an ``out=``."""
+    refuse_masked(f"{label}: out=", array)
+    check_writable(label, array)
+    native = _native(label, array)
+    if isinstance(native, np.ndarray) and native is not array and not native.flags.writeable:
+        # Before DLPack 1.0 no producer could say that its memory may be written, and NumPy then takes it that it may
+        # not; the library's own __array__ knows better.
+        view = np.asarray(array)
+        if view.flags.writeable and view.ctypes.data == native.ctypes.data:
+            return view
+    return native
+
+
+def _host(label: str, array: Any, dtypes: list[np.dtype[Any]]) -> np.ndarray:
+    """Return a host array that kernels can walk, in the machine's byte order."""
+    if _is_python_number(array):
+        array = _number(label, array, dtypes)
+    array = np.asarray(array)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return together(array) if array.size else array
+
+
+def _upload(array: np.ndarray, device: Device) -> View:
+    """Copy a host array to a device, each element once: axes along which it repeats itself stay of stride 0."""
+    repeats = tuple(stride == 0 and length > 1 for stride, length in zip(array.strides, array.shape, strict=True))
+    once = array[(*(slice(0, 1) if repeated else slice(None) for repeated in repeats), ...)]
+    copied = device.driver.asarray(once)
+    form = device.driver.form(copied)
+    strides = tuple(0 if repeated else stride for repeated, stride in zip(repeats, form.strides, strict=True))
+    return View(copied, form._replace(shape=array.shape, strides=strides))
+
+
+def _number(label: str, number: Any, dtypes: list[np.dtype[Any]]) -> np.ndarray:
+    """Make an array of a Python number, which takes its dtype from the arrays beside it, as in NumPy."""
+    dtype = np.result_type(*dtypes, number)
+    try:
+        return np.asarray(number, dtype=dtype)
+    except OverflowError as error:
+        raise DtypeError(f"{label}: a number that {dtype} can hold; got {quoted(number)} ({error})") from error
+
+
+def _converter(label: str, arrays: Sequence[Any]) -> Callable[[Any], Any]:
+    """Choose how results go back, by the first array that is not NumPy's."""
+    own = (np.ndarray, np.generic)
+    foreign = [a for a in arrays if hasattr(a, "__dlpack__") and not isinstance(a, own) and not _is_vendors(a)]
+    return reader_of(label, foreign[0]) if foreign else _unchanged
+
+
+def _unchanged(result: Any) -> Any:
+    return result

@@ -1,0 +1,78 @@
+"""The folder for everything that gpuprims writes unasked: compiled kernels, and results of trials of devices.
+
+Anyone who can write there can make this process run code. So the folder belongs to this user alone: an absolute path,
+mode 0700, not a link. Without such a folder, callers work in memory.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from functools import cache
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from gpuprims.core.notices import warn_once
+
+ENVIRONMENT = "GPUPRIMS_CACHE_DIR"
+# The value that keeps everything off the disk.
+OFF = "off"
+
+
+@cache
+def private_folder(name: str) -> Path | None:
+    """Return a folder of the cache that belongs to this user alone, and make it if it is missing.
+
+    Parameters
+    ----------
+    name : str
+        Name of the folder, below ``GPUPRIMS_CACHE_DIR`` or else the user's cache folder.
+
+    Returns
+    -------
+    Path or None
+        None for ``GPUPRIMS_CACHE_DIR=off``; None, with one warning, if there is no such folder.
+    """
+    if os.environ.get(ENVIRONMENT) == OFF:
+        return None
+    try:
+        return _checked(_made(_root()) / name)
+    except (OSError, RuntimeError) as error:  # RuntimeError: no home folder
+        warn_once(
+            f"gpuprims keeps nothing on disk ({error}), so each process compiles its kernels; "
+            f"set {ENVIRONMENT} to a folder that belongs to this user alone"
+        )
+        return None
+
+
+def _root() -> Path:
+    asked = os.environ.get(ENVIRONMENT)
+    root = Path(asked) if asked else user_cache_path("gpuprims")
+    if not root.is_absolute():
+        raise OSError(f"cache folder: an absolute path; got {str(root)[:200]!r}")
+    return root
+
+
+def _made(root: Path) -> Path:
+    """Make the root folder. It may have other contents, so others may read it, but not write to it."""
+    root.parent.mkdir(parents=True, exist_ok=True)
+    return _checked(root, 0o022)
+
+
+def _checked(folder: Path, closed: int = 0o077) -> Path:
+    """Make a missing folder, take the rights in ``closed`` away from others, and raise if it is not this user's."""
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        raise OSError(f"{folder}: a folder, not a link; got mode {stat.filemode(found.st_mode)}")
+    if hasattr(os, "geteuid"):  # Windows keeps a user's folders private by itself
+        if found.st_uid != os.geteuid():
+            raise OSError(f"{folder}: a folder of user {os.geteuid()}; got one of user {found.st_uid}")
+        if found.st_mode & stat.S_ISVTX:  # /tmp, which is not to be closed to all others when root names it
+            raise OSError(f"{folder}: a folder that is not shared; got mode {stat.filemode(found.st_mode)}")
+        if stat.S_IMODE(found.st_mode) & closed:
+            folder.chmod(0o700)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise OSError(f"{folder}: a folder that can be written; got mode {stat.filemode(found.st_mode)}")
+    return folder

@@ -1,0 +1,96 @@
+"""Compiled kernels in memory: the least recently used are released.
+
+A driver frees a program once nothing refers to it: neither the device's kernels nor a prepared call. Warm calls use a
+prepared call and do not look kernels up. So from time to time gpuprims forgets all prepared calls; calls made again
+look their kernels up, which marks these as used.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable
+from functools import lru_cache
+from threading import Lock
+from typing import Any, TypeVar
+
+from gpuprims.core.notices import warn_once
+
+T = TypeVar("T")
+
+LIMIT = "GPUPRIMS_KERNELS"
+# A kernel takes up to 3 MiB on Intel's CPU runtime.
+_DEFAULT_LIMIT = 256
+_CALLS = 1024
+
+
+# The caches of prepared calls.
+_prepared: list[Any] = []
+
+
+def keeps_calls(*, typed: bool = False) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Cache prepared calls, with their kernels, as long as kernels are kept.
+
+    ``typed`` tells equal arguments of different types apart.
+    """
+
+    def keep(prepare: Callable[..., T]) -> Callable[..., T]:
+        kept = lru_cache(_CALLS, typed=typed)(prepare)
+        _prepared.append(kept)
+        return kept
+
+    return keep
+
+
+class Kernels:
+    """Compiled kernels of one device; beyond ``GPUPRIMS_KERNELS`` it releases the least recently used."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Hashable, Any] = {}  # the least recently used first
+        self._lock = Lock()
+        self._built = 0
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def find(self, key: Hashable, build: Callable[[], Any]) -> Any:
+        """Return the kernel of a key, and build it if it is missing; two threads that build get the first one's."""
+        with self._lock:
+            if key in self._kept:
+                return self._used(key)
+        built = build()
+        with self._lock:
+            if key not in self._kept:
+                self._make_room()
+                self._kept[key] = built
+            return self._used(key)
+
+    def clear(self) -> None:
+        """Release all kernels."""
+        with self._lock:
+            self._kept.clear()
+
+    def _used(self, key: Hashable) -> Any:
+        kernel = self._kept[key] = self._kept.pop(key)
+        return kernel
+
+    def _make_room(self) -> None:
+        """After every quarter of the limit, release the least recently used, and forget prepared calls."""
+        limit = _limit()
+        part = max(limit // 4, 1)
+        self._built += 1
+        if self._built % part and len(self._kept) < limit:
+            return
+        for key in list(self._kept)[: max(len(self._kept) - limit + part, 0)]:
+            del self._kept[key]
+        if len(self._kept) >= limit // 2:  # with fewer, no release is near
+            for prepared in _prepared:
+                prepared.cache_clear()
+
+
+def _limit() -> int:
+    asked = os.environ.get(LIMIT, "")
+    if asked.isdecimal() and int(asked[:9]) > 0:
+        return int(asked[:9])
+    if asked:
+        warn_once(f"{LIMIT}: a number of kernels, at least 1; got {asked[:80]!r} ({_DEFAULT_LIMIT} are kept)")
+    return _DEFAULT_LIMIT

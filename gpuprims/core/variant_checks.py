@@ -1,0 +1,124 @@
+"""Checks of a variant from outside before it is registered: types, ranges, the kernel file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from gpuprims.errors import RegistryError, UnknownVariantError, quoted
+
+if TYPE_CHECKING:
+    from gpuprims.core.registry import Variant
+
+# The smallest and largest value of each number.
+_RANGES = {
+    "rank": (-(2**31), 2**31 - 1),
+    "block": (1, 2**16),
+    "items": (1, 2**62),
+    "groups_per_unit": (1, 2**30),
+    "outputs_per_group": (1, 2**62),
+}
+# Backends that compile files, and backends that run Python functions.
+_COMPILES, _RUNS = ("cuda", "opencl"), ("reference",)
+
+
+def check_variant(variant: Variant, primitives: Collection[str], backend: str | None = None) -> None:
+    """Raise if a variant could not run.
+
+    Parameters
+    ----------
+    variant : Variant
+    primitives : collection of str
+        All primitives.
+    backend : str, optional
+        The backend that the entry point names.
+
+    Raises
+    ------
+    RegistryError
+        A field of another type or out of range, an unknown primitive, a missing kernel file, or one without the
+        kernel's function.
+    """
+    label = f"{variant.backend} {variant.primitive}/{variant.name}"
+    if backend not in (None, variant.backend):
+        raise RegistryError(f"{label}: backend {backend!r}, as the entry point says; got {quoted(variant.backend)}")
+    if variant.primitive not in primitives:
+        known = ", ".join(sorted(primitives))
+        raise RegistryError(f"{quoted(label)}: a primitive among {known}; got {quoted(variant.primitive)}")
+    if not re.fullmatch(r"[A-Za-z]\w*", variant.name, re.ASCII):
+        raise RegistryError(f"{quoted(label)}: a name of letters, digits and underscores; got {quoted(variant.name)}")
+    for name, (least, most) in _RANGES.items():
+        number = getattr(variant, name)
+        if number is not None and not least <= number <= most:
+            raise RegistryError(f"{label}: {name} from {least} to {most}; got {quoted(number)}")
+    if variant.tile < 1:
+        got = f"{variant.outputs_per_group} outputs for {variant.block} x {variant.items}"
+        raise RegistryError(f"{label}: an element or more for each of outputs_per_group; got {got}")
+    _check_source(label, variant)
+
+
+def asked_by_name(label: str, variant: Any) -> Any:
+    """Return ``variant=`` of a call, or raise if it is neither a name nor a Variant; the registry knows the names."""
+    if variant is None or isinstance(variant, str) or is_dataclass(variant):  # tuning and tests pass a Variant
+        return variant
+    raise UnknownVariantError(f"{label}: variant= a name; got {type(variant).__name__} {quoted(variant)}")
+
+
+def check_types(variant: Any, kind: type[Variant]) -> None:
+    """Raise for an object that is no variant, or has a field of another type.
+
+    Parameters
+    ----------
+    variant : object
+    kind : type
+        The class of variants, a dataclass.
+
+    Raises
+    ------
+    RegistryError
+    """
+    if not isinstance(variant, kind):
+        raise RegistryError(f"kernel: a gpuprims.{kind.__name__}; got {type(variant).__name__} {quoted(variant)}")
+    hints = get_type_hints(kind)
+    for field in fields(kind):
+        value = getattr(variant, field.name)
+        if not _fits(value, hints[field.name]):
+            wanted = str(field.type).replace("Literal", "one of ")
+            raise RegistryError(f"kernel {quoted(variant.name)}: {field.name} of type {wanted}; got {quoted(value)}")
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Return True if a value has the type of an annotation; a bool is no int."""
+    kind = get_origin(hint)
+    if kind is Literal:
+        return isinstance(value, str) and value in get_args(hint)
+    if kind in (Union, UnionType):
+        return any(_fits(value, one) for one in get_args(hint))
+    if kind is Callable:
+        return callable(value)
+    if hint in (int, bool, NoneType):
+        return type(value) is hint
+    return isinstance(value, hint)
+
+
+def _check_source(label: str, variant: Variant) -> None:
+    """Check that the kernel exists: in a file, or for the reference backend in Python."""
+    source = variant.source
+    if not isinstance(source, Path):
+        if variant.backend in _COMPILES:
+            raise RegistryError(f"{label}: a kernel file, as pathlib.Path; got {quoted(source)}")
+        return
+    if variant.backend in _RUNS:
+        raise RegistryError(f"{label}: a Python function; got {quoted(str(source))}")
+    if not source.is_file():
+        raise RegistryError(f"{label}: an existing kernel file; got {str(source)!r}")
+    try:
+        text = source.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise RegistryError(f"{label}: a kernel file in UTF-8; got {str(source)!r} ({error})") from error
+    if not re.search(rf"\b{variant.entry}\s*\(", text):
+        raise RegistryError(f"{label}: a kernel file with the function {variant.entry}; got {str(source)!r} without it")

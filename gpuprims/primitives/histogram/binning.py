@@ -1,0 +1,224 @@
+"""Bins of a histogram: from NumPy's edges to the table that kernels read.
+
+Kernels compare elements with thresholds, the smallest element of each bin, in the elements' own dtype, and so find
+NumPy's bin whatever arithmetic leads them near it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, Literal
+
+import numpy as np
+
+from gpuprims.core.kernel_spec import TABLE_HEADER, Dtype
+from gpuprims.errors import ArgumentError, DtypeError
+from gpuprims.primitives.histogram.thresholds import Order, find_thresholds
+
+# More would be counted by indices of 32 bits no more.
+MOST_BINS = 2**30
+# A cell whose neighbour's elements come nearer to its middle is none; and where more elements than these are in doubt,
+# cells of a bin each do not pay, if smaller ones can be had.
+_LEAST_LIMIT, _MOST_DOUBT = 0.25, 0.125
+# Tables of more bins are soon too many to keep.
+_LARGE = 2**16
+# Cells of the guide, for each bin and altogether.
+_CELLS_PER_BIN, _MOST_CELLS = 16, 2**16
+# How far from the edge of one of so many cells rounding may take an element, in cells, and more.
+_MARGIN = 2.0**-5
+_IMPURE = np.uint32(1 << 31)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """What kernels are told of the bins: see ``binning.h``.
+
+    ``bins`` are those that have elements of the dtype; the ones after them are empty whatever the data. ``edges`` are
+    NumPy's. A table equals itself alone, so that what is made of it is looked up without a comparison of its contents.
+    """
+
+    kind: Literal["direct", "even", "edges"]
+    bins: int
+    header: np.ndarray
+    thresholds: np.ndarray
+    guide: np.ndarray
+    edges: np.ndarray
+
+    @cached_property
+    def words(self) -> np.ndarray:
+        """The table as it lies in memory, 64 bits a word."""
+        if self.kind == "direct":
+            return self.header
+        size = (self.bins + 2) * self.thresholds.itemsize // 8
+        words = np.zeros(TABLE_HEADER + size + (self.guide.size + 1) // 2, np.uint64)
+        words[:TABLE_HEADER] = self.header
+        words[TABLE_HEADER:].view(self.thresholds.dtype)[: self.bins + 1] = self.thresholds
+        words[TABLE_HEADER + size :].view(np.uint32)[: self.guide.size] = self.guide
+        return words
+
+
+def key_dtype(dtype: Dtype) -> Dtype:
+    """Return the dtype in which elements are compared: their own, or the smallest of registers that holds it."""
+    if dtype.kind == "c":
+        raise DtypeError(f"histogram: real numbers, which have an order; got dtype {dtype}")
+    if dtype.itemsize >= 4:
+        return dtype
+    return np.dtype(np.float32 if dtype.kind == "f" else np.int32)
+
+
+@lru_cache(maxsize=64)
+def direct(bins: int) -> Table:
+    """Return the table for elements that are numbers of bins."""
+    none = np.zeros(0, np.uint32)
+    return Table("direct", bins, np.zeros(TABLE_HEADER, np.uint64), none, none, none)
+
+
+def table_of_range(dtype: Dtype, bins: int, low: Any, high: Any) -> Table:
+    """Return the table of so many bins between two numbers, whose types NumPy looks at too."""
+    look_up = _kept_of_range if bins <= _LARGE else _large_of_range
+    return look_up(dtype, bins, low, high, type(low).__name__, type(high).__name__)
+
+
+def table_of_edges(dtype: Dtype, edges: np.ndarray) -> Table:
+    """Return the table of explicit edges."""
+    if edges.size > _LARGE:
+        return _table(dtype, edges.copy(), None)
+    return _kept_of_edges(dtype, edges.tobytes(), edges.dtype)
+
+
+@lru_cache(maxsize=32)
+def _kept_of_range(dtype: Dtype, bins: int, low: Any, high: Any, *types: str) -> Table:
+    return _table(dtype, bins, (low, high))
+
+
+@lru_cache(maxsize=2)
+def _large_of_range(dtype: Dtype, bins: int, low: Any, high: Any, *types: str) -> Table:
+    return _table(dtype, bins, (low, high))
+
+
+@lru_cache(maxsize=32)
+def _kept_of_edges(dtype: Dtype, edges: bytes, kind: Dtype) -> Table:
+    return _table(dtype, np.frombuffer(edges, kind), None)
+
+
+def _table(dtype: Dtype, bins: Any, limits: tuple[Any, Any] | None) -> Table:
+    order = Order(np.dtype(np.uint8) if dtype.kind == "b" else dtype)
+    try:
+        edges = np.histogram_bin_edges(np.empty(0, order.dtype), bins, limits)
+    except ValueError as error:  # NumPy's, of bins narrower than floats are apart
+        raise ArgumentError(f"histogram: bins that floats can tell apart; got {bins} in {limits}") from error
+    ends = (edges[0], edges[-1]) if limits is None else _outer(*limits)
+    starts, last = find_thresholds(order, bins, limits, edges, ends)
+    thresholds = np.append(order.elements(starts), order.elements(last)).astype(key_dtype(dtype))
+    return _even(thresholds, edges) or _guided(thresholds, edges)
+
+
+def _outer(low: Any, high: Any) -> tuple[Any, Any]:
+    """Return the ends of a range as NumPy compares elements with them: wider where they are the same."""
+    return (low - 0.5, high + 0.5) if low == high else (low, high)
+
+
+def _distances(elements: np.ndarray, first: Any) -> np.ndarray:
+    """Return how far elements are above the first, as kernels compute it; see DISTANCE in ``bins.py``."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        unsigned = np.dtype(f"u{elements.itemsize}")
+        whole = elements, np.asarray(first)
+        high, low = whole if elements.dtype.kind == "f" else (whole[0].view(unsigned), whole[1].view(unsigned))
+        distances: np.ndarray = np.subtract(high, low).astype(np.float32)
+    return distances
+
+
+def _even(thresholds: np.ndarray, edges: np.ndarray) -> Table | None:
+    """Return the table of bins of one width, which are cells; None where they are not, nor nearly."""
+    bins = len(thresholds) - 1
+    if bins != len(edges) - 1 or not _ascending(thresholds):
+        return None
+    # The width of the bins, or, where elements are integers, of the thresholds. An edge is to fall into the cell above,
+    # if only just: by no more than floats of this size are apart.
+    with np.errstate(all="ignore"):
+        width = np.float64(edges[-1]) - np.float64(edges[0])
+        scales = np.float32(bins / width), _scale(thresholds[:-1], bins - 1)
+    bias = np.spacing(np.float32(bins)) - np.float32(0.5)
+    found = [(_limits(thresholds, scale, bias), scale) for scale in scales]
+    limits, scale = max(found, key=lambda one: one[0])
+    doubt = 1 - 2 * min(limits)
+    if min(limits) < _LEAST_LIMIT or (doubt > _MOST_DOUBT and bins <= _MOST_CELLS // _CELLS_PER_BIN):
+        return None
+    header = _header(thresholds, (scale, bias, *limits), bins - 1)
+    return Table("even", bins, header, thresholds, np.zeros(0, np.uint32), edges)
+
+
+def _guided(thresholds: np.ndarray, edges: np.ndarray) -> Table:
+    """Return the table of any thresholds, with a guide: in smaller cells, most of which lie within one bin."""
+    bins = len(thresholds) - 1
+    cells = min(1 << int(_CELLS_PER_BIN * bins - 1).bit_length(), _MOST_CELLS)
+    scale = _scale(thresholds, cells)
+    if not np.isfinite(scale) or scale == 0:  # no distance to divide: search among all thresholds
+        guide = np.array([0, 0, max(bins - 1, 0)], np.uint32) | _IMPURE
+        return Table("edges", bins, _header(thresholds, (0, 0, 0, 0), 1), thresholds, guide, edges)
+    inner = _distances(thresholds[1:-1], thresholds[0]).astype(np.float64) * np.float64(scale)
+    lower = np.searchsorted(inner, np.arange(cells + 2) - _MARGIN).astype(np.uint32)
+    upper = np.searchsorted(inner, np.arange(1, cells + 3) + _MARGIN, "right")
+    guide = np.where(upper > lower, lower | _IMPURE, lower)
+    return Table("edges", bins, _header(thresholds, (scale, -0.5, 0, 0), cells), thresholds, guide, edges)
+
+
+def _scale(thresholds: np.ndarray, cells: int) -> np.float32:
+    if not cells:
+        return np.float32(0)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        scale: np.float32 = np.float32(cells) / _distances(thresholds[-1:], thresholds[0])[0]
+    return scale
+
+
+def _ascending(thresholds: np.ndarray) -> bool:
+    order = Order(thresholds.dtype)
+    starts = order.numbers(thresholds[:-1])
+    return bool((starts[1:] > starts[:-1]).all() and starts[0] <= order.numbers(thresholds[-1:])[0])
+
+
+def _limits(thresholds: np.ndarray, scale: np.float32, bias: np.float32) -> tuple[float, float]:
+    """Return how far from the middle of a cell an element may be for it to be certain that it is of its bin.
+
+    For kernels that round a product and a sum together, and for those that may or may not.
+    """
+    if not np.isfinite(scale) or scale == 0:
+        return 0.0, 0.0
+    starts, bins = thresholds[1:-1], np.arange(1, len(thresholds) - 1)
+    order = Order(thresholds.dtype)
+    before = order.elements(order.numbers(starts) - np.uint64(1))
+    together, apart = 1.0, 1.0
+    for elements, own, wrong in ((starts, bins, 1), (before, bins - 1, -1)):
+        for fused, cells, aside in _cells(elements, thresholds[0], scale, bias):
+            # The first of a bin may be in the upper half of the cell below, with all up to its own; the last likewise.
+            near = wrong * aside[cells != own]
+            if ((cells != own) & (cells != own - wrong)).any() or not (near > 0).all():
+                return 0.0, 0.0
+            limit = float(np.nextafter(near.min(initial=np.float32(2)), np.float32(0)))
+            together, apart = min(together, limit) if fused else together, min(apart, limit)
+    return together, apart
+
+
+def _cells(elements: np.ndarray, first: Any, scale: np.float32, bias: np.float32) -> Iterator[tuple[bool, Any, Any]]:
+    """Give cells, and how far elements are above the middle of theirs, by products rounded before the sum, or not."""
+    distances = _distances(elements, first)
+    with np.errstate(over="ignore", invalid="ignore"):
+        exact = distances.astype(np.float64) * np.float64(scale)
+        products = exact, exact.astype(np.float32).astype(np.float64)
+        for a, b in ((0, 0), (0, 1), (1, 0), (1, 1)):
+            cells = np.rint((products[a] + np.float64(bias)).astype(np.float32)).astype(np.float64)
+            yield a == b == 0, cells, (products[b] - cells - 0.5).astype(np.float32)
+
+
+def _header(thresholds: np.ndarray, numbers: tuple[Any, ...], last: int) -> np.ndarray:
+    words = [thresholds[:1], thresholds[-1:], *(np.array([number], np.float32) for number in numbers)]
+    return np.array([*(int(word.view(f"u{word.itemsize}")[0]) for word in words), last, 0], np.uint64)
+
+
+def check_bins(label: str, bins: int) -> int:
+    """Return a number of bins that kernels can count to, or raise."""
+    if bins > MOST_BINS:
+        raise ArgumentError(f"{label}: at most 2^30 bins; got {bins}")
+    return bins

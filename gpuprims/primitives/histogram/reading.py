@@ -1,0 +1,150 @@
+"""One reading of a histogram's elements: the kernel's launch, and the fold of what its groups leave."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from gpuprims.core.device import Device
+from gpuprims.core.driver import Driver, Launch
+from gpuprims.core.kernel_spec import Binning, Definitions, Dtype, Sums
+from gpuprims.core.launch_plan import Prepared, Result
+from gpuprims.core.layout import Form, contiguous, plan_layout
+from gpuprims.core.operands import Operands
+from gpuprims.core.registry import Variant
+from gpuprims.core.traits import Call
+from gpuprims.expressions import TypedExpr, trace, typed
+from gpuprims.operators import Op, as_map, make_folding
+from gpuprims.primitives.fold import FoldPlanner, with_axes
+from gpuprims.primitives.histogram.binning import key_dtype
+from gpuprims.primitives.histogram.division import MOST_COUNTED, parts_of, room_of
+
+_INT64, _FLOAT64, _UINT32, _UINT8 = (np.dtype(name) for name in ("i8", "f8", "u4", "u1"))
+# Bytes that memory of a device is aligned to.
+ALIGNMENT = 16
+# Sums that all groups together add to one histogram, rather than leave them to be added up.
+_MOST_MERGED = 2**18
+
+
+class Reading(NamedTuple):
+    """A launch that reads the elements, and the one that joins what its groups leave.
+
+    Parameters
+    ----------
+    launch : Launch
+    nbytes : int
+        Of what groups leave: sums by part, output, plane and place.
+    planes : int
+    zeroed : bool
+        Whether groups add to what is there.
+    fold : Prepared or None
+        None where what they leave is what is asked for.
+    """
+
+    launch: Launch
+    nbytes: int
+    planes: int
+    zeroed: bool
+    fold: Prepared | None
+
+    def run(self, operands: Operands, words: Any, peaks: Sequence[Any], target: Any) -> None:
+        """Launch on the memory of a call, of which the target, where there is no fold, is as :meth:`room` gives it."""
+        left = target if self.fold is None else self.room(operands.driver)
+        self.launch([*operands.memories, left, words, *peaks])
+        if self.fold is not None:
+            self.fold.start_on(operands.driver, [*[left] * self.planes, *peaks], [target])
+
+    def room(self, driver: Driver) -> Any:
+        """Allocate memory for what groups leave."""
+        return driver.zeros((self.nbytes,), _UINT8) if self.zeroed else driver.scratch(self.nbytes)
+
+
+class Reader(NamedTuple):
+    """Fixes the launches of one call, by one variant."""
+
+    device: Device
+    chosen: Variant
+    forms: tuple[Form, ...]
+    axes: tuple[int, ...]
+    call: Call
+    kind: Literal["direct", "even", "edges"]
+    guide: int
+
+    def read(self, sums: Sums, op: Op, target: Form, *beside: Form, alone: bool) -> Reading:
+        """Fix a reading, and the fold of what its groups leave.
+
+        Parameters
+        ----------
+        sums : str
+        op : Op
+            Folds parts, of which it takes each plane, and what lies beside them.
+        target : Form
+            Where sums go, by output and place.
+        *beside : Form
+            By output and place, the same for all parts.
+        alone : bool
+            Whether the target may have more places behind it, and so be what the one group, or all together, leave.
+        """
+        device, chosen, call = self.device, self.chosen, self.call
+        able, outputs, size, width = device.capabilities, call.outputs, call.size, call.bins + 2
+        layout = plan_layout(self.forms, self.forms[0].shape, self.axes)
+        dtype = _sum_dtype(sums, chosen, outputs * size)
+        planes, private = 3 if sums == "limbs" else 1, chosen.histograms == "private"
+        room = room_of(chosen, able, size, width * planes, planes, dtype, self.guide)
+        ranges = -(-width // room.copies) if chosen.histograms == "split" else 1
+        parts = parts_of(chosen, able, outputs * ranges, size, width * planes, room.local)
+        rows = parts * (room.copies if private else 1)
+        mergeable = chosen.merges and able.int64_atomics and sums != "floats" and outputs == 1
+        merged = mergeable and parts > 1 and parts * width <= _MOST_MERGED
+        whole = chosen.shares_histograms or merged
+        widened = sums == "counts" and (merged or (outputs == rows == 1 and not whole))
+        total = _INT64 if widened else dtype
+        binning = Binning(self.kind, sums, total if private else dtype, total, room.near, not private, merged)
+        values, map_ = _values(tuple(form.dtype for form in self.forms), sums)
+        vector = min(layout.vector_width(), chosen.items) if chosen.vectors else 1
+        definitions = Definitions(layout.accesses, (), values, map_, vector=vector, binning=binning)
+        copies = [room.copies] if chosen.histograms in ("replicas", "private", "cached", "split") else []
+        kernel, groups = device.kernel(chosen, definitions), chosen.groups(outputs * parts * ranges, able)
+        launch = kernel.prepare(groups, layout.pack(0), outputs, size, call.bins, parts, *copies, local=room.local)
+        left = contiguous(total, (1 if whole else rows, outputs, planes, width), ALIGNMENT)
+        is_target = alone and total == target.dtype and left.shape[:3] == (1, 1, 1)
+        fold = None if is_target else self._fold(left, op, target, beside)
+        return Reading(launch, math.prod(left.shape) * left.item, planes, whole, fold)
+
+    def _fold(self, left: Form, op: Op, target: Form, beside: tuple[Form, ...]) -> Prepared:
+        """Fix the fold of parts, in their order."""
+        rows, _, planes, _ = left.shape
+        shape, strides = (rows, *target.shape), (*left.strides[:2], left.strides[3])
+        parts = [Form(left.dtype, shape, strides, k * left.strides[2], left.alignment) for k in range(planes)]
+        others = [form._replace(shape=(1, *target.shape), strides=(0, *form.strides)) for form in beside]
+        forms = [*parts, *others]
+        folding = make_folding(op, as_map("reduce", None, len(forms)), tuple(form.dtype for form in forms), None)
+        into = [with_axes(target, (0,), keepdims=False)]
+        planner = FoldPlanner(self.device, forms, into, folding, shape, (0,), commutative=True)
+        return planner.prepare(None, (Result(target.shape, target.dtype),))
+
+
+def _sum_dtype(sums: Sums, chosen: Variant, total: int) -> Dtype:
+    """Return the dtype of a group's sum: of counts 32 bits where a part has fewer."""
+    if sums == "floats":
+        return _FLOAT64
+    small = sums == "peaks" or (sums == "counts" and (not chosen.shares_histograms or total <= MOST_COUNTED))
+    return _UINT32 if small else _INT64
+
+
+def _values(dtypes: tuple[Dtype, ...], sums: Sums) -> tuple[tuple[Dtype, ...], TypedExpr]:
+    """Return the dtypes of a key, and of a weight if there is one, and the function from elements to them."""
+    key = key_dtype(dtypes[0])
+    if sums == "counts":
+        return (key,), typed(trace(lambda x, j: x, 2), (*dtypes, _INT64), (key,))
+    weight = dtypes[1]
+    if sums == "integers":
+        weight = _INT64
+    elif weight.kind != "f":
+        weight = _FLOAT64
+    elif weight.itemsize == 2:
+        weight = np.dtype(np.float32)
+    return (key, weight), typed(trace(lambda x, w, j: (x, w), 3), (*dtypes, _INT64), (key, weight))

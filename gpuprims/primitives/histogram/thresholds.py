@@ -1,0 +1,138 @@
+"""Thresholds: the smallest element of a dtype in each bin of numpy.histogram's.
+
+NumPy finds an element's bin by arithmetic on floats that rounds, and then compares it with the edges. Its bin never
+falls when the element rises, so that there is a smallest element of each bin. It is at the edge, or near it: where
+edges are as near to each other as floats are, NumPy itself is asked, by bisection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.kernel_spec import Dtype
+from gpuprims.errors import ArgumentError
+
+
+class Order:
+    """The elements of a dtype counted upwards, from 0 for the lowest: -inf, or the least integer."""
+
+    def __init__(self, dtype: Dtype) -> None:
+        self.dtype = dtype
+        self._bits = np.dtype(f"u{dtype.itemsize}")
+        self._sign = self._bits.type(1 << (8 * dtype.itemsize - 1))
+        self.lowest = self.numbers(np.asarray(-np.inf if dtype.kind == "f" else np.iinfo(dtype).min, dtype))
+        self.highest = self.numbers(np.asarray(np.inf if dtype.kind == "f" else np.iinfo(dtype).max, dtype))
+
+    def numbers(self, elements: np.ndarray) -> Any:
+        """Return how many elements are below each."""
+        bits = elements.view(self._bits)
+        if self.dtype.kind == "u":
+            return bits.astype(np.uint64)
+        if self.dtype.kind == "i":
+            return (bits ^ self._sign).astype(np.uint64)
+        return np.where(bits & self._sign, ~bits, bits | self._sign).astype(np.uint64)
+
+    def elements(self, numbers: Any) -> np.ndarray:
+        """Return the elements that so many are below."""
+        bits = np.asarray(numbers).astype(self._bits)
+        if self.dtype.kind == "i":
+            bits = bits ^ self._sign
+        elif self.dtype.kind == "f":
+            bits = np.where(bits & self._sign, bits ^ self._sign, ~bits)
+        found: np.ndarray = bits.view(self.dtype)
+        return found
+
+
+def find_thresholds(
+    order: Order, bins: Any, limits: Any, edges: np.ndarray, ends: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of the first element of each bin, as far as bins have any, and of the last element of all."""
+
+    def bins_at(numbers: np.ndarray) -> np.ndarray:
+        return _bins_at(order, numbers, bins, limits, ends)
+
+    if limits is None:
+        # NumPy compares in this dtype: float64 also for two integer dtypes that no integer dtype holds.
+        edges = edges.astype(np.result_type(order.dtype, edges.dtype))
+        ends = (edges[0], edges[-1])
+    count = len(edges) - 1
+    found = _first_places(order, edges[:-1])
+    found[:1] = _first_places(order, np.asarray(ends[0])[None])
+    last = _last_place(order, ends[1])
+    if found[0] > last or order.elements(last) > ends[1]:  # no element of the dtype is in any bin
+        return order.highest[None], order.lowest
+    if limits is None and order.dtype.kind != "f" and edges.dtype.kind != "f":  # which compare exactly
+        within = edges[:-1] <= int(order.elements(order.highest))
+        return found[: int(min(np.searchsorted(found, last, "right"), within.sum()))], last
+    wanted = np.arange(count)
+    wrong = (found <= last) & (bins_at(found) < wanted)
+    below = found > order.lowest
+    before = np.where(below, found - below.astype(np.uint64), found)
+    wrong |= below & (bins_at(before) >= wanted)
+    if wrong.any():  # where edges are as near to each other as floats are
+        missing = wanted[wrong]
+        low, high = (np.full(missing.shape, end, np.uint64) for end in (order.lowest, order.highest))
+        found[wrong] = _first_where(lambda numbers: bins_at(numbers) >= missing, low, high)
+    reached = bins_at(last[None])[0] + 1  # past the highest element there is no number
+    return found[: int(min(np.searchsorted(found, last, "right"), reached))], last
+
+
+def _first_places(order: Order, edges: np.ndarray) -> np.ndarray:
+    """Return the number of the first element at or above each edge; of the highest where there is none."""
+    if edges.dtype == order.dtype and edges.dtype.kind == "f":
+        found: np.ndarray = order.numbers(np.where(edges == 0, np.asarray(-0.0, edges.dtype), edges))
+        return found
+    low = np.full(edges.shape, order.lowest, np.uint64)
+    high = np.full(edges.shape, order.highest, np.uint64)
+    if order.dtype.kind != "f" and edges.dtype.kind == "f":  # by less than a search among all
+        near = np.clip(np.ceil(edges), -(2.0**62), 2.0**62)
+        bounds = [int(order.elements(end)) for end in (order.lowest, order.highest)]
+        inside = (near > bounds[0]) & (near < bounds[1]) & (np.abs(near) < 2.0**62)
+        found = order.numbers(np.where(inside, near, 0).astype(order.dtype))
+        low, high = np.where(inside, found, low), np.where(inside, found, high)
+    return _first_where(lambda numbers: order.elements(numbers) >= edges, low, high)
+
+
+def _first_where(reached: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return the first numbers from low to high at which something is reached; high where it is not before."""
+    while (low < high).any():
+        middle = low + (high - low) // np.uint64(2)
+        going, there = low < high, reached(middle)
+        high = np.where(going & there, middle, high)
+        low = np.where(going & ~there, middle + np.uint64(1), low)
+    return low
+
+
+def _last_place(order: Order, edge: Any) -> np.ndarray:
+    """Return the number of the last element at or below an edge; the lowest where there is none."""
+    low, high = int(order.lowest), int(order.highest)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if order.elements(np.uint64(middle)) <= edge else (low, middle - 1)
+    return np.asarray(low, np.uint64)
+
+
+def _bins_at(order: Order, numbers: np.ndarray, bins: Any, limits: Any, ends: Any) -> np.ndarray:
+    """Return NumPy's bin of elements: -1 below the first, and as many as there are bins above the last."""
+    elements = order.elements(numbers)
+    ascending = np.argsort(numbers, kind="stable")
+    lined = elements[ascending]
+    try:
+        with np.errstate(all="ignore"):  # of what no caller gave
+            counts = np.histogram(lined, bins, limits)[0]
+    except IndexError as error:  # NumPy's, where a difference of elements overflows
+        rule = f"a range whose width {order.dtype} holds"
+        raise ArgumentError(f"histogram: {rule}; got {limits or 'such edges'}") from error
+    except OverflowError as error:  # NumPy's, of Python's whole numbers beyond int64
+        rule = "a range of whole numbers that int64 holds, or of floats"
+        raise ArgumentError(f"histogram: {rule}; got {limits or 'such edges'}") from error
+    lower = int(np.count_nonzero(lined < ends[0]))
+    lined_bins = np.full(lined.shape, len(counts))
+    lined_bins[:lower] = -1
+    lined_bins[lower : lower + counts.sum()] = np.repeat(np.arange(len(counts)), counts)
+    found = np.empty_like(lined_bins)
+    found[ascending] = lined_bins
+    return found

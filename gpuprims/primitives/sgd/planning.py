@@ -1,0 +1,152 @@
+"""What descents by single samples share: their arrays, checked, and the definitions of their kernels."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpuprims.core.device import Device
+from gpuprims.core.kernel_spec import Definitions, Logistic
+from gpuprims.core.layout import Form, Layout, contiguous, starts_of
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.registry import Variant
+from gpuprims.core.traits import Call
+from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
+from gpuprims.expressions import TypedExpr, trace, typed
+from gpuprims.expressions.masks import refuse_masked
+from gpuprims.primitives.logistic.labelled import check_samples, sigmoid
+from gpuprims.primitives.together import side_by_side
+
+_ORDER = np.dtype(np.int32)
+# Work-items of a group at most.
+MOST_BLOCK = 1024
+
+
+class Walk(NamedTuple):
+    """Where the operands of a descent lie: samples, labels, weights, perhaps what samples count, order, and paces."""
+
+    forms: tuple[Form, ...]
+    alignment: int
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Dtype of all but the order."""
+        return self.forms[0].dtype
+
+    @property
+    def samples(self) -> int:
+        """How many there are."""
+        return self.forms[0].shape[0]
+
+    @property
+    def features(self) -> int:
+        """Of a sample."""
+        return self.forms[0].shape[1]
+
+    @property
+    def steps(self) -> int:
+        """In all."""
+        return self.forms[-2].shape[0]
+
+    @property
+    def stretches(self) -> int:
+        """Each of which has its pace."""
+        return self.forms[-1].shape[0]
+
+    @property
+    def stretch(self) -> int:
+        """Steps at one pace."""
+        return self.steps // self.stretches
+
+    @property
+    def result(self) -> tuple[int, ...]:
+        """Shape of the weights."""
+        return self.forms[2].shape
+
+    @property
+    def call(self) -> Call:
+        """What variants are told of it."""
+        item = self.dtype.itemsize
+        return Call((self.dtype,), self.steps, self.features, value_bytes=item, side_by_side=True)
+
+    @property
+    def layout(self) -> Layout:
+        """Where operands and the result begin."""
+        return starts_of((*self.forms, contiguous(self.dtype, self.result, self.alignment)))
+
+    def definitions(self, *, lanes: int, rows: int = 1, vector: int = 1, lock_free: bool = False) -> Definitions:
+        """Return what a kernel is compiled with."""
+        intercept, weighted = self.result != (self.features,), len(self.forms) == 6
+        samples = Logistic(self.features, intercept, weighted, lanes, rows, gives="single", lock_free=lock_free)
+        accesses, dtypes = self.layout.accesses, (self.dtype,)
+        function = _sigmoid(self.dtype)
+        return Definitions(accesses[:-1], accesses[-1:], dtypes, function, vector=vector, logistic=samples)
+
+
+@lru_cache(maxsize=2)
+def _sigmoid(dtype: np.dtype[Any]) -> TypedExpr:
+    return typed(trace(sigmoid, 1), (dtype,), (dtype,))
+
+
+def walked(
+    label: str, arrays: tuple[Any, ...], order: Any, rate: Any, keep: Any, device: str | Device | None
+) -> tuple[Operands, Walk]:
+    """Check the arrays of a descent, X, y, weights and perhaps sample weights, and bring its paces to them."""
+    operands = as_operands(label, (*arrays, order), device)
+    *samples, numbers = operands.natives
+    check_samples(label, samples)
+    _check_order(label, numbers, samples[0].shape[0], on_host=operands.on_host)
+    paces = _paces(label, rate, keep, numbers.shape[0]).astype(samples[0].dtype)
+    operands = side_by_side(operands)
+    operands = operands.beside(paces if operands.on_host else operands.device.asarray(paces))
+    return operands, Walk(tuple(operands.forms), operands.fresh_alignment)
+
+
+def _check_order(label: str, order: Any, n: int, *, on_host: bool) -> None:
+    if order.dtype != _ORDER:
+        raise DtypeError(f"{label}: order of int32; got dtype {order.dtype} (convert it)")
+    if n > np.iinfo(_ORDER).max:
+        raise ShapeError(f"{label}: X of less than 2^31 samples, which order counts in int32; got {n}")
+    if len(order.shape) != 1 or order.shape[0] > np.iinfo(_ORDER).max:
+        raise ShapeError(f"{label}: order of one dimension and less than 2^31 numbers; got shape {order.shape}")
+    if on_host and order.size and not 0 <= order.min() <= order.max() < n:
+        raise ArgumentError(f"{label}: order of numbers from 0 to {n - 1}; got {order.min()} to {order.max()}")
+
+
+def _paces(label: str, rate: Any, keep: Any, steps: int) -> np.ndarray:
+    """Return the rate and the kept part of each stretch of the order."""
+    refuse_masked(f"{label}: rate= and keep=", rate, keep)
+    try:
+        given = [np.atleast_1d(np.asarray(one, np.float64)) for one in (rate, keep)]
+        rates, keeps = np.broadcast_arrays(*given)
+    except (TypeError, ValueError) as error:
+        rule = "rate= and keep= numbers, or one for each stretch of order"
+        raise ArgumentError(f"{label}: {rule}; got {quoted(rate)} and {quoted(keep)}") from error
+    if rates.ndim != 1 or not rates.size or steps % rates.size:
+        rule = "rate= and keep= numbers, or one for each of some stretches of order, all equally long"
+        raise ShapeError(f"{label}: {rule}; got shape {rates.shape} for {steps} steps")
+    return np.stack([rates, keeps], axis=1)
+
+
+def whole(number: Any) -> bool:
+    """Whether something is a whole number above zero."""
+    return isinstance(number, int | np.integer) and not isinstance(number, bool) and int(number) > 0
+
+
+def power(label: str, name: str, number: int | None, most: int) -> int | None:
+    """Check a power of two that may be left to the library."""
+    if number is None:
+        return None
+    if not whole(number) or number > most or number & (number - 1):
+        raise ArgumentError(f"{label}: {name}= a power of two up to {most}; got {quoted(number)}")
+    return int(number)
+
+
+def takes_none(label: str, variant: Variant, **given: Any) -> None:
+    """Raise for arguments that a variant has no use for."""
+    names = [f"{name}=" for name, value in given.items() if value is not None]
+    if names:
+        rule = f"{', '.join(names)} for kernels whose work-items share samples"
+        raise ArgumentError(f"{label}: {rule}; got {label}/{variant.name}, which has none (another by variant=)")

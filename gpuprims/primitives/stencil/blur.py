@@ -1,0 +1,139 @@
+"""blur: the mean of a cross or of a box, and Gaussian weights, by :mod:`.stencil`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from gpuprims.core.device import Device
+from gpuprims.core.kernel_spec import Mode
+from gpuprims.core.operands import as_operands
+from gpuprims.errors import ArgumentError, DtypeError, quoted
+from gpuprims.primitives.stencil import run_step
+from gpuprims.primitives.stencil.passes import Border, Step
+
+Kind = Literal["cross", "box", "gaussian"]
+# Neighbours along an axis, beyond which no function of them is compiled; its weights are not even made.
+_WIDEST, _LARGEST_SIGMA = 2**16, 2**13
+
+
+def blur(
+    image: Any,
+    kind: Kind = "cross",
+    *,
+    size: int | tuple[int, int] | None = None,
+    sigma: float | tuple[float, float] | None = None,
+    mode: Mode = "nearest",
+    cval: Any = 0,
+    channel_axis: int | None = None,
+    iterations: int = 1,
+    out: Any = None,
+    device: str | Device | None = None,
+    variant: str | None = None,
+) -> Any:
+    """Blur images: each pixel becomes a mean of those around it.
+
+    Parameters
+    ----------
+    image : array_like
+        Of real numbers, the last axes rows and columns; images along further axes are blurred each by itself.
+    kind : {"cross", "box", "gaussian"}, default "cross"
+        The mean of a pixel and its four neighbours; of all pixels of a box; or weights that fall off as a normal
+        distribution.
+    size : int or (int, int), optional
+        Rows and columns of the box, odd; by default 3.
+    sigma : float or (float, float), optional
+        Standard deviation of Gaussian weights along rows and columns, in pixels, by default 1; weights end after four
+        of it.
+    mode : {"nearest", "reflect", "mirror", "wrap", "constant"}, default "nearest"
+        What lies beyond the borders; see :func:`gpuprims.stencil`.
+    cval : scalar, default 0
+    channel_axis : int, optional
+        The axis of channels, which are blurred each by itself: -1 of an image of (rows, columns, 3).
+    iterations : int, default 1
+        How often in a row.
+    out : array, optional
+        Where to write; it is not to overlap ``image``.
+    device : str or Device, optional
+        Where to compute, for host arrays.
+    variant : str, optional
+        The kernel to use, instead of the best one.
+
+    Returns
+    -------
+    array
+        Of the shape and dtype of ``image``. Means of integers are cut towards zero, once, at the end. Means of a cross
+        or a box are exact for all integers. Gaussian means of 8 bits are exact, except that those within 1/256 of the
+        next integer become that integer. Those of 16 bits (computed in float32) and of 32 bits (in float64) are off by
+        1 at most. Those of 64 bits (in float64) keep 53 bits. A Gaussian mean saturates where rounding takes it beyond
+        the dtype's range.
+
+    Raises
+    ------
+    ArgumentError, ShapeError, AxisError, DtypeError
+        An unknown kind or mode, a size that is even or above 65,536, a standard deviation that is not positive or above
+        8,192, or either of them with a kind that has none.
+    ArrayError, DeviceMismatchError, NoVariantError
+        As :func:`gpuprims.stencil`; also Gaussian blurs of 32- and 64-bit integers on a device without float64.
+
+    Notes
+    -----
+    A box and Gaussian weights are products of a row and a column, computed one after the other: in one kernel while the
+    rows fit in registers, else in two. So the cost grows with the width, not with its square. Sums of 64-bit integers
+    do not fit in 64 bits; kernels sum their high and low halves, which takes two to four times as long.
+
+    Examples
+    --------
+    >>> import gpuprims, numpy as np
+    >>> image = np.zeros((3, 4), np.uint8)
+    >>> image[1, 1] = 100
+    >>> gpuprims.blur(image, device="reference")
+    array([[ 0, 20,  0,  0],
+           [20, 20, 20,  0],
+           [ 0, 20,  0,  0]], dtype=uint8)
+    """
+    operands = as_operands("blur", (image,), device)
+    element = operands.natives[0].dtype
+    if element.kind not in "iuf":
+        raise DtypeError(f"blur: real numbers; got dtype {element}")
+    for name, given, owner in (("size", size, "box"), ("sigma", sigma, "gaussian")):
+        if given is not None and kind != owner and kind in get_args(Kind):
+            raise ArgumentError(f'blur: {name}= with kind="{owner}" alone; got kind={quoted(kind)}')
+    if kind == "cross":
+        step = Step.of_cross(element)
+    elif kind == "box":
+        rows, columns = _sizes(3 if size is None else size)
+        step = Step.of_box(rows, columns, element)
+    elif kind == "gaussian":
+        down, across = (_deviation(one) for one in _pair("sigma", 1.0 if sigma is None else sigma))
+        step = Step.of_normal(down, across, element)
+    else:
+        raise ArgumentError(f"blur: a kind among {', '.join(get_args(Kind))}; got {quoted(kind)}")
+    border = Border.of("blur", mode, cval, element)
+    return run_step(operands, out, step, border, (channel_axis, iterations, variant))
+
+
+def _pair(name: str, given: Any) -> tuple[Any, Any]:
+    found = tuple(given) if isinstance(given, tuple | list) else (given, given)
+    if len(found) != 2:
+        raise ArgumentError(f"blur: {name}= a number, or one for rows and one for columns; got {quoted(given)}")
+    return found
+
+
+def _sizes(size: Any) -> tuple[int, int]:
+    rows, columns = _pair("size", size)
+    for one in (rows, columns):
+        if not isinstance(one, int | np.integer) or isinstance(one, bool) or one < 1 or one % 2 == 0:
+            raise ArgumentError(f"blur: size= odd whole numbers; got {quoted(size)}")
+        if one > _WIDEST:
+            raise ArgumentError(f"blur: size= of at most {_WIDEST:,}; got {quoted(size)}")
+    return int(rows), int(columns)
+
+
+def _deviation(sigma: Any) -> float:
+    if isinstance(sigma, bool) or not isinstance(sigma, int | float | np.number) or not 0 < sigma < np.inf:
+        raise ArgumentError(f"blur: sigma= positive numbers; got {quoted(sigma)}")
+    if sigma > _LARGEST_SIGMA:
+        raise ArgumentError(f"blur: sigma= of at most {_LARGEST_SIGMA:,}; got {quoted(sigma)}")
+    return float(sigma)

@@ -1,0 +1,1 @@
+"""Search for faster geometries: cases, timing, search."""
