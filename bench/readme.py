@@ -10,9 +10,9 @@ from .tables import OVERVIEW, Line, Row, largest, per_second, percent, seconds
 
 REPORTS = Path(__file__).parent / "results"
 README = Path(__file__).parents[1] / "README.md"
-BEGIN, END = "<!-- made of bench/results by python -m bench.readme -->\n", "<!-- until here -->\n"
+BEGIN, END = "<!-- python -m bench.readme writes this table from bench/results -->\n", "<!-- end of the table -->\n"
 _CUDA, _OPENCL, _CPU = SHOWN = ("cuda-nvidia-h200", "opencl-nvidia-h200", "opencl-amd-epyc-intel")
-_HEADINGS = ("work", "elements", "H200, CUDA", "H200, OpenCL", "best peer there", "CPU, 2 cores", "best peer there")
+_HEADINGS = ("work", "elements", "H200, CUDA", "H200, OpenCL", "fastest peer", "CPU, 2 cores", "fastest peer")
 _CASES = (
     *OVERVIEW[:2], "reduce max", OVERVIEW[2], "reduce columns", "reduce rows of 16", "reduce segments", OVERVIEW[3],
     "scan max", "scan rows", "scan columns", "compact by a mask", "compact by a function", *OVERVIEW[4:7],
