@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 import gpuprims
-from gpuprims.models import LogReg, generated_mail, train_filter
+from gpuprims.models import LogReg, SpamFilter, generated_mail, train_filter
 
 REALS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
 DTYPES = (*REALS, "complex64", "complex128", "bool")
@@ -179,7 +179,7 @@ def _reduces(kit: Kit) -> Iterator[Call]:
     yield kit.call("reduce own operator", fold, array("int64", kit.n), op=XOR)
     yield kit.call("reduce affine", fold, 1 + x / 1024, x, op=AFFINE)
     yield kit.call("reduce out", fold, deep, axis=1, out=np.empty((13, 29), np.float32))
-    for op in ("sum", "argmin", "mean"):
+    for op in ("sum", "argmax", "mean", "min"):
         yield kit.call(f"reduce segments {op}", fold, x, op=op, segments=_offsets(kit.n))
     there = kit.device.asarray(x), kit.device.asarray(_offsets(kit.n))
     yield kit.call("reduce segments, device", fold, there[0], segments=there[1])
@@ -412,7 +412,9 @@ def _models(kit: Kit) -> Iterator[Call]:
     )
     for name, samples, labels, how in fits:
         yield kit.call(f"LogReg {name}", _fitted, samples, labels, exact=name != "hogwild", **how)
-    yield Call("SpamFilter", partial(_spam, kit.device))
+    yield Call("SpamFilter", partial(_labelled, kit.device))
+    if not kit.quick:
+        yield Call("train_filter", partial(_trained, kit.device))
 
 
 def _fitted(X: Any, y: Any, *, device: Any, **how: Any) -> tuple[Any, ...]:
@@ -420,7 +422,13 @@ def _fitted(X: Any, y: Any, *, device: Any, **how: Any) -> tuple[Any, ...]:
     return model.coef_, model.intercept_, model.predict_proba(X)
 
 
-def _spam(device: gpuprims.Device) -> tuple[Any, ...]:
+def _labelled(device: gpuprims.Device) -> tuple[Any, ...]:
+    mail = generated_mail(60)
+    model = LogReg(device=device).fit(gpuprims.hash_counts(mail.texts, 64, device=device), mail.labels)
+    return SpamFilter(model, 64, 0.5, device=device).label(mail.texts)
+
+
+def _trained(device: gpuprims.Device) -> tuple[Any, ...]:
     made = train_filter(generated_mail(200), n_features=64, device=device)
     return made.C, made.filter.threshold, made.filter.label(["free prize", "lunch at noon"])[1]
 
