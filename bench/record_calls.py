@@ -2,100 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-import zlib
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache, partial
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 import gpuprims
-from gpuprims.models import LogReg, SpamFilter, generated_mail, train_filter
+from gpuprims.models import generated_mail
 
-REALS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64")
-DTYPES = (*REALS, "complex64", "complex128", "bool")
-# Variants whose float results may differ from run to run.
-UNSTEADY = frozenset({"atomic", "lock_free", "lookback"})
-# Modules that may define functions which gpuprims itself does not export.
-_HOMES = ("logistic", "descent", "sgd", "hogwild", "csr")
-
-AFFINE = gpuprims.Op(lambda p, q: (p[0] * q[0], p[1] * q[0] + q[1]), identity=(1, 0), name="affine")
-XOR = gpuprims.Op(lambda a, b: a ^ b, 0, commutative=True, name="xor")
-
-
-class Call(NamedTuple):
-    """A call to record; ``exact`` means that its result is the same bytes in each run."""
-
-    name: str
-    run: Callable[[], Any]
-    exact: bool = True
-
-
-class Kit:
-    """What all calls are made of: the device, a size, and arrays that are the same in each run.
-
-    Parameters
-    ----------
-    device : gpuprims.Device
-    quick : bool
-        Make inputs small, and leave out sizes above 1,003.
-    """
-
-    def __init__(self, device: gpuprims.Device, *, quick: bool = False) -> None:
-        self.device = device
-        self.quick = quick
-        self.n = 1_003 if quick else 100_003
-        self.side = 33 if quick else 317
-        self.sizes = (0, 1, 7, 1_000) if quick else (0, 1, 7, 1_000, 100_003, 2**20 + 3)
-
-    def call(self, name: str, function: Callable[..., Any], *arrays: Any, exact: bool = True, **keywords: Any) -> Call:
-        """Return a call of a function with ``device=``."""
-        return Call(name, partial(function, *arrays, device=self.device, **keywords), exact)
-
-    def both(self, name: str, function: Callable[..., Any], x: np.ndarray, **keywords: Any) -> Iterator[Call]:
-        """Yield a call on an array of the host, and one on a copy on the device."""
-        yield self.call(f"{name}, host", function, x, **keywords)
-        yield self.call(f"{name}, device", function, self.device.asarray(x), **keywords)
-
-    def variants(self, primitive: str) -> list[str]:
-        """Return the names of all variants of a primitive."""
-        return [variant.name for variant, _ in gpuprims.explain(primitive, self.device).refusals]
-
-
-@cache
-def array(dtype: str, *shape: int) -> np.ndarray:
-    """Return an array that depends only on its dtype and shape; floats are normal, integers have two digits."""
-    rng = np.random.default_rng(zlib.crc32(f"{dtype}{shape}".encode()))
-    kind = np.dtype(dtype).kind
-    x: np.ndarray
-    if kind == "b":
-        x = rng.random(shape) > 0.5
-    elif kind in "iu":
-        x = rng.integers(-99 if kind == "i" else 0, 100, shape, dtype)
-    elif kind == "c":
-        x = rng.standard_normal(shape) + 1j * rng.standard_normal(shape)
-    else:
-        x = rng.standard_normal(shape, np.float32)
-    x = x.astype(dtype)
-    x.flags.writeable = False
-    return x
-
-
-def found(name: str) -> Callable[..., Any]:
-    """Return a function of ``gpuprims.primitives``, whichever module defines it."""
-    folder = importlib.import_module("gpuprims.primitives")
-    inner = (module.name for module in pkgutil.walk_packages(folder.__path__, "gpuprims.primitives."))
-    for home in ("gpuprims", "gpuprims.primitives", *(f"gpuprims.primitives.{home}" for home in _HOMES), *inner):
-        try:
-            function = getattr(importlib.import_module(home), name, None)
-        except ModuleNotFoundError:
-            continue
-        if callable(function):
-            return function  # type: ignore[no-any-return]
-    raise LookupError(f"record: a function named {name} in gpuprims.primitives; got none")
+from .record_kit import AFFINE, DTYPES, REALS, XOR, Call, Kit, array
+from .record_models import by_name, logistics, models, plans
 
 
 def calls(device: gpuprims.Device, *, quick: bool = False) -> Iterator[Call]:
@@ -112,9 +29,20 @@ def calls(device: gpuprims.Device, *, quick: bool = False) -> Iterator[Call]:
     Call
     """
     kit = Kit(device, quick=quick)
-    for group in (_maps, _reduces, _scans, _compacts, _histograms, _stencils, _hashes, _logistics, _plans, _by_name):
+    for group in (
+        _maps,
+        _reduces,
+        _scans,
+        _compacts,
+        _histograms,
+        _stencils,
+        _hashes,
+        logistics,
+        plans,
+        by_name,
+        models,
+    ):
         yield from group(kit)
-    yield from _models(kit)
     if not quick:
         yield from _large(kit)
 
@@ -179,8 +107,9 @@ def _reduces(kit: Kit) -> Iterator[Call]:
     yield kit.call("reduce own operator", fold, array("int64", kit.n), op=XOR)
     yield kit.call("reduce affine", fold, 1 + x / 1024, x, op=AFFINE)
     yield kit.call("reduce out", fold, deep, axis=1, out=np.empty((13, 29), np.float32))
-    for op in ("sum", "argmax", "mean", "min"):
+    for op in ("sum", "mean", "min"):  # min refuses empty segments
         yield kit.call(f"reduce segments {op}", fold, x, op=op, segments=_offsets(kit.n))
+    yield kit.call("reduce segments argmax", fold, x, op="argmax", segments=np.unique(_offsets(kit.n)))
     there = kit.device.asarray(x), kit.device.asarray(_offsets(kit.n))
     yield kit.call("reduce segments, device", fold, there[0], segments=there[1])
     yield from _layouts(kit, "reduce", partial(fold, axis=0))
@@ -290,147 +219,6 @@ def _hashes(kit: Kit) -> Iterator[Call]:
     yield kit.call("hash_counts segments, host", gpuprims.hash_counts, ids, 64, segments=_offsets(kit.n))
     there = kit.device.asarray(ids)
     yield kit.call("hash_counts segments, device", gpuprims.hash_counts, there, 64, segments=_offsets(kit.n))
-
-
-def _samples(dtype: str, rows: int, columns: int, classes: int = 2) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return samples, labels and weights."""
-    X, weights = array(dtype, rows, columns), array(dtype, columns) / 3
-    return X, (np.abs(X @ np.ones(columns) * 2).astype(int) % classes).astype(dtype), weights
-
-
-def _logistics(kit: Kit) -> Iterator[Call]:
-    gradient, rows = found("logistic_gradient"), 501 if kit.quick else 4_001
-    for dtype in ("float32", "float64"):
-        for columns in (1, 17, 100) if kit.quick else (1, 17, 100, 1024):
-            yield kit.call(f"gradient {columns} {dtype}", gradient, *_samples(dtype, rows, columns))
-    X, y, weights = _samples("float32", rows, 30)
-    there, order = [kit.device.asarray(x) for x in (X, y, weights)], np.arange(200, dtype=np.int32) * 7 % 200
-    yield kit.call("gradient, device", gradient, *there)
-    yield kit.call("gradient weighted", gradient, X, y, np.append(weights, 1).astype("f4"), sample_weight=np.abs(y + 1))
-    yield kit.call("descent", found("logistic_descent"), X[:200], y[:200], weights, rate=0.01, steps=20, decay=1e-3)
-    yield kit.call("sgd", found("logistic_sgd"), X, y, weights, order, rate=0.05, keep=0.999)
-    yield kit.call("sgd, device", found("logistic_sgd"), *there, kit.device.asarray(order), rate=0.05)
-    yield kit.call("hogwild", found("logistic_hogwild"), X, y, weights, order, rate=0.05, exact=False)
-    for dtype in ("float32", "float64"):
-        A = _sparse(dtype, rows)
-        for beside in (A.shape[1],), (A.shape[1], 5):
-            parts = A.data, A.indices, A.indptr, array(dtype, *beside)
-            yield kit.call(f"csr_product {beside} {dtype}", found("csr_product"), *parts)
-    yield kit.call("csr_product, device", found("csr_product"), *(kit.device.asarray(part) for part in parts))
-
-
-def _sparse(dtype: str, rows: int) -> Any:
-    X = array(dtype, rows, 60)
-    return sparse.csr_matrix(np.where(np.abs(X) > 1, X, 0))
-
-
-def _plans(kit: Kit) -> Iterator[Call]:
-    x = kit.device.asarray(array("float32", kit.n))
-    samples = [kit.device.asarray(part) for part in _samples("float32", 501, 12)]
-    yield Call("plan map", _planned("map", "3*x - 1", x))
-    yield Call("plan reduce", _planned("reduce", x, op="norm"))
-    yield Call("plan reduce, item", _planned("reduce", x, op="std", item=True))
-    yield Call("plan scan", _planned("scan", x, op="max", inclusive=False))
-    yield Call("plan logistic", _planned("logistic", *samples))
-
-
-def _planned(primitive: str, *arrays: Any, item: bool = False, **keywords: Any) -> Callable[[], Any]:
-    """Return a call of a plan that its first run makes."""
-    make = cache(partial(gpuprims.plan, primitive, *arrays, **keywords))
-    given = [x for x in arrays if not isinstance(x, str)]
-    return lambda: make().item(*given) if item else make()(*given)
-
-
-def _by_name(kit: Kit) -> Iterator[Call]:
-    """Yield calls that name each variant of each primitive."""
-    x, whole = array("float32", kit.n + 2), array("int32", kit.n + 2)
-    matrix, pair = array("float32", kit.side + 2, kit.side), (1 + x / 1024, x)
-    small, image = array("uint8", kit.n + 2), array("float32", kit.side + 2, kit.side)
-    rows = np.linspace(0, kit.n + 2, kit.side, dtype=int)
-    X, y, weights = _samples("float32", 301, 18)
-    order, A = np.arange(300, dtype=np.int32), _sparse("float32", 301)
-    steps: dict[str, Any] = {"order": order, "rate": 0.05}
-    asked: dict[str, list[tuple[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]]]] = {
-        "map": [
-            ("float32", gpuprims.map, ("x*x - 1", x), {}),
-            ("transposed", gpuprims.map, ("x*x - 1", matrix.T), {}),
-        ],
-        "reduce": [
-            ("float32", gpuprims.reduce, (x,), {}),
-            ("int32", gpuprims.reduce, (whole,), {}),
-            ("axis 0", gpuprims.reduce, (matrix,), {"axis": 0}),
-            ("axis 1", gpuprims.reduce, (matrix,), {"axis": 1, "op": "argmax"}),
-            ("affine", gpuprims.reduce, pair, {"op": AFFINE}),
-        ],
-        "scan": [
-            ("float32", gpuprims.scan, (x,), {}),
-            ("int32", gpuprims.scan, (whole,), {}),
-            ("axis 0", gpuprims.scan, (matrix,), {"axis": 0}),
-            ("affine", gpuprims.scan, pair, {"op": AFFINE}),
-        ],
-        "segments": [("mean", gpuprims.reduce, (x,), {"segments": rows, "op": "mean"})],
-        "compact": [("float32", gpuprims.compact, (x, "x > 1"), {})],
-        "histogram": [
-            ("bytes", gpuprims.bincount, (small,), {"minlength": 256}),
-            ("float32", gpuprims.histogram, (x, 50, (-3, 3)), {}),
-            ("weights", gpuprims.histogram, (x, 50, (-3, 3)), {"weights": x}),
-        ],
-        "stencil": [
-            ("3 x 3", gpuprims.stencil, (image, np.array([[1, 2, 1], [2, 5, 2], [1, 2, 1]], "float32")), {}),
-            ("box", gpuprims.blur, (small[: kit.n // 9 * 9].reshape(9, -1), "box"), {}),
-            ("gaussian", gpuprims.blur, (image, "gaussian"), {}),
-        ],
-        "logistic": [("float32", found("logistic_gradient"), (X, y, weights), {})],
-        "descent": [("float32", found("logistic_descent"), (X, y, weights), {"rate": 0.01, "steps": 9})],
-        "sgd": [("float32", found("logistic_sgd"), (X, y, weights), steps)],
-        "hogwild": [("float32", found("logistic_hogwild"), (X, y, weights), steps)],
-        "csr": [("float32", found("csr_product"), (A.data, A.indices, A.indptr, array("float32", 60)), {})],
-    }
-    for primitive, ways in asked.items():
-        for variant in dict.fromkeys(kit.variants(primitive)):
-            exact = variant not in UNSTEADY and primitive != "hogwild"
-            for way, function, arrays, keywords in ways:
-                steady = exact or (way == "int32" and variant != "lock_free")
-                name = f"{primitive}/{variant} {way}"
-                yield kit.call(name, function, *arrays, variant=variant, exact=steady, **keywords)
-
-
-def _models(kit: Kit) -> Iterator[Call]:
-    X, y, _ = _samples("float32", 301, 12)
-    three = _samples("float32", 301, 12, classes=3)[1]
-    fits: Iterable[tuple[str, Any, Any, dict[str, Any]]] = (
-        ("lbfgs", X, y, {}),
-        ("lbfgs of three classes", X, three, {"max_iter": 10}),
-        ("lbfgs float64", X.astype("f8"), y, {"max_iter": 10}),
-        ("lbfgs sparse", _sparse("float32", 301), y, {"max_iter": 10}),
-        ("lbfgs int8 balanced", X, y, {"feature_dtype": "int8", "class_weight": "balanced", "max_iter": 10}),
-        ("newton-cholesky", X, y, {"solver": "newton-cholesky"}),
-        ("gd", X, y, {"solver": "gd", "max_iter": 40}),
-        ("minibatch", X, y, {"solver": "minibatch", "batch_size": 64, "max_iter": 3}),
-        ("sgd", X, y, {"solver": "sgd", "max_iter": 3}),
-        ("hogwild", X, y, {"solver": "hogwild", "max_iter": 3}),
-    )
-    for name, samples, labels, how in fits:
-        yield kit.call(f"LogReg {name}", _fitted, samples, labels, exact=name != "hogwild", **how)
-    yield Call("SpamFilter", partial(_labelled, kit.device))
-    if not kit.quick:
-        yield Call("train_filter", partial(_trained, kit.device))
-
-
-def _fitted(X: Any, y: Any, *, device: Any, **how: Any) -> tuple[Any, ...]:
-    model = LogReg(device=device, random_state=0, **how).fit(X, y)
-    return model.coef_, model.intercept_, model.predict_proba(X)
-
-
-def _labelled(device: gpuprims.Device) -> tuple[Any, ...]:
-    mail = generated_mail(60)
-    model = LogReg(device=device).fit(gpuprims.hash_counts(mail.texts, 64, device=device), mail.labels)
-    return SpamFilter(model, 64, 0.5, device=device).label(mail.texts)
-
-
-def _trained(device: gpuprims.Device) -> tuple[Any, ...]:
-    made = train_filter(generated_mail(200), n_features=64, device=device)
-    return made.C, made.filter.threshold, made.filter.label(["free prize", "lunch at noon"])[1]
 
 
 def _large(kit: Kit) -> Iterator[Call]:
