@@ -30,7 +30,7 @@ from gpuprims.errors import (
     UnknownDeviceError,
 )
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 REFERENCE = gpuprims.Device("reference")
 
 
@@ -269,7 +269,7 @@ class UnbuildableDriver(FakeDriver):
 class WrongDriver(FakeDriver):
     """A device that computes something else."""
 
-    def download(self, array: np.ndarray) -> np.ndarray:
+    def to_host(self, array: np.ndarray) -> np.ndarray:
         return array * 0
 
 

@@ -18,9 +18,11 @@ from sklearn.linear_model import LogisticRegression
 
 from gpuprims import models
 from gpuprims.cli import main as cli
-from gpuprims.cli import spam as mailroom
+from gpuprims.cli import spam as spam_command
 from gpuprims.errors import ArgumentError, ModelFileError
-from gpuprims.models import LogReg, Mail, SpamFilter, generated_mail, read_mail, spam, spam_training, train_filter
+from gpuprims.models import LogReg, Mail, SpamFilter, generated_mail, read_mail, spam, train_filter
+from gpuprims.models.spam import filter as spam_filter
+from gpuprims.models.spam import training as spam_training
 
 REAL = "GPUPRIMS_SMS_SPAM"
 
@@ -36,7 +38,7 @@ class Peer(LogisticRegression):
 @pytest.fixture
 def peer(monkeypatch):
     """Filters are trained by scikit-learn, where what is tested is not the solver."""
-    for module in (spam, spam_training):
+    for module in (spam_filter, spam_training):
         monkeypatch.setattr(module, "LogReg", Peer)
 
 
@@ -383,10 +385,10 @@ def test_an_interrupt_ends_the_training_and_leaves_no_file(mail, tmp_path, monke
     monkeypatch.setattr(LogReg, "fit", third)
     parser = argparse.ArgumentParser()
     parser.add_argument("--device")
-    mailroom.add_spam_arguments(parser)
+    spam_command.add_spam_arguments(parser)
     asked = [str(written(mail, tmp_path)), "--save", str(tmp_path / "model.npz"), "--device", "reference"]
     with pytest.raises(KeyboardInterrupt):
-        mailroom.run_spam(parser.parse_args(asked))
+        spam_command.run_spam(parser.parse_args(asked))
     assert len(fits) == 3
     assert fits[-1].stop_reason_ == "interrupted"
     assert [path.name for path in tmp_path.iterdir()] == ["mail.tsv"]
