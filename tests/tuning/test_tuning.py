@@ -17,7 +17,7 @@ from kernel_cases import as_it_stands, extreme_shapes, is_guest
 import gpuprims
 from gpuprims.backends.reference.variants import map_numpy
 from gpuprims.cli import main as cli
-from gpuprims.cli import tune as workbench
+from gpuprims.cli import tune as command
 from gpuprims.core import notices, settings
 from gpuprims.core import tuned_choices as tuning
 from gpuprims.core.choice import Choice
@@ -556,7 +556,7 @@ def test_the_command_shows_a_table(path: Path, capsys: Any, monkeypatch: pytest.
         yield Found("scan", "int32", note="refuses")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(workbench, "tune", search)
+    monkeypatch.setattr(command, "tune", search)
     given = ("--device", "reference", "--primitive", "map", "scan", "--dtype", "int32", "--seconds", "5", "--size", "9")
     status, out, err = run(capsys, *given)
     assert (status, err) == (130, "")
@@ -566,7 +566,7 @@ def test_the_command_shows_a_table(path: Path, capsys: Any, monkeypatch: pytest.
     assert ["map", "float32", "a", "1", "x", "2", "2", "b", "1", "x", "4", "1", "2.00x", "7"] in rows
     assert ["scan", "int32", "refuses"] in rows
     assert "dropped: map/c 1 x 1, fails" in out
-    assert "broken off; what is listed is kept" in out
+    assert "interrupted; the choices above are saved" in out
 
 
 def test_the_command_shows_and_resets_what_is_kept(path: Path, capsys: Any, offered: Any) -> None:
@@ -591,7 +591,7 @@ def test_the_command_searches(path: Path, capsys: Any, offered: Any) -> None:
     status, out, _ = run(capsys, *given)
     assert status == 0
     assert re.search(r"^map +float32 +numpy", out, re.MULTILINE)
-    assert f"kept in {path}" in out
+    assert f"saved in {path}" in out
 
 
 # Shapes
