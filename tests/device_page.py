@@ -50,7 +50,7 @@ _NOTES = """
   host arrays in slabs.
 - A device needs groups of 256 work-items. gpuprims refuses calls on a device with smaller groups, with the reason.
 
-`tests/test_device_classes.py` and `tests/test_subgroup_widths.py` hold the tests. `python tests/device_page.py`
+`tests/core/test_device_classes.py` and `tests/backends/test_subgroup_widths.py` hold the tests. `python tests/device_page.py`
 writes this page from their tables.
 """
 

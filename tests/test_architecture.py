@@ -2,37 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from import_map import FLOORS, MODULES, PACKAGE, PAGE, circle, drawn, floor, imports, own_imports, room
 
 import gpuprims
 from gpuprims.core.explain import PRIMITIVES
 from gpuprims.core.registry import REGISTRY
 
-PACKAGE = Path(__file__).parent.parent / "gpuprims"
-MODULES = {
-    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__"): path
-    for path in PACKAGE.rglob("*.py")
-}
-# From the ground up; a module imports from its own floor and those below.
-FLOORS = (
-    ("errors",),
-    ("expressions",),
-    ("operators",),
-    ("core",),
-    ("backends",),
-    ("primitives",),
-    ("models",),
-    ("tuning",),
-    ("cli", "__main__"),
-)
 VENDORS = {"cupy", "pyopencl", "sklearn", "tqdm", "cuda", "matplotlib"}
 HOMES = {"cupy": "backends.cuda", "pyopencl": "backends.opencl", "sklearn": "models", "matplotlib": "models.pictures"}
 # Text around a kernel, in each dialect's own words.
@@ -55,37 +37,12 @@ ALONE = {
 }
 
 
-def floor(module: str) -> int:
-    room = module.split(".")[1]
-    return next(level for level, rooms in enumerate(FLOORS) if room in rooms)
-
-
-def imports(module: str, *, top_level: bool = False) -> list[str]:
-    """What a module imports, leaving out imports for type checkers alone."""
-    tree = ast.parse(MODULES[module].read_text())
-    checked = [
-        node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-    ]
-    skipped = {id(inner) for node in checked for inner in ast.walk(node)}
-    nodes = tree.body if top_level else list(ast.walk(tree))
-    found = []
-    for node in nodes:
-        if id(node) in skipped:
-            continue
-        if isinstance(node, ast.ImportFrom) and node.module:
-            found.append(node.module)
-        elif isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
-    return found
-
-
 ROOMS = [module for module in MODULES if module != "gpuprims"]
 
 
 @pytest.mark.parametrize("module", ROOMS)
 def test_no_module_imports_from_a_floor_above(module: str) -> None:
-    own = [name for name in imports(module) if name.startswith("gpuprims.")]
-    assert [name for name in own if floor(name) > floor(module)] == []
+    assert [name for name in own_imports(module) if floor(name) > floor(module)] == []
 
 
 @pytest.mark.parametrize("module", ROOMS)
@@ -111,13 +68,19 @@ def test_primitives_know_no_backend() -> None:
 
 
 def test_imports_make_no_circle() -> None:
-    @cache
-    def reach(module: str) -> frozenset[str]:
-        direct = {name for name in imports(module, top_level=True) if name in MODULES and name != module}
-        return frozenset(direct).union(*(reach(name) for name in direct))  # a circle recurses without end
+    assert circle() == []
 
-    for module in ROOMS:
-        assert module not in reach(module)
+
+def test_the_package_has_few_rooms_and_floors() -> None:
+    rooms = {room(module) for module in ROOMS}
+    assert len(rooms) <= 12
+    assert len(FLOORS) <= 10
+    assert {name for floor in FLOORS for name in floor} == rooms
+
+
+def test_contributing_draws_the_floors() -> None:
+    page = PAGE.read_text()
+    assert drawn(page) == page, "python -m tests.import_map"
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.glob("backends/*/device.py")), ids=lambda path: path.parent.name)

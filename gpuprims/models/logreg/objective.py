@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.models.features import Features
-from gpuprims.models.samples import Samples
+from gpuprims.models.logreg.features import Features
+from gpuprims.models.logreg.samples import Samples
 from gpuprims.primitives.logistic import logistic_gradient
 from gpuprims.primitives.logistic.labelled import judged, sigmoid
 from gpuprims.primitives.map import map as map_elements

@@ -18,12 +18,12 @@ from sklearn.utils.validation import check_is_fitted
 from gpuprims.core.device import Device
 from gpuprims.expressions.masks import refuse_masked
 from gpuprims.models.files import KeptInFiles
-from gpuprims.models.objective import Objective
+from gpuprims.models.logreg.objective import Objective
+from gpuprims.models.logreg.prediction import LinearScores
+from gpuprims.models.logreg.progress import Progress, Settings, Watch
+from gpuprims.models.logreg.samples import Samples, samples_of
+from gpuprims.models.logreg.solvers import BY_SAMPLES, SOLVERS, Rounds
 from gpuprims.models.pictures import loss_curve
-from gpuprims.models.prediction import LinearScores
-from gpuprims.models.samples import Samples, samples_of
-from gpuprims.models.solvers import BY_SAMPLES, SOLVERS, Rounds
-from gpuprims.models.watch import Progress, Settings, Watch
 
 # What is said of fits that ended before they were done.
 _ENDS = {

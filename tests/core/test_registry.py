@@ -33,7 +33,7 @@ from gpuprims.errors import (
 
 CALL = Call((np.dtype(np.float32),), 100)
 ABLE = gpuprims.Device("reference").capabilities
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "gpuprims-single-task"
 
 

@@ -18,7 +18,9 @@ from sklearn.linear_model import LogisticRegression
 from gpuprims import models
 from gpuprims.cli import main as cli
 from gpuprims.errors import ArgumentError, ModelFileError
-from gpuprims.models import LogReg, Mail, SpamFilter, generated_mail, read_mail, spam, spam_training, train_filter
+from gpuprims.models import LogReg, Mail, SpamFilter, generated_mail, read_mail, spam, train_filter
+from gpuprims.models.spam import filter as spam_filter
+from gpuprims.models.spam import training as spam_training
 
 REAL = "GPUPRIMS_SMS_SPAM"
 
@@ -34,7 +36,7 @@ class Peer(LogisticRegression):
 @pytest.fixture
 def peer(monkeypatch):
     """Filters are trained by scikit-learn, where what is tested is not the solver."""
-    for module in (spam, spam_training):
+    for module in (spam_filter, spam_training):
         monkeypatch.setattr(module, "LogReg", Peer)
 
 

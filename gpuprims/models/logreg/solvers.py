@@ -11,10 +11,10 @@ import numpy as np
 from scipy import linalg, optimize
 
 from gpuprims.core.plans import Plan, plan
-from gpuprims.models.conditioning import Solver, Standardised, in_two_precisions, nearly_least
-from gpuprims.models.epochs import Epochs
-from gpuprims.models.objective import Objective
-from gpuprims.models.watch import Settings, Watch
+from gpuprims.models.logreg.conditioning import Solver, Standardised, in_two_precisions, nearly_least
+from gpuprims.models.logreg.objective import Objective
+from gpuprims.models.logreg.progress import Settings, Watch
+from gpuprims.models.logreg.sgd import Epochs
 from gpuprims.primitives.descent import able_to_descend, descend
 from gpuprims.primitives.hogwild import logistic_hogwild
 from gpuprims.primitives.map import map as map_elements

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.models.objective import Objective
+from gpuprims.models.logreg.objective import Objective
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 

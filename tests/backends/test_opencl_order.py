@@ -16,7 +16,7 @@ pytest.importorskip("pyopencl", reason="pyopencl is not installed")
 from gpuprims.backends.opencl.discovery import place
 from gpuprims.backends.opencl.runtimes import embedded_library
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 INTEL, POCL, OTHER = "Intel(R) OpenCL", "Portable Computing Language", "AMD Accelerated Parallel Processing"
 
 

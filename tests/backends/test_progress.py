@@ -24,7 +24,7 @@ cl = pytest.importorskip("pyopencl", reason="pyopencl is not installed")
 from gpuprims.backends.opencl import progress, remembered  # noqa: E402 - pyopencl first
 from gpuprims.backends.opencl.remembered import Finding  # noqa: E402 - pyopencl first
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 GPU, CPU = cl.device_type.GPU, cl.device_type.CPU
 _POINTERS = itertools.count(1)
 ACME = Finding("Acme OpenCL", "Acme 1", "1.0, 2.3", 8)
@@ -197,7 +197,7 @@ from gpuprims.backends.opencl import progress
 
 progress._KNOWN = ()  # so that each device is unknown
 progress.trial = lambda queue: sys.exit("a trial was made")
-sys.exit(pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", "tests/test_scan.py", "tests/test_compact.py"]))
+sys.exit(pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", "tests/primitives/test_scan.py", "tests/primitives/test_compact.py"]))
 """
 
 

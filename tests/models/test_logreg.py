@@ -24,8 +24,9 @@ from sklearn.preprocessing import StandardScaler
 
 import gpuprims
 from gpuprims.errors import ArgumentError, DeviceMismatchError
-from gpuprims.models import LogReg, Rates, features
-from gpuprims.models.objective import Objective
+from gpuprims.models import LogReg, Rates
+from gpuprims.models.logreg import features
+from gpuprims.models.logreg.objective import Objective
 
 Data = tuple[np.ndarray, np.ndarray]
 
@@ -447,8 +448,9 @@ def test_all_of_scikit_learns_checks_and_none_skipped() -> None:
 import warnings
 warnings.simplefilter("ignore")
 from sklearn.utils.estimator_checks import check_estimator
-from gpuprims.models import LogReg, Rates, features
-from gpuprims.models.objective import Objective
+from gpuprims.models import LogReg, Rates
+from gpuprims.models.logreg import features
+from gpuprims.models.logreg.objective import Objective
 found = check_estimator(LogReg("reference"), on_fail=None, on_skip=None)
 for one in found:
     if one["status"] != "passed":

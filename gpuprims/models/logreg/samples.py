@@ -14,9 +14,9 @@ from gpuprims.core.device import Device, pick_device
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.errors import ArgumentError
 from gpuprims.expressions.masks import refuse_masked
-from gpuprims.models.features import DenseFeatures, Features
-from gpuprims.models.labels import classes_of, classes_there, codes_of, host_labels, resident, to_host
-from gpuprims.models.sparse import SparseFeatures, check_matrix, narrowed
+from gpuprims.models.logreg.features import DenseFeatures, Features
+from gpuprims.models.logreg.labels import classes_of, classes_there, codes_of, host_labels, resident, to_host
+from gpuprims.models.logreg.sparse import SparseFeatures, check_matrix, narrowed
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 

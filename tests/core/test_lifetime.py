@@ -20,7 +20,7 @@ from gpuprims.core import lifetime
 from gpuprims.core.lifetime import Discovery, EndingDriver, ForkedDriver
 from gpuprims.errors import DeviceError
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no forks")
 
 

@@ -13,9 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 import gpuprims
 from gpuprims.models import LogReg
-from gpuprims.models.conditioning import Standardised
-from gpuprims.models.objective import Objective
-from gpuprims.models.samples import samples_of
+from gpuprims.models.logreg.conditioning import Standardised
+from gpuprims.models.logreg.objective import Objective
+from gpuprims.models.logreg.samples import samples_of
 
 Data = tuple[np.ndarray, np.ndarray]
 

@@ -30,7 +30,7 @@ from gpuprims.errors import (
     UnknownDeviceError,
 )
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 REFERENCE = gpuprims.Device("reference")
 
 

@@ -41,7 +41,7 @@ def to_host(given: Any) -> Any:
     if not resident(given):
         return given
     operands = as_operands(_LABEL, (given,), None)
-    return operands.driver.download(operands.natives[0])
+    return operands.driver.to_host(operands.natives[0])
 
 
 def host_labels(y: Any, count: int) -> np.ndarray:

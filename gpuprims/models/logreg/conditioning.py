@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpuprims.models.objective import Objective
-from gpuprims.models.watch import Settings, Watch
+from gpuprims.models.logreg.objective import Objective
+from gpuprims.models.logreg.progress import Settings, Watch
 
 # A solver takes an objective, starting weights, settings and a watch; it returns why it stopped: "tolerance",
 # "max_iter", "rounding", "stalled", "diverged", or what the watch says.

@@ -236,5 +236,5 @@ def test_values_that_fill_local_memory_are_computed_or_refused(device: gpuprims.
 
 
 def test_the_page_is_the_table() -> None:
-    page = Path(__file__).parents[1] / "docs" / "devices.md"
+    page = Path(__file__).parents[2] / "docs" / "devices.md"
     assert page.read_text() == device_page.page(), "python tests/device_page.py writes it anew"

@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands
 from gpuprims.errors import ArgumentError
-from gpuprims.models.labels import host_labels, to_host
-from gpuprims.models.objective import exponentials_of, scores_of
-from gpuprims.models.samples import features_of
+from gpuprims.models.logreg.labels import host_labels, to_host
+from gpuprims.models.logreg.objective import exponentials_of, scores_of
+from gpuprims.models.logreg.samples import features_of
 from gpuprims.primitives.logistic.labelled import sigmoid
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce

@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 import gpuprims
 from gpuprims.errors import ArgumentError, DeviceMismatchError, DtypeError, ShapeError, UnknownVariantError
 from gpuprims.models import LogReg
-from gpuprims.models.sparse import SparseFeatures
+from gpuprims.models.logreg.sparse import SparseFeatures
 from gpuprims.primitives.csr import csr_product
 
 FLOATS = ("float32", "float64")
@@ -338,7 +338,7 @@ def test_a_target_error_of_sparse_samples(device: gpuprims.Device, rng: np.rando
 def test_second_derivatives_of_slabs(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
     X, y = labelled(rng, 3)
     whole = fit("reference", X, y, solver="newton-cholesky")
-    monkeypatch.setattr("gpuprims.models.sparse._SLAB", 40 * 8 * 7)  # seven rows, and at last five
+    monkeypatch.setattr("gpuprims.models.logreg.sparse._SLAB", 40 * 8 * 7)  # seven rows, and at last five
     slabs = fit("reference", X, y, solver="newton-cholesky")
     np.testing.assert_allclose(slabs.coef_, whole.coef_, rtol=1e-9)
 
@@ -358,7 +358,7 @@ def test_long_rows_and_columns_are_cut(
     device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
 ) -> None:
     for long in (1, 7, 8, 63):
-        monkeypatch.setattr("gpuprims.models.sparse._LONG", long)
+        monkeypatch.setattr("gpuprims.models.logreg.sparse._LONG", long)
         for lengths in (rng.integers(0, 64, 90), [0, 8, 16, 9, 0], [0, 1, 0]):
             X = rows_of(rng, lengths, 33)
             features = SparseFeatures(device, X)

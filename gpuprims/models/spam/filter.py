@@ -16,8 +16,8 @@ from gpuprims.errors import ArgumentError
 from gpuprims.expressions.masks import refuse_masked
 from gpuprims.models.archives import Archive, open_archive, write_archive
 from gpuprims.models.files import BESIDE_MODEL, MODEL_ARRAYS, model_arrays, model_of
-from gpuprims.models.hashing import hash_counts
-from gpuprims.models.logreg import LogReg
+from gpuprims.models.logreg.estimator import LogReg
+from gpuprims.models.spam.hashing import hash_counts
 
 _LABEL = "spam"
 _PIECES = re.compile(r"\w+|[^\w\s]")

@@ -15,10 +15,10 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict, train_te
 
 from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError, quoted
-from gpuprims.models.logreg import LogReg
-from gpuprims.models.mail import Mail
+from gpuprims.models.logreg.estimator import LogReg
 from gpuprims.models.metrics import Rates, rates_table
-from gpuprims.models.spam import SpamFilter, checked_threshold, positive_probabilities, text_features
+from gpuprims.models.spam.filter import SpamFilter, checked_threshold, positive_probabilities, text_features
+from gpuprims.models.spam.mail import Mail
 
 _LABEL = "spam"
 _FOLDS = 5

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from gpuprims.core.device import Device
-from gpuprims.models.features import DenseFeatures
+from gpuprims.models.logreg.features import DenseFeatures
 from gpuprims.primitives.csr import check_indices, product_of_checked
 from gpuprims.primitives.map import map as map_elements
 

@@ -21,7 +21,8 @@ import pytest
 
 from gpuprims import errors
 from gpuprims.errors import ArgumentError, ModelFileError
-from gpuprims.models import LogReg, SpamFilter, archives, spam
+from gpuprims.models import LogReg, SpamFilter, archives
+from gpuprims.models.spam import filter as spam_filter
 
 Change = Callable[[made.Members], made.Members]
 
@@ -414,4 +415,4 @@ def test_a_filter_of_another_classifier_is_not_written(tmp_path: Path) -> None:
 
 def test_the_text_of_a_filter_is_json(spam_file: Path) -> None:
     told = made.told(made.members_of(spam_file), "spam_filter.npy")
-    assert json.loads(json.dumps(told))["features"] == spam._KIND
+    assert json.loads(json.dumps(told))["features"] == spam_filter._KIND
