@@ -10,7 +10,8 @@ from pathlib import Path
 
 from gpuprims.cli.terminal import Subparsers, add_device, table
 from gpuprims.core.device import Device, devices, pick_device
-from gpuprims.core.tuned_choices import Entries, Place, read_entries, reset, state_of, tuning_path
+from gpuprims import __version__
+from gpuprims.core.tuned_choices import Entries, Entry, Place, read_entries, reset, tuning_path
 from gpuprims.tuning.search import DTYPES, PRIMITIVES, Found, tune
 
 _SECONDS = 60.0
@@ -98,6 +99,19 @@ def shown(path: Path, entries: Entries) -> str:
             lines.append(f"  {entry.primitive:10}{entry.dtype:9}{entry.gain:.2f}x  {entry.chosen.name} {entry}")
             lines.append(f"  {'':26}for {entry.least} elements or more; {state_of(place, entry, here)}")
     return "\n".join(lines)
+
+
+def state_of(place: Place, entry: Entry, here: Sequence[Place]) -> str:
+    """Return whether a choice is used on this machine's devices, and if not, why."""
+    if place not in here:
+        drivers = [other.driver for other in here if other[:2] == place[:2]]
+        if not drivers:
+            return "not used: no such device here"
+        if place.driver not in drivers:
+            return f"not used: the driver is {' or '.join(drivers)} now"
+        return f"not used: gpuprims is {__version__} now"
+    variant = entry.variant(place.backend)
+    return f"not used: {variant}" if isinstance(variant, str) else "used"
 
 
 def _reset(path: Path, spec: str | None) -> None:
