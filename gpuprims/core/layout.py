@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from gpuprims.core.kernel_spec import Access, StepClass
+from gpuprims.core.kernel_spec import Access, StrideClass
 from gpuprims.errors import ArrayError, ShapeError
 
 Dtype = np.dtype[Any]
@@ -169,7 +169,7 @@ def _movable(form: Form) -> bool:
     return form.lanes in (2, 4, 8, 16) and form.item <= VECTOR_BYTES and aligned
 
 
-def _classes(steps: Sequence[int]) -> tuple[StepClass, ...]:
+def _classes(steps: Sequence[int]) -> tuple[StrideClass, ...]:
     return tuple(step if step in (0, 1) else None for step in steps)
 
 

@@ -19,7 +19,6 @@ from typing import Literal
 from gpuprims.core.choice import Explanation, Tuned
 from gpuprims.core.driver import Backend, Capabilities
 from gpuprims.core.geometry import Refusal, Shape, Tunable
-from gpuprims.core.kernel_spec import Window
 from gpuprims.core.lifetime import after_fork, refuse_at_exit
 from gpuprims.core.plugins import PluggedBackend, attempt, described, find_backends, find_plugins, guarded, unavailable
 from gpuprims.core.traits import Call
@@ -35,6 +34,8 @@ from gpuprims.errors import (
 
 _OWN_BACKENDS = {name: f"gpuprims.backends.{name}" for name in ("cuda", "opencl", "reference")}
 
+# How a kernel holds the neighbours of an element.
+Window = Literal["listed", "ring", "strip", "tile"]
 MOST_GROUPS = 2**30  # a grid's first dimension holds 2^31 - 1 in CUDA; groups take further tiles in a loop
 
 
@@ -80,7 +81,7 @@ class Variant:
     repeats : bool, default True
         Whether sums of floats are the same from run to run.
     window : {"listed", "ring", "strip", "tile"}
-        Of a stencil, how neighbours are held; see :class:`gpuprims.core.kernel_spec.Stencil`.
+        Of a stencil, how neighbours are held; see :class:`gpuprims.primitives.stencil.spec.StencilSpec`.
     twice : bool, default False
         Of a stencil, whether its kernel applies it twice in one launch when asked to.
     histograms : {"shared", "cached", "local", "replicas", "split", "bytes", "private"}

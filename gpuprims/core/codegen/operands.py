@@ -6,32 +6,32 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpuprims.core.kernel_spec import Access, Definitions, Dtype, StepClass
+from gpuprims.core.kernel_spec import Access, Dtype, KernelSpec, StrideClass
 from gpuprims.expressions import c_type, member, part
 
 
-def types_text(definitions: Definitions) -> list[str]:
+def types_text(spec: KernelSpec) -> list[str]:
     """Write the types of the call, its parameters, and the place of each operand's elements."""
-    operands = (*definitions.inputs, *definitions.outputs)
+    operands = (*spec.inputs, *spec.outputs)
     kept, reduced = len(operands[0].kept), len(operands[0].reduced)
     members = [f"kept[{kept}]", f"reduced[{reduced}]", f"offset[{len(operands)}]"]
     members += [f"kept_step[{len(operands)}][{kept}]", f"reduced_step[{len(operands)}][{reduced}]"]
     shaped = "; ".join(f"i64 {one}" for one in members if "[0]" not in one)
-    constants = "".join(f" {member(number, dtype)}" for number, dtype in enumerate(definitions.constants))
-    alone = "RESTRICT " if definitions.inclusive is None else ""  # a scan may write where it reads
-    inputs = [f"GLOBAL const {stored(a.dtype)} *{alone}x{k}" for k, a in enumerate(definitions.inputs)]
-    outputs = [f"GLOBAL {stored(a.dtype)} *{alone}y{k}" for k, a in enumerate(definitions.outputs)]
-    fields = " ".join(f"{c_type(dtype)} v{k};" for k, dtype in enumerate(definitions.values))
-    value_t = c_type(definitions.values[0]) if len(definitions.values) == 1 else f"struct {{ {fields} }}"
+    constants = "".join(f" {member(number, dtype)}" for number, dtype in enumerate(spec.constants))
+    alone = "" if spec.aliases else "RESTRICT "
+    inputs = [f"GLOBAL const {stored(a.dtype)} *{alone}x{k}" for k, a in enumerate(spec.inputs)]
+    outputs = [f"GLOBAL {stored(a.dtype)} *{alone}y{k}" for k, a in enumerate(spec.outputs)]
+    fields = " ".join(f"{c_type(dtype)} v{k};" for k, dtype in enumerate(spec.values))
+    value_t = c_type(spec.values[0]) if len(spec.values) == 1 else f"struct {{ {fields} }}"
     return [
         f"typedef {value_t} value_t;",
         f"typedef struct {{ i64 count; {shaped};{constants} }} layout_t;",
         f"#define INPUTS {', '.join(inputs)}",
-        f"#define INPUT_NAMES {names_of('x', definitions.inputs)}",
+        f"#define INPUT_NAMES {names_of('x', spec.inputs)}",
         f"#define OUTPUTS {', '.join(outputs)}",
-        f"#define OUTPUT_NAMES {names_of('y', definitions.outputs)}",
-        *(_place(f"gp_at_x{k}", k, access) for k, access in enumerate(definitions.inputs)),
-        *(_place(f"gp_at_y{k}", len(definitions.inputs) + k, a) for k, a in enumerate(definitions.outputs)),
+        f"#define OUTPUT_NAMES {names_of('y', spec.outputs)}",
+        *(_place(f"gp_at_x{k}", k, access) for k, access in enumerate(spec.inputs)),
+        *(_place(f"gp_at_y{k}", len(spec.inputs) + k, a) for k, a in enumerate(spec.outputs)),
     ]
 
 
@@ -106,7 +106,7 @@ def _place(name: str, k: int, access: Access) -> str:
     return "\n".join([head, "{", *lines, "    return at;", "}"])
 
 
-def _walk(k: int, axes: str, index: str, steps: tuple[StepClass, ...]) -> list[str]:
+def _walk(k: int, axes: str, index: str, steps: tuple[StrideClass, ...]) -> list[str]:
     """Split a flat index into its axes, last first, and add up the steps; axes without a step cost nothing."""
     lines: list[str] = []
     for axis in reversed(range(len(steps))):
