@@ -34,8 +34,6 @@ from gpuprims.errors import (
 
 _OWN_BACKENDS = {name: f"gpuprims.backends.{name}" for name in ("cuda", "opencl", "reference")}
 
-# How a kernel holds the neighbours of an element.
-Window = Literal["listed", "ring", "strip", "tile"]
 MOST_GROUPS = 2**30  # a grid's first dimension holds 2^31 - 1 in CUDA; groups take further tiles in a loop
 
 
@@ -109,7 +107,7 @@ class Variant:
     scratch: Literal["none", "levels", "board", "rows", "rows in turn", "columns in turn", "products"] = "none"
     together: bool = False
     repeats: bool = True
-    window: Window = "listed"
+    window: Literal["listed", "ring", "strip", "tile"] = "listed"
     twice: bool = False
     histograms: Literal["shared", "cached", "local", "replicas", "split", "bytes", "private"] = "shared"
     tunable: Tunable | None = field(default=None, compare=False, repr=False)

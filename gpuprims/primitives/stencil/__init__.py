@@ -18,7 +18,7 @@ from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Targets
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.refusals import CPU_NUMBERS, LEAST_ITEMS, MOST_NUMBERS, ROWS_AT_ONCE, TILE_WIDTH, register_bytes
-from gpuprims.core.registry import REGISTRY, Variant, Window
+from gpuprims.core.registry import REGISTRY, Variant
 from gpuprims.core.traits import Around, Call
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, quoted
@@ -27,7 +27,7 @@ from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.stencil.grids import Grid, grid_of
 from gpuprims.primitives.stencil.neighbours import as_weights
 from gpuprims.primitives.stencil.passes import Border, Step
-from gpuprims.primitives.stencil.spec import Mode, StencilSpec, columns_of, reach_of
+from gpuprims.primitives.stencil.spec import Mode, StencilSpec, Window, columns_of, reach_of
 from gpuprims.primitives.stencil.splitting import run_in_halves
 from gpuprims.primitives.stencil.weights import with_weights
 

@@ -12,9 +12,10 @@ from gpuprims.core.codegen.operands import number_of, stored
 from gpuprims.core.codegen.values import Packing
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.refusals import ROWS_AT_ONCE, TILE_WIDTH
-from gpuprims.core.registry import Window
 from gpuprims.expressions import TypedExpr, c_type, constant, emit_function
 
+# How a kernel holds the neighbours of an element.
+Window = Literal["listed", "ring", "strip", "tile"]
 Mode = Literal["nearest", "reflect", "mirror", "wrap", "constant"]
 _IN_LINES = ("ring", "strip", "tile")
 _AXES = "ZYX"
