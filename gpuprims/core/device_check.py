@@ -37,7 +37,7 @@ def _trial(device: Device) -> np.ndarray:
     spec = KernelSpec(layout.accesses[:1], layout.accesses[1:], (float32,), function, finish)
     variant = REGISTRY.select("map", *device._described, Call((float32,), 3))  # by rank, not by tuning
     device.kernel(variant, spec).prepare(1, layout.pack(3), 3)([source, result])
-    return np.array(driver.download(result))
+    return np.array(driver.to_host(result))
 
 
 def _in_a_line(error: Exception) -> str:
