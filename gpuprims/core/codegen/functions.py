@@ -1,4 +1,4 @@
-"""The functions of a call: MAP, from elements to a value, and STORE, from a value to elements."""
+"""Write the functions of a call: MAP, from elements to a value, and STORE, from a value to elements."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from gpuprims.expressions import TypedExpr, converted, emit_function
 
 
 def map_text(spec: KernelSpec) -> list[str]:
-    """Write MAP, of one element, and MAP_VECTOR, of VECTOR neighbours read in one load.
+    """Write MAP, for one element, and MAP_VECTOR, for VECTOR neighbours in one load.
 
-    An element comes as its address in registers, so that one of several lanes is passed on like one of one.
+    Functions take the address of an element in registers, so that elements of one and of several lanes look alike.
     """
     inputs, pack = spec.inputs, Packing(spec.values)
     # Only maps with constants take the layout: passing a struct costs time where nothing is inlined.
@@ -35,19 +35,17 @@ def map_text(spec: KernelSpec) -> list[str]:
 
 
 def _layout(spec: KernelSpec) -> str:
-    """Return the first argument of a map with constants."""
+    """Return the first argument of gp_apply, which only maps with constants take."""
     return "layout, " if spec.constants else ""
 
 
-# Where a vector is one element, the kernels' loops over vectors are loops over elements.
+# With VECTOR 1, kernels loop over elements.
 _MAP_ALONE = ["#define MAP_VECTOR(o, j, values) (values)[0] = MAP(o, j)"]
-
-
 _STORE_ALONE = ["#define STORE_VECTOR(o, j, values) STORE(o, j, (values)[0])"]
 
 
 def vector_addresses(spec: KernelSpec) -> tuple[list[int], list[str]]:
-    """Return how many elements of each input a vector takes, and C text of the address of its ``item``-th."""
+    """Return how many elements of each input a vector has, and C text of the address of element ``item``."""
     inputs = spec.inputs
     widths = [spec.vector if access.reduced[-1:] == (1,) else 1 for access in inputs]
     return widths, [
@@ -71,7 +69,7 @@ def _map_vector(spec: KernelSpec, names: str) -> list[str]:
 
 
 def store_text(spec: KernelSpec) -> list[str]:
-    """Write STORE, of one value, and STORE_VECTOR, of VECTOR neighbours written at once."""
+    """Write STORE, for one value, and STORE_VECTOR, for VECTOR neighbours in one store."""
     if spec.finish is None:
         return []
     if spec.place is not None:
@@ -91,7 +89,7 @@ def store_text(spec: KernelSpec) -> list[str]:
 
 
 def _finish(spec: KernelSpec, finish: TypedExpr, inputs: Sequence[Access]) -> str:
-    """Write gp_finish, from a value, and elements of such inputs, to the elements that are stored."""
+    """Write gp_finish, from a value and an element of each input to an element of each output."""
     outputs = spec.outputs
     targets = ", ".join(f"{stored(access.dtype)} *r{k}" for k, access in enumerate(outputs))
     places = [(f"r{k}[{lane}]", access.dtype) for k, access in enumerate(outputs) for lane in range(access.lanes)]
@@ -108,16 +106,16 @@ def _finish(spec: KernelSpec, finish: TypedExpr, inputs: Sequence[Access]) -> st
 
 
 def _of_value(spec: KernelSpec, function: TypedExpr, inputs: Sequence[Access]) -> list[str]:
-    """Return the arguments of a function of a value, the number of elements folded, and elements of inputs."""
+    """Return the arguments of a function of a value, the number of elements folded, and an element of each input."""
     values = spec.values
-    # The count is an integer, and to the function a number of the dtype that it divides. A scan counts up to each j;
-    # of a reduce, whose result is at the first j, the layout has the whole count.
+    # The count is converted to the dtype in which the function divides. It includes j: results of scans are at every j,
+    # each with a count of its own. Results of reductions are at j = 0, and the layout has the whole count.
     count = converted("(layout.count + j)", np.dtype(np.int64), function.steps[len(values)].dtype)
     return [*(f"value{field}" for field in Packing(values).fields), count, *numbers_of(inputs)]
 
 
 def _store_at_places(spec: KernelSpec, finish: TypedExpr, place: TypedExpr) -> list[str]:
-    """Write STORE where each value says by itself where it goes, if anywhere."""
+    """Write STORE for results whose index is computed from the value."""
     inputs, outputs, vector = spec.inputs, spec.outputs, spec.vector
     names, elements = f"{names_of('x', inputs)}, {names_of('y', outputs)}", names_of("e", inputs)
     places = ", ".join(f"i64 *at{k}" for k in range(len(outputs)))
@@ -150,9 +148,9 @@ def _store_at_places(spec: KernelSpec, finish: TypedExpr, place: TypedExpr) -> l
 
 
 def fetch_text(spec: KernelSpec) -> list[str]:
-    """Write fetch_vector, which loads elements that are looked at later, FETCHED, their value, and ELEMENT, the first.
+    """Write fetch_vector, which loads elements for later, FETCHED, their value, and ELEMENT, the first input's.
 
-    Elements of fewer than 32 bits wait in whole words, which are as many registers fewer.
+    Elements of fewer than 32 bits are kept in whole words, which needs fewer registers.
     """
     inputs, (widths, addresses) = spec.inputs, vector_addresses(spec)
     kinds = [stored(access.dtype) for access in inputs]

@@ -277,7 +277,7 @@ def _listed(
         raise ArgumentError(f"{label}: out= whose axes before the neighbourhoods are walked in one stride; got another")
     if step.weights:  # which no axis runs along
         beside = forms[1]
-        steps = layout.reduced_steps[0], (0,) * 5, layout.reduced_steps[1]
+        steps = layout.reduced_strides[0], (0,) * 5, layout.reduced_strides[1]
         offsets = layout.offsets[0], beside.offset // beside.item, layout.offsets[1]
         layout = Layout((forms[0], beside, forms[2]), (), layout.reduced, ((), (), ()), steps, offsets)
     spec = _spec(step, border, layout, chosen.window)
