@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 import gpuprims
+from gpuprims.cli import kernels
 from gpuprims.cli.bench import add_bench_arguments, run_bench
 from gpuprims.cli.demo import run_demo
 from gpuprims.cli.spam import add_spam_arguments, run_spam
@@ -37,6 +38,8 @@ def _run(arguments: Sequence[str] | None) -> int:
             run_spam(chosen)
         elif chosen.command == "tune":
             run_tune(chosen)
+        elif chosen.command == "kernels":
+            return kernels.run(chosen)
         elif chosen.command == "bench":
             return run_bench(chosen)
         else:
@@ -56,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     explained = commands.add_parser("explain", help="say which kernel a call would run, and why")
     explained.add_argument("primitive", choices=PRIMITIVES, nargs="?", help="by default all of them")
     tuned = commands.add_parser("tune", help="search for faster kernels on a device, and use them from then on")
+    kernels.add_parser(commands)
     spam = commands.add_parser("spam", help="train a spam filter on a file, or label the lines of standard input")
     bench = commands.add_parser("bench", help="measure every primitive beside its peers and the device's limit")
     for command in (demo, explained, tuned, spam, bench):
