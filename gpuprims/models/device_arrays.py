@@ -26,4 +26,4 @@ def to_host(label: str, given: Any) -> Any:
     if not on_device(label, given):
         return given
     operands = as_operands(label, (given,), None)
-    return operands.driver.download(operands.natives[0])
+    return operands.driver.to_host(operands.natives[0])

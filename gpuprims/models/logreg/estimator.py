@@ -49,9 +49,9 @@ class LogReg(LinearScores, SavedModel, ClassifierMixin, BaseEstimator):  # type:
         step, and "minibatch" descends by batches. "sgd" descends by single samples, one after the other, and "hogwild"
         by several at a time without locks, so its results differ from run to run; both take two classes only.
     learning_rate : float or "auto", default "auto"
-        The step of "gd", ``weights += learning_rate * X.T @ (labels - sigmoid(X @ weights))``; of "minibatch", the same
-        for a batch; of "sgd" and "hogwild", for a sample. "auto" is the inverse of the gradient's largest slope, divided
-        by the square root of the epoch except for "gd".
+        The step of "gd", ``weights += learning_rate * X.T @ (labels - sigmoid(X @ weights))``; of "minibatch", the
+        same for a batch; of "sgd" and "hogwild", for a sample. "auto" is the inverse of the gradient's largest slope,
+        divided by the square root of the epoch except for "gd".
     batch_size : int, default 256
         Samples in a batch of "minibatch" and ``partial_fit``.
     max_iter : int, default 100
