@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from gpuprims import __version__
 from gpuprims.cli.terminal import Subparsers, add_device, table
 from gpuprims.core.device import Device, devices, pick_device
-from gpuprims import __version__
 from gpuprims.core.tuned_choices import Entries, Entry, Place, read_entries, reset, tuning_path
 from gpuprims.tuning.search import DTYPES, PRIMITIVES, Found, tune
 
