@@ -15,7 +15,8 @@ from kernel_cases import ASKED
 import gpuprims
 from gpuprims.backends.opencl import compiling
 from gpuprims.backends.opencl.discovery import drivers
-from gpuprims.backends.opencl.variants import AROUND, VARIANTS
+from gpuprims.backends.opencl.prelude import PRELUDE
+from gpuprims.backends.opencl.variants import VARIANTS
 from gpuprims.backends.reference.device import ReferenceDriver
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.kernel_spec import KernelSpec
@@ -62,7 +63,7 @@ class Collecting(ReferenceDriver):
 
     def build(self, variant: Variant, spec: KernelSpec) -> Any:
         shape = variant.block, variant.items, self.capabilities.warp, variant.resident
-        self.texts.add(kernel_source(spec, variant.path, *AROUND, *shape))
+        self.texts.add(kernel_source(spec, variant.path, PRELUDE, *shape))
         return NoKernel()
 
 

@@ -18,7 +18,8 @@ from kernel_calls import LONG, MAPS, REDUCTIONS, IdleKernel, calls, every_comple
 from kernel_cases import extreme_shapes
 
 import gpuprims
-from gpuprims.backends.cuda.variants import AROUND, KERNELS, VARIANTS
+from gpuprims.backends.cuda.prelude import PRELUDE
+from gpuprims.backends.cuda.variants import KERNELS, VARIANTS
 from gpuprims.backends.reference.device import ReferenceDriver
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.kernel_spec import KernelSpec
@@ -94,7 +95,7 @@ def asked_for(variant: Variant, call: Callable[..., Any]) -> list[tuple[Variant,
 
 def compile_cuda(variant: Variant, spec: KernelSpec, architecture: int) -> tuple[list[str], bool]:
     """Compile as the CUDA backend does; return what the compiler says, and whether machine code came out."""
-    text = kernel_source(spec, variant.path, *AROUND, variant.block, variant.items, 32, variant.resident)
+    text = kernel_source(spec, variant.path, PRELUDE, variant.block, variant.items, 32, variant.resident)
     options = [b"--std=c++17", f"-arch=sm_{architecture}".encode()]
     _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"generated.cu", 0, [], [])
     nvrtc.nvrtcCompileProgram(program, len(options), options)
@@ -188,7 +189,7 @@ def test_complex_numbers_are_moved_in_vectors(architecture: int) -> None:
 
 def ptx_of(variant: Variant, spec: KernelSpec) -> str:
     """Return the instructions of a kernel, for no GPU in particular."""
-    text = kernel_source(spec, variant.path, *AROUND, variant.block, variant.items, 32, variant.resident)
+    text = kernel_source(spec, variant.path, PRELUDE, variant.block, variant.items, 32, variant.resident)
     _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"generated.cu", 0, [], [])
     nvrtc.nvrtcCompileProgram(program, 2, [b"--std=c++17", b"-arch=compute_80"])
     _, size = nvrtc.nvrtcGetPTXSize(program)
@@ -238,8 +239,9 @@ def test_elements_are_read_in_vectors_where_order_allows(variant: Variant) -> No
 
 
 def test_every_kernel_file_is_compiled() -> None:
-    assert {variant.source for variant in VARIANTS} | set(AROUND) == set(KERNELS.glob("*.cu"))
-    assert not [file.name for file in KERNELS.glob("*.cu") if "__CUDA_ARCH__" in file.read_text()]
+    files = set(KERNELS.glob("*/kernels/*.cl"))
+    assert {variant.source for variant in VARIANTS} == {path for path in files if "_cpu_" not in path.stem}
+    assert not [variant.entry for variant in VARIANTS if "__CUDA_ARCH__" in variant.source.read_text()]
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.entry)

@@ -14,9 +14,9 @@ from cupy_backends.cuda.api.driver import funcSetAttribute
 from gpuprims.backends.cuda.capabilities import capabilities_of
 from gpuprims.backends.cuda.compiling import compiled
 from gpuprims.backends.cuda.kernel import CudaKernel, current_device
+from gpuprims.backends.cuda.prelude import PRELUDE
 from gpuprims.backends.cuda.stream_memory import StreamMemory
 from gpuprims.backends.cuda.transfer import Transfer
-from gpuprims.backends.cuda.variants import AROUND
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.driver import Capabilities
 from gpuprims.core.kernel_spec import KernelSpec
@@ -49,7 +49,7 @@ class CudaDriver:
     def build(self, variant: Variant, spec: KernelSpec) -> CudaKernel:
         """Compile a kernel file with its spec."""
         shape = variant.block, variant.items, self.capabilities.warp, variant.resident
-        text = kernel_source(spec, variant.path, *AROUND, *shape)
+        text = kernel_source(spec, variant.path, PRELUDE, *shape)
         try:
             with self.device:
                 function = compiled(text, self.device).get_function(variant.entry)

@@ -15,10 +15,10 @@ from gpuprims.backends.opencl.arrays import Arrays, place_of
 from gpuprims.backends.opencl.capabilities import capabilities_of
 from gpuprims.backends.opencl.kernel import OpenCLKernel, compiled
 from gpuprims.backends.opencl.memory import allocated, check_allocation
+from gpuprims.backends.opencl.prelude import PRELUDE
 from gpuprims.backends.opencl.stream_memory import StreamMemory
 from gpuprims.backends.opencl.transfer import Transfer
 from gpuprims.backends.opencl.turns import turn_of
-from gpuprims.backends.opencl.variants import AROUND
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.driver import Capabilities
 from gpuprims.core.kernel_spec import KernelSpec
@@ -56,7 +56,7 @@ class OpenCLDriver:
     def build(self, variant: Variant, spec: KernelSpec) -> OpenCLKernel:
         """Compile a kernel file with its spec."""
         shape = variant.block, variant.items, self.capabilities.warp, variant.resident
-        text = kernel_source(spec, variant.path, *AROUND, *shape)
+        text = kernel_source(spec, variant.path, PRELUDE, *shape)
         try:
             program = compiled(self.queue, text, variant.block * variant.resident if variant.together else 0)
         except cl.Error as error:
