@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from gpuprims.core.kernel_spec import KernelSpec, SharedText
+from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.expressions import c_type
 
 
@@ -33,7 +33,7 @@ class CsrSpec(KernelSpec):
 
     maps: ClassVar[bool] = False
     lifts_constants: ClassVar[bool] = False
-    shared_text: ClassVar[SharedText | None] = "exchange"
+    exchanges: ClassVar[bool] = True
 
     def macros(self) -> dict[str, int | str]:
         """Define how much of the product a work-item computes."""

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, get_args
 
 from gpuprims.core.codegen.functions import fetch_text
 from gpuprims.core.codegen.values import Packing
-from gpuprims.core.kernel_spec import Dtype, KernelSpec, SharedText
+from gpuprims.core.kernel_spec import Dtype, KernelSpec
 from gpuprims.expressions import c_type
 
 Sums = Literal["counts", "integers", "peaks", "limbs", "floats"]
@@ -50,7 +50,6 @@ class HistogramSpec(KernelSpec):
     fused: bool = True
     merged: bool = False
 
-    shared_text: ClassVar[SharedText | None] = "counting"
     # For readers of the table.
     table_header: ClassVar[int] = TABLE_HEADER
 

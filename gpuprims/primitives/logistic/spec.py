@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from gpuprims.core.kernel_spec import KernelSpec, SharedText
+from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.expressions import c_type, emit_function
 
 _KERNELS = Path(__file__).parent / "kernels"
@@ -40,7 +40,7 @@ class SamplesSpec(KernelSpec):
     maps: ClassVar[bool] = False
     lifts_constants: ClassVar[bool] = False
     scratch_pointers: ClassVar[int] = 2
-    shared_text: ClassVar[SharedText | None] = "exchange"
+    exchanges: ClassVar[bool] = True
 
     @property
     def columns(self) -> int:
