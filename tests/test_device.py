@@ -269,7 +269,7 @@ class UnbuildableDriver(FakeDriver):
 class WrongDriver(FakeDriver):
     """A device that computes something else."""
 
-    def download(self, array: np.ndarray) -> np.ndarray:
+    def to_host(self, array: np.ndarray) -> np.ndarray:
         return array * 0
 
 

@@ -16,11 +16,11 @@ from gpuprims.core.operands import Operands, as_operands
 from gpuprims.errors import ArgumentError, ArrayError, DtypeError, ShapeError, quoted
 from gpuprims.expressions.masks import plain_array, refuse_masked
 from gpuprims.primitives.histogram.binning import MOST_BINS, check_bins, direct
-from gpuprims.primitives.histogram.counting import Weighing, count
+from gpuprims.primitives.histogram.plan import COUNTS, as_request, count
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.scan import scan
-from gpuprims.primitives.segments import Segments
+from gpuprims.primitives.segments.marks import Segments
 
 _LABEL = "hash_counts"
 _INT32, _FLOAT32 = np.dtype(np.int32), np.dtype(np.float32)
@@ -89,14 +89,14 @@ def hash_counts(
     words, offsets, hashed = _laid_flat(documents, analyzer) if segments is None else (documents, segments, False)
     operands = as_operands(_LABEL, (words,), device)
     held = _held(operands)
-    rows = Segments(_LABEL, offsets, operands, held.size)
+    rows = Segments(offsets, operands, held.size)
     places = rows.count * features
     if places > MOST_BINS:
         raise ArgumentError(f"{_LABEL}: at most 2^30 counts, documents times n_features; got {rows.count} x {features}")
     keyed = as_operands(_LABEL, (_keys(operands, held, rows, features, hashed=hashed),), operands.device)
-    counts = count(keyed, direct(places), (0,), Weighing("counts"), places, variant)
+    counts = count(keyed, table := direct(places), as_request(table, places, 0, COUNTS), variant)
     table = counts.reshape(rows.count, features)
-    return operands.finish(map_elements(lambda n: n.astype(_FLOAT32), table, device=operands.device))
+    return operands.to_caller(map_elements(lambda n: n.astype(_FLOAT32), table, device=operands.device))
 
 
 def _checked_features(n_features: Any) -> int:
@@ -179,7 +179,7 @@ def _held(operands: Operands) -> Any:
 
 def _any_lost(operands: Operands, words: Any) -> bool:
     lost = reduce(words, map=lambda x: x.astype(_INT32) != x, op="any", device=operands.device)
-    return bool(operands.fetch(lost))
+    return bool(operands.to_host(lost))
 
 
 def _keys(operands: Operands, words: Any, rows: Segments, features: int, *, hashed: bool) -> Any:
@@ -198,7 +198,8 @@ def _numbers(operands: Operands, rows: Segments) -> Any:
         return np.repeat(np.arange(rows.count, dtype=_INT32), np.diff(rows.offsets))
     # On a device of its own, where a copy would cost more: how many documents have ended at each word, or before.
     ends = as_operands(_LABEL, (rows.offsets[1:],), operands.device)
-    ended = count(ends, direct(check_bins(_LABEL, rows.size)), (0,), Weighing("counts"), rows.size, None)
+    table = direct(check_bins(_LABEL, rows.size))
+    ended = count(ends, table, as_request(table, rows.size, 0, COUNTS))
     return scan(ended, dtype=_INT32, device=operands.device)
 
 

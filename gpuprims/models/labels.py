@@ -74,13 +74,13 @@ def classes_there(y: Any, count: int, device: Device, dtype: np.dtype[Any]) -> C
         return None
     if given.kind == "b":  # which have no differences
         labels = map_elements(lambda y: y.astype(np.uint8), labels, device=device)
-    if given.kind == "f" and not bool(operands.fetch(reduce(labels, map="y == rint(y)", op="all", device=device))):
+    if given.kind == "f" and not bool(operands.to_host(reduce(labels, map="y == rint(y)", op="all", device=device))):
         return None
-    low, high = (int(operands.fetch(reduce(labels, op=op, device=device))) for op in ("min", "max"))
+    low, high = (int(operands.to_host(reduce(labels, op=op, device=device))) for op in ("min", "max"))
     if high - low >= _MOST_NUMBERS:
         return None
     first = np.dtype(labels.dtype).type(low)
-    there = operands.fetch(bincount(map_elements(lambda y: (y - first).astype(np.int32), labels, device=device)))
+    there = operands.to_host(bincount(map_elements(lambda y: (y - first).astype(np.int32), labels, device=device)))
     numbers = np.flatnonzero(there)
     if len(numbers) not in (2, high - low + 1):
         return None

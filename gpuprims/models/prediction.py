@@ -69,11 +69,11 @@ class LinearScores:
             return self._on_host(device, numbers)
         first, last = self.classes_[[0, -1]]
         if len(self.classes_) == 2:
-            return operands.finish(map_elements(lambda one: np.where(one, last, first), numbers, device=device))
+            return operands.to_caller(map_elements(lambda one: np.where(one, last, first), numbers, device=device))
         places, each = np.arange(len(self.classes_)), np.ascontiguousarray(self.classes_)
         given = numbers.reshape(-1, 1), *(device.asarray(one.reshape(1, -1)) for one in (places, each))
         # Classes are sorted, so the first one is the smallest.
-        return operands.finish(
+        return operands.to_caller(
             reduce(*given, map=lambda n, p, c: np.where(n == p, c, first), op="max", axis=1, device=device)
         )
 
@@ -125,7 +125,7 @@ class LinearScores:
 
 def _as_given(operands: Operands, result: Any) -> Any:
     """Return a result from the device where, and as, the samples came."""
-    return operands.device.to_host(result) if operands.on_host else operands.finish(result)
+    return operands.device.to_host(result) if operands.on_host else operands.to_caller(result)
 
 
 def _holds(device: Device, dtype: np.dtype[Any]) -> bool:
