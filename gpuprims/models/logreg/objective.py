@@ -10,7 +10,7 @@ from gpuprims.core.device import Device
 from gpuprims.models.logreg.features import Features
 from gpuprims.models.logreg.samples import Samples
 from gpuprims.primitives.logistic import logistic_gradient
-from gpuprims.primitives.logistic.labelled import judged, sigmoid
+from gpuprims.primitives.logistic.labelled import loss_and_residual, sigmoid
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 
@@ -140,7 +140,7 @@ class Objective:
             return Loss(*logistic_gradient(*given, sample_weight=samples.shares, device=self.device))
         scores = self.scores(weights)
         if self.outputs == 1:
-            losses, errors = self._map(judged, scores, self._code, self._weight)
+            losses, errors = self._map(loss_and_residual, scores, self._code, self._weight)
             value = self._reduce(losses)
         else:
             value, errors = self._of_classes(scores)

@@ -204,7 +204,7 @@ def _prepare(forms: tuple[Form, ...], alignment: int, device: Device, variant: s
         columns=columns,
         lanes=_lanes(chosen, call.size, device),
         held=held,
-        side=held if chosen.block == 1 else 1,
+        vector_columns=held if chosen.block == 1 else 1,
     )
     able = device.capabilities
     tiles = -(-(stored + n) // chosen.tile) if chosen.block == 1 else -(-n * spec.lanes // chosen.block)
