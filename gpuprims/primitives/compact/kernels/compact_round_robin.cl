@@ -4,7 +4,7 @@
  * out     OUTPUTS: the elements that are kept, side by side, and their number
  * scratch board (scanning.h): a place for each tile
  * launch  at most BLOCK groups of BLOCK, all running at the same time; `outputs` is 1
- * host    gp_fetch_vector, FETCHED, raw_t and staged_t, scan_warps, fold_lanes, post and wait_for (scanning.h), MAP, OP, IDENTITY
+ * host    fetch_vector, FETCHED, raw_t and staged_t, scan_warps, fold_lanes, post and wait_for (scanning.h), MAP, OP, IDENTITY
  * order   elements keep theirs
  *
  * Tiles are dealt out as in scan/round_robin, and a tile's number of kept elements is posted a turn before it is asked for.
@@ -22,9 +22,9 @@ DEVICE void fetch_tile(INPUTS, const layout_t layout, const i64 base, const i64 
     for (int vector = 0; vector < VECTORS; vector++) {
         const i64 j = base + place_of(tid, vector * VECTOR);
         if (base + TILE <= n) {
-            gp_fetch_vector(INPUT_NAMES, layout, 0, j, raw + vector);
+            fetch_vector(INPUT_NAMES, layout, 0, j, raw + vector);
         } else {
-            gp_fetch_part(INPUT_NAMES, layout, 0, j, n, raw + vector);
+            fetch_part(INPUT_NAMES, layout, 0, j, n, raw + vector);
         }
     }
 }

@@ -3,7 +3,7 @@
  * in      INPUTS: x0 stored elements, x1 their places in a row, x2 where n rows begin and the last ends, x3 the dense matrix
  * out     OUTPUTS: y0 n rows of COLUMNS, the product
  * launch  groups of BLOCK (a power of two); each takes runs of SLOTS rows until none are left
- * host    LANES work-items to a row, a power of two; HELD columns at once; ELEMENT, COLUMN, BEGIN, DENSE, PRODUCT and
+ * host    LANES work-items to a row, a power of two; HELD columns at once; ELEMENT, PLACE, BEGIN, BESIDE, PRODUCT and
  *         add_exactly (sparse.h), swapped (shuffling.h)
  * order   every LANES-th element of a row, ITEMS of them and then the sums of these, then the lanes by halves
  *
@@ -35,7 +35,7 @@ void csr_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
                 for (int item = 0; item < ITEMS; item++) {
                     const i64 at = first + item * LANES;
                     elements[item] = at < end ? ELEMENT(at) : 0;
-                    places[item] = at < end ? COLUMN(at) : -1;
+                    places[item] = at < end ? PLACE(at) : -1;
                 }
 #pragma unroll
                 for (int k = 0; k < HELD; k++) {
@@ -43,7 +43,7 @@ void csr_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
 #pragma unroll
                     for (int item = 0; item < ITEMS; item++)
                         if (places[item] >= 0 && column + k < COLUMNS)
-                            few[k] += elements[item] * DENSE(places[item], column + k);
+                            few[k] += elements[item] * BESIDE(places[item], column + k);
                     add_exactly(&sums[k], &lost[k], few[k]);
                 }
             }

@@ -6,7 +6,7 @@
  * host    ROWS to a work-item; POWER(x) = 2^x, INVERSE(x) = 1/x, swapped (shuffling.h)
  * order   a work-item's rows, then those of a team in halves, then the teams
  *
- * Rows of class 1 are held negated: then a row's loss falls with its score whatever its class, its residual is the sigmoid of the
+ * Rows of class 1 are held negated: then a row's loss falls with its score whatever its class, its error is the sigmoid of the
  * score, and labels are needed no more. The intercept is the weight of one more column, of 1 or -1. Weights are held times
  * -log2(e), so that a sigmoid is one power of two and one inverse. Every work-item has them all and changes them alike.
  *
@@ -37,7 +37,7 @@ void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, con
     const value_t decay = DECAY, rate = RATE * LOG2_E;
     value_t held[ROWS][COLUMNS], weights[COLUMNS], rests[COLUMNS];
 #if WEIGHTED
-    value_t sample_weights[ROWS];
+    value_t shares[ROWS];
 #endif
 
     /* 1. Load rows, zeros where there are none, and the weights. */
@@ -51,7 +51,7 @@ void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, con
         held[k][FEATURES] = sign;
 #endif
 #if WEIGHTED
-        sample_weights[k] = row < n ? SAMPLE_WEIGHT(row) : 0;
+        shares[k] = row < n ? SHARE(row) : 0;
 #endif
     }
 #pragma unroll
@@ -79,7 +79,7 @@ void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, con
     for (i64 step = 0; step < steps; step++) {
         value_t gradient[COLUMNS];
 
-        /* 3. Take off the penalty's part; score each row, and add it to the gradient by its residual. */
+        /* 3. Take off the penalty's part; score each row, and add it to the gradient by its error. */
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
             gradient[c] = 0;
@@ -90,12 +90,12 @@ void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, con
             value_t score = held[k][0] * weights[0];
 #pragma unroll
             for (int c = 1; c < COLUMNS; c++) score += held[k][c] * weights[c];
-            value_t residual = INVERSE(1 + POWER(score));
+            value_t error = INVERSE(1 + POWER(score));
 #if WEIGHTED
-            residual *= sample_weights[k];
+            error *= shares[k];
 #endif
 #pragma unroll
-            for (int c = 0; c < COLUMNS; c++) gradient[c] += held[k][c] * residual;
+            for (int c = 0; c < COLUMNS; c++) gradient[c] += held[k][c] * error;
         }
 
         /* 4. Fold the team; see above. */
@@ -125,8 +125,7 @@ void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, con
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
 #pragma unroll
-            for (int t = 0; t < TEAMS; t += LOCAL_VECTOR)
-                READ_LOCAL(NUMBER, LOCAL_VECTOR, &sums[turn + c * TEAMS + t], &read[c][t]);
+            for (int t = 0; t < TEAMS; t += NEAR) READ_LOCAL(NUMBER, NEAR, &sums[turn + c * TEAMS + t], &read[c][t]);
         }
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {

@@ -25,14 +25,14 @@ DEVICE binning_t binning_of(GLOBAL const u64 *table, const i64 bins)
     b.limit = gp_from_bits_f32((u32)table[FUSED ? 4 : 5]);
     b.cells = (i32)table[6];
     b.thresholds = (GLOBAL const key_t *)(table + TABLE_HEADER);
-#if !LOCAL_GUIDE
+#if !NEAR
     b.guide = FAR_GUIDE(table, bins);
 #endif
     return b;
 }
 
 /* Copy the guide to local memory behind `sums` sums, where the launch gave room for it; a barrier is still to come. */
-#if LOCAL_GUIDE
+#if NEAR
 #define SHARE_GUIDE(b, own, sums, tid)                                                                                 \
     do {                                                                                                               \
         LOCAL u16 *near = (LOCAL u16 *)((own) + (sums));                                                               \
@@ -213,7 +213,7 @@ DEVICE void limbs_of(const weight_t weight, const u32 peak, i64 *limbs)
 }
 #endif
 /* Add a value at a place, `stride` places from one plane to the next; `peak` is the exponent of its bin's largest weight. */
-#if SUMS_COUNTS && !WIDE_SUMS
+#if SUMS_COUNTS && !WIDE
 #define ADD(histogram, place, stride, value, peak) gp_increment((histogram) + (place))
 #elif SUMS_COUNTS || SUMS_INTEGERS
 #define ADD(histogram, place, stride, value, peak) gp_add_integer((histogram) + (place), (i64)WEIGHT(value))
@@ -230,7 +230,7 @@ DEVICE void limbs_of(const weight_t weight, const u32 peak, i64 *limbs)
             if (limbs[plane]) gp_add_integer((histogram) + (place) + plane * (stride), limbs[plane]);                  \
     } while (0)
 #endif
-#if WIDE_SUMS
+#if WIDE
 #define ADD_COUNT(histogram, place, count) gp_add_integer((histogram) + (place), (i64)(count))
 #else
 #define ADD_COUNT(histogram, place, count) gp_add_count((histogram) + (place), count)

@@ -2,7 +2,7 @@
  *
  * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
  * out     histograms: PLANES sums for each of bins + 2 places, for each output, and each part unless they are MERGED
- * local   `replicas` (a power of two) times PLANES * (bins + 2) sums, and the guide if it is LOCAL_GUIDE
+ * local   `replicas` (a power of two) times PLANES * (bins + 2) sums, and the guide if it is NEAR
  * launch  any number of groups of BLOCK; each takes (part, output) pairs until none are left
  * host    load_tile, guess_bin, settle_item and ADD (binning.h), MAP and MAP_VECTOR
  * order   elements meet in the order in which work-items come to them: integers add up to the same, floats may not

@@ -4,7 +4,7 @@
  * out     OUTPUTS: y0 the loss, y1 the gradient
  * scratch partials: SUMS for each group; tickets: one, zero before and after
  * launch  `parts` groups of BLOCK (a power of two); each takes tiles of TILE rows until none are left
- * host    LANES work-items to a row, which each hold CHUNKS vectors of it; ROWS rows at once; LOSS_AND_RESIDUAL, fold_lanes
+ * host    LANES work-items to a row, which each hold CHUNKS vectors of it; ROWS rows at once; JUDGE(z, y, s, loss, error), fold_lanes
  *         and from_lane (rows.h), fold_groups (logistic.h), swapped (shuffling.h)
  * order   sums are added in an order that depends on the number of groups alone
  *
@@ -47,7 +47,7 @@ void logistic_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, 
     __local value_t partial[BLOCK];
     __local int last;
     const int tid = get_local_id(0), lane = tid % LANES, slot = tid / LANES;
-    const value_t start = INITIAL_SCORE;
+    const value_t start = START;
     value_t weights[HELD], gradient[HELD], bias = 0, loss = 0;
 
     /* 1. Load the weights. */
@@ -59,7 +59,7 @@ void logistic_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, 
     }
 
     for (i64 base = get_group_id(0) * (i64)TILE; base < n; base += parts * TILE) {
-        value_t held[ROWS][HELD], labels[OWNED], sample_weights[OWNED], sums[ROWS];
+        value_t held[ROWS][HELD], labels[OWNED], shares[OWNED], sums[ROWS];
 
         /* 2. Load rows, and what is known of those that are this lane's own; score its part of them. */
 #pragma unroll
@@ -71,7 +71,7 @@ void logistic_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, 
         for (int k = 0; k < OWNED; k++) {
             const i64 row = base + (lane / SHARING * OWNED + k) * SLOTS + slot;
             labels[k] = row < n ? LABEL(row) : 0;
-            sample_weights[k] = row < n ? SAMPLE_WEIGHT(row) : 0;
+            shares[k] = row < n ? SHARE(row) : 0;
         }
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
@@ -83,25 +83,25 @@ void logistic_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, 
         /* 3. Add the lanes' parts; see above. */
         fold_lanes(sums, partial, tid);
 
-        /* 4. Compute the loss of the lane's own rows, and their residual in place of their score. */
+        /* 4. Judge the lane's own rows: their loss, and their error in place of their score. */
 #pragma unroll
         for (int k = 0; k < OWNED; k++) {
             const i64 row = base + (lane / SHARING * OWNED + k) * SLOTS + slot;
-            value_t lost = 0, residual = 0;
-            if (row < n) LOSS_AND_RESIDUAL(sums[k] + start, labels[k], sample_weights[k], &lost, &residual);
+            value_t lost = 0, error = 0;
+            if (row < n) JUDGE(sums[k] + start, labels[k], shares[k], &lost, &error);
             if (lane % SHARING == 0) {
                 loss += lost;
-                bias += residual;
+                bias += error;
             }
-            sums[k] = residual;
+            sums[k] = error;
         }
 
-        /* 5. Hand the residuals round, and add each row to the gradient. */
+        /* 5. Hand the errors round, and add each row to the gradient. */
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
-            const value_t residual = from_lane(sums[k % OWNED], k / OWNED * SHARING, partial, tid);
+            const value_t error = from_lane(sums[k % OWNED], k / OWNED * SHARING, partial, tid);
 #pragma unroll
-            for (int item = 0; item < HELD; item++) gradient[item] += held[k][item] * residual;
+            for (int item = 0; item < HELD; item++) gradient[item] += held[k][item] * error;
         }
     }
 

@@ -4,7 +4,7 @@
  * out     OUTPUTS: y0 the loss, y1 the gradient
  * scratch none: partials and tickets are not touched
  * launch  one group of one work-item
- * host    SAMPLES, LOSS_AND_RESIDUAL(score, label, weight, loss, residual), STORE_SUM(sum, value) (logistic.h)
+ * host    SAMPLES, JUDGE(z, y, s, loss, error), STORE_SUM(sum, value) (logistic.h)
  * order   that of the rows
  */
 __kernel WORK_GROUP(BLOCK)
@@ -17,14 +17,14 @@ void logistic_merged_loops(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *ti
     for (int sum = 0; sum < SUMS; sum++) sums[sum] = 0;
 
     for (i64 row = 0; row < n; row++) {
-        /* 1. Compute the score, loss and residual of the row. */
-        value_t score = INITIAL_SCORE, lost, residual;
+        /* 1. Score and judge the row. */
+        value_t score = START, lost, error;
         for (int feature = 0; feature < FEATURES; feature++) score += SAMPLES(row)[feature] * WEIGHT(feature);
-        LOSS_AND_RESIDUAL(score, LABEL(row), SAMPLE_WEIGHT(row), &lost, &residual);
+        JUDGE(score, LABEL(row), SHARE(row), &lost, &error);
 
         /* 2. Add it to the sums. */
-        for (int feature = 0; feature < FEATURES; feature++) sums[feature] += SAMPLES(row)[feature] * residual;
-        sums[BIAS] += residual;
+        for (int feature = 0; feature < FEATURES; feature++) sums[feature] += SAMPLES(row)[feature] * error;
+        sums[BIAS] += error;
         sums[LOSS] += lost;
     }
 

@@ -3,9 +3,9 @@
  *
  * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 what rows count
  * out     OUTPUTS: y0 the loss, y1 the gradient
- * scratch partials: the residual of each row, the loss of each, then the samples by columns; tickets: not touched
+ * scratch partials: the error of each row, the loss of each, then the samples by columns; tickets: not touched
  * launch  any number of groups of BLOCK, once for each `step`: the copy, rows, then sums
- * host    SAMPLES, LOSS_AND_RESIDUAL(score, label, weight, loss, residual), STORE_SUM(sum, value) (logistic.h)
+ * host    SAMPLES, JUDGE(z, y, s, loss, error), STORE_SUM(sum, value) (logistic.h)
  * order   that of the rows
  */
 __kernel WORK_GROUP(BLOCK)
@@ -14,24 +14,24 @@ void logistic_two_kernels_transposed(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOB
 {
     const int tid = get_local_id(0);
     const i64 worker = get_group_id(0) * (i64)BLOCK + tid, workers = get_num_groups(0) * (i64)BLOCK;
-    GLOBAL value_t *residuals = (GLOBAL value_t *)partials, *losses = residuals + n, *columns = losses + n;
+    GLOBAL value_t *errors = (GLOBAL value_t *)partials, *losses = errors + n, *columns = losses + n;
 
     if (step == 0) {
         for (i64 at = worker; at < n * FEATURES; at += workers)
             columns[at % FEATURES * n + at / FEATURES] = SAMPLES(0)[at];
     } else if (step == 1) {
-        /* 1. Compute the score, loss and residual of a row each. */
+        /* 1. Score and judge a row each. */
         for (i64 row = worker; row < n; row += workers) {
-            value_t score = INITIAL_SCORE, lost, residual;
+            value_t score = START, lost, error;
             for (int feature = 0; feature < FEATURES; feature++) score += columns[feature * n + row] * WEIGHT(feature);
-            LOSS_AND_RESIDUAL(score, LABEL(row), SAMPLE_WEIGHT(row), &lost, &residual);
-            residuals[row] = residual;
+            JUDGE(score, LABEL(row), SHARE(row), &lost, &error);
+            errors[row] = error;
             losses[row] = lost;
         }
     } else {
         /* 2. Add up all rows, a sum each, and store. */
         for (i64 sum = worker; sum < SUMS; sum += workers) {
-            GLOBAL const value_t *factors = sum == LOSS ? losses : residuals;
+            GLOBAL const value_t *factors = sum == LOSS ? losses : errors;
             value_t whole = 0;
             for (i64 row = 0; row < n; row++) whole += sum < FEATURES ? SAMPLES(row)[sum] * factors[row] : factors[row];
             STORE_SUM((int)sum, whole);

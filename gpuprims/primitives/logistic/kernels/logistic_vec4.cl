@@ -4,7 +4,7 @@
  * out     OUTPUTS: y0 the loss, y1 the gradient
  * scratch none: partials and tickets are not touched
  * launch  one group of BLOCK; each work-item takes a run of rows
- * host    READ_SAMPLES, LOSS_AND_RESIDUAL(score, label, weight, loss, residual), STORE_SUM(sum, value) (logistic.h)
+ * host    READ_SAMPLES, JUDGE(z, y, s, loss, error), STORE_SUM(sum, value) (logistic.h)
  * order   that of the rows in a run, then the runs by a tree
  */
 __kernel WORK_GROUP(BLOCK)
@@ -18,24 +18,24 @@ void logistic_vec4(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, c
     for (int sum = 0; sum < SUMS; sum++) sums[sum] = 0;
 
     for (i64 row = tid * run; row < last; row++) {
-        /* 1. Compute the score, loss and residual of a row. */
-        value_t score = INITIAL_SCORE, lost, residual;
+        /* 1. Score and judge a row. */
+        value_t score = START, lost, error;
         for (int feature = 0; feature < FEATURES; feature += VECTOR) {
             value_t taken[VECTOR];
             READ_SAMPLES(SAMPLES(row) + feature, taken);
 #pragma unroll
             for (int item = 0; item < VECTOR; item++) score += taken[item] * WEIGHT(feature + item);
         }
-        LOSS_AND_RESIDUAL(score, LABEL(row), SAMPLE_WEIGHT(row), &lost, &residual);
+        JUDGE(score, LABEL(row), SHARE(row), &lost, &error);
 
         /* 2. Add it to the work-item's sums. */
         for (int feature = 0; feature < FEATURES; feature += VECTOR) {
             value_t taken[VECTOR];
             READ_SAMPLES(SAMPLES(row) + feature, taken);
 #pragma unroll
-            for (int item = 0; item < VECTOR; item++) sums[feature + item] += taken[item] * residual;
+            for (int item = 0; item < VECTOR; item++) sums[feature + item] += taken[item] * error;
         }
-        sums[BIAS] += residual;
+        sums[BIAS] += error;
         sums[LOSS] += lost;
     }
     barrier(CLK_LOCAL_MEM_FENCE);

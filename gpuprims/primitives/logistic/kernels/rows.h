@@ -4,14 +4,14 @@
 #define LABEL(row) x1[gp_at_x1(layout, 0, 0) + (row)]
 #define WEIGHT(feature) x2[gp_at_x2(layout, 0, 0) + (feature)]
 #if INTERCEPT
-#define INITIAL_SCORE WEIGHT(FEATURES)
+#define START WEIGHT(FEATURES)
 #else
-#define INITIAL_SCORE 0
+#define START 0
 #endif
 #if WEIGHTED
-#define SAMPLE_WEIGHT(row) x3[gp_at_x3(layout, 0, 0) + (row)]
+#define SHARE(row) x3[gp_at_x3(layout, 0, 0) + (row)]
 #else
-#define SAMPLE_WEIGHT(row) 1
+#define SHARE(row) 1
 #endif
 
 /* A constant, which is no double where the kernel has none: devices without doubles would warn of it. */
@@ -32,7 +32,7 @@
  * never written. */
 #define WIDE(count) VECTOR_OF(NUMBER, count)
 #define HALVES(sum, count, low, high)                                                                                  \
-    (shuffle(sum, (VECTOR_OF(INDEX, count))low) + shuffle(sum, (VECTOR_OF(INDEX, count))high))
+    (shuffle(sum, (VECTOR_OF(PLACE, count))low) + shuffle(sum, (VECTOR_OF(PLACE, count))high))
 
 /* The value of one of the LANES work-items that share a row, for all of them. */
 DEVICE value_t from_lane(const value_t value, const int lane, LOCAL value_t *partial, const int tid)

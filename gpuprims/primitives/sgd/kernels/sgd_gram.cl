@@ -15,7 +15,7 @@
  * takes its registers:
  *
  *     step      0                         1                         2
- *     lane 0    c = residual of score 0      from lane 1 ...           ...
+ *     lane 0    c = error of score 0      from lane 1 ...           ...
  *     lane j    c from lane 0             c from lane 1
  *               score j -= c G[0][j]      score j -= c G[1][j]
  *     all       weights -= c x_0          weights -= c x_1
@@ -116,7 +116,7 @@ void sgd_gram(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const 
         }
         if (own < count) {
             const int number = SAMPLE(first_of(first, stretch) + own);
-            rated = SAMPLE_WEIGHT(number) * RATE(STRETCH(first, stretch));
+            rated = SHARE(number) * RATE(STRETCH(first, stretch));
             wanted = rated * LABEL(number);
         }
 #pragma unroll
@@ -150,7 +150,7 @@ void sgd_gram(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const 
 #pragma unroll
             for (int team = 0; team < TEAMS; team++) score += sums[parity][team * ROWS + own];
             if (own < next) {
-                next_rated = SAMPLE_WEIGHT(numbers[parity][own]) * RATE(STRETCH(first + run + 1, stretch));
+                next_rated = SHARE(numbers[parity][own]) * RATE(STRETCH(first + run + 1, stretch));
                 next_wanted = next_rated * LABEL(numbers[parity][own]);
             }
 #pragma unroll

@@ -38,7 +38,7 @@ DEVICE number_t gp_fetch(GLOBAL const stored_t *from, const layout_t layout, con
 {
     const i64 at_z = within(z, PLANES_Z), at_y = within(y, ROWS), at_x = within(x, COLUMNS);
     if (MODE_CONSTANT && (at_z < 0 || at_y < 0 || at_x < 0)) return BEYOND;
-    return NUMBER(from[at_z * STRIDE_1 + at_y * STRIDE_2 + at_x * STRIDE_3]);
+    return NUMBER(from[at_z * STEP_1 + at_y * STEP_2 + at_x * STEP_3]);
 }
 #define FETCH(dz, dy, dx) gp_fetch(from, layout, z + (dz), y + (dy), x + (dx))
 #else
@@ -48,7 +48,7 @@ DEVICE number_t gp_fetch(GLOBAL const stored_t *from, const layout_t layout, con
 #define LENGTH ((i32)layout.reduced[2])
 
 /* Elements of a row that are taken for ITEMS results of the last time. */
-#define TAKEN (ITEMS + TIMES * HALO)
+#define TAKEN (ITEMS + TIMES * BESIDE)
 
 /* Where an element of a row is, or what lies beyond its ends; negative where there is nothing. */
 DEVICE i32 gp_place(const i32 length, const i32 at)

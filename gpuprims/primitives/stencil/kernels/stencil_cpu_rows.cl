@@ -14,7 +14,7 @@ DEVICE void load_row(GLOBAL const stored_t *plane, const layout_t layout, const 
                      number_t *numbers)
 {
     const i64 at = within(y, ROWS);
-    GLOBAL const stored_t *row = plane + at * STRIDE_1;
+    GLOBAL const stored_t *row = plane + at * STEP_1;
     if (MODE_CONSTANT && at < 0) {
         for (int k = 0; k < taken; k++) numbers[k] = BEYOND;
         return;
@@ -32,10 +32,10 @@ DEVICE void fill_slot(GLOBAL const stored_t *plane, const layout_t layout, const
 {
 #if SEPARABLE
     number_t numbers[TAKEN];
-    load_row(plane, layout, y, first, width + HALO, numbers);
+    load_row(plane, layout, y, first, width + BESIDE, numbers);
     for (int item = 0; item < width; item++) slot[item] = gp_across(numbers + item);
 #else
-    load_row(plane, layout, y, first, width + HALO, slot);
+    load_row(plane, layout, y, first, width + BESIDE, slot);
 #endif
 }
 
@@ -50,8 +50,8 @@ void stencil_cpu_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 strips, 
         const i64 top = task / across % strips * depth, bottom = min(top + depth, ROWS);
         const i64 batch = task / across / strips;
         const int width = (int)min((i64)ITEMS, LENGTH - first);
-        GLOBAL const stored_t *plane = x0 + layout.offset[0] + batch * STRIDE_0;
-        GLOBAL result_t *out = y0 + layout.offset[1] + batch * STRIDE_OUT;
+        GLOBAL const stored_t *plane = x0 + layout.offset[0] + batch * STEP_0;
+        GLOBAL result_t *out = y0 + layout.offset[1] + batch * STEP_OUT;
 
         /* 1. Fill all slots but the last. */
         for (int k = 0; k < SPAN - 1; k++) fill_slot(plane, layout, top + LOW_Y + k, first, width, window + k * PITCH);
@@ -62,7 +62,7 @@ void stencil_cpu_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 strips, 
             fill_slot(plane, layout, y + HIGH_Y, first, width, window + next * PITCH);
 
             /* 3. Apply, and store. */
-            GLOBAL result_t *row = out + y * STRIDE_OUT_ROW + first;
+            GLOBAL result_t *row = out + y * STEP_DOWN + first;
             for (int item = 0; item < width; item++) row[item] = gp_result(layout, gp_apply(window + item, phase));
         }
     }
