@@ -129,7 +129,7 @@ def _check_device_features(model: Any, X: Any, device: str | Device | None, *, r
     kept = kept if reset else model.coef_.dtype
     if array.dtype != kept:
         array = map_elements(lambda x: x.astype(kept), array, device=operands.device)
-    if not bool(operands.fetch(reduce(array, map="isfinite(x)", op="all", device=operands.device))):
+    if not bool(operands.to_host(reduce(array, map="isfinite(x)", op="all", device=operands.device))):
         raise ValueError(f"Input X contains NaN or infinity: {_LABEL} takes finite features (impute them first)")
     if reset:
         model.n_features_in_ = array.shape[1]
