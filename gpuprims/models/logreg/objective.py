@@ -10,7 +10,7 @@ from gpuprims.core.device import Device
 from gpuprims.models.logreg.features import Features
 from gpuprims.models.logreg.samples import Samples
 from gpuprims.primitives.logistic import logistic_gradient
-from gpuprims.primitives.logistic.labelled import judged, sigmoid
+from gpuprims.primitives.logistic.labelled import loss_and_residual, sigmoid
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 
@@ -141,7 +141,7 @@ class Objective:
             return Loss(*logistic_gradient(*given, sample_weight=samples.sample_weight, device=self.device))
         scores = self.scores(weights)
         if self.outputs == 1:
-            losses, residuals = self._map(judged, scores, self._code, self._weight)
+            losses, residuals = self._map(loss_and_residual, scores, self._code, self._weight)
             value = self._reduce(losses)
         else:
             value, residuals = self._multinomial(scores)
