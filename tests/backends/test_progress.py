@@ -198,8 +198,8 @@ from gpuprims.backends.opencl import progress
 
 progress._KNOWN = ()  # so that each device is unknown
 progress.trial = lambda queue: sys.exit("a trial was made")
-files = ["tests/primitives/test_scan.py", "tests/primitives/test_compact.py"]
-sys.exit(pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", *files]))
+FILES = ["tests/primitives/test_scan.py", "tests/primitives/test_compact.py"]
+sys.exit(pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", *FILES]))
 """
 
 

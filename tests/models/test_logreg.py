@@ -205,11 +205,11 @@ def test_partial_fits_learn_on(device: gpuprims.Device, request: Any, data: str)
 def test_partial_fits_know_their_classes(cancer: Data) -> None:
     X, y = cancer
     model = LogReg("reference")
-    with pytest.raises(ValueError, match="classes= with the first call"):
+    with pytest.raises(ValueError, match="classes= in the first call"):
         model.partial_fit(X, y)
     model.partial_fit(X, y, classes=[0, 1, 2])
     assert model.predict_proba(X).shape == (569, 3)
-    with pytest.raises(ValueError, match="as with the first call"):
+    with pytest.raises(ValueError, match="as in the first call"):
         model.partial_fit(X, y, classes=[0, 1])
     with pytest.raises(ValueError, match=r"labels among .*; got 7"):
         model.partial_fit(X, np.where(y == 1, 7, 0))

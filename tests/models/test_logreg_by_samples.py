@@ -57,7 +57,7 @@ def test_sparse_samples_are_written_out_some_at_a_time(
 ) -> None:
     X, y = cancer
     X = X * (np.abs(X) > 0.5)
-    monkeypatch.setattr("gpuprims.models.logreg.sparse._SLAB", 100 * 30 * 4)
+    monkeypatch.setattr("gpuprims.models.logreg.sparse._SLAB_BYTES", 100 * 30 * 4)
     how: dict[str, Any] = {"solver": "sgd", "random_state": 3, "max_iter": 4}
     model, peer = fit(device, sparse.csr_array(X), y, **how), fit(device, X, y, **how)
     np.testing.assert_allclose(model.coef_, peer.coef_, atol=1e-5)
@@ -170,8 +170,8 @@ def test_a_warm_start_goes_on(cancer: Data, solver: str) -> None:
 @BOTH
 def test_what_they_do_not_take_is_said(cancer: Data, solver: str) -> None:
     others = "'lbfgs', 'newton-cholesky', 'gd', 'minibatch'"
-    with pytest.raises(ValueError, match=rf"solver='{solver}' for two classes; got 3 \(of more: {others}\)"):
+    with pytest.raises(ValueError, match=rf"two classes with solver='{solver}'; got 3 \(use {others}\)"):
         LogReg("reference", solver=solver).fit(*load_iris(return_X_y=True))
-    words = rf"solver='{solver}' for features as they are; got feature_dtype='int8' \(in fewer bits: {others}\)"
+    words = rf"feature_dtype=None with solver='{solver}'; got 'int8' \(use {others}\)"
     with pytest.raises(ValueError, match=words):
         LogReg("reference", solver=solver, feature_dtype="int8").fit(*cancer)

@@ -172,7 +172,9 @@ def test_a_directory_that_lies(model: Path, lie: str) -> None:
     refused(model, reason)
 
 
-@pytest.mark.parametrize(("count", "reason"), [(5, "its end is not where"), (1 << 40, "1,099,511,627,776 members")])
+@pytest.mark.parametrize(
+    ("count", "reason"), [(5, "its end record is elsewhere"), (1 << 40, "1,099,511,627,776 members")]
+)
 def test_a_64_bit_directory_that_lies(model: Path, count: int, reason: str) -> None:
     raw = model.read_bytes()
     end64 = struct.pack("<4sQHHIIQQQQ", b"PK\6\6", 44, 45, 45, 0, 0, count, count, 200, 0)
@@ -192,7 +194,7 @@ def test_a_64_bit_directory_that_is_right(model: Path, monkeypatch: pytest.Monke
 def test_two_members_of_one_name(model: Path) -> None:
     with zipfile.ZipFile(model, "a") as archive, pytest.warns(UserWarning, match="Duplicate"):
         archive.writestr("coef_.npy", b"")
-    refused(model, "two members of one name")
+    refused(model, "two members with one name")
 
 
 def test_members_that_are_not_next_to_each_other(model: Path) -> None:
@@ -254,7 +256,7 @@ MEMBERS: dict[str, tuple[Change, str]] = {
     "classes in a table": (put("classes_", [[0, 1, 2]]), r"classes_ of shape \(1, 3\)"),
     "a class twice": (put("classes_", [0, 1, 1]), "not unique and sorted"),
     "classes in another order": (put("classes_", [0, 2, 1]), "not unique and sorted"),
-    "a class that is NaN": (put("classes_", [0.0, 1.0, np.nan]), "classes_ have NaN"),
+    "a class that is NaN": (put("classes_", [0.0, 1.0, np.nan]), "classes_ has NaN"),
     "no character": (put("classes_", np.array([1, 2, 0x110000], "u4").view("U1")), "points that are not characters"),
     "a bool that is two": (
         lambda members: {
@@ -263,13 +265,13 @@ MEMBERS: dict[str, tuple[Change, str]] = {
         }, "neither 0 nor 1",
     ),
     "text that is no JSON": (put("model", "hello"), "Expecting value"),
-    "text that is no object": (put("model", "[1]"), "not an object of JSON"),
+    "text that is no object": (put("model", "[1]"), "not a JSON object"),
     "JSON without end": (put("model", "[" * 100_000), "recursion"),
     "a number of 5,000 digits": (put("model", "1" * 5000), "digits"),
-    "two texts": (put("model", ["{}", "{}"]), "model is not one text"),
-    "a number for a text": (put("model", 1.0), "model is not one text"),
-    "a newer format": (tells(format=2), "format 2, and this gpuprims reads 1"),
-    "an older format": (tells(format=0), "format 0, and this gpuprims reads 1"),
+    "two texts": (put("model", ["{}", "{}"]), "model is not one string"),
+    "a number for a text": (put("model", 1.0), "model is not one string"),
+    "a newer format": (tells(format=2), "format 2; this release reads 1"),
+    "an older format": (tells(format=0), "format 0; this release reads 1"),
     "a format that is true": (tells(format=True), "format True"),
     "no format": (tells(format=...), "format None"),
     "a key more": (tells(more=1), "has unknown or missing keys"),
@@ -277,10 +279,10 @@ MEMBERS: dict[str, tuple[Change, str]] = {
     "iterations that are text": (tells(n_iter_="4"), "n_iter_ is not a int"),
     "iterations that are negative": (tells(n_iter_=-1), "n_iter_ is negative"),
     "losses that are text": (tells(loss_curve_=["a"]), "losses"),
-    "losses without iterations": (tells(loss_curve_=[1.0] * 99), "losses without iterations"),
+    "losses without iterations": (tells(loss_curve_=[1.0] * 99), "numbers of losses and iterations differ"),
     "iterations that are lists": (tells(loss_curve_=[1.0], loss_iterations_=[[1]]), "not integers"),
-    "names of numbers": (tells(names=[1, 2, 3, 4]), "names of features are not strings"),
-    "too few names": (tells(names=["a", "b"]), "2 names of"),
+    "names of numbers": (tells(names=[1, 2, 3, 4]), "feature names are not strings"),
+    "too few names": (tells(names=["a", "b"]), "2 names for"),
     "objects that are numbers": (tells(objects=True), "objects other than strings"),
     "a parameter more": (parameters(more=1), r"parameters differ from LogReg's: \['more'\]"),
     "a parameter out of range": (parameters(C=-1), "'C' parameter"),
@@ -390,12 +392,12 @@ def test_a_file_keeps_its_permissions_and_a_link_its_target(tmp_path: Path) -> N
     model.save(link)
     assert link.is_symlink()
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
-    with pytest.raises(ArgumentError, match=r"LogReg.save: a file to write; got .*nowhere/model.npz' \(No such file"):
+    with pytest.raises(ArgumentError, match=r"LogReg.save: a writable file; got .*nowhere/model.npz' \(No such file"):
         model.save(tmp_path / "nowhere" / "model.npz")
     (tmp_path / "folder.npz").mkdir()
-    with pytest.raises(ArgumentError, match=r"a file to write; got .*folder.npz' \(Not a regular file\)"):
+    with pytest.raises(ArgumentError, match=r"a writable file; got .*folder.npz' \(Not a regular file\)"):
         model.save(tmp_path / "folder.npz")
-    with pytest.raises(ArgumentError, match=r"a model's name that ends in .npz; got .*model.bin'"):
+    with pytest.raises(ArgumentError, match=r"a path that ends in .npz; got .*model.bin'"):
         model.save(tmp_path / "model.bin")
 
 

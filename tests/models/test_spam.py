@@ -82,10 +82,10 @@ def test_a_file_is_read_line_by_line(tmp_path):
         (b"ham\ta\nspam b\n", "line 2: a label, a tab and a text; got no tab in 'spam b'"),
         (b"ham\ta\n\nspam\tb", "line 2: a label, a tab and a text; got no tab in ''"),
         (b"ham\ta\n \tb\n", "line 2: a label before the tab; got ' '"),
-        (b"ham\ta\nspam\tb\nham\tc\njunk\td\n", "line 4: a label that is 'ham' and 'spam'; got 'junk'"),
+        (b"ham\ta\nspam\tb\nham\tc\njunk\td\n", "line 4: one of two labels, 'ham' and 'spam'; got 'junk'"),
         (b"ham\ta\nspam\tcaf\xe9\n", r"line 2: text in UTF-8; got b'\xe9'"),
-        (b"ham\ta\nham\tb\n", "lines of two labels; got 'ham' alone"),
-        (b"", "lines of two labels; got no lines"),
+        (b"ham\ta\nham\tb\n", "lines with two labels; got only 'ham'"),
+        (b"", "lines with two labels; got no lines"),
     ],
 )
 def test_a_file_of_another_form_is_refused_where_it_is_wrong(tmp_path, content, message):
@@ -96,7 +96,7 @@ def test_a_file_of_another_form_is_refused_where_it_is_wrong(tmp_path, content, 
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(ArgumentError, match=r"mail: a file that can be read; got .*nowhere.tsv' \(No such file"):
+    with pytest.raises(ArgumentError, match=r"mail: a readable file; got .*nowhere.tsv' \(No such file"):
         read_mail(tmp_path / "nowhere.tsv")
 
 
@@ -111,7 +111,7 @@ def test_generated_mail_has_its_share_of_spam_and_comes_again():
 
 @pytest.mark.parametrize(("documents", "share", "got"), [(1, 0.5, 0), (10, 0.0, 0), (10, 1.0, 10), (10, 1.5, 15)])
 def test_mail_of_one_label_is_not_generated(documents, share, got):
-    with pytest.raises(ArgumentError, match=f"documents of both labels; got {got} of {documents}"):
+    with pytest.raises(ArgumentError, match=f"documents of both labels; got {got} spam of {documents}"):
         generated_mail(documents, spam_share=share)
 
 
@@ -230,9 +230,9 @@ def test_the_report_tells_settings_rates_and_times(peer, mail):
         ({"positive": "junk"}, "texts of the label 'junk' and one other; got 'ham' and 'spam'"),
         (
             {"test_share": 0.999},
-            "holds out texts of both labels and leaves 5 of each; got 0.999 of 300",
+            "texts of both labels, which leaves 5 of each for training; got 0.999 of 300",
         ),
-        ({"test_share": 0.98}, "leaves 5 of each; got 0.98 of 300"),
+        ({"test_share": 0.98}, "leaves 5 of each for training; got 0.98 of 300"),
         ({"test_share": 0.0001}, "got 0.0001 of 300"),
         ({"test_share": 1.5}, "got 1.5 of 300"),
         ({"seed": -1}, "a seed from 0 to 2.32 - 1; got -1"),
@@ -248,7 +248,7 @@ def test_what_cannot_be_trained_is_refused(peer, mail, changes, message):
 
 def test_too_few_texts_are_refused(peer):
     labels = np.array(["ham"] * 20 + ["spam"] * 5)
-    with pytest.raises(ArgumentError, match="more than 5 texts of each label, for as many folds; got 5 of 'spam'"):
+    with pytest.raises(ArgumentError, match="more than 5 texts of each label for cross-validation; got 5 of 'spam'"):
         train_filter(Mail(labels, ("text",) * 25))
     with pytest.raises(ArgumentError, match="and one other; got no texts"):
         train_filter(Mail(labels[:0], ()))
@@ -283,7 +283,7 @@ def saved(written_once, tmp_path):
 
 
 def test_a_filter_of_other_features_is_refused(saved, monkeypatch):
-    monkeypatch.setattr(spam, "_KIND", "letters")
+    monkeypatch.setattr(spam_filter, "_KIND", "letters")
     with pytest.raises(
         ModelFileError, match=r"got .*filter.npz' \(its features differ from this release's; train it again\)"
     ):
@@ -292,9 +292,9 @@ def test_a_filter_of_other_features_is_refused(saved, monkeypatch):
 
 def test_a_filter_is_saved_where_it_is_said_or_not_at_all(saved, tmp_path):
     made = SpamFilter.load(saved)
-    with pytest.raises(ArgumentError, match=r"a model's name that ends in \.npz; got .*model\.bin'"):
+    with pytest.raises(ArgumentError, match=r"a path that ends in \.npz; got .*model\.bin'"):
         made.save(tmp_path / "model.bin")
-    with pytest.raises(ArgumentError, match=r"a file to write; got .*model\.npz' \(No such file"):
+    with pytest.raises(ArgumentError, match=r"a writable file; got .*model\.npz' \(No such file"):
         made.save(tmp_path / "nowhere" / "model.npz")
 
 
@@ -352,7 +352,7 @@ def test_the_command_tells_which_line_of_its_input_is_wrong(saved, capsys, monke
             ("--load", "a.npz", "--test-share", "0.1", "--seed", "0"),
             "got --test-share and --seed, which are for",
         ),
-        (("nowhere.tsv",), "a file that can be read; got 'nowhere.tsv'"),
+        (("nowhere.tsv",), "a readable file; got 'nowhere.tsv'"),
         (("--load", "mail.tsv"), "a file that SpamFilter.save wrote; got 'mail.tsv' (its name does not end in .npz)"),
         (("mail.tsv", "--save", "model.bin"), "ends in .npz; got 'model.bin'"),
         (("mail.tsv", "--features", "-1"), "n_features from 1 to 2^30; got -1"),

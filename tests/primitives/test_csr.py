@@ -338,7 +338,7 @@ def test_a_target_error_of_sparse_samples(device: gpuprims.Device, rng: np.rando
 def test_second_derivatives_of_slabs(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
     X, y = labelled(rng, 3)
     whole = fit("reference", X, y, solver="newton-cholesky")
-    monkeypatch.setattr("gpuprims.models.logreg.sparse._SLAB", 40 * 8 * 7)  # seven rows, and at last five
+    monkeypatch.setattr("gpuprims.models.logreg.sparse._SLAB_BYTES", 40 * 8 * 7)  # seven rows, and at last five
     slabs = fit("reference", X, y, solver="newton-cholesky")
     np.testing.assert_allclose(slabs.coef_, whole.coef_, rtol=1e-9)
 
@@ -348,7 +348,7 @@ def test_columns_are_kept_but_of_parts_with_few_elements(rng: np.random.Generato
     whole = SparseFeatures(gpuprims.Device("reference"), X)
     assert whole._by_columns() is whole._by_columns()
     assert whole._by_rows() is whole._by_rows()
-    many, few = whole.part(0, 100), whole.part(5, 7)
+    many, few = whole.rows(0, 100), whole.rows(5, 7)
     assert many._by_columns() is many._by_columns()
     assert few._by_columns() is not few._by_columns()
     np.testing.assert_array_equal(few.scores(np.ones((1, 40)))[:, 0], X[5:7].sum(axis=1))
@@ -358,7 +358,7 @@ def test_long_rows_and_columns_are_cut(
     device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
 ) -> None:
     for long in (1, 7, 8, 63):
-        monkeypatch.setattr("gpuprims.models.logreg.sparse._LONG", long)
+        monkeypatch.setattr("gpuprims.models.logreg.sparse._LONGEST_ROW", long)
         for lengths in (rng.integers(0, 64, 90), [0, 8, 16, 9, 0], [0, 1, 0]):
             X = rows_of(rng, lengths, 33)
             features = SparseFeatures(device, X)
@@ -367,7 +367,7 @@ def test_long_rows_and_columns_are_cut(
                 got = features.scores(device.asarray(ahead))
                 assert_product(on_host(device, got), X, np.ascontiguousarray(ahead.T))
                 gradient = device.driver.empty((outputs, 33), np.dtype("f4"))
-                features.back(device.asarray(behind), gradient)
+                features.write_gradient(device.asarray(behind), gradient)
                 assert_product(on_host(device, gradient).T, sparse.csr_array(X.T), behind)
 
 

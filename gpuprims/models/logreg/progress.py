@@ -1,9 +1,9 @@
-"""Settings of solvers, and the watch that records a fit's progress and ends it."""
+"""Solver settings, and the monitor that records a fit's progress and stops it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,20 +11,17 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a solver: when it stops, the learning rate for summed gradients, batches and their random order.
-
-    Without a rate, descent finds one.
-    """
+    """Settings of a solver. With a learning rate of None, the solver chooses one; rates multiply summed gradients."""
 
     max_iter: int
     tol: float
     learning_rate: float | None = None
     batch_size: int = 256
-    random: np.random.RandomState | None = None
+    random: np.random.RandomState = field(default_factory=np.random.RandomState)
 
 
 class Progress(NamedTuple):
-    """Where a fit is: the iterations done, the objective, and the weights."""
+    """The state of a fit after an iteration, as a callback receives it."""
 
     iteration: int
     loss: float
@@ -32,21 +29,22 @@ class Progress(NamedTuple):
     intercept: np.ndarray
 
 
-class Watch:
-    """Keeps the losses of a fit, after which iterations they were, and the last weights, and asks whether to go on.
+class Monitor:
+    """Record the losses and the last weights of a fit, and tell its solver when to stop.
 
     Parameters
     ----------
     split : callable
-        From flat weights to coefficients and intercepts.
-    callback : callable or None
-        The caller's: given a :class:`Progress`, returns True to stop.
-    error : callable or None
-        From flat weights to the error on samples held out.
-    target : float or None
-        The error at which to stop.
-    bar : progress bar or None
-        As tqdm's.
+        Split flat weights into coefficients and intercepts.
+    start : ndarray
+        Initial flat weights.
+    callback : callable, optional
+        Receives a :class:`Progress`; returns True to stop.
+    validation_error : callable, optional
+        Return the error of flat weights on the validation samples.
+    target_error : float, optional
+        Stop at this validation error.
+    bar : tqdm.tqdm, optional
     """
 
     def __init__(
@@ -55,25 +53,26 @@ class Watch:
         start: np.ndarray,
         *,
         callback: Callable[[Progress], Any] | None = None,
-        error: Callable[[np.ndarray], float] | None = None,
-        target: float | None = None,
+        validation_error: Callable[[np.ndarray], float] | None = None,
+        target_error: float | None = None,
         bar: Any = None,
     ) -> None:
-        self._told: list[tuple[float, int]] = []  # one list, so that an interrupt leaves complete pairs
+        self._records: list[tuple[float, int]] = []  # one list, so that an interrupt leaves complete pairs
         self.errors: list[float] = []
         self.weights = start
-        self._split, self._callback, self._error, self._target, self._bar = split, callback, error, target, bar
+        self._split, self._callback, self._bar = split, callback, bar
+        self._error, self._target = validation_error, target_error
 
-    def after(self, loss: float, weights: np.ndarray, count: int = 1) -> str | None:
-        """Take note of iterations, by the loss after the last of them, and return why to stop, if there is a reason."""
+    def record(self, loss: float, weights: np.ndarray, count: int = 1) -> str | None:
+        """Record the loss and weights after ``count`` more iterations; return the reason to stop, or None."""
         self.weights = weights
-        self._told.append((loss, self.done + count))
+        self._records.append((loss, self.n_iter + count))
         if self._bar is not None:
             self._bar.update(count)
             self._bar.set_postfix(loss=f"{loss:.6g}")
         if self._callback is not None:
-            told = Progress(self.done, loss, *(np.copy(part) for part in self._split(weights)))
-            if self._callback(told):
+            progress = Progress(self.n_iter, loss, *(np.copy(part) for part in self._split(weights)))
+            if self._callback(progress):
                 return "callback"
         if self._error is not None and self._target is not None:
             self.errors.append(self._error(weights))
@@ -83,15 +82,15 @@ class Watch:
 
     @property
     def losses(self) -> list[float]:
-        """The loss after each iteration, or after each look."""
-        return [loss for loss, _ in self._told]
+        """Recorded losses."""
+        return [loss for loss, _ in self._records]
 
     @property
     def iterations(self) -> list[int]:
-        """The number of iterations before each loss."""
-        return [done for _, done in self._told]
+        """Iteration number of each recorded loss."""
+        return [iteration for _, iteration in self._records]
 
     @property
-    def done(self) -> int:
-        """How many iterations there have been."""
-        return self._told[-1][1] if self._told else 0
+    def n_iter(self) -> int:
+        """Number of iterations so far."""
+        return self._records[-1][1] if self._records else 0
