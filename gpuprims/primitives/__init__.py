@@ -1,1 +1,7 @@
-"""The primitives: a public function each, and its host passes, written once for all backends."""
+"""The primitives: one package each, and what several of them share."""
+
+# Each package has a ``PRIMITIVE``; see :class:`gpuprims.core.primitive.Primitive`.
+ROOMS = (
+    *("map", "reduce", "scan", "segments", "compact", "histogram", "stencil"),
+    *("logistic", "descent", "sgd", "hogwild", "csr"),
+)

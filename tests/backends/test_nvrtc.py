@@ -26,7 +26,7 @@ from gpuprims.core.kernel_spec import Definitions
 from gpuprims.core.layout import Form
 from gpuprims.core.registry import Variant
 from gpuprims.errors import NoVariantError
-from gpuprims.tuning.cases import TRIALS
+from gpuprims.tuning.cases import CASES
 
 nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings is not installed")
 
@@ -159,7 +159,7 @@ TUNABLE = [variant for variant in VARIANTS if variant.tunable is not None]
 def test_kernels_compile_in_every_shape_that_they_may_be_tuned_to(
     variant: Variant, pytestconfig: pytest.Config
 ) -> None:
-    trial, rng = TRIALS[variant.primitive], np.random.default_rng(1)
+    case, rng = CASES[variant.primitive], np.random.default_rng(1)
     whole = pytestconfig.getoption("whole")
     dtypes = ("uint8",) if variant.name == "bytes" else ("float32", "float64") if whole else ("float32",)
     compiled = set()
@@ -167,8 +167,8 @@ def test_kernels_compile_in_every_shape_that_they_may_be_tuned_to(
         for dtype in dtypes:
             driver = CompilingDriver()
             with contextlib.suppress(NoVariantError):  # of shapes that do not fit
-                x = trial.elements(rng, np.dtype(dtype), 100_000)
-                trial.run(x, device=gpuprims.Device._of(driver), variant=variant.shaped(shape))
+                x = case.elements(rng, np.dtype(dtype), 100_000)
+                case.run(x, device=gpuprims.Device._of(driver), variant=variant.shaped(shape))
             for asked, definitions in driver.asked:
                 if asked.primitive == variant.primitive:
                     assert (asked.block, asked.groups_per_unit) == (shape.block, shape.groups_per_unit)
