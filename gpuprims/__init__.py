@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gpuprims.core.registration import register, unregister
     from gpuprims.core.registry import Variant
     from gpuprims.core.traits import Call
-    from gpuprims.models.hashing import hash_counts
+    from gpuprims.models.spam.hashing import hash_counts
     from gpuprims.operators import Op
     from gpuprims.primitives.compact import compact
     from gpuprims.primitives.histogram import bincount, histogram
@@ -69,7 +69,7 @@ _HOMES = {
     "cumsum": "primitives.scan",
     "devices": "core.device",
     "explain": "core.explain",
-    "hash_counts": "models.hashing",
+    "hash_counts": "models.spam.hashing",
     "histogram": "primitives.histogram",
     "map": "primitives.map",
     "plan": "core.plans",

@@ -2,81 +2,21 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from import_map import FLOORS, MODULES, PACKAGE, PAGE, circle, drawn, floor, imports, own_imports, room
 
 import gpuprims
 from gpuprims.core.explain import PRIMITIVES
-from gpuprims.core.registry import REGISTRY
+from gpuprims.core.registry import REGISTRY, Variant
 
-PACKAGE = Path(__file__).parent.parent / "gpuprims"
-MODULES = {
-    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__"): path
-    for path in PACKAGE.rglob("*.py")
-}
-# From the ground up; a module imports from its own floor and those below.
-FLOORS = (
-    ("errors",),
-    ("expressions",),
-    ("operators",),
-    ("core",),
-    ("backends",),
-    ("primitives",),
-    ("models",),
-    ("tuning",),
-    ("cli", "__main__"),
-)
 VENDORS = {"cupy", "pyopencl", "sklearn", "tqdm", "cuda", "matplotlib"}
 HOMES = {"cupy": "backends.cuda", "pyopencl": "backends.opencl", "sklearn": "models", "matplotlib": "models.pictures"}
-# Text around a kernel, in each dialect's own words.
-AROUND = {"prelude", "exchange", "counting"}
-# Kernels that one dialect has alone.
-ALONE = {
-    "descent_cpu_persistent": "for CPUs, which CUDA does not run on",
-    "csr_cpu_rows": "for CPUs, which CUDA does not run on",
-    "histogram_cpu_private": "for CPUs, which CUDA does not run on",
-    "logistic_cpu_fused": "for CPUs, which CUDA does not run on",
-    "map_cpu_chunks": "for CPUs, which CUDA does not run on",
-    "reduce_cpu_best": "for CPUs, which CUDA does not run on",
-    "reduce_cpu_chunks": "for CPUs, which CUDA does not run on",
-    "reduce_cpu_columns": "for CPUs, which CUDA does not run on",
-    "scan_cpu_chunks": "for CPUs, which CUDA does not run on",
-    "scan_cpu_columns": "for CPUs, which CUDA does not run on",
-    "segments_cpu_runs": "for CPUs, which CUDA does not run on",
-    "sgd_cpu_sequential": "for CPUs, which CUDA does not run on",
-    "stencil_cpu_rows": "for CPUs, which CUDA does not run on",
-}
-
-
-def floor(module: str) -> int:
-    room = module.split(".")[1]
-    return next(level for level, rooms in enumerate(FLOORS) if room in rooms)
-
-
-def imports(module: str, *, top_level: bool = False) -> list[str]:
-    """What a module imports, leaving out imports for type checkers alone."""
-    tree = ast.parse(MODULES[module].read_text())
-    checked = [
-        node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-    ]
-    skipped = {id(inner) for node in checked for inner in ast.walk(node)}
-    nodes = tree.body if top_level else list(ast.walk(tree))
-    found = []
-    for node in nodes:
-        if id(node) in skipped:
-            continue
-        if isinstance(node, ast.ImportFrom) and node.module:
-            found.append(node.module)
-        elif isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
-    return found
 
 
 ROOMS = [module for module in MODULES if module != "gpuprims"]
@@ -84,8 +24,7 @@ ROOMS = [module for module in MODULES if module != "gpuprims"]
 
 @pytest.mark.parametrize("module", ROOMS)
 def test_no_module_imports_from_a_floor_above(module: str) -> None:
-    own = [name for name in imports(module) if name.startswith("gpuprims.")]
-    assert [name for name in own if floor(name) > floor(module)] == []
+    assert [name for name in own_imports(module) if floor(name) > floor(module)] == []
 
 
 @pytest.mark.parametrize("module", ROOMS)
@@ -111,13 +50,19 @@ def test_primitives_know_no_backend() -> None:
 
 
 def test_imports_make_no_circle() -> None:
-    @cache
-    def reach(module: str) -> frozenset[str]:
-        direct = {name for name in imports(module, top_level=True) if name in MODULES and name != module}
-        return frozenset(direct).union(*(reach(name) for name in direct))  # a circle recurses without end
+    assert circle() == []
 
-    for module in ROOMS:
-        assert module not in reach(module)
+
+def test_the_package_has_few_rooms_and_floors() -> None:
+    rooms = {room(module) for module in ROOMS}
+    assert len(rooms) <= 12
+    assert len(FLOORS) <= 10
+    assert {name for floor in FLOORS for name in floor} == rooms
+
+
+def test_contributing_draws_the_floors() -> None:
+    page = PAGE.read_text()
+    assert drawn(page) == page, "python -m tests.import_map"
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.glob("backends/*/device.py")), ids=lambda path: path.parent.name)
@@ -130,44 +75,44 @@ def test_a_room_has_at_most_400_lines(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= 400
 
 
-def kernels(dialect: str) -> dict[str, Path]:
-    folder = {"cl": "opencl", "cu": "cuda"}[dialect]
-    own = (PACKAGE / "backends" / folder / "kernels").glob(f"*.{dialect}")
-    return {path.stem: path for path in (*own, *PACKAGE.glob(f"primitives/*/kernels/*.{dialect}"))}
+SHARED = sorted(PACKAGE.glob("primitives/*/kernels/*.cl"))
+OWN = sorted(path for path in PACKAGE.glob("backends/*/kernels/*") if path.is_file())
 
 
-def test_every_kernel_has_its_twin() -> None:
-    assert set(kernels("cl")) ^ set(kernels("cu")) == set(ALONE)
-
-
-def test_twins_differ_in_dialect_words_alone() -> None:
-    words = {
-        r'extern "C" __global__': "__kernel",
-        r"__launch_bounds__\(BLOCK(, [^)]*)?\)": "__attribute__((reqd_work_group_size(BLOCK, 1, 1)))",
-        r"\bthreadIdx\.x": "get_local_id(0)",
-        r"\bblockIdx\.x": "get_group_id(0)",
-        r"\bgridDim\.x": "get_num_groups(0)",
-        r"__shared__": "__local",
-        r"__syncthreads\(\)": "barrier(CLK_LOCAL_MEM_FENCE)",
-    }
-    for stem in set(kernels("cl")) & set(kernels("cu")) - AROUND:
-        text = kernels("cu")[stem].read_text()
-        for cuda, opencl in words.items():
-            text = re.sub(cuda, opencl, text)
-        assert text == kernels("cl")[stem].read_text()
-
-
-@pytest.mark.parametrize("dialect", ["cl", "cu"])
-def test_file_entry_and_registry_agree(dialect: str) -> None:
-    backend = {"cl": "opencl", "cu": "cuda"}[dialect]
+def kernels(backend: str) -> dict[str, Variant]:
+    """Return the kernels of this package that a backend runs, by their entries."""
     known = [variant for primitive in PRIMITIVES for variant in REGISTRY.variants(primitive, backend)]
-    variants = {variant.entry: variant for variant in known if variant.path.is_relative_to(PACKAGE)}
-    files = {stem: path for stem, path in kernels(dialect).items() if stem not in AROUND}
-    assert {entry: variant.source for entry, variant in variants.items()} == files
-    for stem, path in files.items():
-        assert re.search(rf"\nvoid {stem}\(", path.read_text())
-        assert path.read_text().startswith(f"/* {stem.replace('_', '/', 1)}: ")
-        assert ("LOCAL_PARAMETER" in path.read_text()) == variants[stem].asks_local_memory
+    return {variant.entry: variant for variant in known if variant.path.is_relative_to(PACKAGE)}
+
+
+def test_every_kernel_text_exists_once() -> None:
+    stems = [path.stem for path in (*SHARED, *OWN)]
+    assert sorted(set(stems)) == sorted(stems)
+    assert not list(PACKAGE.glob("primitives/**/*.cu"))
+    used = {variant.source for backend in ("cuda", "opencl") for variant in kernels(backend).values()}
+    assert used == {*SHARED, *OWN}
+
+
+def test_a_kernel_of_one_backend_says_why() -> None:
+    both = kernels("cuda").keys() & kernels("opencl").keys()
+    assert len(both) >= 36
+    for path in {*SHARED} - {kernels("opencl")[entry].source for entry in both}:
+        header = path.read_text().partition("*/")[0]
+        assert "_cpu_" in path.stem
+        assert re.search(r"CPU[\s*]+threads", header), path.name
+    for path in OWN:
+        assert re.search(r"\n \* needs   ", path.read_text().partition("*/")[0]), path.name
+        assert path.suffix == {"cuda": ".cu", "opencl": ".cl"}[path.parts[-3]]
+
+
+@pytest.mark.parametrize("backend", ["cuda", "opencl"])
+def test_file_entry_and_registry_agree(backend: str) -> None:
+    for entry, variant in kernels(backend).items():
+        text = variant.path.read_text()
+        assert variant.path.stem == entry
+        assert re.search(rf"\n__kernel WORK_GROUP(_RESIDENT)?\(.*\).*\nvoid {entry}\(", text)
+        assert text.startswith(f"/* {entry.replace('_', '/', 1)}: ")
+        assert ("LOCAL_PARAMETER" in text) == variant.asks_local_memory
 
 
 def test_importing_the_package_loads_no_library() -> None:
@@ -191,7 +136,7 @@ def test_a_wheel_holds_every_file_that_the_package_reads(tmp_path: Path) -> None
     builder = pytest.importorskip("hatchling.builders.wheel", reason="hatchling, which builds wheels, is not installed")
     (wheel,) = builder.WheelBuilder(str(PACKAGE.parent)).build(directory=str(tmp_path), versions=["standard"])
     packed = set(ZipFile(wheel).namelist())
-    kept = {path for path in PACKAGE.rglob("*") if path.suffix in (".py", ".cl", ".cu", ".h")}
+    kept = {path for path in PACKAGE.rglob("*") if path.suffix in (".py", ".cl", ".cu", ".cuh", ".h")}
     assert {str(path.relative_to(PACKAGE.parent)) for path in kept} <= packed
-    for name in ("primitives/reduce/kernels/folding.h", "core/kernels/shuffling.h", "backends/opencl/progress.cl"):
+    for name in ("primitives/reduce/kernels/folding.h", "core/kernels/shuffling.h", "backends/cuda/prelude.cuh"):
         assert f"gpuprims/{name}" in packed

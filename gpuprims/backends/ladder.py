@@ -9,7 +9,7 @@ from gpuprims.core.refusals import double_precision, gradient_fits, gradients_fi
 from gpuprims.core.registry import Variant, first_refusal
 
 
-def ladder(backend: str, kernels: Path, suffix: str) -> tuple[Variant, ...]:
+def ladder(backend: str, kernels: Path) -> tuple[Variant, ...]:
     """Return the rungs, which run when asked for by name, or two_kernels_local where rows are too long for the rest.
 
     Parameters
@@ -17,12 +17,10 @@ def ladder(backend: str, kernels: Path, suffix: str) -> tuple[Variant, ...]:
     backend : str
     kernels : Path
         The folder of its kernel files.
-    suffix : str
-        Of their names.
     """
 
     def rung(name: str, rank: int, **how: Any) -> Variant:
-        return Variant("logistic", name, backend, kernels / f"logistic_{name}.{suffix}", rank, items=1, **how)
+        return Variant("logistic", name, backend, kernels / f"logistic_{name}.cl", rank, items=1, **how)
 
     grid: dict[str, Any] = {"block": 64, "groups_per_unit": 16}
     group: dict[str, Any] = {"block": 64, "shares_outputs": False}

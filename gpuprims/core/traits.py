@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -25,6 +26,11 @@ class Around(NamedTuple):
     taps: int
     paired: bool = False
     times: int = 1
+
+    def resembles(self, measured: Around) -> bool:
+        """Return True for no more neighbours than measured, read in the same way."""
+        one, other = (around._replace(beside=0, taps=0, paired=False) for around in (self, measured))
+        return one == other and self.taps <= measured.taps
 
     def numbers(self, items: int) -> int:
         """Return how many numbers the windows of so many elements of a row have."""
@@ -71,6 +77,20 @@ class Call:
     picks: bool = False
     bins: int = 0
     around: Around | None = None
+
+    @property
+    def measured(self) -> dict[str, Any]:
+        """Facts that a tuned choice keeps, in a JSON file, beside the dtype and the bytes of a value."""
+        return {name: value for name, value in (("bins", self.bins), ("around", self.around)) if value}
+
+    def resembles(self, measured: Mapping[str, Any]) -> bool:
+        """Return True if a choice that was measured on a call with these facts holds for this call."""
+        around = measured.get("around")
+        if self.around is None or around is None:
+            alike = self.around is around
+        else:
+            alike = len(around) == len(self.around) and self.around.resembles(Around(*around))
+        return alike and self.bins <= measured.get("bins", 0)
 
     @property
     def histogram_bytes(self) -> int:

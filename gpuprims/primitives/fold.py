@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from gpuprims.core.device import Device
-from gpuprims.core.kernel_spec import Definitions, value_bytes
+from gpuprims.core.kernel_spec import value_bytes
 from gpuprims.core.launch_plan import Compiled, LaunchPlan
 from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.outputs import Result
@@ -14,6 +14,7 @@ from gpuprims.core.primitive import Sample
 from gpuprims.core.registry import MOST_GROUPS, Variant
 from gpuprims.core.traits import Call
 from gpuprims.operators import Folding
+from gpuprims.primitives.fold_spec import FoldSpec
 
 
 def with_axes(form: Form, axes: tuple[int, ...], keepdims: bool) -> Form:
@@ -87,7 +88,7 @@ class FoldPlanner:
         if not self.outputs:
             return Compiled()
         parts = self._parts(chosen)
-        kernel = self.device.kernel(chosen, self._definitions(vectors=chosen.vectors))
+        kernel = self.device.kernel(chosen, self._spec(vectors=chosen.vectors))
         groups = min(self._rows(chosen) * parts, MOST_GROUPS)
         if not chosen.shares_outputs or chosen.block == 1:  # a group of one is a thread: no more than there are to run
             groups = chosen.groups(groups, self.device.capabilities)
@@ -127,9 +128,9 @@ class FoldPlanner:
         """Return how many groups compute all outputs once."""
         return -(-self.outputs // variant.outputs_per_group)
 
-    def _definitions(self, *, vectors: bool) -> Definitions:
+    def _spec(self, *, vectors: bool) -> FoldSpec:
         accesses = self.layout.accesses
-        return Definitions(
+        return FoldSpec(
             inputs=accesses[: self.inputs],
             outputs=accesses[self.inputs :],
             values=self.folding.values,

@@ -14,12 +14,12 @@ from cupy_backends.cuda.api.driver import funcSetAttribute
 from gpuprims.backends.cuda.capabilities import capabilities_of
 from gpuprims.backends.cuda.compiling import compiled
 from gpuprims.backends.cuda.kernel import CudaKernel, current_device
+from gpuprims.backends.cuda.prelude import PRELUDE
 from gpuprims.backends.cuda.stream_memory import StreamMemory
 from gpuprims.backends.cuda.transfer import Transfer
-from gpuprims.backends.cuda.variants import AROUND
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.driver import Capabilities
-from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form, View, reach
 from gpuprims.core.registry import Variant
 from gpuprims.errors import BuildError, DeviceMemoryError
@@ -46,16 +46,16 @@ class CudaDriver:
         """See :class:`~gpuprims.core.driver.Capabilities`."""
         return capabilities_of(self.index)
 
-    def build(self, variant: Variant, definitions: Definitions) -> CudaKernel:
-        """Compile a kernel file with its definitions."""
+    def build(self, variant: Variant, spec: KernelSpec) -> CudaKernel:
+        """Compile a kernel file with its spec."""
         shape = variant.block, variant.items, self.capabilities.warp, variant.resident
-        text = kernel_source(definitions, variant.path, *AROUND, *shape)
+        text = kernel_source(spec, variant.path, PRELUDE, *shape)
         try:
             with self.device:
                 function = compiled(text, self.device).get_function(variant.entry)
                 if variant.asks_local_memory:
                     funcSetAttribute(function.ptr, _LOCAL_MEMORY, self.capabilities.asked_local_memory)
-                return CudaKernel(self.device, function, variant, definitions.pointers)
+                return CudaKernel(self.device, function, variant, spec.pointers)
         except (cupy.cuda.compiler.CompileException, cupy.cuda.driver.CUDADriverError) as error:
             where = f"{variant.entry} on {self.capabilities.name} ({self.capabilities.driver})"
             raise BuildError(f"{where}: a kernel that compiles; got\n{error}") from error

@@ -16,7 +16,7 @@ from gpuprims.core.refusals import (
 )
 from gpuprims.core.registry import Variant, first_refusal
 
-KERNELS = Path(__file__).parent / "kernels"
+KERNELS = Path(__file__).parents[2] / "primitives"
 
 # H200, driver 580.159, CUDA 13.0, 2026-11-21, TB/s of 2^28 elements, launches alone, spread evenly, all alike,
 # skewed: histogram/local_atomic with 1024 x 32 and 2 groups a multiprocessor, in 256 bins 4.45, 4.47, 4.47; in 16384
@@ -30,7 +30,7 @@ HISTOGRAMS = (
         primitive="histogram",
         name="bytes",
         backend="cuda",
-        source=KERNELS / "histogram_bytes.cu",
+        source=KERNELS / "histogram/kernels/histogram_bytes.cl",
         rank=35,
         block=1024,
         items=64,
@@ -44,7 +44,7 @@ HISTOGRAMS = (
         primitive="histogram",
         name="local_atomic",
         backend="cuda",
-        source=KERNELS / "histogram_local_atomic.cu",
+        source=KERNELS / "histogram/kernels/histogram_local_atomic.cl",
         rank=30,
         block=1024,
         items=32,
@@ -58,7 +58,7 @@ HISTOGRAMS = (
         primitive="histogram",
         name="split",
         backend="cuda",
-        source=KERNELS / "histogram_split.cu",
+        source=KERNELS / "histogram/kernels/histogram_split.cl",
         rank=25,
         block=1024,
         items=32,
@@ -72,7 +72,7 @@ HISTOGRAMS = (
         primitive="histogram",
         name="cached",
         backend="cuda",
-        source=KERNELS / "histogram_cached.cu",
+        source=KERNELS / "histogram/kernels/histogram_cached.cl",
         rank=15,
         block=1024,
         items=16,
@@ -86,7 +86,7 @@ HISTOGRAMS = (
         primitive="histogram",
         name="privatised",
         backend="cuda",
-        source=KERNELS / "histogram_privatised.cu",
+        source=KERNELS / "histogram/kernels/histogram_privatised.cl",
         rank=20,
         block=1024,
         items=16,
@@ -100,7 +100,7 @@ HISTOGRAMS = (
         primitive="histogram",
         name="global_atomic",
         backend="cuda",
-        source=KERNELS / "histogram_global_atomic.cu",
+        source=KERNELS / "histogram/kernels/histogram_global_atomic.cl",
         rank=10,
         block=256,
         items=16,

@@ -15,7 +15,7 @@ from gpuprims.core.refusals import (
 )
 from gpuprims.core.registry import Variant, first_refusal
 
-KERNELS = Path(__file__).parent / "kernels"
+KERNELS = Path(__file__).parents[2] / "primitives"
 
 # H200, driver 580.159, CUDA 13.0, float32, 2026-11-22, ms of a call after the other: logistic/fused 0.89 to 0.92 of
 # 10^7 x 100, where one reading takes 0.93 by a sum, and CuPy's two products 2.66; 0.93 to 0.95 of 10^6 x 1024, where
@@ -25,7 +25,7 @@ LOGISTICS = (
         primitive="logistic",
         name="fused",
         backend="cuda",
-        source=KERNELS / "logistic_fused.cu",
+        source=KERNELS / "logistic/kernels/logistic_fused.cl",
         rank=90,
         block=256,
         items=32,
@@ -34,7 +34,7 @@ LOGISTICS = (
         vectors=True,
         refuse=first_refusal(double_precision, group_fits(256), values_fit(256), row_fits(256, 32)),
     ),
-    *ladder("cuda", KERNELS, "cu"),
+    *ladder("cuda", KERNELS / "logistic/kernels"),
 )
 
 # Gradient descent whose steps are all taken in one launch. H200, driver 580.159, CUDA 13.0, float32, 2026-11-22, of
@@ -45,7 +45,7 @@ DESCENTS = (
         primitive="descent",
         name="persistent",
         backend="cuda",
-        source=KERNELS / "descent_persistent.cu",
+        source=KERNELS / "descent/kernels/descent_persistent.cl",
         rank=10,
         block=256,
         items=160,

@@ -7,7 +7,7 @@ from pathlib import Path
 from gpuprims.core.refusals import double_precision, group_fits, values_fit
 from gpuprims.core.registry import Variant, first_refusal
 
-KERNELS = Path(__file__).parent / "kernels"
+KERNELS = Path(__file__).parents[2] / "primitives"
 
 # Lanes, ITEMS and groups have not been timed on a GPU.
 PRODUCTS = (
@@ -15,7 +15,7 @@ PRODUCTS = (
         primitive="csr",
         name="rows",
         backend="cuda",
-        source=KERNELS / "csr_rows.cu",
+        source=KERNELS / "csr/kernels/csr_rows.cl",
         rank=10,
         block=256,
         items=4,

@@ -16,7 +16,7 @@ from gpuprims.core.refusals import (
 )
 from gpuprims.core.registry import Variant, first_refusal
 
-KERNELS = Path(__file__).parent / "kernels"
+KERNELS = Path(__file__).parents[2] / "primitives"
 
 # H200, driver 580.159, CUDA 13.0, 2026-11-21, TB/s read and written of 16384 x 16384 float32 and of 8192 x 8192 x 4
 # uint8, calls one after the other. stencil/rolling with 128 work-items and 12 groups a multiprocessor: cross 3.83 and
@@ -29,7 +29,7 @@ STENCILS = (
         primitive="stencil",
         name="rolling",
         backend="cuda",
-        source=KERNELS / "stencil_rolling.cu",
+        source=KERNELS / "stencil/kernels/stencil_rolling.cl",
         rank=30,
         block=128,
         items=4,
@@ -44,7 +44,7 @@ STENCILS = (
         primitive="stencil",
         name="tiled",
         backend="cuda",
-        source=KERNELS / "stencil_tiled.cu",
+        source=KERNELS / "stencil/kernels/stencil_tiled.cl",
         rank=20,
         block=256,
         items=4,
@@ -57,7 +57,7 @@ STENCILS = (
         primitive="stencil",
         name="direct",
         backend="cuda",
-        source=KERNELS / "stencil_direct.cu",
+        source=KERNELS / "stencil/kernels/stencil_direct.cl",
         rank=10,
         block=256,
         items=1,

@@ -7,7 +7,7 @@ from pathlib import Path
 from gpuprims.core.refusals import double_precision, group_fits, number_atomics, row_fits
 from gpuprims.core.registry import Variant, first_refusal
 
-KERNELS = Path(__file__).parent / "kernels"
+KERNELS = Path(__file__).parents[2] / "primitives"
 
 # H200, driver 580.159, CUDA 13.0, float32, 2026-11-22, ms of 30 times round 4500 x 1024 samples: sgd/gram 15.2 by 8
 # work-items a sample and 32 samples a run; by 16 and 32 18.1, 32 and 32 28.9, 16 and 16 17.0, 32 and 8 27.8, 4 and 32,
@@ -17,7 +17,7 @@ WALKS = (
         primitive="sgd",
         name="gram",
         backend="cuda",
-        source=KERNELS / "sgd_gram.cu",
+        source=KERNELS / "sgd/kernels/sgd_gram.cl",
         rank=90,
         block=256,
         items=64,
@@ -30,7 +30,7 @@ WALKS = (
         primitive="hogwild",
         name="lock_free",
         backend="cuda",
-        source=KERNELS / "hogwild_lock_free.cu",
+        source=KERNELS / "hogwild/kernels/hogwild_lock_free.cl",
         rank=90,
         block=32,
         items=32,

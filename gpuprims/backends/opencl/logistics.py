@@ -49,7 +49,7 @@ LOGISTICS = (
         vectors=True,
         refuse=first_refusal(double_precision, group_fits(256), values_fit(256), row_fits(256, 32)),
     ),
-    *ladder("opencl", KERNELS / "logistic/kernels", "cl"),
+    *ladder("opencl", KERNELS / "logistic/kernels"),
 )
 
 # Gradient descent whose steps are all taken in one launch. H200, driver 580.159, float32, 2026-11-22, of 2048 x 8:

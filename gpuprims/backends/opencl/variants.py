@@ -35,9 +35,6 @@ from gpuprims.core.refusals import (
 from gpuprims.core.registry import Variant, first_refusal
 
 KERNELS = Path(__file__).parents[2] / "primitives"
-# The text around each kernel: the dialect's words, how values pass between groups, and how groups add in memory.
-_OWN = Path(__file__).parent / "kernels"
-AROUND = _OWN / "prelude.cl", _OWN / "exchange.cl", _OWN / "counting.cl"
 
 
 # H200, driver 580.159, float32, 2026-11-21, TB/s of argmax and sum of 2^28, calls one after the other: reduce/warp

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.kernel_spec import Definitions, Sparse, value_words
+from gpuprims.core.kernel_spec import value_words
 from gpuprims.core.launch_plan import Compiled, LaunchPlan
 from gpuprims.core.layout import Form, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
@@ -20,6 +20,7 @@ from gpuprims.core.traits import Call
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.primitives.csr.checks import check_arrays
+from gpuprims.primitives.csr.spec import CsrSpec
 
 _LABEL = "csr_product"
 # Columns that a work-item sums at once, on GPUs of one word each and at most, and on CPUs.
@@ -65,12 +66,20 @@ def plan_call(
         layout = starts_of((*forms, contiguous(dtype, result.shape, alignment)))
         columns = forms[3].shape[1] if len(forms[3].shape) > 1 else 1
         held = _held(chosen, columns, dtype)
-        sparse = Sparse(columns, _lanes(chosen, traits.size, device), held, held if chosen.block == 1 else 1)
         accesses = layout.accesses
-        definitions = Definitions(accesses[:4], accesses[4:], (dtype,), _product(dtype), sparse=sparse)
-        tiles = -(-(stored + n) // chosen.tile) if chosen.block == 1 else -(-n * sparse.lanes // chosen.block)
+        spec = CsrSpec(
+            accesses[:4],
+            accesses[4:],
+            (dtype,),
+            _product(dtype),
+            columns=columns,
+            lanes=_lanes(chosen, traits.size, device),
+            held=held,
+            side=held if chosen.block == 1 else 1,
+        )
+        tiles = -(-(stored + n) // chosen.tile) if chosen.block == 1 else -(-n * spec.lanes // chosen.block)
         groups = chosen.groups(tiles, device.capabilities)
-        return Compiled(device.kernel(chosen, definitions).prepare(groups, layout.pack(0), n))
+        return Compiled(device.kernel(chosen, spec).prepare(groups, layout.pack(0), n))
 
     return LaunchPlan(device, "csr", traits, (result,), compiling, asked=variant, inputs=range(4))
 

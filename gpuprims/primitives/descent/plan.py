@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.kernel_spec import Definitions, Logistic, value_words
+from gpuprims.core.kernel_spec import value_words
 from gpuprims.core.launch_plan import Compiled, LaunchPlan
 from gpuprims.core.layout import Form, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
@@ -20,6 +20,7 @@ from gpuprims.core.registry import Variant
 from gpuprims.core.traits import Call
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, quoted
+from gpuprims.primitives.descent.spec import DescentSpec
 from gpuprims.primitives.logistic.labelled import check_samples, judge
 from gpuprims.primitives.rows import sample_forms
 from gpuprims.primitives.together import side_by_side
@@ -71,19 +72,26 @@ def plan_call(
     """Decide everything about a descent but its memory; the last array has ``decay`` and ``rate``."""
     dtype, (n, k) = forms[0].dtype, forms[0].shape
     result = Result(forms[2].shape, dtype)
-    asked = Logistic(k, bool(result.shape[0] - k), len(forms) == 5, gives="batch")
 
     def compiling(chosen: Variant) -> Compiled:
-        fitted, samples = _held(chosen, asked, n, dtype)
         layout = starts_of((*forms, contiguous(dtype, result.shape, alignment)))
         accesses = layout.accesses
-        definitions = Definitions(accesses[:-1], accesses[-1:], (dtype,), judge(dtype), logistic=samples)
-        launch = device.kernel(fitted, definitions).prepare(1, layout.pack(0), n, request.steps)
-        vectors = -(-n // samples.judged)
-        copied = vectors * samples.judged * (samples.columns + samples.weighted) * dtype.itemsize
+        spec = DescentSpec(
+            accesses[:-1],
+            accesses[-1:],
+            (dtype,),
+            judge(dtype),
+            features=k,
+            intercept=result.shape[0] != k,
+            weighted=len(forms) == 5,
+        )
+        fitted, spec = _held(chosen, spec, n)
+        launch = device.kernel(fitted, spec).prepare(1, layout.pack(0), n, request.steps)
+        vectors = -(-n // spec.judged)
+        copied = vectors * spec.judged * (spec.columns + spec.weighted) * dtype.itemsize
         return Compiled(launch, scratch=copied if chosen.scratch == "rows" else 0)
 
-    traits = Call((dtype,), n, asked.columns, value_bytes=dtype.itemsize)
+    traits = Call((dtype,), n, result.shape[0], value_bytes=dtype.itemsize)
     return LaunchPlan(device, "descent", traits, (result,), compiling, asked=variant, inputs=range(len(forms)))
 
 
@@ -93,11 +101,11 @@ def sample(call: Sample) -> LaunchPlan:
     return plan_call(DescentRequest(1), forms, None, 16, call.device, None, 0)
 
 
-def _held(variant: Variant, samples: Logistic, n: int, dtype: np.dtype[Any]) -> tuple[Variant, Logistic]:
+def _held(variant: Variant, spec: DescentSpec, n: int) -> tuple[Variant, DescentSpec]:
     """Fix how rows are held: so many for each work-item of a group, or so many side by side."""
     if not variant.word_items:
-        return variant, replace(samples, judged=_CPU_VECTOR // dtype.itemsize)
+        return variant, replace(spec, judged=_CPU_VECTOR // spec.values[0].itemsize)
     block = min(_FEWEST, variant.block)
-    while -(-n // block) * samples.columns * value_words((dtype,)) > variant.items:
+    while -(-n // block) * spec.columns * value_words(spec.values) > variant.items:
         block *= 2
-    return replace(variant, block=block), replace(samples, rows=-(-n // block))
+    return replace(variant, block=block), replace(spec, rows=-(-n // block))

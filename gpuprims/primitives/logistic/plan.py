@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.kernel_spec import Definitions, Logistic, value_words
+from gpuprims.core.kernel_spec import value_words
 from gpuprims.core.launch_plan import Compiled, LaunchPlan, in_turn
 from gpuprims.core.layout import Form, Layout, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
@@ -20,6 +20,7 @@ from gpuprims.core.traits import Call
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.logistic.labelled import check_samples, judge
+from gpuprims.primitives.logistic.spec import LogisticSpec
 from gpuprims.primitives.rows import power_of_two, sample_forms, vector_of
 from gpuprims.primitives.together import side_by_side
 
@@ -75,12 +76,21 @@ def plan_call(
         lanes, rows = _teams(chosen, k, vector, dtype, device)
         fitted = _resident(chosen, lanes, -(-k // lanes) * value_words((dtype,)), device)
         judged = _CPU_VECTOR // dtype.itemsize if _for_cpus(fitted) else 1
-        samples = Logistic(k, forms[2].shape != (k,), len(forms) == 4, lanes, rows, judged)
         accesses = layout.accesses
-        definitions = Definitions(
-            accesses[: len(forms)], accesses[len(forms) :], (dtype,), judge(dtype), vector=vector, logistic=samples
+        spec = LogisticSpec(
+            accesses[: len(forms)],
+            accesses[len(forms) :],
+            (dtype,),
+            judge(dtype),
+            vector=vector,
+            features=k,
+            intercept=forms[2].shape != (k,),
+            weighted=len(forms) == 4,
+            lanes=lanes,
+            rows=rows,
+            judged=judged,
         )
-        return _launch(fitted, definitions, samples, layout, n, device)
+        return _launch(fitted, spec, layout, n, device)
 
     return LaunchPlan(device, "logistic", traits, results, compiling, asked=variant, inputs=range(len(forms)))
 
@@ -121,18 +131,16 @@ def _resident(variant: Variant, lanes: int, words: int, device: Device) -> Varia
     return replace(variant, groups_per_unit=2)
 
 
-def _launch(
-    variant: Variant, definitions: Definitions, samples: Logistic, layout: Layout, n: int, device: Device
-) -> Compiled:
+def _launch(variant: Variant, spec: LogisticSpec, layout: Layout, n: int, device: Device) -> Compiled:
     """Fix the launches and their scratch memory."""
-    kernel, able, item = device.kernel(variant, definitions), device.capabilities, definitions.values[0].itemsize
+    kernel, able, item = device.kernel(variant, spec), device.capabilities, spec.values[0].itemsize
     packed = layout.pack(0)
     if variant.scratch in ("rows in turn", "columns in turn"):
-        columns = samples.features * (variant.scratch == "columns in turn")
-        groups = variant.groups(-(-max(n, samples.sums) // variant.tile), able)
+        columns = spec.features * (variant.scratch == "columns in turn")
+        groups = variant.groups(-(-max(n, spec.sums) // variant.tile), able)
         launches = [kernel.prepare(groups, packed, n, step) for step in range(3 if columns else 2)]
         return Compiled(in_turn(launches), 1, (2 + columns) * n * item)
-    rows = variant.items if samples.judged > 1 else samples.rows * variant.block // samples.lanes
+    rows = variant.items if spec.judged > 1 else spec.rows * variant.block // spec.lanes
     parts = variant.groups(-(-n // rows), able) if variant.shares_outputs else 1
-    numbers = n if variant.scratch == "rows" else parts * samples.sums
+    numbers = n if variant.scratch == "rows" else parts * spec.sums
     return Compiled(kernel.prepare(parts, packed, n, parts), 1, numbers * item)

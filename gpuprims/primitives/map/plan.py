@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.kernel_spec import Definitions, value_words
+from gpuprims.core.kernel_spec import KernelSpec, value_words
 from gpuprims.core.launch_plan import Compiled, LaunchPlan
 from gpuprims.core.layout import Form, as_lanes, broadcast_shapes, contiguous, plan_layout
 from gpuprims.core.operands import Operands, as_operands
@@ -131,7 +131,7 @@ def plan_call(
             return Compiled()
         layout = plan_layout((*inputs, *outputs), shape, range(len(shape)))
         accesses = layout.accesses
-        definitions = Definitions(
+        spec = KernelSpec(
             inputs=accesses[: len(inputs)],
             outputs=accesses[len(inputs) :],
             values=function.dtypes,
@@ -141,7 +141,7 @@ def plan_call(
             contracted=False,  # map is bound by memory, so NumPy's rounding costs nothing
         )
         groups = chosen.groups(-(-size // chosen.tile), device.capabilities)
-        return Compiled(device.kernel(chosen, definitions).prepare(groups, layout.pack(1), size))
+        return Compiled(device.kernel(chosen, spec).prepare(groups, layout.pack(1), size))
 
     traits = Call((*arguments, *steps), 1, size, value_bytes=4 * value_words(function.dtypes))
     single = expr.single or request.gives_vectors

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.kernel_spec import Definitions, value_bytes, value_words
+from gpuprims.core.kernel_spec import value_bytes, value_words
 from gpuprims.core.launch_plan import Compiled, LaunchPlan
 from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.outputs import Result, result_forms
@@ -21,6 +21,7 @@ from gpuprims.expressions import Expr, TypedExpr, trace, typed
 from gpuprims.operators import Folding, Op, as_map, find_op, make_folding
 from gpuprims.primitives.segments.by_marks import MarkedRequest, plan_by_marks
 from gpuprims.primitives.segments.marks import end_dtype
+from gpuprims.primitives.segments.spec import SegmentSpec
 
 _INT64 = np.dtype(np.int64)
 
@@ -76,7 +77,7 @@ def plan_call(
         each = [_down(form, shape[0]) for form in (forms[-1], *targets)]
         layout = plan_layout((*inputs, *each), shape, (1,))
         accesses = layout.accesses
-        definitions = Definitions(
+        spec = SegmentSpec(
             inputs=accesses[: last + 1],
             outputs=accesses[last + 1 :],
             values=folding.values,
@@ -85,10 +86,9 @@ def plan_call(
             op=folding.op,
             identity=folding.identity,
             commutative=request.op.commutative,
-            segmented=True,
         )
         parts = chosen.groups(-(-(size + count) // chosen.tile), device.capabilities)
-        launch = device.kernel(chosen, definitions).prepare(parts, layout.pack(0), count, size, parts)
+        launch = device.kernel(chosen, spec).prepare(parts, layout.pack(0), count, size, parts)
         # Each part keeps what it has of its first and last segment, if parts share segments.
         left = 2 * parts * 4 * value_words(folding.values) if chosen.shares_outputs else 0
         return Compiled(launch, 1, left)

@@ -67,7 +67,7 @@ def plan_call(
         if chosen.scratch == "products":
             return _with_products(arrays, chosen, request, device)
         takes_none(_LABEL, chosen, threads_per_datapoint=request.threads, datapoints_per_block=request.rows)
-        kernel = device.kernel(chosen, arrays.definitions(lanes=1))
+        kernel = device.kernel(chosen, arrays.spec(lanes=1))
         return Compiled(kernel.prepare(1, arrays.layout.pack(0), arrays.steps, arrays.stretch), 1)
 
     results = (Result(arrays.result, arrays.dtype),)
@@ -84,7 +84,7 @@ def _with_products(arrays: SgdForms, chosen: Variant, asked: SgdRequest, device:
     able, packed = device.capabilities, arrays.layout.pack(0)
     group = _group(arrays, asked, able)
     fitted = replace(chosen, block=group.block)
-    kernel = device.kernel(fitted, arrays.definitions(lanes=_LANES, rows=group.rows, vector=group.vector(arrays)))
+    kernel = device.kernel(fitted, arrays.spec(lanes=_LANES, rows=group.rows, vector=group.vector(arrays)))
     runs = arrays.stretches * -(-arrays.stretch // group.rows)
     each = group.rows**2 * arrays.dtype.itemsize
     most = _MOST_PRODUCTS // each

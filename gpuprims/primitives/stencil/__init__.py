@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from gpuprims.core.device import Device
-from gpuprims.core.kernel_spec import Mode
 from gpuprims.core.primitive import Primitive
 from gpuprims.primitives.stencil.calls import bind, run_stencil
 from gpuprims.primitives.stencil.plan import plan_call, sample
+from gpuprims.primitives.stencil.spec import Mode
 
 PRIMITIVE = Primitive("stencil", plan_call, sample, bind)
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from gpuprims.core.codegen.stencils import ROWS_AT_ONCE, TILE_WIDTH
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
-from gpuprims.core.kernel_spec import Definitions, Stencil, Window
 from gpuprims.core.layout import VECTOR_BYTES, Form, Layout
-from gpuprims.core.refusals import CPU_NUMBERS, LEAST_ITEMS, MOST_NUMBERS, register_bytes
+from gpuprims.core.refusals import CPU_NUMBERS, LEAST_ITEMS, MOST_NUMBERS, ROWS_AT_ONCE, TILE_WIDTH, register_bytes
 from gpuprims.core.registry import Variant
 from gpuprims.core.traits import Around, Call
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.stencil.grids import Grid
 from gpuprims.primitives.stencil.passes import Border, Step
+from gpuprims.primitives.stencil.spec import StencilSpec, Window
 
 # Of a strip, rows for each one that is loaded beyond its end.
 _LEAST_DEPTH = 4
@@ -44,11 +43,11 @@ def listed(of: Pass, forms: tuple[Form, ...], traits: Call, chosen: Variant, dev
         )
     if step.weights:  # which no axis runs along
         beside = forms[1]
-        steps = layout.reduced_steps[0], (0,) * 5, layout.reduced_steps[1]
+        steps = layout.reduced_strides[0], (0,) * 5, layout.reduced_strides[1]
         offsets = layout.offsets[0], beside.offset // beside.item, layout.offsets[1]
         layout = Layout((forms[0], beside, forms[2]), (), layout.reduced, ((), (), ()), steps, offsets)
-    definitions = _definitions(of, layout, chosen.window)
-    kernel = device.kernel(chosen, definitions)
+    spec = _spec(of, layout, chosen.window)
+    kernel = device.kernel(chosen, spec)
     groups = chosen.groups(-(-traits.size // chosen.tile), device.capabilities)
     return kernel.prepare(groups, layout.pack(0), traits.size)
 
@@ -63,8 +62,8 @@ def in_lines(of: Pass, forms: tuple[Form, ...], traits: Call, chosen: Variant, d
     vectors = [min(layout.width_of(k), fitted.items) if chosen.vectors else 1 for k in range(2)]
     local = min(VECTOR_BYTES // register_bytes(forms[0].dtype), fitted.items)
     lines = _Lines(grid.lengths[-1], vectors[0], vectors[1], local, around.times)
-    definitions = _definitions(of, layout, chosen.window, lines)
-    kernel, able = device.kernel(fitted, definitions), device.capabilities
+    spec = _spec(of, layout, chosen.window, lines)
+    kernel, able = device.kernel(fitted, spec), device.capabilities
     batches, rows, length = layout.reduced
     if chosen.window == "tile":
         tiles = batches * -(-rows // (fitted.tile // TILE_WIDTH)) * -(-length // TILE_WIDTH)
@@ -106,14 +105,20 @@ class _Lines(NamedTuple):
     times: int = 1
 
 
-def _definitions(
+def _spec(
     of: Pass,
     layout: Layout,
     window: Window,
     lines: _Lines = _Lines(),  # noqa: B008 - a tuple
-) -> Definitions:
-    step, border = of.step, of.border
-    around = Stencil(
+) -> StencilSpec:
+    step, border, accesses = of.step, of.border, layout.accesses
+    spec = StencilSpec(
+        accesses[:-1],
+        accesses[-1:],
+        (step.value,),
+        step.finish if step.function is None else step.function,
+        step.finish,
+        vector=lines.vector,
         offsets=tuple(_in_space(offset) for offset in step.offsets),
         mode=border.mode,
         beyond=border.beyond,
@@ -126,17 +131,8 @@ def _definitions(
         times=lines.times,
         paired=step.paired if window == "strip" else None,
     )
-    beside = max(map(abs, around.reach(2))) * lines.channels * lines.times
-    accesses = layout.accesses
-    return Definitions(
-        inputs=accesses[:-1],
-        outputs=accesses[-1:],
-        values=(step.value,),
-        map=step.finish if step.function is None else step.function,
-        finish=step.finish,
-        vector=lines.vector,
-        stencil=replace(around, vector_beside=min(lines.vector_local, 1 << (beside - 1).bit_length()) if beside else 1),
-    )
+    beside = max(map(abs, spec.reach(2))) * lines.channels * lines.times
+    return replace(spec, vector_beside=min(lines.vector_local, 1 << (beside - 1).bit_length()) if beside else 1)
 
 
 def _in_space(offset: tuple[int, ...]) -> tuple[int, int, int]:

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from gpuprims.core.kernel_spec import Mode
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.expressions.masks import plain_array
@@ -23,6 +22,7 @@ from gpuprims.primitives.stencil.neighbours import (
     weighted_halves,
 )
 from gpuprims.primitives.stencil.rounding import Ends, averaged, averaging, finishing, summed
+from gpuprims.primitives.stencil.spec import Mode
 
 Dtype = np.dtype[Any]
 

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.kernel_spec import columns_of, reach_of
 from gpuprims.core.launch_plan import Compiled, LaunchPlan
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands
@@ -20,6 +19,7 @@ from gpuprims.core.traits import Around, Call
 from gpuprims.primitives.stencil.grids import Grid, grid_of
 from gpuprims.primitives.stencil.launches import Pass, in_lines, listed
 from gpuprims.primitives.stencil.passes import Border, Step
+from gpuprims.primitives.stencil.spec import columns_of, reach_of
 
 
 class StencilRequest(NamedTuple):

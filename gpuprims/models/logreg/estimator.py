@@ -1,0 +1,282 @@
+"""LogReg: logistic regression with scikit-learn's interface, on any device."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from gpuprims.core.device import Device
+from gpuprims.models.files import SavedModel
+from gpuprims.models.logreg import fitting
+from gpuprims.models.logreg.prediction import LinearScores
+from gpuprims.models.logreg.progress import Progress
+from gpuprims.models.logreg.solvers import SOLVERS
+from gpuprims.models.pictures import loss_curve
+
+# Warnings by ``stop_reason_``.
+_WARNINGS = {
+    "max_iter": "a gradient below tol={tol} within max_iter={max_iter} iterations; got a larger one (standardise the"
+    " features, or raise max_iter)",
+    "stalled": "a loss within 1e-6 of the minimum; got one that rounding may keep further away (standardise the"
+    " features, or pass float64 to a device that supports it)",
+    "diverged": "a learning_rate at which the loss falls; got learning_rate={learning_rate}, at which it overflows"
+    ' (the last finite weights are kept; lower it, or use "auto")',
+}
+
+
+class LogReg(LinearScores, SavedModel, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Logistic regression of two or more classes, on any device.
+
+    Parameters
+    ----------
+    backend : str or Device, optional
+        Where to compute, such as ``"cuda"`` or ``"opencl:cpu"``. Default: where the samples are, or the best device.
+    device : str or Device, optional
+        Another name for ``backend``, as functions have it. Pass one of them.
+    C : float, default 1.0
+        Inverse of the penalty. The objective is the sum of log losses plus ``1 / (2 * C)`` times the sum of squared
+        coefficients. Intercepts have no penalty.
+    solver : {"lbfgs", "newton-cholesky", "gd", "minibatch", "sgd", "hogwild"}, default "lbfgs"
+        "lbfgs" suits most data, "newton-cholesky" many samples of few features. "gd" is gradient descent with a fixed
+        step, and "minibatch" descends by batches. "sgd" descends by single samples, one after the other, and "hogwild"
+        by several at a time without locks, so its results differ from run to run; both take two classes only.
+    learning_rate : float or "auto", default "auto"
+        The step of "gd", ``weights += learning_rate * X.T @ (labels - sigmoid(X @ weights))``; of "minibatch", the
+        same for a batch; of "sgd" and "hogwild", for a sample. "auto" is the inverse of the gradient's largest slope,
+        divided by the square root of the epoch except for "gd".
+    batch_size : int, default 256
+        Samples in a batch of "minibatch" and ``partial_fit``.
+    max_iter : int, default 100
+        Maximum number of iterations; epochs for "minibatch", "sgd" and "hogwild".
+    tol : float, default 1e-4
+        Stop when no component of the gradient, per sample, is larger. "gd" checks after 1, 2, 4, ... iterations and at
+        least every 16384.
+    fit_intercept : bool, default True
+        Add a constant to the scores.
+    feature_dtype : {"int8", "float16"}, optional
+        Store features in fewer bits during a fit, in units of each feature's largest magnitude. Not for sparse samples,
+        "sgd" or "hogwild".
+    class_weight : dict or "balanced", optional
+        Weights of the classes, which multiply sample weights. "balanced" is inversely proportional to class frequency.
+    threshold : float, default 0.5
+        Predict the second of two classes above this probability.
+    target_error : float, optional
+        Stop when the error on validation samples is no larger.
+    validation_fraction : float, default 0.1
+        Share of the samples to set aside for validation if there is a ``target_error``.
+    warm_start : bool, default False
+        Start from the weights of the previous fit.
+    random_state : int, RandomState instance or None, default None
+        Chooses the validation samples and the order of samples and batches.
+    callback : callable, optional
+        Called after each iteration (each check of "gd") with an object that has ``iteration``, ``loss``, ``coef`` and
+        ``intercept``. Return True to stop.
+    verbose : bool, default False
+        Show a progress bar with the loss.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+    loss_curve_ : list of float
+        The objective per unit of sample weight after each iteration (each check of "gd").
+    loss_iterations_ : list of int
+        The iteration of each entry of ``loss_curve_``.
+    validation_errors_ : list of float
+        Errors on the validation samples, if there are any.
+    n_iter_ : int
+    stop_reason_ : str
+        "tolerance", "max_iter", "target_error", "callback" or "interrupted"; "rounding" if the dtype allows no further
+        progress and the loss is within 1e-6 of the minimum, "stalled" if it may be further away; "diverged".
+    n_features_in_ : int
+
+    Notes
+    -----
+    Fits compute in float32 for float32 samples and in float64 for all others. If float32 rounding stops "lbfgs" or
+    "newton-cholesky" early, as with features far from zero, the fit continues in float64. If the loss may still be more
+    than 1e-6 above the minimum, a ConvergenceWarning says so.
+
+    Samples on a device, such as CuPy's, pyopencl's or torch's, stay there. Their scores, probabilities and predicted
+    classes are on that device too, except for classes that it cannot store, such as strings. Weights are on the host.
+
+    Ctrl-C during :meth:`fit` raises KeyboardInterrupt. The model then has the weights of the last iteration in
+    ``loss_curve_``, and ``stop_reason_`` is "interrupted".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gpuprims.models import LogReg
+    >>> X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+    >>> model = LogReg(backend="reference").fit(X, ["no", "no", "yes", "yes"])
+    >>> model.predict([[-3.0], [3.0]]).tolist()
+    ['no', 'yes']
+    >>> model.stop_reason_
+    'tolerance'
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's name and form
+        "backend": [str, Device, None],
+        "device": [str, Device, None],
+        "C": [Interval(Real, 0, None, closed="right")],
+        "solver": [StrOptions(set(SOLVERS))],
+        "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "fit_intercept": ["boolean"],
+        "feature_dtype": [StrOptions({"int8", "float16"}), None],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "threshold": [Interval(Real, 0, 1, closed="neither")],
+        "target_error": [Interval(Real, 0, 1, closed="both"), None],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "warm_start": ["boolean"],
+        "random_state": ["random_state"],
+        "callback": [callable, None],
+        "verbose": ["verbose"],
+    }
+
+    classes_: np.ndarray
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    loss_curve_: list[float]
+    loss_iterations_: list[int]
+    validation_errors_: list[float]
+    n_iter_: int
+    stop_reason_: str
+
+    def __init__(
+        self,
+        backend: str | Device | None = None,
+        *,
+        device: str | Device | None = None,
+        C: float = 1.0,
+        solver: str = "lbfgs",
+        learning_rate: float | str = "auto",
+        batch_size: int = 256,
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        fit_intercept: bool = True,
+        feature_dtype: str | None = None,
+        class_weight: Any = None,
+        threshold: float = 0.5,
+        target_error: float | None = None,
+        validation_fraction: float = 0.1,
+        warm_start: bool = False,
+        random_state: Any = None,
+        callback: Callable[[Progress], Any] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.backend = backend
+        self.device = device
+        self.C = C
+        self.solver = solver
+        self.learning_rate = learning_rate
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.feature_dtype = feature_dtype
+        self.class_weight = class_weight
+        self.threshold = threshold
+        self.target_error = target_error
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that samples may be sparse."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array_like or SciPy sparse matrix of shape (n_samples, n_features)
+            On the host or a device. Sparse matrices are converted to CSR.
+        y : array_like of shape (n_samples,)
+            Labels of at least two classes.
+        sample_weight : array_like of shape (n_samples,), optional
+            By default, 1 for each sample.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            NaN or infinity in ``X``, a single class, negative weights, sparse indices out of bounds; for "sgd" and
+            "hogwild", more than two classes or a ``feature_dtype``.
+        DeviceMismatchError
+            Samples on another device than the one asked for.
+        KeyboardInterrupt
+            After Ctrl-C; the model keeps the weights of the last iteration.
+
+        Examples
+        --------
+        >>> from gpuprims.models import LogReg
+        >>> model = LogReg("reference").fit([[-2.0], [-1.0], [1.0], [2.0]], [0, 0, 1, 1], sample_weight=[1, 1, 1, 2])
+        >>> model.coef_.shape
+        (1, 1)
+        """
+        self._validate_params()
+        fitting.fit(self, X, y, sample_weight)
+        self._warn(self.stop_reason_)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Run one epoch of mini-batches over the samples, from the current weights.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for :meth:`fit`. The penalty is that of as many samples as in this call.
+        classes : array_like, optional
+            All classes; required in the first call.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            No ``classes`` in the first call, other ones in a later call, or labels of other classes.
+        KeyboardInterrupt
+            After Ctrl-C; the model keeps the weights of the previous call.
+
+        Examples
+        --------
+        >>> from gpuprims.models import LogReg
+        >>> model = LogReg("reference").partial_fit([[-2.0], [2.0]], [0, 1], classes=[0, 1])
+        >>> model.partial_fit([[-1.0], [1.0]], [0, 1]).n_iter_
+        2
+        """
+        self._validate_params()
+        if not fitting.partial_fit(self, X, y, classes, sample_weight):
+            self._warn("diverged")
+        return self
+
+    def plot_loss(self, ax: Any = None) -> Any:
+        """Plot ``loss_curve_`` with matplotlib and return the axes."""
+        check_is_fitted(self)
+        return loss_curve(self.loss_iterations_, self.loss_curve_, f"LogReg, {self.solver}: {self.stop_reason_}", ax)
+
+    def _warn(self, reason: str) -> None:
+        if reason in _WARNINGS:
+            message = _WARNINGS[reason].format(**self.get_params())
+            warnings.warn(f"LogReg: {message}", ConvergenceWarning, stacklevel=3)

@@ -1,0 +1,226 @@
+"""The logistic loss of linear scores with its gradient and Hessian, computed on a device."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpuprims.core.device import Device
+from gpuprims.models.logreg.features import Features
+from gpuprims.models.logreg.samples import Samples
+from gpuprims.primitives.logistic import logistic_gradient
+from gpuprims.primitives.logistic.labelled import judged, sigmoid
+from gpuprims.primitives.map import map as map_elements
+from gpuprims.primitives.reduce import reduce
+
+# Power iteration converges by the ratio of the two largest eigenvalues; a learning rate needs a factor of 2 only.
+_POWER_ITERATIONS = 20
+
+
+class Loss(NamedTuple):
+    """The summed loss and its summed gradient, on the device."""
+
+    value: Any
+    gradient: Any
+
+
+class Objective:
+    """Log loss per unit of sample weight, plus a penalty on the squared coefficients.
+
+    Two classes have one output, the score of the second class; more classes have one output each and a softmax.
+    Solvers see weights as one flat vector: the coefficients of each output, then all intercepts.
+
+    Parameters
+    ----------
+    samples : Samples
+    outputs : int
+    penalty : float
+        Twice the factor of the sum of squares. For scikit-learn's ``C``, this is ``1 / (C * samples.total)``.
+    fit_intercept : bool
+        Add a constant without penalty to the scores.
+    """
+
+    def __init__(self, samples: Samples, outputs: int, penalty: float, *, fit_intercept: bool) -> None:
+        self.samples = samples
+        self.device: Device = samples.device
+        self.dtype = samples.dtype
+        self.outputs = outputs
+        self.features = int(samples.features.shape[1])
+        self.penalty = penalty
+        self.fit_intercept = fit_intercept
+        column = (-1, 1)
+        self._weight, self._code = samples.weights.reshape(column), samples.codes.reshape(column)
+        self._classes = self.device.asarray(np.arange(outputs, dtype=self.dtype).reshape(1, -1))
+
+    def _of(self, samples: Samples) -> Objective:
+        return Objective(samples, self.outputs, self.penalty, fit_intercept=self.fit_intercept)
+
+    def rows(self, start: int, stop: int) -> Objective:
+        """Return the objective of samples ``start`` to ``stop``."""
+        return self._of(self.samples.rows(start, stop))
+
+    def as_float64(self) -> Objective | None:
+        """Return the same objective in float64; None if the device has no float64."""
+        if self.dtype == np.float64:
+            return self
+        return self._of(self.samples.as_float64()) if self.device.capabilities.fp64 else None
+
+    @property
+    def size(self) -> int:
+        """Length of the flat weights."""
+        return self.outputs * (self.features + self.fit_intercept)
+
+    # on the host -----------------------------------------------------------------------------------------------------
+
+    def split(self, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Split flat weights into coefficients and intercepts."""
+        coefficients = flat[: self.outputs * self.features].reshape(self.outputs, self.features)
+        return coefficients, flat[coefficients.size :] if self.fit_intercept else np.zeros(self.outputs)
+
+    def join(self, coefficients: np.ndarray, intercepts: np.ndarray) -> np.ndarray:
+        """Join coefficients and intercepts into flat weights of float64."""
+        parts = [np.ravel(coefficients), *([np.ravel(intercepts)] if self.fit_intercept else [])]
+        return np.concatenate(parts).astype(np.float64)
+
+    def to_device(self, flat: np.ndarray) -> Any:
+        """Copy flat weights to the device."""
+        return self.device.asarray(np.ascontiguousarray(flat, self.dtype))
+
+    def to_host(self, weights: Any) -> np.ndarray:
+        """Copy flat weights to the host, in float64."""
+        return self.device.to_host(weights).astype(np.float64)
+
+    def loss_gradient(self, flat: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the objective and its gradient."""
+        return self.value_gradient(self.loss(self.to_device(flat)), flat)
+
+    def value_gradient(self, loss: Loss, flat: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the objective and its gradient for a loss on the device and the weights that gave it."""
+        value = float(self.device.to_host(loss.value)) / self.samples.total
+        gradient = self.to_host(loss.gradient) / self.samples.total
+        penalised = self.zero_intercepts(flat)
+        return value + self.penalty / 2 * float(penalised @ penalised), gradient + self.penalty * penalised
+
+    def zero_intercepts(self, flat: np.ndarray) -> np.ndarray:
+        """Return flat weights with the intercepts, which have no penalty, set to zero."""
+        coefficients, intercepts = self.split(flat)
+        return self.join(coefficients, np.zeros_like(intercepts))
+
+    def hessian(self, flat: np.ndarray) -> np.ndarray:
+        """Return the second derivatives; with several outputs, a penalty on the mean intercept makes them regular."""
+        probabilities = self._probabilities(self.scores(self.to_device(flat)))
+        found = np.zeros((self.size, self.size))
+        intercepts = np.arange(self.outputs * self.features, self.size)
+        places = np.arange(self.outputs * self.features).reshape(self.outputs, self.features)
+        if self.fit_intercept:
+            places = np.hstack([places, intercepts[:, None]])
+        for row in range(self.outputs):
+            for column in range(row, self.outputs):
+                block = self._hessian_block(probabilities, row, column) / self.samples.total
+                found[np.ix_(places[row], places[column])] = block
+                found[np.ix_(places[column], places[row])] = block.T
+        found[np.diag_indices(self.size)] += self.penalty * self.zero_intercepts(np.ones(self.size))
+        if self.outputs > 1:
+            found[np.ix_(intercepts, intercepts)] += 1 / self.outputs
+        return found
+
+    # on the device ---------------------------------------------------------------------------------------------------
+
+    def scores(self, weights: Any) -> Any:
+        """Return ``X @ coefficients.T + intercepts`` of shape (n, outputs), for flat weights on the device."""
+        coefficients = weights[: self.outputs * self.features].reshape(self.outputs, self.features)
+        intercepts = weights[self.outputs * self.features :] if self.fit_intercept else None
+        return scores_of(self.samples.features, coefficients, intercepts)
+
+    def loss(self, weights: Any) -> Loss:
+        """Return the summed log loss without the penalty, and its gradient."""
+        samples = self.samples
+        if self.outputs == 1 and samples.features.dense is not None:
+            given = samples.features.dense, samples.codes, weights
+            return Loss(*logistic_gradient(*given, sample_weight=samples.sample_weight, device=self.device))
+        scores = self.scores(weights)
+        if self.outputs == 1:
+            losses, residuals = self._map(judged, scores, self._code, self._weight)
+            value = self._reduce(losses)
+        else:
+            value, residuals = self._multinomial(scores)
+        return Loss(value, self._gradient(residuals))
+
+    def _multinomial(self, scores: Any) -> tuple[Any, Any]:
+        """Return the summed loss of several classes and the residuals."""
+        largest, total = softmax_terms(self.device, scores)
+        own = self._reduce(scores, self._code, self._classes, map=_of_class, axis=1, keepdims=True)
+        value = self._reduce(self._weight, largest, total, own, map="s*(m + log(t) - z)")
+        residuals = self._map(
+            lambda z, m, t, y, c, s: s * (np.exp(z - m) / t - (y == c)),
+            scores, largest, total, self._code, self._classes, self._weight,
+        )  # fmt: skip
+        return value, residuals
+
+    def _gradient(self, residuals: Any) -> Any:
+        """Return the gradient of flat weights for residuals of shape (n, outputs)."""
+        outputs = residuals.shape[1]
+        gradient = self.device.driver.empty((outputs * (self.features + self.fit_intercept),), self.dtype)
+        coefficients = gradient[: outputs * self.features].reshape(outputs, self.features)
+        self.samples.features.write_gradient(residuals, coefficients)
+        if self.fit_intercept:
+            self._reduce(residuals, axis=0, out=gradient[outputs * self.features :])
+        return gradient
+
+    def _probabilities(self, scores: Any) -> Any:
+        if self.outputs == 1:
+            return self._map(sigmoid, scores)
+        return self._map("exp(z - m) / t", scores, *softmax_terms(self.device, scores))
+
+    def _hessian_block(self, probabilities: Any, row: int, column: int) -> np.ndarray:
+        """Return the summed second derivatives with respect to the weights of two outputs."""
+        own = self.dtype.type(row == column)
+        pair = (probabilities[:, k : k + 1] for k in (row, column))
+        slopes = self._map(lambda p, q, s: s * p * (own - q), *pair, self._weight)
+        found = self.samples.features.gram(slopes)
+        if not self.fit_intercept:
+            return found
+        mixed = self.device.driver.empty((1, self.features), self.dtype)
+        self.samples.features.write_gradient(slopes, mixed)
+        edge, corner = self.device.to_host(mixed), self.device.to_host(self._reduce(slopes))
+        return np.block([[found, edge.T], [edge, np.reshape(corner, (1, 1))]])
+
+    def max_curvature(self) -> float:
+        """Estimate, from below, the largest second derivative of the summed log loss.
+
+        The slope of a sigmoid is at most 1/4 and that of a softmax 1/2. Power iteration finds the largest eigenvalue
+        of the weighted ``X.T @ X``. A step of the inverse descends if the estimate is above half the true value.
+        """
+        one = Objective(self.samples, 1, 0, fit_intercept=self.fit_intercept)
+        direction = np.random.default_rng(0).standard_normal(one.size)
+        largest = 0.0
+        for _ in range(_POWER_ITERATIONS):
+            scores = one.scores(one.to_device(direction / np.linalg.norm(direction)))
+            direction = one.to_host(one._gradient(self._map("z*s", scores, self._weight)))
+            largest = float(np.linalg.norm(direction))
+        return largest / (4 if self.outputs == 1 else 2)
+
+    def _map(self, fn: Any, *arrays: Any) -> Any:
+        return map_elements(fn, *arrays, device=self.device)
+
+    def _reduce(self, *arrays: Any, **how: Any) -> Any:
+        return reduce(*arrays, device=self.device, **how)
+
+
+def scores_of(features: Features, coefficients: Any, intercepts: Any) -> Any:
+    """Return ``X @ coefficients.T + intercepts`` of shape (n, outputs)."""
+    scores = features.scores(coefficients)
+    if intercepts is None:
+        return scores
+    return map_elements("z + b", scores, intercepts.reshape(1, -1), device=features.device)
+
+
+def softmax_terms(device: Device, scores: Any) -> tuple[Any, Any]:
+    """Return each row's maximum and the sum of ``exp(scores - maximum)``, which does not overflow."""
+    largest = reduce(scores, op="max", axis=1, keepdims=True, device=device)
+    return largest, reduce(scores, largest, map="exp(z - m)", axis=1, keepdims=True, device=device)
+
+
+def _of_class(z: Any, y: Any, c: Any) -> Any:
+    return np.where(y == c, z, 0)

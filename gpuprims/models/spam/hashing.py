@@ -1,0 +1,220 @@
+"""hash_counts: hashed word counts of documents."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.utils import murmurhash3_32
+
+from gpuprims.core.device import Device, device_of
+from gpuprims.core.interop import short
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.errors import ArgumentError, ArrayError, DtypeError, ShapeError, quoted
+from gpuprims.expressions.masks import plain_array, refuse_masked
+from gpuprims.primitives.histogram.binning import MOST_BINS, check_bins, direct
+from gpuprims.primitives.histogram.plan import COUNTS, as_request, count
+from gpuprims.primitives.map import map as map_elements
+from gpuprims.primitives.reduce import reduce
+from gpuprims.primitives.scan import scan
+from gpuprims.primitives.segments.marks import Segments
+
+_LABEL = "hash_counts"
+_INT32, _FLOAT32 = np.dtype(np.int32), np.dtype(np.float32)
+
+
+def hash_counts(
+    documents: Any,
+    n_features: int,
+    *,
+    segments: Any = None,
+    analyzer: Callable[[Any], Iterable[str]] | None = None,
+    device: str | Device | None = None,
+    variant: str | None = None,
+) -> Any:
+    """Count the words of each document in columns chosen by a hash of the word.
+
+    Parameters
+    ----------
+    documents : sequence of str, sequence of sequences of int, or array of int
+        Texts; or a sequence of word ids for each document; or, with ``segments``, the word ids of all documents in one
+        array on the host or a device. Ids must fit int32.
+    n_features : int
+        Columns of the result.
+    segments : array_like of int, optional
+        Where each document begins in ``documents``, and where the last one ends: row offsets as in CSR.
+    analyzer : callable, optional
+        Split a text into words. Default: as :class:`sklearn.feature_extraction.text.HashingVectorizer`; its
+        ``build_analyzer()`` and CountVectorizer's make others.
+    device : str or Device, optional
+        Where to compute, for host arrays.
+    variant : str, optional
+        The histogram kernel to use instead of the best one.
+
+    Returns
+    -------
+    array of float32, of shape (documents, n_features)
+        On the device of the word ids. Counts above 2^24 are rounded.
+
+    Raises
+    ------
+    ArgumentError, ShapeError, DtypeError
+        Words that are neither texts nor integers, more than 2^30 counts.
+    ArrayError, DeviceMismatchError, NoVariantError
+        As :func:`gpuprims.reduce`.
+
+    Notes
+    -----
+    For texts, the result equals ``HashingVectorizer(n_features, alternate_sign=False, norm=None)`` as a dense matrix.
+    The host hashes each distinct word once, by MurmurHash3 with seed 0. The device hashes word ids, with the result of
+    :func:`sklearn.utils.murmurhash3_32` for int32.
+
+    Examples
+    --------
+    >>> import gpuprims
+    >>> gpuprims.hash_counts(["free money, free", "see you at home"], 8, device="reference")
+    array([[0., 0., 1., 0., 0., 0., 2., 0.],
+           [1., 0., 0., 1., 1., 1., 0., 0.]], dtype=float32)
+    >>> gpuprims.hash_counts([[7, 7, 1], [], [1]], 4, device="reference")
+    array([[0., 2., 1., 0.],
+           [0., 0., 0., 0.],
+           [0., 0., 1., 0.]], dtype=float32)
+    """
+    features = _checked_features(n_features)
+    if analyzer is not None and (segments is not None or not callable(analyzer)):
+        raise ArgumentError(f"{_LABEL}: analyzer= a function of a text, without segments=; got {short(analyzer)}")
+    words, offsets, hashed = _flatten(documents, analyzer) if segments is None else (documents, segments, False)
+    operands = as_operands(_LABEL, (words,), device)
+    ids = _checked_ids(operands)
+    rows = Segments(offsets, operands, ids.size)
+    size = rows.count * features
+    if size > MOST_BINS:
+        raise ArgumentError(f"{_LABEL}: documents times n_features up to 2^30; got {rows.count} x {features}")
+    keyed = as_operands(_LABEL, (_keys(operands, ids, rows, features, hashed=hashed),), operands.device)
+    counts = count(keyed, table := direct(size), as_request(table, size, 0, COUNTS), variant)
+    table = counts.reshape(rows.count, features)
+    return operands.to_caller(map_elements(lambda n: n.astype(_FLOAT32), table, device=operands.device))
+
+
+def _checked_features(n_features: Any) -> int:
+    whole = isinstance(n_features, int | np.integer) and not isinstance(n_features, bool)
+    if not whole or not 1 <= n_features <= MOST_BINS:
+        raise ArgumentError(f"{_LABEL}: n_features from 1 to 2^30; got {quoted(n_features)}")
+    return int(n_features)
+
+
+# words on the host ---------------------------------------------------------------------------------------------------
+
+
+def _flatten(documents: Any, analyzer: Callable[[Any], Iterable[str]] | None) -> tuple[np.ndarray, Any, bool]:
+    """Return the words of all documents as integers, row offsets, and True if the integers are hashes."""
+    refuse_masked(_LABEL, documents)
+    if device_of(documents) is not None:
+        raise ArgumentError(f"{_LABEL}: segments= with an array on a device; got none")
+    if isinstance(documents, str | bytes) or not isinstance(documents, Iterable):
+        raise ArrayError(f"{_LABEL}: a sequence of documents; got {short(documents)}")
+    rows = list(documents)
+    texts = sum(isinstance(row, str) for row in rows)
+    if texts < len(rows):
+        if texts or analyzer is not None:
+            raise ArrayError(
+                f"{_LABEL}: only texts, or only integers and no analyzer=; got {texts} texts of {len(rows)}"
+            )
+        return *_concatenate(rows), False
+    return *_hashed(rows, analyzer or HashingVectorizer().build_analyzer()), True
+
+
+class _Hashes(dict[Any, int]):
+    """The hash of each word, computed once."""
+
+    def __missing__(self, word: Any) -> int:
+        if not isinstance(word, str | bytes):
+            raise DtypeError(f"{_LABEL}: an analyzer= that returns words as str or bytes; got {short(word)}")
+        found = self[word] = int(murmurhash3_32(word, seed=0))
+        return found
+
+
+def _hashed(texts: Sequence[str], analyze: Callable[[Any], Iterable[str]]) -> tuple[np.ndarray, np.ndarray]:
+    hashes = _Hashes()
+    flat, offsets = array("i"), [0]
+    for text in texts:
+        flat.extend(hashes[word] for word in analyze(text))
+        offsets.append(len(flat))
+    return np.array(flat, _INT32), np.array(offsets)
+
+
+def _concatenate(documents: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+    rows = [_row(k, document) for k, document in enumerate(documents)]
+    dtype = np.result_type(_INT32, *(row.dtype for row in rows))
+    return np.concatenate(rows, dtype=dtype), np.cumsum([0, *(row.size for row in rows)])
+
+
+def _row(k: int, document: Any) -> np.ndarray:
+    row = plain_array(_LABEL, document, f"integers on the host as document {k}")
+    if row.ndim != 1:
+        raise ShapeError(f"{_LABEL}: a sequence of integers as document {k}; got shape {row.shape}")
+    if not row.size:  # the dtype of an empty list means nothing
+        return row.astype(_INT32)
+    if row.dtype.kind not in "iu":
+        raise DtypeError(f"{_LABEL}: a text, or integers, as document {k}; got dtype {row.dtype}")
+    return row
+
+
+# words on the device -------------------------------------------------------------------------------------------------
+
+
+def _checked_ids(operands: Operands) -> Any:
+    """Return the word ids on the device after checking them."""
+    words = operands.natives[0]
+    if words.ndim != 1:
+        raise ShapeError(f"{_LABEL}: a one-dimensional array with segments=; got shape {words.shape}")
+    if words.dtype.kind not in "iu" or words.dtype == np.uint64:
+        raise DtypeError(f"{_LABEL}: integers that fit int32; got dtype {words.dtype}")
+    ids = operands.driver.asarray(words) if operands.on_host and not operands.in_place else words
+    if not np.can_cast(words.dtype, _INT32):
+        changed = reduce(ids, map=lambda x: x.astype(_INT32) != x, op="any", device=operands.device)
+        if bool(operands.to_host(changed)):
+            raise ArgumentError(f"{_LABEL}: integers from -2^31 to 2^31 - 1, which fit int32; got others")
+    return ids
+
+
+def _keys(operands: Operands, words: Any, rows: Segments, features: int, *, hashed: bool) -> Any:
+    """Return each word's index into the flat table of counts."""
+
+    def key(word: Any, row: Any) -> Any:
+        whole = word.astype(np.uint32)
+        return row * features + _feature(whole if hashed else _murmurhash3(whole), features)
+
+    return map_elements(key, words, _rows(operands, rows), device=operands.device)
+
+
+def _rows(operands: Operands, rows: Segments) -> Any:
+    """Return the index of each word's document."""
+    if operands.in_place:
+        return np.repeat(np.arange(rows.count, dtype=_INT32), np.diff(rows.offsets))
+    # Elsewhere a copy would cost more: count the documents that end at or before each word.
+    ends = as_operands(_LABEL, (rows.offsets[1:],), operands.device)
+    table = direct(check_bins(_LABEL, rows.size))
+    ended = count(ends, table, as_request(table, rows.size, 0, COUNTS))
+    return scan(ended, dtype=_INT32, device=operands.device)
+
+
+def _feature(hashed: Any, features: int) -> Any:
+    """Return the magnitude of a signed hash, also of -2^31, modulo the number of features."""
+    return (np.minimum(hashed, -hashed) % features).astype(_INT32)
+
+
+def _murmurhash3(word: Any) -> Any:
+    """Return MurmurHash3 (x86, 32 bits, seed 0) of the four bytes of a uint32; Austin Appleby, public domain."""
+    mixed = _rotated(word * 0xCC9E2D51, 15) * 0x1B873593
+    mixed = (_rotated(mixed, 13) * 5 + 0xE6546B64) ^ 4
+    mixed = (mixed ^ (mixed >> 16)) * 0x85EBCA6B
+    mixed = (mixed ^ (mixed >> 13)) * 0xC2B2AE35
+    return mixed ^ (mixed >> 16)
+
+
+def _rotated(word: Any, bits: int) -> Any:
+    return (word << bits) | (word >> (32 - bits))
