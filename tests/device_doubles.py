@@ -16,17 +16,18 @@ from kernel_cases import ASKED
 
 import gpuprims
 from gpuprims.backends.opencl import BACKEND
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
-from gpuprims.core.driver import Capabilities, Launch
+from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import Definitions
-from gpuprims.core.registry import Variant
+from gpuprims.core.variant import Variant
 
 try:
     import pyopencl as cl
 
+    from gpuprims.backends.opencl import AROUND
     from gpuprims.backends.opencl import device as opencl_device
     from gpuprims.backends.opencl.device import OpenCLDriver
-    from gpuprims.backends.opencl.variants import AROUND
 except ImportError:  # without pyopencl there are no doubles
     OpenCLDriver = object  # type: ignore[assignment, misc]
 

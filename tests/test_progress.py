@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import gpuprims
-from gpuprims.core.driver import Progress
+from gpuprims.core.capabilities import Progress
 from gpuprims.core.private_folder import private_folder
 from gpuprims.errors import GpuprimsWarning
 

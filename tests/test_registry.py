@@ -20,8 +20,10 @@ from hypothesis import strategies as st
 
 import gpuprims
 from gpuprims.core import notices, plugins, registry
-from gpuprims.core.registry import Registry, Variant, first_refusal
-from gpuprims.core.traits import Call
+from gpuprims.core.geometry import Geometry, first_refusal
+from gpuprims.core.registry import Registry
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
 from gpuprims.errors import (
     BackendUnavailableError,
     GpuprimsWarning,
@@ -31,7 +33,7 @@ from gpuprims.errors import (
     UnknownVariantError,
 )
 
-CALL = Call((np.dtype(np.float32),), 100)
+CALL = CallTraits((np.dtype(np.float32),), 100)
 ABLE = gpuprims.Device("reference").capabilities
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "gpuprims-single-task"
@@ -46,7 +48,7 @@ def compute(*given: Any) -> None:
 
 
 def variant(name: str, rank: int, reason: str | None = None, **more: Any) -> Variant:
-    given_ = {"primitive": "map", "backend": "fake", "source": compute, "block": 1, "items": 1} | more
+    given_ = {"primitive": "map", "backend": "fake", "source": compute, "geometry": Geometry(1, 1)} | more
     return Variant(name=name, rank=rank, refuse=refusing(reason), **given_)
 
 
@@ -130,7 +132,7 @@ def test_a_refusal_is_asked_with_the_capabilities_and_the_call(fresh: Registry) 
     def refuse(capabilities: Any, call: Any) -> None:
         asked.append((capabilities, call))
 
-    fresh.register(Variant("map", "curious", "fake", compute, 1, 1, 1, refuse))
+    fresh.register(Variant("map", "curious", "fake", compute, 1, Geometry(1, 1), refuse))
     select(fresh)
     assert asked == [(ABLE, CALL)]
 
@@ -378,7 +380,8 @@ def test_a_refusal_that_fails_refuses_and_is_warned_of(fresh: Registry, answer: 
 
 @pytest.mark.usefixtures("unwarned")
 @pytest.mark.parametrize(
-    "made", [FakeBackend(variants=(variant("x", 1, block=0),)), object(), SimpleNamespace(name="fake"), None]
+    "made",
+    [FakeBackend(variants=(variant("x", 1, geometry=Geometry(0, 1)),)), object(), SimpleNamespace(name="fake"), None],
 )
 def test_a_backend_that_is_none_is_absent(monkeypatch: pytest.MonkeyPatch, made: Any) -> None:
     offer(monkeypatch, FakePoint("fake", "gpuprims.backends", made))
@@ -428,10 +431,12 @@ def package(folder: Path, name: str, points: str, code: str = "") -> None:
 # Faults of packages: the group of the entry point, the module, and the expected message.
 KERNEL = """
 import dataclasses
-from gpuprims.core.registry import REGISTRY, Variant
+from gpuprims import Geometry, Variant
+from gpuprims.core.registry import REGISTRY
 def none(capabilities, call): return None
 def sums(*given): raise AssertionError
-GIVEN = dict(primitive="map", name="theirs", backend="reference", source=sums, rank=7, block=1, items=1, refuse=none)
+PLACE = dict(primitive="map", name="theirs", backend="reference", source=sums)
+GIVEN = PLACE | dict(rank=7, geometry=Geometry(1, 1), refuse=none)
 """
 BROKEN: dict[str, tuple[str, str, str]] = {
     "import": ("kernels.reference", "import no_such_module", "ModuleNotFoundError"),
@@ -512,13 +517,13 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "a rank that is no number": ({"rank": "high"}, "rank of type int; got 'high'"),
     "a rank that is a truth": ({"rank": True}, "rank of type int; got True"),
     "a rank of half": ({"rank": 0.5}, "rank of type int; got 0.5"),
-    "no work-items": ({"block": 0}, "block from 1 to 65536; got 0"),
-    "no items": ({"items": -4}, "items from 1 to .*; got -4"),
-    "no groups": ({"groups_per_unit": 0}, "groups_per_unit from 1 to .*; got 0"),
+    "no work-items": ({"geometry": Geometry(0, 1)}, "block from 1 to 65536; got 0"),
+    "no items": ({"geometry": Geometry(1, -4)}, "items from 1 to .*; got -4"),
+    "no groups": ({"geometry": Geometry(1, 1, 0)}, "groups_per_unit from 1 to .*; got 0"),
     "more outputs than elements": ({"outputs_per_group": 2}, "an element or more for each of outputs_per_group; got 2"),
     "a refusal that is a sentence": ({"refuse": "never"}, "refuse of type Refusal; got 'never'"),
-    "an unknown scratch": ({"scratch": "lots"}, "scratch of type one of .*; got 'lots'"),
-    "an unknown window": ({"window": 3}, "window of type Window; got 3"),
+    "a geometry that is none": ({"geometry": (1, 1)}, r"geometry of type Geometry; got \(1, 1\)"),
+    "half a work-item": ({"geometry": Geometry(0.5, 1)}, "geometry of type Geometry; got Geometry"),  # type: ignore[arg-type]  # as given
     "a truth that is a number": ({"vectors": 1}, "vectors of type bool; got 1"),
     "a tunable that is none": ({"tunable": (64, 1)}, r"tunable of type Tunable \| None; got \(64, 1\)"),
     "a source that is a string": ({"source": "map_x.cl"}, "source of type .*; got 'map_x.cl'"),
@@ -618,10 +623,10 @@ import sys
 sys.path[:0] = sys.argv[1:]
 import numpy as np
 import gpuprims
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
 from gpuprims.core.registry import REGISTRY
 
-small, large = (Call((np.dtype(np.float32),), 1, outputs) for outputs in (10, 10_000))
+small, large = (CallTraits((np.dtype(np.float32),), 1, outputs) for outputs in (10, 10_000))
 listed = [variant.name for variant in REGISTRY.variants("map", "opencl")]
 assert listed[0] == "single_task", listed
 device = gpuprims.Device("opencl")

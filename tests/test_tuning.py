@@ -15,17 +15,17 @@ import pytest
 from kernel_cases import as_it_stands, extreme_shapes, is_guest
 
 import gpuprims
-from gpuprims.backends.reference.variants import map_numpy
 from gpuprims.cli import main as cli
 from gpuprims.cli import tune as workbench
 from gpuprims.core import notices, settings
 from gpuprims.core import tuned_choices as tuning
 from gpuprims.core.choice import Choice
-from gpuprims.core.geometry import Shape, Tunable, shapes
-from gpuprims.core.registry import REGISTRY, Variant
+from gpuprims.core.geometry import Geometry, Tunable, geometries
+from gpuprims.core.registry import REGISTRY
 from gpuprims.core.settings import MOST_BYTES
-from gpuprims.core.traits import Around, Call
+from gpuprims.core.traits import CallTraits
 from gpuprims.core.tuned_choices import Entry, Named, Place, keep, read_entries, state_of, tuned_on, write_entries
+from gpuprims.core.variant import Variant
 from gpuprims.errors import (
     ArgumentError,
     BuildError,
@@ -35,6 +35,9 @@ from gpuprims.errors import (
     RegistryError,
     TuningError,
 )
+from gpuprims.primitives.histogram.traits import HistogramTraits
+from gpuprims.primitives.map.reference import map_numpy
+from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
 from gpuprims.tuning.cases import TRIALS
 from gpuprims.tuning.search import Found, tune
 from gpuprims.tuning.timing import Pace, Stopwatch
@@ -46,12 +49,12 @@ X = np.arange(SIZE, dtype=np.float32)
 NUMPY = REGISTRY.variants("map", "reference")[0]
 
 
-def able(shape: Shape) -> Callable[..., str | None]:
+def able(shape: Geometry) -> Callable[..., str | None]:
     return lambda capabilities, call: None
 
 
 QUICK = dataclasses.replace(
-    NUMPY, name="quick", rank=-1, block=1, items=4, tunable=Tunable(shapes((1,), (1, 2, 4, 8, 16)), able)
+    NUMPY, name="quick", rank=-1, geometry=Geometry(1, 4), tunable=Tunable(geometries((1,), (1, 2, 4, 8, 16)), able)
 )
 
 
@@ -92,8 +95,8 @@ def search(times: dict[tuple[str, int], float], **how: Any) -> Found:
 
 
 def entry(**changed: Any) -> Entry:
-    default, chosen = Named("numpy", NUMPY.shape), Named("quick", Shape(1, 8))
-    of = Entry("map", "float32", 4, 0, None, SIZE, 256, default, chosen, 2e-3, 1e-3, "2026-11-22")
+    default, chosen = Named("numpy", NUMPY.geometry), Named("quick", Geometry(1, 8))
+    of = Entry("map", "float32", 4, {}, SIZE, 256, default, chosen, 2e-3, 1e-3, "2026-11-22")
     return dataclasses.replace(of, **changed)
 
 
@@ -121,7 +124,7 @@ def test_what_is_faster_is_kept_and_used_from_then_on(path: Path, offered: Any) 
 def test_the_search_climbs_from_shape_to_shape(path: Path, offered: Any) -> None:
     offered(QUICK)
     found = search({("quick", 4): 1.2, ("quick", 2): 1.1, ("quick", 1): 0.6, ("quick", 8): 2.9, ("quick", 16): 0.1})
-    assert found.chosen == Named("quick", Shape(1, 16))  # which steps alone would not have come to
+    assert found.chosen == Named("quick", Geometry(1, 16))  # which steps alone would not have come to
 
 
 def test_a_wrong_candidate_is_dropped_before_it_is_timed(path: Path, offered: Any) -> None:
@@ -150,7 +153,7 @@ def test_a_candidate_that_fails_is_dropped_with_its_reason(path: Path, offered: 
         raise BuildError("no such\n  register")
 
     offered(dataclasses.replace(QUICK, source=fail, tunable=None))
-    assert search({("quick", 4): 0.1}).dropped == [(Named("quick", Shape(1, 4)), "BuildError: no such register")]
+    assert search({("quick", 4): 0.1}).dropped == [(Named("quick", Geometry(1, 4)), "BuildError: no such register")]
 
 
 def test_a_device_that_is_lost_ends_the_search(path: Path, offered: Any) -> None:
@@ -177,7 +180,7 @@ def test_a_best_rank_that_is_wrong_is_no_measure(path: Path, offered: Any) -> No
         search({})
 
 
-@pytest.mark.parametrize("fault", [{"repeats": False}, {"accumulates": True}])
+@pytest.mark.parametrize("fault", [{"deterministic": False}])
 def test_variants_whose_sums_differ_from_run_to_run_are_no_candidates(path: Path, offered: Any, fault: Any) -> None:
     offered(dataclasses.replace(QUICK, **fault))
     found = search({("quick", 4): 0.1})
@@ -185,7 +188,7 @@ def test_variants_whose_sums_differ_from_run_to_run_are_no_candidates(path: Path
 
 
 def test_a_shape_that_does_not_fit_is_not_tried(path: Path, offered: Any) -> None:
-    def fits(shape: Shape) -> Any:
+    def fits(shape: Geometry) -> Any:
         return lambda capabilities, call: "is too much" if shape.items > 4 else None
 
     offered(dataclasses.replace(QUICK, tunable=dataclasses.replace(QUICK.tunable, fits=fits)))
@@ -306,7 +309,7 @@ def test_explain_says_that_the_choice_is_tuned_and_from_what(path: Path, offered
     assert lines[1].split()[:2] == ["able", "numpy"]
     assert lines[2].split()[:2] == ["chosen", "quick"]
     assert lines[3].strip() == (
-        f"tuned 2026-11-22: 1 x 8 takes 1 ms for 4096 elements of float32, where numpy {NUMPY.shape} takes 2"
+        f"tuned 2026-11-22: 1 x 8 takes 1 ms for 4096 elements of float32, where numpy {NUMPY.geometry} takes 2"
     )
     assert gpuprims.explain("map", "reference", size=255).tuned is None
 
@@ -319,31 +322,40 @@ def test_explain_says_that_the_choice_is_tuned_and_from_what(path: Path, offered
         {"bins": 257},
         {"commutative": False},
         {"size": 99},
-        {"around": Around(True, False, False, 3, 2, 9)},
     ],
 )
 def test_a_call_that_differs_is_not_covered(other: dict[str, Any]) -> None:
-    call = Call((np.dtype(np.float32),), 100, bins=256)
-    measured = entry(bins=256, least=100)
+    call = HistogramTraits((np.dtype(np.float32),), 100, bins=256)
+    measured = entry(measured={"bins": 256}, least=100)
     assert measured.covers(call)
     assert not measured.covers(dataclasses.replace(call, **other))
 
 
+def test_a_call_of_another_primitive_is_not_covered() -> None:
+    one, many = CallTraits((np.dtype(np.float32),), 100), HistogramTraits((np.dtype(np.float32),), 100, bins=9)
+    assert entry(least=1).covers(one)
+    assert not entry(least=1).covers(many)
+    assert not entry(least=1, measured=many.measured).covers(one)
+    around = StencilTraits((np.dtype(np.float32),), 100)
+    assert not entry(least=1, measured=around.measured).covers(many)
+    assert not entry(least=1, measured=many.measured).covers(around)
+
+
 def test_neighbourhoods_are_covered_up_to_those_measured() -> None:
-    around = Around(lines=True, across=False, table=False, span=3, beside=2, taps=9)
-    measured, call = entry(around=around, least=1), Call((np.dtype(np.float32),), 100, around=around)
-    assert measured.covers(dataclasses.replace(call, around=around._replace(taps=5, beside=8)))
+    around = Neighbourhood(lines=True, across=False, table=False, span=3, beside=2, taps=9)
+    call = StencilTraits((np.dtype(np.float32),), 100, neighbourhood=around)
+    measured = entry(measured=call.measured, least=1)
+    assert measured.covers(dataclasses.replace(call, neighbourhood=around._replace(taps=5, beside=8)))
     for other in ({"taps": 10}, {"span": 5}, {"across": True}, {"lines": False}, {"times": 2}):
-        assert not measured.covers(dataclasses.replace(call, around=around._replace(**other)))
-    assert not measured.covers(dataclasses.replace(call, around=None))
+        assert not measured.covers(dataclasses.replace(call, neighbourhood=around._replace(**other)))
 
 
 STALE = [
-    ({"chosen": Named("gone", Shape(1, 8))}, {}, "map/gone is no longer there"),
-    ({"default": Named("gone", Shape(1, 8))}, {}, "map/gone is no longer there"),
-    ({"default": Named("numpy", Shape(2, 8))}, {}, f"numpy 2 x 8 is {NUMPY.shape} now"),
-    ({"chosen": Named("quick", Shape(1, 3))}, {}, "map/quick is no longer tuned to 1 x 3"),
-    ({"chosen": Named("numpy", Shape(1, 3))}, {}, "map/numpy is no longer tuned to 1 x 3"),
+    ({"chosen": Named("gone", Geometry(1, 8))}, {}, "map/gone is no longer there"),
+    ({"default": Named("gone", Geometry(1, 8))}, {}, "map/gone is no longer there"),
+    ({"default": Named("numpy", Geometry(2, 8))}, {}, f"numpy 2 x 8 is {NUMPY.geometry} now"),
+    ({"chosen": Named("quick", Geometry(1, 3))}, {}, "map/quick is no longer tuned to 1 x 3"),
+    ({"chosen": Named("numpy", Geometry(1, 3))}, {}, "map/numpy is no longer tuned to 1 x 3"),
     ({}, {"driver": "NumPy 1.0"}, f"the driver is {HERE.driver} now"),
     ({}, {"version": "0.0.9"}, f"gpuprims is {gpuprims.__version__} now"),
     ({}, {"device": "an abacus"}, "no such device here"),
@@ -365,14 +377,15 @@ def test_a_choice_that_no_longer_fits_is_not_used_and_shown_so(
 
 def test_choosing_again_keeps_one_choice_for_a_call(path: Path) -> None:
     for items in (8, 2):
-        found = entry(chosen=Named("quick", Shape(1, items)))
+        found = entry(chosen=Named("quick", Geometry(1, items)))
         keep(path, HERE, found, found.replaces)
     keep(path, HERE, entry(dtype="int32"), entry(dtype="int32").replaces)
-    assert [kept.chosen.shape.items for kept in read_entries(path)[HERE]] == [2, 8]
+    assert [kept.chosen.geometry.items for kept in read_entries(path)[HERE]] == [2, 8]
 
 
 def test_an_entry_is_read_as_it_was_written(path: Path) -> None:
-    kept = entry(around=Around(True, False, False, 3, 2, 9)), entry(chosen=Named("quick", Shape(1, 8, 4)))
+    around = StencilTraits((np.dtype(np.float32),), 1, neighbourhood=Neighbourhood(True, False, False, 3, 2, 9))
+    kept = entry(measured=around.measured), entry(chosen=Named("quick", Geometry(1, 8, 4)))
     write_entries(path, {HERE: kept, HERE._replace(device="b"): kept[:1]})
     assert read_entries(path) == {HERE: kept, HERE._replace(device="b"): kept[:1]}
 
@@ -381,7 +394,7 @@ def test_an_entry_is_read_as_it_was_written(path: Path) -> None:
 
 
 def _whole(**changed: Any) -> str:
-    kept = json.loads(json.dumps({"place": HERE._asdict(), "entries": [dataclasses.asdict(entry(**changed))]}))
+    kept = json.loads(json.dumps({"place": HERE._asdict(), "entries": [dataclasses.asdict(entry()) | changed]}))
     return json.dumps({"format": 1, "devices": [kept]})
 
 
@@ -551,8 +564,8 @@ def test_the_command_shows_a_table(path: Path, capsys: Any, monkeypatch: pytest.
 
     def search(device: Any, primitives: Any, dtypes: Any, **how: Any) -> Iterator[Found]:
         asked.update(how, device=device, primitives=primitives, dtypes=dtypes)
-        yield Found("map", "float32", Named("a", Shape(1, 2)), Named("b", Shape(1, 4)), 2e-3, 1e-3, 7)
-        yield Found("map", "int32", Named("a", Shape(1, 2)), dropped=[(Named("c", Shape(1, 1)), "fails")])
+        yield Found("map", "float32", Named("a", Geometry(1, 2)), Named("b", Geometry(1, 4)), 2e-3, 1e-3, 7)
+        yield Found("map", "int32", Named("a", Geometry(1, 2)), dropped=[(Named("c", Geometry(1, 1)), "fails")])
         yield Found("scan", "int32", note="refuses")
         raise KeyboardInterrupt
 
@@ -598,24 +611,24 @@ def test_the_command_searches(path: Path, capsys: Any, offered: Any) -> None:
 
 
 def test_shapes_one_step_away_differ_in_one_number() -> None:
-    some = Tunable(shapes((64, 128, 256), (2, 4), (1, 8), most_elements=512), able)
-    assert Shape(256, 4, 1) not in some.shapes
-    assert set(some.beside(Shape(128, 4, 1))) == {Shape(64, 4, 1), Shape(128, 2, 1), Shape(128, 4, 8)}
-    assert set(some.beside(Shape(96, 4, 1))) == {Shape(64, 4, 1), Shape(128, 4, 1)}
-    assert Shape(64, 4, 2).distance(Shape(128, 1, 2)) == 3
-    assert str(Shape(64, 4, 2)) == "64 x 4, 2 groups a unit"
+    some = Tunable(geometries((64, 128, 256), (2, 4), (1, 8), most_elements=512), able)
+    assert Geometry(256, 4, 1) not in some.geometries
+    assert set(some.beside(Geometry(128, 4, 1))) == {Geometry(64, 4, 1), Geometry(128, 2, 1), Geometry(128, 4, 8)}
+    assert set(some.beside(Geometry(96, 4, 1))) == {Geometry(64, 4, 1), Geometry(128, 4, 1)}
+    assert Geometry(64, 4, 2).distance(Geometry(128, 1, 2)) == 3
+    assert str(Geometry(64, 4, 2)) == "64 x 4, 2 groups a unit"
 
 
 def test_a_variant_takes_only_shapes_that_it_is_written_for() -> None:
-    assert QUICK.shaped(Shape(1, 16)) is QUICK.shaped(Shape(1, 16))
-    assert QUICK.shaped(QUICK.shape) is QUICK
-    with pytest.raises(RegistryError, match="map/quick: a shape that it may have; got 1 x 3"):
-        QUICK.shaped(Shape(1, 3))
+    assert QUICK.with_geometry(Geometry(1, 16)) is QUICK.with_geometry(Geometry(1, 16))
+    assert QUICK.with_geometry(QUICK.geometry) is QUICK
+    with pytest.raises(RegistryError, match="map/quick: a geometry that it may have; got 1 x 3"):
+        QUICK.with_geometry(Geometry(1, 3))
 
 
 def test_a_variant_may_be_given_in_a_shape(path: Path, offered: Any) -> None:
     offered(QUICK)
-    assert runs(variant=QUICK.shaped(Shape(1, 16))) == ("quick", 16)
+    assert runs(variant=QUICK.with_geometry(Geometry(1, 16))) == ("quick", 16)
     refusing = dataclasses.replace(QUICK, refuse=lambda capabilities, call: "is busy")
     with pytest.raises(NoVariantError, match="is busy"):
         runs(variant=refusing)
@@ -627,10 +640,10 @@ def test_every_registered_shape_is_among_those_it_may_be_tuned_to(backend: str) 
     tunable = [variant for variant in every if variant.tunable is not None]
     assert len(tunable) >= 10
     for variant in tunable:
-        assert variant.shape in variant.tunable.shapes
-        assert variant.repeats
-        assert not variant.accumulates
-        assert len(set(variant.tunable.shapes)) == len(variant.tunable.shapes)
+        assert variant.geometry in variant.tunable.geometries
+        assert variant.deterministic
+        assert not getattr(variant, "accumulates", False)
+        assert len(set(variant.tunable.geometries)) == len(variant.tunable.geometries)
 
 
 def test_twins_may_be_tuned_to_the_same_shapes() -> None:
@@ -651,7 +664,7 @@ def test_kernels_compute_the_same_in_every_shape(
         with monkeypatch.context() as patched:
             if guest:
                 as_it_stands(patched)
-            ran = [computes_alike(device, variant.shaped(shape)) for shape in extreme_shapes(variant)]
+            ran = [computes_alike(device, variant.with_geometry(shape)) for shape in extreme_shapes(variant)]
         assert any(ran) or variant.tunable is None or not computes_alike(device, variant)
 
 
@@ -663,7 +676,7 @@ def computes_alike(device: gpuprims.Device, variant: Variant) -> bool:
             for size in (1, 10_007, 300_013):
                 x = trial.elements(rng, np.dtype(dtype), size)
                 np.testing.assert_array_equal(trial.run(x, device=device, variant=variant), trial.expected(x))
-        if variant.scratch in ("levels", "board"):  # which also rank what is kept
+        if variant.primitive == "scan" and variant.scratch != "none":  # which also rank what is kept
             x = rng.standard_normal(100_003).astype(np.float32)
             np.testing.assert_array_equal(gpuprims.compact(x, "x > 0", device=device, variant=variant), x[x > 0])
     except NoVariantError:
@@ -691,13 +704,11 @@ def test_what_is_measured_is_what_explain_asks_for(primitive: str, device: gpupr
     x = trial.elements(np.random.default_rng(1), np.dtype(np.float32), SIZE)
     call = trial.call(device, x)
     chosen = device.ranked(primitive, call).ranked
-    named = Named(chosen.name, chosen.shape)
-    measured = entry(
-        primitive=primitive, value_bytes=call.value_bytes, bins=call.bins, around=call.around, default=named, least=1
-    )
+    named = Named(chosen.name, chosen.geometry)
+    measured = entry(primitive=primitive, value_bytes=call.value_bytes, measured=call.measured, default=named, least=1)
     asked = []
 
-    def listen(ranked: Variant, told: Call) -> Choice | None:
+    def listen(ranked: Variant, told: CallTraits) -> Choice | None:
         asked.append(measured.covers(told))
         return None
 
@@ -712,8 +723,8 @@ def test_a_real_choice_is_used_on_a_real_device(path: Path, device: gpuprims.Dev
     ranked = gpuprims.plan("map", "x + 1", x, device=device).variant
     if ranked.tunable is None:
         pytest.skip("has one shape")
-    other = ranked.shaped(next(shape for shape in ranked.tunable.shapes if shape != ranked.shape))
-    names = {"default": Named(ranked.name, ranked.shape), "chosen": Named(other.name, other.shape)}
+    other = ranked.with_geometry(next(shape for shape in ranked.tunable.geometries if shape != ranked.geometry))
+    names = {"default": Named(ranked.name, ranked.geometry), "chosen": Named(other.name, other.geometry)}
     write_entries(path, {Place.of(device.backend, device.capabilities): [entry(**names)]})
     assert gpuprims.plan("map", "x + 1", x, device=device).variant is other
     np.testing.assert_array_equal(gpuprims.map("x + 1", x, device=device), x + 1)

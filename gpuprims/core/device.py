@@ -10,16 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.choice import Explanation
 from gpuprims.core.default_device import Choice, Chosen
 from gpuprims.core.device_check import problem_of
-from gpuprims.core.driver import Capabilities, Driver, Kernel, WithConstants
+from gpuprims.core.driver import Driver, Kernel, WithConstants
 from gpuprims.core.kernel_spec import Definitions
 from gpuprims.core.lifetime import EndingDriver, ForkedDriver, after_fork, refuse_at_exit, wait_for_calls
 from gpuprims.core.program_cache import Kernels
-from gpuprims.core.registry import REGISTRY, Variant
-from gpuprims.core.traits import Call
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.traits import CallTraits
 from gpuprims.core.tuned_choices import tuned_on
+from gpuprims.core.variant import Variant
 from gpuprims.errors import (
     BackendUnavailableError,
     DeviceMismatchError,
@@ -125,15 +127,15 @@ class Device:
     def __repr__(self) -> str:
         return f"<gpuprims.Device {self.spec} {self.capabilities.name}>"
 
-    def explain(self, primitive: str, call: Call) -> Explanation:
+    def explain(self, primitive: str, call: CallTraits) -> Explanation:
         """Return every variant's answer to a call, and what was tuned for it."""
         return REGISTRY.explain(primitive, *self._described, call, tuned_on(self.backend, self.capabilities))
 
-    def ranked(self, primitive: str, call: Call) -> Explanation:
+    def ranked(self, primitive: str, call: CallTraits) -> Explanation:
         """Return every variant's answer to a call, whatever was tuned."""
         return REGISTRY.explain(primitive, *self._described, call)
 
-    def select(self, primitive: str, call: Call, name: str | Variant | None = None) -> Variant:
+    def select(self, primitive: str, call: CallTraits, name: str | Variant | None = None) -> Variant:
         """Return the variant that runs a call; see :meth:`gpuprims.core.registry.Registry.select`."""
         tuned = tuned_on(self.backend, self.capabilities) if name is None else None
         return REGISTRY.select(primitive, *self._described, call, name, tuned)

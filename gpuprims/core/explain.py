@@ -9,11 +9,13 @@ import numpy as np
 from gpuprims.core.choice import Explanation
 from gpuprims.core.device import Device, pick_device
 from gpuprims.core.kernel_spec import value_bytes, value_words
-from gpuprims.core.traits import Around, Call
+from gpuprims.core.traits import CallTraits
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions import computable, expression
 from gpuprims.operators import Op, find_op, make_folding
 from gpuprims.primitives.histogram.binning import check_bins, key_dtype
+from gpuprims.primitives.histogram.traits import HistogramTraits
+from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
 
 PRIMITIVES = (
     *("map", "reduce", "scan", "segments", "compact", "histogram", "stencil"),
@@ -76,19 +78,19 @@ def explain(
     element = computable(dtype, "explain")
     found = pick_device(None, device)
     if primitive == "map":
-        call = Call((element,), 1, size, value_bytes=4 * value_words((element,)))
+        call = CallTraits((element,), 1, size, value_bytes=4 * value_words((element,)))
     elif primitive == "histogram":
-        call = Call((element, key_dtype(element)), size, outputs, bins=check_bins("explain", bins))
+        call = HistogramTraits((element, key_dtype(element)), size, outputs, bins=check_bins("explain", bins))
     elif primitive == "stencil":
-        around = Around(lines=True, across=False, table=False, span=3, beside=2, taps=9)
-        call = Call((element, element, element), size, around=around)
+        reads = Neighbourhood(lines=True, across=False, table=False, span=3, beside=2, taps=9)
+        call = StencilTraits((element, element, element), size, neighbourhood=reads)
     elif primitive in ("logistic", "descent", "sgd", "hogwild", "csr"):
-        call = Call((element,), size, outputs, value_bytes=element.itemsize, side_by_side=True)
+        call = CallTraits((element,), size, outputs, value_bytes=element.itemsize, side_by_side=True)
     elif primitive in ("compact", "segments"):
         dtypes = element, np.dtype(np.int32)
         count = outputs if primitive == "segments" else 1
-        own = found.explain(primitive, Call(dtypes, size, count))
-        scans = found.explain("scan", Call(dtypes, size * count))
+        own = found.explain(primitive, CallTraits(dtypes, size, count))
+        scans = found.explain("scan", CallTraits(dtypes, size * count))
         tuned = scans.tuned if own.ranked is None else own.tuned
         return Explanation(primitive, repr(found), (*own.refusals, *scans.refusals), tuned, found.capabilities)
     else:
@@ -98,5 +100,7 @@ def explain(
         folding = make_folding(operator, same, elements, None, primitive)
         nbytes = value_bytes(folding.values)
         picks = folding.better is not None
-        call = Call((*elements, *folding.values), size, outputs, operator.commutative, nbytes, side_by_side, picks)
+        call = CallTraits(
+            (*elements, *folding.values), size, outputs, operator.commutative, nbytes, side_by_side, picks
+        )
     return found.explain(primitive, call)

@@ -11,7 +11,7 @@ from gpuprims.core.driver import Driver, Launch
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Targets, check_targets
-from gpuprims.core.registry import Variant
+from gpuprims.core.variant import Variant
 
 
 class Result(NamedTuple):

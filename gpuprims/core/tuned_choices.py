@@ -13,20 +13,21 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, NamedTuple
 
 from gpuprims import __version__
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.choice import Choice, Tuned
-from gpuprims.core.driver import Capabilities
-from gpuprims.core.geometry import Shape
+from gpuprims.core.geometry import Geometry
 from gpuprims.core.notices import warn_once
-from gpuprims.core.registry import REGISTRY, Variant
+from gpuprims.core.registry import REGISTRY
 from gpuprims.core.settings import checked_record, path_at_home, read_settings
-from gpuprims.core.traits import Around, Call
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
 from gpuprims.errors import TuningError, quoted
 
 _ENVIRONMENT, _OFF = "GPUPRIMS_TUNING", "off"
@@ -49,13 +50,13 @@ class Place(NamedTuple):
 
 
 class Named(NamedTuple):
-    """A variant by its name, in a shape."""
+    """A variant by its name, in a geometry."""
 
     name: str
-    shape: Shape
+    geometry: Geometry
 
     def __str__(self) -> str:
-        return f"{self.name} {self.shape}"
+        return f"{self.name} {self.geometry}"
 
 
 @dataclass(frozen=True)
@@ -66,8 +67,10 @@ class Entry:
     ----------
     primitive, dtype : str
         ``dtype`` is that of the elements.
-    value_bytes, bins, around
-        As of the call; it is used for no more bins, and of a stencil for as many rows and no more neighbours.
+    value_bytes
+        As of the call.
+    measured : dict
+        Facts about the call that its primitive adds; see :attr:`gpuprims.core.traits.CallTraits.measured`.
     size, least : int
         Elements that it was measured with, and how many a call must have.
     default, chosen : Named
@@ -80,8 +83,7 @@ class Entry:
     primitive: str
     dtype: str
     value_bytes: int
-    bins: int
-    around: Around | None
+    measured: dict[str, Any]
     size: int
     least: int
     default: Named
@@ -100,13 +102,12 @@ class Entry:
         """How many times as fast it is."""
         return self.default_seconds / self.seconds
 
-    def covers(self, call: Call) -> bool:
+    def covers(self, call: CallTraits) -> bool:
         """Whether a call is like the one that it was measured on."""
         return (
             call.dtypes[0].name == self.dtype
             and call.value_bytes == self.value_bytes
-            and call.bins <= self.bins
-            and _alike(call.around, self.around)
+            and call.resembles(self.measured)
             and call.commutative
             and call.size * call.outputs >= self.least
         )
@@ -117,32 +118,23 @@ class Entry:
         default, chosen = known.get(self.default.name), known.get(self.chosen.name)
         if default is None or chosen is None:
             return f"{self.primitive}/{(self.chosen if default else self.default).name} is no longer there"
-        if default.shape != self.default.shape:
-            return f"{self.default} is {default.shape} now"
-        shape = self.chosen.shape
-        if shape != chosen.shape and (chosen.tunable is None or shape not in chosen.tunable.shapes):
-            return f"{self.primitive}/{chosen.name} is no longer tuned to {shape}"
-        return chosen.shaped(shape)
+        if default.geometry != self.default.geometry:
+            return f"{self.default} is {default.geometry} now"
+        geometry = self.chosen.geometry
+        if geometry != chosen.geometry and (chosen.tunable is None or geometry not in chosen.tunable.geometries):
+            return f"{self.primitive}/{chosen.name} is no longer tuned to {geometry}"
+        return chosen.with_geometry(geometry)
 
     def __str__(self) -> str:
         return (
-            f"tuned {self.date}: {self.chosen.shape} takes {self.seconds * 1e3:.4g} ms for {self.size} elements of"
+            f"tuned {self.date}: {self.chosen.geometry} takes {self.seconds * 1e3:.4g} ms for {self.size} elements of"
             f" {self.dtype}, where {self.default} takes {self.default_seconds * 1e3:.4g}"
         )
 
 
-def subject(primitive: str, dtype: str, default: str, call: Call | Entry) -> tuple[Any, ...]:
+def subject(primitive: str, dtype: str, default: str, call: CallTraits | Entry) -> tuple[Any, ...]:
     """Return what there is one choice for: calls like this one, for which that variant runs by rank."""
-    return primitive, dtype, default, call.value_bytes, call.bins, call.around
-
-
-def _alike(one: Around | None, measured: Around | None) -> bool:
-    """Whether a neighbourhood is like the one that was measured: no larger, and walked in the same way."""
-    if one is None or measured is None:
-        return one is measured
-    taps = one.taps
-    one, other = (around._replace(beside=0, taps=0, paired=False) for around in (one, measured))
-    return one == other and taps <= measured.taps
+    return primitive, dtype, default, call.value_bytes, call.measured
 
 
 Entries = dict[Place, tuple[Entry, ...]]
@@ -192,11 +184,14 @@ def read_entries(path: Path) -> Entries:
 
 
 def _entry(kept: dict[str, Any]) -> Entry:
-    around = kept["around"]
-    named = {key: Named(kept[key][0], checked_record(Shape(*kept[key][1]))) for key in ("default", "chosen")}
-    entry = checked_record(
-        Entry(**(kept | named | {"around": None if around is None else checked_record(Around(*around))}))
-    )
+    kept = dict(kept)
+    added = kept.keys() - {one.name for one in fields(Entry)}
+    measured = {key: value for key in added if (value := kept.pop(key))}  # 0 and None are as good as absent
+    for key, value in measured.items():
+        if not all(type(number) in (int, bool) for number in (value if isinstance(value, list) else [value])):
+            raise ValueError(f"{key} {quoted(value)}")
+    named = {key: Named(kept[key][0], checked_record(Geometry(*kept[key][1]))) for key in ("default", "chosen")}
+    entry = checked_record(Entry(**(kept | named | {"measured": measured})))
     if not (0 < entry.seconds < math.inf and 0 < entry.default_seconds < math.inf):
         raise ValueError(f"seconds {entry.seconds!r} and {entry.default_seconds!r}")
     return entry
@@ -211,7 +206,7 @@ def write_entries(path: Path, entries: Mapping[Place, Iterable[Entry]]) -> None:
         Where it cannot be written.
     """
     devices = [
-        {"place": place._asdict(), "entries": [asdict(entry) for entry in of_place]}
+        {"place": place._asdict(), "entries": [_kept(entry) for entry in of_place]}
         for place, of_place in entries.items()
         if of_place
     ]
@@ -223,6 +218,13 @@ def write_entries(path: Path, entries: Mapping[Place, Iterable[Entry]]) -> None:
     except OSError as error:
         raise TuningError(f"{path}: a file to keep choices in; got {error} (GPUPRIMS_TUNING names another)") from error
     forget()
+
+
+def _kept(entry: Entry) -> dict[str, Any]:
+    """Return an entry as the file has it: facts that the primitive adds beside the others."""
+    record = asdict(entry)
+    measured: dict[str, Any] = record.pop("measured")
+    return record | measured
 
 
 def keep(path: Path, place: Place, found: Entry | None, replaced: tuple[Any, ...]) -> None:
@@ -262,7 +264,7 @@ def tuned_on(backend: str, capabilities: Capabilities) -> Tuned | None:
     if not entries:
         return None
 
-    def choose(ranked: Variant, call: Call) -> Choice | None:
+    def choose(ranked: Variant, call: CallTraits) -> Choice | None:
         for entry in entries:
             if (entry.primitive, entry.default.name) == (ranked.primitive, ranked.name) and entry.covers(call):
                 variant = entry.variant(backend)

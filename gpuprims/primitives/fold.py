@@ -9,9 +9,10 @@ from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import Definitions, value_bytes
 from gpuprims.core.launch_plan import Prepared, Result
 from gpuprims.core.layout import Form, plan_layout
-from gpuprims.core.registry import MOST_GROUPS, Variant
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import MOST_GROUPS
 from gpuprims.operators import Folding
+from gpuprims.primitives.fold_variants import FoldVariant
 
 
 def with_axes(form: Form, axes: tuple[int, ...], keepdims: bool) -> Form:
@@ -67,7 +68,7 @@ class FoldPlanner:
 
     def prepare(self, variant: str | None, results: tuple[Result, ...]) -> Prepared:
         """Choose the variant, and fix its launch and its scratch memory."""
-        chosen = self.device.select("reduce", self._call(), variant)
+        chosen = FoldVariant.of(self.device.select("reduce", self._call(), variant))
         places = tuple(range(self.inputs)), tuple(range(len(results)))
         single = len(results) == 1
         if not self.outputs:
@@ -81,7 +82,7 @@ class FoldPlanner:
         tickets, scratch = self._scratch(chosen, parts)
         return Prepared(chosen, results, single, launch, *places, tickets, scratch, reads=bool(self.count))
 
-    def _scratch(self, variant: Variant, parts: int) -> tuple[int, int]:
+    def _scratch(self, variant: FoldVariant, parts: int) -> tuple[int, int]:
         """Return how many zeroed words, and how many bytes of partial values, a launch needs."""
         if parts == 1:
             return 1, 0  # unshared outputs need none, and there may be millions
@@ -89,9 +90,9 @@ class FoldPlanner:
             return (self.outputs + 1) // 2 * 2 + self.outputs * self.value_bytes // 4, 0
         return self.outputs, self.outputs * parts * self.value_bytes
 
-    def _call(self) -> Call:
+    def _call(self) -> CallTraits:
         """Describe the call to the variants."""
-        return Call(
+        return CallTraits(
             dtypes=self.folding.computed_in,
             size=self.count,
             outputs=self.outputs,
@@ -101,7 +102,7 @@ class FoldPlanner:
             picks=self.folding.better is not None,
         )
 
-    def _parts(self, variant: Variant) -> int:
+    def _parts(self, variant: FoldVariant) -> int:
         """Return how many groups share one output: enough to fill the device, and each with a tile of its own."""
         if not variant.shares_outputs:
             return 1
@@ -110,7 +111,7 @@ class FoldPlanner:
         groups = variant.groups(rows * tiles, self.device.capabilities)
         return max(1, min(tiles, groups // rows))
 
-    def _rows(self, variant: Variant) -> int:
+    def _rows(self, variant: FoldVariant) -> int:
         """Return how many groups compute all outputs once."""
         return -(-self.outputs // variant.outputs_per_group)
 

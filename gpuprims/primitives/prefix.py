@@ -10,10 +10,11 @@ from gpuprims.core.driver import Kernel, Launch
 from gpuprims.core.kernel_spec import Definitions, value_bytes, value_words
 from gpuprims.core.launch_plan import Prepared, Result, in_turn
 from gpuprims.core.layout import Form, plan_layout
-from gpuprims.core.registry import Variant
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
 from gpuprims.expressions import TypedExpr
 from gpuprims.operators import Folding
+from gpuprims.primitives.fold_variants import ScanVariant
 
 
 class ScanPlanner:
@@ -81,7 +82,7 @@ class ScanPlanner:
     def prepare(self, variant: str | None, results: tuple[Result, ...]) -> Prepared:
         """Choose the variant, and fix its launches and its scratch memory."""
         able = self.device.capabilities
-        chosen = self.device.select(self.primitive, self.call(), variant)
+        chosen = ScanVariant.of(self.device.select(self.primitive, self.call(), variant))
         places = tuple(range(self.inputs)), tuple(range(len(results)))
         single = len(results) == 1
         if not self.outputs * self.count:
@@ -125,10 +126,10 @@ class ScanPlanner:
         down = [launch(level, folds=False) for level in reversed(range(last + 1))]
         return in_turn([*up, *down]), 4 * self.words * max(end, 1)
 
-    def call(self) -> Call:
+    def call(self) -> CallTraits:
         """Describe the call to the variants."""
         places = [step.dtype for step in self.place.steps] if self.place else []
-        return Call(
+        return CallTraits(
             dtypes=(*self.folding.computed_in, *places),
             size=self.count,
             outputs=self.outputs,

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.device import Device
-from gpuprims.core.driver import Capabilities
 from gpuprims.core.registry import REGISTRY
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
 from gpuprims.errors import NoVariantError
 from gpuprims.primitives.histogram import histogram
 from gpuprims.primitives.map import map as map_arrays
@@ -51,11 +51,11 @@ class Trial:
     expected: Callable[[np.ndarray], np.ndarray]
     into: bool
 
-    def call(self, device: Device, array: Any) -> Call:
+    def call(self, device: Device, array: Any) -> CallTraits:
         """Return what variants are told of the call, by asking one that refuses everything."""
-        told: list[Call] = []
+        told: list[CallTraits] = []
 
-        def refuse(capabilities: Capabilities, call: Call) -> str:
+        def refuse(capabilities: Capabilities, call: CallTraits) -> str:
             told.append(call)
             return "only listens"
 

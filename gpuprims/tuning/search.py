@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device, pick_device
-from gpuprims.core.registry import REGISTRY, Variant
-from gpuprims.core.traits import Call
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.traits import CallTraits
 from gpuprims.core.tuned_choices import Entry, Named, Place, keep, read_entries, subject, tuning_path, write_entries
+from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError, GpuprimsError, quoted
 from gpuprims.expressions import computable
 from gpuprims.tuning.cases import TRIALS, Trial
@@ -82,7 +83,7 @@ class _Search:
         if wrong := self._bench.wrong(self._default):
             raise GpuprimsError(f"tune: a best rank that is right; got {self._default.entry}, which {wrong}")
         self._found.default_seconds = self._bench.compare(self._default, self._default, 1).default
-        if self._default.repeats:
+        if self._default.deterministic:
             self._climb(self._default, say, until=_FOR_RIVALS)
         for variant in self._rivals:
             self._try(variant, say)
@@ -102,7 +103,7 @@ class _Search:
         """Go to the best of the shapes one step away, from there again, until none is better."""
         at = registered
         while registered.tunable is not None and self._share.left > until:
-            beside = [registered.shaped(shape) for shape in registered.tunable.beside(at.shape)]
+            beside = [registered.with_geometry(one) for one in registered.tunable.beside(at.geometry)]
             for variant in beside:
                 self._try(variant, say)
             best = min((at, *beside), key=self._ratio)
@@ -114,16 +115,16 @@ class _Search:
         """Try all other shapes of the best variant, the nearest first: steps can end where none is better by chance."""
         best = self._best()[0]
         registered = next(variant for variant in (self._default, *self._rivals) if variant.name == best.name)
-        if registered.tunable is not None and registered.repeats:
-            for shape in sorted(registered.tunable.shapes, key=best.shape.distance):
-                self._try(registered.shaped(shape), say)
+        if registered.tunable is not None and registered.deterministic:
+            for geometry in sorted(registered.tunable.geometries, key=best.geometry.distance):
+                self._try(registered.with_geometry(geometry), say)
 
     def _try(self, variant: Variant, say: Callable[[str], None]) -> None:
         """Check a candidate, and time it if it is right; nothing that it raises is more than its own failure."""
         if variant in self._paces or self._share.left <= _FOR_FINALISTS:
             return
         self._paces[variant] = None
-        named = Named(variant.name, variant.shape)
+        named = Named(variant.name, variant.geometry)
         if self._bench.refuses(variant):
             return
         self._found.tried += 1
@@ -256,7 +257,7 @@ def _tuned(
     timer: Timer,
     share: _Share,
     say: Callable[[str], None],
-) -> tuple[Found, Entry | None, Call | None]:
+) -> tuple[Found, Entry | None, CallTraits | None]:
     """Search for one primitive and dtype; return the choice to keep, and the call that it is for."""
     result = Found(trial.primitive, dtype.name)
     known = REGISTRY.variants(trial.primitive, device.backend)
@@ -269,21 +270,20 @@ def _tuned(
     if default is None:
         result.note = explanation.refusals[0][1] or ""
         return result, None, None
-    result.default = Named(default.name, default.shape)
+    result.default = Named(default.name, default.geometry)
     able = [variant for variant, reason in explanation.refusals if reason is None and variant is not default]
-    rivals = [variant for variant in able if variant.repeats and not variant.accumulates]
+    rivals = [variant for variant in able if variant.deterministic and not getattr(variant, "accumulates", False)]
     best = _Search(bench, default, rivals, result, share).run(say)
     if best is None:
         return result, None, bench.call
     variant, pace = best
-    result.chosen = Named(variant.name, variant.shape)
+    result.chosen = Named(variant.name, variant.geometry)
     result.default_seconds, result.seconds = pace.default, pace.candidate
     entry = Entry(
         trial.primitive,
         dtype.name,
         bench.call.value_bytes,
-        bench.call.bins,
-        bench.call.around,
+        bench.call.measured,
         size,
         bench.least,
         result.default,

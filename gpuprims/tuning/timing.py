@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.registry import Variant
+from gpuprims.core.variant import Variant
 from gpuprims.tuning.cases import Trial
 
 # A choice is used for calls of this part of the elements that it was measured with, where it must not lose.

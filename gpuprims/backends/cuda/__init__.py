@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from gpuprims.backends.cuda.runtimes import require_cuda
-from gpuprims.backends.cuda.variants import VARIANTS
 from gpuprims.core.driver import Driver
-from gpuprims.core.registry import Variant
+from gpuprims.core.variant import Variant
+
+_KERNELS = Path(__file__).parent / "kernels"
+# The text around each kernel: the dialect's words, how values pass between groups, and how groups add in memory.
+AROUND = _KERNELS / "prelude.cu", _KERNELS / "exchange.cu", _KERNELS / "counting.cu"
 
 
 class CudaBackend:
@@ -18,7 +22,7 @@ class CudaBackend:
     name = "cuda"
     array_library = "cupy"
     dlpack_device = 2  # kDLCUDA
-    variants: Sequence[Variant] = VARIANTS
+    variants: Sequence[Variant] = ()
 
     def from_dlpack(self, array: Any) -> Any:
         """Return a ``cupy.ndarray`` over a producer's memory, ordered behind the work that fills it."""

@@ -11,17 +11,17 @@ import cupy
 import numpy as np
 from cupy_backends.cuda.api.driver import funcSetAttribute
 
+from gpuprims.backends.cuda import AROUND
 from gpuprims.backends.cuda.capabilities import capabilities_of
 from gpuprims.backends.cuda.compiling import compiled
 from gpuprims.backends.cuda.kernel import CudaKernel, current_device
 from gpuprims.backends.cuda.stream_memory import Standing
 from gpuprims.backends.cuda.transfer import Transfer
-from gpuprims.backends.cuda.variants import AROUND
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
-from gpuprims.core.driver import Capabilities
 from gpuprims.core.kernel_spec import Definitions
 from gpuprims.core.layout import Form, View, reach
-from gpuprims.core.registry import Variant
+from gpuprims.core.variant import Variant
 from gpuprims.errors import BuildError, DeviceMemoryError
 
 _BYTES = np.dtype(np.uint8)

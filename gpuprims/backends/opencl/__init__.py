@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
-from gpuprims.backends.opencl.variants import VARIANTS
 from gpuprims.core.driver import Driver
-from gpuprims.core.registry import Variant
+from gpuprims.core.variant import Variant
 from gpuprims.errors import ArrayError, BackendUnavailableError
+
+_KERNELS = Path(__file__).parent / "kernels"
+# The text around each kernel: the dialect's words, how values pass between groups, and how groups add in memory.
+AROUND = _KERNELS / "prelude.cl", _KERNELS / "exchange.cl", _KERNELS / "counting.cl"
 
 
 class OpenCLBackend:
@@ -18,7 +22,7 @@ class OpenCLBackend:
     name = "opencl"
     array_library = "pyopencl"
     dlpack_device = None
-    variants: Sequence[Variant] = VARIANTS
+    variants: Sequence[Variant] = ()
 
     def from_dlpack(self, array: Any) -> Any:
         """Refuse: no DLPack producer lends memory of this kind."""

@@ -11,6 +11,7 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 from pyopencl.tools import ImmediateAllocator, MemoryPool
 
+from gpuprims.backends.opencl import AROUND
 from gpuprims.backends.opencl.arrays import Arrays, place_of
 from gpuprims.backends.opencl.capabilities import capabilities_of
 from gpuprims.backends.opencl.kernel import OpenCLKernel, compiled
@@ -18,12 +19,11 @@ from gpuprims.backends.opencl.memory import allocated, check_allocation
 from gpuprims.backends.opencl.stream_memory import Standing
 from gpuprims.backends.opencl.transfer import Transfer
 from gpuprims.backends.opencl.turns import turn_of
-from gpuprims.backends.opencl.variants import AROUND
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
-from gpuprims.core.driver import Capabilities
 from gpuprims.core.kernel_spec import Definitions
 from gpuprims.core.layout import Form, View, host_memory, reach
-from gpuprims.core.registry import Variant
+from gpuprims.core.variant import Variant
 from gpuprims.errors import BuildError
 
 _BYTES = np.dtype(np.uint8)

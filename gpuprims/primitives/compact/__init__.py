@@ -13,13 +13,17 @@ from gpuprims.core.kernel_spec import value_words
 from gpuprims.core.launch_plan import Prepared, Result
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.primitive import Primitive
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import DtypeError, ExpressionError, ShapeError, quoted
 from gpuprims.expressions import Expr, expression, trace, typed
 from gpuprims.operators import Folding, find_op
+from gpuprims.primitives.compact.variants import VARIANTS
 from gpuprims.primitives.prefix import ScanPlanner
+
+PRIMITIVE = Primitive("compact", VARIANTS)
 
 _INT64 = np.dtype(np.int64)
 

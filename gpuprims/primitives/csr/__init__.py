@@ -13,14 +13,19 @@ from gpuprims.core.kernel_spec import Definitions, Sparse, value_words
 from gpuprims.core.launch_plan import Prepared, Result
 from gpuprims.core.layout import Form, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.primitive import Primitive
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.registry import REGISTRY, Variant
-from gpuprims.core.traits import Call
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.expressions import TypedExpr, trace, typed
+from gpuprims.primitives.csr.variants import VARIANTS
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.together import side_by_side
+
+PRIMITIVE = Primitive("csr", VARIANTS)
 
 _LABEL = "csr_product"
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
@@ -189,7 +194,7 @@ def _product(dtype: np.dtype[Any]) -> TypedExpr:
 def _prepare(forms: tuple[Form, ...], alignment: int, device: Device, variant: str | None, generation: int) -> Prepared:
     dtype, n, stored = forms[0].dtype, forms[2].shape[0] - 1, forms[0].shape[0]
     result = Result((n, *forms[3].shape[1:]), dtype)
-    call = Call((dtype,), -(-stored // n), n, value_bytes=dtype.itemsize)
+    call = CallTraits((dtype,), -(-stored // n), n, value_bytes=dtype.itemsize)
     chosen = device.select("csr", call, variant)
     layout = starts_of((*forms, contiguous(dtype, result.shape, alignment)))
     columns = forms[3].shape[1] if len(forms[3].shape) > 1 else 1

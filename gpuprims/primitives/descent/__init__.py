@@ -13,13 +13,18 @@ from gpuprims.core.kernel_spec import Definitions, Logistic, value_words
 from gpuprims.core.launch_plan import Prepared, Result
 from gpuprims.core.layout import Form, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.primitive import Primitive
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.registry import REGISTRY, Variant
-from gpuprims.core.traits import Call
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, quoted
+from gpuprims.primitives.descent.variants import VARIANTS
 from gpuprims.primitives.logistic.labelled import check_samples, judge
+from gpuprims.primitives.logistic.variants import LogisticVariant
 from gpuprims.primitives.together import side_by_side
+
+PRIMITIVE = Primitive("descent", VARIANTS)
 
 _LABEL = "descent"
 # Work-items of the smallest group, which has the least to fold; and bytes of a vector of rows on CPUs.
@@ -111,7 +116,7 @@ def _run(operands: Operands, steps: int, variant: str | None) -> Any:
 
 def able_to_descend(device: Device, dtype: np.dtype[Any], rows: int, columns: int) -> bool:
     """Return whether a kernel of a device takes so many samples, of so many features, the intercept's with them."""
-    call = Call((dtype,), rows, columns, value_bytes=dtype.itemsize)
+    call = CallTraits((dtype,), rows, columns, value_bytes=dtype.itemsize)
     return device.explain(_LABEL, call).chosen is not None
 
 
@@ -123,7 +128,8 @@ def _prepare(
     dtype, (n, k) = forms[0].dtype, forms[0].shape
     result = Result(forms[2].shape, dtype)
     samples = Logistic(k, bool(result.shape[0] - k), len(forms) == 5, gives="batch")
-    chosen = device.select(_LABEL, Call((dtype,), n, samples.columns, value_bytes=dtype.itemsize), variant)
+    call = CallTraits((dtype,), n, samples.columns, value_bytes=dtype.itemsize)
+    chosen = LogisticVariant.of(device.select(_LABEL, call, variant))
     chosen, samples = _held(chosen, samples, n, dtype)
     layout = starts_of((*forms, contiguous(dtype, result.shape, alignment)))
     accesses = layout.accesses
@@ -135,11 +141,13 @@ def _prepare(
     return Prepared(chosen, (result,), True, launch, tuple(range(len(forms))), (0,), scratch=scratch)
 
 
-def _held(variant: Variant, samples: Logistic, n: int, dtype: np.dtype[Any]) -> tuple[Variant, Logistic]:
+def _held(
+    variant: LogisticVariant, samples: Logistic, n: int, dtype: np.dtype[Any]
+) -> tuple[LogisticVariant, Logistic]:
     """Fix how rows are held: so many for each work-item of a group, or so many side by side."""
     if not variant.word_items:
         return variant, replace(samples, judged=_CPU_VECTOR // dtype.itemsize)
     block = min(_FEWEST, variant.block)
     while -(-n // block) * samples.columns * value_words((dtype,)) > variant.items:
         block *= 2
-    return replace(variant, block=block), replace(samples, rows=-(-n // block))
+    return variant.resized(block=block), replace(samples, rows=-(-n // block))

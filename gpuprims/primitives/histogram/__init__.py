@@ -9,6 +9,7 @@ import numpy as np
 
 from gpuprims.core.device import Device, device_of
 from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.primitive import Primitive
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
 from gpuprims.expressions.masks import plain_array, refuse_masked
 from gpuprims.operators import Op
@@ -16,8 +17,11 @@ from gpuprims.operators.extremes import highest, lowest
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.histogram.binning import Table, check_bins, direct, key_dtype, table_of_edges, table_of_range
 from gpuprims.primitives.histogram.counting import Weighing, count, table_on
+from gpuprims.primitives.histogram.variants import VARIANTS
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
+
+PRIMITIVE = Primitive("histogram", VARIANTS)
 
 # Bins that bincount tries at once, so that small values are read once alone.
 _TRIED = 1024

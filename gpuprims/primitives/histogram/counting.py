@@ -16,13 +16,14 @@ from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
-from gpuprims.core.traits import Call
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError
 from gpuprims.operators import Op, find_op
 from gpuprims.primitives.histogram.binning import Table, key_dtype
 from gpuprims.primitives.histogram.limbs import joining_limbs
 from gpuprims.primitives.histogram.reading import ALIGNMENT, Reader, Reading
+from gpuprims.primitives.histogram.traits import HistogramTraits
+from gpuprims.primitives.histogram.variants import HistogramVariant
 
 _INT64, _FLOAT64, _UINT32 = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.uint32)
 # What weights are cut into: as many sums of 64 bits hold 2^33 integers of 30 bits.
@@ -154,7 +155,7 @@ def _prepare(
     shape = forms[0].shape
     kept = tuple(n for k, n in enumerate(shape) if k not in axes)
     call = _call(tuple(form.dtype for form in forms), kept, math.prod(shape[k] for k in axes), bins, weighing)
-    chosen = device.select("histogram", call, variant)
+    chosen = HistogramVariant.of(device.select("histogram", call, variant))
     length, width = asked + 2 * outside, bins + 2 * outside
     result = Result((*kept, length), dtype or (_FLOAT64 if weighing.sums == "floats" else _INT64))
     if not math.prod(shape) or not width:
@@ -187,9 +188,11 @@ def _adding(floats: bool, result: Dtype) -> Op:
     return Op("a + b", 0, name="sum", commutative=True, dtypes=lambda elements, dtype: dtypes)
 
 
-def _call(dtypes: tuple[Dtype, ...], kept: tuple[int, ...], size: int, bins: int, weighing: Weighing) -> Call:
+def _call(
+    dtypes: tuple[Dtype, ...], kept: tuple[int, ...], size: int, bins: int, weighing: Weighing
+) -> HistogramTraits:
     limbs = weighing.sums == "floats" and weighing.repeat
-    return Call(
+    return HistogramTraits(
         dtypes=(dtypes[0], key_dtype(dtypes[0]), *dtypes[1:], *([_FLOAT64] if weighing.sums == "floats" else [])),
         size=size,
         outputs=math.prod(kept),

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import Prepared, Result, in_turn
+from gpuprims.core.primitive import Primitive
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.registry import REGISTRY, Variant
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, quoted
+from gpuprims.primitives.hogwild.variants import VARIANTS
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.sgd.planning import MOST_BLOCK, Walk, power, takes_none, walked, whole
+
+PRIMITIVE = Primitive("hogwild", VARIANTS)
 
 _LABEL = "hogwild"
 
@@ -98,7 +102,7 @@ def _prepare(
     block = 1 if lanes == 1 and able.kind != "gpu" else max(lanes, chosen.block)
     if block > able.group_limit:
         raise ArgumentError(f"{_LABEL}: threads_per_datapoint= up to {able.group_limit}; got {threads}")
-    fitted, packed = replace(chosen, block=block), walk.layout.pack(0)
+    fitted, packed = chosen.resized(block=block), walk.layout.pack(0)
     kernel = device.kernel(fitted, walk.definitions(lanes=lanes, lock_free=True))
     count = workers or _workers(chosen, walk, device)
     groups = fitted.groups(-(-walk.result[0] // block), able), -(-count // (block // lanes))

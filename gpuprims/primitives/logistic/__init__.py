@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,14 +13,18 @@ from gpuprims.core.launch_plan import Prepared, Result, in_turn
 from gpuprims.core.layout import Form, Layout, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Targets
+from gpuprims.core.primitive import Primitive
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.registry import REGISTRY, Variant
-from gpuprims.core.traits import Call
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.logistic.labelled import check_samples, judge
+from gpuprims.primitives.logistic.variants import VARIANTS, LogisticVariant
 from gpuprims.primitives.rows import power_of_two, vector_of
 from gpuprims.primitives.together import side_by_side
+
+PRIMITIVE = Primitive("logistic", VARIANTS)
 
 _LABEL = "logistic"
 # Bytes of the rows that a work-item of a CPU takes at once, how many there are at most and at least, and bytes of the
@@ -116,8 +119,8 @@ def prepare_logistic(
 def _prepare(forms: tuple[Form, ...], alignment: int, device: Device, variant: str | None, generation: int) -> Prepared:
     dtype, (n, k) = forms[0].dtype, forms[0].shape
     results = Result((), dtype), Result(forms[2].shape, dtype)
-    call = Call((dtype,), n, k, value_bytes=dtype.itemsize, side_by_side=True)
-    chosen = device.select(_LABEL, call, variant)
+    call = CallTraits((dtype,), n, k, value_bytes=dtype.itemsize, side_by_side=True)
+    chosen = LogisticVariant.of(device.select(_LABEL, call, variant))
     layout = starts_of((*forms, *(contiguous(result.dtype, result.shape, alignment) for result in results)))
     vector = vector_of(forms[0]) if chosen.vectors else 1
     lanes, rows = _teams(chosen, k, vector, dtype, device)
@@ -132,12 +135,14 @@ def _prepare(forms: tuple[Form, ...], alignment: int, device: Device, variant: s
     return Prepared(chosen, results, False, launch, tuple(range(len(forms))), (0, 1), tickets=1, scratch=scratch)
 
 
-def _for_cpus(variant: Variant) -> bool:
+def _for_cpus(variant: LogisticVariant) -> bool:
     """Whether work-items are threads, which share the rows and each compute in vectors."""
     return variant.block == 1 and variant.shares_outputs
 
 
-def _teams(variant: Variant, features: int, vector: int, dtype: np.dtype[Any], device: Device) -> tuple[int, int]:
+def _teams(
+    variant: LogisticVariant, features: int, vector: int, dtype: np.dtype[Any], device: Device
+) -> tuple[int, int]:
     """Return how many work-items share a row, and how many rows are held at once."""
     if _for_cpus(variant):
         return 1, max(_LEAST_ROWS, min(_MOST_ROWS, _CPU_BYTES // (features * dtype.itemsize)))
@@ -152,18 +157,18 @@ def _teams(variant: Variant, features: int, vector: int, dtype: np.dtype[Any], d
     return lanes, min(_MOST_HELD_ROWS, max(power_of_two(most // held + 1) // 2, 1))
 
 
-def _resident(variant: Variant, lanes: int, words: int, device: Device) -> Variant:
+def _resident(variant: LogisticVariant, lanes: int, words: int, device: Device) -> LogisticVariant:
     """Return the variant with as many groups a unit as rows of so many words a lane leave room for."""
     if not variant.word_items or words < _MANY_WORDS:
         return variant
     block = 2 * variant.block
     if lanes >= _MANY_LANES and device.capabilities.group_limit >= block:
-        return replace(variant, block=block, groups_per_unit=1)
-    return replace(variant, groups_per_unit=2)
+        return variant.resized(block=block, groups_per_unit=1)
+    return variant.resized(groups_per_unit=2)
 
 
 def _launch(
-    variant: Variant, definitions: Definitions, samples: Logistic, layout: Layout, n: int, device: Device
+    variant: LogisticVariant, definitions: Definitions, samples: Logistic, layout: Layout, n: int, device: Device
 ) -> tuple[Launch, int]:
     """Fix the launches, and how many bytes of scratch memory they need."""
     kernel, able, item = device.kernel(variant, definitions), device.capabilities, definitions.values[0].itemsize

@@ -14,13 +14,17 @@ from gpuprims.core.launch_plan import Prepared, Result, result_forms, target_for
 from gpuprims.core.layout import Form, as_lanes, broadcast_shapes, plan_layout
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Targets
+from gpuprims.core.primitive import Primitive
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, ExpressionError, quoted, shortened
 from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
+from gpuprims.primitives.map.variants import VARIANTS
 from gpuprims.primitives.slabs import map_in_slabs, slab_bytes
+
+PRIMITIVE = Primitive("map", VARIANTS)
 
 Dtypes = tuple[np.dtype[Any], ...]
 # As OpenCL's widest vectors; each component is an argument of the kernel's function.
@@ -231,7 +235,7 @@ def _prepare(
     outputs, places = _split(result_forms("map", results, written, alignment), vector_axis if vector else None)
     steps = tuple(step.dtype for step in function.steps)
     size = math.prod(shape)
-    call = Call((*arguments, *steps), 1, size, value_bytes=4 * value_words(function.dtypes))
+    call = CallTraits((*arguments, *steps), 1, size, value_bytes=4 * value_words(function.dtypes))
     chosen = device.select("map", call, variant)
     single = expr.single or vector
     if not size:

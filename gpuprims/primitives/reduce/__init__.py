@@ -12,6 +12,7 @@ from gpuprims.core.launch_plan import Prepared, Result, result_forms, target_for
 from gpuprims.core.layout import Form, broadcast_shapes
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Targets
+from gpuprims.core.primitive import Primitive
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant_checks import asked_by_name
@@ -20,8 +21,11 @@ from gpuprims.expressions import Expr, expression
 from gpuprims.operators import Op, as_ddof, as_dtype, as_map, find_op, make_folding, make_stages
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.fold import FoldPlanner, with_axes
+from gpuprims.primitives.reduce.variants import VARIANTS
 from gpuprims.primitives.segments import reduce_segments
 from gpuprims.primitives.slabs import FoldSlabs
+
+PRIMITIVE = Primitive("reduce", VARIANTS)
 
 
 def reduce(

@@ -12,6 +12,7 @@ from gpuprims.core.launch_plan import Prepared, Result, result_forms, target_for
 from gpuprims.core.layout import Form, broadcast_shapes, contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Targets
+from gpuprims.core.primitive import Primitive
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant_checks import asked_by_name
@@ -19,7 +20,10 @@ from gpuprims.errors import ArgumentError, AxisError, quoted
 from gpuprims.expressions import Expr, expression
 from gpuprims.operators import Op, as_dtype, as_map, find_op, make_folding
 from gpuprims.primitives.prefix import ScanPlanner
+from gpuprims.primitives.scan.variants import VARIANTS
 from gpuprims.primitives.segments import scan_segments
+
+PRIMITIVE = Primitive("scan", VARIANTS)
 
 
 def scan(

@@ -21,9 +21,10 @@ from gpuprims.core.launch_plan import Prepared, Result, result_forms, target_for
 from gpuprims.core.layout import Form, View, plan_layout
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Targets
+from gpuprims.core.primitive import Primitive
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
 from gpuprims.errors import EmptyReductionError, ShapeError
 from gpuprims.expressions import Expr, TypedExpr, trace, typed
 from gpuprims.operators import Folding, Op, as_map, make_folding
@@ -32,6 +33,9 @@ from gpuprims.primitives.prefix import ScanPlanner
 from gpuprims.primitives.rows import power_of_two
 from gpuprims.primitives.segments.offsets import as_offsets
 from gpuprims.primitives.segments.runs import choose_runs, fold_runs
+from gpuprims.primitives.segments.variants import VARIANTS
+
+PRIMITIVE = Primitive("segments", VARIANTS)
 
 _BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
 
@@ -148,7 +152,7 @@ def _writer(
     map_ = typed(function, (_INT64, _INT64, _INT64), (target.dtype,))
     finish = typed(trace(lambda value, *_: value, 4), (target.dtype, _INT64, _INT64, _INT64), (target.dtype,))
     place = typed(trace(places, 4), (target.dtype, _INT64, _INT64, _INT64), (_INT64,))
-    chosen = device.select("map", Call((_INT64, target.dtype), 1, size, value_bytes=target.dtype.itemsize))
+    chosen = device.select("map", CallTraits((_INT64, target.dtype), 1, size, value_bytes=target.dtype.itemsize))
     accesses = layout.accesses
     definitions = Definitions(accesses[:2], accesses[2:], (target.dtype,), map_, finish, place=place)
     groups = chosen.groups(-(-size // chosen.tile), device.capabilities)

@@ -14,10 +14,11 @@ from gpuprims.core.layout import Form, plan_layout
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Targets
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.registry import REGISTRY, Variant
-from gpuprims.core.traits import Call
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.traits import CallTraits
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.operators import Folding, Op, as_map, make_folding
+from gpuprims.primitives.fold_variants import FoldVariant
 
 _INT64 = np.dtype(np.int64)
 
@@ -33,13 +34,13 @@ def choose_runs(
     longest: int,
     device: Device,
     generation: int,
-) -> Variant | None:
+) -> FoldVariant | None:
     """Return the kernel that folds so many segments, the longest of so many elements.
 
     None where none is able, or another one is asked for.
     """
     folding = _folding(op, mapped, dtype, arrays)
-    call = Call(
+    call = CallTraits(
         dtypes=folding.computed_in,
         size=longest,
         outputs=segments,
@@ -47,13 +48,14 @@ def choose_runs(
         value_bytes=value_bytes(folding.values),
     )
     if variant is None:
-        return device.explain("segments", call).chosen
+        chosen = device.explain("segments", call).chosen
+        return None if chosen is None else FoldVariant.of(chosen)
     own = {known.name for known in REGISTRY.variants("segments", device.backend)}
-    return device.select("segments", call, variant) if variant in own else None
+    return FoldVariant.of(device.select("segments", call, variant)) if variant in own else None
 
 
 def fold_runs(
-    operands: Operands, targets: Targets | None, chosen: Variant, op: Op, mapped: Any, dtype: Any, size: int
+    operands: Operands, targets: Targets | None, chosen: FoldVariant, op: Op, mapped: Any, dtype: Any, size: int
 ) -> Any:
     """Fold segments of so many elements, whose offsets are the last array, by a kernel of :func:`choose_runs`."""
     where = target_forms(operands, targets), operands.fresh_alignment, operands.device
@@ -62,7 +64,7 @@ def fold_runs(
 
 @keeps_calls()
 def _prepare(
-    chosen: Variant,
+    chosen: FoldVariant,
     op: Op,
     mapped: Any,
     dtype: Any,

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, NamedTuple
 
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.device import Device
-from gpuprims.core.driver import Capabilities
 from gpuprims.core.kernel_spec import value_words
 from gpuprims.core.launch_plan import Prepared, Result, in_turn
+from gpuprims.core.primitive import Primitive
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.registry import REGISTRY, Variant
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.rows import vector_of
 from gpuprims.primitives.sgd.planning import MOST_BLOCK, Walk, power, takes_none, walked
+from gpuprims.primitives.sgd.variants import VARIANTS, SgdVariant
+
+PRIMITIVE = Primitive("sgd", VARIANTS)
 
 _LABEL = "sgd"
 # Samples of a run at most, for each of which a lane keeps the score, and work-items that fold scores together.
@@ -129,7 +133,7 @@ class _Asked(NamedTuple):
 
 @keeps_calls()
 def _prepare(walk: Walk, asked: _Asked, device: Device, variant: str | None, generation: int) -> Prepared:
-    chosen = device.select(_LABEL, walk.call, variant)
+    chosen = SgdVariant.of(device.select(_LABEL, walk.call, variant))
     results, places = (Result(walk.result, walk.dtype),), tuple(range(len(walk.forms)))
     if chosen.scratch == "products":
         return _with_products(walk, chosen, asked, device)._replace(results=results, inputs=places)
@@ -143,7 +147,7 @@ def _with_products(walk: Walk, chosen: Variant, asked: _Asked, device: Device) -
     """Fix the launches of a kernel for which products of samples are computed before it steps."""
     able, packed = device.capabilities, walk.layout.pack(0)
     group = _group(walk, asked, able)
-    fitted = replace(chosen, block=group.block)
+    fitted = chosen.resized(block=group.block)
     kernel = device.kernel(fitted, walk.definitions(lanes=_LANES, rows=group.rows, vector=group.vector(walk)))
     runs = walk.stretches * -(-walk.stretch // group.rows)
     each = group.rows**2 * walk.dtype.itemsize

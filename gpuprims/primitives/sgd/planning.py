@@ -11,8 +11,8 @@ from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import Definitions, Logistic
 from gpuprims.core.layout import Form, Layout, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.registry import Variant
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.expressions.masks import refuse_masked
@@ -66,10 +66,10 @@ class Walk(NamedTuple):
         return self.forms[2].shape
 
     @property
-    def call(self) -> Call:
+    def call(self) -> CallTraits:
         """What variants are told of it."""
         item = self.dtype.itemsize
-        return Call((self.dtype,), self.steps, self.features, value_bytes=item, side_by_side=True)
+        return CallTraits((self.dtype,), self.steps, self.features, value_bytes=item, side_by_side=True)
 
     @property
     def layout(self) -> Layout:

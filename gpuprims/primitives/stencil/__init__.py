@@ -18,10 +18,9 @@ from gpuprims.core.launch_plan import Prepared, Result, result_forms, target_for
 from gpuprims.core.layout import VECTOR_BYTES, Form, Layout
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Targets
+from gpuprims.core.primitive import Primitive
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.refusals import CPU_NUMBERS, LEAST_ITEMS, MOST_NUMBERS, register_bytes
-from gpuprims.core.registry import REGISTRY, Variant
-from gpuprims.core.traits import Around, Call
+from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, quoted
 from gpuprims.expressions import computable
@@ -29,8 +28,13 @@ from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.stencil.grids import Grid, grid_of
 from gpuprims.primitives.stencil.neighbours import as_weights
 from gpuprims.primitives.stencil.passes import Border, Step
+from gpuprims.primitives.stencil.refusals import CPU_NUMBERS, LEAST_ITEMS, MOST_NUMBERS, register_bytes
 from gpuprims.primitives.stencil.splitting import run_in_halves
+from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
+from gpuprims.primitives.stencil.variants import VARIANTS, StencilVariant
 from gpuprims.primitives.stencil.weights import with_weights
+
+PRIMITIVE = Primitive("stencil", VARIANTS)
 
 # Of a strip, rows for each one that is loaded beyond its end.
 _LEAST_DEPTH = 4
@@ -192,7 +196,8 @@ def _passes(
             return ((first, border, 1), (second, Border(border.mode, step.value.type(beyond)), 1)) * iterations
     twice = 0
     if iterations > 1:
-        chosen, both = device.select("stencil", call, variant), _call(step, form.dtype, grid, (form, out), 2)
+        chosen = StencilVariant.of(device.select("stencil", call, variant))
+        both = _call(step, form.dtype, grid, (form, out), 2)
         twice = iterations // 2 if chosen.twice and chosen.refuse(device.capabilities, both) is None else 0
     return ((step, border, 2),) * twice + ((step, border, 1),) * (iterations - 2 * twice)
 
@@ -216,12 +221,12 @@ def _prepared(operands: Operands, targets: Targets | None, one: _Pass, grid: Gri
     return _prepare(operands.label, *one, grid, *where, variant, REGISTRY.generation)
 
 
-def _call(step: Step, element: np.dtype[Any], grid: Grid, forms: tuple[Form, ...], times: int = 1) -> Call:
+def _call(step: Step, element: np.dtype[Any], grid: Grid, forms: tuple[Form, ...], times: int = 1) -> StencilTraits:
     """Describe a pass to the variants."""
     lines = grid.lines(forms)
     left, right = columns_of(step.columns or [offset[-1] for offset in step.offsets], times)
     top, bottom = reach_of([offset[-2] for offset in step.offsets] if step.rank > 1 else [0])
-    around = Around(
+    reads = Neighbourhood(
         lines=lines is not None,
         across=step.across is not None,
         table=step.weights is not None,
@@ -232,7 +237,7 @@ def _call(step: Step, element: np.dtype[Any], grid: Grid, forms: tuple[Form, ...
         times=times,
     )
     used = () if step.function is None else tuple(one.dtype for one in step.function.steps)
-    return Call((element, step.value, step.result, *used), math.prod(grid.lengths), around=around)
+    return StencilTraits((element, step.value, step.result, *used), math.prod(grid.lengths), neighbourhood=reads)
 
 
 @keeps_calls()
@@ -252,7 +257,7 @@ def _prepare(
     results = (Result(grid.shape, step.result),)
     out = result_forms(label, results, written, alignment)[0]
     call = _call(step, forms[0].dtype, grid, (forms[0], out), times)
-    chosen = device.select("stencil", call, variant)
+    chosen = StencilVariant.of(device.select("stencil", call, variant))
     places = tuple(range(len(forms))), (0,)
     if not call.size:
         return Prepared(chosen, results, True, None, *places)
@@ -268,8 +273,8 @@ def _listed(
     border: Border,
     grid: Grid,
     forms: tuple[Form, ...],
-    call: Call,
-    chosen: Variant,
+    call: StencilTraits,
+    chosen: StencilVariant,
     device: Device,
 ) -> Launch:
     """Fix the launch of a kernel that takes elements one by one, wherever they lie."""
@@ -293,19 +298,19 @@ def _in_lines(
     border: Border,
     grid: Grid,
     forms: tuple[Form, ...],
-    call: Call,
-    chosen: Variant,
+    call: StencilTraits,
+    chosen: StencilVariant,
     device: Device,
 ) -> Launch:
     """Fix the launch of a kernel that walks along rows whose elements lie side by side."""
     layout = grid.lines(forms)
-    around = call.around
-    if layout is None or around is None:
+    reads = call.neighbourhood
+    if layout is None:
         raise TypeError(f"{label}: rows side by side; got {forms}")
-    fitted = _fitted(chosen, around, forms[0].item)
+    fitted = _fitted(chosen, reads, forms[0].item)
     vectors = [min(layout.width_of(k), fitted.items) if chosen.vectors else 1 for k in range(2)]
     local = min(VECTOR_BYTES // register_bytes(forms[0].dtype), fitted.items)
-    lines = _Lines(grid.lengths[-1], vectors[0], vectors[1], local, around.times)
+    lines = _Lines(grid.lengths[-1], vectors[0], vectors[1], local, reads.times)
     definitions = _definitions(step, border, layout, chosen.window, lines)
     kernel, able = device.kernel(fitted, definitions), device.capabilities
     batches, rows, length = layout.reduced
@@ -316,27 +321,27 @@ def _in_lines(
     # Strips so long that there is one for each group, and that the rows loaded beyond their ends are few.
     wanted = max(1, (fitted.groups_per_unit or 1) * able.compute_units // (across * batches))
     if chosen.block == 1:
-        depth = min(rows, max(-(-rows // wanted), _LEAST_DEPTH * around.span))
+        depth = min(rows, max(-(-rows // wanted), _LEAST_DEPTH * reads.span))
         strips = -(-rows // depth)
         return kernel.prepare(fitted.groups(across * strips * batches, able), layout.pack(0), strips, depth)
     # Of rows whose neighbours are all within, a multiple of those at once; others are computed one by one. Where memory
     # alone sets the pace, short strips are better, whose rows are still in a cache when the next strip loads them.
-    least = _LEAST_DEPTH * around.span
-    depth = least if around.taps * around.times <= _FEW_TAPS * forms[0].item else max(-(-rows // wanted), least)
+    least = _LEAST_DEPTH * reads.span
+    depth = least if reads.taps * reads.times <= _FEW_TAPS * forms[0].item else max(-(-rows // wanted), least)
     depth = -(-depth // ROWS_AT_ONCE) * ROWS_AT_ONCE
-    covered = max(rows - around.times * (around.span - 1), 0) // ROWS_AT_ONCE * ROWS_AT_ONCE
+    covered = max(rows - reads.times * (reads.span - 1), 0) // ROWS_AT_ONCE * ROWS_AT_ONCE
     tasks = -(-covered // depth) + rows - covered
     return kernel.prepare(fitted.groups(across * tasks * batches, able), layout.pack(0), depth, covered)
 
 
-def _fitted(chosen: Variant, around: Around, item: int) -> Variant:
+def _fitted(chosen: StencilVariant, reads: Neighbourhood, item: int) -> StencilVariant:
     """Return a variant with as many elements of a row as it keeps the window of."""
     items = chosen.items if chosen.block == 1 or chosen.window == "tile" else max(VECTOR_BYTES // item, 1)
-    most = CPU_NUMBERS if chosen.block == 1 else MOST_NUMBERS // around.times
+    most = CPU_NUMBERS if chosen.block == 1 else MOST_NUMBERS // reads.times
     if chosen.window != "tile":
-        while items > LEAST_ITEMS and (around.numbers if chosen.block == 1 else around.registers)(items) > most:
+        while items > LEAST_ITEMS and (reads.numbers if chosen.block == 1 else reads.registers)(items) > most:
             items //= 2
-    return replace(chosen, items=items)
+    return chosen.resized(items=items)
 
 
 class _Lines(NamedTuple):
