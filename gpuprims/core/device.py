@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import importlib
 import os
 import threading
 import warnings
@@ -13,7 +14,6 @@ import numpy as np
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.choice import Explanation
 from gpuprims.core.default_device import Choice, Chosen
-from gpuprims.core.device_check import problem_of
 from gpuprims.core.driver import Driver, Kernel, WithConstants
 from gpuprims.core.kernel_spec import Definitions
 from gpuprims.core.lifetime import EndingDriver, ForkedDriver, after_fork, refuse_at_exit, wait_for_calls
@@ -174,7 +174,8 @@ class Device:
 
         A driver can list a device and still fail every build on it, so nothing less than a result shows that it works.
         """
-        return problem_of(self)
+        found: str | None = importlib.import_module("gpuprims.primitives.trial").problem_of(self)
+        return found
 
 
 def _find_driver(spec: str) -> Driver:

@@ -15,7 +15,7 @@ class Primitive:
     Parameters
     ----------
     name : str
-        As kernels are named: ``reduce`` for ``reduce_tree``.
+        Names of kernel functions begin with it: ``<primitive>_<name>``.
     variants : sequence of Variant
         The catalogue: the variants of every backend.
     """

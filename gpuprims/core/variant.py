@@ -22,7 +22,7 @@ class Variant:
     Parameters
     ----------
     primitive, name, backend : str
-        ``reduce``, ``tree``, ``opencl``: the kernel ``reduce_tree``, asked for by ``variant="tree"``.
+        The kernel function is ``<primitive>_<name>``, and ``variant="<name>"`` asks for it.
     source : Path or callable
         The kernel file; for the reference backend a Python function.
     rank : int
@@ -32,7 +32,7 @@ class Variant:
     refuse : callable
         From capabilities and call traits to a reason, in a sentence, or None if able.
     vectors : bool, default False
-        True if the kernel reads by ``MAP_VECTOR``; it is then compiled for as many elements at once as the call allows.
+        True if the kernel reads several elements at once; it is compiled for as many as the call allows.
     outputs_per_group : int, default 1
         Outputs that a group computes at a time.
     together : bool, default False

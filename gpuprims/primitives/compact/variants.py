@@ -1,4 +1,4 @@
-"""The variants of compact. The figures that set numbers are in measurements.md."""
+"""The variants of compact. Comments name the rows of measurements.md."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _COMPACT = Catalogue(ScanVariant, "compact", Path(__file__).parent)
 VARIANTS = _COMPACT.gpu(
     "round_robin",
     rank=10,
-    geometry=PerBackend(cuda=Geometry(512, 16, 2), opencl=Geometry(512, 16, 1)),
+    geometry=PerBackend(cuda=Geometry(512, 16, 2), opencl=Geometry(512, 16, 1)),  # rows: round_robin
     word_items=True,
     vectors=True,
     scratch="tile statuses",

@@ -1,4 +1,4 @@
-"""The variants of csr. The figures that set numbers are in measurements.md."""
+"""The variants of csr. Comments name the rows of measurements.md."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ VARIANTS = (
     _CSR.cpu(
         "cpu_rows",
         rank=20,
-        geometry=Geometry(1, 4096, 16),
+        geometry=Geometry(1, 4096, 16),  # rows: cpu_rows
         refuse=lambda at: first_refusal(for_cpus, double_precision),
     ),
     *_CSR.gpu(
         "rows",
         rank=10,
-        geometry=Geometry(256, 4),
+        geometry=Geometry(256, 4),  # rows: rows
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), values_fit(at.block)),
     ),
     _CSR.numpy(csr_numpy),

@@ -1,4 +1,4 @@
-"""The variants of descent. The figures that set numbers are in measurements.md."""
+"""The variants of descent. Comments name the rows of measurements.md."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ VARIANTS = (
     _DESCENT.cpu(
         "cpu_persistent",
         rank=20,
-        geometry=Geometry(1, 2**18),
+        geometry=Geometry(1, 2**18),  # rows: cpu_persistent
         scratch="rows",
         refuse=lambda at: first_refusal(for_cpus, double_precision, gradient_fits, samples_fit(at)),
     ),
     *_DESCENT.gpu(
         "persistent",
         rank=10,
-        geometry=Geometry(256, 160),
+        geometry=Geometry(256, 160),  # rows: persistent
         word_items=True,
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), columns_fit(32), samples_fit(at)),
     ),

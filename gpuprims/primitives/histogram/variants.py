@@ -1,4 +1,4 @@
-"""The variants of histogram. The figures that set numbers are in measurements.md."""
+"""The variants of histogram. Comments name the rows of measurements.md."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ VARIANTS = (
     _HISTOGRAM.cpu(
         "cpu_private",
         rank=40,
-        geometry=Geometry(1, 16384, 4),
+        geometry=Geometry(1, 16384, 4),  # rows: cpu_private
         histograms="private",
         refuse=lambda at: first_refusal(for_cpus, double_precision),
         tunable=Tunable(geometries((1,), tuple(2**k for k in range(12, 19)), THREAD_GROUPS), work_item_fits),
@@ -70,7 +70,7 @@ VARIANTS = (
     *_HISTOGRAM.gpu(
         "bytes",
         rank=35,
-        geometry=PerBackend(cuda=Geometry(1024, 64, 2), opencl=Geometry(256, 64, 4)),
+        geometry=PerBackend(cuda=Geometry(1024, 64, 2), opencl=Geometry(256, 64, 4)),  # rows: bytes
         vectors=True,
         histograms="bytes",
         refuse=lambda at: first_refusal(counted_bytes, group_fits(at.block)),
@@ -79,7 +79,7 @@ VARIANTS = (
     *_HISTOGRAM.gpu(
         "local_atomic",
         rank=30,
-        geometry=PerBackend(cuda=Geometry(1024, 32, 2), opencl=Geometry(256, 16, 8)),
+        geometry=PerBackend(cuda=Geometry(1024, 32, 2), opencl=Geometry(256, 16, 8)),  # rows: local_atomic
         vectors=True,
         histograms="local",
         refuse=_local,
@@ -88,7 +88,7 @@ VARIANTS = (
     *_HISTOGRAM.gpu(
         "split",
         rank=25,
-        geometry=PerBackend(cuda=Geometry(1024, 32, 2), opencl=Geometry(512, 32, 4)),
+        geometry=PerBackend(cuda=Geometry(1024, 32, 2), opencl=Geometry(512, 32, 4)),  # rows: split
         vectors=True,
         histograms="split",
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), ranges_fit, sums_add_atomically),
@@ -106,7 +106,7 @@ VARIANTS = (
     *_HISTOGRAM.gpu(
         "cached",
         rank=15,
-        geometry=PerBackend(cuda=Geometry(1024, 16, 2), opencl=Geometry(256, 16, 8)),
+        geometry=PerBackend(cuda=Geometry(1024, 16, 2), opencl=Geometry(256, 16, 8)),  # rows: cached
         vectors=True,
         histograms="cached",
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), counted),

@@ -1,4 +1,4 @@
-"""The variants of hogwild. The figures that set numbers are in measurements.md."""
+"""The variants of hogwild. Comments name the rows of measurements.md."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VARIANTS = (
     *_HOGWILD.gpu(
         "lock_free",
         rank=90,
-        geometry=Geometry(32, 32, 4),
+        geometry=Geometry(32, 32, 4),  # rows: lock_free
         deterministic=False,
         refuse=lambda at: first_refusal(double_precision, number_atomics),
     ),

@@ -1,4 +1,4 @@
-"""The variants of the logistic gradient. The figures that set numbers are in measurements.md."""
+"""The variants of the logistic gradient. Comments name the rows of measurements.md."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ VARIANTS = (
     _LOGISTIC.cpu(
         "cpu_fused",
         rank=100,
-        geometry=Geometry(1, 256, 16),
+        geometry=Geometry(1, 256, 16),  # rows: cpu_fused
         refuse=lambda at: first_refusal(for_cpus, double_precision, gradient_fits),
     ),
     *_LOGISTIC.gpu(
         "fused",
         rank=90,
-        geometry=Geometry(256, 32, 3),
+        geometry=Geometry(256, 32, 3),  # rows: fused
         word_items=True,
         vectors=True,
         refuse=lambda at: first_refusal(_group(at), values_fit(at.block), row_fits(at)),

@@ -1,4 +1,4 @@
-"""The variants of map. The figures that set numbers are in measurements.md."""
+"""The variants of map."""
 
 from __future__ import annotations
 

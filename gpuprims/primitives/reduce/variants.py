@@ -1,4 +1,4 @@
-"""The variants of reduce. The figures that set numbers are in measurements.md."""
+"""The variants of reduce. Comments name the rows of measurements.md."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ VARIANTS = (
     *_REDUCE.gpu(
         "rows",
         rank=PerBackend(cuda=40, opencl=16),
-        geometry=Geometry(256, 16, 32),
+        geometry=Geometry(256, 16, 32),  # rows: rows, columns
         vectors=True,
         outputs_per_group=8,
         shares_outputs=False,
@@ -98,7 +98,7 @@ VARIANTS = (
     *_REDUCE.gpu(
         "each",
         rank=PerBackend(cuda=30, opencl=15),
-        geometry=Geometry(256, 16, 8),
+        geometry=Geometry(256, 16, 8),  # rows: each, columns
         vectors=True,
         outputs_per_group=256,
         refuse=lambda at: first_refusal(many_outputs, double_precision, group_fits(at.block)),
@@ -106,7 +106,7 @@ VARIANTS = (
     *_REDUCE.gpu(
         "warp",
         rank=PerBackend(cuda=20, opencl=12),
-        geometry=PerBackend(cuda=Geometry(256, 8, 8), opencl=Geometry(256, 16, 6)),
+        geometry=PerBackend(cuda=Geometry(256, 8, 8), opencl=Geometry(256, 16, 6)),  # rows: warp
         vectors=True,
         refuse=lambda at: first_refusal(shuffles(at.block), double_precision, group_fits(at.block), values_fit(16)),
         tunable=Tunable(_GROUPS, _warps_fit),
@@ -114,7 +114,7 @@ VARIANTS = (
     *_REDUCE.gpu(
         "tree",
         rank=10,
-        geometry=PerBackend(cuda=Geometry(256, 16, 8), opencl=Geometry(256, 16, 6)),
+        geometry=PerBackend(cuda=Geometry(256, 16, 8), opencl=Geometry(256, 16, 6)),  # rows: tree
         vectors=True,
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), values_fit(at.block)),
         tunable=Tunable(_GROUPS, _tree_fits),
@@ -122,7 +122,7 @@ VARIANTS = (
     *_REDUCE.gpu(
         "atomic",
         rank=5,
-        geometry=Geometry(256, 16, 8),
+        geometry=Geometry(256, 16, 8),  # rows: atomic
         vectors=True,
         accumulates=True,
         refuse=lambda at: first_refusal(double_precision, one_atomic, group_fits(at.block), values_fit(at.block)),

@@ -1,4 +1,4 @@
-"""The variants of scan. The figures that set numbers are in measurements.md."""
+"""The variants of scan. Comments name the rows of measurements.md."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ VARIANTS = (
     _SCAN.cpu(
         "cpu_columns",
         rank=65,
-        geometry=Geometry(1, 2048 * 1024, 16),
+        geometry=Geometry(1, 2048 * 1024, 16),  # rows: cpu_columns
         outputs_per_group=2048,
         scratch="levels",
         refuse=lambda at: first_refusal(for_cpus, columns, double_precision),
@@ -109,7 +109,7 @@ VARIANTS = (
     *_SCAN.gpu(
         "round_robin",
         rank=40,
-        geometry=PerBackend(cuda=Geometry(512, 32, 1), opencl=Geometry(256, 64, 1)),
+        geometry=PerBackend(cuda=Geometry(512, 32, 1), opencl=Geometry(256, 64, 1)),  # rows: round_robin
         word_items=True,
         vectors=True,
         scratch="tile statuses",
@@ -123,7 +123,7 @@ VARIANTS = (
     *_SCAN.gpu(
         "lookback",
         rank=30,
-        geometry=Geometry(256, 32),
+        geometry=Geometry(256, 32),  # rows: lookback
         word_items=True,
         vectors=True,
         scratch="tile statuses",
@@ -135,7 +135,7 @@ VARIANTS = (
     *_SCAN.gpu(
         "blelloch",
         rank=20,
-        geometry=Geometry(256, 2),
+        geometry=Geometry(256, 2),  # rows: levels
         scratch="levels",
         refuse=lambda at: first_refusal(double_precision, _blelloch_fits(at)),
         tunable=Tunable(geometries(BLOCKS, (2,)), _blelloch_fits),
@@ -143,7 +143,7 @@ VARIANTS = (
     *_SCAN.gpu(
         "hillis_steele",
         rank=10,
-        geometry=Geometry(256, 1),
+        geometry=Geometry(256, 1),  # rows: levels
         scratch="levels",
         refuse=lambda at: first_refusal(double_precision, _hillis_steele_fits(at)),
         tunable=Tunable(geometries(BLOCKS, (1,)), _hillis_steele_fits),

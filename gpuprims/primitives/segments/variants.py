@@ -1,4 +1,4 @@
-"""The variants of segments. The figures that set numbers are in measurements.md."""
+"""The variants of segments. Comments name the rows of measurements.md."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ VARIANTS = (
     *_SEGMENTS.gpu(
         "lanes",
         rank=PerBackend(cuda=10, opencl=5),
-        geometry=Geometry(256, 4, 32),
+        geometry=Geometry(256, 4, 32),  # rows: lanes
         shares_outputs=False,
         refuse=lambda at: first_refusal(many_segments, shuffles(at.block), double_precision, group_fits(at.block)),
     ),

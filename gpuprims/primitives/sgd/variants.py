@@ -1,4 +1,4 @@
-"""The variants of sgd. The figures that set numbers are in measurements.md."""
+"""The variants of sgd. Comments name the rows of measurements.md."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ VARIANTS = (
     _SGD.cpu(
         "cpu_sequential",
         rank=100,
-        geometry=Geometry(1, 1),
+        geometry=Geometry(1, 1),  # rows: cpu_sequential
         refuse=lambda at: first_refusal(for_cpus, double_precision),
     ),
     *_SGD.gpu(
         "gram",
         rank=90,
-        geometry=Geometry(256, 64, 8),
+        geometry=Geometry(256, 64, 8),  # rows: gram
         vectors=True,
         scratch="products",
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), row_fits(at)),

@@ -1,4 +1,4 @@
-"""The variants of stencil. The figures that set numbers are in measurements.md."""
+"""The variants of stencil. Comments name the rows of measurements.md."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ VARIANTS = (
     _STENCIL.cpu(
         "cpu_rows",
         rank=40,
-        geometry=Geometry(1, 1024, 8),
+        geometry=Geometry(1, 1024, 8),  # rows: cpu_rows
         window="ring",
         refuse=lambda at: first_refusal(for_cpus, double_precision, along_lines, few_rows),
         # The primitive halves the items until a window fits in a core's cache.
@@ -53,7 +53,7 @@ VARIANTS = (
     *_STENCIL.gpu(
         "rolling",
         rank=30,
-        geometry=Geometry(128, 4, 12),
+        geometry=Geometry(128, 4, 12),  # rows: rolling
         vectors=True,
         window="strip",
         twice=True,
@@ -66,7 +66,7 @@ VARIANTS = (
     *_STENCIL.gpu(
         "tiled",
         rank=20,
-        geometry=Geometry(256, 4, 32),
+        geometry=Geometry(256, 4, 32),  # rows: others
         window="tile",
         refuse=lambda at: first_refusal(
             double_precision, group_fits(at.block), one_step, along_lines, tile_fits(at.block, at.items)
@@ -76,7 +76,7 @@ VARIANTS = (
     *_STENCIL.gpu(
         "direct",
         rank=10,
-        geometry=Geometry(256, 1, 64),
+        geometry=Geometry(256, 1, 64),  # rows: others
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), one_step),
         tunable=Tunable(geometries(BLOCKS, (1,), (8, 16, 32, 64, 128)), work_items_fit),
     ),

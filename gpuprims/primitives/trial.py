@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import Definitions
 from gpuprims.core.layout import plan_layout
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 from gpuprims.expressions import expression, typed
-
-if TYPE_CHECKING:
-    from gpuprims.core.device import Device
 
 
 def problem_of(device: Device) -> str | None:
