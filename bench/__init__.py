@@ -1,1 +1,1 @@
-"""Benchmarks of gpuprims beside its peers and the device's own limit; ``gpuprims bench`` runs them."""
+"""Benchmarks of gpuprims, its peers and the device's memory; ``gpuprims bench`` runs them."""

@@ -1,7 +1,7 @@
-"""How the host gets ahead of a GPU: an idle loop on its queue, behind which launches gather before the clock starts.
+"""Let the host get ahead of a GPU: launches gather behind an idle loop before the clock starts.
 
-Short kernels end sooner than the host can launch the next. With some of them on the queue already, events tell what
-the device takes; what a call takes that is waited for, launch and all, is the wall time beside it.
+A short kernel ends before the host can launch the next. If some launches are already on the queue, events measure the
+device's time alone. The wall time beside it is of one call, with its launch and the wait for its end.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ import gpuprims
 
 from .clocks import Clock
 
-# Each step waits for the one before; the number is kept, so that no compiler leaves them out.
+# Each iteration waits for the previous one. The number is stored, so no compiler removes the loop.
 _LOOP = "{ unsigned int kept = *number; for (; steps; --steps) kept = kept * 1664525u + 1013904223u; *number = kept; }"
 _CUDA = 'extern "C" __global__ void idle(unsigned int *number, unsigned int steps) ' + _LOOP
 _OPENCL = "__kernel void idle(__global unsigned int *number, unsigned int steps) " + _LOOP
 _TRIED = 1_000_000
 
-# Occupies the device for so many seconds.
+# Occupies the device for the given number of seconds.
 Delay = Callable[[float], None]
 
 
 def delay_of(device: gpuprims.Device, clock: Clock) -> Delay | None:
-    """Return what keeps a GPU busy for a while; of a CPU, whose cores the host needs, there is none."""
+    """Return a function that keeps a GPU busy for a while, or None for a CPU, because the host needs its cores."""
     if device.capabilities.kind != "gpu":
         return None
     loop = _loop(device)
@@ -45,7 +45,7 @@ def _loop(device: gpuprims.Device) -> Callable[[int], Any]:
         return lambda steps: idle((1,), (1,), (number, np.uint32(steps)))
     import pyopencl as cl
 
-    queue = device.driver.queue  # type: ignore[attr-defined]  # of OpenCL's driver
-    with warnings.catch_warnings(action="ignore", category=cl.CompilerWarning):  # some drivers always have a remark
+    queue = device.driver.queue  # type: ignore[attr-defined]  # the OpenCL driver has it
+    with warnings.catch_warnings(action="ignore", category=cl.CompilerWarning):  # some drivers always print a remark
         kernel = cl.Kernel(cl.Program(queue.context, _OPENCL).build(), "idle")
     return lambda steps: kernel(queue, (1,), (1,), number.base_data, np.uint32(steps))

@@ -1,9 +1,9 @@
-"""The figures of the articles that gpuprims begins from, measured again on this device.
+"""The figures of the articles behind gpuprims, measured again on this device.
 
-The ladder is that of "OpenCL logistic regression with gradient ascent": steps of batch gradient descent of 2048
-samples of 8 features, a second, by the number of work-items. A step is the gradient and the new weights, a launch each
-or more, which on a GPU gather on its queue first, so that kernels are compared and not the host that launches them;
-"descent" takes all steps in one. The log-likelihood is the same article's animation.
+The ladder is from "OpenCL logistic regression with gradient ascent": iterations of batch gradient descent per second,
+over 2048 samples of 8 features, by the number of work-items. An iteration computes the gradient and the new weights, in
+one launch or more each. On a GPU the launches gather on its queue first, so that the figures compare kernels and not
+the host. "descent" runs all iterations in one launch. The log-likelihood is the same article's animation.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .measuring import Racer, race
 from .oracles import descended, near_weights
 
 ROWS, FEATURES, _CHECKED_STEPS = 2048, 8, 20
-# Rungs of one group, of which every size is tried, and those whose work-items are shared out among groups.
+# Rungs of one group, tried with every size, and rungs that divide their work-items among groups.
 _GROUP_RUNGS = ("work_items", "tree", "vec4")
 _SHARED_RUNGS = ("two_kernels", "two_kernels_transposed", "two_kernels_local")
 _FIRST_RUNGS = ("sequential", "merged_loops")
@@ -47,7 +47,7 @@ Points = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Resized(LogisticVariant):
-    """A kernel with another number of work-items, under a name of its own; the function keeps its file's."""
+    """A kernel with another number of work-items and another variant name; the function keeps its file's name."""
 
     @property
     def entry(self) -> str:
@@ -56,14 +56,14 @@ class Resized(LogisticVariant):
 
 
 def resized(backend: str, name: str, work_items: int) -> str:
-    """Register a rung with so many work-items for all rows, and return what it is called."""
+    """Register a rung with a number of work-items for all rows, and return its name."""
     known = {variant.name: variant for variant in REGISTRY.variants("logistic", backend)}
     called, rung = f"{name}_{work_items}", LogisticVariant.of(known[name])
     if called in known:
         return called
     given = {field.name: getattr(rung, field.name) for field in fields(LogisticVariant)}
     block = min(work_items, rung.block) if rung.shares_outputs else work_items
-    # Rows of a group make as many groups as are wanted.
+    # Rows of a group set the number of groups.
     items = max(ROWS // work_items, 1) if rung.shares_outputs else rung.items
     given |= {"name": called, "rank": -len(known), "geometry": Geometry(block, items)}
     if block > 1:
@@ -73,14 +73,14 @@ def resized(backend: str, name: str, work_items: int) -> str:
 
 
 def _rungs(device: gpuprims.Device, *, full: bool) -> Iterator[tuple[str, int, str]]:
-    """Return each rung, its work-items, and the variant."""
+    """Return each rung, its number of work-items, and the variant."""
     for name in _FIRST_RUNGS:
         yield name, 1, name
     for name in _GROUP_RUNGS:
         for power in range(0, 9, 1 if full else 2):
             yield name, 2**power, resized(device.backend, name, 2**power)
     for name in _SHARED_RUNGS:
-        for power in range(1, 12, 1 if full else 3):  # one would be taken for a thread of a CPU
+        for power in range(1, 12, 1 if full else 3):  # a CPU variant has one work-item, so start at two
             yield name, 2**power, resized(device.backend, name, 2**power)
     if device.capabilities.kind == "cpu":
         for power in range(0, 8, 1 if full else 2):
@@ -91,7 +91,7 @@ def _rungs(device: gpuprims.Device, *, full: bool) -> Iterator[tuple[str, int, s
 
 
 def ladder(device: gpuprims.Device, clock: Clock, delay: Delay | None, *, full: bool) -> Points:
-    """Return iterations a second of each rung at each number of work-items."""
+    """Return the iterations per second of each rung at each number of work-items."""
     host = Samples(FEATURES, at_zero=True).host(ROWS)
     expected = descended(RATE, _CHECKED_STEPS, *(array.astype(np.float64) for array in host))
     X, y, start = map(device.asarray, host)
@@ -99,7 +99,7 @@ def ladder(device: gpuprims.Device, clock: Clock, delay: Delay | None, *, full: 
     for rung, work_items, variant in _rungs(device, full=full):
         try:
             step = _step(X, y, start, variant)
-        except (NoVariantError, BuildError) as error:  # which a device may have no room for
+        except (NoVariantError, BuildError) as error:  # the device may lack the memory
             refused.append({"rung": rung, "work_items": work_items, "its_per_s": None, "reason": str(error)[:400]})
             continue
         for _ in range(_CHECKED_STEPS):
@@ -122,7 +122,7 @@ def ladder(device: gpuprims.Device, clock: Clock, delay: Delay | None, *, full: 
 
 
 def _step(X: Any, y: Any, start: Any, variant: str) -> Callable[[], Any]:
-    """Return a call that goes a step further each time, and gives the weights."""
+    """Return a call that runs one more iteration each time, and returns the weights."""
     gradient = gpuprims.plan("logistic", X, y, start, variant=variant)
     further = gpuprims.plan("map", f"w - {RATE}*g", start, start)
     weights = start
@@ -136,7 +136,7 @@ def _step(X: Any, y: Any, start: Any, variant: str) -> Callable[[], Any]:
 
 
 def _descents(device: gpuprims.Device, *arrays: Any) -> Iterator[tuple[int, Callable[[], Any]]]:
-    """Return the steps in one launch: by one work-item of a CPU, or by a group of a GPU of the sizes that fit."""
+    """Return all iterations in one launch: one work-item of a CPU, or GPU groups of every size that fits."""
     call = partial(logistic_descent, *arrays, rate=RATE, steps=STEPS)
     if device.capabilities.kind == "cpu":
         yield 1, partial(call, variant="cpu_persistent")
@@ -144,9 +144,9 @@ def _descents(device: gpuprims.Device, *arrays: Any) -> Iterator[tuple[int, Call
     (known,) = (v for v in REGISTRY.variants("descent", device.backend) if v.name == "persistent")
     for work_items in (128, 256, 512):
         name = f"persistent_{work_items}"
-        items = ROWS * FEATURES // work_items  # numbers of each work-item, which make the group as large as is wanted
+        items = ROWS * FEATURES // work_items  # numbers per work-item, which set the size of the group
         given = {field.name: getattr(known, field.name) for field in fields(LogisticVariant)}
-        given |= {"name": name, "rank": -work_items, "items": items, "block": work_items}
+        given |= {"name": name, "rank": -work_items, "geometry": Geometry(work_items, items)}
         given["refuse"] = first_refusal(double_precision, group_fits(work_items))
         if name not in {v.name for v in REGISTRY.variants("descent", device.backend)}:
             register(Resized(**given))
@@ -154,7 +154,7 @@ def _descents(device: gpuprims.Device, *arrays: Any) -> Iterator[tuple[int, Call
 
 
 def log_likelihood(device: gpuprims.Device) -> Points:
-    """Return the log-likelihood after each iteration, of an estimator that is fitted one iteration at a time."""
+    """Return the log-likelihood after each iteration, from an estimator fitted one iteration at a time."""
     X, y, _ = Samples(FEATURES).host(ROWS)
     points: Points = []
 
@@ -163,7 +163,7 @@ def log_likelihood(device: gpuprims.Device) -> Points:
 
     how: dict[str, Any] = {"C": np.inf, "fit_intercept": False, "learning_rate": 1e-4, "tol": 0, "max_iter": 1}
     model = LogReg(device=device, solver="gd", warm_start=True, callback=seen, **how)
-    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # which max_iter= is meant to end
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # max_iter= ends the fit on purpose
         for _ in range(_ITERATIONS):
             model.fit(X, y)
     rising = [point["log_likelihood"] for point in points]

@@ -1,4 +1,4 @@
-"""How gpuprims is called in each work, and what a fit is held against."""
+"""The calls of gpuprims in each case, and the oracle of a fit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpuprims.models import LogReg
 from gpuprims.primitives.descent import logistic_descent
 from gpuprims.primitives.logistic import logistic_gradient
 
-# Which elements from 0 to 1 compact keeps: about half of them.
+# The elements from 0 to 1 that compact keeps: about half of them.
 KEPT = "x > 0.5"
 
 
@@ -35,7 +35,7 @@ def keep(x: Any, **keywords: Any) -> Any:
 
 
 def ends(x: Any) -> tuple[int, int]:
-    """Return between which numbers a work's elements lie."""
+    """Return the least and the greatest element of a case."""
     return (0, 256) if x.dtype == np.uint8 else (0, 1)
 
 
@@ -56,15 +56,15 @@ def gradient(X: Any, y: Any, weights: Any, **keywords: Any) -> Any:
 
 
 def fit(X: Any, y: Any, _: Any, *, device: Any = None) -> np.ndarray:
-    """Fit, and return coefficients and intercept in one array, as all that fit do."""
+    """Fit, and return coefficients and intercept in one array."""
     model = LogReg(device=device).fit(X, y)
     return np.append(model.coef_[0], model.intercept_)
 
 
 def descend_by_logreg(X: Any, y: Any, _: Any, *, rate: float, steps: int, device: Any = None) -> np.ndarray:
-    """Take the same steps as a user of the estimator does, who gives no penalty and no intercept."""
+    """Run the same iterations through the estimator, without penalty and intercept."""
     how: dict[str, Any] = {"C": np.inf, "fit_intercept": False, "learning_rate": rate, "max_iter": steps, "tol": 0}
-    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # which max_iter= is meant to end
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # max_iter= ends the fit on purpose
         model = LogReg(device=device, solver="gd", **how).fit(X, y)
     return np.asarray(model.coef_[0])
 
@@ -75,18 +75,18 @@ def fit_by_sklearn(X: np.ndarray, y: np.ndarray, _: Any) -> np.ndarray:
 
 
 def _loss(X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> float:
-    """Return what the fit makes small, per sample, in float64: C is 1."""
+    """Return the objective of the fit per sample, in float64, with C = 1."""
     z = X @ weights[:-1].astype(np.float64) + weights[-1]
     return float((np.sum(np.logaddexp(0, z) - y * z) + weights[:-1] @ weights[:-1] / 2) / len(X))
 
 
 def best_loss(X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return the samples and the loss that scikit-learn's lbfgs reaches."""
+    """Return the samples and the loss of scikit-learn's lbfgs."""
     return X, y, _loss(X, y, fit_by_sklearn(X, y, weights))
 
 
 def no_worse(result: Any, expected: tuple[np.ndarray, np.ndarray, float]) -> None:
-    """Hold a fit against the loss that is expected: as low, to five digits, or lower."""
+    """Check that the loss of a fit is as low as expected, to five digits, or lower."""
     X, y, best = expected
     got = _loss(X, y, np.asarray(result))
     assert got <= best * (1 + 1e-5), f"fit: a loss of {best:.7f} per sample or less; got {got:.7f}"

@@ -1,4 +1,4 @@
-"""What is measured, the same for every backend: works, their sizes, and the bytes that a perfect one moves."""
+"""The measured cases, the same for every backend: works, their sizes, and the fewest bytes that they must move."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from .oracles import CROSS, EDGES
 
 __all__ = ["CROSS", "RATE", "SIZES", "STEPS", "WORKS", "Case", "Work", "cases", "matches"]
 
-# Of gradient descent: how far a step goes, and how many of them are a call.
+# Gradient descent: the learning rate, and the iterations per call.
 RATE, STEPS = 1e-3, 10_000
 
 
 @dataclass(frozen=True)
 class Work:
-    """One call: who does it in gpuprims and in NumPy or SciPy, on what, and how its result is checked.
+    """One call: its function in gpuprims and in NumPy or SciPy, its arrays, and the check of its result.
 
-    ``call`` takes the arrays, and ``device=`` or ``variant=``. ``expect`` is the oracle, where ``host``, NumPy's own
-    way, is none or too slow. ``nbytes`` are what must be moved for each element, or row of samples, and ``limit`` the
-    bandwidth that bounds it; ``steps`` are what a call has of them, where it is a loop.
+    ``call`` takes the arrays, and ``device=`` or ``variant=``. ``host`` is NumPy's function; ``expect`` is the oracle
+    if ``host`` is missing or too slow. A call must move ``nbytes`` bytes per element or row of samples, and ``limit``
+    names the bandwidth that bounds it. ``steps`` is the number of iterations of a call that loops.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Work:
 
     @property
     def kernels(self) -> str:
-        """Return the primitive whose variants do it; none of a whole fit."""
+        """Return the primitive whose variants compute it, or None for a whole fit."""
         names = {"segments": "scan", "bincount": "histogram", "blur": "stencil", "fit": ""}
         return names.get(self.primitive, self.primitive)
 
@@ -177,7 +177,7 @@ WORKS = (
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many elements, or rows, a work is done on, by default and where all is asked for."""
+    """Numbers of elements or rows of a work, by default and with ``--full``."""
 
     cpu: tuple[int, ...]
     cpu_full: tuple[int, ...]
@@ -204,19 +204,19 @@ SIZES = {
 
 
 def cases(device: gpuprims.Device, *, full: bool) -> Iterator[Case]:
-    """Return every work at its sizes for a device, as far as they fit in its memory; small ones first."""
+    """Return every work at the sizes that fit in a device's memory, small ones first."""
     able = device.capabilities
     kind = ("cpu" if able.kind == "cpu" else "gpu") + ("_full" if full else "")
     found = [Case(work, size) for work in WORKS for size in getattr(SIZES[work.sizes], kind)]
     for case in sorted(found, key=lambda case: case.size):
         columns = getattr(case.work.inputs, "columns", 1)
         needed = 3 * np.dtype(case.work.inputs.dtype).itemsize * columns * case.size
-        if not able.memory or needed < able.memory:  # the reference does not say
+        if not able.memory or needed < able.memory:  # 0: unknown, as for the reference
             yield case
 
 
 def matches(label: str, patterns: str | None) -> bool:
-    """Return whether a label has one of some patterns, which semicolons part, in it; ``*`` and ``?`` are wild."""
+    """Return True if a label contains one of the patterns, separated by semicolons; ``*`` and ``?`` are wildcards."""
     if not patterns:
         return True
     return any(fnmatch.fnmatch(label.lower(), f"*{pattern.strip().lower()}*") for pattern in patterns.split(";"))

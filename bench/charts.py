@@ -1,4 +1,4 @@
-"""A report's pictures: functions of the report, which return a figure, or None where nothing of it was measured."""
+"""A report's pictures. Each function returns a figure, or None if the report has no measurement for it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .tables import OVERVIEW, Line, Row, largest
 Report = dict[str, Any]
 
 _OURS, _PEER, _LIMIT, _WRONG = "#1f4e9c", "#9aa4b0", "#b03a2e", "#d98880"
-# Of peers and rungs, told apart by hue and by marker.
+# Colours and markers of peers and rungs.
 _COLOURS = (
     "#d1701f",
     "#2e8b57",
@@ -26,7 +26,7 @@ _COLOURS = (
 )
 _MARKERS = "osv^D<>pX*"
 _SWEPT = ("map 2*x+1", "reduce sum", "scan sum", "histogram 256")
-# What the article's last rung, vec4 with 256 work-items, reached.
+# The result of the article's last rung, vec4 with 256 work-items.
 _ARTICLE = 70_000
 
 
@@ -43,7 +43,7 @@ def _on(report: Report) -> str:
 
 
 def roofline(report: Report) -> Any:
-    """Draw GB/s of gpuprims and of the fastest peer of each case, beside what memory gives."""
+    """Draw GB/s of gpuprims, the fastest peer and the memory for each case."""
     lines = largest(report)
     shown = [lines[case] for case in OVERVIEW if case in lines and lines[case].ours["gb_per_s"]]
     if not shown:
@@ -90,7 +90,7 @@ def throughput(report: Report) -> Any:
 
 
 def latency(report: Report) -> Any:
-    """Draw the time of a call that is waited for by size."""
+    """Draw the wall time of one call by size."""
     return _swept(report, "wall_s", 1e6, "us, launch and wait", "Latency against size")
 
 
@@ -131,7 +131,7 @@ def _ladder_lines(report: Report) -> dict[str, list[tuple[int, float]]]:
 
 
 def ladder(report: Report) -> Any:
-    """Draw iterations a second by work-items, for each rung of the article's ladder."""
+    """Draw iterations per second by work-items, for each rung of the article's ladder."""
     lines = _ladder_lines(report)
     if not lines:
         return None
@@ -157,7 +157,7 @@ def ladder(report: Report) -> Any:
 
 
 def rungs(report: Report) -> Any:
-    """Draw the best of each rung as a bar."""
+    """Draw the best result of each rung as a bar."""
     best = {rung: max(points, key=lambda point: point[1]) for rung, points in _ladder_lines(report).items()}
     if not best:
         return None
@@ -178,7 +178,7 @@ def rungs(report: Report) -> Any:
 
 
 def threads(report: Report) -> Any:
-    """Draw the training time by the threads that are asked for."""
+    """Draw the training time by the number of requested threads."""
     points = report["series"].get("threads", ())
     if not points:
         return None
@@ -212,7 +212,7 @@ def _epochs(epochs: int) -> str:
 
 
 def histogram(report: Report) -> Any:
-    """Draw GB/s of each way to count bytes, and what the one without atomics loses."""
+    """Draw GB/s of each way to count bytes, and the counts lost without atomics."""
     points = report["series"].get("histogram ways", ())
     if not points:
         return None
@@ -245,7 +245,7 @@ _FRAMES = 32
 
 
 def pictures(report: Report) -> Iterator[tuple[str, bytes]]:
-    """Draw every picture there are figures for: its file's name, and what is in the file."""
+    """Draw every picture with measurements; returns file names and contents."""
     for name, draw in CHARTS.items():
         figure = draw(report)
         if figure is not None:
@@ -255,7 +255,7 @@ def pictures(report: Report) -> Iterator[tuple[str, bytes]]:
 
 
 def _png(figure: Any) -> bytes:
-    """Return a picture with a palette, which a page then holds in a third of the bytes."""
+    """Return a picture with a palette, a third of the size."""
     from PIL import Image
 
     held, small = io.BytesIO(), io.BytesIO()
@@ -265,7 +265,7 @@ def _png(figure: Any) -> bytes:
 
 
 def _animation(report: Report) -> bytes:
-    """Draw the log-likelihood as it rises to its maximum, as the article's animation."""
+    """Draw the log-likelihood rising to its maximum, like the article's animation."""
     from PIL import Image
 
     points = report["series"]["log-likelihood"]

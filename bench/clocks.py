@@ -1,4 +1,4 @@
-"""How long a device takes: by its own events, one function for each backend, with the wall clock beside it."""
+"""Clocks: the device's events, by a class for each backend, and the wall clock."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from gpuprims.core.device import device_of
 
 
 class Span(NamedTuple):
-    """Seconds of the device, and of the host from the first call until the device is done."""
+    """Seconds of the device, and of the host from the first call to the end of the last."""
 
     device: float
     wall: float
 
 
 class Clock(Protocol):
-    """Times calls one after the other, and waits for the last."""
+    """Time consecutive calls, and wait for the last."""
 
     name: str
 
     def span(self, call: Callable[[], Any], times: int = 1) -> Span:
-        """Time so many calls."""
+        """Time a number of calls."""
 
 
 class HostClock:
-    """For what computes on the host, which has no other clock."""
+    """The wall clock alone, for calls that compute on the host."""
 
     name = "host clock"
 
@@ -67,12 +67,12 @@ class CudaClock:
 
 
 class OpenCLClock:
-    """Markers on a queue that keeps times."""
+    """Markers on a profiling queue."""
 
     name = "OpenCL markers"
 
     def __init__(self, device: gpuprims.Device) -> None:
-        self._queue = device.driver.queue  # type: ignore[attr-defined]  # of OpenCL's driver
+        self._queue = device.driver.queue  # type: ignore[attr-defined]  # the OpenCL driver has it
 
     def span(self, call: Callable[[], Any], times: int = 1) -> Span:
         """See :class:`Clock`."""
@@ -89,7 +89,7 @@ class OpenCLClock:
 
 
 def timed_device(device: gpuprims.Device) -> gpuprims.Device:
-    """Return a device whose work can be timed: of OpenCL the same one, by a queue that keeps times."""
+    """Return a device that can be timed: for OpenCL, the same device with a profiling queue."""
     if device.backend != "opencl":
         return device
     import pyopencl as cl
@@ -103,14 +103,14 @@ def timed_device(device: gpuprims.Device) -> gpuprims.Device:
 
 
 def clock_of(device: gpuprims.Device) -> Clock:
-    """Return the clock for work on a device."""
+    """Return the clock of a device."""
     if device.backend == "cuda":
         return CudaClock()
     return _opencl_clock(device) if device.backend == "opencl" else HostClock(device.synchronize)
 
 
 def _opencl_clock(device: gpuprims.Device) -> Clock:
-    """Return markers, or, where a driver keeps no times of them, the host's clock, which rows then name."""
+    """Return markers, or the host's clock if the driver keeps no times of markers; rows name the clock."""
     import pyopencl as cl
 
     clock = OpenCLClock(device)

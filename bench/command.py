@@ -1,4 +1,4 @@
-"""What ``gpuprims bench`` does: run the suite, draw the page, compare with an earlier report."""
+"""``gpuprims bench``: run the suite, draw the page, compare with an earlier report."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FOLDER = Path(__file__).parent
 
 
 class _Keeper:
-    """Keeps the run's report when pytest is done."""
+    """Keep the run's report when pytest ends."""
 
     path: Path | None = None
     interrupted = False
@@ -32,7 +32,7 @@ class _Keeper:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Measure, unless a report is given, then draw and compare; returns the exit status."""
+    """Measure unless a report is given, then draw and compare; returns the exit status."""
     status, path = (0, chosen.report) if chosen.report else _measured(chosen)
     if path is None:
         return status or 1
@@ -46,7 +46,7 @@ def run(chosen: argparse.Namespace) -> int:
 
 
 def _measured(chosen: argparse.Namespace) -> tuple[int, Path | None]:
-    """Run the suite in this process, and return its status and where its report is."""
+    """Run the suite in this process; returns its status and the path of its report."""
     out = chosen.out or Path("gpuprims-bench")
     flags = [f"--{name}" for name in ("full", "peers", "variants", "append") if getattr(chosen, name)]
     named = {"device": chosen.device, "cases": chosen.cases, "commit": chosen.commit, "out": out}

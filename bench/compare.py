@@ -1,8 +1,8 @@
-"""Two reports side by side: ``python -m bench.compare OLD.json NEW.json`` fails where something became slower.
+"""Compare two reports: ``python -m bench.compare OLD.json NEW.json`` fails if a row became slower.
 
-Only gpuprims' own rows decide. A row is slower when its time grew by more than the band, and faster when it shrank by
-as much; the band is widened to twice the noise that either run had of that row. Where both reports have limits, times
-are scaled by them first, so that a machine that is slower today is not taken for a kernel that is.
+Only rows of gpuprims decide. A row is slower if its time grew by more than the band, and faster if it shrank by more.
+The band is at least twice the noise of the row in either run. If both reports have limits, times are first scaled by
+them, so that a slower machine does not look like a slower kernel.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BAND = 0.1
 
 @dataclass(frozen=True)
 class Change:
-    """A row of both reports: its label, the times, how many times the old one the new is, and the band about 1."""
+    """A row of both reports: its label, both times, the ratio of new to old, and the band around 1."""
 
     label: str
     old: float
@@ -38,12 +38,12 @@ class Change:
 
 
 def changes(old: Report, new: Report, band: float = BAND) -> list[Change]:
-    """Return what became of each of gpuprims' rows that both reports have.
+    """Return the change of each row of gpuprims that both reports have.
 
     Raises
     ------
     ReportError
-        They are of different devices, or have no row in common.
+        The reports are of different devices, or have no row in common.
     """
     for key in ("name", "backend", "platform"):
         if old["device"][key] != new["device"][key]:
@@ -56,7 +56,7 @@ def changes(old: Report, new: Report, band: float = BAND) -> list[Change]:
 
 
 def _drift(old: Report, new: Report, row: dict[str, Any]) -> float:
-    """Return how many times as fast the new session's memory is, for rows that it bounds."""
+    """Return the speed of the new session's memory relative to the old one, for rows bound by memory."""
     limits = [report["limits"].get(row["limit"], {}).get("bytes_per_s") for report in (old, new)]
     return limits[1] / limits[0] if row["fraction"] is not None and all(limits) else 1.0
 
@@ -68,7 +68,7 @@ def _change(old: dict[str, Any], new: dict[str, Any], drift: float, band: float)
 
 
 def told(found: Sequence[Change], *, everything: bool = False) -> list[str]:
-    """Return a table of what changed, and how many did not."""
+    """Return a table of the rows that changed, and the number of the others."""
     moved = [change for change in found if change.word or everything]
     rows = [
         (c.label, seconds(c.old), seconds(c.new), f"{c.ratio:.2f}", f"{c.band:.2f}", c.word)
@@ -80,14 +80,14 @@ def told(found: Sequence[Change], *, everything: bool = False) -> list[str]:
 
 
 def compare(old: Path, new: Path, band: float = BAND) -> int:
-    """Print what changed; returns 1 where something became slower beyond the band."""
+    """Print the rows that changed; returns 1 if a row became slower beyond the band."""
     found = changes(load(old), load(new), band)
     print("\n".join(told(found)))
     return int(any(change.word == "slower" for change in found))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compare two files; returns the exit status: 1 beyond the band, 2 for files that cannot be compared."""
+    """Compare two files; returns 1 if a row is slower beyond the band, 2 if the files cannot be compared, else 0."""
     parser = argparse.ArgumentParser(prog="python -m bench.compare", description=__doc__)
     parser.add_argument("old", type=Path)
     parser.add_argument("new", type=Path)

@@ -1,4 +1,4 @@
-"""The options of a run, the benchmarks that they make, and the table that it ends on."""
+"""The options of a run, the benchmarks that they select, and the final table."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from .contenders import Contender, peers_of
 from .session import SESSION, Options, Session, open_session
 from .tables import summary
 
-os.environ["GPUPRIMS_TUNING"] = "off"  # what is measured is what the library ships
+os.environ["GPUPRIMS_TUNING"] = "off"  # measure the library as it ships
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("gpuprims bench")
-    group.addoption("--device", help="a spec such as cuda or opencl:gpu; by default the best device there is")
+    group.addoption("--device", help="a spec such as cuda or opencl:gpu; by default the best device")
     group.addoption("--full", action="store_true", help="large sizes and all cases, for a GPU")
     group.addoption("--peers", action="store_true", help="other libraries in the same rounds")
-    group.addoption("--variants", action="store_true", help="every kernel by name, beside the one that is chosen")
+    group.addoption("--variants", action="store_true", help="every kernel by name, beside the chosen one")
     group.addoption("--cases", help="names, parts of names or patterns, with semicolons between them")
-    group.addoption("--out", type=Path, help="a folder for the JSON report, written again after each case")
-    group.addoption("--append", action="store_true", help="keep what a report there has beside what is measured now")
-    group.addoption("--commit", help="what the report says was measured, where there is no git to ask")
+    group.addoption("--out", type=Path, help="a folder for the JSON report, rewritten after each case")
+    group.addoption("--append", action="store_true", help="keep the rows of the report in that folder")
+    group.addoption("--commit", help="the commit to name in the report, outside a git clone")
 
 
 def session_of(config: pytest.Config) -> Session | str:
-    """Return the run's session, or why there is none."""
+    """Return the run's session, or the reason for its absence."""
     if SESSION not in config.stash:
         get = config.getoption
         asked = {"device": get("device"), "patterns": get("cases"), "out": get("out"), "commit": get("commit")}
@@ -70,7 +70,7 @@ def _peers(session: Any) -> list[str]:
 
 @pytest.fixture
 def run(request: pytest.FixtureRequest) -> Session:
-    """The session; without a device the benchmark is skipped with the reason."""
+    """The session. Without a device the benchmark is skipped, with the reason."""
     session = session_of(request.config)
     if isinstance(session, str):
         pytest.skip(session)
@@ -78,13 +78,13 @@ def run(request: pytest.FixtureRequest) -> Session:
 
 
 class Playback:
-    """A timer for pytest-benchmark that gives times which were taken already, in rounds among those of others."""
+    """A timer for pytest-benchmark that plays back times measured before, in rounds with other contenders."""
 
     def __init__(self) -> None:
         self._ticks: Iterator[float] = iter(())
 
     def load(self, walls: list[float]) -> None:
-        """Take the times of so many rounds."""
+        """Set the times of the rounds."""
         self._ticks = iter([tick for wall in walls for tick in (0.0, wall)])
 
     def tick(self) -> float:
@@ -102,7 +102,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def play(benchmark: Any) -> Callable[[str, list[float], dict[str, Any]], None]:
-    """Tell pytest-benchmark the wall times of a contender, and what else is known of it."""
+    """Give pytest-benchmark the wall times and other facts of a contender."""
 
     def tell(group: str, walls: list[float], row: dict[str, Any]) -> None:
         benchmark.group = group
@@ -115,12 +115,12 @@ def play(benchmark: Any) -> Callable[[str, list[float], dict[str, Any]], None]:
 
 @pytest.fixture
 def tell_case(run: Session, play: Callable[..., None]) -> Callable[[Case, Contender], None]:
-    """Measure a case, all its contenders in the same rounds, and tell what one of them took."""
+    """Measure all contenders of a case in the same rounds, and record the times of one of them."""
 
     def tell(case: Case, contender: Contender) -> None:
         found = run.measured(case)
         if contender.name in found.failures:
-            if not contender.ours:  # which is told, and is no fault of gpuprims
+            if not contender.ours:  # reported; not a failure of gpuprims
                 pytest.xfail(f"{contender.name}: {found.failures[contender.name]!r}"[:400])
             raise found.failures[contender.name]
         times = found.times[contender.name]
@@ -131,7 +131,7 @@ def tell_case(run: Session, play: Callable[..., None]) -> Callable[[Case, Conten
 
 @pytest.fixture
 def peer_is_there(run: Session) -> Callable[[str], None]:
-    """Skip for a peer that is absent, with the reason."""
+    """Skip an absent peer, with the reason."""
 
     def look(name: str) -> None:
         absent = peers_of(run.device)[1]

@@ -1,4 +1,4 @@
-"""Who does a work: gpuprims, its kernels by name, and the peers that there are."""
+"""The contenders of a case: gpuprims, its kernels by name, and the installed peers."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import gpuprims
 from . import calls
 from .cases import RATE, STEPS, Case, Work
 
-# What a peer does each work by.
+# A peer's function for each work.
 Ways = Mapping[str, Callable[..., Any]]
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A function of a work's arrays, which lie on the device unless ``on_host``."""
+    """A function of a case's arrays. They lie on the device, or on the host if ``on_host``."""
 
     name: str
     run: Callable[..., Any]
@@ -34,7 +34,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Peer:
-    """Another library: where its ways of the works are, and which devices they are for."""
+    """Another library: the module with its functions, and the devices that they run on."""
 
     name: str
     ways: str
@@ -66,7 +66,7 @@ PEERS = (
 
 @cache
 def ways_of(peer: Peer, device: gpuprims.Device) -> Ways | str:
-    """Return a peer's ways of works, or why it cannot be measured: it is not installed, or does not load."""
+    """Return a peer's functions, or the reason why it is absent: not installed, or it does not load."""
     module, _, function = peer.ways.partition(":")
     try:
         return getattr(importlib.import_module(f".peers_{module}", __package__), function)(device)  # type: ignore[no-any-return]
@@ -75,14 +75,14 @@ def ways_of(peer: Peer, device: gpuprims.Device) -> Ways | str:
 
 
 def peers_of(device: gpuprims.Device) -> tuple[dict[Peer, Ways], dict[str, str]]:
-    """Return the peers of a device, and why others are absent."""
+    """Return the peers of a device, and the reasons why others are absent."""
     found = {peer: ways_of(peer, device) for peer in PEERS if peer.serves(device)}
     there = {peer: ways for peer, ways in found.items() if not isinstance(ways, str)}
     return there, {peer.name: ways for peer, ways in found.items() if isinstance(ways, str)}
 
 
 def contenders(device: gpuprims.Device, case: Case, *, peers: bool, variants: bool) -> list[Contender]:
-    """Return who does a case: gpuprims first, on arrays of the device and, on a CPU, on NumPy's."""
+    """Return the contenders of a case: first gpuprims, on arrays of the device and, on a CPU, on NumPy arrays."""
     work = case.work
     found = [Contender("gpuprims", work.call)]
     if device.capabilities.kind == "cpu":
@@ -104,12 +104,12 @@ def contenders(device: gpuprims.Device, case: Case, *, peers: bool, variants: bo
 
 
 def _able(device: gpuprims.Device, work: Work, size: int) -> list[str]:
-    """Return the variants that can run a work on a device, and in less than seconds."""
+    """Return the variants that can run a work on a device in less than some seconds."""
     shape = work.inputs.host(4096)[0].shape if work.primitive == "reduce" else (4096,)
     columns = getattr(work.inputs, "columns", 0)
     outputs = columns or (shape[-1] if len(shape) > 1 else 1)
     asked = {"size": size if columns else size // outputs, "outputs": outputs, "op": work.op}
-    # For barriers, of which scans by levels have many, and for atomics.
+    # Barriers (scans by levels have many) and atomics are slow on a CPU.
     slow = device.capabilities.kind == "cpu" and size > 2**20
     bins = work.bins if isinstance(work.bins, int) else len(work.bins) - 1
     explained = gpuprims.explain(work.kernels, device, dtype=work.inputs.dtype, bins=bins, **asked)
@@ -118,7 +118,7 @@ def _able(device: gpuprims.Device, work: Work, size: int) -> list[str]:
         for variant, reason in explained.refusals
         if reason is None and not (slow and variant.block > 1 and variant.primitive in ("scan", "histogram"))
     ]
-    return list(dict.fromkeys(able))  # each once: a kernel of compact's own goes before one of scan's
+    return list(dict.fromkeys(able))  # each name once: compact's kernels come before those of scan
 
 
 def to_host(device: gpuprims.Device, result: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A histogram as the articles count it: without atomic operations, which loses counts, and with them."""
+"""The articles' histogram: without atomic operations, which loses counts, and with them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SIZES = {False: {"cpu": 2**22, "gpu": 2**26}, True: {"cpu": 2**24, "gpu": 2**28
 _BINS, _GROUP = 256, 256
 _WAYS = ("global_atomic", "local_atomic", "privatised", "chosen")
 
-# The obvious kernel: two work-items of one bin read the same count, and each writes the same next one.
+# The naive kernel: two work-items of one bin read the same count, and both write the same next count.
 _RACY_OPENCL = """
 __kernel void racy(__global const uchar *values, __global int *histogram)
 {
@@ -53,7 +53,7 @@ def racy(device: gpuprims.Device, values: Any) -> Callable[[], Any]:
         return count
     import pyopencl as cl
 
-    with warnings.catch_warnings(action="ignore", category=cl.CompilerWarning):  # some drivers always have a remark
+    with warnings.catch_warnings(action="ignore", category=cl.CompilerWarning):  # some drivers always print a remark
         program = cl.Program(values.context, _RACY_OPENCL).build()
     built = cl.Kernel(program, "racy")
 
@@ -66,7 +66,7 @@ def racy(device: gpuprims.Device, values: Any) -> Callable[[], Any]:
 
 
 def histograms(device: gpuprims.Device, clock: Clock, delay: Delay | None, *, full: bool) -> list[dict[str, Any]]:
-    """Return seconds and the share of counts that are lost, of each way to count bytes."""
+    """Return the seconds and the fraction of lost counts of each way to count bytes."""
     size = _SIZES[full]["cpu" if device.capabilities.kind == "cpu" else "gpu"]
     host = Elements("uint8").host(size)[0]
     x, expected = device.asarray(host), np.bincount(host, minlength=_BINS)

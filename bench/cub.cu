@@ -1,9 +1,9 @@
-/* CUB for cub.py: one function a call of CUB's, on memory and a stream of the caller's.
+/* CUB for cub.py: one function per call of CUB, on the caller's memory and stream.
  *
  *     nvcc -std=c++17 -O3 -arch=native -shared -Xcompiler -fPIC cub.cu -o libcub.so
  *
- * As CUB's own: without scratch memory a function says in `bytes` how much it wants, with it it starts the work. Each
- * returns CUDA's error.
+ * As in CUB, a function called without scratch memory stores the size that it needs in `bytes`; called with it, it starts the
+ * work. Each function returns CUDA's error.
  */
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-"""CUB, NVIDIA's C++ library, through ``cub.cu``: built where there is nvcc, and called on CuPy's memory and stream."""
+"""CUB, NVIDIA's C++ library, through ``cub.cu``: nvcc builds it, and it runs on CuPy's memory and stream."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from .cases import WORKS
 
 _SOURCE = Path(__file__).with_name("cub.cu")
-# As cub.cu has them: the works whose function bears their name.
+# The works with a function of the same name in cub.cu.
 _NAMED = (
     "reduce sum", "reduce max", "scan sum", "scan sum, exclusive", "scan max", "scan sum of float64",
     "scan sum of int32", "compact by a mask", "compact by a function", "bincount uint8",
@@ -26,7 +26,7 @@ def load() -> dict[str, Callable[..., Any]]:
     Raises
     ------
     ImportError
-        There is no nvcc, or it fails.
+        nvcc is missing or fails.
     """
     library = ctypes.CDLL(str(_built()))
     histograms = [work for work in WORKS if work.primitive == "histogram" and isinstance(work.bins, int)]
@@ -39,7 +39,7 @@ def load() -> dict[str, Callable[..., Any]]:
 def _built() -> Path:
     nvcc = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
     if nvcc is None:
-        raise ImportError("there is no nvcc")
+        raise ImportError("nvcc is missing")
     library = Path(tempfile.mkdtemp(prefix="gpuprims-bench-"), "libcub.so")
     flags = ["-std=c++17", "-O3", "-arch=native", "-shared", "-Xcompiler", "-fPIC"]
     built = subprocess.run([nvcc, *flags, str(_SOURCE), "-o", str(library)], capture_output=True, text=True)  # noqa: S603
@@ -49,7 +49,7 @@ def _built() -> Path:
 
 
 def _way(function: Any, name: str, bins: int = 256) -> Callable[..., Any]:
-    """Return a call of CUB's on CuPy arrays; scratch memory comes from CuPy's pool, as results do."""
+    """Return a call of CUB on CuPy arrays. Scratch memory and results come from CuPy's pool."""
     import cupy
 
     counts, kept = name.startswith(("histogram", "bincount")), name.startswith("compact")

@@ -1,4 +1,4 @@
-"""What works are done on: arrays of the host, made in several threads, and the same from run to run."""
+"""The arrays of the cases: made on the host in several threads, and the same in every run."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 SEED = 20261121
-# Elements that a thread makes at a time, each piece from a generator of its own, so that threads do not change them.
+# Elements per piece. Each piece has its own generator, so the number of threads does not change the elements.
 _PIECE = 2**22
 _FLOAT32 = np.dtype(np.float32)
 
 
 def in_threads(function: Callable[..., Any], *arrays: np.ndarray) -> list[Any]:
-    """Return what a function gives for pieces of arrays, in order."""
+    """Return the results of a function for pieces of arrays, in order."""
     pieces = max(os.cpu_count() or 1, -(-arrays[0].size // _PIECE))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(function, *(np.array_split(array, pieces) for array in arrays)))
@@ -27,10 +27,10 @@ def in_threads(function: Callable[..., Any], *arrays: np.ndarray) -> list[Any]:
 class Elements:
     """Elements from 0 to 1, or integers from 0 to 255.
 
-    ``spread`` moves them: "steps" are -1 and 1, whose sums are exact in every order; "skewed" are half of them below
-    1/256; "alike" are one value. They are seen as a line, as a square of about as many rows as columns, as a square of
-    pixels of four channels, or as rows of so many. ``beside`` is what else a call takes: a mask, or offsets of segments
-    of about 32 elements, none of them empty.
+    ``spread`` selects their distribution: "steps" are -1 and 1, with sums that are exact in any order; "skewed" has
+    half of them below 1/256; "alike" is one value. The array is a line, a matrix with about as many rows as columns, a
+    square of pixels with four channels, or rows of a given length. ``beside`` is a further argument of the call: a
+    mask, or offsets of segments of about 32 elements, none of them empty.
     """
 
     dtype: str = "float32"
@@ -67,14 +67,14 @@ class Elements:
         return {"line": (size,), "square": (rows, size // rows), "pixels": (rows, size // rows // 4, 4)}[self.shape]
 
     def label(self, size: int) -> str:
-        """Return how a size is written."""
+        """Return the label of a size."""
         power = size.bit_length() - 1
         return f"2^{power} {self.dtype}" if size == 1 << power else f"{size:,} {self.dtype}"
 
 
 @dataclass(frozen=True)
 class Samples:
-    """Normal samples of so many columns, labels that follow from them by chance, and weights to begin with."""
+    """Normal samples with a number of columns, random labels that depend on them, and initial weights."""
 
     columns: int
     dtype: str = "float32"
@@ -93,7 +93,7 @@ class Samples:
         return [X, y, np.zeros_like(truth) if self.at_zero else (truth / 3).astype(self.dtype)]
 
     def label(self, size: int) -> str:
-        """Return how a size is written."""
+        """Return the label of a size."""
         return f"{size:,} x {self.columns} {self.dtype}"
 
 

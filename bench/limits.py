@@ -1,7 +1,7 @@
-"""The limit: what the device's memory gives, measured in the session that it is held against.
+"""The limit: the speed of the device's memory, measured in the same session as the cases.
 
-Copying is bounded by the faster of the vendor's own copy and of gpuprims' map of ``x``; reading, of which vendors have
-no function, by the fastest maximum of an array: gpuprims' own and that of the device's own library.
+The copy limit is the faster of the vendor's copy and gpuprims' map of ``x``. Vendors have no function that only reads,
+so the read limit is the faster maximum of an array: gpuprims' own or that of the device's library.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _SIZES = {False: {"cpu": 2**24, "gpu": 2**28}, True: {"cpu": 2**26, "gpu": 2**30
 
 
 def measure_limits(device: gpuprims.Device, clock: Clock, *, full: bool, seconds: float = 1.5) -> dict[str, Any]:
-    """Return bytes a second of copying and of reading, and who reached them."""
+    """Return the bytes per second of copies and of reads, and the contender that reached them."""
     size = _SIZES[full]["cpu" if device.capabilities.kind == "cpu" else "gpu"]
     x = device.asarray(Elements().host(size)[0])
-    out = device.asarray(np.zeros(size, np.float32))  # written once, so that its pages are there
+    out = device.asarray(np.zeros(size, np.float32))  # written once, so that its pages exist
     copies = {"gpuprims map x": lambda: gpuprims.map("x", x, out=out)} | _vendors_copy(device, x, out)
     reads = {"gpuprims reduce max": lambda: gpuprims.reduce(x, op="max")} | _vendors_max(device, x)
     limits = {}
@@ -51,9 +51,9 @@ def _vendors_copy(device: gpuprims.Device, x: Any, out: Any) -> dict[str, Any]:
 def _vendors_max(device: gpuprims.Device, x: Any) -> dict[str, Any]:
     if device.backend == "cuda":
         return {"CuPy max": x.max}
-    if device.backend == "opencl" and device.capabilities.kind != "cpu":  # where it takes seconds
+    if device.backend == "opencl" and device.capabilities.kind != "cpu":  # it takes seconds on a CPU
         try:
-            import mako  # type: ignore[import-untyped]  # noqa: F401 - which pyopencl makes it by
+            import mako  # type: ignore[import-untyped]  # noqa: F401 - pyopencl needs it
             import pyopencl.array as cl_array
         except ImportError:
             return {}

@@ -1,4 +1,4 @@
-"""The loop that measures: all who do a case are checked, then timed in rounds, so that drift hits all alike."""
+"""The measuring loop: check all contenders of a case, then time them in rounds, so that drift affects all alike."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from .cases import Case
 from .clocks import Clock, HostClock, Span
 from .contenders import Contender, to_host
 
-# Rounds of all at least and at most; calls shorter than a span are timed several at once, so many at most: of a single
-# one the device's events would also tell how long the host takes to launch it. And seconds that a GPU is kept busy at
-# most until some of them are on its queue.
+# The least and the most rounds. Calls shorter than _SPAN seconds are timed several at once, at most _MOST_CALLS: for a
+# single call the device's events would include the time of its launch. A GPU is kept busy for at most _LEAD seconds
+# while such calls gather on its queue.
 _LEAST_ROUNDS, _MOST_ROUNDS, _SPAN, _MOST_CALLS, _LEAD = 3, 25, 1e-2, 100, 5e-3
 
 
 @dataclass
 class Times:
-    """What a contender took: seconds of the device for a call among others, and of one call that is waited for."""
+    """The times of a contender: seconds of the device per consecutive call, and wall seconds of one call."""
 
     device: list[float]
     wall: list[float]
@@ -40,7 +40,7 @@ class Times:
 
     @property
     def spread(self) -> float:
-        """Half the distance of the quartiles of the device's seconds, as a part of their median."""
+        """Half the interquartile range of the device's seconds, relative to their median."""
         if len(self.device) < 4:
             return (max(self.device) - min(self.device)) / 2 / self.device_s
         low, _, high = statistics.quantiles(self.device, n=4)
@@ -49,9 +49,9 @@ class Times:
 
 @dataclass
 class Racer:
-    """A call, ready to be timed; short ones are timed several at once, and one by the host's clock alone.
+    """A call to be timed. Several short calls are timed at once, and one by the host's clock alone.
 
-    With a ``delay``, the several are launched while the device is kept busy.
+    With a ``delay``, the several calls are launched while the device is kept busy.
     """
 
     call: Callable[[], Any]
@@ -72,7 +72,7 @@ class Racer:
 
 
 def race(racers: Mapping[str, Racer], seconds: float) -> dict[str, Times]:
-    """Time calls, which have been made before, in rounds for about so many seconds; each begins with another one."""
+    """Time warm calls in rounds for about ``seconds``; each round starts with another call."""
     round_s = 0.0
     for racer in racers.values():
         span = racer.clock.span(racer.call)
@@ -92,14 +92,14 @@ def race(racers: Mapping[str, Racer], seconds: float) -> dict[str, Times]:
 
 @dataclass
 class Measured:
-    """What became of the contenders of a case: times, or what was wrong."""
+    """The times of the contenders of a case, or their failures."""
 
     times: dict[str, Times]
     failures: dict[str, Exception]
 
 
 class Arrays:
-    """What a case takes, on the host and on the device, and what it gives; the last asked for is kept."""
+    """The arrays of a case, on the host and on the device; those of the last case are kept."""
 
     def __init__(self, device: gpuprims.Device) -> None:
         self._device = device
@@ -109,7 +109,7 @@ class Arrays:
     def of(self, case: Case) -> tuple[list[Any], list[Any]]:
         """Return both copies of each array."""
         if self._key != (case.work.inputs, case.size):
-            self._pair = ([], [])  # before the next are made
+            self._pair = ([], [])  # free the old ones before making the next
             host = case.work.inputs.host(case.size)
             self._pair = host, [self._device.asarray(one) for one in host]
             self._key = case.work.inputs, case.size
@@ -125,7 +125,7 @@ def measure(
     arrays: Arrays,
     seconds: float,
 ) -> Measured:
-    """Check the contenders of a case against its oracle, then time those that are right."""
+    """Check the contenders of a case against its oracle, then time those with right results."""
     host, resident = arrays.of(case)
     expected = case.work.expected(*host)
     racers, failures = {}, {}
@@ -147,7 +147,7 @@ def measure(
 
 
 def wall_times(calls: Mapping[str, Callable[[], Any]], rounds: int, wait: Callable[[], None]) -> dict[str, list[float]]:
-    """Time calls that are waited for, one of each in turn: what a user's line takes."""
+    """Time single calls in turn, each with the wait for its result, as a user sees them."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for name in calls:
         calls[name]()

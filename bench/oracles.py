@@ -1,9 +1,9 @@
-"""What results are held against before any time is taken, computed once for all who do a work.
+"""The oracles that check results before any time is taken, computed once for all contenders of a case.
 
-Large ones take the host's threads, since one would spend longer than all measurements: histograms are added up from
-pieces, exactly; running sums are of -1 and 1, exact in every order, so each piece is summed by itself and moved by what
-is before it; of blurs the first and the last rows are computed alone; loss and gradient are summed from pieces, in
-float64. Nothing is held against a sample of the elements, nor against gpuprims itself.
+Large oracles use several threads of the host, because one thread would take longer than all measurements. Histograms
+are exact sums over pieces. Running sums are of -1 and 1, exact in any order, so each piece is summed alone and the sum
+before it is added. For blurs only the first and last rows are computed. Loss and gradient are sums over pieces, in
+float64. No check uses a sample of the elements, or gpuprims itself.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def counts(bins: Any, x: np.ndarray) -> np.ndarray:
 
 
 def added_up(count: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
-    """Count in pieces, which may have different numbers of bins."""
+    """Count in pieces; pieces may have different numbers of bins."""
     found = in_threads(count, x)
     most = max(map(len, found))
     return np.sum([np.pad(one, (0, most - len(one))) for one in found], axis=0)
@@ -83,7 +83,7 @@ def gaussian_2(x: np.ndarray) -> np.ndarray:
 
 
 def first_and_last(blur: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
-    """Blur the rows at both ends, from some more of them."""
+    """Blur the first and last rows, with enough rows around them."""
     rows = _ROWS + _MARGIN
     if len(x) < 2 * rows:
         return blur(x)
@@ -91,7 +91,7 @@ def first_and_last(blur: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> n
 
 
 def descended(rate: float, steps: int, X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Take steps of batch gradient descent, in the dtype of the arrays."""
+    """Run iterations of batch gradient descent, in the dtype of the arrays."""
     rows = np.ascontiguousarray(X.T)
     w, step = weights.copy(), X.dtype.type(rate)
     for _ in range(steps):
@@ -110,7 +110,7 @@ def loss_gradient(X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[An
 
 
 def loss_gradient_in_float64(X: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the loss and then the gradient, summed from pieces of rows."""
+    """Return the loss and then the gradient, summed over pieces of rows."""
     w = weights.astype(np.float64)
 
     def piece(X: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -121,7 +121,7 @@ def loss_gradient_in_float64(X: np.ndarray, y: np.ndarray, weights: np.ndarray) 
 
 
 def exact(result: Any, expected: np.ndarray) -> None:
-    """Hold a result against the same elements."""
+    """Check that a result equals the expected elements."""
     result = np.asarray(result).reshape(np.shape(expected))
     if result.ndim and all(in_threads(np.array_equal, result, expected)):
         return
@@ -133,10 +133,10 @@ def near_sum(result: Any, expected: Any) -> None:
 
 
 def near_blur(result: Any, expected: np.ndarray) -> None:
-    """Hold the rows at both ends against means that SciPy cuts after rounding."""
+    """Compare the first and last rows with means that SciPy cuts after rounding."""
     if len(result) > len(expected):
         result = np.concatenate([result[:_ROWS], result[-_ROWS:]])
-    got = result.astype(np.float64)  # in which differences of bytes are none modulo 256
+    got = result.astype(np.float64)  # differences of bytes would wrap modulo 256
     np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1 if result.dtype == np.uint8 else 0)
 
 
@@ -145,7 +145,7 @@ def near_weights(result: Any, expected: np.ndarray) -> None:
 
 
 def near_gradient(result: Any, expected: np.ndarray) -> None:
-    """Hold a loss and a gradient against sums in float64."""
+    """Compare a loss and a gradient with sums in float64."""
     loss, gradient = result
     np.testing.assert_allclose(loss, expected[0], rtol=1e-4)
     np.testing.assert_allclose(gradient, expected[1:], rtol=1e-3, atol=1e-4 * np.abs(expected[1:]).max())

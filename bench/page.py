@@ -1,4 +1,4 @@
-"""One page for a report, with everything in it: the device, the targets, the pictures and every row."""
+"""The HTML page of a report: the device, the targets, the pictures and every row."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _TITLES = {
 
 
 def write_page(report: Report, folder: Path) -> str:
-    """Write the page, and the pictures in a folder of its own; returns a sentence that says where."""
+    """Write the page, and the pictures to a folder; returns a sentence with the paths."""
     name = slug(report)
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -65,8 +65,8 @@ def html(report: Report, drawn: dict[str, bytes]) -> str:
         *(_picture(file, drawn[file]) for file in _TITLES if file in drawn),
         "<h2>Every case</h2>",
         "<p>Speed counts the bytes that the work must move, by the device's own clock, of calls one after the other;"
-        " <i>waited for</i> is one call and the wait for it. The last column says how many times as fast as the best"
-        " peer gpuprims is: by the device's clock, or by the whole call where a peer has no device of its own.</p>",
+        " <i>waited for</i> is one call and the wait for it. The last column is the speed of gpuprims relative to the"
+        " best peer: by the device's clock, or by the whole call if the peer has no device time.</p>",
         _table(HEADINGS, [cells(line) for line in lines_of(report)]),
         "<h2>Every row</h2>",
         _table(_ROW_HEADINGS, [_row_cells(row) for row in report["rows"]]),

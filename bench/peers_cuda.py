@@ -1,4 +1,4 @@
-"""What CuPy, PyTorch, cuda.compute and CUB do works by, on arrays of CuPy's."""
+"""The works by CuPy, PyTorch, cuda.compute and CUB, on CuPy arrays."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ def cupy(_: gpuprims.Device) -> Ways:
 
 
 def torch(_: gpuprims.Device) -> Ways:
-    """Return torch's way, of the same memory and on the same stream: both libraries' own is the device's first."""
+    """Return torch's functions. They use the same memory and the default stream, as CuPy does."""
     import cupy
     import torch
 
     if not torch.cuda.is_available():
         raise ImportError("this torch has no CUDA")
-    torch.backends.cudnn.allow_tf32 = False  # the others compute in float32
+    torch.backends.cudnn.allow_tf32 = False  # other peers compute in float32
 
     def through(function: Callable[..., Any]) -> Callable[..., Any]:
         def run(*given: Any) -> Any:
@@ -78,7 +78,7 @@ def torch(_: gpuprims.Device) -> Ways:
     def convolved(*weights: np.ndarray) -> Callable[..., Any]:
         def run(x: Any) -> Any:
             image = x[None, None]
-            for one in weights:  # small ones, one after the other where they are a column and a row
+            for one in weights:  # small kernels, in sequence if they are a column and a row
                 beside = (one.shape[1] // 2,) * 2 + (one.shape[0] // 2,) * 2
                 padded = torch.nn.functional.pad(image, beside, mode="replicate")
                 image = torch.nn.functional.conv2d(padded, torch.from_numpy(one).cuda()[None, None])
@@ -90,8 +90,8 @@ def torch(_: gpuprims.Device) -> Ways:
         z = X @ w
         return (torch.nn.functional.softplus(z) - y * z).sum(), X.T @ (torch.sigmoid(z) - y)
 
-    # Of powers of two, among others torch rounds some elements beside an edge into the next bin; and of elements spread
-    # over the bins, for it counts in float32, in which there is no 2^24 + 1.
+    # Only powers of two, because with other numbers of bins torch rounds some elements near an edge into the next bin.
+    # Only elements spread over the bins, because torch counts in float32, which does not hold 2^24 + 1.
     counts = {
         name: through(lambda x, bins=work.bins: torch.histc(x, bins, 0, 1).to(torch.int64))
         for name, work in _HISTOGRAMS.items()
@@ -138,7 +138,7 @@ def _descend_eagerly(X: Any, y: Any, weights: Any) -> Any:
 
 
 class _Graph:
-    """Steps of gradient descent captured once, some of them a graph, and replayed."""
+    """Iterations of gradient descent, captured once, some per graph, and replayed."""
 
     steps = 100
 
@@ -157,7 +157,7 @@ class _Graph:
 
         w, aside = weights.clone(), torch.cuda.Stream()
         aside.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(aside):  # cuBLAS makes itself ready outside of a capture
+        with torch.cuda.stream(aside):  # cuBLAS must initialise outside a capture
             _step(X, y, w)
         torch.cuda.current_stream().wait_stream(aside)
         graph = torch.cuda.CUDAGraph()
@@ -168,7 +168,7 @@ class _Graph:
 
 
 def compute(_: gpuprims.Device) -> Ways:
-    """Return NVIDIA's cuda.compute, which is CUB from Python."""
+    """Return the functions of NVIDIA's cuda.compute, CUB from Python."""
     import cupy
     from cuda import compute
 
@@ -202,7 +202,7 @@ def compute(_: gpuprims.Device) -> Ways:
 
 
 def cub(_: gpuprims.Device) -> Ways:
-    import cupy  # noqa: F401 - whose memory CUB works on
+    import cupy  # noqa: F401 - CUB works on its memory
 
     from .cub import load
 

@@ -1,4 +1,4 @@
-"""What libraries of the host do works by: NumPy, SciPy, numba, scikit-learn, PyTorch and OpenCV."""
+"""The works by libraries of the host: NumPy, SciPy, numba, scikit-learn, PyTorch and OpenCV."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def scipy(_: Any) -> dict[str, Callable[..., Any]]:
 
 
 def sklearn(_: Any) -> dict[str, Callable[..., Any]]:
-    # By lbfgs alone: newton-cholesky took 1 to 40 s for 10^6 x 100 on two busy cores, 2026-11-22.
+    # Only lbfgs: newton-cholesky took 1 to 40 s for 10^6 x 100 on two busy cores, 2026-11-22.
     return _of("scikit-learn")
 
 
 def numba(_: Any) -> dict[str, Callable[..., Any]]:
-    """Return loops as a user of numba writes them, over all cores."""
+    """Return parallel loops as a user of numba writes them."""
     from numba import get_num_threads, njit, prange
 
     @njit(parallel=True, fastmath=True)
@@ -51,7 +51,7 @@ def numba(_: Any) -> dict[str, Callable[..., Any]]:
         run = (x.size + threads - 1) // threads
         for thread in prange(threads):
             for i in range(thread * run, min((thread + 1) * run, x.size)):
-                own[thread, int(x[i] * bins)] += 1  # below 1, which none of the elements is; bins of powers of two
+                own[thread, int(x[i] * bins)] += 1  # all elements are below 1; numbers of bins are powers of two
         return own.sum(axis=0)
 
     counts = {f"histogram {bins}": lambda x, bins=bins: count(x, bins, get_num_threads()) for bins in (256, 16_384)}
@@ -76,10 +76,10 @@ def torch(_: Any) -> dict[str, Callable[..., Any]]:
 
 
 def opencv(_: Any) -> dict[str, Callable[..., Any]]:
-    """Return blurs with borders that go on with the last pixel."""
+    """Return blurs with borders that repeat the last pixel."""
     import cv2
 
-    edge = cv2.BORDER_REPLICATE  # and 17 pixels are SciPy's four sigma to each side
+    edge = cv2.BORDER_REPLICATE  # 17 pixels are SciPy's four sigma to each side
     return {
         "blur cross": lambda x: cv2.filter2D(x, -1, CROSS, borderType=edge),
         "blur box 9": lambda x: cv2.blur(x, (9, 9), borderType=edge),

@@ -1,4 +1,4 @@
-"""README's table of speeds, made of the reports in results/: ``python -m bench.readme`` writes it again."""
+"""README's table of speeds: ``python -m bench.readme`` writes it from the reports in results/."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .tables import OVERVIEW, Line, Row, largest, per_second, percent, seconds
 
 REPORTS = Path(__file__).parent / "results"
 README = Path(__file__).parents[1] / "README.md"
-BEGIN, END = "<!-- made of bench/results by python -m bench.readme -->\n", "<!-- until here -->\n"
+BEGIN, END = "<!-- python -m bench.readme writes this table from bench/results -->\n", "<!-- end of the table -->\n"
 _CUDA, _OPENCL, _CPU = SHOWN = ("cuda-nvidia-h200", "opencl-nvidia-h200", "opencl-amd-epyc-intel")
-_HEADINGS = ("work", "elements", "H200, CUDA", "H200, OpenCL", "best peer there", "CPU, 2 cores", "best peer there")
+_HEADINGS = ("work", "elements", "H200, CUDA", "H200, OpenCL", "fastest peer", "CPU, 2 cores", "fastest peer")
 _CASES = (
     *OVERVIEW[:2], "reduce max", OVERVIEW[2], "reduce columns", "reduce rows of 16", "reduce segments", OVERVIEW[3],
     "scan max", "scan rows", "scan columns", "compact by a mask", "compact by a function", *OVERVIEW[4:7],
@@ -24,7 +24,7 @@ Lines = Mapping[str, Mapping[str, Line]]
 
 
 def table(reports: Mapping[str, results.Report]) -> str:
-    """Return the table of reports, and what each was measured on, in Markdown."""
+    """Return the table of reports in Markdown, with the device and date of each."""
     lines = {name: largest(report) for name, report in reports.items()}
     rows = [_HEADINGS, ("---",) * len(_HEADINGS), *(_cells(case, lines) for case in _CASES)]
     about = "".join(f"- {_about(reports[name])}\n" for name in SHOWN)
@@ -46,12 +46,12 @@ def _cells(case: str, lines: Lines) -> tuple[str, ...]:
 
 
 def _of_numpy(line: Line) -> Row:
-    """Return gpuprims' row on NumPy's arrays, where there is one: its peers have those."""
+    """Return gpuprims' row on NumPy arrays if there is one, because its peers use NumPy arrays."""
     return next((row for row in line.others if row["contender"] == _HOST), line.ours)
 
 
 def _speed(row: Row, clock: str) -> str:
-    """Return a row's speed by a clock, and how near it is to the limit; the device's clock alone knows that."""
+    """Return a row's speed by a clock; for the device's clock, also the percentage of the limit."""
     if row["steps"] > 1:
         return f"{row['steps'] / row['wall_s'] / 1e6:.3g} million steps/s"
     if not row["bytes"]:
@@ -72,7 +72,7 @@ def _about(report: results.Report) -> str:
 
 
 def with_table(text: str, content: str) -> str:
-    """Return a text with a table in the place of the one it has."""
+    """Return a text with its table replaced."""
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n{content}\n{END}{after}"

@@ -1,4 +1,4 @@
-"""What a run leaves: one JSON file for each device, written again after each case, so that nothing is lost."""
+"""Reports: one JSON file per device, rewritten after each case, so that an interrupted run loses nothing."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ Report = dict[str, Any]
 
 
 class ReportError(ValueError):
-    """A file that is no report, or one of another schema."""
+    """The file is not a report, or has another schema."""
 
 
 def new_report(device: gpuprims.Device, *, full: bool, commit: str | None = None) -> Report:
-    """Return a report without rows: the device, the machine and what is installed."""
+    """Return a report without rows: the device, the machine and the installed packages."""
     able = device.capabilities
     described = {
         "spec": device.spec,
@@ -59,7 +59,7 @@ def new_report(device: gpuprims.Device, *, full: bool, commit: str | None = None
 
 
 def _platform(device: gpuprims.Device) -> str:
-    """Return what runs the kernels: of OpenCL, the platform."""
+    """Return the runtime of the kernels: for OpenCL, the platform."""
     if device.backend == "opencl":
         platform_of: Any = device.driver.queue.device.platform  # type: ignore[attr-defined]
         return f"{platform_of.name}, {platform_of.version}"
@@ -77,7 +77,7 @@ def _versions() -> dict[str, str]:
 
 
 def _commit() -> str | None:
-    """Return the commit that the package is of, and whether files differ from it; None outside of a clone."""
+    """Return the commit of the package, marked if files differ from it, or None outside a clone."""
     ask = ["git", "-C", str(Path(gpuprims.__file__).parent), "describe", "--always", "--dirty"]
     try:
         return subprocess.run(ask, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603
@@ -86,7 +86,7 @@ def _commit() -> str | None:
 
 
 def slug(report: Report) -> str:
-    """Return what the files of a device are called: its backend, name and, of CPUs, its runtime."""
+    """Return the name of a device's files: backend, name and, for CPUs, runtime."""
     device = report["device"]
     runtime = device["platform"].split(",")[0] if device["kind"] == "cpu" else ""
     words = f"{device['backend']} {device['name']} {runtime}".lower().replace("portable computing language", "pocl")
@@ -95,22 +95,22 @@ def slug(report: Report) -> str:
 
 
 def row_key(row: dict[str, Any]) -> tuple[Any, ...]:
-    """Return what tells rows apart."""
+    """Return the key that identifies a row."""
     return row["case"], row["size"], row["dtype"], row["contender"]
 
 
 def merge_rows(old: Iterable[dict[str, Any]], new: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return rows of which later ones take the place of earlier ones."""
+    """Return the rows without those that a later row replaces."""
     return list({row_key(row): row for row in (*old, *new)}.values())
 
 
 def faster_limits(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Return the limits of a session that looked twice: each at its faster time."""
+    """Return the faster of two measurements of each limit."""
     return {name: max(old.get(name, limit), limit, key=lambda one: one["bytes_per_s"]) for name, limit in new.items()}
 
 
 def _rounded(value: Any) -> Any:
-    """Return a report with six digits of each time and rate, which have fewer that mean something."""
+    """Return a report with times and rates rounded to six digits; fewer are significant."""
     if isinstance(value, float):
         return float(f"{value:.6g}")
     if isinstance(value, dict):
@@ -119,14 +119,14 @@ def _rounded(value: Any) -> Any:
 
 
 def _text(report: Report) -> str:
-    """Return a report as JSON with a line for each row, and for everything else by its key."""
+    """Return a report as JSON, with one line per row and per other key."""
     rows = ",\n".join(json.dumps(_rounded(row)) for row in report["rows"])
     parts = {key: json.dumps(_rounded(value)) for key, value in report.items()} | {"rows": f"[\n{rows}\n]"}
     return "{\n" + ",\n".join(f"{json.dumps(key)}: {text}" for key, text in parts.items()) + "\n}\n"
 
 
 def write(path: Path, report: Report) -> None:
-    """Write a report, whole or not at all."""
+    """Write a report atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_suffix(".part")
     beside.write_text(_text(report))
@@ -139,7 +139,7 @@ def load(path: Path) -> Report:
     Raises
     ------
     ReportError
-        The file is none, or of another schema.
+        The file is not a report, or has another schema.
     """
     try:
         report = json.loads(path.read_text())

@@ -1,4 +1,4 @@
-"""A run: the device, its limits, who is measured on what, and the report that grows with each case."""
+"""A run: the device, its limits, the contenders of each case, and the growing report."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from .contenders import Contender, contenders, peers_of
 from .limits import measure_limits
 from .measuring import Arrays, Measured, Times, measure
 
-# Seconds of rounds for a case, by default and where all is asked for.
+# Seconds of rounds for a case, by default and with --full.
 _SECONDS = {False: 0.8, True: 1.5}
 
 
 @dataclass(frozen=True)
 class Options:
-    """What is asked of a run."""
+    """The options of a run."""
 
     device: str | None = None
     full: bool = False
@@ -43,7 +43,7 @@ class Options:
 
 
 class Session:
-    """What all benchmarks of a run share."""
+    """The state that all benchmarks of a run share."""
 
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -60,7 +60,7 @@ class Session:
 
     @functools.cached_property
     def device(self) -> gpuprims.Device:
-        """The same device, with a queue that keeps times; host overheads are measured without."""
+        """The same device with a profiling queue; host overheads are measured without one."""
         return timed_device(self.user_device)
 
     @functools.cached_property
@@ -76,9 +76,9 @@ class Session:
         return Arrays(self.device)
 
     def look_at_limits(self, *, again: bool = False) -> None:
-        """Measure what memory gives, before the first case, and again when all is done: the faster time counts.
+        """Measure the memory's speed before the first case and after the last; the faster time counts.
 
-        Rows of this run are held against it, those of an earlier one were against theirs.
+        Rows of this run use this limit; rows of an earlier run keep the limit of that run.
         """
         known = self._limits
         if known and not again:
@@ -98,11 +98,11 @@ class Session:
             self.look_at_limits(again=True)
 
     def asked(self, label: str) -> bool:
-        """Whether a benchmark is among those asked for."""
+        """Return True if the options select a benchmark."""
         return matches(label, self.options.patterns)
 
     def pairs(self) -> list[tuple[Case, Contender]]:
-        """Return every contender of every case that is asked for; those of a case one after the other."""
+        """Return every contender of every selected case, case by case."""
         how = {"peers": self.options.peers, "variants": self.options.variants}
         return [
             (case, who)
@@ -112,7 +112,7 @@ class Session:
         ]
 
     def measured(self, case: Case) -> Measured:
-        """Measure all contenders of a case, unless it was the last one, and add those that are right to the report."""
+        """Measure all contenders of a case, unless it was the last one, and report those with right results."""
         if self._last is None or self._last[0] != case.label:
             self._last = case.label, self._measure(case)
         return self._last[1]
@@ -175,12 +175,12 @@ class Session:
         )
 
     def add_series(self, name: str, points: Iterable[dict[str, Any]]) -> None:
-        """Put a figure's points into the report, in the place of earlier ones."""
+        """Store the points of a figure in the report, in place of earlier ones."""
         self.report["series"][name] = list(points)
         self.save()
 
     def save(self) -> None:
-        """Write the report, where a folder for it was named."""
+        """Write the report if the options name a folder."""
         if self.path:
             results.write(self.path, self.report)
 
@@ -189,7 +189,7 @@ SESSION = pytest.StashKey[Session | str]()
 
 
 def open_session(options: Options) -> Session | str:
-    """Return a session, or why there is none."""
+    """Return a session, or the reason for its absence."""
     try:
         return Session(options)
     except (GpuprimsError, results.ReportError) as error:

@@ -1,4 +1,4 @@
-"""A report's rows as tables: each case beside its best peer and the limit, and each target beside what was reached."""
+"""Tables of a report: each case with its best peer and the limit, and each target with its result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .targets import verdicts
 Row = dict[str, Any]
 
 
-# The cases of an overview, in its order; each at the largest size that was measured.
+# The cases of an overview, in order, each at the largest measured size.
 OVERVIEW = (
     "map 2*x+1", "reduce sum", "reduce argmax", "scan sum", "histogram 256", "histogram 16384",
     "histogram 256 of bytes", "blur cross", "blur box 9", "blur gaussian 2", "blur cross of bytes",
@@ -21,7 +21,7 @@ OVERVIEW = (
 
 @dataclass(frozen=True)
 class Line:
-    """A case at a size: gpuprims' row, the fastest peer's where there is one, and the others."""
+    """A case at a size: gpuprims' row, the fastest peer's row or None, and the other rows."""
 
     label: str
     ours: Row
@@ -32,12 +32,12 @@ class Line:
 
     @property
     def ratio(self) -> float | None:
-        """How many times as fast as the best peer gpuprims is."""
+        """The speed of gpuprims relative to the best peer."""
         return None if self.best is None else float(self.best[self.clock] / self.ours[self.clock])
 
 
 def lines_of(report: dict[str, Any]) -> list[Line]:
-    """Return a line for each case and size, in the order in which they were measured."""
+    """Return a line for each case and size, in the order of measurement."""
     groups: dict[tuple[str, int, str], list[Row]] = {}
     for row in report["rows"]:
         groups.setdefault((row["case"], row["size"], row["label"]), []).append(row)
@@ -45,12 +45,12 @@ def lines_of(report: dict[str, Any]) -> list[Line]:
 
 
 def largest(report: dict[str, Any]) -> dict[str, Line]:
-    """Return the line of each case at the largest size that was measured."""
+    """Return the line of each case at the largest measured size."""
     return {line.ours["case"]: line for line in sorted(lines_of(report), key=lambda line: float(line.ours["size"]))}
 
 
 def _line(label: str, rows: list[Row]) -> Line:
-    # Where one has no device of its own, what counts is the whole call.
+    # If one of them has no device time, compare whole calls.
     clock = "wall_s" if any(row["clock"] == "host clock" for row in rows) else "device_s"
     ours = next(row for row in rows if row["ours"])
     best = min((row for row in rows if not row["ours"]), key=lambda row: row[clock], default=None)
@@ -58,7 +58,7 @@ def _line(label: str, rows: list[Row]) -> Line:
 
 
 def speed(row: Row) -> str:
-    """Return a row's speed in the unit that suits it."""
+    """Return a row's speed in a suitable unit."""
     if row["steps"] > 1:
         return f"{row['steps'] / row['wall_s']:,.0f} it/s"
     rate = row["gb_per_s"]
@@ -68,12 +68,12 @@ def speed(row: Row) -> str:
 
 
 def per_second(gigabytes: float) -> str:
-    """Return a rate in the unit that suits it."""
+    """Return a rate in a suitable unit."""
     return f"{gigabytes / 1000:.2f} TB/s" if gigabytes >= 1000 else f"{gigabytes:.3g} GB/s"
 
 
 def seconds(value: float) -> str:
-    """Return a time in the unit that suits it."""
+    """Return a time in a suitable unit."""
     unit, size = next((one for one in (("s", 1.0), ("ms", 1e-3)) if value >= one[1]), ("us", 1e-6))
     return f"{value / size:.3g} {unit}"
 
@@ -113,7 +113,7 @@ def _size(size: int) -> str:
 
 
 def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return aligned lines; all but the first column to the right."""
+    """Return aligned lines; all columns but the first are aligned right."""
     widths = [max(len(row[k]) for row in (headings, *rows)) for k in range(len(headings))]
     return [
         "  ".join(
@@ -125,7 +125,7 @@ def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[s
 
 
 def summary(report: dict[str, Any]) -> list[str]:
-    """Return what a run ends on: the limits, the cases, the targets, and what was not measured."""
+    """Return the summary of a run: limits, cases, targets, and absent peers."""
     limits = [
         f"limit: {name} {limit['bytes_per_s'] / 1e9:,.1f} GB/s by {limit['by']}"
         for name, limit in report["limits"].items()

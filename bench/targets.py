@@ -1,4 +1,4 @@
-"""What was set out to be reached, and whether it was: figures of one day's peers and probes, on these very devices."""
+"""Targets and their results. The figures come from peers and probes on one day, on the named devices."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Target:
-    """A bound of what a row says, on a device.
+    """A bound for a value of a row, on a device.
 
-    ``measure`` is "TB/s" of the device's time, "us" of the device, "us waited" of a call that is waited for, "s waited"
-    likewise, "it/s", or "x NAME": how many times as fast as another contender of the same run, by the wall clock.
-    ``on`` are a part of the device's name, or its kind, and the backend, or "" for any.
+    ``measure`` is "TB/s", "us" or "ms" by the device's clock, "us waited" or "s waited" by the wall clock of one call,
+    "it/s", or "x NAME", the speed relative to another contender of the same run by the wall clock. ``on`` is a part of
+    the device's name or its kind, and the backend or "" for any.
     """
 
     on: tuple[str, str]
@@ -73,7 +73,7 @@ TARGETS = (
     Target(_CPU, "fit by lbfgs", _MILLION, "x scikit-learn", 3, _HOST),
 )
 
-# Of a row: the value in the units of a measure.
+# The value of a row in the unit of each measure.
 _VALUES: dict[str, Callable[[dict[str, Any]], float]] = {
     "TB/s": lambda row: row["bytes"] / row["device_s"] / 1e12,
     "us": lambda row: row["device_s"] * 1e6,
@@ -86,7 +86,7 @@ _VALUES: dict[str, Callable[[dict[str, Any]], float]] = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """A target, what was measured, None where nothing was, and whether that reaches it."""
+    """A target, the measured value or None, and True if the value reaches the target."""
 
     target: Target
     got: float | None
@@ -100,7 +100,7 @@ class Verdict:
 
 
 def verdicts(report: dict[str, Any]) -> Iterator[Verdict]:
-    """Return what became of each target of the report's device."""
+    """Return the result of each target of the report's device."""
     device = report["device"]
     for target in TARGETS:
         named, backend = target.on

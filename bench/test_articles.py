@@ -1,4 +1,4 @@
-"""The articles' own figures, drawn from this device: the ladder, the log-likelihood, threads, histograms."""
+"""The articles' figures, measured on this device: the ladder, the log-likelihood, threads, histograms."""
 
 from __future__ import annotations
 

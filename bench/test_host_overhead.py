@@ -1,4 +1,4 @@
-"""What a call costs beside its kernel: building, the first call, warm calls, plans, and transfers."""
+"""The costs of a call beside its kernel: building, the first call, warm calls, plans, and transfers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Play = Callable[[str, list[float], dict[str, Any]], None]
 
 
 def _warm(device: gpuprims.Device, *, peers: bool) -> dict[str, dict[str, Callable[[], Any]]]:
-    """Return calls on a small array: of each case those of gpuprims and of the peers."""
+    """Return calls on a small array: for each case, those of gpuprims and of its peers."""
     host = Elements().host(SMALL)[0]
     x = device.asarray(host)
     total, doubled = gpuprims.plan("reduce", x), gpuprims.plan("map", "2*x + 1", x)
@@ -79,7 +79,7 @@ def test_warm_call(run: Session, play: Play, case: str) -> None:
 
 @pytest.mark.parametrize("way", ["to the device", "to the host", "and a sum"])
 def test_transfer(run: Session, play: Play, way: str) -> None:
-    """Move a NumPy array to a GPU, which a CPU has no need of."""
+    """Copy a NumPy array to a GPU; a CPU needs no copy."""
     case = f"transfer {way}"
     _skip_unless_asked(run, case)
     device = run.user_device
@@ -124,7 +124,7 @@ print(built - there, done - there, there - start)
 
 @pytest.mark.parametrize("cache", ["empty cache", "cache on the disk"])
 def test_first_call(run: Session, play: Play, cache: str, tmp_path: Path) -> None:
-    """Time the first call of a process, after the imports, and the part of it that builds the kernel."""
+    """Time the first call of a process after the imports, and the build of its kernel."""
     _skip_unless_asked(run, "first call of a process")
     if run.user_device.backend == "reference":
         pytest.skip("the reference builds nothing")
@@ -153,7 +153,7 @@ def _add(run: Session, case: str, size: int, name: str, walls: list[float], nbyt
 
 
 def _told(run: Session, play: Play, case: str, size: int, times: dict[str, list[float]], *, nbytes: float = 0) -> None:
-    """Add a row for each, and tell pytest-benchmark of gpuprims' own."""
+    """Add a row for each contender, and give pytest-benchmark the times of gpuprims."""
     for name, walls in times.items():
         _add(run, case, size, name, walls, nbytes)
     run.save()

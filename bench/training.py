@@ -1,4 +1,4 @@
-"""Training time of a spam filter by requested threads, as the thesis' Figures 11 and 12 have it."""
+"""Training time of a spam filter by requested threads, as in the thesis' Figures 11 and 12."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .elements import SEED
 from .measuring import Racer, race
 
 _TEXTS, _FEATURES, _RATE, _MOST = 4500, 1024, 0.05, 1024
-# Threads per datapoint, and datapoints per block. A CPU's compiler takes minutes for longer runs, which its own kernel,
-# the one that is chosen, has no need of.
+# Threads per datapoint, and datapoints per block. A CPU's compiler takes minutes for longer runs; the kernel chosen on
+# CPUs has no runs.
 _THREADS = (1, 4, 16, 64, 256, 1024)
 _ROWS = {"cpu": (1, 4), "gpu": (1, 4, 8, 16, 32)}
 
 
 def training_times(device: gpuprims.Device, clock: Clock) -> list[dict[str, Any]]:
-    """Return seconds of one time round 4,500 generated texts, for each number of threads and of datapoints."""
+    """Return the seconds of one round over 4,500 generated texts, for each number of threads and datapoints."""
     mail = generated_mail(_TEXTS)
     X = text_features(mail.texts, _FEATURES, device=device)
     y, start = (mail.labels == "spam").astype(np.float32), np.zeros(_FEATURES, np.float32)
@@ -47,7 +47,7 @@ def training_times(device: gpuprims.Device, clock: Clock) -> list[dict[str, Any]
 
 
 def _groups(device: gpuprims.Device) -> list[tuple[int | None, int | None]]:
-    """Return datapoints and threads of each group; none of them is what gpuprims chooses."""
+    """Return the datapoints and threads of each group; None: gpuprims chooses."""
     cpu = device.capabilities.kind == "cpu"
     threads = [n for n in _THREADS if not cpu or n <= 256]
     groups = [(rows, n) for rows in _ROWS["cpu" if cpu else "gpu"] for n in threads if rows * n <= _MOST]

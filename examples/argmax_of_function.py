@@ -1,4 +1,4 @@
-"""Where is a function greatest? A fused reduce looks at five million points and stores none of the values.
+"""Find the maximum of a function: a fused reduce evaluates five million points and stores none of the values.
 
 GPUPRIMS_DEVICE=opencl:cpu python examples/argmax_of_function.py    chooses a device.
 """
@@ -9,7 +9,7 @@ import gpuprims
 
 
 def wave(x):
-    """A beat with many local maxima; NumPy's functions are traced into the kernel."""
+    """Return a beat with many local maxima; gpuprims traces NumPy's functions into the kernel."""
     return np.sin(7 * x) * np.sin(8 * x) * np.exp(-((x - 1) ** 2))
 
 
@@ -18,6 +18,6 @@ place = int(gpuprims.reduce(points, op="argmax", map=wave))
 highest = float(gpuprims.reduce(points, op="max", map=wave))
 mean = float(gpuprims.reduce(points, op="mean", map=wave))
 
-print(f"greatest at x = {points[place]:.5f} (point {place}), where it is {highest:.6f}; the mean is {mean:.6f}")
+print(f"maximum {highest:.6f} at x = {points[place]:.5f} (point {place}); mean {mean:.6f}")
 assert abs(highest - wave(points).max()) < 1e-5
 assert abs(wave(points[place]) - highest) < 1e-5

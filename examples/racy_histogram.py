@@ -1,7 +1,7 @@
 """Why a histogram needs atomic operations: the obvious kernel, without them, loses counts.
 
-Each work-item adds 1 to the bin of its value. It reads the count, adds, and writes: three steps, and when two
-work-items of one bin both read before either writes, both write the same number and one count is lost.
+Each work-item adds 1 to the bin of its value: it reads the count, adds, and writes. If two work-items of one bin both
+read before either writes, both write the same number, and one count is lost.
 """
 
 import warnings
@@ -29,19 +29,19 @@ extern "C" __global__ void racy(const unsigned char *values, int *histogram)
 
 
 def count_by_opencl(values):
-    """Run the racy kernel where a pyopencl array lies."""
+    """Run the racy kernel on a pyopencl array."""
     import pyopencl as cl
     import pyopencl.array as cl_array
 
     histogram = cl_array.zeros(values.queue, BINS, np.int32)
-    with warnings.catch_warnings(action="ignore", category=cl.CompilerWarning):  # some drivers always have a remark
+    with warnings.catch_warnings(action="ignore", category=cl.CompilerWarning):  # some drivers always print a remark
         program = cl.Program(values.context, OPENCL).build()
     program.racy(values.queue, (VALUES,), (GROUP,), values.data, histogram.data)
     return histogram.get()
 
 
 def count_by_cuda(values):
-    """Run the racy kernel where a CuPy array lies."""
+    """Run the racy kernel on a CuPy array."""
     import cupy
 
     with values.device:
@@ -54,7 +54,7 @@ RACY = {"opencl": count_by_opencl, "cuda": count_by_cuda}
 
 
 def compare(device, values):
-    """Count without atomic operations and with them, and print how many counts are missing."""
+    """Count without and with atomic operations, and print the number of lost counts."""
     racy = RACY[device.backend](device.asarray(values))
     atomic, _ = gpuprims.histogram(values, bins=BINS, range=(0, BINS), device=device, variant="global_atomic")
     np.testing.assert_array_equal(atomic, np.bincount(values, minlength=BINS))
@@ -63,20 +63,16 @@ def compare(device, values):
     print(f"  histogram[bin] = histogram[bin] + 1    lost {lost:,} counts, {lost / VALUES:.1%}")
     print(f"  gpuprims, variant='global_atomic'      lost {VALUES - atomic.sum():,} counts, and agrees with NumPy")
     if lost:
-        print(
-            "Work-items of one bin read the same count, and each wrote the same next one, so that many adds were one."
-        )
-        print("An atomic add reads, adds and writes in one step, which no other work-item's can come between.")
+        print("Work-items of one bin read the same count, and each wrote the same next count: many adds became one.")
+        print("An atomic add reads, adds and writes without interruption by other work-items.")
     else:
-        print(
-            "No two work-items of one bin met this time. Nothing says that they will not the next time, or on another"
-        )
-        print("device: only an atomic add, which reads, adds and writes in one step, makes sure of it.")
+        print("No two work-items of one bin collided this time. They may collide in the next run or on another device.")
+        print("Only an atomic add, which reads, adds and writes without interruption, prevents this.")
 
 
 device = gpuprims.Device()
 if device.backend in RACY:
     compare(device, np.random.default_rng(0).integers(0, BINS, VALUES, dtype=np.uint8))
 else:
-    print(f"The kernel is written for CUDA and OpenCL, not for {device.backend}: choose another device, such as with")
-    print("GPUPRIMS_DEVICE=opencl:cpu.")
+    print(f"The kernel is written for CUDA and OpenCL, not for {device.backend}.")
+    print("Choose another device, for example with GPUPRIMS_DEVICE=opencl:cpu.")

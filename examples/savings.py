@@ -1,7 +1,7 @@
-"""An operator of one's own: thirty years of a savings account, folded month by month in parallel.
+"""A user-defined operator: thirty years of a savings account, folded month by month in parallel.
 
-A month turns a balance b into rate * b + deposit, an affine map. Affine maps compose associatively, but their order
-matters, so the operator is not commutative; gpuprims then folds neighbours only.
+A month turns a balance b into rate * b + deposit, an affine map. Composition of affine maps is associative, but not
+commutative, so gpuprims folds only neighbours.
 """
 
 import numpy as np
@@ -18,5 +18,5 @@ growth, saved = gpuprims.reduce(rate, deposit, op=then)
 balance = 1000.0
 for factor, paid_in in zip(rate, deposit, strict=True):
     balance = float(factor) * balance + float(paid_in)
-print(f"1000 at the start become {growth * 1000 + saved:,.2f}; month after month in a loop: {balance:,.2f}")
+print(f"A start of 1000 becomes {growth * 1000 + saved:,.2f}; a loop over the months gives {balance:,.2f}")
 assert abs(growth * 1000 + saved - balance) < 1e-4 * balance

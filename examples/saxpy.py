@@ -1,6 +1,6 @@
-"""saxpy, 2x + y over ten million elements: one kernel that reads each array once, beside NumPy.
+"""saxpy: 2x + y over ten million elements, in one kernel that reads each array once, beside NumPy.
 
-GPUPRIMS_DEVICE=opencl:cpu python examples/saxpy.py    chooses a device; the best one is taken otherwise.
+GPUPRIMS_DEVICE=opencl:cpu python examples/saxpy.py    chooses a device; the default is the best one.
 """
 
 from time import perf_counter
@@ -11,7 +11,7 @@ import gpuprims
 
 
 def timed(function):
-    """Return the second call's result and milliseconds; the first call compiles and touches fresh memory."""
+    """Return the result and the milliseconds of the second call; the first call compiles and touches new memory."""
     function()
     start = perf_counter()
     return function(), 1e3 * (perf_counter() - start)
@@ -23,5 +23,5 @@ expected, numpys = timed(lambda: 2 * x + y)
 
 print(f"gpuprims {ours:7.1f} ms, from host array to host array")
 print(f"NumPy    {numpys:7.1f} ms")
-print(f"greatest difference {np.abs(computed - expected).max():.1e}")
+print(f"largest difference {np.abs(computed - expected).max():.1e}")
 assert np.allclose(computed, expected, rtol=1e-6, atol=1e-6)

@@ -1,7 +1,7 @@
-"""A spam filter, trained and tried on messages that it has not seen.
+"""A spam filter, trained and then tested on messages that it has not seen.
 
-python examples/spam_filter.py messages.tsv    reads lines of a label, "spam" or another, a tab and a text.
-Without a file the mail is generated: 4,500 documents to learn from and 500 held out, 37 % of them spam.
+python examples/spam_filter.py messages.tsv    reads lines of a label ("spam" or another), a tab and a text.
+Without a file it generates the mail: 4,500 documents for training and 500 for testing, 37 % of them spam.
 GPUPRIMS_DEVICE=opencl:cpu python examples/spam_filter.py    chooses a device.
 """
 

@@ -1,7 +1,7 @@
-"""Rows of a sparse matrix: its product with a vector, a sum for each segment, and the entries that are large.
+"""Rows of a sparse matrix: the product with a vector, places within rows, and the large entries.
 
-In the CSR form a matrix is the values of its entries, row after row, their columns, and offsets that say where each row
-begins. segments= takes these offsets as they are, and shares the work evenly however unequal the rows.
+The CSR form of a matrix holds the values of its entries row by row, their columns, and the offset of each row.
+segments= takes these offsets, and divides the work evenly even if the rows' lengths differ.
 """
 
 import numpy as np
@@ -21,9 +21,9 @@ expected = np.zeros(rows)
 np.add.at(expected, np.repeat(np.arange(rows), lengths), values.astype(np.float64) * vector[at])
 np.testing.assert_allclose(product, expected, atol=1e-3)
 
-# How many entries of its row each entry follows, and the entries above 3, without the others.
+# The place of each entry in its row, and the entries with magnitudes above 3.
 places = gpuprims.scan(np.ones(values.size, np.int32), inclusive=False, segments=offsets)
 large = gpuprims.compact(values, "abs(x) > 3")
 norm = np.linalg.norm(product)
 print(f"{values.size} entries in {rows} rows of up to {places.max() + 1}; the norm of the product is {norm:.3f}")
-print(f"{large.size} entries are larger than 3; the first of them: {large[:4]}")
+print(f"{large.size} entries have magnitudes above 3; the first are {large[:4]}")

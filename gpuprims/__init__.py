@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from gpuprims.core.plans import Plan, plan
     from gpuprims.core.primitive import Primitive
     from gpuprims.core.registration import register, unregister
-    from gpuprims.core.traits import Call, CallTraits
+    from gpuprims.core.traits import CallTraits
     from gpuprims.core.variant import Variant
-    from gpuprims.models.hashing import hash_counts
+    from gpuprims.models.spam.hashing import hash_counts
     from gpuprims.operators import Op
     from gpuprims.primitives.compact import compact
     from gpuprims.primitives.histogram import bincount, histogram
@@ -78,7 +78,7 @@ _HOMES = {
     "cumsum": "primitives.scan",
     "devices": "core.device",
     "explain": "core.explain",
-    "hash_counts": "models.hashing",
+    "hash_counts": "models.spam.hashing",
     "histogram": "primitives.histogram",
     "map": "primitives.map",
     "plan": "core.plans",

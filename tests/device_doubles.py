@@ -25,9 +25,9 @@ from gpuprims.core.variant import Variant
 try:
     import pyopencl as cl
 
-    from gpuprims.backends.opencl import AROUND
     from gpuprims.backends.opencl import device as opencl_device
     from gpuprims.backends.opencl.device import OpenCLDriver
+    from gpuprims.backends.opencl.prelude import PRELUDE
 except ImportError:  # without pyopencl there are no doubles
     OpenCLDriver = object  # type: ignore[assignment, misc]
 
@@ -157,8 +157,9 @@ _COMPILED: dict[tuple[int, str], list[tuple[frozenset[str], Any]]] = {}
 
 
 def _without_unused_width(text: str) -> str:
-    """Return a kernel's text without the width of its warps, if it does not ask for one."""
-    return re.sub(r"#define WARP \d+\n", "", text) if len(re.findall(r"\bWARP\b", text)) == 1 else text
+    """Return a kernel's text without the width of its warps, if only the prelude asks for it."""
+    used = len(re.findall(r"\bWARP\b", text.replace(PRELUDE.read_text(), ""))) > 1
+    return text if used else re.sub(r"#define WARP \d+\n", "", text)
 
 
 @cache
@@ -180,7 +181,7 @@ class Double(OpenCLDriver):
 
     def build(self, variant: Variant, definitions: Definitions) -> Any:
         """Compile below the guard, unless the text has compiled below a stricter guard."""
-        text = kernel_source(definitions, variant.path, *AROUND, variant.block, variant.items, self.capabilities.warp)
+        text = kernel_source(definitions, variant.path, PRELUDE, variant.block, variant.items, self.capabilities.warp)
         self.texts.append(text)
         ours = frozenset(guard(self.capabilities).splitlines())
         known = _COMPILED.setdefault((self.queue.int_ptr, _without_unused_width(text)), [])

@@ -338,7 +338,7 @@ WORKS = (
     Work("product of a sparse matrix", "csr_product", _SOLVED, _product),
     Work("loss and gradient", "logistic_gradient", _SOLVED, _gradient),
     Work("gradient descent", "logistic_descent", _SOLVED, _descent),
-    Work("steps by single samples", "logistic_sgd", _SOLVED, _single),
-    Work("steps without locks", "logistic_hogwild", _SOLVED, _lock_free, atomics=plain),
+    Work("descent by single samples", "logistic_sgd", _SOLVED, _single),
+    Work("descent without locks", "logistic_hogwild", _SOLVED, _lock_free, atomics=plain),
     Work("logistic regression", "models.LogReg", _SOLVED, _model),
 )

@@ -14,15 +14,15 @@ PAGE = Path(__file__).parents[1] / "docs" / "devices.md"
 
 _HEAD = """# Devices
 
-gpuprims is measured on NVIDIA GPUs and on CPUs. Nobody here owns the other GPUs below. The tests use doubles of
-them: a double is the OpenCL driver of a CPU, limited to what such a GPU offers. A double
+gpuprims is measured on NVIDIA GPUs and on CPUs. For the other GPUs below, the tests use doubles. A double is the
+OpenCL driver of a CPU with the limits of such a GPU. It
 
-- does not compile a kernel that uses what the GPU lacks: `double`, 64-bit atomics, shuffles;
+- does not compile a kernel that uses a feature that the GPU lacks: `double`, 64-bit atomics, shuffles;
 - refuses to launch a kernel whose groups are larger, or use more local memory, than the GPU allows;
 - refuses an array that is larger than the GPU allows.
 
 The tests compare results with NumPy's. They show that each call has a kernel that the GPU can run, and that the
-kernel computes what NumPy does. They do not show how fast the kernel is, or that the vendor's compiler is right.
+kernel gives NumPy's results. They do not test the kernel's speed or the vendor's compiler.
 
 ## Classes
 
@@ -45,13 +45,13 @@ _NOTES = """
 - Kernels are compiled for the device's sub-group size. Intel's drivers let a kernel ask for a size; the tests run
   sizes of 4, 8, 16, 32 and 64 on Intel's CPU runtime. A kernel with shuffles refuses sub-groups that are too small
   for it, and another kernel runs.
-- On a device without forward progress, kernels whose groups wait for each other do not run; others do.
+- On a device without forward progress, kernels whose groups wait for each other do not run; other kernels run.
 - An array larger than the device allows raises `DeviceMemoryError` with the limit. `map` and `reduce` process large
   host arrays in slabs.
 - A device needs groups of 256 work-items. gpuprims refuses calls on a device with smaller groups, with the reason.
 
-`tests/test_device_classes.py` and `tests/test_subgroup_widths.py` hold the tests. `python tests/device_page.py`
-writes this page from their tables.
+`tests/core/test_device_classes.py` and `tests/backends/test_subgroup_widths.py` are the tests.
+`python tests/device_page.py` writes this page from their tables.
 """
 
 
@@ -65,7 +65,7 @@ def page() -> str:
     return "".join(
         [
             _HEAD,
-            _lines(["| class | what it has and lacks |", "| --- | --- |", *classes]),
+            _lines(["| class | features and limits |", "| --- | --- |", *classes]),
             _WORK,
             _lines([f"| call | {columns} |", "| --- |" + " --- |" * len(CLASSES), *works]),
             _NOTES,

@@ -316,7 +316,7 @@ def on_device(device: gpuprims.Device, array: np.ndarray) -> Any:
 
 def on_host(device: gpuprims.Device, array: Any) -> np.ndarray:
     """Copy an array of the device's own class to the host."""
-    return np.array(device.driver.download(array))
+    return np.array(device.driver.to_host(array))
 
 
 @contextmanager

@@ -27,7 +27,14 @@ EXPECTED = {
     "synccheck": ("divergent_barrier.cu", "Barrier error"),
 }
 PARTS = 4  # of the tests, for each tool; all run at the same time
-TESTS = ("tests/test_oclgrind_kernels.py", "tests/test_reduce_each.py", "-m", "oclgrind", "--whole", "-q")
+TESTS = (
+    "tests/backends/test_oclgrind_kernels.py",
+    "tests/primitives/test_reduce_each.py",
+    "-m",
+    "oclgrind",
+    "--whole",
+    "-q",
+)
 PLUGINS = ("-p", "tests.sanitizer", "-p", "no:cacheprovider", "-p", "no:benchmark", "-p", "no:xdist")
 
 

@@ -14,27 +14,10 @@ from import_map import FLOORS, MODULES, PACKAGE, PAGE, circle, drawn, floor, imp
 import gpuprims
 from gpuprims.core.explain import PRIMITIVES
 from gpuprims.core.registry import REGISTRY
+from gpuprims.core.variant import Variant
 
 VENDORS = {"cupy", "pyopencl", "sklearn", "tqdm", "cuda", "matplotlib"}
 HOMES = {"cupy": "backends.cuda", "pyopencl": "backends.opencl", "sklearn": "models", "matplotlib": "models.pictures"}
-# Text around a kernel, in each dialect's own words.
-AROUND = {"prelude", "exchange", "counting"}
-# Kernels that one dialect has alone.
-ALONE = {
-    "descent_cpu_persistent": "for CPUs, which CUDA does not run on",
-    "csr_cpu_rows": "for CPUs, which CUDA does not run on",
-    "histogram_cpu_private": "for CPUs, which CUDA does not run on",
-    "logistic_cpu_fused": "for CPUs, which CUDA does not run on",
-    "map_cpu_chunks": "for CPUs, which CUDA does not run on",
-    "reduce_cpu_best": "for CPUs, which CUDA does not run on",
-    "reduce_cpu_chunks": "for CPUs, which CUDA does not run on",
-    "reduce_cpu_columns": "for CPUs, which CUDA does not run on",
-    "scan_cpu_chunks": "for CPUs, which CUDA does not run on",
-    "scan_cpu_columns": "for CPUs, which CUDA does not run on",
-    "segments_cpu_runs": "for CPUs, which CUDA does not run on",
-    "sgd_cpu_sequential": "for CPUs, which CUDA does not run on",
-    "stencil_cpu_rows": "for CPUs, which CUDA does not run on",
-}
 
 
 ROOMS = [module for module in MODULES if module != "gpuprims"]
@@ -93,44 +76,44 @@ def test_a_room_has_at_most_400_lines(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= 400
 
 
-def kernels(dialect: str) -> dict[str, Path]:
-    folder = {"cl": "opencl", "cu": "cuda"}[dialect]
-    own = (PACKAGE / "backends" / folder / "kernels").glob(f"*.{dialect}")
-    return {path.stem: path for path in (*own, *PACKAGE.glob(f"primitives/*/kernels/*.{dialect}"))}
+SHARED = sorted(PACKAGE.glob("primitives/*/kernels/*.cl"))
+OWN = sorted(path for path in PACKAGE.glob("backends/*/kernels/*") if path.is_file())
 
 
-def test_every_kernel_has_its_twin() -> None:
-    assert set(kernels("cl")) ^ set(kernels("cu")) == set(ALONE)
-
-
-def test_twins_differ_in_dialect_words_alone() -> None:
-    words = {
-        r'extern "C" __global__': "__kernel",
-        r"__launch_bounds__\(BLOCK(, [^)]*)?\)": "__attribute__((reqd_work_group_size(BLOCK, 1, 1)))",
-        r"\bthreadIdx\.x": "get_local_id(0)",
-        r"\bblockIdx\.x": "get_group_id(0)",
-        r"\bgridDim\.x": "get_num_groups(0)",
-        r"__shared__": "__local",
-        r"__syncthreads\(\)": "barrier(CLK_LOCAL_MEM_FENCE)",
-    }
-    for stem in set(kernels("cl")) & set(kernels("cu")) - AROUND:
-        text = kernels("cu")[stem].read_text()
-        for cuda, opencl in words.items():
-            text = re.sub(cuda, opencl, text)
-        assert text == kernels("cl")[stem].read_text()
-
-
-@pytest.mark.parametrize("dialect", ["cl", "cu"])
-def test_file_entry_and_registry_agree(dialect: str) -> None:
-    backend = {"cl": "opencl", "cu": "cuda"}[dialect]
+def kernels(backend: str) -> dict[str, Variant]:
+    """Return the kernels of this package that a backend runs, by their entries."""
     known = [variant for primitive in PRIMITIVES for variant in REGISTRY.variants(primitive, backend)]
-    variants = {variant.entry: variant for variant in known if variant.path.is_relative_to(PACKAGE)}
-    files = {stem: path for stem, path in kernels(dialect).items() if stem not in AROUND}
-    assert {entry: variant.source for entry, variant in variants.items()} == files
-    for stem, path in files.items():
-        assert re.search(rf"\nvoid {stem}\(", path.read_text())
-        assert path.read_text().startswith(f"/* {stem.replace('_', '/', 1)}: ")
-        assert ("LOCAL_PARAMETER" in path.read_text()) == variants[stem].asks_local_memory
+    return {variant.entry: variant for variant in known if variant.path.is_relative_to(PACKAGE)}
+
+
+def test_every_kernel_text_exists_once() -> None:
+    stems = [path.stem for path in (*SHARED, *OWN)]
+    assert sorted(set(stems)) == sorted(stems)
+    assert not list(PACKAGE.glob("primitives/**/*.cu"))
+    used = {variant.source for backend in ("cuda", "opencl") for variant in kernels(backend).values()}
+    assert used == {*SHARED, *OWN}
+
+
+def test_a_kernel_of_one_backend_says_why() -> None:
+    both = kernels("cuda").keys() & kernels("opencl").keys()
+    assert len(both) >= 36
+    for path in {*SHARED} - {kernels("opencl")[entry].source for entry in both}:
+        header = path.read_text().partition("*/")[0]
+        assert "_cpu_" in path.stem
+        assert re.search(r"CPU[\s*]+threads", header), path.name
+    for path in OWN:
+        assert re.search(r"\n \* needs   ", path.read_text().partition("*/")[0]), path.name
+        assert path.suffix == {"cuda": ".cu", "opencl": ".cl"}[path.parts[-3]]
+
+
+@pytest.mark.parametrize("backend", ["cuda", "opencl"])
+def test_file_entry_and_registry_agree(backend: str) -> None:
+    for entry, variant in kernels(backend).items():
+        text = variant.path.read_text()
+        assert variant.path.stem == entry
+        assert re.search(rf"\n__kernel WORK_GROUP(_RESIDENT)?\(.*\).*\nvoid {entry}\(", text)
+        assert text.startswith(f"/* {entry.replace('_', '/', 1)}: ")
+        assert ("LOCAL_PARAMETER" in text) == variant.asks_local_memory
 
 
 def test_importing_the_package_loads_no_library() -> None:
@@ -154,7 +137,7 @@ def test_a_wheel_holds_every_file_that_the_package_reads(tmp_path: Path) -> None
     builder = pytest.importorskip("hatchling.builders.wheel", reason="hatchling, which builds wheels, is not installed")
     (wheel,) = builder.WheelBuilder(str(PACKAGE.parent)).build(directory=str(tmp_path), versions=["standard"])
     packed = set(ZipFile(wheel).namelist())
-    kept = {path for path in PACKAGE.rglob("*") if path.suffix in (".py", ".cl", ".cu", ".h")}
+    kept = {path for path in PACKAGE.rglob("*") if path.suffix in (".py", ".cl", ".cu", ".cuh", ".h")}
     assert {str(path.relative_to(PACKAGE.parent)) for path in kept} <= packed
-    for name in ("primitives/reduce/kernels/folding.h", "core/kernels/shuffling.h", "backends/opencl/progress.cl"):
+    for name in ("primitives/reduce/kernels/folding.h", "core/kernels/shuffling.h", "backends/cuda/prelude.cuh"):
         assert f"gpuprims/{name}" in packed

@@ -1,4 +1,4 @@
-"""The programs and the README's code run as they stand."""
+"""The example programs and the code of README and docs run as they stand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ import gpuprims
 
 ROOT = Path(__file__).parent.parent
 PROGRAMS = sorted((ROOT / "examples").glob("*.py"))
-BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+BLOCKS = [
+    pytest.param(block, id=f"{page.stem}-{number}")
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
+]
 
 
 def run(arguments, device):
@@ -33,13 +37,15 @@ def test_an_example_runs_and_prints(program, device):
     assert done.stdout.strip()
 
 
-def test_the_readme_has_examples():
-    assert len(BLOCKS) >= 4
+def test_every_page_of_functions_has_examples():
+    pages = {str(block.id).rpartition("-")[0] for block in BLOCKS}
+    assert pages >= {"README", "guide", "kernels", "models"}
+    assert len(BLOCKS) >= 20
 
 
-@pytest.mark.parametrize("number", range(len(BLOCKS)))
-def test_the_readmes_code_runs(number):
-    for library in re.findall(r"\b(?:torch|jax)\b", BLOCKS[number].partition("\n")[0]):
+@pytest.mark.parametrize("code", BLOCKS)
+def test_the_code_of_the_pages_runs(code):
+    for library in re.findall(r"\b(?:torch|jax)\b", code.partition("\n")[0]):
         pytest.importorskip(library, reason=f"{library} is not installed")
-    done = run(["-c", BLOCKS[number]], next(iter(gpuprims.devices()), gpuprims.Device("reference")))
+    done = run(["-c", code], next(iter(gpuprims.devices()), gpuprims.Device("reference")))
     assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "promises.md").read_text()
 ROWS = [line for line in PAGE.splitlines() if line.startswith("| ") and not line.startswith(("| promise", "| ---"))]
-NAMED = sorted(set(re.findall(r"`(tests/\w+\.py)::(\w+)`", PAGE)))
+NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", PAGE)))
 
 
 def functions_of(path: Path) -> set[str]:
@@ -25,7 +25,7 @@ def test_the_page_promises_something() -> None:
 
 @pytest.mark.parametrize("row", ROWS)
 def test_a_promise_names_a_test(row: str) -> None:
-    assert re.search(r"`tests/\w+\.py::test_\w+`", row.split("|")[2])
+    assert re.search(r"`tests/[\w/]+\.py::test_\w+`", row.split("|")[2])
 
 
 @pytest.mark.parametrize(("path", "name"), NAMED, ids=[f"{path}::{name}" for path, name in NAMED])

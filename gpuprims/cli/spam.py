@@ -69,7 +69,7 @@ def _train(chosen: argparse.Namespace) -> None:
 
 def _label(chosen: argparse.Namespace, lines: Iterable[bytes]) -> None:
     from gpuprims.models import SpamFilter
-    from gpuprims.models.mail import decoded
+    from gpuprims.models.spam.mail import decoded
 
     unused = _given(features=chosen.features, test_share=chosen.test_share, seed=chosen.seed, save=chosen.save)
     if unused:

@@ -73,12 +73,8 @@ class Catalogue(Generic[V]):
 
     def _compiled(self, name: str, backend: str, fields: dict[str, Any]) -> V:
         refuse = fields["refuse"](fields["geometry"])
-        return self.kind(self.primitive, name, backend, self._source(name, backend), **fields | {"refuse": refuse})
-
-    def _source(self, name: str, backend: str) -> Path:
-        if backend == "cuda":
-            return Path(__file__).parents[1] / f"backends/cuda/kernels/{self.primitive}_{name}.cu"
-        return self.room / f"kernels/{self.primitive}_{name}.cl"
+        source = self.room / f"kernels/{self.primitive}_{name}.cl"
+        return self.kind(self.primitive, name, backend, source, **fields | {"refuse": refuse})
 
 
 def able(capabilities: Capabilities, call: CallTraits) -> str | None:

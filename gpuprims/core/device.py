@@ -163,7 +163,7 @@ class Device:
 
     def to_host(self, array: Any) -> np.ndarray:
         """Return a device array's contents as a NumPy array, when the work that fills it is done."""
-        return self.driver.download(array)
+        return self.driver.to_host(array)
 
     def synchronize(self) -> None:
         """Wait for everything started on the device."""

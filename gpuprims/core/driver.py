@@ -95,28 +95,28 @@ class Driver(Protocol):
     def asarray(self, array: np.ndarray) -> Any:
         """Copy a host array into an array of the vendor's own class."""
 
-    def download(self, array: Any) -> np.ndarray:
-        """Return a vendor's array as a host array, once the work that fills it is done."""
+    def to_host(self, array: Any) -> np.ndarray:
+        """Wait for the work that fills a vendor's array, and return it as a host array."""
 
     @property
     def room(self) -> int:
         """How many bytes of arrays the device can take, as far as its driver tells."""
 
-    def landing(self, dtype: np.dtype[Any]) -> tuple[Any, Callable[[], Any]]:
-        """Return an array of shape () for a result that the host wants, and a function that waits for it and reads it.
+    def scalar(self, dtype: np.dtype[Any]) -> tuple[Any, Callable[[], Any]]:
+        """Return an array of shape () that a kernel can write, and a function that waits and returns its Python number.
 
-        Where the device can write to the host's memory, the array lies there.
+        If the device can write to the host's memory, the array lies there.
         """
 
     @property
     def order(self) -> int:
-        """What work goes to now, and is done by in order: a queue or stream, as a number of its own."""
+        """Number of the queue or stream that work goes to now, which runs it in order."""
 
-    def tickets(self, count: int) -> Any:
-        """Return memory of at least ``count`` 32-bit zeros, which kernels leave zero, for the next launch in order."""
+    def counters(self, count: int) -> Any:
+        """Return at least ``count`` 32-bit zeros. Kernels leave them zero, for the next launch in order."""
 
-    def board(self, entries: int) -> Any:
-        """Return memory of at least so many 64-bit entries, zero at first, on which launches in order post for groups.
+    def tile_statuses(self, entries: int) -> Any:
+        """Return at least so many 64-bit tile statuses, zero at first, for the groups of launches in order.
 
         A launch may leave anything in the lower halves; the upper ones, tags, grow by at most two with each launch, and
         stay below 2^31.

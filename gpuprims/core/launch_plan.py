@@ -75,7 +75,7 @@ class Prepared(NamedTuple):
             return targets.given
         computed = [operands.empty(shape, dtype) for shape, dtype in self.results]
         self.start(operands, computed)
-        return operands.deliver([operands.driver.download(result) for result in computed], targets, single=self.single)
+        return operands.deliver([operands.driver.to_host(result) for result in computed], targets, single=self.single)
 
     def start(self, operands: Operands, results: Sequence[Any]) -> None:
         """Launch, to write to arrays of the device, or of the host where it shares them."""
@@ -90,11 +90,11 @@ class Prepared(NamedTuple):
         if self.launch is None:
             return
         if self.tickets is None:
-            board = [driver.board(self.board)] if self.board else []
+            board = [driver.tile_statuses(self.board)] if self.board else []
             scratch = [driver.scratch(self.scratch)] if self.scratch else []
             self.launch([*read, *written, *board, *scratch])
             return
-        tickets = driver.tickets(self.tickets)
+        tickets = driver.counters(self.tickets)
         partials = driver.scratch(self.scratch) if self.scratch else tickets
         self.launch([*(read if self.reads else [tickets] * len(read)), *written, partials, tickets])
 

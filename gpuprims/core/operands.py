@@ -111,7 +111,7 @@ class Operands:
 
     def fetch(self, result: Any) -> Any:
         """Return a result of a call, as that gave it, as NumPy's: complete, on the host."""
-        return result if isinstance(result, np.generic | np.ndarray) else self.driver.download(result)
+        return result if isinstance(result, np.generic | np.ndarray) else self.driver.to_host(result)
 
     @contextmanager
     def settled(self) -> Iterator[None]:
@@ -144,7 +144,7 @@ class Operands:
         if self.in_place:
             self.driver.synchronize()
         elif self.on_host:
-            result = self.driver.download(result)
+            result = self.driver.to_host(result)
         return self._as_caller_wants(result)
 
     def hand_over(self, kept: np.ndarray, on_device: Callable[[], Any]) -> Any:

@@ -108,7 +108,7 @@ class Plan:
         return items[0] if self._prepared.single else items
 
     def _land(self) -> list[tuple[Any, Callable[[], Any]]]:
-        self._landings = [self.device.driver.landing(dtype) for _, dtype in self._prepared.results]
+        self._landings = [self.device.driver.scalar(dtype) for _, dtype in self._prepared.results]
         return self._landings
 
     def __repr__(self) -> str:

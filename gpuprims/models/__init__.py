@@ -1,10 +1,8 @@
-"""Models built from the primitives, with scikit-learn's interface; loading them loads scikit-learn."""
+"""Models built from the primitives, with scikit-learn's interface; importing them imports scikit-learn."""
 
 from gpuprims.models.logreg import LogReg
-from gpuprims.models.mail import Mail, generated_mail, read_mail
 from gpuprims.models.metrics import Rates, rates_table
-from gpuprims.models.spam import SpamFilter
-from gpuprims.models.spam_training import Training, train_filter
+from gpuprims.models.spam import Mail, SpamFilter, Training, generated_mail, read_mail, train_filter
 
 __all__ = [
     "LogReg",

@@ -11,7 +11,7 @@ from sklearn.metrics import confusion_matrix
 
 from gpuprims.errors import ArgumentError, ShapeError, quoted
 from gpuprims.expressions.masks import plain_array
-from gpuprims.models.labels import to_host
+from gpuprims.models.logreg.labels import to_host
 
 _LABEL = "rates"
 

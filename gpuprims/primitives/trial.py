@@ -33,7 +33,7 @@ def _trial(device: Device) -> np.ndarray:
     definitions = Definitions(layout.accesses[:1], layout.accesses[1:], (float32,), function, finish)
     variant = REGISTRY.select("map", *device._described, CallTraits((float32,), 3))  # by rank, not by tuning
     device.kernel(variant, definitions).prepare(1, layout.pack(3), 3)([source, result])
-    return np.array(driver.download(result))
+    return np.array(driver.to_host(result))
 
 
 def _in_a_line(error: Exception) -> str:

@@ -6,14 +6,14 @@ from gpuprims import CallTraits, Capabilities, Geometry, Variant
 from gpuprims.core.geometry import first_refusal
 from gpuprims.core.refusals import double_precision
 
-LIMIT = 64  # outputs; more are left to kernels that share them out
+LIMIT = 64  # outputs; kernels that use many work-items are faster for more
 
 
 def small_arrays_only(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse what one work-item should not do alone."""
+    """Refuse calls that are too large for one work-item."""
     if call.outputs <= LIMIT:
         return None
-    return f"leaves more than {LIMIT} elements to kernels that use all of {capabilities.name}; got {call.outputs}"
+    return f"runs at most {LIMIT} elements in one work-item of {capabilities.name}; got {call.outputs}"
 
 
 VARIANTS = (

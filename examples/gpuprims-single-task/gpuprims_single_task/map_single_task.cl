@@ -1,4 +1,4 @@
-/* map/single_task: one work-item walks the whole array, the loop that FPGAs and other in-order devices pipeline.
+/* map/single_task: one work-item loops over the whole array, which FPGAs and other in-order devices pipeline.
  *
  * in      INPUTS, any layout            out     OUTPUTS, one value at each j in [0, n)
  * launch  one group of one work-item

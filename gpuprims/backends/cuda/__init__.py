@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from gpuprims.backends.cuda.runtimes import require_cuda
 from gpuprims.core.driver import Driver
 from gpuprims.core.variant import Variant
-
-_KERNELS = Path(__file__).parent / "kernels"
-# The text around each kernel: the dialect's words, how values pass between groups, and how groups add in memory.
-AROUND = _KERNELS / "prelude.cu", _KERNELS / "exchange.cu", _KERNELS / "counting.cu"
 
 
 class CudaBackend:

@@ -11,11 +11,11 @@ import cupy
 import numpy as np
 from cupy_backends.cuda.api.driver import funcSetAttribute
 
-from gpuprims.backends.cuda import AROUND
 from gpuprims.backends.cuda.capabilities import capabilities_of
 from gpuprims.backends.cuda.compiling import compiled
 from gpuprims.backends.cuda.kernel import CudaKernel, current_device
-from gpuprims.backends.cuda.stream_memory import Standing
+from gpuprims.backends.cuda.prelude import PRELUDE
+from gpuprims.backends.cuda.stream_memory import StreamMemory
 from gpuprims.backends.cuda.transfer import Transfer
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
@@ -39,7 +39,7 @@ class CudaDriver:
         self.index = index
         self.device = cupy.cuda.Device(index)
         self._transfer = Transfer(self.device)
-        self._standing = Standing(self.device)
+        self._stream_memory = StreamMemory(self.device)
 
     @cached_property
     def capabilities(self) -> Capabilities:
@@ -49,7 +49,7 @@ class CudaDriver:
     def build(self, variant: Variant, definitions: Definitions) -> CudaKernel:
         """Compile a kernel file with its definitions."""
         shape = variant.block, variant.items, self.capabilities.warp, variant.resident
-        text = kernel_source(definitions, variant.path, *AROUND, *shape)
+        text = kernel_source(definitions, variant.path, PRELUDE, *shape)
         try:
             with self.device:
                 function = compiled(text, self.device).get_function(variant.entry)
@@ -112,7 +112,7 @@ class CudaDriver:
         self._transfer.send(array, copied)
         return copied
 
-    def download(self, array: cupy.ndarray) -> np.ndarray:
+    def to_host(self, array: cupy.ndarray) -> np.ndarray:
         """Copy an array to the host, after the work before it."""
         return self._transfer.receive(array)
 
@@ -122,22 +122,22 @@ class CudaDriver:
         with self.device:
             return int(cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes())
 
-    def landing(self, dtype: np.dtype[Any]) -> tuple[cupy.ndarray, Callable[[], Any]]:
+    def scalar(self, dtype: np.dtype[Any]) -> tuple[cupy.ndarray, Callable[[], Any]]:
         """Return pinned memory of the host, where kernels write, and a function that reads it once they have."""
-        return self._transfer.landing(dtype)
+        return self._transfer.scalar(dtype)
 
     @property
     def order(self) -> int:
         """CuPy's current stream."""
         return int(cupy.cuda.get_current_stream(self.index).ptr)
 
-    def tickets(self, count: int) -> cupy.ndarray:
-        """Return the current stream's own zeros."""
-        return self._standing.tickets(count)
+    def counters(self, count: int) -> cupy.ndarray:
+        """Return the current stream's own counters."""
+        return self._stream_memory.counters(count)
 
-    def board(self, entries: int) -> cupy.ndarray:
-        """Return the current stream's own board."""
-        return self._standing.board(entries)
+    def tile_statuses(self, entries: int) -> cupy.ndarray:
+        """Return the current stream's own tile statuses."""
+        return self._stream_memory.tile_statuses(entries)
 
     def synchronize(self) -> None:
         """Wait for the whole device."""

@@ -75,7 +75,7 @@ class Transfer:
             staging.receive(self._lanes, host, array)
         return host
 
-    def landing(self, dtype: np.dtype[Any]) -> tuple[cupy.ndarray, Callable[[], Any]]:
+    def scalar(self, dtype: np.dtype[Any]) -> tuple[cupy.ndarray, Callable[[], Any]]:
         """Return pinned memory of the host for a scalar, and a function that waits and reads it."""
         device = self._device
         with device:

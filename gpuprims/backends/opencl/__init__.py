@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from gpuprims.core.driver import Driver
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArrayError, BackendUnavailableError
-
-_KERNELS = Path(__file__).parent / "kernels"
-# The text around each kernel: the dialect's words, how values pass between groups, and how groups add in memory.
-AROUND = _KERNELS / "prelude.cl", _KERNELS / "exchange.cl", _KERNELS / "counting.cl"
 
 
 class OpenCLBackend:

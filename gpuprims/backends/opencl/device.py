@@ -11,12 +11,12 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 from pyopencl.tools import ImmediateAllocator, MemoryPool
 
-from gpuprims.backends.opencl import AROUND
 from gpuprims.backends.opencl.arrays import Arrays, place_of
 from gpuprims.backends.opencl.capabilities import capabilities_of
 from gpuprims.backends.opencl.kernel import OpenCLKernel, compiled
 from gpuprims.backends.opencl.memory import allocated, check_allocation
-from gpuprims.backends.opencl.stream_memory import Standing
+from gpuprims.backends.opencl.prelude import PRELUDE
+from gpuprims.backends.opencl.stream_memory import StreamMemory
 from gpuprims.backends.opencl.transfer import Transfer
 from gpuprims.backends.opencl.turns import turn_of
 from gpuprims.core.capabilities import Capabilities
@@ -41,7 +41,7 @@ class OpenCLDriver:
         self._pool = MemoryPool(ImmediateAllocator(queue))
         self._arrays = Arrays(queue, self._pool)
         self._transfer = Transfer(queue)
-        self._standing = Standing(queue)
+        self._stream_memory = StreamMemory(queue)
 
     @cached_property
     def capabilities(self) -> Capabilities:
@@ -56,7 +56,7 @@ class OpenCLDriver:
     def build(self, variant: Variant, definitions: Definitions) -> OpenCLKernel:
         """Compile a kernel file with its definitions."""
         shape = variant.block, variant.items, self.capabilities.warp, variant.resident
-        text = kernel_source(definitions, variant.path, *AROUND, *shape)
+        text = kernel_source(definitions, variant.path, PRELUDE, *shape)
         try:
             program = compiled(self.queue, text, variant.block * variant.resident if variant.together else 0)
         except cl.Error as error:
@@ -87,7 +87,7 @@ class OpenCLDriver:
 
     def scratch(self, nbytes: int) -> Any:
         """Allocate a buffer from the pool; an array, whose events keep order, where the queue does not."""
-        return self._allocate(nbytes) if self._standing.in_order else self.empty((nbytes,), _BYTES)
+        return self._allocate(nbytes) if self._stream_memory.in_order else self.empty((nbytes,), _BYTES)
 
     def form(self, array: cl_array.Array) -> Form:
         """Say where an array's elements lie; its offset is passed on, since buffers cannot be cut at any byte."""
@@ -115,7 +115,7 @@ class OpenCLDriver:
         self._transfer.send(array, copied)
         return copied
 
-    def download(self, array: cl_array.Array) -> np.ndarray:
+    def to_host(self, array: cl_array.Array) -> np.ndarray:
         """Copy an array to the host, after the work before it."""
         return self._transfer.receive(array)
 
@@ -124,22 +124,22 @@ class OpenCLDriver:
         """Bytes of the largest buffer: OpenCL has no way to ask how much is free."""
         return self.capabilities.largest_allocation
 
-    def landing(self, dtype: np.dtype[Any]) -> tuple[cl_array.Array, Callable[[], Any]]:
+    def scalar(self, dtype: np.dtype[Any]) -> tuple[cl_array.Array, Callable[[], Any]]:
         """Return memory of the device, and a function that copies the scalar from it."""
-        return (array := self.empty((), dtype)), lambda: self.download(array).item()
+        return (array := self.empty((), dtype)), lambda: self.to_host(array).item()
 
     @property
     def order(self) -> int:
         """Its one queue."""
         return 0
 
-    def tickets(self, count: int) -> Any:
-        """Return the queue's own zeros."""
-        return self._standing.tickets(count)
+    def counters(self, count: int) -> Any:
+        """Return the queue's own counters."""
+        return self._stream_memory.counters(count)
 
-    def board(self, entries: int) -> Any:
-        """Return the queue's own board."""
-        return self._standing.board(entries)
+    def tile_statuses(self, entries: int) -> Any:
+        """Return the queue's own tile statuses."""
+        return self._stream_memory.tile_statuses(entries)
 
     def synchronize(self) -> None:
         """Wait for the queue."""

@@ -11,33 +11,33 @@ import pyopencl.array as cl_array
 from gpuprims.backends.opencl.kernel import in_order
 from gpuprims.backends.opencl.turns import turn_of
 
-# Tags of a board are 32-bit numbers, of which a launch spends two; a fresh board begins again long before they run out.
+# Tags are 32-bit numbers and a launch uses two, so fresh statuses replace these long before tags run out.
 _MOST_LAUNCHES = 2**30
 
 
-class Standing:
-    """The standing memory of one queue, whose launches follow each other: where it does not keep order, by events."""
+class StreamMemory:
+    """Counters and tile statuses of one queue. Launches that use them follow each other, by events if need be."""
 
     def __init__(self, queue: cl.CommandQueue) -> None:
         self._queue = queue
         self.in_order = in_order(queue)
-        self._tickets: cl_array.Array | None = None
-        self._board: cl_array.Array | None = None
+        self._counters: cl_array.Array | None = None
+        self._statuses: cl_array.Array | None = None
         self._launches = 0
         self._sources: list[np.ndarray] = []
 
-    def tickets(self, count: int) -> Any:
+    def counters(self, count: int) -> Any:
         """Return zeros, which launches leave zero."""
-        if self._tickets is None or self._tickets.size < count:
-            self._tickets = self._zeros(max(count, 1024), np.uint32)
-        return self._tickets.base_data if self.in_order else self._tickets
+        if self._counters is None or self._counters.size < count:
+            self._counters = self._zeros(max(count, 1024), np.uint32)
+        return self._counters.base_data if self.in_order else self._counters
 
-    def board(self, entries: int) -> Any:
-        """Return the board, which launches leave with higher tags than they found."""
-        if self._board is None or self._board.size < entries or self._launches == _MOST_LAUNCHES:
-            self._board, self._launches = self._zeros(max(entries, 4096), np.uint64), 0
+    def tile_statuses(self, entries: int) -> Any:
+        """Return tile statuses; each launch leaves higher tags than it found."""
+        if self._statuses is None or self._statuses.size < entries or self._launches == _MOST_LAUNCHES:
+            self._statuses, self._launches = self._zeros(max(entries, 4096), np.uint64), 0
         self._launches += 1
-        return self._board.base_data if self.in_order else self._board
+        return self._statuses.base_data if self.in_order else self._statuses
 
     def _zeros(self, count: int, dtype: type) -> cl_array.Array:
         zeros: np.ndarray = np.zeros(count, dtype)

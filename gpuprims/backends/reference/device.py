@@ -94,7 +94,7 @@ class ReferenceDriver:
         """Return the array itself: kernels never write to their inputs."""
         return array
 
-    def download(self, array: np.ndarray) -> np.ndarray:
+    def to_host(self, array: np.ndarray) -> np.ndarray:
         """Return the array itself."""
         return array
 
@@ -103,7 +103,7 @@ class ReferenceDriver:
         """As much as the host has: kernels work on host arrays where they lie."""
         return sys.maxsize
 
-    def landing(self, dtype: np.dtype[Any]) -> tuple[np.ndarray, Callable[[], Any]]:
+    def scalar(self, dtype: np.dtype[Any]) -> tuple[np.ndarray, Callable[[], Any]]:
         """Return a host array, and a function that reads it."""
         array = np.empty((), dtype)
         return array, array.item
@@ -113,11 +113,11 @@ class ReferenceDriver:
         """Work is done at once."""
         return 0
 
-    def tickets(self, count: int) -> np.ndarray:
+    def counters(self, count: int) -> np.ndarray:
         """Return zeros."""
         return np.zeros(count, np.uint32)
 
-    def board(self, entries: int) -> np.ndarray:
+    def tile_statuses(self, entries: int) -> np.ndarray:
         """Return zeros."""
         return np.zeros(entries, np.uint64)
 

@@ -1,8 +1,8 @@
 """From definitions to the text that a vendor's compiler gets: C that is the same in CUDA and OpenCL.
 
 Around the kernel file, in this order: constants, the backend's prelude, NumPy's arithmetic, complex numbers where there
-are any, the types of the call, its functions ``MAP``, ``OP`` and ``STORE``, the backend's way of passing values between
-groups, or of adding in memory, the steps that reductions, scans or histograms share, and the file itself.
+are any, the types of the call, its functions ``MAP``, ``OP`` and ``STORE``, the steps that reductions, scans or
+histograms share, and the file itself.
 """
 
 from __future__ import annotations
@@ -32,8 +32,6 @@ def kernel_source(
     definitions: Definitions,
     kernel: Path,
     prelude: Path,
-    exchange: Path,
-    counting: Path,
     block: int,
     items: int,
     warp: int,
@@ -46,8 +44,8 @@ def kernel_source(
     definitions : Definitions
     kernel : Path
         The kernel file; errors name its own lines.
-    prelude, exchange, counting : Path
-        The backend's dialect words, its functions that pass values between groups, and those that add in memory.
+    prelude : Path
+        What the backend says differently from others: its words, vectors, shuffles and atomics.
     block, items : int
         Work-items a group, elements a work-item.
     warp : int
@@ -77,21 +75,21 @@ def kernel_source(
     if definitions.op:
         steps = "reduce/kernels/folding.h" if definitions.inclusive is None else "scan/kernels/scanning.h"
         shared = [_header(name) for name in ("../core/kernels/shuffling.h", steps)]
-        fold = [*fold_text(definitions), *words_text(definitions), exchange.read_text(), *shared]
+        fold = [*fold_text(definitions), *words_text(definitions), *shared]
     if definitions.binning:
         steps = _header("histogram/kernels/binning.h")
-        fold = [*bins_text(definitions, definitions.binning), counting.read_text(), steps]
+        fold = [*bins_text(definitions, definitions.binning), steps]
     if definitions.stencil:
         steps = _header("stencil/kernels/stencil.h")
         fold = [*stencil_text(definitions, definitions.stencil), steps]
     if definitions.logistic:
         headers = ("../core/kernels/shuffling.h", "logistic/kernels/rows.h", *_STEPS[definitions.logistic.gives])
         shared = [_header(name) for name in headers]
-        fold = [*logistic_text(definitions, definitions.logistic), *words_text(definitions), exchange.read_text()]
+        fold = [*logistic_text(definitions, definitions.logistic), *words_text(definitions)]
         fold += shared
     if definitions.sparse:
         shared = [_header(name) for name in ("../core/kernels/shuffling.h", "csr/kernels/sparse.h")]
-        fold = [*sparse_text(definitions, definitions.sparse), *words_text(definitions), exchange.read_text(), *shared]
+        fold = [*sparse_text(definitions, definitions.sparse), *words_text(definitions), *shared]
     # These load and store by macros of their own.
     own = definitions.stencil or definitions.logistic or definitions.sparse
     parts = [

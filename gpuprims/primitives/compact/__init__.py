@@ -96,7 +96,7 @@ def compact(x: Any, mask: Any, *, device: str | Device | None = None, variant: s
 def _landing(operands: Operands) -> tuple[Any, Callable[[], Any]]:
     """Return an array for the number of elements kept, and a function that waits for it."""
     if not operands.in_place:
-        return operands.driver.landing(_INT64)
+        return operands.driver.scalar(_INT64)
     total = np.empty((), _INT64)
 
     def read() -> Any:

@@ -222,7 +222,7 @@ def _given_edges(bins: Any) -> np.ndarray:
     """Return edges, or a number of them, as an array of the host, wherever they lie."""
     home = device_of(bins)
     if home is not None:
-        return home.driver.download(bins)
+        return home.driver.to_host(bins)
     return plain_array("histogram", bins, "a number of bins, or their edges", ArgumentError)
 
 

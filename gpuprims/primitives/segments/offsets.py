@@ -103,7 +103,7 @@ def _look(driver: Driver, device: Device, offsets: Any) -> list[int]:
     pair = [offsets[:-1], offsets[1:]]
     forms, targets = (tuple(map(driver.form, arrays)) for arrays in (pair, places))
     _prepare(forms, targets, device, REGISTRY.generation).start_on(driver, pair, places)
-    return [int(value) for value in driver.download(seen)]
+    return [int(value) for value in driver.to_host(seen)]
 
 
 @keeps_calls()

@@ -56,7 +56,7 @@ DEVICE int rank_of(const int number, const int lane, int *all)
     return whole - number;
 }
 
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1))) WHOLE_WARPS
+__kernel WORK_GROUP_RESIDENT(BLOCK, RESIDENT) WHOLE_WARPS
 void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *board, const layout_t layout, const i64 outputs, const i64 n,
                          const i64 tiles)
 {

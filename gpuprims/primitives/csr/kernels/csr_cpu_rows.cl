@@ -35,7 +35,7 @@ DEVICE i64 first_row(INPUTS, const layout_t layout, const i64 n, const i64 wante
     return low;
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+__kernel WORK_GROUP(1)
 void csr_cpu_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
 {
     const i64 part = get_group_id(0), parts = get_num_groups(0), all = BEGIN(n) + n;

@@ -14,7 +14,7 @@
  */
 #define SLOTS (BLOCK / LANES)
 
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1))) WHOLE_WARPS
+__kernel WORK_GROUP(BLOCK) WHOLE_WARPS
 void csr_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
 {
     __local value_t partial[BLOCK];

@@ -18,7 +18,7 @@
 #define LOAD_JUDGED(from) GP_JOINED(vload, JUDGED)(0, from)
 #define STORE_JUDGED(vector, to) GP_JOINED(vstore, JUDGED)(vector, 0, to)
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+__kernel WORK_GROUP(1)
 void descent_cpu_persistent(INPUTS, OUTPUTS, GLOBAL u32 *copied, const layout_t layout, const i64 n, const i64 steps)
 {
     GLOBAL value_t *held = (GLOBAL value_t *)copied;

@@ -28,7 +28,7 @@
 #define LOG2_E ((value_t)GP_CONSTANT(1.4426950408889634))
 #define LN_2 ((value_t)GP_CONSTANT(0.6931471805599453))
 
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1))) WHOLE_WARPS
+__kernel WORK_GROUP_RESIDENT(BLOCK, RESIDENT) WHOLE_WARPS
 void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, const i64 steps)
 {
     __local value_t partial[WARP >= TEAM ? 1 : BLOCK];
@@ -120,7 +120,7 @@ void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, con
         if (leaves) sums[turn + place] = gradient[0];
 
         /* 5. Fold the teams, and step. A step later sums are elsewhere, so that nobody overtakes the slowest reader. */
-        BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE);
         value_t read[COLUMNS][TEAMS];
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {

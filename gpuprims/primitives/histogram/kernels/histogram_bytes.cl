@@ -15,7 +15,7 @@
 #define VECTORS (ITEMS / VECTOR)
 #define COUNT_OF(value) (lane + ((i32)KEY(value) - LOWEST) * REPLICAS)
 
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+__kernel WORK_GROUP(BLOCK)
 void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
                      const i64 parts)
 {
@@ -30,7 +30,7 @@ void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
 
         /* 1. Begin with nothing. */
         for (int place = tid; place < BYTES * REPLICAS; place += BLOCK) own[place] = 0;
-        BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE);
 
         /* 2. Load a tile's vectors, and count. */
         for (i64 base = part * (BLOCK * ITEMS); base < n; base += parts * (BLOCK * ITEMS)) {
@@ -46,7 +46,7 @@ void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
                 for (i64 j = base + tid; j < n; j += BLOCK) gp_increment(COUNT_OF(MAP(o, j)));
             }
         }
-        BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE);
 
         /* 3. Add up the replicas, each lane beginning with its own. */
         for (int value = tid; value < BYTES; value += BLOCK) {
@@ -54,7 +54,7 @@ void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
             for (int k = 0; k < REPLICAS; k++) sum += own[value * REPLICAS + (k + tid) % REPLICAS];
             own[value * REPLICAS] = sum;
         }
-        BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE);
 
         /* 4. Store for each bin the counts of the values from its threshold to the next. */
         GLOBAL total_t *whole = WHOLE(o, task);
@@ -65,6 +65,6 @@ void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
             for (i32 value = from; value < to; value++) sum += own[(value - LOWEST) * REPLICAS];
             LEAVE(whole + place, sum);
         }
-        BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

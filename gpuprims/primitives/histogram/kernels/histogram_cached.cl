@@ -25,7 +25,7 @@ DEVICE void count_in_slot(LOCAL u32 *counts, LOCAL const i32 *places, GLOBAL bin
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+__kernel WORK_GROUP_RESIDENT(BLOCK, WORDS == 1 ? 2 : 1)
 void histogram_cached(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
                       const i64 parts, const i64 slots LOCAL_PARAMETER)
 {
@@ -44,7 +44,7 @@ void histogram_cached(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outpu
             counts[slot] = 0;
             places[slot] = NO_PLACE;
         }
-        BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE);
 
         /* 2. Let the elements of the first tile take slots. */
         for (int item = 0; item < ITEMS; item++) {
@@ -53,7 +53,7 @@ void histogram_cached(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outpu
             const i32 place = settle_bin(KEY(MAP(o, j)), b);
             if (COUNTED(place, b)) gp_take_place(places + (place & ((i32)slots - 1)), NO_PLACE, place);
         }
-        BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE);
 
         /* 3. Load, and count. */
         for (i64 base = first; base < n; base += parts * (BLOCK * ITEMS)) {
@@ -75,11 +75,11 @@ void histogram_cached(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outpu
                 if (COUNTED(place, b)) count_in_slot(counts, places, whole, place, (i32)slots);
             }
         }
-        BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE);
 
         /* 4. Add what was counted in slots. */
         for (i32 slot = tid; slot < slots; slot += BLOCK)
             if (counts[slot]) ADD_COUNT(whole, places[slot], counts[slot]);
-        BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

@@ -8,7 +8,7 @@
  */
 #define gp_add_float gp_add_float_globally
 
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+__kernel WORK_GROUP_RESIDENT(BLOCK, WORDS == 1 ? 2 : 1)
 void histogram_global_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
                              const i64 parts)
 {

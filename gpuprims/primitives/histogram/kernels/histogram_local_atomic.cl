@@ -9,7 +9,7 @@
  */
 #define gp_add_float gp_add_float_locally
 
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+__kernel WORK_GROUP_RESIDENT(BLOCK, WORDS == 1 ? 2 : 1)
 void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
                             const i64 parts LOCAL_PARAMETER)
 {
@@ -24,7 +24,7 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
 
         /* 1. Begin with nothing. */
         for (i32 place = tid; place < PLANES * width; place += BLOCK) own[place] = 0;
-        BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE);
 
         /* 2. Load, and count. */
         for (i64 base = part * (BLOCK * ITEMS); base < n; base += parts * (BLOCK * ITEMS)) {
@@ -46,11 +46,11 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
                 ADD(own, place, width, value, PEAK(o, place));
             }
         }
-        BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE);
 
         /* 3. Store. */
         GLOBAL total_t *whole = WHOLE(o, task);
         for (i32 place = tid; place < PLANES * width; place += BLOCK) LEAVE(whole + place, own[place]);
-        BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

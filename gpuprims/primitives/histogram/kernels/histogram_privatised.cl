@@ -15,7 +15,7 @@
  */
 #define gp_add_float gp_add_float_locally
 
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+__kernel WORK_GROUP_RESIDENT(BLOCK, WORDS == 1 ? 2 : 1)
 void histogram_privatised(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
                           const i64 parts, const i64 replicas LOCAL_PARAMETER)
 {
@@ -30,7 +30,7 @@ void histogram_privatised(INPUTS, HISTOGRAMS, const layout_t layout, const i64 o
 
         /* 1. Begin with nothing. */
         for (i32 place = tid; place < PLANES * width * copies; place += BLOCK) own[place] = 0;
-        BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE);
 
         /* 2. Load, and count. */
         for (i64 base = part * (BLOCK * ITEMS); base < n; base += parts * (BLOCK * ITEMS)) {
@@ -52,7 +52,7 @@ void histogram_privatised(INPUTS, HISTOGRAMS, const layout_t layout, const i64 o
                 ADD(own, place * copies + replica, width * copies, value, PEAK(o, place));
             }
         }
-        BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE);
 
         /* 3. Add up the replicas, each work-item beginning with another one, and store. */
         GLOBAL total_t *whole = WHOLE(o, task);
@@ -61,6 +61,6 @@ void histogram_privatised(INPUTS, HISTOGRAMS, const layout_t layout, const i64 o
             for (i32 k = 0; k < copies; k++) sum = JOIN(sum, own[place * copies + ((k + tid) & (copies - 1))]);
             LEAVE(whole + place, sum);
         }
-        BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

@@ -13,7 +13,7 @@
 #define gp_add_float gp_add_float_locally
 #define WITHIN(place) ((i32)min((u32)((place) - low), (u32)size))
 
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+__kernel WORK_GROUP_RESIDENT(BLOCK, WORDS == 1 ? 2 : 1)
 void histogram_split(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
                      const i64 parts, const i64 span LOCAL_PARAMETER)
 {
@@ -29,7 +29,7 @@ void histogram_split(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
 
         /* 1. Begin with nothing. */
         for (i32 place = tid; place < PLANES * (size + 1); place += BLOCK) own[place] = 0;
-        BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE);
 
         /* 2. Load, and count. */
         for (i64 base = part * (BLOCK * ITEMS); base < n; base += parts * (BLOCK * ITEMS)) {
@@ -51,13 +51,13 @@ void histogram_split(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
                 ADD(own, WITHIN(place), size + 1, value, PEAK(o, place));
             }
         }
-        BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE);
 
         /* 3. Store. */
         GLOBAL total_t *whole = WHOLE(o, whole_task) + low;
         for (i32 place = tid; place < min(size, width - low); place += BLOCK)
             for (int plane = 0; plane < PLANES; plane++)
                 whole[plane * width + place] = own[plane * (size + 1) + place];
-        BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

@@ -25,7 +25,7 @@ DEVICE void read_some(GLOBAL const NUMBER *row, GLOBAL value_t *weights, const i
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1))) WHOLE_WARPS
+__kernel WORK_GROUP(BLOCK) WHOLE_WARPS
 void hogwild_lock_free(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 steps,
                        const i64 stretch, const i64 workers, const i64 part)
 {

@@ -68,7 +68,7 @@ DEVICE void add_rows(GLOBAL const NUMBER *from, const int rows, const value_t *e
 #endif
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+__kernel WORK_GROUP(1)
 void logistic_cpu_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 n,
                         const i64 parts)
 {

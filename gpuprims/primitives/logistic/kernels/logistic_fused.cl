@@ -40,7 +40,7 @@ DEVICE void load_row(GLOBAL const NUMBER *from, const int live, const int lane, 
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1))) WHOLE_WARPS
+__kernel WORK_GROUP(BLOCK) WHOLE_WARPS
 void logistic_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 n,
                     const i64 parts)
 {

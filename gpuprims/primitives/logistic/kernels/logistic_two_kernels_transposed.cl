@@ -8,7 +8,7 @@
  * host    SAMPLES, JUDGE(z, y, s, loss, error), STORE_SUM(sum, value) (logistic.h)
  * order   that of the rows
  */
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+__kernel WORK_GROUP(BLOCK)
 void logistic_two_kernels_transposed(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout,
                                      const i64 n, const i64 step)
 {

@@ -7,7 +7,7 @@
  * host    READ_SAMPLES, JUDGE(z, y, s, loss, error), STORE_SUM(sum, value) (logistic.h)
  * order   that of the rows in a run, then the runs by a tree
  */
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+__kernel WORK_GROUP(BLOCK)
 void logistic_vec4(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 n,
                    const i64 parts)
 {

@@ -43,9 +43,9 @@ DEVICE value_t from_lane(const value_t value, const int lane, LOCAL value_t *par
     return gp_shuffle_from(value, tid % WARP / LANES * LANES + lane);
 #else
     partial[tid] = value;
-    BARRIER();
+    barrier(CLK_LOCAL_MEM_FENCE);
     const value_t taken = partial[tid / LANES * LANES + lane];
-    BARRIER();
+    barrier(CLK_LOCAL_MEM_FENCE);
     return taken;
 #endif
 }

@@ -4,7 +4,7 @@
  * launch  any number of groups of one work-item; each takes chunks of ITEMS elements until none are left
  * host    MAP(o, j), STORE(o, j, value)
  */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+__kernel WORK_GROUP(1)
 void map_cpu_chunks(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
 {
     for (i64 base = (i64)get_group_id(0) * ITEMS; base < n; base += (i64)get_num_groups(0) * ITEMS) {

@@ -6,7 +6,7 @@
  */
 #define TILE (BLOCK * ITEMS)
 
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+__kernel WORK_GROUP(BLOCK)
 void map_grid(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
 {
     const int tid = get_local_id(0);

@@ -72,11 +72,11 @@ DEVICE value_t fold_tree(const value_t folded, LOCAL value_t *partial, const int
 {
     partial[tid] = folded;
     for (int stride = 1; stride < BLOCK; stride *= 2) {
-        BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE);
         if (tid % (2 * stride) == 0) partial[tid] = OP(partial[tid], partial[tid + stride]);
     }
-    BARRIER();
+    barrier(CLK_LOCAL_MEM_FENCE);
     const value_t whole = partial[0];
-    BARRIER();
+    barrier(CLK_LOCAL_MEM_FENCE);
     return whole;
 }

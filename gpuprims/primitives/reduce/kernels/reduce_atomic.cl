@@ -45,7 +45,7 @@ DEVICE void add_in(GLOBAL slot_t *slot, const value_t value)
     } while (seen != expected);
 }
 
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+__kernel WORK_GROUP(BLOCK)
 void reduce_atomic(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 outputs,
                    const i64 n, const i64 parts)
 {

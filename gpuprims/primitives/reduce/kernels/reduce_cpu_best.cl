@@ -70,7 +70,7 @@ DEVICE value_t value_of(INPUTS, const layout_t layout, const i64 o, const i64 fi
     return value;
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+__kernel WORK_GROUP(1)
 void reduce_cpu_best(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 outputs,
                      const i64 n, const i64 parts)
 {

@@ -30,7 +30,7 @@
  * pairwise sums; of more, lanes round less. */
 #define FEW 128
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+__kernel WORK_GROUP(1)
 void reduce_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout,
                        const i64 outputs, const i64 n, const i64 parts)
 {

@@ -10,7 +10,7 @@
 #define LANES 512 /* outputs_per_group: their values stay in the nearest cache, and memory is read in long stretches */
 #define EACH_LANE _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < live; lane++)
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+__kernel WORK_GROUP(1)
 void reduce_cpu_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout,
                         const i64 outputs, const i64 n, const i64 parts)
 {

@@ -35,7 +35,7 @@ DEVICE value_t fold_run(INPUTS, const layout_t layout, const i64 o, const i64 fi
     return folded;
 }
 
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+__kernel WORK_GROUP(BLOCK)
 void reduce_each(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 outputs,
                  const i64 n, const i64 parts)
 {

@@ -7,7 +7,7 @@
  * host    fold_elements, fold_tree and fold_partials (folding.h), OP(a, b), IDENTITY, STORE(o, j, value)
  * order   operands meet in the order of their index; only a commutative operator sees them dealt out with a stride
  */
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+__kernel WORK_GROUP(BLOCK)
 void reduce_tree(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 outputs,
                  const i64 n, const i64 parts)
 {

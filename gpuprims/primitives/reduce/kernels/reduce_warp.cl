@@ -33,7 +33,7 @@ DEVICE value_t fold_group(value_t folded, LOCAL value_t *partial, const int tid)
     return folded;
 }
 
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1))) WHOLE_WARPS
+__kernel WORK_GROUP(BLOCK) WHOLE_WARPS
 void reduce_warp(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 outputs,
                  const i64 n, const i64 parts)
 {

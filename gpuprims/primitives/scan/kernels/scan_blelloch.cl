@@ -22,7 +22,7 @@
 /* A value more after every 32, so that those a power of two apart lie in different banks of local memory. */
 #define PADDED(at) ((at) + (at) / 32)
 
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+__kernel WORK_GROUP(BLOCK)
 void scan_blelloch(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout, const i64 outputs, const i64 n,
                    const i64 level, const i64 totals, const i64 folds)
 {

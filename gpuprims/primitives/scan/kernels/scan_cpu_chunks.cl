@@ -52,7 +52,7 @@ DEVICE value_t pack_chunk(INPUTS, OUTPUTS, const layout_t layout, const i64 o, i
 }
 #endif
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+__kernel WORK_GROUP(1)
 void scan_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout, const i64 outputs, const i64 n,
                      const i64 level, const i64 totals, const i64 folds)
 {

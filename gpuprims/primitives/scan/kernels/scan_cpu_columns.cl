@@ -12,7 +12,7 @@
 #define PART (ITEMS / LANES_OF_ROW)
 #define EACH_LANE _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < live; lane++)
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+__kernel WORK_GROUP(1)
 void scan_cpu_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout, const i64 outputs, const i64 n,
                       const i64 level, const i64 totals, const i64 folds)
 {

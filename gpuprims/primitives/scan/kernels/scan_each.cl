@@ -7,7 +7,7 @@
  * host    MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value)
  * order   operands meet in the order of their index
  */
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+__kernel WORK_GROUP(BLOCK)
 void scan_each(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout, const i64 outputs, const i64 n)
 {
     const int tid = get_local_id(0);

@@ -14,7 +14,7 @@
  *     stride 2    0    0..1 0..2 0..3 1..4 2..5 3..6 4..7
  *     stride 4    0    0..1 0..2 0..3 0..4 0..5 0..6 0..7
  */
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+__kernel WORK_GROUP(BLOCK)
 void scan_hillis_steele(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout, const i64 outputs, const i64 n,
                         const i64 level, const i64 totals, const i64 folds)
 {

@@ -61,7 +61,7 @@ DEVICE value_t look_back(INPUTS, GLOBAL u64 *board, const layout_t layout, const
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1))) WHOLE_WARPS
+__kernel WORK_GROUP(BLOCK) WHOLE_WARPS
 void scan_lookback(INPUTS, OUTPUTS, GLOBAL u64 *board, const layout_t layout, const i64 outputs, const i64 n,
                    const i64 tiles)
 {

@@ -132,7 +132,7 @@ DEVICE value_t scan_warps(const value_t folded, LOCAL value_t *partial, const in
 #if LANES > 1
     const int lane = tid % LANES;
     if (lane == 0) partial[warp] = folded;
-    BARRIER();
+    barrier(CLK_LOCAL_MEM_FENCE);
     value_t whole = lane < WARPS ? partial[lane] : IDENTITY;
 #pragma unroll
     for (int stride = 1; stride < WARPS; stride *= 2) {
@@ -144,13 +144,13 @@ DEVICE value_t scan_warps(const value_t folded, LOCAL value_t *partial, const in
 #else
     partial[tid] = folded;
     for (int stride = 1; stride < BLOCK; stride *= 2) {
-        BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE);
         value_t whole = partial[tid];
         if (tid >= stride) whole = OP(partial[tid - stride], whole);
-        BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE);
         partial[tid] = whole;
     }
-    BARRIER();
+    barrier(CLK_LOCAL_MEM_FENCE);
     *all = partial[BLOCK - 1];
     const value_t before = partial[warp ? warp - 1 : 0];
 #endif

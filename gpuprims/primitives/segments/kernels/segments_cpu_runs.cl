@@ -81,7 +81,7 @@ DEVICE value_t fold_segment(INPUTS, const layout_t layout, const i64 o, i64 j, c
     return folded;
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+__kernel WORK_GROUP(1)
 void segments_cpu_runs(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 segments,
                        const i64 n, const i64 parts)
 {

@@ -50,7 +50,7 @@ DEVICE value_t fold_lanes(value_t folded, const int lanes)
     return folded;
 }
 
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1))) WHOLE_WARPS
+__kernel WORK_GROUP(BLOCK) WHOLE_WARPS
 void segments_lanes(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 segments,
                     const i64 n, const i64 parts)
 {

@@ -57,7 +57,7 @@ DEVICE value_t advance(GLOBAL NUMBER *weights, GLOBAL const NUMBER *row, GLOBAL 
     return sum;
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+__kernel WORK_GROUP(1)
 void sgd_cpu_sequential(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 steps,
                         const i64 stretch)
 {

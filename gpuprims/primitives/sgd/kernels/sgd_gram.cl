@@ -61,7 +61,7 @@ DEVICE void load_columns(GLOBAL const NUMBER *from, const int live, const int ti
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1))) WHOLE_WARPS
+__kernel WORK_GROUP(BLOCK) WHOLE_WARPS
 void sgd_gram(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 stretch,
               const i64 first, const i64 runs, const i64 step)
 {

@@ -39,7 +39,7 @@ DEVICE void fill_slot(GLOBAL const stored_t *plane, const layout_t layout, const
 #endif
 }
 
-__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+__kernel WORK_GROUP(1)
 void stencil_cpu_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 strips, const i64 depth)
 {
     const i64 across = (LENGTH + ITEMS - 1) / ITEMS;

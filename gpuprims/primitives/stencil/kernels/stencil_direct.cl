@@ -5,7 +5,7 @@
  * launch  any number of groups of BLOCK; each takes BLOCK elements at a time until none are left
  * host    within (stencil.h), gp_apply and FETCH_ALL, or LOW_X to HIGH_Z of a TABLE; STORE
  */
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+__kernel WORK_GROUP(BLOCK)
 void stencil_direct(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
 {
     const int tid = get_local_id(0);

@@ -270,7 +270,7 @@ DEVICE void surround(slot_t *window, LOCAL number_t *shared, int *turn, GLOBAL c
         GLOBAL const stored_t *from = plane + max(at, (index_t)0) * STEP_1;
         load_rows(&loaded, from, layout, where, 1);
         hand_rows(row, &loaded, from, layout, where, 1, at < 0);
-        BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE);
         take_row(window + k * PITCH, row, where.tid);
         *turn ^= 1;
     }
@@ -314,7 +314,7 @@ DEVICE void walk(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *row, 
         hand_rows(handed, &next, row, layout, where, count, 0);
         row += count * STEP_1;
         load_rows(&next, row, layout, where, min(then, AT_ONCE));
-        BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
         for (int i = 0; i < count; i++) take_row(window[0] + (k + i) * PITCH, handed + i * ROW, where.tid);
         *turn ^= 1;
@@ -336,7 +336,7 @@ DEVICE void walk(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *row, 
         hand_rows(handed, &next, row, layout, where, AT_ONCE, 0);
         row += AT_ONCE * STEP_1;
         if (y + AT_ONCE < rows) load_rows(&next, row, layout, where, AT_ONCE);
-        BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE);
         *turn ^= 1;
 
         /* 3. Take them, apply, the last time to store. */
@@ -364,7 +364,7 @@ DEVICE void walk(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *row, 
     }
 }
 
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+__kernel WORK_GROUP_RESIDENT(BLOCK, GROUPS_AT_ONCE)
 void stencil_rolling(INPUTS, OUTPUTS, const layout_t layout, const i64 depth, const i64 covered)
 {
     __local ALIGNED number_t shared[2 * AT_ONCE * ROW];

@@ -12,7 +12,7 @@
  */
 #define HIGH (BLOCK * ITEMS / WIDE)
 
-__kernel __attribute__((reqd_work_group_size(BLOCK, 1, 1)))
+__kernel WORK_GROUP(BLOCK)
 void stencil_tiled(INPUTS, OUTPUTS, const layout_t layout)
 {
     __local number_t tile[(HIGH + SPAN - 1) * PITCH];
@@ -30,7 +30,7 @@ void stencil_tiled(INPUTS, OUTPUTS, const layout_t layout)
             GLOBAL const stored_t *row = plane + y * STEP_1;
             tile[k] = MODE_CONSTANT && y < 0 ? BEYOND : gp_beside(row, LENGTH, (i32)first + k % PITCH + LEFT);
         }
-        BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE);
 
         /* 2. Apply, and store. */
         for (int k = tid; k < HIGH * WIDE; k += BLOCK) {
@@ -38,6 +38,6 @@ void stencil_tiled(INPUTS, OUTPUTS, const layout_t layout)
             if (y < ROWS && at < LENGTH)
                 out[y * STEP_DOWN + at] = gp_result(layout, gp_apply(tile + k / WIDE * PITCH + k % WIDE, 0));
         }
-        BARRIER();
+        barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

@@ -1,0 +1,275 @@
+"""Every CUDA kernel compiles for every generation of GPUs, shown by NVIDIA's compiler alone: no GPU, no driver.
+
+Real calls are made on a device that only compiles, so the definitions are those that ``map``, ``reduce`` and ``scan``
+make.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_calls import LONG, MAPS, REDUCTIONS, IdleKernel, calls, every_complex_function, ones, resident
+from kernel_cases import extreme_shapes
+
+import gpuprims
+from gpuprims.backends.cuda.prelude import PRELUDE
+from gpuprims.backends.reference.device import ReferenceDriver
+from gpuprims.core.codegen import kernel_source
+from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.layout import Form
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.variant import Variant
+from gpuprims.errors import NoVariantError
+from gpuprims.primitives.fold_variants import FoldVariant
+from gpuprims.tuning.cases import TRIALS
+
+VARIANTS = [variant for name in REGISTRY.primitive_names for variant in REGISTRY.variants(name, "cuda")]
+KERNELS = Path(gpuprims.__file__).parent / "primitives"
+
+nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings is not installed")
+
+if nvrtc.nvrtcVersion()[1] >= 13:
+    pytest.skip(
+        "NVRTC 13 compiles for sm_75 and newer alone; cuda-bindings 12 brings one for sm_70", allow_module_level=True
+    )
+
+ARCHITECTURES = (70, 80, 90, 100, 120)
+
+
+# The text around a kernel defines more than each kernel uses; the kernels themselves get no such pardon.
+PARDONED = re.compile(r"generated\.cu\(\d+\): warning #177-D|nvrtc: warning: Architectures prior to .* are deprecated")
+
+
+class CompilingDriver(ReferenceDriver):
+    """Looks like a large GPU with NumPy's memory, and writes down what it is asked to build."""
+
+    backend = "cuda"
+    capabilities = dataclasses.replace(  # type: ignore[assignment]
+        ReferenceDriver().capabilities,
+        kind="gpu",
+        compute_units=132,
+        group_limit=1024,
+        local_memory=48 * 1024,
+        asked_local_memory=227 * 1024,
+        unit_local_memory=228 * 1024,
+        largest_allocation=16 << 30,
+        subgroup_size=32,
+        subgroup_sizes=(32,),
+        shuffles=True,
+        int64_atomics=True,
+        tries_progress=lambda: True,
+    )
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Variant, Definitions]] = []
+
+    def form(self, array: np.ndarray) -> Form:
+        """See an array as memory of a GPU, which is aligned."""
+        return super().form(array)._replace(alignment=16)
+
+    def build(self, variant: Variant, definitions: Definitions) -> Any:
+        self.asked.append((variant, definitions))
+        return IdleKernel(definitions)
+
+
+def definitions_of(variant: Variant, call: Callable[..., Any]) -> list[Definitions]:
+    """Return what a call asks the compiler for, a pass at a time."""
+    return [definitions for _, definitions in asked_for(variant, call)]
+
+
+def asked_for(variant: Variant, call: Callable[..., Any]) -> list[tuple[Variant, Definitions]]:
+    """Return what a call asks the compiler for, each with the variant as it was fitted to the call."""
+    driver = CompilingDriver()
+    try:
+        call(device=gpuprims.Device._of(driver), variant=variant.name)
+    except NoVariantError as error:
+        if not FoldVariant.of(variant).accumulates:  # which is for values that one atomic can fold
+            raise
+        pytest.skip(str(error))
+    asked = [one for one in driver.asked if one[0].primitive == variant.primitive]  # histograms are added up by others
+    assert {one.entry for one, _ in asked} == {variant.entry}
+    return asked
+
+
+def compile_cuda(variant: Variant, definitions: Definitions, architecture: int) -> tuple[list[str], bool]:
+    """Compile as the CUDA backend does; return what the compiler says, and whether machine code came out."""
+    text = kernel_source(definitions, variant.path, PRELUDE, variant.block, variant.items, 32, variant.resident)
+    options = [b"--std=c++17", f"-arch=sm_{architecture}".encode()]
+    _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"generated.cu", 0, [], [])
+    nvrtc.nvrtcCompileProgram(program, len(options), options)
+    _, length = nvrtc.nvrtcGetProgramLogSize(program)
+    log = b" " * length
+    nvrtc.nvrtcGetProgramLog(program, log)
+    _, size = nvrtc.nvrtcGetCUBINSize(program)
+    nvrtc.nvrtcDestroyProgram(program)
+    said = [line for line in log.decode().splitlines() if re.search(r": (warning|error)\b", line)]
+    return [line for line in said if not PARDONED.match(line)], size > 0
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give a test each variant and each of its calls, by default the first."""
+    if {"variant", "call"} <= set(metafunc.fixturenames):
+        most = None if metafunc.config.getoption("whole") else 1
+        cases = {
+            f"{variant.entry}-{name}": (variant, call)
+            for variant in VARIANTS
+            for name, call in list(calls(variant).items())[:most]
+        }
+        metafunc.parametrize(("variant", "call"), list(cases.values()), ids=list(cases))
+
+
+def test_kernels_compile_without_a_warning_for_every_architecture(
+    variant: Variant, call: Callable[..., Any], pytestconfig: pytest.Config
+) -> None:
+    # No kernel depends on the generation. A whole run compiles the first call for all generations, and other calls for
+    # the oldest and the newest; a default run the first call for the newest.
+    first = call is next(iter(calls(variant).values()))
+    architectures = ARCHITECTURES if first else (ARCHITECTURES[0], ARCHITECTURES[-1])
+    if not pytestconfig.getoption("whole"):
+        architectures = ARCHITECTURES[-1:]
+    for fitted, definitions in asked_for(variant, call):
+        for architecture in architectures:
+            said, compiled = compile_cuda(fitted, definitions, architecture)
+            assert said == []
+            assert compiled
+
+
+@pytest.mark.parametrize("bins", [9, 40_000])
+def test_folds_of_histograms_compile(bins: int, pytestconfig: pytest.Config) -> None:
+    driver = CompilingDriver()
+    ends = (ARCHITECTURES[0], ARCHITECTURES[-1]) if pytestconfig.getoption("whole") else ARCHITECTURES[-1:]
+    for dtype in ("b1", "i4", "f2", "f4", "f8"):
+        x, weights = resident(LONG), resident(LONG, dtype=dtype)
+        for axes in ((2, -1), (-1,)):
+            how = {"weights": weights.reshape(axes), "axis": len(axes) - 1, "device": gpuprims.Device._of(driver)}
+            gpuprims.histogram(x.reshape(axes), bins, (0, 1), **how)
+    folds = [one for one in driver.asked if one[0].primitive == "reduce"]
+    assert {definitions.op.arity for _, definitions in folds if definitions.op} == {2, 8}
+    for variant, definitions in folds:
+        for architecture in ends:
+            assert compile_cuda(variant, definitions, architecture) == ([], True)
+
+
+TUNABLE = [variant for variant in VARIANTS if variant.tunable is not None]
+
+
+@pytest.mark.parametrize("variant", TUNABLE, ids=lambda variant: variant.entry)
+def test_kernels_compile_in_every_shape_that_they_may_be_tuned_to(
+    variant: Variant, pytestconfig: pytest.Config
+) -> None:
+    trial, rng = TRIALS[variant.primitive], np.random.default_rng(1)
+    whole = pytestconfig.getoption("whole")
+    dtypes = ("uint8",) if variant.name == "bytes" else ("float32", "float64") if whole else ("float32",)
+    compiled = set()
+    for shape in extreme_shapes(variant):
+        for dtype in dtypes:
+            driver = CompilingDriver()
+            with contextlib.suppress(NoVariantError):  # of shapes that do not fit
+                x = trial.elements(rng, np.dtype(dtype), 100_000)
+                trial.run(x, device=gpuprims.Device._of(driver), variant=variant.with_geometry(shape))
+            for asked, definitions in driver.asked:
+                if asked.primitive == variant.primitive:
+                    assert (asked.block, asked.groups_per_unit) == (shape.block, shape.groups_per_unit)
+                    compiled.add(shape)
+                    for architecture in (70, 90) if whole else (90,):
+                        said, machine_code = compile_cuda(asked, definitions, architecture)
+                        assert said == []
+                        assert machine_code
+    assert len(compiled) > 1
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_complex_numbers_are_moved_in_vectors(architecture: int) -> None:
+    (variant,) = (variant for variant in VARIANTS if variant.primitive == "map")
+    (alone,) = definitions_of(variant, MAPS["complex64"])  # memory of the host, of no alignment
+    assert compile_cuda(variant, dataclasses.replace(alone, vector=2), architecture) == ([], True)
+
+
+def ptx_of(variant: Variant, definitions: Definitions) -> str:
+    """Return the instructions of a kernel, for no GPU in particular."""
+    text = kernel_source(definitions, variant.path, PRELUDE, variant.block, variant.items, 32, variant.resident)
+    _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"generated.cu", 0, [], [])
+    nvrtc.nvrtcCompileProgram(program, 2, [b"--std=c++17", b"-arch=compute_80"])
+    _, size = nvrtc.nvrtcGetPTXSize(program)
+    written = b" " * size
+    nvrtc.nvrtcGetPTX(program, written)
+    nvrtc.nvrtcDestroyProgram(program)
+    return written.decode()
+
+
+# A product that may be merged with a sum: ptxas keeps a product apart only if its rounding is named, as in mul.rn.
+MERGED = r"\bfma|\bmul\.(ftz\.)?f"
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("source", ["a*b - c", "a*b - a*b", "a**2 + b**2", "sqrt(a*a + b*b) / (c*c - 1)"])
+def test_map_rounds_a_product_before_its_sum(dtype: str, source: str) -> None:
+    (variant,) = (variant for variant in VARIANTS if variant.primitive == "map")
+    named = {name: resident(1000, dtype=dtype) for name in "abc" if name in source}
+    (definitions,) = definitions_of(variant, lambda **where: gpuprims.map(source, **named, **where))
+    apart = ptx_of(variant, definitions)
+    assert not re.search(MERGED, apart)
+    products = re.findall(r"\bmul\.\S*f(?:32|64)", apart)
+    assert products
+    assert set(products) == {f"mul.rn.f{8 * np.dtype(dtype).itemsize}"}
+    assert re.search(MERGED, ptx_of(variant, dataclasses.replace(definitions, contracted=True)))
+
+
+def test_folds_may_be_contracted() -> None:
+    (variant,) = (variant for variant in VARIANTS if variant.entry == "reduce_warp")
+    x = resident(100_000)
+    (definitions,) = definitions_of(variant, lambda **where: gpuprims.reduce(x, x, map="x*y", **where))
+    assert re.search(MERGED, ptx_of(variant, definitions))
+
+
+def test_every_function_of_complex_numbers_compiles() -> None:
+    (variant,) = (variant for variant in VARIANTS if variant.primitive == "map")
+    (definitions,) = definitions_of(
+        variant, lambda **where: gpuprims.map(every_complex_function, ones(9, dtype="c8"), **where)
+    )
+    assert compile_cuda(variant, definitions, ARCHITECTURES[0]) == ([], True)  # one: it takes 7 s
+
+
+@pytest.mark.parametrize(
+    "variant", [v for v in VARIANTS if v.entry in ("reduce_warp", "reduce_tree")], ids=lambda variant: variant.entry
+)
+def test_elements_are_read_in_vectors_where_order_allows(variant: Variant) -> None:
+    assert [d.vector for d in definitions_of(variant, REDUCTIONS["sum of float32 by several groups"])] == [4]
+    assert [d.vector for d in definitions_of(variant, REDUCTIONS["an operator that does not commute"])] == [1]
+
+
+def test_every_kernel_file_is_compiled() -> None:
+    files = set(KERNELS.glob("*/kernels/*.cl"))
+    assert {variant.source for variant in VARIANTS} == {path for path in files if "_cpu_" not in path.stem}
+    assert not [variant.entry for variant in VARIANTS if "__CUDA_ARCH__" in variant.source.read_text()]
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.entry)
+def test_an_error_names_the_kernels_own_file_and_line(variant: Variant, tmp_path: Any) -> None:
+    lines = variant.source.read_text().splitlines()
+    number = next(k for k, line in enumerate(lines, 1) if "const int tid" in line)
+    lines[number - 1] = "    const int tid = no_such_name;"
+    broken = tmp_path / variant.source.name
+    broken.write_text("\n".join(lines))
+    definitions = definitions_of(variant, next(iter(calls(variant).values())))[0]
+    said, compiled = compile_cuda(dataclasses.replace(variant, source=broken), definitions, 80)
+    assert not compiled
+    assert said[0] == f'{broken.name}({number}): error: identifier "no_such_name" is undefined'
+
+
+def test_a_warning_about_a_kernel_is_seen(tmp_path: Any) -> None:
+    variant = VARIANTS[0]
+    careless = tmp_path / variant.source.name
+    careless.write_text(variant.source.read_text().replace("const int tid =", "const int unused = 1, tid ="))
+    definitions = definitions_of(variant, MAPS["one array"])[0]
+    said, compiled = compile_cuda(dataclasses.replace(variant, source=careless), definitions, 70)
+    assert compiled
+    assert len(said) == 1
+    assert careless.name in said[0]

@@ -1,0 +1,266 @@
+"""Kernels whose lanes pass values on, at each width of sub-groups that a runtime here offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from device_doubles import double_of, in_use, runtimes
+from kernel_cases import (
+    AFFINE,
+    affine_fold,
+    affine_scan,
+    as_it_stands,
+    assert_descended,
+    assert_descent,
+    assert_equal,
+    assert_logistic,
+    random_values,
+)
+
+import gpuprims
+from gpuprims.backends.opencl.subgroups import subgroup_size, subgroup_sizes
+from gpuprims.core.geometry import Geometry
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.variant import Variant
+from gpuprims.errors import NoVariantError
+
+WIDTHS = (4, 8, 16, 32, 64)
+How = dict[str, Any]
+
+
+@pytest.fixture(autouse=True)
+def unoptimised(monkeypatch: pytest.MonkeyPatch) -> None:
+    as_it_stands(monkeypatch)
+
+
+# The devices that doubles are made of.
+on_runtimes = pytest.mark.parametrize("device", runtimes(), indirect=True)
+
+
+def gpu_of(device: gpuprims.Device, width: int) -> gpuprims.Device:
+    """Return a double with sub-groups of a width, on which every kernel for GPUs runs; skip where there are none."""
+    able = device.capabilities
+    if width not in able.subgroup_sizes:
+        pytest.skip(f"{able.name} by {able.vendor} has sub-groups of {able.subgroup_sizes or 'no size to ask for'}")
+    return double_of(device, replace(able, kind="gpu", subgroup_size=width, tries_progress=lambda: True))
+
+
+def _sums(rng: np.random.Generator, shape: tuple[int, ...], how: How) -> None:
+    x = random_values(rng, np.int16, shape)
+    axis = None if len(shape) == 1 else 1
+    assert_equal(gpuprims.reduce(x, axis=axis, **how), x.sum(axis))
+    a, b = rng.integers(-3, 4, (2, *shape))
+    got = gpuprims.reduce(a, b, op=AFFINE, axis=axis, **how)
+    expected = [affine_fold(*row) for row in zip(np.atleast_2d(a), np.atleast_2d(b), strict=True)]
+    for component, column in zip(got, np.transpose(expected), strict=True):
+        np.testing.assert_array_equal(np.ravel(component), column)
+
+
+def _reduce_all(rng: np.random.Generator, how: How) -> None:
+    for size in (5, 9_001):
+        _sums(rng, (size,), how)
+
+
+def _reduce_rows(rng: np.random.Generator, how: How) -> None:
+    for columns in (3, 130):
+        _sums(rng, (1030, columns), how)
+
+
+def _scan_all(rng: np.random.Generator, how: How) -> None:
+    for size in (70, 9_001, 50_001):
+        x = random_values(rng, np.int8, size)
+        assert_equal(gpuprims.cumsum(x, **how), np.cumsum(x))
+    a, b = rng.integers(-3, 4, (2, 20_001))
+    for got, expected in zip(gpuprims.scan(a, b, op=AFFINE, **how), affine_scan(a, b), strict=True):
+        np.testing.assert_array_equal(got, expected)
+
+
+def _scan_rows(rng: np.random.Generator, how: How) -> None:
+    for columns in (3, 130):
+        x = random_values(rng, np.int16, (1030, columns))
+        assert_equal(gpuprims.scan(x, axis=1, **how), np.cumsum(x, 1))
+
+
+def _compact(rng: np.random.Generator, how: How) -> None:
+    for dtype in (np.uint8, np.float32):
+        x = random_values(rng, dtype, 40_001)
+        assert_equal(gpuprims.compact(x, "x > 1", **how), x[x > 1])
+
+
+def _segments(rng: np.random.Generator, how: How) -> None:
+    offsets = np.sort(rng.integers(0, 30_000, 1500))
+    offsets[[0, 700, 701, -1]] = 0, offsets[700], offsets[700], 30_000  # one that is empty
+    offsets[1200:] = 30_000  # the last of them long
+    x = random_values(rng, np.int32, 30_000)
+    expected = [x[a:b].sum() for a, b in pairwise(offsets)]
+    assert_equal(gpuprims.reduce(x, segments=offsets, **how), np.array(expected))
+
+
+def _samples(rng: np.random.Generator, n: int, k: int) -> list[np.ndarray]:
+    weights = rng.standard_normal(k + 1) / np.sqrt(k)
+    return [a.astype(np.float32) for a in (rng.standard_normal((n, k)), rng.random(n) < 0.4, weights)]
+
+
+def _logistic(rng: np.random.Generator, how: How) -> None:
+    from gpuprims.primitives.logistic import logistic_gradient
+
+    for n, k in ((700, 3), (301, 70), (65, 700)):
+        given = _samples(rng, n, k)
+        assert_logistic(logistic_gradient(*given, **how), *given)
+
+
+def _descent(rng: np.random.Generator, how: How) -> None:
+    from gpuprims.primitives.descent import logistic_descent
+
+    for n, k in ((300, 4), (70, 20)):
+        given, steps = _samples(rng, n, k), {"rate": 0.001, "steps": 9}
+        assert_descended(logistic_descent(*given, **steps, **how), *given, **steps)
+
+
+def _sgd(rng: np.random.Generator, how: How) -> None:
+    from gpuprims.primitives.sgd import logistic_sgd
+
+    for k in (7, 300):
+        given, order = _samples(rng, 50, k), rng.integers(0, 50, 70).astype(np.int32)
+        assert_descent(logistic_sgd(*given, order, rate=0.05, **how), *given, order, rate=0.05)
+
+
+def _hogwild(rng: np.random.Generator, how: How) -> None:
+    from gpuprims.primitives.hogwild import logistic_hogwild
+
+    for threads in (None, 2, 64):
+        given, order = _samples(rng, 40, 13), rng.integers(0, 40, 60).astype(np.int32)
+        asked = {"rate": 0.02, "workers": 1, "threads_per_datapoint": threads}
+        assert_descent(logistic_hogwild(*given, order, **asked, **how), *given, order, rate=0.02)
+
+
+def _csr(rng: np.random.Generator, how: How) -> None:
+    from scipy import sparse
+
+    from gpuprims.primitives.csr import csr_product
+
+    for mean in (2, 30, 90):
+        A = sparse.random_array((130, 150), density=mean / 150, format="csr", rng=rng, dtype=np.float64)
+        dense = rng.standard_normal((150, 3))
+        got = csr_product(A.data, A.indices, A.indptr, dense, **how)
+        np.testing.assert_allclose(got, A @ dense, rtol=1e-12, atol=1e-12)
+
+
+# For each kernel that needs whole warps: a call, and the narrowest warps that it takes.
+CALLS: dict[str, tuple[Callable[[np.random.Generator, How], None], int]] = {
+    "reduce_warp": (_reduce_all, 16),
+    "reduce_rows": (_reduce_rows, 16),
+    "scan_rows": (_scan_rows, 16),
+    "scan_round_robin": (_scan_all, 4),
+    "scan_lookback": (_scan_all, 4),
+    "compact_round_robin": (_compact, 4),
+    "segments_lanes": (_segments, 16),
+    "logistic_fused": (_logistic, 4),
+    "descent_persistent": (_descent, 4),
+    "sgd_gram": (_sgd, 4),
+    "hogwild_lock_free": (_hogwild, 4),
+    "csr_rows": (_csr, 4),
+}
+
+
+def known() -> dict[str, Variant]:
+    """Return the kernels that ask for whole warps, by their entries."""
+    every = [variant for entry in CALLS for variant in REGISTRY.variants(entry.partition("_")[0], "opencl")]
+    return {variant.entry: variant for variant in every if "WHOLE_WARPS" in variant.path.read_text()}
+
+
+def test_every_kernel_with_whole_warps_is_here() -> None:
+    files = next(iter(known().values())).path.parents[2].glob("*/kernels/*.cl")
+    assert {path.stem for path in files if "WHOLE_WARPS" in path.read_text()} == CALLS.keys()
+    assert known().keys() == CALLS.keys()
+
+
+@on_runtimes
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("entry", CALLS)
+def test_a_kernel_at_each_width(device: gpuprims.Device, entry: str, width: int, rng: np.random.Generator) -> None:
+    call, narrowest = CALLS[entry]
+    with in_use(gpu_of(device, width)) as gpu:
+        how: How = {"device": gpu, "variant": known()[entry].name}
+        if width < narrowest:
+            with pytest.raises(NoVariantError, match=f"needs warps .* have {width}"):
+                call(rng, how)
+        else:
+            call(rng, how)
+    text = gpu.driver.texts[-1] if width >= narrowest else f"#define WARP {width}"
+    assert f"#define WARP {width}\n" in f"{text}\n"
+
+
+@on_runtimes
+@pytest.mark.parametrize("width", WIDTHS)
+def test_groups_of_few_warps(device: gpuprims.Device, width: int, rng: np.random.Generator) -> None:
+    """A group of 64, which may be one warp, and the largest that two steps fold."""
+    with in_use(gpu_of(device, width)) as gpu:
+        variant = known()["reduce_warp"]
+        assert variant.tunable is not None
+        for block in sorted({64, min(width**2, 1024)} & {64, 128, 256, 512, 1024}):
+            shaped = replace(variant.with_geometry(Geometry(block, 8, 6)), refuse=lambda capabilities, call: None)
+            assert variant.tunable.fits(Geometry(block, 8, 6))(gpu.capabilities, _CALL) is None or block > width**2
+            if block <= width**2:
+                _reduce_all(rng, {"device": gpu, "variant": shaped})
+
+
+_CALL = gpuprims.Call((np.dtype(np.float32),), 5000)
+
+
+@on_runtimes
+@pytest.mark.parametrize("width", WIDTHS)
+def test_warps_that_do_not_divide_a_group_are_refused(device: gpuprims.Device, width: int) -> None:
+    able = replace(gpu_of(device, width).capabilities, subgroup_size=3 * width)
+    assert known()["reduce_warp"].refuse(able, _CALL) == (
+        f"needs groups of whole warps; 256 work-items are not, of {3 * width} on {able.name}"
+    )
+
+
+# How widths are known
+
+
+class Told:
+    """An OpenCL device, as far as widths are read off it."""
+
+    def __init__(self, extensions: str, **others: int) -> None:
+        self.extensions = extensions
+        self.__dict__.update(others)
+
+
+@pytest.mark.parametrize(
+    ("device", "sizes", "size"),
+    [
+        (Told("cl_khr_fp64"), (), 0),
+        (Told("cl_nv_device_attribute_query", warp_size_nv=32), (32,), 32),
+        (Told("cl_amd_device_attribute_query", wavefront_width_amd=64), (), 64),
+        (Told("cl_amd_device_attribute_query", wavefront_width_amd=32), (), 32),
+    ],
+)
+def test_widths_by_vendor(device: Any, sizes: tuple[int, ...], size: int) -> None:
+    assert subgroup_sizes(device) == sizes
+    assert subgroup_size(device, sizes) == size
+
+
+@pytest.mark.parametrize(
+    ("sizes", "chosen"), [((8, 16, 32), 16), ((16, 32), 16), ((32, 64), 32), ((4, 8), 8), ((8,), 8), ((64,), 64)]
+)
+def test_kernels_are_compiled_for_16_or_the_next(sizes: tuple[int, ...], chosen: int) -> None:
+    device: Any = Told("cl_intel_required_subgroup_size")
+    assert subgroup_size(device, sizes) == chosen
+
+
+@on_runtimes
+def test_a_driver_is_asked_for_its_widths(device: gpuprims.Device) -> None:
+    able, device = device.capabilities, device.driver.queue.device
+    if "cl_intel_required_subgroup_size" not in device.extensions.split():
+        assert able.subgroup_sizes == ()
+        return
+    assert able.subgroup_sizes == tuple(sorted(set(able.subgroup_sizes)))
+    assert able.subgroup_size in able.subgroup_sizes
+    assert len(able.subgroup_sizes) > 1, "the driver was not asked"
