@@ -14,6 +14,7 @@ from gpuprims.core.notices import warn_once
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
+from gpuprims.core.variant_checks import check_types
 from gpuprims.errors import BackendUnavailableError, RegistryError, quoted
 
 # A plug-in may raise these; some modules call sys.exit() where they cannot work. KeyboardInterrupt goes on.
@@ -57,15 +58,20 @@ def find_named(what: str, own: Collection[str]) -> dict[str, EntryPoint]:
 
 
 def checked_primitive(point: EntryPoint, found: Any) -> Primitive:
-    """Return what an entry point of a primitive names.
+    """Check the object that an entry point of a primitive names, and return it.
 
     Raises
     ------
     RegistryError
-        It is no :class:`~gpuprims.core.primitive.Primitive`, or is named otherwise than its entry point.
+        The object is no :class:`~gpuprims.core.primitive.Primitive` of the entry point's name, or has variants of
+        another primitive.
     """
     if not isinstance(found, Primitive) or found.name != point.name:
         raise RegistryError(f"primitive {quoted(point.name)}: a gpuprims.Primitive of that name; got {quoted(found)}")
+    for variant in found.variants:
+        check_types(variant)
+        if variant.primitive != found.name:
+            raise RegistryError(f"primitive {quoted(point.name)}: a variant of {found.name}; got {variant.label}")
     return found
 
 
