@@ -4,7 +4,7 @@ from gpuprims.cli.terminal import run_command
 
 
 def main() -> int:
-    """Run the command line; Ctrl-C may come during its imports too, which take half a second."""
+    """Run the command line. Ctrl-C is handled during its imports too, which take half a second."""
     return run_command(_main)
 
 

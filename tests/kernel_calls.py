@@ -9,7 +9,7 @@ import numpy as np
 from kernel_cases import AFFINE, DTYPES
 
 import gpuprims
-from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.operands import as_operands
 from gpuprims.core.variant import Variant
 from gpuprims.expressions.functions import COMPLEX, FUNCTIONS
@@ -25,8 +25,8 @@ from gpuprims.primitives.sgd import logistic_sgd
 class IdleKernel:
     """A kernel on a device that runs none; it checks the arguments of its launches."""
 
-    def __init__(self, definitions: Definitions) -> None:
-        self.pointers = definitions.pointers
+    def __init__(self, spec: KernelSpec) -> None:
+        self.pointers = spec.pointers
 
     def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Any:
         def launch(memories: Sequence[Any]) -> None:

@@ -1,1 +1,1 @@
-"""The commands of ``gpuprims``, a module each."""
+"""The commands of ``gpuprims``, one module each."""

@@ -1,7 +1,8 @@
-"""``gpuprims demo``: each primitive and the model on real data, beside NumPy and scikit-learn."""
+"""``gpuprims demo``: run each primitive and a model on real data, beside NumPy, SciPy and scikit-learn."""
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import gpuprims
+from gpuprims.cli.terminal import Subparsers, add_device
 from gpuprims.core.device import Device, pick_device
 from gpuprims.core.explain import PRIMITIVES, explain
 from gpuprims.errors import GpuprimsError
@@ -24,20 +26,20 @@ def _grey(pixel: tuple[Any, Any, Any]) -> Any:
     return _WEIGHTS[0] * red + _WEIGHTS[1] * green + _WEIGHTS[2] * blue
 
 
-def run_demo(spec: str | None = None) -> None:
-    """Run the demo and print what it finds.
+def add_parser(commands: Subparsers) -> None:
+    """Add the command and its argument."""
+    add_device(commands.add_parser("demo", help="run the primitives and a model on real data"))
 
-    Parameters
-    ----------
-    spec : str, optional
-        The device; by default the best there is.
+
+def run(chosen: argparse.Namespace) -> int:
+    """Run the demo and print its results.
 
     Raises
     ------
     GpuprimsError
-        When no device works, or Pillow, which reads the photograph, is missing.
+        No device works, or Pillow is missing, which reads the photograph.
     """
-    device = pick_device(None, spec)
+    device = pick_device(None, chosen.device)
     able = device.capabilities
     print(f"gpuprims {gpuprims.__version__} on {device.spec}: {able.name} ({able.driver})\n")
     photo = _load_photo()
@@ -47,18 +49,19 @@ def run_demo(spec: str | None = None) -> None:
     _blurred(device, photo)
     _channels(device, photo)
     _model(device)
-    print("\nthe kernels of this device: gpuprims explain\n")
+    print("\nkernels of this device: gpuprims explain\n")
     for primitive in PRIMITIVES:
         print(explain(primitive, device))
+    return 0
 
 
 def _brightness(device: Device, photo: np.ndarray) -> np.ndarray:
     grey, ours = _timed(lambda: gpuprims.map(_grey, photo, vector_axis=-1, device=device))
     expected, theirs = _timed(lambda: _grey((photo[..., 0], photo[..., 1], photo[..., 2])))
     rows, columns = grey.shape
-    print(f"photograph to grey, {rows} x {columns} pixels at a time: map(grey, photo, vector_axis=-1)")
+    print(f"photograph of {rows} x {columns} pixels to grey: map(grey, photo, vector_axis=-1)")
     print(f"  largest difference from NumPy   {np.abs(grey - expected).max():.1e} of 255")
-    print(f"  time, NumPy's                   {ours * 1e3:.2f} ms, {theirs * 1e3:.2f} ms\n")
+    print(f"  {_times(ours, theirs, 'NumPy')}\n")
     result: np.ndarray = grey
     return result
 
@@ -69,14 +72,12 @@ def _load_photo() -> np.ndarray:
     try:
         photo: np.ndarray = load_sample_image("china.jpg")
     except ImportError as error:
-        raise GpuprimsError(
-            "demo: Pillow, which reads the photograph; got none: pip install 'gpuprims[demo]'"
-        ) from error
+        raise GpuprimsError("demo: Pillow to read the photograph; got none: pip install 'gpuprims[demo]'") from error
     return photo
 
 
 def _statistics(device: Device, grey: np.ndarray) -> None:
-    print("its grey values: reduce(grey, op=...)")
+    print("grey values: reduce(grey, op=...)")
     print(f"  {'':8}{'gpuprims':>12}{'NumPy':>12}")
     for op in ("min", "max", "mean", "std", "argmax"):
         ours, theirs = gpuprims.reduce(grey, op=op, device=device), getattr(np, op)(grey)
@@ -88,9 +89,9 @@ def _histogram(device: Device, grey: np.ndarray) -> None:
     (counts, edges), ours = _timed(lambda: gpuprims.histogram(grey, bins=64, range=(0, 256), device=device))
     (expected, _), theirs = _timed(lambda: np.histogram(grey, bins=64, range=(0, 256)))
     different = np.count_nonzero(counts != expected)
-    print("its brightness: histogram(grey, bins=64, range=(0, 256))")
+    print("brightness: histogram(grey, bins=64, range=(0, 256))")
     print(f"  counts                          {f'{different} differ from' if different else 'equal to'} NumPy's")
-    print(f"  time, NumPy's                   {ours * 1e3:.2f} ms, {theirs * 1e3:.2f} ms")
+    print(f"  {_times(ours, theirs, 'NumPy')}")
     for line in sketch(counts):
         print(f"  {line}")
     print(f"  {'0, black':32}{'255, white':>32}")
@@ -103,13 +104,13 @@ def _blurred(device: Device, photo: np.ndarray) -> None:
     soft, ours = _timed(lambda: gpuprims.blur(photo, "gaussian", sigma=4, channel_axis=-1, device=device))
     expected, theirs = _timed(lambda: ndimage.gaussian_filter(photo.astype(np.float32), 4, mode="nearest", axes=(0, 1)))
     print('blurred: blur(photo, "gaussian", sigma=4, channel_axis=-1)')
-    print(f"  largest difference from SciPy   {np.abs(soft - expected).max():.2f} of 255, cut to whole numbers")
-    print(f"  time, SciPy's                   {ours * 1e3:.2f} ms, {theirs * 1e3:.2f} ms")
+    print(f"  largest difference from SciPy   {np.abs(soft - expected).max():.2f} of 255, cut to integers")
+    print(f"  {_times(ours, theirs, 'SciPy')}")
     print(f"  {side_by_side((photo, soft), ('photograph', 'blurred'), Path('blur.png'))}\n")
 
 
 def _channels(device: Device, photo: np.ndarray) -> None:
-    print("its channels: reduce(photo, axis=(0, 1), op=...)")
+    print("channels: reduce(photo, axis=(0, 1), op=...)")
     print(f"  {'':8}{'red':>12}{'green':>12}{'blue':>12}")
     for op in ("mean", "std"):
         values = gpuprims.reduce(photo, op=op, axis=(0, 1), device=device)
@@ -129,7 +130,7 @@ def _model(device: Device) -> None:
     )
     scaler = StandardScaler().fit(train)
     train, test = (scaler.transform(part).astype(np.float32) for part in (train, test))
-    print(f"breast cancer, {len(train)} biopsies to learn from, {len(test)} held out: LogReg().fit(X, y)")
+    print(f"breast cancer, {len(train)} biopsies for training, {len(test)} held out: LogReg().fit(X, y)")
     model = gpuprims.models.LogReg(device)
     peer = LogisticRegression()
     _, ours = _timed(lambda: model.fit(train, train_labels))
@@ -138,12 +139,16 @@ def _model(device: Device) -> None:
     print(f"  loss, first and last            {model.loss_curve_[0]:.4f}, {model.loss_curve_[-1]:.4f}")
     print(f"  held-out accuracy               {model.score(test, test_labels):.1%}")
     print(f"  scikit-learn's                  {peer.score(test, test_labels):.1%}")
-    print(f"  time, scikit-learn's            {ours * 1e3:.0f} ms, {theirs * 1e3:.0f} ms")
+    print(f"  {_times(ours, theirs, 'scikit-learn')}")
 
 
 def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    """Return a result and its seconds, the second of two runs: the first one compiles."""
+    """Return the result and the seconds of the second of two runs: the first one compiles."""
     work()
     start = time.perf_counter()
     result = work()
     return result, time.perf_counter() - start
+
+
+def _times(ours: float, theirs: float, peer: str) -> str:
+    return f"{'time':30}  gpuprims {ours * 1e3:.2f} ms   {peer} {theirs * 1e3:.2f} ms"

@@ -1,4 +1,4 @@
-"""``gpuprims spam``: a filter trained on a file, or one that labels the lines of standard input."""
+"""``gpuprims spam``: train a spam filter on a file, or label the lines of standard input."""
 
 from __future__ import annotations
 
@@ -8,35 +8,33 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
+from gpuprims.cli.terminal import Subparsers, add_device
 from gpuprims.errors import ArgumentError
 
-# Lines that are labelled at a time, so that the features of a long input need not all be in memory.
+# Lines to label at a time, so that memory need not hold the features of a long input.
 _LINES = 4096
 
 
-def add_spam_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes, but for ``--device``; what is not given is None and left to the library."""
+def add_parser(commands: Subparsers) -> None:
+    """Add the command and its arguments. An option that is not given is None: the library has the defaults."""
+    parser = commands.add_parser("spam", help="train a spam filter on a file, or label the lines of standard input")
+    add_device(parser)
     parser.add_argument("file", metavar="FILE", nargs="?", help="lines of a label, a tab and a text, in UTF-8")
-    parser.add_argument("--features", type=int, help="columns that words are hashed to (1024)")
-    parser.add_argument("--test-share", type=float, help="share of the texts that is held out (0.2)")
-    parser.add_argument("--seed", type=int, help="of the split (0)")
-    parser.add_argument("--threshold", type=float, help="spam from this probability on (chosen by cross-validation)")
-    parser.add_argument("--save", metavar="MODEL.npz", help="where to keep the filter")
-    parser.add_argument("--load", metavar="MODEL.npz", help="label the lines of standard input by this filter")
+    parser.add_argument("--features", type=int, help="number of columns that words are hashed to (1024)")
+    parser.add_argument("--test-share", type=float, help="share of the texts to hold out (0.2)")
+    parser.add_argument("--seed", type=int, help="seed of the split (0)")
+    parser.add_argument("--threshold", type=float, help="lowest probability of spam (chosen by cross-validation)")
+    parser.add_argument("--save", metavar="MODEL.npz", help="file to save the filter in")
+    parser.add_argument("--load", metavar="MODEL.npz", help="filter to label the lines of standard input with")
 
 
-def run_spam(chosen: argparse.Namespace) -> None:
-    """Train a filter and print how well it does, or label what comes in.
-
-    Parameters
-    ----------
-    chosen : argparse.Namespace
-        What :func:`add_spam_arguments` and ``--device`` give.
+def run(chosen: argparse.Namespace) -> int:
+    """Train a filter and print its scores, or label texts.
 
     Raises
     ------
-    GpuprimsError
-        Neither a file nor a model, or both; whatever training and loading raise.
+    ArgumentError
+        Neither a file nor a model is given, or both are.
     """
     if (chosen.file is None) == (chosen.load is None):
         got = "neither" if chosen.file is None else "both"
@@ -45,6 +43,7 @@ def run_spam(chosen: argparse.Namespace) -> None:
         _train(chosen)
     else:
         _label(chosen, sys.stdin.buffer)
+    return 0
 
 
 def _train(chosen: argparse.Namespace) -> None:
@@ -61,7 +60,7 @@ def _train(chosen: argparse.Namespace) -> None:
         ),
     )
     if chosen.save is not None:
-        training.filter.save(chosen.save)  # before the output, whose reader may go away
+        training.filter.save(chosen.save)  # before printing, which may fail
     print(training)
     if chosen.save is not None:
         print(f"\nsaved in {chosen.save}")

@@ -1,16 +1,32 @@
-"""End a command without a traceback on Ctrl-C, or when its output cannot be written."""
+"""What commands share: options, tables, and an end without a traceback."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import TypeAlias
+
+# The object that commands add their parsers to.
+Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 # The status of a command that a signal ended: 128 plus the signal's number. Windows has no SIGPIPE.
 INTERRUPTED = 128 + int(signal.SIGINT)
 BROKEN_PIPE = 128 + int(getattr(signal, "SIGPIPE", 13))
+
+
+def add_device(parser: argparse.ArgumentParser) -> None:
+    """Add ``--device``."""
+    parser.add_argument("--device", help="a spec such as cuda:0, opencl:gpu, opencl:cpu or reference")
+
+
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return lines with aligned columns; all rows have the same number of cells."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def run_command(command: Callable[[], int]) -> int:
@@ -47,7 +63,7 @@ def _written(command: Callable[[], int]) -> int:
     try:
         return command()
     finally:
-        if sys.stdout is not None:  # a program may start without one
+        if sys.stdout is not None:  # a program may start without standard output
             sys.stdout.flush()
 
 

@@ -1,4 +1,4 @@
-"""``gpuprims tune``: a search that is shown as it goes, and the choices that are kept."""
+"""``gpuprims tune``: search for faster kernels, and show or delete the choices in the file."""
 
 from __future__ import annotations
 
@@ -8,47 +8,47 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from gpuprims import __version__
+from gpuprims.cli.terminal import Subparsers, add_device, table
 from gpuprims.core.device import Device, devices, pick_device
-from gpuprims.core.tuned_choices import Entries, Place, read_entries, reset, state_of, tuning_path
+from gpuprims.core.tuned_choices import Entries, Entry, Place, read_entries, reset, tuning_path
 from gpuprims.tuning.search import DTYPES, PRIMITIVES, Found, tune
 
 _SECONDS = 60.0
 _HEADINGS = ("primitive", "dtype", "by rank", "ms", "best", "ms", "gain", "tried")
 
 
-def add_tune_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what the command takes, but for ``--device``."""
-    parser.add_argument("--primitive", nargs="+", choices=PRIMITIVES, default=PRIMITIVES, help="by default all of them")
-    parser.add_argument("--dtype", nargs="+", default=DTYPES, help=f"of elements ({' '.join(DTYPES)})")
-    parser.add_argument("--seconds", type=float, default=_SECONDS, help=f"for the whole search ({_SECONDS:.0f})")
-    parser.add_argument("--size", type=int, help="elements to measure with (2^26, on CPUs 2^24)")
+def add_parser(commands: Subparsers) -> None:
+    """Add the command and its arguments."""
+    parser = commands.add_parser("tune", help="search for faster kernels on a device, and use them from then on")
+    add_device(parser)
+    parser.add_argument("--primitive", nargs="+", choices=PRIMITIVES, default=PRIMITIVES, help="all of them by default")
+    parser.add_argument("--dtype", nargs="+", default=DTYPES, help=f"dtypes of the elements ({' '.join(DTYPES)})")
+    parser.add_argument("--seconds", type=float, default=_SECONDS, help=f"duration of the search ({_SECONDS:.0f})")
+    parser.add_argument("--size", type=int, help="number of elements to measure with (2^26, on CPUs 2^24)")
     instead = parser.add_mutually_exclusive_group()
-    instead.add_argument("--show", action="store_true", help="list what is kept, and whether it is used")
-    instead.add_argument("--reset", action="store_true", help="forget what is kept, with --device of that device alone")
+    instead.add_argument("--show", action="store_true", help="list the choices in the file, and whether they are used")
+    instead.add_argument("--reset", action="store_true", help="delete all choices, or those of --device")
 
 
-def run_tune(chosen: argparse.Namespace) -> None:
+def run(chosen: argparse.Namespace) -> int:
     """Search, show or reset.
-
-    Parameters
-    ----------
-    chosen : argparse.Namespace
-        What :func:`add_tune_arguments` and ``--device`` give.
 
     Raises
     ------
     GpuprimsError
-        As :func:`gpuprims.tuning.search.tune`; a file that cannot be read.
+        As :func:`gpuprims.tuning.search.tune`; also if the file cannot be read.
     """
     path = tuning_path()
     if path is None and (chosen.show or chosen.reset):
-        print("GPUPRIMS_TUNING is off: no file is read, and nothing is used")
+        print("GPUPRIMS_TUNING is off: no choices are read or used")
     elif chosen.show and path is not None:
         print(shown(path, read_entries(path)))
     elif chosen.reset and path is not None:
         _reset(path, chosen.device)
     else:
         _search(chosen)
+    return 0
 
 
 def _search(chosen: argparse.Namespace) -> None:
@@ -56,25 +56,23 @@ def _search(chosen: argparse.Namespace) -> None:
     print(f"{device.spec} {device.capabilities.name} ({device.capabilities.driver}), {chosen.seconds:g} s")
     results: list[Found] = []
     search = tune(
-        device, chosen.primitive, chosen.dtype, seconds=chosen.seconds, size=chosen.size, say=_line(chosen.seconds)
+        device, chosen.primitive, chosen.dtype, seconds=chosen.seconds, size=chosen.size, say=_progress(chosen.seconds)
     )
     try:
         for found in search:
-            results.append(found)  # noqa: PERF402 - one by one, so that those before a break are there
+            results.append(found)  # noqa: PERF402 - Ctrl-C leaves the ones before it
     except KeyboardInterrupt:
         _clear()
-        print(f"{table_of(results)}\nbroken off; what is listed is kept\n\nkept in {tuning_path()}")
+        print(f"{table_of(results)}\ninterrupted; the choices above are saved\n\nsaved in {tuning_path()}")
         raise
     finally:
         _clear()
-    print(f"{table_of(results)}\n\nkept in {tuning_path()}")
+    print(f"{table_of(results)}\n\nsaved in {tuning_path()}")
 
 
 def table_of(results: Sequence[Found]) -> str:
-    """Return a line for each primitive and dtype, and below them what was dropped, with the reasons."""
-    rows = [_HEADINGS, *(_row(found) for found in results)]
-    widths = [max(len(row[k]) for row in rows) for k in range(len(_HEADINGS))]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    """Return a line for each primitive and dtype, then the candidates that were dropped, with the reasons."""
+    lines = table([_HEADINGS, *map(_row, results)])
     dropped = [f"dropped: {found.primitive}/{named}, {reason}" for found in results for named, reason in found.dropped]
     return "\n".join([*lines, *dropped])
 
@@ -90,7 +88,7 @@ def _row(found: Found) -> tuple[str, ...]:
 
 
 def shown(path: Path, entries: Entries) -> str:
-    """Return every choice of a file, and whether it is used here."""
+    """List every choice of a file, and whether this machine uses it."""
     if not any(entries.values()):
         return f"{path}: nothing is tuned"
     here = [Place.of(device.backend, device.capabilities) for device in (*devices(), Device("reference"))]
@@ -103,6 +101,19 @@ def shown(path: Path, entries: Entries) -> str:
     return "\n".join(lines)
 
 
+def state_of(place: Place, entry: Entry, here: Sequence[Place]) -> str:
+    """Return whether a choice is used on this machine's devices, and if not, why."""
+    if place not in here:
+        drivers = [other.driver for other in here if other[:2] == place[:2]]
+        if not drivers:
+            return "not used: no such device here"
+        if place.driver not in drivers:
+            return f"not used: the driver is {' or '.join(drivers)} now"
+        return f"not used: gpuprims is {__version__} now"
+    variant = entry.variant(place.backend)
+    return f"not used: {variant}" if isinstance(variant, str) else "used"
+
+
 def _reset(path: Path, spec: str | None) -> None:
     if spec is None:
         reset(path)
@@ -113,8 +124,8 @@ def _reset(path: Path, spec: str | None) -> None:
         print(f"{path}: nothing is tuned for {device.backend} {device.capabilities.name}")
 
 
-def _line(seconds: float) -> Callable[[str], None]:
-    """Return what shows in one line what is tried, and the time that is left, where somebody looks on."""
+def _progress(seconds: float) -> Callable[[str], None]:
+    """Return a function that shows the current candidate and the time left in one line, if stderr is a terminal."""
     end = time.monotonic() + seconds
 
     def say(text: str) -> None:

@@ -1,10 +1,8 @@
-"""What ``gpuprims tune`` found to be faster on a device than the best rank: kept in a file, and used from then on.
+"""The choices of ``gpuprims tune``: faster variants, kept in a file and used for similar calls.
 
-The file is ``tuning.json`` in the user's cache folder; the environment variable ``GPUPRIMS_TUNING`` names another one,
-or is ``off``. A choice is for calls like the one that it was measured on: of the same primitive and dtype, for which
-the same variant would run, and not much smaller.
-
-If the file cannot be read, or the user has no home folder, calls go by rank, with one warning; the commands raise.
+The file is ``tuning.json`` in the user's cache folder. The environment variable ``GPUPRIMS_TUNING`` names another file,
+or is ``off``. If the file cannot be read, or the user has no home folder, calls go by rank, with one warning; the
+commands raise.
 """
 
 from __future__ import annotations
@@ -12,8 +10,8 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -31,12 +29,11 @@ from gpuprims.core.variant import Variant
 from gpuprims.errors import TuningError, quoted
 
 _ENVIRONMENT, _OFF = "GPUPRIMS_TUNING", "off"
-# Of the file; another one is not read.
-_FORMAT = 1
+_FORMAT = 1  # files of other formats are not read
 
 
 class Place(NamedTuple):
-    """What choices were measured on: all of it has to be the same for them to be used."""
+    """Where a choice was measured. It is used only where all of this is the same."""
 
     backend: str
     device: str
@@ -45,12 +42,12 @@ class Place(NamedTuple):
 
     @classmethod
     def of(cls, backend: str, capabilities: Capabilities) -> Place:
-        """Return the place that a device is, with this version of the library."""
+        """Return the place of a device with this version of the library."""
         return cls(backend, capabilities.name, capabilities.driver)
 
 
 class Named(NamedTuple):
-    """A variant by its name, in a geometry."""
+    """A variant by name, in a geometry."""
 
     name: str
     geometry: Geometry
@@ -67,23 +64,22 @@ class Entry:
     ----------
     primitive, dtype : str
         ``dtype`` is that of the elements.
-    value_bytes
+    value_bytes : int
         As of the call.
-    measured : dict
-        Facts about the call that its primitive adds; see :attr:`gpuprims.core.traits.CallTraits.measured`.
     size, least : int
-        Elements that it was measured with, and how many a call must have.
+        Number of elements that it was measured with, and the smallest number that it is used for.
     default, chosen : Named
-        What runs by rank, and what is faster.
+        The variant that runs by rank, and the faster one.
     default_seconds, seconds : float
-        Of a call, side by side.
+        Seconds of a call with each, measured in turn.
     date : str
+    measured : dict
+        Further facts about the call; see :attr:`gpuprims.core.traits.Call.measured`.
     """
 
     primitive: str
     dtype: str
     value_bytes: int
-    measured: dict[str, Any]
     size: int
     least: int
     default: Named
@@ -91,11 +87,12 @@ class Entry:
     default_seconds: float
     seconds: float
     date: str
+    measured: Mapping[str, Any]
 
     @property
-    def replaces(self) -> tuple[Any, ...]:
-        """What there is one choice for."""
-        return subject(self.primitive, self.dtype, self.default.name, self)
+    def subject(self) -> tuple[Any, ...]:
+        """The calls that it is for; a file has one choice for each subject."""
+        return self.primitive, self.dtype, self.default.name, self.value_bytes, self.measured
 
     @property
     def gain(self) -> float:
@@ -103,17 +100,16 @@ class Entry:
         return self.default_seconds / self.seconds
 
     def covers(self, call: CallTraits) -> bool:
-        """Whether a call is like the one that it was measured on."""
+        """Return True for a call like the one that it was measured on."""
         return (
-            call.dtypes[0].name == self.dtype
-            and call.value_bytes == self.value_bytes
-            and call.resembles(self.measured)
+            (call.dtypes[0].name, call.value_bytes) == (self.dtype, self.value_bytes)
             and call.commutative
             and call.size * call.outputs >= self.least
+            and call.resembles(self.measured)
         )
 
     def variant(self, backend: str) -> Variant | str:
-        """Return the variant in its shape, or why there is none any more."""
+        """Return the chosen variant in its geometry, or the reason why it no longer holds."""
         known = {variant.name: variant for variant in REGISTRY.variants(self.primitive, backend)}
         default, chosen = known.get(self.default.name), known.get(self.chosen.name)
         if default is None or chosen is None:
@@ -132,16 +128,11 @@ class Entry:
         )
 
 
-def subject(primitive: str, dtype: str, default: str, call: CallTraits | Entry) -> tuple[Any, ...]:
-    """Return what there is one choice for: calls like this one, for which that variant runs by rank."""
-    return primitive, dtype, default, call.value_bytes, call.measured
-
-
 Entries = dict[Place, tuple[Entry, ...]]
 
 
 def tuning_path() -> Path | None:
-    """Return the file of choices, or None where ``GPUPRIMS_TUNING`` is ``off``.
+    """Return the file of choices, or None if ``GPUPRIMS_TUNING`` is ``off``.
 
     Raises
     ------
@@ -159,21 +150,18 @@ def tuning_path() -> Path | None:
 
 
 def read_entries(path: Path) -> Entries:
-    """Return all choices of a file; none where there is no such file.
+    """Return all choices of a file; none if the file does not exist.
 
     Raises
     ------
     TuningError
-        Where it is not such a file, or of another format.
+        The file cannot be read, or has another format.
     """
     try:
         kept = json.loads(read_settings(path, named=bool(os.environ.get(_ENVIRONMENT))))
         if kept["format"] != _FORMAT:
             raise ValueError(f"format {kept['format']!r}")
-        return {
-            checked_record(Place(**one["place"])): tuple(_entry(entry) for entry in one["entries"])
-            for one in kept["devices"]
-        }
+        return {checked_record(Place(**one["place"])): tuple(map(_entry, one["entries"])) for one in kept["devices"]}
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
@@ -183,30 +171,38 @@ def read_entries(path: Path) -> Entries:
         ) from error
 
 
+_COMMON = [field.name for field in fields(Entry) if field.name != "measured"]
+
+
 def _entry(kept: dict[str, Any]) -> Entry:
-    kept = dict(kept)
-    added = kept.keys() - {one.name for one in fields(Entry)}
-    measured = {key: value for key in added if (value := kept.pop(key))}  # 0 and None are as good as absent
-    for key, value in measured.items():
-        if not all(type(number) in (int, bool) for number in (value if isinstance(value, list) else [value])):
-            raise ValueError(f"{key} {quoted(value)}")
-    named = {key: Named(kept[key][0], checked_record(Geometry(*kept[key][1]))) for key in ("default", "chosen")}
-    entry = checked_record(Entry(**(kept | named | {"measured": measured})))
+    common = {name: kept.pop(name) for name in _COMMON}
+    common |= {key: Named(common[key][0], checked_record(Geometry(*common[key][1]))) for key in ("default", "chosen")}
+    measured = {name: _frozen(value) for name, value in kept.items() if value}  # some files also hold 0 and null
+    entry = checked_record(Entry(**common, measured=measured))
     if not (0 < entry.seconds < math.inf and 0 < entry.default_seconds < math.inf):
         raise ValueError(f"seconds {entry.seconds!r} and {entry.default_seconds!r}")
     return entry
 
 
+def _frozen(value: Any) -> Any:
+    """Return an integer, or a list of integers as a tuple."""
+    if isinstance(value, list):
+        return tuple(map(_frozen, value))
+    if not isinstance(value, int) or abs(value) >= 2**63:
+        raise TypeError(f"measured {quoted(value)}")
+    return value
+
+
 def write_entries(path: Path, entries: Mapping[Place, Iterable[Entry]]) -> None:
-    """Write a file that others see whole or not at all, and let calls of this process see it.
+    """Write the file in one step, so that others never see a part of it, and use its choices from now on.
 
     Raises
     ------
     TuningError
-        Where it cannot be written.
+        The file cannot be written.
     """
     devices = [
-        {"place": place._asdict(), "entries": [_kept(entry) for entry in of_place]}
+        {"place": place._asdict(), "entries": [_flat(entry) for entry in of_place]}
         for place, of_place in entries.items()
         if of_place
     ]
@@ -220,22 +216,19 @@ def write_entries(path: Path, entries: Mapping[Place, Iterable[Entry]]) -> None:
     forget()
 
 
-def _kept(entry: Entry) -> dict[str, Any]:
-    """Return an entry as the file has it: facts that the primitive adds beside the others."""
-    record = asdict(entry)
-    measured: dict[str, Any] = record.pop("measured")
-    return record | measured
+def _flat(entry: Entry) -> dict[str, Any]:
+    return {name: getattr(entry, name) for name in _COMMON} | {**entry.measured}
 
 
-def keep(path: Path, place: Place, found: Entry | None, replaced: tuple[Any, ...]) -> None:
-    """Put what was found in the place of what the file has for such calls; None where the best rank is best."""
+def keep(path: Path, place: Place, new: Entry) -> None:
+    """Replace the choice for the same calls; one that chooses the default only removes it."""
     entries = read_entries(path)
-    others = tuple(entry for entry in entries.get(place, ()) if entry.replaces != replaced)
-    write_entries(path, entries | {place: others if found is None else (*others, found)})
+    others = tuple(entry for entry in entries.get(place, ()) if entry.subject != new.subject)
+    write_entries(path, entries | {place: others if new.chosen == new.default else (*others, new)})
 
 
 def reset(path: Path, backend: str | None = None, device: str | None = None) -> None:
-    """Forget all choices, or those of a device, whatever its driver and the library were."""
+    """Delete all choices, or those of a device for all drivers and versions of the library."""
     if backend is None:
         path.unlink(missing_ok=True)
         forget()
@@ -251,9 +244,9 @@ def forget() -> None:
 
 
 def tuned_on(backend: str, capabilities: Capabilities) -> Tuned | None:
-    """Return what is chosen for calls on a device in place of the best rank; None where nothing was tuned.
+    """Return a function that looks up the choice for a call on a device; None if nothing was tuned.
 
-    A file that cannot be read counts as none, with one warning.
+    A file that cannot be read counts as empty, with one warning.
     """
     try:
         path = tuning_path()
@@ -286,16 +279,3 @@ def _used(path: Path, place: Place) -> tuple[Entry, ...]:
 
 def _warn(error: TuningError) -> None:
     warn_once(f"gpuprims chooses kernels by rank, not by what was tuned: {error}")
-
-
-def state_of(place: Place, entry: Entry, here: Sequence[Place]) -> str:
-    """Say whether a choice is used on one of the devices that are here."""
-    if place not in here:
-        drivers = [other.driver for other in here if other[:2] == place[:2]]
-        if not drivers:
-            return "not used: no such device here"
-        if place.driver not in drivers:
-            return f"not used: the driver is {' or '.join(drivers)} now"
-        return f"not used: gpuprims is {__version__} now"
-    variant = entry.variant(place.backend)
-    return f"not used: {variant}" if isinstance(variant, str) else "used"

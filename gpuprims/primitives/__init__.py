@@ -1,6 +1,6 @@
-"""The primitives: a package each, with its public function, plans, variants and kernels, for all backends."""
+"""The primitives: one package each, and what several of them share."""
 
-# The packages, named as the primitives. The registry imports them when they are first asked for.
+# Each package has a ``PRIMITIVE``; see :class:`gpuprims.core.primitive.Primitive`.
 ROOMS = (
     *("map", "reduce", "scan", "segments", "compact", "histogram", "stencil"),
     *("logistic", "descent", "sgd", "hogwild", "csr"),

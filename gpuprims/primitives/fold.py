@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 
 from gpuprims.core.device import Device
-from gpuprims.core.kernel_spec import Definitions, value_bytes
+from gpuprims.core.kernel_spec import value_bytes
 from gpuprims.core.launch_plan import Prepared, Result
 from gpuprims.core.layout import Form, plan_layout
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import MOST_GROUPS
 from gpuprims.operators import Folding
+from gpuprims.primitives.fold_spec import FoldSpec
 from gpuprims.primitives.fold_variants import FoldVariant
 
 
@@ -74,7 +75,7 @@ class FoldPlanner:
         if not self.outputs:
             return Prepared(chosen, results, single, None, *places)
         parts = self._parts(chosen)
-        kernel = self.device.kernel(chosen, self._definitions(vectors=chosen.vectors))
+        kernel = self.device.kernel(chosen, self._spec(vectors=chosen.vectors))
         groups = min(self._rows(chosen) * parts, MOST_GROUPS)
         if not chosen.shares_outputs or chosen.block == 1:  # a group of one is a thread: no more than there are to run
             groups = chosen.groups(groups, self.device.capabilities)
@@ -115,9 +116,9 @@ class FoldPlanner:
         """Return how many groups compute all outputs once."""
         return -(-self.outputs // variant.outputs_per_group)
 
-    def _definitions(self, *, vectors: bool) -> Definitions:
+    def _spec(self, *, vectors: bool) -> FoldSpec:
         accesses = self.layout.accesses
-        return Definitions(
+        return FoldSpec(
             inputs=accesses[: self.inputs],
             outputs=accesses[self.inputs :],
             values=self.folding.values,

@@ -18,8 +18,8 @@ class FoldVariant(Variant):
     shares_outputs : bool, default True
         True if several groups may share an output, each folding a part of its elements.
     accumulates : bool, default False
-        True if groups fold into one zeroed slot an output, in any order, so that float sums differ from run to run.
-        Otherwise they leave partial values, which are folded in order.
+        True if groups fold into one zeroed slot an output, in any order. Otherwise they leave partial values, which are
+        folded in order.
     """
 
     shares_outputs: bool = True

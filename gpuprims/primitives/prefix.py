@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Kernel, Launch
-from gpuprims.core.kernel_spec import Definitions, value_bytes, value_words
+from gpuprims.core.kernel_spec import value_bytes, value_words
 from gpuprims.core.launch_plan import Prepared, Result, in_turn
 from gpuprims.core.layout import Form, plan_layout
 from gpuprims.core.traits import CallTraits
@@ -15,6 +15,7 @@ from gpuprims.core.variant import Variant
 from gpuprims.expressions import TypedExpr
 from gpuprims.operators import Folding
 from gpuprims.primitives.fold_variants import ScanVariant
+from gpuprims.primitives.scan_spec import ScanSpec
 
 
 class ScanPlanner:
@@ -90,7 +91,7 @@ class ScanPlanner:
         # No more items than one output fills, and than fill the device.
         most = min(self.outputs, able.compute_units) * self.count
         fitted = chosen.fitted(self.item_words, most, able)
-        kernel = self.device.kernel(fitted, self._definitions(fitted))
+        kernel = self.device.kernel(fitted, self._spec(fitted))
         if chosen.scratch == "levels":
             launch, scratch = self._levels(fitted, kernel)
             return Prepared(chosen, results, single, launch, *places, scratch=scratch)
@@ -138,9 +139,9 @@ class ScanPlanner:
             side_by_side=self.layout.side_by_side(self.inputs),
         )
 
-    def _definitions(self, variant: Variant) -> Definitions:
+    def _spec(self, variant: Variant) -> ScanSpec:
         accesses = self.layout.accesses
-        return Definitions(
+        return ScanSpec(
             inputs=accesses[: self.inputs],
             outputs=accesses[self.inputs :],
             values=self.folding.values,

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.expressions import TypedExpr
 
 
 class Places:
     """The operands of a launch, as arrays of shape (kept, reduced), lanes last."""
 
-    def __init__(self, definitions: Definitions, memories: Sequence[np.ndarray], layout: np.ndarray) -> None:
-        self.definitions = definitions
+    def __init__(self, spec: KernelSpec, memories: Sequence[np.ndarray], layout: np.ndarray) -> None:
+        self.spec = spec
         self.memories = memories
-        self.accesses = (*definitions.inputs, *definitions.outputs)
+        self.accesses = (*spec.inputs, *spec.outputs)
         numbers = iter(layout[1:].tolist())
         kept, reduced = len(self.accesses[0].kept), len(self.accesses[0].reduced)
         self._kept = [next(numbers) for _ in range(kept)]
@@ -44,11 +44,11 @@ class Places:
         """Apply MAP everywhere: one array of shape (o, n) for each component of the values."""
         loaded = self._loaded(o, n)
         index = np.broadcast_to(np.arange(n), (o, n))
-        return [np.broadcast_to(value, (o, n)) for value in self.definitions.map(*loaded, index)]
+        return [np.broadcast_to(value, (o, n)) for value in self.spec.map(*loaded, index)]
 
     def _loaded(self, o: int, n: int) -> list[np.ndarray]:
         loaded: list[np.ndarray] = []
-        for k, access in enumerate(self.definitions.inputs):
+        for k, access in enumerate(self.spec.inputs):
             whole = self.see(k)
             whole = whole.reshape(o, whole.size // max(o * access.lanes, 1), access.lanes)[:, :n]
             loaded += [whole[..., lane] for lane in range(access.lanes)]
@@ -56,15 +56,15 @@ class Places:
 
     def store(self, values: Sequence[Any], count: Any, **axes: bool) -> None:
         """STORE everywhere: finish the values and write them in order."""
-        finish = self.definitions.finish
+        finish = self.spec.finish
         if finish is None:
             raise TypeError("STORE: a function that finishes values; got none")
         counted = np.asarray(count).astype(finish.steps[len(values)].dtype)
-        if self.definitions.place is not None:
-            self._put(finish, self.definitions.place, [*values, counted], np.asarray(count))
+        if self.spec.place is not None:
+            self._put(finish, self.spec.place, [*values, counted], np.asarray(count))
             return
         results = iter(finish(*values, counted))
-        for k, access in enumerate(self.definitions.outputs, len(self.definitions.inputs)):
+        for k, access in enumerate(self.spec.outputs, len(self.spec.inputs)):
             place = self.see(k, **axes)
             for lane in range(access.lanes):
                 place[..., lane] = np.reshape(next(results), place.shape[:-1])
@@ -77,7 +77,7 @@ class Places:
         given[len(values) - 1] = np.broadcast_to(count, shape)  # places are integers, whatever a mean divides by
         found = place(*given)
         axes = len(self._kept)
-        for k, (result, places) in enumerate(zip(results, found, strict=True), len(self.definitions.inputs)):
+        for k, (result, places) in enumerate(zip(results, found, strict=True), len(self.spec.inputs)):
             kept, whole = np.broadcast_to(places, shape) >= 0, self.see(k)[..., 0]
             if whole.ndim == axes:  # an axis of one element is none to the layout
                 whole = whole[..., np.newaxis]

@@ -1,4 +1,4 @@
-"""tune: a search, in a given time, for the variants and shapes that are faster on a device than the best rank."""
+"""Search for variants and geometries that are faster on a device than the default, the variant that runs by rank."""
 
 from __future__ import annotations
 
@@ -13,34 +13,33 @@ import numpy as np
 
 from gpuprims.core.device import Device, pick_device
 from gpuprims.core.registry import REGISTRY
-from gpuprims.core.traits import CallTraits
-from gpuprims.core.tuned_choices import Entry, Named, Place, keep, read_entries, subject, tuning_path, write_entries
+from gpuprims.core.tuned_choices import Entry, Named, Place, keep, read_entries, tuning_path, write_entries
+from gpuprims.core.tuning_case import TuningCase
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError, GpuprimsError, quoted
 from gpuprims.expressions import computable
-from gpuprims.tuning.cases import TRIALS, Trial
+from gpuprims.tuning.cases import CASES
 from gpuprims.tuning.timing import Bench, Pace, Stopwatch, Timer
 
-PRIMITIVES = tuple(TRIALS)
+PRIMITIVES = tuple(CASES)
 DTYPES = ("float32", "int32")
-# What two measurements of the same kernel may differ by, side by side: a choice has to gain more.
+# Two measurements of the same kernel may differ by this part. A choice must gain more.
 NOISE = 0.03
-# Rounds, of the best rank and the candidate in turn, in the search and to make sure.
+# Rounds in the search, and to confirm a candidate; each times the default and the candidate in turn.
 _ROUNDS, _SURE_ROUNDS = 5, 31
-# Times that a variant may take of the best rank's for its other shapes to be tried, and for a second look at it.
+# The search tries other geometries of a variant, or more rounds, up to these multiples of the best time so far.
 _CLOSE, _HOPELESS = 1.5, 3.0
-# Of the time for a primitive and dtype, what is left for variants beside the best rank, and to make sure of the best.
+# Parts of the time to leave for other variants than the default, and to confirm the best candidates.
 _FOR_RIVALS, _FOR_FINALISTS = 0.5, 0.25
-# Of the best, as many are looked at again before the best rank is kept.
-_FINALISTS = 3
+_FINALISTS = 3  # candidates to confirm before the default stays
 
 
 @dataclass
 class Found:
-    """What came of one primitive and dtype.
+    """The result for one primitive and dtype.
 
-    ``chosen`` is None where the best rank stays, and ``default`` where none is able, for the reason in ``note``.
-    ``tried`` counts candidates, and ``dropped`` has those that failed or computed something else, each with the reason.
+    ``chosen`` is None if the default stays. ``default`` is None if the search did not run, for the reason in ``note``.
+    ``tried`` counts candidates. ``dropped`` lists those that failed or gave wrong results, with the reasons.
     """
 
     primitive: str
@@ -59,29 +58,31 @@ class Found:
         return self.default_seconds / self.seconds if self.chosen else 1.0
 
 
-class _Share:
-    """A part of the time there is."""
+class _Budget:
+    """A part of the time for the whole search."""
 
     def __init__(self, clock: Callable[[], float], seconds: float) -> None:
         self._clock, self._seconds, self._end = clock, seconds, clock() + seconds
 
     @property
     def left(self) -> float:
-        """How much is left of it, from 1 down."""
+        """The part that is left, from 1 down."""
         return (self._end - self._clock()) / self._seconds
 
 
 class _Search:
-    """The search for one primitive and dtype: the shapes of the best rank first, then other variants, and theirs."""
+    """The search for one primitive and dtype: geometries of the default first, then other variants and theirs."""
 
-    def __init__(self, bench: Bench, default: Variant, rivals: Sequence[Variant], found: Found, share: _Share) -> None:
-        self._bench, self._default, self._rivals, self._found, self._share = bench, default, rivals, found, share
+    def __init__(
+        self, bench: Bench, default: Variant, rivals: Sequence[Variant], found: Found, budget: _Budget
+    ) -> None:
+        self._bench, self._default, self._rivals, self._found, self._budget = bench, default, rivals, found, budget
         self._paces: dict[Variant, Pace | None] = {default: Pace(*[1.0] * 5)}
 
     def run(self, say: Callable[[str], None]) -> tuple[Variant, Pace] | None:
-        """Return the best candidate that is surely faster than the best rank."""
+        """Return the best candidate that is confirmed to be faster than the default."""
         if wrong := self._bench.wrong(self._default):
-            raise GpuprimsError(f"tune: a best rank that is right; got {self._default.entry}, which {wrong}")
+            raise GpuprimsError(f"tune: a default that is right; got {self._default.entry}, which {wrong}")
         self._found.default_seconds = self._bench.compare(self._default, self._default, 1).default
         if self._default.deterministic:
             self._climb(self._default, say, until=_FOR_RIVALS)
@@ -93,16 +94,16 @@ class _Search:
                 self._climb(variant, say)
         self._widen(say)
         for candidate in self._best()[:_FINALISTS]:
-            if self._ratio(candidate) >= 1 - NOISE or self._share.left <= 0:
+            if self._ratio(candidate) >= 1 - NOISE or self._budget.left <= 0:
                 return None
-            if (pace := self._sure(candidate)) is not None:
+            if (pace := self._confirmed(candidate)) is not None:
                 return candidate, pace
         return None
 
     def _climb(self, registered: Variant, say: Callable[[str], None], until: float = _FOR_FINALISTS) -> None:
-        """Go to the best of the shapes one step away, from there again, until none is better."""
+        """Go to the best neighbour of the geometry, and on from there, until no neighbour is better."""
         at = registered
-        while registered.tunable is not None and self._share.left > until:
+        while registered.tunable is not None and self._budget.left > until:
             beside = [registered.with_geometry(one) for one in registered.tunable.beside(at.geometry)]
             for variant in beside:
                 self._try(variant, say)
@@ -112,7 +113,7 @@ class _Search:
             at = best
 
     def _widen(self, say: Callable[[str], None]) -> None:
-        """Try all other shapes of the best variant, the nearest first: steps can end where none is better by chance."""
+        """Try all other geometries of the best variant, the nearest first, because climbing finds local optima."""
         best = self._best()[0]
         registered = next(variant for variant in (self._default, *self._rivals) if variant.name == best.name)
         if registered.tunable is not None and registered.deterministic:
@@ -120,8 +121,8 @@ class _Search:
                 self._try(registered.with_geometry(geometry), say)
 
     def _try(self, variant: Variant, say: Callable[[str], None]) -> None:
-        """Check a candidate, and time it if it is right; nothing that it raises is more than its own failure."""
-        if variant in self._paces or self._share.left <= _FOR_FINALISTS:
+        """Check a candidate, and time it if it is right. An error only drops the candidate."""
+        if variant in self._paces or self._budget.left <= _FOR_FINALISTS:
             return
         self._paces[variant] = None
         named = Named(variant.name, variant.geometry)
@@ -137,9 +138,9 @@ class _Search:
             if pace.ratio <= _HOPELESS:
                 pace = self._bench.compare(self._default, variant, _ROUNDS)
             self._paces[variant], self._found.default_seconds = pace, pace.default
-        except Exception as error:  # drivers raise classes of their own, at a launch too
+        except Exception as error:  # drivers raise classes of their own, also at a launch
             self._found.dropped.append((named, " ".join(f"{type(error).__name__}: {error}".split())[:200]))
-            self._bench.compare(self._default, self._default, 1)  # which raises where the device is lost
+            self._bench.compare(self._default, self._default, 1)  # raises if the device is lost
 
     def _ratio(self, variant: Variant) -> float:
         pace = self._paces.get(variant)
@@ -148,8 +149,8 @@ class _Search:
     def _best(self) -> list[Variant]:
         return sorted((variant for variant, pace in self._paces.items() if pace), key=self._ratio)
 
-    def _sure(self, candidate: Variant) -> Pace | None:
-        """Time a candidate for longer, and for the smallest calls it is for; None unless it wins and loses none."""
+    def _confirmed(self, candidate: Variant) -> Pace | None:
+        """Time a candidate for longer; None unless it is faster, and not slower for the smallest calls it is for."""
         pace = self._bench.compare(self._default, candidate, _SURE_ROUNDS)
         if not pace.faster_by(NOISE):
             return None
@@ -168,43 +169,42 @@ def tune(
     clock: Callable[[], float] = time.monotonic,
     say: Callable[[str], None] = lambda text: None,
 ) -> Iterator[Found]:
-    """Search for what is faster on a device than the best rank, and keep it for all calls from then on.
+    """Search for faster variants on a device, and use them for all later calls.
 
     Parameters
     ----------
     device : str or Device, optional
-        By default the one that host arrays go to.
+        By default the device that host arrays go to.
     primitives, dtypes : sequence of str
-        Each of these primitives is tuned for elements of each of these dtypes.
+        Each primitive is tuned for elements of each dtype.
     seconds : float, default 60
-        For the whole search, each primitive and dtype an equal share of what is left. A measurement that has begun is
-        not broken off, so that it takes a little longer.
+        Duration of the whole search, shared equally. A running measurement ends first, so it may take a little longer.
     size : int, optional
-        Elements to measure with: by default 2^26, on CPUs 2^24, or as many as a sixteenth of the memory holds.
+        Number of elements to measure with: by default 2^26, on CPUs 2^24, but at most a sixteenth of the memory.
     timer : callable, optional
         Measures a call; by default a :class:`Stopwatch`.
     clock : callable
-        Tells the seconds that have passed.
+        Returns the time in seconds.
     say : callable
-        Told what is being tried.
+        Called with the name of each candidate.
 
     Yields
     ------
     Found
-        For each primitive and dtype, once it is in the file: who breaks off has what was found before.
+        For each primitive and dtype, after it is written to the file.
 
     Raises
     ------
     ArgumentError
-        For unknown primitives and numbers that are not positive, and where ``GPUPRIMS_TUNING`` is ``off``.
+        A primitive is unknown, a number is not positive, or ``GPUPRIMS_TUNING`` is ``off``.
     TuningError
-        Where the file of choices cannot be read or written.
+        The file of choices cannot be read or written.
 
     Notes
     -----
-    A candidate is checked against NumPy at two sizes and then timed in turn with the best rank. It is kept if it is
+    A candidate is checked against NumPy at two sizes and then timed in turn with the default. It is kept if it is
     faster by more than 3 % in the search and again in 31 rounds, and not slower by more for a sixteenth of the
-    elements. Variants whose float sums differ from run to run are no candidates.
+    elements. Variants whose float sums differ from run to run are not candidates.
 
     Examples
     --------
@@ -215,34 +215,33 @@ def tune(
     gpuprims.errors.ArgumentError: tune: a size of one element or more; got -1
     """
     for primitive in primitives:
-        if primitive not in TRIALS:
-            raise ArgumentError(f"tune: primitives among {', '.join(TRIALS)}; got {quoted(primitive)}")
+        if primitive not in CASES:
+            raise ArgumentError(f"tune: primitives among {', '.join(CASES)}; got {quoted(primitive)}")
     if seconds <= 0:
-        raise ArgumentError(f"tune: more seconds than none; got {seconds}")
+        raise ArgumentError(f"tune: a positive number of seconds; got {seconds}")
     if size is not None and size < 1:
         raise ArgumentError(f"tune: a size of one element or more; got {size}")
     path = tuning_path()
     if path is None:
         raise ArgumentError("tune: a file to keep choices in; got GPUPRIMS_TUNING=off")
-    write_entries(path, read_entries(path))  # before the work, which would be lost
+    write_entries(path, read_entries(path))  # fails now rather than after the search
     found = pick_device(None, device)
     place = Place.of(found.backend, found.capabilities)
     end = clock() + seconds
-    cases = list(itertools.product(primitives, (computable(dtype, "tune") for dtype in dtypes)))
-    for done, (primitive, dtype) in enumerate(cases):
-        if clock() >= end:  # building the best rank alone takes seconds on some drivers
+    pairs = list(itertools.product(primitives, (computable(dtype, "tune") for dtype in dtypes)))
+    for done, (primitive, dtype) in enumerate(pairs):
+        if clock() >= end:  # some drivers take seconds to build the default
             yield Found(primitive, dtype.name, note="there was no time left")
             continue
-        share = _Share(clock, max(end - clock(), 1e-9) / (len(cases) - done))
-        many = size or _size(found, dtype)
-        result, entry, call = _tuned(TRIALS[primitive], found, dtype, many, timer or Stopwatch(found), share, say)
-        if result.default is not None and call is not None:
-            keep(path, place, entry, subject(primitive, dtype.name, result.default.name, call))
+        budget = _Budget(clock, max(end - clock(), 1e-9) / (len(pairs) - done))
+        result, entry = _tuned(CASES[primitive], found, dtype, size, timer or Stopwatch(found), budget, say)
+        if entry is not None:
+            keep(path, place, entry)
         yield result
 
 
 def _size(device: Device, dtype: np.dtype[Any]) -> int:
-    """Return how many elements to measure with: more than caches hold, and fewer than there is memory for."""
+    """Return how many elements to measure with: more than caches hold, and fewer than the memory holds."""
     able = device.capabilities
     size = 2**26 if able.kind == "gpu" else 2**24
     room = able.memory // (16 * dtype.itemsize) if able.memory else size
@@ -250,46 +249,44 @@ def _size(device: Device, dtype: np.dtype[Any]) -> int:
 
 
 def _tuned(
-    trial: Trial,
+    case: TuningCase,
     device: Device,
     dtype: np.dtype[Any],
-    size: int,
+    size: int | None,
     timer: Timer,
-    share: _Share,
+    budget: _Budget,
     say: Callable[[str], None],
-) -> tuple[Found, Entry | None, CallTraits | None]:
-    """Search for one primitive and dtype; return the choice to keep, and the call that it is for."""
-    result = Found(trial.primitive, dtype.name)
-    known = REGISTRY.variants(trial.primitive, device.backend)
+) -> tuple[Found, Entry | None]:
+    """Search for one primitive and dtype. The entry chooses the default if that stays."""
+    result = Found(case.primitive, dtype.name)
+    known = REGISTRY.variants(case.primitive, device.backend)
     if dtype.kind not in "iuf" or (len(known) == 1 and known[0].tunable is None):
-        result.note = "is for real numbers" if dtype.kind not in "iuf" else "has one variant, in one shape"
-        return result, None, None
-    bench = Bench(trial, device, dtype, size, timer)
-    explanation = device.ranked(trial.primitive, bench.call)
+        result.note = "is for real numbers" if dtype.kind not in "iuf" else "has one variant, in one geometry"
+        return result, None
+    bench = Bench(case, device, dtype, size or _size(device, dtype), timer)
+    explanation = device.ranked(case.primitive, bench.call)
     default = explanation.ranked
     if default is None:
         result.note = explanation.refusals[0][1] or ""
-        return result, None, None
+        return result, None
     result.default = Named(default.name, default.geometry)
     able = [variant for variant, reason in explanation.refusals if reason is None and variant is not default]
-    rivals = [variant for variant in able if variant.deterministic and not getattr(variant, "accumulates", False)]
-    best = _Search(bench, default, rivals, result, share).run(say)
-    if best is None:
-        return result, None, bench.call
-    variant, pace = best
-    result.chosen = Named(variant.name, variant.geometry)
-    result.default_seconds, result.seconds = pace.default, pace.candidate
-    entry = Entry(
-        trial.primitive,
+    rivals = [variant for variant in able if variant.deterministic]
+    best = _Search(bench, default, rivals, result, budget).run(say)
+    if best is not None:
+        variant, pace = best
+        result.chosen = Named(variant.name, variant.geometry)
+        result.default_seconds, result.seconds = pace.default, pace.candidate
+    return result, Entry(
+        case.primitive,
         dtype.name,
         bench.call.value_bytes,
-        bench.call.measured,
-        size,
+        bench.size,
         bench.least,
         result.default,
-        result.chosen,
-        pace.default,
-        pace.candidate,
+        result.chosen or result.default,
+        result.default_seconds,
+        result.seconds,
         date.today().isoformat(),
+        bench.call.measured,
     )
-    return result, entry, bench.call

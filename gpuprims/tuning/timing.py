@@ -1,4 +1,4 @@
-"""How candidates are checked and timed beside the best rank."""
+"""Check candidates, and time them beside the default."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.tuning_case import TuningCase
 from gpuprims.core.variant import Variant
-from gpuprims.tuning.cases import Trial
+from gpuprims.tuning.cases import traits_of
 
-# A choice is used for calls of this part of the elements that it was measured with, where it must not lose.
+# A choice is used for calls of at least size / _SHARE elements, where it is also measured and must not be slower.
 _SHARE = 16
-# Elements of the smallest check, which are no multiple of any tile.
-_FEW = 10_007
+_FEW = 10_007  # elements of the smallest check, not a multiple of any tile
 _SEED = 20261122
 
-# Seconds of one call: given the variant, and what runs it.
+# From a variant, and a function that runs it, to the seconds of one call.
 Timer = Callable[[Variant, Callable[[], Any]], float]
 
 
 class Stopwatch:
-    """Times calls on a device, several of them in a row where one is short.
+    """Times calls on a device. Short calls are repeated.
 
     Parameters
     ----------
     device : Device
     least : float
-        Seconds for which calls are repeated.
+        Seconds that repeated calls take together.
     """
 
     def __init__(self, device: Device, least: float = 4e-3) -> None:
@@ -38,7 +38,7 @@ class Stopwatch:
         self._least = least
 
     def __call__(self, variant: Variant, run: Callable[[], Any]) -> float:
-        """Return the seconds of one call, of the variant that runs."""
+        """Return the seconds of one call."""
         calls, passed = 1, self._passed(1, run)
         if passed < self._least:
             calls = min(int(self._least / max(passed, 1e-6)) + 1, 1000)
@@ -54,10 +54,10 @@ class Stopwatch:
 
 
 class Pace(NamedTuple):
-    """Seconds of the best rank and of a candidate, the middle one of their ratios, and where its outer quarters begin.
+    """Median seconds of the default and of a candidate; the median and the quartiles of their ratios.
 
-    On two cores that other work had most of, the middle of 31 ratios of a kernel and itself was from 0.80 to 1.20, and
-    the upper quarter never began below 1 (Intel's runtime 2026.2, AMD EPYC, 18 trials, 2026-11-22).
+    On two cores that were busy with other work, the median of 31 ratios of a kernel and itself was between 0.80 and
+    1.20, and the upper quartile was never below 1 (Intel's runtime 2026.2, AMD EPYC, 18 runs, 2026-11-22).
     """
 
     default: float
@@ -67,44 +67,44 @@ class Pace(NamedTuple):
     high: float
 
     def faster_by(self, part: float) -> bool:
-        """Whether the candidate is faster by such a part, and faster at all three times out of four."""
+        """Return True if the candidate takes less time by this part, and less in three rounds of four."""
         return max(self.ratio, self.candidate / self.default) < 1 - part and self.high < 1
 
     def slower_by(self, part: float) -> bool:
-        """Whether it is slower by such a part, and slower at all three times out of four."""
+        """Return True if it takes more time by this part, and more in three rounds of four."""
         return self.ratio > 1 + part and self.low > 1
 
 
 class Bench:
-    """A call on a device at several sizes: arrays, what is expected of the small ones, and the time of the others."""
+    """A case on a device at several sizes: two small ones to check, two to time."""
 
-    def __init__(self, trial: Trial, device: Device, dtype: np.dtype[Any], size: int, timer: Timer) -> None:
-        self._trial, self._device, self._timer = trial, device, timer
+    def __init__(self, case: TuningCase, device: Device, dtype: np.dtype[Any], size: int, timer: Timer) -> None:
+        self._case, self._device, self._timer = case, device, timer
         self.size, self.least = size, max(size // _SHARE, 1)
         rng = np.random.default_rng(_SEED)
-        self._checked = [trial.elements(rng, dtype, n) for n in sorted({min(_FEW, size), min(self.least + 77, size)})]
-        self._expected = [trial.expected(array) for array in self._checked]
-        self._timed = {n: self._placed(trial.elements(rng, dtype, n)) for n in (size, self.least)}
+        self._checked = [case.elements(rng, dtype, n) for n in sorted({min(_FEW, size), min(self.least + 77, size)})]
+        self._expected = [case.expected(array) for array in self._checked]
+        self._timed = {n: self._placed(case.elements(rng, dtype, n)) for n in (size, self.least)}
         self._results: dict[int, Any] = {}
-        self.call = trial.call(device, self._timed[size])
+        self.call = traits_of(case, device, self._timed[size])
 
     def _placed(self, array: np.ndarray) -> Any:
         return array if self._device.driver.shares_host_memory else self._device.asarray(array)
 
     def refuses(self, variant: Variant) -> bool:
-        """Whether a variant, in its shape, does not take the call."""
+        """Return True if a variant refuses the call."""
         return variant.refuse(self._device.capabilities, self.call) is not None
 
     def wrong(self, variant: Variant) -> str | None:
-        """Say what is wrong with what a variant computes, or return None."""
+        """Return what is wrong with a variant's results, or None."""
         for array, expected in zip(self._checked, self._expected, strict=True):
-            got = np.asarray(self._trial.run(array, device=self._device, variant=variant))
+            got = np.asarray(self._case.run(array, device=self._device, variant=variant))
             if got.dtype != expected.dtype or not np.array_equal(got, expected):
-                return f"computes something else for {array.shape} elements"
+                return f"gives wrong results for elements of shape {array.shape}"
         return None
 
     def compare(self, default: Variant, candidate: Variant, rounds: int, size: int | None = None) -> Pace:
-        """Time both in turn, so that what else the machine does slows both down."""
+        """Time both in turn, so that other work on the machine slows both down."""
         pair = [(variant, self._runner(variant, size or self.size)) for variant in (default, candidate)]
         times = [[self._timer(variant, run) for variant, run in pair] for _ in range(rounds)]
         ratios = sorted(candidate_time / default_time for default_time, candidate_time in times)
@@ -114,9 +114,9 @@ class Bench:
 
     def _runner(self, variant: Variant, size: int) -> Callable[[], Any]:
         array, how = self._timed[size], {"device": self._device, "variant": variant}
-        if self._trial.into:
+        if self._case.into:
             if size not in self._results:
-                self._results[size] = self._trial.run(array, **how)
+                self._results[size] = self._case.run(array, **how)
             how["out"] = self._results[size]
-        self._trial.run(array, **how)  # once before it is timed
-        return lambda: self._trial.run(array, **how)
+        self._case.run(array, **how)  # compiles
+        return lambda: self._case.run(array, **how)

@@ -254,15 +254,15 @@ class FakeDriver(ReferenceDriver):
     def capabilities(self) -> Any:  # type: ignore[override]
         return self._capabilities
 
-    def build(self, variant: Any, definitions: Any) -> Any:
+    def build(self, variant: Any, spec: Any) -> Any:
         """Compute as the reference does, whichever kernel was chosen."""
-        return super().build(REFERENCE.select("map", CALL), definitions)
+        return super().build(REFERENCE.select("map", CALL), spec)
 
 
 class UnbuildableDriver(FakeDriver):
     """A device that is listed and fails every build, as a broken PoCL does."""
 
-    def build(self, variant: Any, definitions: Any) -> Any:
+    def build(self, variant: Any, spec: Any) -> Any:
         raise BuildError("map_grid on Acme: a kernel that compiles; got\nunknown target CPU 'generic'")
 
 

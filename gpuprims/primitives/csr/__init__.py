@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.kernel_spec import Definitions, Sparse, value_words
+from gpuprims.core.kernel_spec import value_words
 from gpuprims.core.launch_plan import Prepared, Result
 from gpuprims.core.layout import Form, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
@@ -21,6 +21,7 @@ from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.expressions import TypedExpr, trace, typed
+from gpuprims.primitives.csr.spec import CsrSpec
 from gpuprims.primitives.csr.variants import VARIANTS
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.together import side_by_side
@@ -199,12 +200,20 @@ def _prepare(forms: tuple[Form, ...], alignment: int, device: Device, variant: s
     layout = starts_of((*forms, contiguous(dtype, result.shape, alignment)))
     columns = forms[3].shape[1] if len(forms[3].shape) > 1 else 1
     held = _held(chosen, columns, dtype)
-    sparse = Sparse(columns, _lanes(chosen, call.size, device), held, held if chosen.block == 1 else 1)
     accesses = layout.accesses
-    definitions = Definitions(accesses[:4], accesses[4:], (dtype,), _product(dtype), sparse=sparse)
+    spec = CsrSpec(
+        accesses[:4],
+        accesses[4:],
+        (dtype,),
+        _product(dtype),
+        columns=columns,
+        lanes=_lanes(chosen, call.size, device),
+        held=held,
+        side=held if chosen.block == 1 else 1,
+    )
     able = device.capabilities
-    tiles = -(-(stored + n) // chosen.tile) if chosen.block == 1 else -(-n * sparse.lanes // chosen.block)
-    launch = device.kernel(chosen, definitions).prepare(chosen.groups(tiles, able), layout.pack(0), n)
+    tiles = -(-(stored + n) // chosen.tile) if chosen.block == 1 else -(-n * spec.lanes // chosen.block)
+    launch = device.kernel(chosen, spec).prepare(chosen.groups(tiles, able), layout.pack(0), n)
     return Prepared(chosen, (result,), True, launch, tuple(range(4)), (0,))
 
 

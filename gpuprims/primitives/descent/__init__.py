@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.kernel_spec import Definitions, Logistic, value_words
+from gpuprims.core.kernel_spec import value_words
 from gpuprims.core.launch_plan import Prepared, Result
 from gpuprims.core.layout import Form, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
@@ -19,6 +19,7 @@ from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, quoted
+from gpuprims.primitives.descent.spec import DescentSpec
 from gpuprims.primitives.descent.variants import VARIANTS
 from gpuprims.primitives.logistic.labelled import check_samples, judge
 from gpuprims.primitives.logistic.variants import LogisticVariant
@@ -127,27 +128,32 @@ def _prepare(
     """Decide everything about a :func:`logistic_descent` but the memory; the last form is of ``decay`` and ``rate``."""
     dtype, (n, k) = forms[0].dtype, forms[0].shape
     result = Result(forms[2].shape, dtype)
-    samples = Logistic(k, bool(result.shape[0] - k), len(forms) == 5, gives="batch")
-    call = CallTraits((dtype,), n, samples.columns, value_bytes=dtype.itemsize)
+    call = CallTraits((dtype,), n, result.shape[0], value_bytes=dtype.itemsize)
     chosen = LogisticVariant.of(device.select(_LABEL, call, variant))
-    chosen, samples = _held(chosen, samples, n, dtype)
     layout = starts_of((*forms, contiguous(dtype, result.shape, alignment)))
     accesses = layout.accesses
-    definitions = Definitions(accesses[:-1], accesses[-1:], (dtype,), judge(dtype), logistic=samples)
-    launch = device.kernel(chosen, definitions).prepare(1, layout.pack(0), n, steps)
-    vectors = -(-n // samples.judged)
-    copied = vectors * samples.judged * (samples.columns + samples.weighted) * dtype.itemsize
+    spec = DescentSpec(
+        accesses[:-1],
+        accesses[-1:],
+        (dtype,),
+        judge(dtype),
+        features=k,
+        intercept=result.shape[0] != k,
+        weighted=len(forms) == 5,
+    )
+    chosen, spec = _held(chosen, spec, n)
+    launch = device.kernel(chosen, spec).prepare(1, layout.pack(0), n, steps)
+    vectors = -(-n // spec.judged)
+    copied = vectors * spec.judged * (spec.columns + spec.weighted) * dtype.itemsize
     scratch = copied if chosen.scratch == "rows" else 0
     return Prepared(chosen, (result,), True, launch, tuple(range(len(forms))), (0,), scratch=scratch)
 
 
-def _held(
-    variant: LogisticVariant, samples: Logistic, n: int, dtype: np.dtype[Any]
-) -> tuple[LogisticVariant, Logistic]:
+def _held(variant: LogisticVariant, spec: DescentSpec, n: int) -> tuple[LogisticVariant, DescentSpec]:
     """Fix how rows are held: so many for each work-item of a group, or so many side by side."""
     if not variant.word_items:
-        return variant, replace(samples, judged=_CPU_VECTOR // dtype.itemsize)
+        return variant, replace(spec, judged=_CPU_VECTOR // spec.values[0].itemsize)
     block = min(_FEWEST, variant.block)
-    while -(-n // block) * samples.columns * value_words((dtype,)) > variant.items:
+    while -(-n // block) * spec.columns * value_words(spec.values) > variant.items:
         block *= 2
-    return variant.resized(block=block), replace(samples, rows=-(-n // block))
+    return variant.resized(block=block), replace(spec, rows=-(-n // block))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gpuprims.core.capabilities import Capabilities
-from gpuprims.core.kernel_spec import CPU_REPLICAS, Dtype
+from gpuprims.core.kernel_spec import Dtype
 from gpuprims.primitives.histogram.refusals import BEHIND_RANGE
+from gpuprims.primitives.histogram.spec import CPU_REPLICAS
 from gpuprims.primitives.histogram.variants import HistogramVariant
 
 # Counts of 32 bits: a part has fewer elements.

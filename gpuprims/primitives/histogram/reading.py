@@ -10,7 +10,7 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Driver, Launch
-from gpuprims.core.kernel_spec import Binning, Definitions, Dtype, Sums
+from gpuprims.core.kernel_spec import Dtype
 from gpuprims.core.launch_plan import Prepared, Result
 from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.operands import Operands
@@ -19,6 +19,7 @@ from gpuprims.operators import Op, as_map, make_folding
 from gpuprims.primitives.fold import FoldPlanner, with_axes
 from gpuprims.primitives.histogram.binning import key_dtype
 from gpuprims.primitives.histogram.division import MOST_COUNTED, parts_of, room_of
+from gpuprims.primitives.histogram.spec import HistogramSpec, Sums
 from gpuprims.primitives.histogram.traits import HistogramTraits
 from gpuprims.primitives.histogram.variants import HistogramVariant
 
@@ -102,12 +103,24 @@ class Reader(NamedTuple):
         whole = chosen.shares_histograms or merged
         widened = sums == "counts" and (merged or (outputs == rows == 1 and not whole))
         total = _INT64 if widened else dtype
-        binning = Binning(self.kind, sums, total if private else dtype, total, room.near, not private, merged)
         values, map_ = _values(tuple(form.dtype for form in self.forms), sums)
         vector = min(layout.vector_width(), chosen.items) if chosen.vectors else 1
-        definitions = Definitions(layout.accesses, (), values, map_, vector=vector, binning=binning)
+        spec = HistogramSpec(
+            layout.accesses,
+            (),
+            values,
+            map_,
+            vector=vector,
+            kind=self.kind,
+            sums=sums,
+            group_dtype=total if private else dtype,
+            dtype=total,
+            near=room.near,
+            fused=not private,
+            merged=merged,
+        )
         copies = [room.copies] if chosen.histograms in ("replicas", "private", "cached", "split") else []
-        kernel, groups = device.kernel(chosen, definitions), chosen.groups(outputs * parts * ranges, able)
+        kernel, groups = device.kernel(chosen, spec), chosen.groups(outputs * parts * ranges, able)
         launch = kernel.prepare(groups, layout.pack(0), outputs, size, call.bins, parts, *copies, local=room.local)
         left = contiguous(total, (1 if whole else rows, outputs, planes, width), ALIGNMENT)
         is_target = alone and total == target.dtype and left.shape[:3] == (1, 1, 1)

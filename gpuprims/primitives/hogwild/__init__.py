@@ -103,7 +103,7 @@ def _prepare(
     if block > able.group_limit:
         raise ArgumentError(f"{_LABEL}: threads_per_datapoint= up to {able.group_limit}; got {threads}")
     fitted, packed = chosen.resized(block=block), walk.layout.pack(0)
-    kernel = device.kernel(fitted, walk.definitions(lanes=lanes, lock_free=True))
+    kernel = device.kernel(fitted, walk.spec(lanes=lanes, lock_free=True))
     count = workers or _workers(chosen, walk, device)
     groups = fitted.groups(-(-walk.result[0] // block), able), -(-count // (block // lanes))
     numbers = walk.steps, walk.stretch, count

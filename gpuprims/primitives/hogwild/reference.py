@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpuprims.core.kernel_spec import Definitions
 from gpuprims.primitives.sgd.reference import sgd_numpy
+from gpuprims.primitives.sgd.spec import SgdSpec
 
 
 def hogwild_numpy(
-    definitions: Definitions,
+    spec: SgdSpec,
     memories: Sequence[np.ndarray],
     layout: np.ndarray,
     steps: int,
@@ -21,4 +21,4 @@ def hogwild_numpy(
 ) -> None:
     """Move the weights by one sample after the other: one thread alone has nothing to lock."""
     if part:
-        sgd_numpy(definitions, memories, layout, steps, stretch)
+        sgd_numpy(spec, memories, layout, steps, stretch)

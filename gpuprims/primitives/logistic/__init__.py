@@ -8,7 +8,7 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
-from gpuprims.core.kernel_spec import Definitions, Logistic, value_words
+from gpuprims.core.kernel_spec import value_words
 from gpuprims.core.launch_plan import Prepared, Result, in_turn
 from gpuprims.core.layout import Form, Layout, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
@@ -20,6 +20,7 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.logistic.labelled import check_samples, judge
+from gpuprims.primitives.logistic.spec import LogisticSpec
 from gpuprims.primitives.logistic.variants import VARIANTS, LogisticVariant
 from gpuprims.primitives.rows import power_of_two, vector_of
 from gpuprims.primitives.together import side_by_side
@@ -126,12 +127,21 @@ def _prepare(forms: tuple[Form, ...], alignment: int, device: Device, variant: s
     lanes, rows = _teams(chosen, k, vector, dtype, device)
     chosen = _resident(chosen, lanes, -(-k // lanes) * value_words((dtype,)), device)
     judged = _CPU_VECTOR // dtype.itemsize if _for_cpus(chosen) else 1
-    samples = Logistic(k, forms[2].shape != (k,), len(forms) == 4, lanes, rows, judged)
     accesses = layout.accesses
-    definitions = Definitions(
-        accesses[: len(forms)], accesses[len(forms) :], (dtype,), judge(dtype), vector=vector, logistic=samples
+    spec = LogisticSpec(
+        accesses[: len(forms)],
+        accesses[len(forms) :],
+        (dtype,),
+        judge(dtype),
+        vector=vector,
+        features=k,
+        intercept=forms[2].shape != (k,),
+        weighted=len(forms) == 4,
+        lanes=lanes,
+        rows=rows,
+        judged=judged,
     )
-    launch, scratch = _launch(chosen, definitions, samples, layout, n, device)
+    launch, scratch = _launch(chosen, spec, layout, n, device)
     return Prepared(chosen, results, False, launch, tuple(range(len(forms))), (0, 1), tickets=1, scratch=scratch)
 
 
@@ -167,18 +177,16 @@ def _resident(variant: LogisticVariant, lanes: int, words: int, device: Device) 
     return variant.resized(groups_per_unit=2)
 
 
-def _launch(
-    variant: LogisticVariant, definitions: Definitions, samples: Logistic, layout: Layout, n: int, device: Device
-) -> tuple[Launch, int]:
+def _launch(variant: LogisticVariant, spec: LogisticSpec, layout: Layout, n: int, device: Device) -> tuple[Launch, int]:
     """Fix the launches, and how many bytes of scratch memory they need."""
-    kernel, able, item = device.kernel(variant, definitions), device.capabilities, definitions.values[0].itemsize
+    kernel, able, item = device.kernel(variant, spec), device.capabilities, spec.values[0].itemsize
     packed = layout.pack(0)
     if variant.scratch in ("rows in turn", "columns in turn"):
-        columns = samples.features * (variant.scratch == "columns in turn")
-        groups = variant.groups(-(-max(n, samples.sums) // variant.tile), able)
+        columns = spec.features * (variant.scratch == "columns in turn")
+        groups = variant.groups(-(-max(n, spec.sums) // variant.tile), able)
         launches = [kernel.prepare(groups, packed, n, step) for step in range(3 if columns else 2)]
         return in_turn(launches), (2 + columns) * n * item
-    rows = variant.items if samples.judged > 1 else samples.rows * variant.block // samples.lanes
+    rows = variant.items if spec.judged > 1 else spec.rows * variant.block // spec.lanes
     parts = variant.groups(-(-n // rows), able) if variant.shares_outputs else 1
-    numbers = n if variant.scratch == "rows" else parts * samples.sums
+    numbers = n if variant.scratch == "rows" else parts * spec.sums
     return kernel.prepare(parts, packed, n, parts), numbers * item

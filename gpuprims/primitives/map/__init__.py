@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.kernel_spec import Definitions, value_words
+from gpuprims.core.kernel_spec import KernelSpec, value_words
 from gpuprims.core.launch_plan import Prepared, Result, result_forms, target_forms
 from gpuprims.core.layout import Form, as_lanes, broadcast_shapes, plan_layout
 from gpuprims.core.operands import Operands, as_operands
@@ -242,7 +242,7 @@ def _prepare(
         return Prepared(chosen, results, single, None, sources, places)
     layout = plan_layout((*inputs, *outputs), shape, range(len(shape)))
     accesses = layout.accesses
-    definitions = Definitions(
+    spec = KernelSpec(
         inputs=accesses[: len(inputs)],
         outputs=accesses[len(inputs) :],
         values=function.dtypes,
@@ -252,7 +252,7 @@ def _prepare(
         contracted=False,  # map is bound by memory, so NumPy's rounding costs nothing
     )
     groups = chosen.groups(-(-size // chosen.tile), device.capabilities)
-    launch = device.kernel(chosen, definitions).prepare(groups, layout.pack(1), size)
+    launch = device.kernel(chosen, spec).prepare(groups, layout.pack(1), size)
     return Prepared(chosen, results, single, launch, sources, places)
 
 

@@ -125,6 +125,7 @@ VARIANTS = (
         geometry=Geometry(256, 16, 8),  # rows: atomic
         vectors=True,
         accumulates=True,
+        deterministic=False,
         refuse=lambda at: first_refusal(double_precision, one_atomic, group_fits(at.block), values_fit(at.block)),
     ),
     _REDUCE.numpy(reduce_numpy),

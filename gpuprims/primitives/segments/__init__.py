@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.launch_plan import Prepared, Result, result_forms, target_forms
 from gpuprims.core.layout import Form, View, plan_layout
 from gpuprims.core.operands import Operands
@@ -154,9 +154,9 @@ def _writer(
     place = typed(trace(places, 4), (target.dtype, _INT64, _INT64, _INT64), (_INT64,))
     chosen = device.select("map", CallTraits((_INT64, target.dtype), 1, size, value_bytes=target.dtype.itemsize))
     accesses = layout.accesses
-    definitions = Definitions(accesses[:2], accesses[2:], (target.dtype,), map_, finish, place=place)
+    spec = KernelSpec(accesses[:2], accesses[2:], (target.dtype,), map_, finish, place=place)
     groups = chosen.groups(-(-size // chosen.tile), device.capabilities)
-    return device.kernel(chosen, definitions).prepare(groups, layout.pack(0), size)
+    return device.kernel(chosen, spec).prepare(groups, layout.pack(0), size)
 
 
 def scan_segments(operands: Operands, targets: Targets | None, offsets: Any, how: Any) -> Any:

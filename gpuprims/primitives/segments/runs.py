@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.kernel_spec import Definitions, value_bytes, value_words
+from gpuprims.core.kernel_spec import value_bytes, value_words
 from gpuprims.core.launch_plan import Prepared, Result, result_forms, target_forms
 from gpuprims.core.layout import Form, plan_layout
 from gpuprims.core.operands import Operands
@@ -19,6 +19,7 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.operators import Folding, Op, as_map, make_folding
 from gpuprims.primitives.fold_variants import FoldVariant
+from gpuprims.primitives.segments.spec import SegmentSpec
 
 _INT64 = np.dtype(np.int64)
 
@@ -89,7 +90,7 @@ def _prepare(
     each = [_down(form, shape[0]) for form in (forms[-1], *result_forms("reduce", results, written, alignment))]
     layout = plan_layout((*inputs, *each), shape, (1,))
     accesses = layout.accesses
-    definitions = Definitions(
+    spec = SegmentSpec(
         inputs=accesses[: last + 1],
         outputs=accesses[last + 1 :],
         values=folding.values,
@@ -98,10 +99,9 @@ def _prepare(
         op=folding.op,
         identity=folding.identity,
         commutative=op.commutative,
-        segmented=True,
     )
     parts = chosen.groups(-(-(size + count) // chosen.tile), device.capabilities)
-    launch = device.kernel(chosen, definitions).prepare(parts, layout.pack(0), count, size, parts)
+    launch = device.kernel(chosen, spec).prepare(parts, layout.pack(0), count, size, parts)
     # Of each part what it has of its first segment and of its last, where parts share segments.
     left = 2 * parts * 4 * value_words(folding.values) if chosen.shares_outputs else 0
     return Prepared(chosen, results, single, launch, *places, tickets=1, scratch=left)

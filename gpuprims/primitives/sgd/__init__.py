@@ -138,7 +138,7 @@ def _prepare(walk: Walk, asked: _Asked, device: Device, variant: str | None, gen
     if chosen.scratch == "products":
         return _with_products(walk, chosen, asked, device)._replace(results=results, inputs=places)
     takes_none(_LABEL, chosen, threads_per_datapoint=asked.threads, datapoints_per_block=asked.rows)
-    kernel = device.kernel(chosen, walk.definitions(lanes=1))
+    kernel = device.kernel(chosen, walk.spec(lanes=1))
     launch = kernel.prepare(1, walk.layout.pack(0), walk.steps, walk.stretch)
     return Prepared(chosen, results, True, launch, places, (0,), tickets=1)
 
@@ -148,7 +148,7 @@ def _with_products(walk: Walk, chosen: Variant, asked: _Asked, device: Device) -
     able, packed = device.capabilities, walk.layout.pack(0)
     group = _group(walk, asked, able)
     fitted = chosen.resized(block=group.block)
-    kernel = device.kernel(fitted, walk.definitions(lanes=_LANES, rows=group.rows, vector=group.vector(walk)))
+    kernel = device.kernel(fitted, walk.spec(lanes=_LANES, rows=group.rows, vector=group.vector(walk)))
     runs = walk.stretches * -(-walk.stretch // group.rows)
     each = group.rows**2 * walk.dtype.itemsize
     most = _MOST_PRODUCTS // each

@@ -1,4 +1,4 @@
-"""What descents by single samples share: their arrays, checked, and the definitions of their kernels."""
+"""What descents by single samples share: their arrays, checked, and the specs of their kernels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.kernel_spec import Definitions, Logistic
 from gpuprims.core.layout import Form, Layout, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.traits import CallTraits
@@ -17,6 +16,7 @@ from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.expressions.masks import refuse_masked
 from gpuprims.primitives.logistic.labelled import check_samples, sigmoid
+from gpuprims.primitives.sgd.spec import SgdSpec
 from gpuprims.primitives.together import side_by_side
 
 _ORDER = np.dtype(np.int32)
@@ -76,13 +76,22 @@ class Walk(NamedTuple):
         """Where operands and the result begin."""
         return starts_of((*self.forms, contiguous(self.dtype, self.result, self.alignment)))
 
-    def definitions(self, *, lanes: int, rows: int = 1, vector: int = 1, lock_free: bool = False) -> Definitions:
-        """Return what a kernel is compiled with."""
-        intercept, weighted = self.result != (self.features,), len(self.forms) == 6
-        samples = Logistic(self.features, intercept, weighted, lanes, rows, gives="single", lock_free=lock_free)
-        accesses, dtypes = self.layout.accesses, (self.dtype,)
-        function = _sigmoid(self.dtype)
-        return Definitions(accesses[:-1], accesses[-1:], dtypes, function, vector=vector, logistic=samples)
+    def spec(self, *, lanes: int, rows: int = 1, vector: int = 1, lock_free: bool = False) -> SgdSpec:
+        """Return the spec of a kernel."""
+        accesses = self.layout.accesses
+        return SgdSpec(
+            accesses[:-1],
+            accesses[-1:],
+            (self.dtype,),
+            _sigmoid(self.dtype),
+            vector=vector,
+            features=self.features,
+            intercept=self.result != (self.features,),
+            weighted=len(self.forms) == 6,
+            lanes=lanes,
+            rows=rows,
+            lock_free=lock_free,
+        )
 
 
 @lru_cache(maxsize=2)

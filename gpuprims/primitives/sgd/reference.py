@@ -6,22 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpuprims.core.kernel_spec import Definitions
+from gpuprims.primitives.sgd.spec import SgdSpec
 
 
-def sgd_numpy(
-    definitions: Definitions, memories: Sequence[np.ndarray], layout: np.ndarray, steps: int, stretch: int
-) -> None:
+def sgd_numpy(spec: SgdSpec, memories: Sequence[np.ndarray], layout: np.ndarray, steps: int, stretch: int) -> None:
     """Move the weights by one sample after the other."""
-    samples = definitions.logistic
-    if samples is None:
-        raise TypeError(f"sgd_numpy: samples; got {samples}")
-    rows, labels, before, *shares, order, paces = memories[: len(definitions.inputs)]
-    weights, k = memories[len(definitions.inputs)], samples.features
+    rows, labels, before, *shares, order, paces = memories[: len(spec.inputs)]
+    weights, k = memories[len(spec.inputs)], spec.features
     weights[...] = before
     for step, number in enumerate(order.tolist()):
         rate, keep = paces[step // stretch]
-        (probability,) = definitions.map(rows[number] @ weights[:k] + sum(weights[k:]))
+        (probability,) = spec.map(rows[number] @ weights[:k] + sum(weights[k:]))
         moved = rate * (probability - labels[number]) * (shares[0][number] if shares else 1)
         weights[:k] = keep * weights[:k] - moved * rows[number]
         weights[k:] -= moved

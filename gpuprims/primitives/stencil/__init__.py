@@ -10,10 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuprims.core.codegen.stencils import ROWS_AT_ONCE, TILE_WIDTH
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
-from gpuprims.core.kernel_spec import Definitions, Mode, Stencil, Window, columns_of, reach_of
 from gpuprims.core.launch_plan import Prepared, Result, result_forms, target_forms
 from gpuprims.core.layout import VECTOR_BYTES, Form, Layout
 from gpuprims.core.operands import Operands, as_operands
@@ -28,7 +26,15 @@ from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.stencil.grids import Grid, grid_of
 from gpuprims.primitives.stencil.neighbours import as_weights
 from gpuprims.primitives.stencil.passes import Border, Step
-from gpuprims.primitives.stencil.refusals import CPU_NUMBERS, LEAST_ITEMS, MOST_NUMBERS, register_bytes
+from gpuprims.primitives.stencil.refusals import (
+    CPU_NUMBERS,
+    LEAST_ITEMS,
+    MOST_NUMBERS,
+    ROWS_AT_ONCE,
+    TILE_WIDTH,
+    register_bytes,
+)
+from gpuprims.primitives.stencil.spec import Mode, StencilSpec, Window, columns_of, reach_of
 from gpuprims.primitives.stencil.splitting import run_in_halves
 from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
 from gpuprims.primitives.stencil.variants import VARIANTS, StencilVariant
@@ -283,11 +289,11 @@ def _listed(
         raise ArgumentError(f"{label}: out= whose axes before the neighbourhoods are walked in one stride; got another")
     if step.weights:  # which no axis runs along
         beside = forms[1]
-        steps = layout.reduced_steps[0], (0,) * 5, layout.reduced_steps[1]
+        steps = layout.reduced_strides[0], (0,) * 5, layout.reduced_strides[1]
         offsets = layout.offsets[0], beside.offset // beside.item, layout.offsets[1]
         layout = Layout((forms[0], beside, forms[2]), (), layout.reduced, ((), (), ()), steps, offsets)
-    definitions = _definitions(step, border, layout, chosen.window)
-    kernel = device.kernel(chosen, definitions)
+    spec = _spec(step, border, layout, chosen.window)
+    kernel = device.kernel(chosen, spec)
     groups = chosen.groups(-(-call.size // chosen.tile), device.capabilities)
     return kernel.prepare(groups, layout.pack(0), call.size)
 
@@ -311,8 +317,8 @@ def _in_lines(
     vectors = [min(layout.width_of(k), fitted.items) if chosen.vectors else 1 for k in range(2)]
     local = min(VECTOR_BYTES // register_bytes(forms[0].dtype), fitted.items)
     lines = _Lines(grid.lengths[-1], vectors[0], vectors[1], local, reads.times)
-    definitions = _definitions(step, border, layout, chosen.window, lines)
-    kernel, able = device.kernel(fitted, definitions), device.capabilities
+    spec = _spec(step, border, layout, chosen.window, lines)
+    kernel, able = device.kernel(fitted, spec), device.capabilities
     batches, rows, length = layout.reduced
     if chosen.window == "tile":
         tiles = batches * -(-rows // (fitted.tile // TILE_WIDTH)) * -(-length // TILE_WIDTH)
@@ -354,14 +360,21 @@ class _Lines(NamedTuple):
     times: int = 1
 
 
-def _definitions(
+def _spec(
     step: Step,
     border: Border,
     layout: Layout,
     window: Window,
     lines: _Lines = _Lines(),  # noqa: B008 - a tuple
-) -> Definitions:
-    around = Stencil(
+) -> StencilSpec:
+    accesses = layout.accesses
+    spec = StencilSpec(
+        accesses[:-1],
+        accesses[-1:],
+        (step.value,),
+        step.finish if step.function is None else step.function,
+        step.finish,
+        vector=lines.vector,
         offsets=tuple(_in_space(offset) for offset in step.offsets),
         mode=border.mode,
         beyond=border.beyond,
@@ -374,17 +387,8 @@ def _definitions(
         times=lines.times,
         paired=step.paired if window == "strip" else None,
     )
-    beside = max(map(abs, around.reach(2))) * lines.channels * lines.times
-    accesses = layout.accesses
-    return Definitions(
-        inputs=accesses[:-1],
-        outputs=accesses[-1:],
-        values=(step.value,),
-        map=step.finish if step.function is None else step.function,
-        finish=step.finish,
-        vector=lines.vector,
-        stencil=replace(around, vector_beside=min(lines.vector_local, 1 << (beside - 1).bit_length()) if beside else 1),
-    )
+    beside = max(map(abs, spec.reach(2))) * lines.channels * lines.times
+    return replace(spec, vector_beside=min(lines.vector_local, 1 << (beside - 1).bit_length()) if beside else 1)
 
 
 def _in_space(offset: tuple[int, ...]) -> tuple[int, int, int]:

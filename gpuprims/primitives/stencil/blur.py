@@ -7,11 +7,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.kernel_spec import Mode
 from gpuprims.core.operands import as_operands
 from gpuprims.errors import ArgumentError, DtypeError, quoted
 from gpuprims.primitives.stencil import run_step
 from gpuprims.primitives.stencil.passes import Border, Step
+from gpuprims.primitives.stencil.spec import Mode
 
 Kind = Literal["cross", "box", "gaussian"]
 # Neighbours along an axis, beyond which no function of them is compiled; its weights are not even made.

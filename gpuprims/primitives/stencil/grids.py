@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpuprims.core.layout import Form, Layout, whole_steps
+from gpuprims.core.layout import Form, Layout, in_elements
 from gpuprims.errors import AxisError, ShapeError, quoted
 
 
@@ -35,7 +35,7 @@ class Grid:
         space = [0] * (3 - len(self.space)) + [form.strides[axis] for axis in self.space]
         channel = 0 if self.channel is None else form.strides[self.channel]
         strides = zip(self.lengths, (batch, *space, channel), strict=True)
-        return whole_steps(form, [0 if n == 1 else stride for n, stride in strides])
+        return in_elements(form, [0 if n == 1 else stride for n, stride in strides])
 
     def layout(self, forms: Sequence[Form]) -> Layout | None:
         """Return the layout of operands in five axes."""
@@ -61,7 +61,7 @@ class Grid:
 
 
 def _layout(forms: Sequence[Form], lengths: tuple[int, ...], steps: Sequence[tuple[int, ...]]) -> Layout:
-    offsets = tuple(whole_steps(form, (form.offset,))[0] for form in forms)
+    offsets = tuple(in_elements(form, (form.offset,))[0] for form in forms)
     return Layout(tuple(forms), (), lengths, tuple(() for _ in forms), tuple(steps), offsets)
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from gpuprims.core.kernel_spec import Mode, bits_of
+from gpuprims.core.kernel_spec import bits_of
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.expressions.masks import plain_array
@@ -23,6 +23,7 @@ from gpuprims.primitives.stencil.neighbours import (
     weighted_halves,
 )
 from gpuprims.primitives.stencil.rounding import Ends, averaged, averaging, finishing, summed
+from gpuprims.primitives.stencil.spec import Mode
 
 Dtype = np.dtype[Any]
 
@@ -49,10 +50,10 @@ class Border:
 
     mode: Mode
     beyond: Any = field(compare=False)
-    _bits: tuple[bytes, ...] = field(init=False, repr=False)
+    _bits: tuple[Dtype, bytes] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_bits", bits_of([self.beyond]))
+        object.__setattr__(self, "_bits", bits_of(self.beyond))
 
     @classmethod
     def of(cls, label: str, mode: Any, cval: Any, element: Dtype) -> Border:

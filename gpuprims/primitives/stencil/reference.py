@@ -6,31 +6,28 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpuprims.core.kernel_spec import Definitions, Stencil
 from gpuprims.primitives.reference import Places
+from gpuprims.primitives.stencil.spec import StencilSpec
 
 
-def stencil_numpy(definitions: Definitions, memories: Sequence[np.ndarray], layout: np.ndarray, count: int) -> None:
+def stencil_numpy(spec: StencilSpec, memories: Sequence[np.ndarray], layout: np.ndarray, count: int) -> None:
     """Take the neighbours of every element, one offset after the other, and apply the function to them."""
-    around = definitions.stencil
-    if around is None:
-        raise TypeError(f"stencil_numpy: neighbours; got {around}")
-    places = Places(definitions, memories, layout)
+    places = Places(spec, memories, layout)
     elements = places.see(0)[..., 0]
-    if around.window == "table":
-        shape = [around.reach(axis)[1] - around.reach(axis)[0] + 1 for axis in range(3)]
+    if spec.window == "table":
+        shape = [spec.reach(axis)[1] - spec.reach(axis)[0] + 1 for axis in range(3)]
         weights = memories[1].reshape(shape)
         value = np.zeros(elements.shape, weights.dtype)
         for index in np.argwhere(weights):
-            dz, dy, dx = (int(place) + around.reach(axis)[0] for axis, place in enumerate(index))
-            value += weights[tuple(index)] * _beside(elements, (dz, dy, dx), around).astype(weights.dtype)
+            dz, dy, dx = (int(place) + spec.reach(axis)[0] for axis, place in enumerate(index))
+            value += weights[tuple(index)] * _beside(elements, (dz, dy, dx), spec).astype(weights.dtype)
     else:
-        taken = [_beside(elements, offset, around).reshape(1, count) for offset in around.offsets]
-        value = definitions.map(*taken, np.zeros((1, count), np.int64))[0]
+        taken = [_beside(elements, offset, spec).reshape(1, count) for offset in spec.offsets]
+        value = spec.map(*taken, np.zeros((1, count), np.int64))[0]
     places.store([np.reshape(value, (1, count))], np.zeros((1, count), np.int64), kept=False)
 
 
-def _beside(elements: np.ndarray, offset: tuple[int, int, int], around: Stencil) -> np.ndarray:
+def _beside(elements: np.ndarray, offset: tuple[int, int, int], around: StencilSpec) -> np.ndarray:
     """Return for every element the one at an offset from it, or what lies beyond the borders."""
     outside = np.zeros(elements.shape, bool)
     for axis, step in enumerate(offset, 1):

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.capabilities import Capabilities
-from gpuprims.core.codegen.stencils import ROWS_AT_ONCE, TILE_WIDTH
 from gpuprims.core.geometry import Refusal
 from gpuprims.core.layout import VECTOR_BYTES
 from gpuprims.core.refusals import SPARE_LOCAL
@@ -17,6 +16,10 @@ from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
 # Numbers of 32 bits that a work-item keeps of a stencil's neighbourhoods in registers, the fewest elements of a row
 # that it takes, and operations in all phases of a window that are worth compiling.
 MOST_NUMBERS, LEAST_ITEMS, MOST_OPERATIONS = 128, 4, 8192
+# Elements of a row of a tile in local memory.
+TILE_WIDTH = 64
+# Rows of a strip that are loaded together before they are needed.
+ROWS_AT_ONCE = 4
 # Rows of a neighbourhood that is applied twice in one launch.
 MOST_ROWS_TWICE = 3
 # Numbers that a work-item of a CPU keeps, so that they stay in a cache of its core.

@@ -36,10 +36,10 @@ class Neighbourhood(NamedTuple):
         """Return how many registers hold those numbers."""
         return self.numbers(items) // (2 if self.paired else 1)
 
-    @property
-    def walked(self) -> list[Any]:
-        """The facts that must be the same for a tuned choice to hold."""
-        return list(self._replace(beside=0, taps=0, paired=False))
+    def resembles(self, measured: Neighbourhood) -> bool:
+        """Return True for no more neighbours than measured, read in the same way."""
+        one, other = (reads._replace(beside=0, taps=0, paired=False) for reads in (self, measured))
+        return one == other and self.taps <= measured.taps
 
 
 # Stands for a call that reads no neighbours; no kernel along lines takes it.
@@ -60,12 +60,9 @@ class StencilTraits(CallTraits):
     @property
     def measured(self) -> dict[str, Any]:
         """The neighbourhood."""
-        return {"around": list(self.neighbourhood)}
+        return {"around": self.neighbourhood}
 
     def resembles(self, measured: Mapping[str, Any]) -> bool:
         """Return True for a neighbourhood like the one measured, with no more neighbours."""
-        kept = measured.get("around")
-        if not isinstance(kept, list) or len(kept) != len(Neighbourhood._fields):
-            return False
-        other = Neighbourhood(*kept)
-        return self.neighbourhood.walked == other.walked and self.neighbourhood.taps <= other.taps
+        kept = measured.get("around", ())
+        return len(kept) == len(Neighbourhood._fields) and self.neighbourhood.resembles(Neighbourhood(*kept))

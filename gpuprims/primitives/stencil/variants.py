@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from gpuprims.core.catalogue import Catalogue
 from gpuprims.core.geometry import BLOCKS, THREAD_GROUPS, Geometry, Refusal, Tunable, first_refusal, geometries
-from gpuprims.core.kernel_spec import Window
 from gpuprims.core.refusals import double_precision, for_cpus, group_fits, work_item_fits, work_items_fit
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.stencil.reference import stencil_numpy
@@ -21,12 +21,12 @@ class StencilVariant(Variant):
     Parameters
     ----------
     window : {"listed", "ring", "strip", "tile"}
-        How neighbours are held; see :class:`gpuprims.core.kernel_spec.Stencil`.
+        How neighbours are held; see :class:`gpuprims.primitives.stencil.spec.StencilSpec`.
     twice : bool, default False
         True if the kernel can apply the stencil twice in one launch.
     """
 
-    window: Window = "listed"
+    window: Literal["listed", "ring", "strip", "tile"] = "listed"
     twice: bool = False
 
 

@@ -1,0 +1,43 @@
+"""Tuning cases: a call of each primitive that ``gpuprims tune`` measures and checks.
+
+Elements are small integers, also as floats, so that every sum is exact in any order: a result is right or wrong, and
+needs no tolerance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class TuningCase:
+    """A call of a primitive. Its package provides one as ``CASE`` of a module ``tuning_case``.
+
+    Parameters
+    ----------
+    primitive : str
+    elements : callable
+        From a generator, a dtype and a number of elements to an array.
+    run : callable
+        From an array and the keywords ``device``, ``variant`` and perhaps ``out`` to the result.
+    expected : callable
+        From an array to the same result by NumPy.
+    into : bool
+        True if the call takes ``out=``, so that timed calls allocate no memory.
+    """
+
+    primitive: str
+    elements: Callable[[np.random.Generator, np.dtype[Any], int], np.ndarray]
+    run: Callable[..., Any]
+    expected: Callable[[np.ndarray], np.ndarray]
+    into: bool
+
+
+def small_integers(rng: np.random.Generator, dtype: np.dtype[Any], size: int) -> np.ndarray:
+    """Return integers from -8 (0 if unsigned) to 8."""
+    low = 0 if dtype.kind == "u" else -8
+    return rng.integers(low, 8, size, np.int8, endpoint=True).astype(dtype)

@@ -1,0 +1,38 @@
+"""The call of stencil that ``gpuprims tune`` measures."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.tuning_case import TuningCase, small_integers
+from gpuprims.primitives.stencil import stencil
+
+# Not the product of a column and a row, so that one pass computes it.
+_WEIGHTS = np.array([[1, 2, 1], [2, 3, 2], [1, 1, 2]])
+
+
+def _elements(rng: np.random.Generator, dtype: np.dtype[Any], size: int) -> np.ndarray:
+    """Return an odd number of rows; long ones have a multiple of 64 elements, so that kernels read whole vectors."""
+    rows = math.isqrt(size) | 1
+    columns = max(size // rows, 1)
+    columns -= columns % 64 if columns > 256 else 0
+    return small_integers(rng, dtype, rows * columns).reshape(rows, columns)
+
+
+def _weights(x: Any) -> np.ndarray:
+    return _WEIGHTS / np.float32(16) if x.dtype.kind == "f" else _WEIGHTS
+
+
+def _correlated(x: np.ndarray) -> np.ndarray:
+    rows, columns = x.shape
+    padded = np.pad(x, 1, mode="edge").astype(np.float64)
+    total = np.zeros(x.shape)
+    for (dy, dx), weight in np.ndenumerate(_weights(x)):
+        total += weight * padded[dy : dy + rows, dx : dx + columns]
+    return total.astype(x.dtype)
+
+
+CASE = TuningCase("stencil", _elements, lambda x, **how: stencil(x, _weights(x), **how), _correlated, into=True)

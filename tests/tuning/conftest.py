@@ -1,0 +1,3 @@
+"""Fixtures of tuning."""
+
+from tuned import offered, path  # noqa: F401
