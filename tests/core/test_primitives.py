@@ -25,7 +25,7 @@ def unwarned(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def double(name: str = "double", **changed: Any) -> Primitive:
     fields = {"primitive": "double", "backend": "reference"} | changed
-    return Primitive(name, (variant("numpy", 0, **fields),))
+    return Primitive(name, (variant("numpy", 0, **fields),), plan_call=print, sample=print)
 
 
 def test_a_primitive_is_loaded_when_it_is_first_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
