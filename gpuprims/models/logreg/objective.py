@@ -29,16 +29,8 @@ class Objective:
     """Log loss per unit of sample weight, plus a penalty on the squared coefficients.
 
     Two classes have one output, the score of the second class; more classes have one output each and a softmax.
-    Solvers see weights as one flat vector: the coefficients of each output, then all intercepts.
-
-    Parameters
-    ----------
-    samples : Samples
-    outputs : int
-    penalty : float
-        Twice the factor of the sum of squares. For scikit-learn's ``C``, this is ``1 / (C * samples.total)``.
-    fit_intercept : bool
-        Add a constant without penalty to the scores.
+    Solvers see weights as one flat vector: the coefficients of each output, then all intercepts. ``penalty`` is twice
+    the factor of the sum of squares, ``1 / (C * samples.total)``; intercepts have none.
     """
 
     def __init__(self, samples: Samples, outputs: int, penalty: float, *, fit_intercept: bool) -> None:
