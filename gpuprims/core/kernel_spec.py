@@ -171,7 +171,7 @@ def _exact(value: Any) -> Any:
 
 
 @cache
-def _field_names(cls: type[KernelSpec]) -> tuple[str, ...]:
+def _field_names(cls: type[Any]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(cls))
 
 
