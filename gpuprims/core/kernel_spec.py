@@ -112,7 +112,8 @@ class KernelSpec:
 
     @cached_property
     def _key(self) -> tuple[Any, ...]:
-        return (type(self), *[_exact(getattr(self, name)) for name in _field_names(type(self))])
+        names = _field_names(type(self))  # type: ignore[arg-type]  # mypy reads __hash__ as the metaclass's
+        return (type(self), *[_exact(getattr(self, name)) for name in names])
 
     @cached_property
     def _hash(self) -> int:

@@ -8,10 +8,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.device import Device
-from gpuprims.core.driver import Capabilities
 from gpuprims.core.registry import REGISTRY
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
 from gpuprims.core.tuning_case import TuningCase
 from gpuprims.errors import NoVariantError
 from gpuprims.primitives import ROOMS
@@ -22,11 +22,11 @@ CASES: Mapping[str, TuningCase] = {
 }
 
 
-def traits_of(case: TuningCase, device: Device, array: Any) -> Call:
+def traits_of(case: TuningCase, device: Device, array: Any) -> CallTraits:
     """Return the traits of the case's call on an array, by asking a variant that refuses every call."""
-    asked: list[Call] = []
+    asked: list[CallTraits] = []
 
-    def refuse(capabilities: Capabilities, call: Call) -> str:
+    def refuse(capabilities: Capabilities, call: CallTraits) -> str:
         asked.append(call)
         return "refuses every call"
 
