@@ -315,14 +315,14 @@ def _spec(dtype: str) -> KernelSpec:
 def test_complex64_needs_no_double_precision(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.write_text("")
-    text = kernel_source(_spec("complex64"), empty, empty, empty, empty, 256, 4, 0)
+    text = kernel_source(_spec("complex64"), empty, empty, 256, 4, 0)
     assert "HAS_F64 1" not in text
     assert "c64" in text
     assert "c128" not in text
     assert "f64" not in re.sub(r"#ifdef HAS_F64\n.*?#endif", "", text, flags=re.DOTALL)
     code = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     assert re.findall(r"(?<![\w.])\d+\.\d*(?:e[+-]?\d+)?(?![\d.f])", code) == []
-    assert "HAS_F64 1" in kernel_source(_spec("complex128"), empty, empty, empty, empty, 256, 4, 0)
+    assert "HAS_F64 1" in kernel_source(_spec("complex128"), empty, empty, 256, 4, 0)
 
 
 def test_kernels_of_real_numbers_compile_no_complex_ones(tmp_path: Path) -> None:
@@ -330,7 +330,5 @@ def test_kernels_of_real_numbers_compile_no_complex_ones(tmp_path: Path) -> None
     empty.write_text("")
     real = typed(trace(lambda x, j: x, 2), [np.dtype("float32"), np.dtype("int64")])
     place = Access(np.dtype("float32"), (), (1,))
-    text = kernel_source(
-        KernelSpec((place,), (place,), (np.dtype("float32"),), real, real), empty, empty, empty, empty, 1, 1, 0
-    )
+    text = kernel_source(KernelSpec((place,), (place,), (np.dtype("float32"),), real, real), empty, empty, 1, 1, 0)
     assert "COMPLEX" not in text
