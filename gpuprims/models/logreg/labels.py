@@ -51,13 +51,13 @@ def find_classes_on_device(y: Any, count: int, device: Device, dtype: np.dtype[A
         return None
     if given.kind == "b":  # bools have no differences
         labels = map_elements(lambda y: y.astype(np.uint8), labels, device=device)
-    if given.kind == "f" and not bool(operands.fetch(reduce(labels, map="y == rint(y)", op="all", device=device))):
+    if given.kind == "f" and not bool(operands.to_host(reduce(labels, map="y == rint(y)", op="all", device=device))):
         return None
-    low, high = (int(operands.fetch(reduce(labels, op=op, device=device))) for op in ("min", "max"))
+    low, high = (int(operands.to_host(reduce(labels, op=op, device=device))) for op in ("min", "max"))
     if high - low >= _MAX_RANGE:
         return None
     first, last = (np.dtype(labels.dtype).type(one) for one in (low, high))
-    counts = operands.fetch(bincount(map_elements(lambda y: (y - first).astype(np.int32), labels, device=device)))
+    counts = operands.to_host(bincount(map_elements(lambda y: (y - first).astype(np.int32), labels, device=device)))
     found = np.flatnonzero(counts)
     if len(found) not in (2, high - low + 1):
         return None

@@ -58,11 +58,11 @@ class LinearScores:
             return self._decode(device, codes)
         first, last = self.classes_[[0, -1]]
         if len(self.classes_) == 2:
-            return operands.finish(map_elements(lambda one: np.where(one, last, first), codes, device=device))
+            return operands.to_caller(map_elements(lambda one: np.where(one, last, first), codes, device=device))
         places, classes = np.arange(len(self.classes_)), np.ascontiguousarray(self.classes_)
         given = codes.reshape(-1, 1), *(device.asarray(one.reshape(1, -1)) for one in (places, classes))
         # Classes are sorted, so the first one is the smallest.
-        return operands.finish(
+        return operands.to_caller(
             reduce(*given, map=lambda n, p, c: np.where(n == p, c, first), op="max", axis=1, device=device)
         )
 
@@ -124,7 +124,7 @@ class LinearScores:
 
 def _like_samples(operands: Operands, result: Any) -> Any:
     """Convert a device result to the library and memory of the samples."""
-    return operands.device.to_host(result) if operands.on_host else operands.finish(result)
+    return operands.device.to_host(result) if operands.on_host else operands.to_caller(result)
 
 
 def _can_store(device: Device, dtype: np.dtype[Any]) -> bool:

@@ -16,14 +16,14 @@ from gpuprims.core.operands import Operands, as_operands
 from gpuprims.errors import ArgumentError, ArrayError, DtypeError, ShapeError, quoted
 from gpuprims.expressions.masks import plain_array, refuse_masked
 from gpuprims.primitives.histogram.binning import MOST_BINS, check_bins, direct
-from gpuprims.primitives.histogram.counting import Weighing, count
+from gpuprims.primitives.histogram.plan import COUNTS, as_request, count
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.scan import scan
-from gpuprims.primitives.segments import Segments
+from gpuprims.primitives.segments.marks import Segments
 
 _LABEL = "hash_counts"
-_INT32, _FLOAT32 = np.dtype(np.int32), np.dtype(np.float32)
+_INT32 = np.dtype(np.int32)
 
 
 def hash_counts(
@@ -89,14 +89,14 @@ def hash_counts(
     words, offsets, hashed = _flatten(documents, analyzer) if segments is None else (documents, segments, False)
     operands = as_operands(_LABEL, (words,), device)
     ids = _checked_ids(operands)
-    rows = Segments(_LABEL, offsets, operands, ids.size)
+    rows = Segments(offsets, operands, ids.size)
     size = rows.count * features
     if size > MOST_BINS:
         raise ArgumentError(f"{_LABEL}: documents times n_features up to 2^30; got {rows.count} x {features}")
-    keyed = as_operands(_LABEL, (_keys(operands, ids, rows, features, hashed=hashed),), operands.device)
-    counts = count(keyed, direct(size), (0,), Weighing("counts"), size, variant)
-    table = counts.reshape(rows.count, features)
-    return operands.finish(map_elements(lambda n: n.astype(_FLOAT32), table, device=operands.device))
+    keys = as_operands(_LABEL, (_keys(operands, ids, rows, features, hashed=hashed),), operands.device)
+    table = direct(size)
+    counts = count(keys, table, as_request(table, size, 0, COUNTS), variant).reshape(rows.count, features)
+    return operands.to_caller(map_elements(lambda n: n.astype(np.float32), counts, device=operands.device))
 
 
 def _checked_features(n_features: Any) -> int:
@@ -120,9 +120,8 @@ def _flatten(documents: Any, analyzer: Callable[[Any], Iterable[str]] | None) ->
     texts = sum(isinstance(row, str) for row in rows)
     if texts < len(rows):
         if texts or analyzer is not None:
-            raise ArrayError(
-                f"{_LABEL}: only texts, or only integers and no analyzer=; got {texts} texts of {len(rows)}"
-            )
+            got = f"{texts} texts of {len(rows)}"
+            raise ArrayError(f"{_LABEL}: only texts, or only integers and no analyzer=; got {got}")
         return *_concatenate(rows), False
     return *_hashed(rows, analyzer or HashingVectorizer().build_analyzer()), True
 
@@ -176,7 +175,7 @@ def _checked_ids(operands: Operands) -> Any:
     ids = operands.driver.asarray(words) if operands.on_host and not operands.in_place else words
     if not np.can_cast(words.dtype, _INT32):
         changed = reduce(ids, map=lambda x: x.astype(_INT32) != x, op="any", device=operands.device)
-        if bool(operands.fetch(changed)):
+        if bool(operands.to_host(changed)):
             raise ArgumentError(f"{_LABEL}: integers from -2^31 to 2^31 - 1, which fit int32; got others")
     return ids
 
@@ -197,7 +196,8 @@ def _rows(operands: Operands, rows: Segments) -> Any:
         return np.repeat(np.arange(rows.count, dtype=_INT32), np.diff(rows.offsets))
     # Elsewhere a copy would cost more: count the documents that end at or before each word.
     ends = as_operands(_LABEL, (rows.offsets[1:],), operands.device)
-    ended = count(ends, direct(check_bins(_LABEL, rows.size)), (0,), Weighing("counts"), rows.size, None)
+    table = direct(check_bins(_LABEL, rows.size))
+    ended = count(ends, table, as_request(table, rows.size, 0, COUNTS))
     return scan(ended, dtype=_INT32, device=operands.device)
 
 
