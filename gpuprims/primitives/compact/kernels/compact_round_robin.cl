@@ -1,14 +1,17 @@
-/* compact/round_robin: one pass; groups gather what they keep of a tile in local memory, and write it once others' folds are posted.
+/* compact/round_robin: one pass; groups gather a tile's kept elements in local memory and write them once the counts
+ * before are known.
  *
- * in      INPUTS: n elements, the first input's to be kept or left out
- * out     OUTPUTS: the elements that are kept, side by side, and their number
- * scratch board (scanning.h): a place for each tile
+ * in      INPUTS: n elements; those of the first input are kept or left out
+ * out     OUTPUTS: the kept elements side by side, and their number
+ * scratch statuses (scanning.h): one for each tile
  * launch  at most BLOCK groups of BLOCK, all running at the same time; `outputs` is 1
- * host    fetch_vector, FETCHED, raw_t and staged_t, gp_scan_warps, gp_fold_warps, post and gp_await_status (scanning.h), MAP, OP, IDENTITY
- * order   elements keep theirs
+ * host    fetch_vector, fetch_part, FETCHED, raw_t and staged_t, gp_scan_warps, gp_fold_warps, gp_write_status and
+ *         gp_await_status (scanning.h), MAP, OP, IDENTITY
+ * order   kept elements stay in order
  *
- * Tiles are dealt out as in scan/round_robin, and a tile's number of kept elements is posted a turn before it is asked for.
- * Within a tile, for LANES = 4, VECTOR = 2 and k for kept, x for left out; the places are counted by vectors, then by lanes:
+ * Groups take tiles in turn as in scan/round_robin, and write a tile's count to its status an iteration before others
+ * need it. Within a tile, for LANES = 4, VECTOR = 2, k kept and x left out; places are counted by vectors, then by
+ * lanes:
  *
  *     lane          0      1      2      3
  *     first vector  k x    k k    x x    x k      places   0 -    1 2    - -    - 3
@@ -29,7 +32,7 @@ DEVICE void fetch_tile(INPUTS, const layout_t layout, const i64 base, const i64 
     }
 }
 
-/* Which of a vector's elements are kept, a bit for each. */
+/* Return a bit for each of a vector's elements that is kept. */
 DEVICE u32 kept_of(const raw_t *raw, const layout_t layout, const i64 j, const i64 n)
 {
     u32 bits = 0;
@@ -39,7 +42,7 @@ DEVICE u32 kept_of(const raw_t *raw, const layout_t layout, const i64 j, const i
     return bits;
 }
 
-/* The numbers of lanes before, and of all. */
+/* Return the sum of the numbers of lower lanes; `all` is the sum of all lanes. */
 DEVICE int rank_of(const int number, const int lane, int *all)
 {
     int whole = number;
@@ -80,7 +83,7 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t l
         for (int vector = 0; vector < VECTORS; vector++) ahead[vector] = next[vector];
         if (following < tiles) fetch_tile(INPUT_NAMES, layout, following * TILE, n, tid, next);
 
-        /* 2. Rank what it keeps, and post the number, a turn before it is asked for. */
+        /* 2. Rank its kept elements and write their number to its status, an iteration before others need it. */
         u32 kept[VECTORS];
         int places[VECTORS], count = 0;
 #pragma unroll
@@ -94,8 +97,8 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t l
         const int earlier = (int)gp_scan_warps((value_t)count, partial, tid, &ahead_aggregate);
         if (tid == BLOCK - 1 && coming < tiles) gp_write_status(statuses, coming, tag, ahead_aggregate);
 
-        /* 3. Of the tile before, collect the numbers of the tiles between, a work-item each; one that nobody posts is counted
-         *    here. Then write what was gathered. */
+        /* 3. For the tile before: read the counts of the tiles between, one by each work-item, which counts a tile
+         * itself if its status stays empty. Then write the gathered elements. */
         if (turn > 0) {
             const int others = (int)min(task, (i64)groups - 1);
             const i64 missing = task - others + tid;
@@ -111,9 +114,9 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t l
             prefix = OP(prefix, all);
             if (tid == 0 && task == tiles - 1) WRITE_NUMBER(prefix);
         }
-        barrier(CLK_LOCAL_MEM_FENCE); /* what was gathered has been written, and gp_scan_warps may write to local memory again */
+        barrier(CLK_LOCAL_MEM_FENCE); /* the gathered elements are written, and gp_scan_warps may write to local memory again */
 
-        /* 4. Gather what the tile ahead keeps. */
+        /* 4. Gather the kept elements of the next tile. */
 #pragma unroll
         for (int vector = 0; vector < VECTORS; vector++) {
             int place = earlier + places[vector];
@@ -126,6 +129,6 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t l
         coming = following;
     }
 
-    /* 5. The last group to be done makes the launch's tags void. */
+    /* 5. The last group makes the launch's tags void. */
     if (tid == 0 && (u32)gp_add_entry(statuses, 1) == (u32)groups - 1) gp_write_entry(statuses, (u64)tag << 32);
 }
