@@ -42,8 +42,8 @@ DEVICE u32 kept_of(const raw_t *raw, const layout_t layout, const i64 j, const i
     return bits;
 }
 
-/* Return the sum of the numbers of lower lanes; `all` is the sum of all lanes. */
-DEVICE int rank_of(const int number, const int lane, int *all)
+/* Return the sum of the numbers of lower lanes; `aggregate` is the sum of all lanes. */
+DEVICE int rank_of(const int number, const int lane, int *aggregate)
 {
     int whole = number;
 #if LANES > 1
@@ -52,9 +52,9 @@ DEVICE int rank_of(const int number, const int lane, int *all)
         const int earlier = (int)gp_shuffle_word_up((u32)whole, stride);
         if (lane >= stride) whole += earlier;
     }
-    *all = (int)gp_shuffle_word_from((u32)whole, LANES - 1);
+    *aggregate = (int)gp_shuffle_word_from((u32)whole, LANES - 1);
 #else
-    *all = whole;
+    *aggregate = whole;
 #endif
     return whole - number;
 }
@@ -68,7 +68,7 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t l
     __local u32 launch;
     const int tid = get_local_id(0), groups = get_num_groups(0), lane = tid % LANES;
     raw_t next[VECTORS], ahead[VECTORS];
-    value_t prefix = IDENTITY, all = IDENTITY;
+    value_t prefix = IDENTITY, aggregate = IDENTITY;
 
     i64 coming = get_group_id(0), task = coming;
     if (tid == 0) launch = TAG_OF(gp_read_entry(statuses)) + 1;
@@ -110,8 +110,8 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t l
             gp_fold_warps(folded, between, tid);
             barrier(CLK_LOCAL_MEM_FENCE);
             for (int warp = 0; warp * LANES < others; warp++) prefix = OP(prefix, between[warp]);
-            for (int k = tid; k < all; k += BLOCK) WRITE_STAGED(0, prefix + k, gathered[k]);
-            prefix = OP(prefix, all);
+            for (int k = tid; k < aggregate; k += BLOCK) WRITE_STAGED(0, prefix + k, gathered[k]);
+            prefix = OP(prefix, aggregate);
             if (tid == 0 && task == tiles - 1) WRITE_NUMBER(prefix);
         }
         barrier(CLK_LOCAL_MEM_FENCE); /* the gathered elements are written, and gp_scan_warps may write to local memory again */
@@ -124,7 +124,7 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t l
             for (int item = 0; item < VECTOR; item++)
                 if (kept[vector] >> item & 1) gathered[place++] = ELEMENT(ahead + vector, item);
         }
-        all = ahead_aggregate;
+        aggregate = ahead_aggregate;
         task = coming;
         coming = following;
     }

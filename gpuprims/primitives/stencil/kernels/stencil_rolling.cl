@@ -1,22 +1,22 @@
-/* stencil/rolling: each work-item walks down a strip, a few elements wide, with the rows that its neighbourhoods reach in
- * registers: every row is loaded once, by its group, and handed round in local memory.
+/* stencil/rolling: each work-item goes down a strip of a few columns and keeps the rows in its neighbourhoods in
+ * registers; its group loads every row once, and shares it in local memory.
  *
- * in      INPUTS: x0, in axes of batches, rows, and elements of a row side by side
- * out     OUTPUTS, of the same axes
- * launch  any number of groups of BLOCK; each takes strips of BLOCK * ITEMS columns and `depth` rows of the `covered` ones, both
- *         multiples of AT_ONCE, and then single rows before and after those, until none are left
- * host    within, gp_element_at and TAKEN (stencil.h), slot_t, gp_apply and gp_across, vectors of VECTOR, VECTOR_OUT, VECTOR_LOCAL and
- *         VECTOR_BESIDE, which divide ITEMS
+ * in      INPUTS: x0, with axes of batches, rows, and elements of a row side by side
+ * out     OUTPUTS, with the same axes
+ * launch  any number of groups of BLOCK; each takes strips of BLOCK * ITEMS columns and `depth` of the `covered` rows,
+ *         both multiples of AT_ONCE, then single rows before and after those, until none are left
+ * host    gp_within, gp_element_at and TAKEN (stencil.h), slot_t, gp_apply and gp_across, vectors of VECTOR,
+ *         VECTOR_OUT, VECTOR_LOCAL and VECTOR_BESIDE, which divide ITEMS
  *
- * For a span of three rows, the slots of the window, and where they go before the next rows are taken:
+ * For a span of three rows, the slots of the window, and how they move before the next rows:
  *
  *     slot    0       1       2      3      4      5
  *     row     y - 1   y       y + 1  y + 2  y + 3  y + 4      rows y to y + 3 are computed
  *             y + 3   y + 4
  *
- * With TIMES of 2 the results of the first time are the rows of a second window, and wider by what lies beside an element, so
- * that nobody waits for results of another. PAIRED elements are bytes in the halves of a register, elements k and k + 2,
- * whose sums are computed together.
+ * With TIMES = 2, the results of the first application are the rows of a second window; they are wider by an element's
+ * neighbours, so no work-item waits for another's results. PAIRED elements are bytes k and k + 2 in the halves of a
+ * register, whose sums are computed together.
  */
 #define SLOTS (SPAN - 1 + AT_ONCE)
 #define PRIMED (TIMES * (SPAN - 1))
@@ -24,8 +24,8 @@
 #define REGISTERS (WINDOW <= 40 ? 80 : WINDOW <= 96 ? 128 : 168)
 #define GROUPS_AT_ONCE (65536 / (BLOCK * REGISTERS))
 
-/* Elements before and after ITEMS that their results take, those that are read of them in whole vectors, and a group's row in
- * local memory, with room for them at both ends. */
+/* Elements before and after ITEMS that their results need, those that are read in whole vectors, and a group's row
+ * in local memory, with room for them at both ends. */
 #define REACH (-TIMES * LEFT)
 #define SIDES (TIMES * BESIDE)
 #define BEFORE ((REACH + VECTOR_BESIDE - 1) / VECTOR_BESIDE * VECTOR_BESIDE)
@@ -34,8 +34,8 @@
 #define ROW (MARGIN + BLOCK * ITEMS + MARGIN)
 #define WIDENED (ITEMS + (TIMES - 1) * BESIDE)
 
-/* What a work-item loads of up to AT_ONCE rows: its own elements, in vectors as they come, and of all those beside the group's
- * every BLOCK-th. */
+/* A work-item's loads of up to AT_ONCE rows: its own elements in vectors, and every BLOCK-th of the group's extra
+ * elements at both ends. */
 #define EXTRAS ((AT_ONCE * SIDES + BLOCK - 1) / BLOCK)
 #if VECTOR > 1
 typedef VECTOR_OF(stored_t, VECTOR) vector_t;
@@ -49,8 +49,8 @@ typedef struct {
     stored_t extras[EXTRAS + 1];
 } loaded_t;
 
-/* Where a work-item is: itself, whether all its elements are within, its first one in the row, and its extra elements, which row
- * they are of, where in it, and where in local memory. */
+/* A work-item's place: its index, whether all its elements are in the row, its first element, and its extra
+ * elements: row, index in the row, place in local memory. */
 typedef struct {
     int tid, whole;
     i32 first, row[EXTRAS + 1], at[EXTRAS + 1], place[EXTRAS + 1];
@@ -79,7 +79,7 @@ DEVICE where_t find_place(const layout_t layout, const i32 group, const int tid)
     return where;
 }
 
-/* Load of so many rows what is all within, and the extra elements. */
+/* Load a work-item's elements of `count` rows if all of them are in the row, and the extra elements. */
 DEVICE void load_rows(loaded_t *next, GLOBAL const stored_t *row, const layout_t layout, const where_t where,
                       const int count)
 {
@@ -96,7 +96,7 @@ DEVICE void load_rows(loaded_t *next, GLOBAL const stored_t *row, const layout_t
         if (where.row[k] < count) next->extras[k] = row[where.row[k] * STEP_1 + max(where.at[k], 0)];
 }
 
-/* Write a work-item's elements of a row, all within, to local memory. */
+/* Write a work-item's elements of a row to local memory; all are in the row. */
 DEVICE void hand_whole(LOCAL number_t *own, const vector_t *loaded, const int beyond)
 {
 #if PLAIN && !MODE_CONSTANT && VECTOR == VECTOR_LOCAL
@@ -115,7 +115,8 @@ DEVICE void hand_whole(LOCAL number_t *own, const vector_t *loaded, const int be
 #endif
 }
 
-/* Write the elements of rows from `row` on to local memory; those that are not all within one by one, from wherever they lie. */
+/* Write the elements of `count` rows from `row` on to local memory; if not all are in the row, one by one from
+ * wherever they lie. */
 DEVICE void hand_rows(LOCAL number_t *shared, const loaded_t *loaded, GLOBAL const stored_t *row, const layout_t layout,
                       const where_t where, const int count, const int beyond)
 {
@@ -139,7 +140,7 @@ DEVICE void hand_rows(LOCAL number_t *shared, const loaded_t *loaded, GLOBAL con
 }
 
 #if PAIRED
-/* Make pairs of bytes: byte k and byte k + 2, the first `lead` of which come before those that begin a word. */
+/* Pair byte k with byte k + 2. The first `lead` bytes come before those that begin a word. */
 DEVICE void pair_up(const number_t *numbers, const int lead, const int count, u32 *pairs)
 {
     u32 words[TAKEN / 4 + 3];
@@ -162,8 +163,8 @@ DEVICE void pair_up(const number_t *numbers, const int lead, const int count, u3
 }
 #endif
 
-/* Fill a slot of a window with `results` elements and those beside them, `lead` of them before, or of two steps with what the
- * first makes of them. */
+/* Fill a slot of a window with `results` elements and their neighbours, `lead` of them before, or with the results
+ * of the first of two passes. */
 DEVICE void fill_slot(slot_t *slot, const number_t *numbers, const int lead, const int results)
 {
 #if PAIRED
@@ -195,7 +196,7 @@ DEVICE void take_row(slot_t *slot, LOCAL const number_t *shared, const int tid)
     fill_slot(slot, numbers + BEFORE - REACH, REACH, WIDENED);
 }
 
-/* Compute results of a row from a window whose first row is in slot `slot`. */
+/* Compute a row's results from a window whose first row is in slot `slot`. */
 DEVICE void apply_row(const layout_t layout, const slot_t *window, const int slot, const int results, result_t *row)
 {
 #if PAIRED
@@ -216,8 +217,8 @@ DEVICE void apply_row(const layout_t layout, const slot_t *window, const int slo
 }
 
 #if TIMES > 1
-/* Fill a slot of the second window with results of the first time. Those beyond the ends of a row are none: there lies what the
- * mode says, of the results within. (In the mode "wrap" that is what was computed.) */
+/* Fill a slot of the second window with results of the first application. Results beyond the ends of a row are
+ * replaced by the mode's choice among those within (in the mode "wrap" they are right as computed). */
 DEVICE void take_results(slot_t *slot, const result_t *row, const layout_t layout, const where_t where, const int inside,
                          const int beyond)
 {
@@ -257,8 +258,8 @@ DEVICE void finish_row(GLOBAL result_t *to, const layout_t layout, const where_t
     }
 }
 
-/* Fill a window with the rows around one, wherever they lie. Two buffers of rows take turns, so that one barrier for each is
- * enough: whoever writes to one has waited for those who read from it. */
+/* Fill a window with the rows around row `y`, wherever they lie. Two buffers of rows alternate, so one barrier each
+ * is enough: who writes to one has waited for its readers. */
 DEVICE void surround(slot_t *window, LOCAL number_t *shared, int *turn, GLOBAL const stored_t *plane,
                      const layout_t layout, const i64 y, const where_t where)
 {
@@ -276,7 +277,7 @@ DEVICE void surround(slot_t *window, LOCAL number_t *shared, int *turn, GLOBAL c
     }
 }
 
-/* Compute a row by itself, whose neighbours may lie beyond the first and the last. */
+/* Compute a single row, whose neighbours may lie beyond the borders. */
 DEVICE void lone_row(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *plane, GLOBAL result_t *out,
                      const layout_t layout, const i64 y, const where_t where)
 {
@@ -297,7 +298,7 @@ DEVICE void lone_row(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *p
     if (where.first < LENGTH) finish_row(out + y * STEP_DOWN + where.first, layout, where, window, 0);
 }
 
-/* Compute so many rows from one on, a multiple of AT_ONCE, whose neighbours lie in rows within. */
+/* Compute `rows` rows, a multiple of AT_ONCE, whose neighbours are all rows within. */
 DEVICE void walk(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *row, GLOBAL result_t *to,
                  const layout_t layout, const where_t where, const int rows, const int inside)
 {
@@ -305,7 +306,7 @@ DEVICE void walk(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *row, 
     loaded_t next;
     to += where.first;
 
-    /* 1. Fill the slots of rows before, and those of the second window from as many again. */
+    /* 1. Fill the slots of earlier rows, and those of the second window from as many more. */
     load_rows(&next, row, layout, where, PRIMED ? min(AT_ONCE, PRIMED) : AT_ONCE);
 #pragma unroll
     for (int k = 0; k < PRIMED; k += AT_ONCE) {
@@ -331,7 +332,7 @@ DEVICE void walk(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *row, 
 #endif
 
     for (int y = 0; y < rows; y += AT_ONCE, to += AT_ONCE * STEP_DOWN) {
-        /* 2. Hand the rows round that were loaded, and load the next. */
+        /* 2. Write the loaded rows to local memory, and load the next. */
         LOCAL number_t *handed = shared + *turn * AT_ONCE * ROW;
         hand_rows(handed, &next, row, layout, where, AT_ONCE, 0);
         row += AT_ONCE * STEP_1;
@@ -339,7 +340,7 @@ DEVICE void walk(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *row, 
         barrier(CLK_LOCAL_MEM_FENCE);
         *turn ^= 1;
 
-        /* 3. Take them, apply, the last time to store. */
+        /* 3. Read them, apply, and store the last application's results. */
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k++) take_row(window[0] + (SPAN - 1 + k) * PITCH, handed + k * ROW, where.tid);
 #if TIMES > 1
@@ -369,7 +370,7 @@ void stencil_rolling(INPUTS, OUTPUTS, const layout_t layout, const i64 depth, co
 {
     __local ALIGNED number_t shared[2 * AT_ONCE * ROW];
     const i64 across = (LENGTH + BLOCK * ITEMS - 1) / (BLOCK * ITEMS), strips = (covered + depth - 1) / depth;
-    const i64 tasks = strips + ROWS - covered; /* strips, and the rows before and after them */
+    const i64 tasks = strips + ROWS - covered; /* strips, and the single rows before and after them */
     int turn = 0;
 
     for (i64 task = get_group_id(0); task < across * tasks * BATCHES; task += get_num_groups(0)) {

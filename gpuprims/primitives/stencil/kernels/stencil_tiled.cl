@@ -1,11 +1,11 @@
-/* stencil/tiled: each group loads a tile, and as much beyond its edges as neighbourhoods reach, into local memory.
+/* stencil/tiled: each group loads a tile and its surroundings into local memory.
  *
- * in      INPUTS: x0, in axes of batches, rows, and elements of a row side by side
- * out     OUTPUTS, of the same axes
+ * in      INPUTS: x0, with axes of batches, rows, and elements of a row side by side
+ * out     OUTPUTS, with the same axes
  * launch  any number of groups of BLOCK; each takes tiles of WIDE * HIGH elements until none are left
- * host    within and gp_beside (stencil.h), gp_apply
+ * host    gp_within and gp_beside (stencil.h), gp_apply
  *
- *     . . . . . .      a tile of 4 * 2 elements, and what is loaded around it
+ *     . . . . . .      a tile of 4 * 2 elements, and the elements around it
  *     . o o o o .
  *     . o o o o .
  *     . . . . . .
@@ -24,7 +24,7 @@ void stencil_tiled(INPUTS, OUTPUTS, const layout_t layout)
         GLOBAL const stored_t *plane = x0 + layout.offset[0] + batch * STEP_0;
         GLOBAL result_t *out = y0 + layout.offset[1] + batch * STEP_OUT;
 
-        /* 1. Load the tile, with what lies around it. */
+        /* 1. Load the tile and its surroundings. */
         for (int k = tid; k < (HIGH + SPAN - 1) * PITCH; k += BLOCK) {
             const i64 y = gp_within(min(top + k / PITCH + LOW_Y, ROWS - 1 + HIGH_Y), ROWS);
             GLOBAL const stored_t *row = plane + y * STEP_1;
@@ -32,7 +32,7 @@ void stencil_tiled(INPUTS, OUTPUTS, const layout_t layout)
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        /* 2. Apply, and store. */
+        /* 2. Apply and store. */
         for (int k = tid; k < HIGH * WIDE; k += BLOCK) {
             const i64 y = top + k / WIDE, at = first + k % WIDE;
             if (y < ROWS && at < LENGTH)
