@@ -18,7 +18,7 @@ import gpuprims
 from gpuprims.backends.opencl import BACKEND
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.driver import Capabilities, Launch
-from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.registry import Variant
 
 try:
@@ -178,16 +178,16 @@ class Double(OpenCLDriver):
         self.__dict__["capabilities"] = able
         self.texts: list[str] = []  # of the kernels that were asked for
 
-    def build(self, variant: Variant, definitions: Definitions) -> Any:
+    def build(self, variant: Variant, spec: KernelSpec) -> Any:
         """Compile below the guard, unless the text has compiled below a stricter guard."""
-        text = kernel_source(definitions, variant.path, PRELUDE, variant.block, variant.items, self.capabilities.warp)
+        text = kernel_source(spec, variant.path, PRELUDE, variant.block, variant.items, self.capabilities.warp)
         self.texts.append(text)
         ours = frozenset(guard(self.capabilities).splitlines())
         known = _COMPILED.setdefault((self.queue.int_ptr, _without_unused_width(text)), [])
         kernel = next((kernel for lines, kernel in known if lines >= ours), None)
         if kernel is None:
             with mock.patch.object(opencl_device, "kernel_source", return_value=guard(self.capabilities) + text):
-                kernel = super().build(variant, definitions)
+                kernel = super().build(variant, spec)
             known.append((ours, kernel))
         return _Checked(self, variant, kernel)
 

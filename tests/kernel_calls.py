@@ -9,14 +9,14 @@ import numpy as np
 from kernel_cases import AFFINE, DTYPES
 
 import gpuprims
-from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.operands import as_operands
 from gpuprims.core.registry import Variant
 from gpuprims.expressions.functions import COMPLEX, FUNCTIONS
 from gpuprims.primitives.csr import csr_product
 from gpuprims.primitives.descent import logistic_descent
 from gpuprims.primitives.histogram.binning import direct
-from gpuprims.primitives.histogram.counting import Weighing, count
+from gpuprims.primitives.histogram.plan import COUNTS, as_request, count
 from gpuprims.primitives.hogwild import logistic_hogwild
 from gpuprims.primitives.logistic import logistic_gradient
 from gpuprims.primitives.sgd import logistic_sgd
@@ -25,8 +25,8 @@ from gpuprims.primitives.sgd import logistic_sgd
 class IdleKernel:
     """A kernel on a device that runs none; it checks the arguments of its launches."""
 
-    def __init__(self, definitions: Definitions) -> None:
-        self.pointers = definitions.pointers
+    def __init__(self, spec: KernelSpec) -> None:
+        self.pointers = spec.pointers
 
     def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Any:
         def launch(memories: Sequence[Any]) -> None:
@@ -213,7 +213,12 @@ HISTOGRAMS: dict[str, Callable[..., Any]] = {
         for bins, limits in ((100, (0, 50)), ([0, 1, 10, 1e3, 1e6], None))
     ],
     "numbers of bins, along an axis": lambda device, variant: [
-        count(as_operands("", (ones(99, 9, dtype=dtype),), device), direct(9), (1,), Weighing("counts"), 9, variant)
+        count(
+            as_operands("", (ones(99, 9, dtype=dtype),), device),
+            direct(9),
+            as_request(direct(9), 9, 1, COUNTS),
+            variant,
+        )
         for dtype in ("u1", "i4", "i8")
     ],
     "weights, in order or not": lambda **where: [

@@ -18,7 +18,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 import gpuprims
 from gpuprims.core.geometry import Shape
-from gpuprims.core.kernel_spec import DOUBLES, Definitions, value_words
+from gpuprims.core.kernel_spec import DOUBLES, KernelSpec, value_words
 from gpuprims.core.registry import REGISTRY, Variant
 from gpuprims.core.traits import Around, Call
 from gpuprims.errors import NoVariantError
@@ -320,12 +320,12 @@ def two_groups(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> Iter
     poison(device)  # else a result of an earlier call may lie where this one is to be written
     asked = []
 
-    def limited(variant: Variant, definitions: Definitions) -> Any:
+    def limited(variant: Variant, spec: KernelSpec) -> Any:
         def prepare(groups: int, *rest: Any, **how: Any) -> Any:
             asked.append(groups)
             return kernel.prepare(min(groups, 2), *rest, **how)
 
-        kernel = build(variant, definitions)
+        kernel = build(variant, spec)
         return SimpleNamespace(prepare=prepare)
 
     build = device.kernel

@@ -21,7 +21,7 @@ from gpuprims.core.codegen import kernel_source
 from gpuprims.core.device import Device, devices
 from gpuprims.core.driver import Capabilities, Launch
 from gpuprims.core.explain import PRIMITIVES
-from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form
 from gpuprims.core.registry import REGISTRY, Variant
 from gpuprims.errors import ArgumentError, BackendUnavailableError, UnknownDeviceError, quoted
@@ -241,11 +241,11 @@ class TextDriver(ReferenceDriver):
         """Return zeros, because no kernel writes results."""
         return np.zeros(shape, dtype)
 
-    def build(self, variant: Variant, definitions: Definitions) -> Any:
+    def build(self, variant: Variant, spec: KernelSpec) -> Any:
         """Write the text that the backend compiles."""
         prelude = importlib.import_module(f"gpuprims.backends.{self.backend}.prelude").PRELUDE
         geometry = variant.block, variant.items, self.capabilities.warp, variant.resident
-        self.texts.append((variant, kernel_source(definitions, variant.path, prelude, *geometry)))
+        self.texts.append((variant, kernel_source(spec, variant.path, prelude, *geometry)))
         return IdleKernel()
 
 

@@ -14,7 +14,7 @@ from gpuprims.core.choice import Explanation
 from gpuprims.core.default_device import Choice, Chosen
 from gpuprims.core.device_check import problem_of
 from gpuprims.core.driver import Capabilities, Driver, Kernel, WithConstants
-from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.lifetime import EndingDriver, ForkedDriver, after_fork, refuse_at_exit, wait_for_calls
 from gpuprims.core.program_cache import Kernels
 from gpuprims.core.registry import REGISTRY, Variant
@@ -146,9 +146,9 @@ class Device:
         """Pickle, and copy, by name: there is one of each device."""
         return Device, (self.spec,)
 
-    def kernel(self, variant: Variant, definitions: Definitions) -> Kernel:
+    def kernel(self, variant: Variant, spec: KernelSpec) -> Kernel:
         """Return a compiled kernel, building it the first time; constants are arguments, not compiled in."""
-        lifted, constants = definitions.lifted()
+        lifted, constants = spec.lifted()
         kernel: Kernel = self._kernels.find((variant, lifted), lambda: self.driver.build(variant, lifted))
         return WithConstants(kernel, constants) if constants.size else kernel
 

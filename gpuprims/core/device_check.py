@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import plan_layout
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import Call
@@ -34,9 +34,9 @@ def _trial(device: Device) -> np.ndarray:
     layout = plan_layout([driver.form(source), driver.form(result)], (3,), (0,))
     function = typed(expression("x + 1"), (float32,))
     finish = typed(expression(lambda value, count: value), (float32, np.dtype(np.int64)))
-    definitions = Definitions(layout.accesses[:1], layout.accesses[1:], (float32,), function, finish)
+    spec = KernelSpec(layout.accesses[:1], layout.accesses[1:], (float32,), function, finish)
     variant = REGISTRY.select("map", *device._described, Call((float32,), 3))  # by rank, not by tuning
-    device.kernel(variant, definitions).prepare(1, layout.pack(3), 3)([source, result])
+    device.kernel(variant, spec).prepare(1, layout.pack(3), 3)([source, result])
     return np.array(driver.to_host(result))
 
 

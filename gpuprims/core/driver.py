@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form, View
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class Driver(Protocol):
     def capabilities(self) -> Capabilities:
         """What the device can do."""
 
-    def build(self, variant: Variant, definitions: Definitions) -> Kernel:
+    def build(self, variant: Variant, spec: KernelSpec) -> Kernel:
         """Compile a variant; raises :class:`~gpuprims.errors.BuildError` with the compiler's log."""
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.core.codegen.stencils import ROWS_AT_ONCE, TILE_WIDTH
 from gpuprims.core.driver import Capabilities
 from gpuprims.core.geometry import Refusal
 from gpuprims.core.kernel_spec import DOUBLES
@@ -24,6 +23,10 @@ BEHIND_RANGE = 64
 # Numbers of 32 bits that a work-item keeps of a stencil's neighbourhoods in registers, elements of a row that it takes
 # at least, and operations in all the phases of a window that are worth compiling.
 MOST_NUMBERS, LEAST_ITEMS, MOST_OPERATIONS = 128, 4, 8192
+# Elements of a row of a tile in local memory.
+TILE_WIDTH = 64
+# Rows of a strip that are loaded together before they are needed.
+ROWS_AT_ONCE = 4
 # Rows of a neighbourhood that is applied twice in one launch.
 MOST_ROWS_TWICE = 3
 # Bytes of a gradient that a work-item of a CPU keeps, which are on its stack.

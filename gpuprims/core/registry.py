@@ -19,7 +19,6 @@ from typing import Literal
 from gpuprims.core.choice import Explanation, Tuned
 from gpuprims.core.driver import Backend, Capabilities
 from gpuprims.core.geometry import Refusal, Shape, Tunable
-from gpuprims.core.kernel_spec import Window
 from gpuprims.core.lifetime import after_fork, refuse_at_exit
 from gpuprims.core.plugins import PluggedBackend, attempt, described, find_backends, find_plugins, guarded, unavailable
 from gpuprims.core.traits import Call
@@ -80,7 +79,7 @@ class Variant:
     repeats : bool, default True
         Whether sums of floats are the same from run to run.
     window : {"listed", "ring", "strip", "tile"}
-        Of a stencil, how neighbours are held; see :class:`gpuprims.core.kernel_spec.Stencil`.
+        Of a stencil, how neighbours are held; see :class:`gpuprims.primitives.stencil.spec.StencilSpec`.
     twice : bool, default False
         Of a stencil, whether its kernel applies it twice in one launch when asked to.
     histograms : {"shared", "cached", "local", "replicas", "split", "bytes", "private"}
@@ -108,7 +107,7 @@ class Variant:
     scratch: Literal["none", "levels", "board", "rows", "rows in turn", "columns in turn", "products"] = "none"
     together: bool = False
     repeats: bool = True
-    window: Window = "listed"
+    window: Literal["listed", "ring", "strip", "tile"] = "listed"
     twice: bool = False
     histograms: Literal["shared", "cached", "local", "replicas", "split", "bytes", "private"] = "shared"
     tunable: Tunable | None = field(default=None, compare=False, repr=False)

@@ -19,7 +19,7 @@ from gpuprims.backends.opencl.prelude import PRELUDE
 from gpuprims.backends.opencl.variants import VARIANTS
 from gpuprims.backends.reference.device import ReferenceDriver
 from gpuprims.core.codegen import kernel_source
-from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form
 from gpuprims.core.registry import Variant
 from gpuprims.errors import ArgumentError, BackendUnavailableError, NoVariantError
@@ -61,9 +61,9 @@ class Collecting(ReferenceDriver):
     def form(self, array: np.ndarray) -> Form:
         return super().form(array)._replace(alignment=16)
 
-    def build(self, variant: Variant, definitions: Definitions) -> Any:
+    def build(self, variant: Variant, spec: KernelSpec) -> Any:
         shape = variant.block, variant.items, self.capabilities.warp, variant.resident
-        self.texts.add(kernel_source(definitions, variant.path, PRELUDE, *shape))
+        self.texts.add(kernel_source(spec, variant.path, PRELUDE, *shape))
         return NoKernel()
 
 

@@ -1,6 +1,6 @@
 """Every CUDA kernel compiles for every generation of GPUs, shown by NVIDIA's compiler alone: no GPU, no driver.
 
-Real calls are made on a device that only compiles, so the definitions are those that ``map``, ``reduce`` and ``scan``
+Real calls are made on a device that only compiles, so the specs are those that ``map``, ``reduce`` and ``scan``
 make.
 """
 
@@ -22,7 +22,7 @@ from gpuprims.backends.cuda.prelude import PRELUDE
 from gpuprims.backends.cuda.variants import KERNELS, VARIANTS
 from gpuprims.backends.reference.device import ReferenceDriver
 from gpuprims.core.codegen import kernel_source
-from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form
 from gpuprims.core.registry import Variant
 from gpuprims.errors import NoVariantError
@@ -63,23 +63,23 @@ class CompilingDriver(ReferenceDriver):
     )
 
     def __init__(self) -> None:
-        self.asked: list[tuple[Variant, Definitions]] = []
+        self.asked: list[tuple[Variant, KernelSpec]] = []
 
     def form(self, array: np.ndarray) -> Form:
         """See an array as memory of a GPU, which is aligned."""
         return super().form(array)._replace(alignment=16)
 
-    def build(self, variant: Variant, definitions: Definitions) -> Any:
-        self.asked.append((variant, definitions))
-        return IdleKernel(definitions)
+    def build(self, variant: Variant, spec: KernelSpec) -> Any:
+        self.asked.append((variant, spec))
+        return IdleKernel(spec)
 
 
-def definitions_of(variant: Variant, call: Callable[..., Any]) -> list[Definitions]:
+def specs_of(variant: Variant, call: Callable[..., Any]) -> list[KernelSpec]:
     """Return what a call asks the compiler for, a pass at a time."""
-    return [definitions for _, definitions in asked_for(variant, call)]
+    return [spec for _, spec in asked_for(variant, call)]
 
 
-def asked_for(variant: Variant, call: Callable[..., Any]) -> list[tuple[Variant, Definitions]]:
+def asked_for(variant: Variant, call: Callable[..., Any]) -> list[tuple[Variant, KernelSpec]]:
     """Return what a call asks the compiler for, each with the variant as it was fitted to the call."""
     driver = CompilingDriver()
     try:
@@ -93,9 +93,9 @@ def asked_for(variant: Variant, call: Callable[..., Any]) -> list[tuple[Variant,
     return asked
 
 
-def compile_cuda(variant: Variant, definitions: Definitions, architecture: int) -> tuple[list[str], bool]:
+def compile_cuda(variant: Variant, spec: KernelSpec, architecture: int) -> tuple[list[str], bool]:
     """Compile as the CUDA backend does; return what the compiler says, and whether machine code came out."""
-    text = kernel_source(definitions, variant.path, PRELUDE, variant.block, variant.items, 32, variant.resident)
+    text = kernel_source(spec, variant.path, PRELUDE, variant.block, variant.items, 32, variant.resident)
     options = [b"--std=c++17", f"-arch=sm_{architecture}".encode()]
     _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"generated.cu", 0, [], [])
     nvrtc.nvrtcCompileProgram(program, len(options), options)
@@ -129,9 +129,9 @@ def test_kernels_compile_without_a_warning_for_every_architecture(
     architectures = ARCHITECTURES if first else (ARCHITECTURES[0], ARCHITECTURES[-1])
     if not pytestconfig.getoption("whole"):
         architectures = ARCHITECTURES[-1:]
-    for fitted, definitions in asked_for(variant, call):
+    for fitted, spec in asked_for(variant, call):
         for architecture in architectures:
-            said, compiled = compile_cuda(fitted, definitions, architecture)
+            said, compiled = compile_cuda(fitted, spec, architecture)
             assert said == []
             assert compiled
 
@@ -146,10 +146,10 @@ def test_folds_of_histograms_compile(bins: int, pytestconfig: pytest.Config) -> 
             how = {"weights": weights.reshape(axes), "axis": len(axes) - 1, "device": gpuprims.Device._of(driver)}
             gpuprims.histogram(x.reshape(axes), bins, (0, 1), **how)
     folds = [one for one in driver.asked if one[0].primitive == "reduce"]
-    assert {definitions.op.arity for _, definitions in folds if definitions.op} == {2, 8}
-    for variant, definitions in folds:
+    assert {spec.op.arity for _, spec in folds if spec.op} == {2, 8}
+    for variant, spec in folds:
         for architecture in ends:
-            assert compile_cuda(variant, definitions, architecture) == ([], True)
+            assert compile_cuda(variant, spec, architecture) == ([], True)
 
 
 TUNABLE = [variant for variant in VARIANTS if variant.tunable is not None]
@@ -169,12 +169,12 @@ def test_kernels_compile_in_every_shape_that_they_may_be_tuned_to(
             with contextlib.suppress(NoVariantError):  # of shapes that do not fit
                 x = case.elements(rng, np.dtype(dtype), 100_000)
                 case.run(x, device=gpuprims.Device._of(driver), variant=variant.shaped(shape))
-            for asked, definitions in driver.asked:
+            for asked, spec in driver.asked:
                 if asked.primitive == variant.primitive:
                     assert (asked.block, asked.groups_per_unit) == (shape.block, shape.groups_per_unit)
                     compiled.add(shape)
                     for architecture in (70, 90) if whole else (90,):
-                        said, machine_code = compile_cuda(asked, definitions, architecture)
+                        said, machine_code = compile_cuda(asked, spec, architecture)
                         assert said == []
                         assert machine_code
     assert len(compiled) > 1
@@ -183,13 +183,13 @@ def test_kernels_compile_in_every_shape_that_they_may_be_tuned_to(
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_complex_numbers_are_moved_in_vectors(architecture: int) -> None:
     (variant,) = (variant for variant in VARIANTS if variant.primitive == "map")
-    (alone,) = definitions_of(variant, MAPS["complex64"])  # memory of the host, of no alignment
+    (alone,) = specs_of(variant, MAPS["complex64"])  # memory of the host, of no alignment
     assert compile_cuda(variant, dataclasses.replace(alone, vector=2), architecture) == ([], True)
 
 
-def ptx_of(variant: Variant, definitions: Definitions) -> str:
+def ptx_of(variant: Variant, spec: KernelSpec) -> str:
     """Return the instructions of a kernel, for no GPU in particular."""
-    text = kernel_source(definitions, variant.path, PRELUDE, variant.block, variant.items, 32, variant.resident)
+    text = kernel_source(spec, variant.path, PRELUDE, variant.block, variant.items, 32, variant.resident)
     _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"generated.cu", 0, [], [])
     nvrtc.nvrtcCompileProgram(program, 2, [b"--std=c++17", b"-arch=compute_80"])
     _, size = nvrtc.nvrtcGetPTXSize(program)
@@ -208,36 +208,34 @@ MERGED = r"\bfma|\bmul\.(ftz\.)?f"
 def test_map_rounds_a_product_before_its_sum(dtype: str, source: str) -> None:
     (variant,) = (variant for variant in VARIANTS if variant.primitive == "map")
     named = {name: resident(1000, dtype=dtype) for name in "abc" if name in source}
-    (definitions,) = definitions_of(variant, lambda **where: gpuprims.map(source, **named, **where))
-    apart = ptx_of(variant, definitions)
+    (spec,) = specs_of(variant, lambda **where: gpuprims.map(source, **named, **where))
+    apart = ptx_of(variant, spec)
     assert not re.search(MERGED, apart)
     products = re.findall(r"\bmul\.\S*f(?:32|64)", apart)
     assert products
     assert set(products) == {f"mul.rn.f{8 * np.dtype(dtype).itemsize}"}
-    assert re.search(MERGED, ptx_of(variant, dataclasses.replace(definitions, contracted=True)))
+    assert re.search(MERGED, ptx_of(variant, dataclasses.replace(spec, contracted=True)))
 
 
 def test_folds_may_be_contracted() -> None:
     (variant,) = (variant for variant in VARIANTS if variant.entry == "reduce_warp")
     x = resident(100_000)
-    (definitions,) = definitions_of(variant, lambda **where: gpuprims.reduce(x, x, map="x*y", **where))
-    assert re.search(MERGED, ptx_of(variant, definitions))
+    (spec,) = specs_of(variant, lambda **where: gpuprims.reduce(x, x, map="x*y", **where))
+    assert re.search(MERGED, ptx_of(variant, spec))
 
 
 def test_every_function_of_complex_numbers_compiles() -> None:
     (variant,) = (variant for variant in VARIANTS if variant.primitive == "map")
-    (definitions,) = definitions_of(
-        variant, lambda **where: gpuprims.map(every_complex_function, ones(9, dtype="c8"), **where)
-    )
-    assert compile_cuda(variant, definitions, ARCHITECTURES[0]) == ([], True)  # one: it takes 7 s
+    (spec,) = specs_of(variant, lambda **where: gpuprims.map(every_complex_function, ones(9, dtype="c8"), **where))
+    assert compile_cuda(variant, spec, ARCHITECTURES[0]) == ([], True)  # one: it takes 7 s
 
 
 @pytest.mark.parametrize(
     "variant", [v for v in VARIANTS if v.entry in ("reduce_warp", "reduce_tree")], ids=lambda variant: variant.entry
 )
 def test_elements_are_read_in_vectors_where_order_allows(variant: Variant) -> None:
-    assert [d.vector for d in definitions_of(variant, REDUCTIONS["sum of float32 by several groups"])] == [4]
-    assert [d.vector for d in definitions_of(variant, REDUCTIONS["an operator that does not commute"])] == [1]
+    assert [d.vector for d in specs_of(variant, REDUCTIONS["sum of float32 by several groups"])] == [4]
+    assert [d.vector for d in specs_of(variant, REDUCTIONS["an operator that does not commute"])] == [1]
 
 
 def test_every_kernel_file_is_compiled() -> None:
@@ -253,8 +251,8 @@ def test_an_error_names_the_kernels_own_file_and_line(variant: Variant, tmp_path
     lines[number - 1] = "    const int tid = no_such_name;"
     broken = tmp_path / variant.source.name
     broken.write_text("\n".join(lines))
-    definitions = definitions_of(variant, next(iter(calls(variant).values())))[0]
-    said, compiled = compile_cuda(dataclasses.replace(variant, source=broken), definitions, 80)
+    spec = specs_of(variant, next(iter(calls(variant).values())))[0]
+    said, compiled = compile_cuda(dataclasses.replace(variant, source=broken), spec, 80)
     assert not compiled
     assert said[0] == f'{broken.name}({number}): error: identifier "no_such_name" is undefined'
 
@@ -263,8 +261,8 @@ def test_a_warning_about_a_kernel_is_seen(tmp_path: Any) -> None:
     variant = VARIANTS[0]
     careless = tmp_path / variant.source.name
     careless.write_text(variant.source.read_text().replace("const int tid =", "const int unused = 1, tid ="))
-    definitions = definitions_of(variant, MAPS["one array"])[0]
-    said, compiled = compile_cuda(dataclasses.replace(variant, source=careless), definitions, 70)
+    spec = specs_of(variant, MAPS["one array"])[0]
+    said, compiled = compile_cuda(dataclasses.replace(variant, source=careless), spec, 70)
     assert compiled
     assert len(said) == 1
     assert careless.name in said[0]

@@ -14,7 +14,7 @@ from kernel_cases import assert_equal, need
 import gpuprims
 from gpuprims.core import notices
 from gpuprims.core import program_cache as keeping
-from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.program_cache import Kernels
 from gpuprims.core.registry import Variant
 from gpuprims.errors import GpuprimsWarning
@@ -29,8 +29,8 @@ def built(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     kernels: list[Any] = []
     build = device.driver.build
 
-    def counted(variant: Variant, definitions: Definitions) -> Any:
-        kernel = build(variant, definitions)
+    def counted(variant: Variant, spec: KernelSpec) -> Any:
+        kernel = build(variant, spec)
         kernels.append(weakref.ref(kernel))
         return kernel
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import re
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from children import child_environment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -476,8 +476,7 @@ raise SystemExit(gpuprims.cli.main.main(["info"]))
 
 def run_beside(folder: Path, code: str) -> tuple[int, str, list[str]]:
     """Run a program beside packages; return its exit status, what it printed, and the warnings."""
-    path = os.pathsep.join([str(folder), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    environment = os.environ | {"PYTHONPATH": path, "GPUPRIMS_TUNING": "off"}
+    environment = child_environment(folder, GPUPRIMS_TUNING="off")
     command = [sys.executable, "-W", "default", "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert "Traceback" not in done.stderr, done.stderr

@@ -19,7 +19,7 @@ from kernel_cases import COMPLEX, DTYPES, Kernel, assert_equal, need, on_device,
 
 import gpuprims
 from gpuprims.core.codegen import kernel_source
-from gpuprims.core.kernel_spec import Access, Definitions
+from gpuprims.core.kernel_spec import Access, KernelSpec
 from gpuprims.core.refusals import double_precision
 from gpuprims.core.traits import Call
 from gpuprims.errors import DtypeError
@@ -303,26 +303,26 @@ def test_a_device_without_double_precision_refuses_complex128_alone(device: gpup
     assert double_precision(replace(single, fp64=True), Call((np.dtype("complex128"),), 1)) is None
 
 
-def _definitions(dtype: str) -> Definitions:
+def _spec(dtype: str) -> KernelSpec:
     given = np.dtype(dtype)
     body = expression("exp(x)**1.5 * (2 + 1j) / sqrt(tan(x)) + 0.1 - log10(x) * sinh(x)")
     function = typed(trace(lambda x, j: body(x), 2), [given, np.dtype("int64")])
     finish = typed(trace(lambda value, count: value), [given, np.dtype("int64")])
     place = Access(given, (), (1,))
-    return Definitions((place,), (place,), (given,), function, finish, vector=16 // given.itemsize)
+    return KernelSpec((place,), (place,), (given,), function, finish, vector=16 // given.itemsize)
 
 
 def test_complex64_needs_no_double_precision(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.write_text("")
-    text = kernel_source(_definitions("complex64"), empty, empty, empty, empty, 256, 4, 0)
+    text = kernel_source(_spec("complex64"), empty, empty, empty, empty, 256, 4, 0)
     assert "HAS_F64 1" not in text
     assert "c64" in text
     assert "c128" not in text
     assert "f64" not in re.sub(r"#ifdef HAS_F64\n.*?#endif", "", text, flags=re.DOTALL)
     code = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     assert re.findall(r"(?<![\w.])\d+\.\d*(?:e[+-]?\d+)?(?![\d.f])", code) == []
-    assert "HAS_F64 1" in kernel_source(_definitions("complex128"), empty, empty, empty, empty, 256, 4, 0)
+    assert "HAS_F64 1" in kernel_source(_spec("complex128"), empty, empty, empty, empty, 256, 4, 0)
 
 
 def test_kernels_of_real_numbers_compile_no_complex_ones(tmp_path: Path) -> None:
@@ -331,6 +331,6 @@ def test_kernels_of_real_numbers_compile_no_complex_ones(tmp_path: Path) -> None
     real = typed(trace(lambda x, j: x, 2), [np.dtype("float32"), np.dtype("int64")])
     place = Access(np.dtype("float32"), (), (1,))
     text = kernel_source(
-        Definitions((place,), (place,), (np.dtype("float32"),), real, real), empty, empty, empty, empty, 1, 1, 0
+        KernelSpec((place,), (place,), (np.dtype("float32"),), real, real), empty, empty, empty, empty, 1, 1, 0
     )
     assert "COMPLEX" not in text

@@ -12,7 +12,7 @@ import pytest
 from kernel_cases import ASKED, Kernel, as_it_stands, assert_equal, on_device, on_host, poison, random_values
 
 import gpuprims
-from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.registry import REGISTRY, Variant
 from gpuprims.errors import NoVariantError
 
@@ -28,9 +28,9 @@ def watched(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> list[in
     """Note the width of each kernel that a device is asked for."""
     seen: list[int] = []
 
-    def noting(variant: Variant, definitions: Definitions) -> Any:
-        seen.append(definitions.vector)
-        return kernel(variant, definitions)
+    def noting(variant: Variant, spec: KernelSpec) -> Any:
+        seen.append(spec.vector)
+        return kernel(variant, spec)
 
     kernel = device.kernel
     monkeypatch.setattr(device, "kernel", noting)

@@ -59,8 +59,8 @@ def test_the_search_climbs_from_shape_to_shape(path: Path, offered: Any) -> None
 
 
 def test_a_wrong_candidate_is_dropped_before_it_is_timed(path: Path, offered: Any) -> None:
-    def off_by_one(definitions: Any, memories: Any, layout: Any, count: int) -> None:
-        map_numpy(definitions, memories, layout, count)
+    def off_by_one(spec: Any, memories: Any, layout: Any, count: int) -> None:
+        map_numpy(spec, memories, layout, count)
         memories[-1].ravel()[-1:] += 1
 
     timed = []

@@ -19,7 +19,7 @@ from gpuprims.backends.cuda.stream_memory import StreamMemory
 from gpuprims.backends.cuda.transfer import Transfer
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.driver import Capabilities
-from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form, View, reach
 from gpuprims.core.registry import Variant
 from gpuprims.errors import BuildError, DeviceMemoryError
@@ -46,16 +46,16 @@ class CudaDriver:
         """See :class:`~gpuprims.core.driver.Capabilities`."""
         return capabilities_of(self.index)
 
-    def build(self, variant: Variant, definitions: Definitions) -> CudaKernel:
-        """Compile a kernel file with its definitions."""
+    def build(self, variant: Variant, spec: KernelSpec) -> CudaKernel:
+        """Compile a kernel file with its spec."""
         shape = variant.block, variant.items, self.capabilities.warp, variant.resident
-        text = kernel_source(definitions, variant.path, PRELUDE, *shape)
+        text = kernel_source(spec, variant.path, PRELUDE, *shape)
         try:
             with self.device:
                 function = compiled(text, self.device).get_function(variant.entry)
                 if variant.asks_local_memory:
                     funcSetAttribute(function.ptr, _LOCAL_MEMORY, self.capabilities.asked_local_memory)
-                return CudaKernel(self.device, function, variant, definitions.pointers)
+                return CudaKernel(self.device, function, variant, spec.pointers)
         except (cupy.cuda.compiler.CompileException, cupy.cuda.driver.CUDADriverError) as error:
             where = f"{variant.entry} on {self.capabilities.name} ({self.capabilities.driver})"
             raise BuildError(f"{where}: a kernel that compiles; got\n{error}") from error

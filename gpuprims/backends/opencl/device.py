@@ -21,7 +21,7 @@ from gpuprims.backends.opencl.transfer import Transfer
 from gpuprims.backends.opencl.turns import turn_of
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.driver import Capabilities
-from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form, View, host_memory, reach
 from gpuprims.core.registry import Variant
 from gpuprims.errors import BuildError
@@ -53,16 +53,16 @@ class OpenCLDriver:
         """Whether kernels can work on host arrays where they lie."""
         return self.capabilities.kind == "cpu"
 
-    def build(self, variant: Variant, definitions: Definitions) -> OpenCLKernel:
-        """Compile a kernel file with its definitions."""
+    def build(self, variant: Variant, spec: KernelSpec) -> OpenCLKernel:
+        """Compile a kernel file with its spec."""
         shape = variant.block, variant.items, self.capabilities.warp, variant.resident
-        text = kernel_source(definitions, variant.path, PRELUDE, *shape)
+        text = kernel_source(spec, variant.path, PRELUDE, *shape)
         try:
             program = compiled(self.queue, text, variant.block * variant.resident if variant.together else 0)
         except cl.Error as error:
             where = f"{variant.entry} on {self.capabilities.name} ({self.capabilities.driver})"
             raise BuildError(f"{where}: a kernel that compiles; got\n{error}") from error
-        return OpenCLKernel(self.queue, program, variant.entry, variant.block, len(definitions.inputs))
+        return OpenCLKernel(self.queue, program, variant.entry, variant.block, len(spec.inputs))
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cl_array.Array:
         """Allocate from a pool that keeps freed memory for the next call."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from gpuprims.core.driver import Capabilities, Kernel, Launch, Progress
-from gpuprims.core.kernel_spec import Definitions
+from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form, View, stretch
 from gpuprims.core.registry import Variant
 from gpuprims.errors import BuildError
@@ -51,11 +51,11 @@ class ReferenceDriver:
             tries_progress=lambda: Progress(False, "NumPy runs no groups"),
         )
 
-    def build(self, variant: Variant, definitions: Definitions) -> Kernel:
-        """Bind a Python function to the definitions that a compiler would get."""
+    def build(self, variant: Variant, spec: KernelSpec) -> Kernel:
+        """Bind a Python function to the spec that a compiler would get."""
         if isinstance(variant.source, Path):
             raise BuildError(f"{variant.entry} on reference: a Python function; got {variant.source}")
-        return ReferenceKernel(variant.source, definitions)
+        return ReferenceKernel(variant.source, spec)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
         """Allocate a host array."""
@@ -125,19 +125,19 @@ class ReferenceDriver:
 
 
 class ReferenceKernel:
-    """A Python function with the definitions that a compiler would get."""
+    """A Python function with the spec that a compiler would get."""
 
-    def __init__(self, function: Callable[..., None], definitions: Definitions) -> None:
+    def __init__(self, function: Callable[..., None], spec: KernelSpec) -> None:
         self._function = function
-        self._definitions = definitions
+        self._spec = spec
 
     def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
         """Fix a call; groups and local memory mean nothing here."""
-        definitions = self._definitions.bound(layout)
+        spec = self._spec.bound(layout)
 
         def launch(memories: Sequence[np.ndarray]) -> None:
             with np.errstate(all="ignore"):  # kernels do not warn either
-                self._function(definitions, memories, layout, *numbers)
+                self._function(spec, memories, layout, *numbers)
 
         return launch
 

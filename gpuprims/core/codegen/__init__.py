@@ -1,8 +1,7 @@
-"""From definitions to the text that a vendor's compiler gets: C that is the same in CUDA and OpenCL.
+"""Write the text that a vendor's compiler gets, the same C for CUDA and OpenCL.
 
-Around the kernel file, in this order: constants, the backend's prelude, NumPy's arithmetic, complex numbers where there
-are any, the types of the call, its functions ``MAP``, ``OP`` and ``STORE``, the steps that reductions, scans or
-histograms share, and the file itself.
+The parts, in order: constants, the backend's prelude, NumPy's arithmetic, complex arithmetic if needed, the types of
+the call, its functions ``MAP`` and ``STORE``, its primitive's macros, functions and headers, and the kernel file.
 """
 
 from __future__ import annotations
@@ -10,26 +9,18 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-from gpuprims.core.codegen.bins import bins_text
-from gpuprims.core.codegen.folds import fold_text, words_text
 from gpuprims.core.codegen.functions import map_text, store_text
-from gpuprims.core.codegen.logistic import logistic_text
 from gpuprims.core.codegen.operands import types_text
-from gpuprims.core.codegen.sparse import sparse_text
-from gpuprims.core.codegen.stencils import stencil_text
-from gpuprims.core.kernel_spec import Definitions, value_words
+from gpuprims.core.codegen.values import words_text
+from gpuprims.core.kernel_spec import KernelSpec, value_words
 from gpuprims.expressions import c_type, part
 
-# What kernels of logistic regression share, by what they give.
-_STEPS = {
-    "gradient": ("logistic/kernels/logistic.h",),
-    "batch": ("descent/kernels/batch.h",),
-    "single": ("sgd/kernels/single.h",),
-}
+# Functions that exchange values between lanes and between groups.
+_SHUFFLING = Path(__file__).parents[1] / "kernels" / "shuffling.h"
 
 
 def kernel_source(
-    definitions: Definitions,
+    spec: KernelSpec,
     kernel: Path,
     prelude: Path,
     block: int,
@@ -41,79 +32,58 @@ def kernel_source(
 
     Parameters
     ----------
-    definitions : Definitions
+    spec : KernelSpec
     kernel : Path
-        The kernel file; errors name its own lines.
+        The kernel file; compiler errors name its own lines.
     prelude : Path
-        What the backend says differently from others: its words, vectors, shuffles and atomics.
+        The backend's words: address spaces, barriers, vectors, shuffles and atomics.
     block, items : int
         Work-items a group, elements a work-item.
     warp : int
-        Work-items whose registers shuffles reach; 0 where there are no shuffles.
+        Lanes of a warp; 0 where there are no shuffles.
     resident : int
-        Groups that a compute unit must have room for.
+        Groups that must fit on a compute unit at once.
 
     Returns
     -------
     str
     """
-    constants = {
+    constants: dict[str, int | str] = {
         "BLOCK": block,
         "RESIDENT": resident,
-        "ITEMS": max(items, definitions.vector),
-        "COMMUTATIVE": int(definitions.commutative),
-        "VECTOR": definitions.vector,
-        "CONTRACTED": int(definitions.contracted),
+        "ITEMS": max(items, spec.vector),
+        "VECTOR": spec.vector,
+        "CONTRACTED": int(spec.contracted),
         "WARP": warp,
-        "WORDS": value_words(definitions.values),
+        "WORDS": value_words(spec.values),
     }
-    if definitions.uses_float64:
+    if spec.uses_float64:
         constants["HAS_F64"] = 1
-    if definitions.inclusive is not None:
-        constants |= {"INCLUSIVE": int(definitions.inclusive), "PACKED": int(definitions.packed)}
-    fold = []
-    if definitions.op:
-        steps = "reduce/kernels/folding.h" if definitions.inclusive is None else "scan/kernels/scanning.h"
-        shared = [_header(name) for name in ("../core/kernels/shuffling.h", steps)]
-        fold = [*fold_text(definitions), *words_text(definitions), *shared]
-    if definitions.binning:
-        steps = _header("histogram/kernels/binning.h")
-        fold = [*bins_text(definitions, definitions.binning), steps]
-    if definitions.stencil:
-        steps = _header("stencil/kernels/stencil.h")
-        fold = [*stencil_text(definitions, definitions.stencil), steps]
-    if definitions.logistic:
-        headers = ("../core/kernels/shuffling.h", "logistic/kernels/rows.h", *_STEPS[definitions.logistic.gives])
-        shared = [_header(name) for name in headers]
-        fold = [*logistic_text(definitions, definitions.logistic), *words_text(definitions)]
-        fold += shared
-    if definitions.sparse:
-        shared = [_header(name) for name in ("../core/kernels/shuffling.h", "csr/kernels/sparse.h")]
-        fold = [*sparse_text(definitions, definitions.sparse), *words_text(definitions), *shared]
-    # These load and store by macros of their own.
-    own = definitions.stencil or definitions.logistic or definitions.sparse
-    parts = [
-        *(f"#define {name} {value}" for name, value in constants.items()),
-        prelude.read_text(),
-        files("gpuprims.expressions").joinpath("arithmetic.h").read_text(),
-        *_complex(definitions),
-        *types_text(definitions),
-        *([] if own else map_text(definitions)),
-        *([] if own else store_text(definitions)),
-        *fold,
-        f'#line 1 "{kernel.name}"',
-        kernel.read_text(),
-    ]
-    return "\n".join(parts)
+    return "\n".join(
+        [
+            *_defined(constants),
+            prelude.read_text(),
+            files("gpuprims.expressions").joinpath("arithmetic.h").read_text(),
+            *_complex(spec),
+            *types_text(spec),
+            *((*map_text(spec), *store_text(spec)) if spec.maps else ()),
+            *_defined(spec.macros()),
+            *spec.text(),
+            *([*words_text(spec.values), _SHUFFLING.read_text()] if spec.exchanges else ()),
+            *(path.read_text() for path in spec.headers()),
+            f'#line 1 "{kernel.name}"',
+            kernel.read_text(),
+        ]
+    )
 
 
-def _header(name: str) -> str:
-    return files("gpuprims.primitives").joinpath(name).read_text()
+def _defined(macros: dict[str, int | str]) -> list[str]:
+    return [f"#define {name} {value}" for name, value in macros.items()]
 
 
-def _complex(definitions: Definitions) -> list[str]:
-    """Write the arithmetic of each width of complex numbers that the kernel computes in."""
-    widths = sorted((dtype for dtype in definitions.dtypes if dtype.kind == "c"), key=lambda dtype: dtype.itemsize)
+def _complex(spec: KernelSpec) -> list[str]:
+    """Write complex arithmetic for each width that the kernel computes in."""
+    widths = sorted((dtype for dtype in spec.dtypes if dtype.kind == "c"), key=lambda dtype: dtype.itemsize)
     if not widths:
         return []
     text, parts = files("gpuprims.expressions").joinpath("complex.h").read_text(), []

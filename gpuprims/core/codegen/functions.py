@@ -1,4 +1,4 @@
-"""The functions of a call: MAP, from elements to a value, and STORE, from a value to elements."""
+"""Write the functions of a call: MAP, from elements to a value, and STORE, from a value to elements."""
 
 from __future__ import annotations
 
@@ -6,88 +6,77 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpuprims.core.codegen.folds import Packing
 from gpuprims.core.codegen.operands import elements_of, load, names_of, numbers_of, stored, times, write
-from gpuprims.core.kernel_spec import Access, Definitions
+from gpuprims.core.codegen.values import Packing
+from gpuprims.core.kernel_spec import Access, KernelSpec
 from gpuprims.expressions import TypedExpr, converted, emit_function
 
 
-def map_text(definitions: Definitions) -> list[str]:
-    """Write MAP, of one element, and MAP_VECTOR, of VECTOR neighbours read in one load.
+def map_text(spec: KernelSpec) -> list[str]:
+    """Write MAP, for one element, and MAP_VECTOR, for VECTOR neighbours in one load.
 
-    An element comes as its address in registers, so that one of several lanes is passed on like one of one.
+    Functions take the address of an element in registers, so that elements of one and of several lanes look alike.
     """
-    inputs, pack = definitions.inputs, Packing(definitions.values)
-    layout = (
-        "const layout_t layout, " if definitions.constants else ""
-    )  # passing a struct costs where nothing is inlined
+    inputs, pack = spec.inputs, Packing(spec.values)
+    # Only maps with constants take the layout: passing a struct costs time where nothing is inlined.
+    layout = "const layout_t layout, " if spec.constants else ""
     head = f"DEVICE value_t gp_apply({layout}{elements_of(inputs)}, const i64 j)"
     names = names_of("x", inputs)
     return [
-        emit_function(head, definitions.map, [*numbers_of(inputs), "j"], pack.close),
+        emit_function(head, spec.map, [*numbers_of(inputs), "j"], pack.close),
         "DEVICE value_t gp_map(INPUTS, const layout_t layout, const i64 o, const i64 j)",
         "{",
         *(line for k, access in enumerate(inputs) for line in load(k, access, 1)),
-        f"    return gp_apply({_layout(definitions)}{names_of('e', inputs)}, j);",
+        f"    return gp_apply({_layout(spec)}{names_of('e', inputs)}, j);",
         "}",
         f"#define MAP(o, j) gp_map({names}, layout, o, j)",
-        *(_map_vector(definitions, names) if definitions.vector > 1 else _MAP_ALONE),
-        *([_begin(len(inputs) - 1)] if definitions.segmented else []),
+        *(_map_vector(spec, names) if spec.vector > 1 else _MAP_ALONE),
     ]
 
 
-def _layout(definitions: Definitions) -> str:
-    """Return the first argument of a map with constants."""
-    return "layout, " if definitions.constants else ""
+def _layout(spec: KernelSpec) -> str:
+    """Return the first argument of gp_apply, which only maps with constants take."""
+    return "layout, " if spec.constants else ""
 
 
-def _begin(k: int) -> str:
-    """Write BEGIN, the first element of a segment, which an input says."""
-    return f"#define BEGIN(o) x{k}[gp_at_x{k}(layout, o, 0)]"
-
-
-# Where a vector is one element, the kernels' loops over vectors are loops over elements.
+# With VECTOR 1, kernels loop over elements.
 _MAP_ALONE = ["#define MAP_VECTOR(o, j, values) (values)[0] = MAP(o, j)"]
-
-
 _STORE_ALONE = ["#define STORE_VECTOR(o, j, values) STORE(o, j, (values)[0])"]
 
 
-def _in_vectors(definitions: Definitions) -> tuple[list[int], list[str]]:
-    """Return how many elements of each input a vector takes, and C text of the address of its ``item``-th."""
-    inputs = definitions.inputs
-    widths = [definitions.vector if access.reduced[-1:] == (1,) else 1 for access in inputs]
+def vector_addresses(spec: KernelSpec) -> tuple[list[int], list[str]]:
+    """Return how many elements of each input a vector has, and C text of the address of element ``item``."""
+    inputs = spec.inputs
+    widths = [spec.vector if access.reduced[-1:] == (1,) else 1 for access in inputs]
     return widths, [
         f"e{k}" if width == 1 else f"e{k} + item{times(access.lanes)}"
         for k, (access, width) in enumerate(zip(inputs, widths, strict=True))
     ]
 
 
-def _map_vector(definitions: Definitions, names: str) -> list[str]:
-    inputs, (widths, elements) = definitions.inputs, _in_vectors(definitions)
+def _map_vector(spec: KernelSpec, names: str) -> list[str]:
+    inputs, (widths, elements) = spec.inputs, vector_addresses(spec)
     return [
         "DEVICE void gp_map_vector(INPUTS, const layout_t layout, const i64 o, const i64 j, value_t *values)",
         "{",
         *(line for k, access in enumerate(inputs) for line in load(k, access, widths[k])),
         "#pragma unroll",
         f"    for (int item = 0; item < VECTOR; item++) "
-        f"values[item] = gp_apply({_layout(definitions)}{', '.join(elements)}, j + item);",
+        f"values[item] = gp_apply({_layout(spec)}{', '.join(elements)}, j + item);",
         "}",
         f"#define MAP_VECTOR(o, j, values) gp_map_vector({names}, layout, o, j, values)",
     ]
 
 
-def store_text(definitions: Definitions) -> list[str]:
-    """Write STORE, of one value, and STORE_VECTOR, of VECTOR neighbours written at once."""
-    if definitions.finish is None:
+def store_text(spec: KernelSpec) -> list[str]:
+    """Write STORE, for one value, and STORE_VECTOR, for VECTOR neighbours in one store."""
+    if spec.finish is None:
         return []
-    if definitions.place is not None:
-        return _store_at_places(definitions, definitions.finish, definitions.place)
-    outputs, names = definitions.outputs, names_of("y", definitions.outputs)
-    # A reduce stores no neighbours, and a stencil by itself.
-    one_each = (definitions.op is not None and definitions.inclusive is None) or definitions.stencil is not None
+    if spec.place is not None:
+        return _store_at_places(spec, spec.finish, spec.place)
+    outputs, names = spec.outputs, names_of("y", spec.outputs)
     return [
-        _finish(definitions, definitions.finish, ()),
+        _finish(spec, spec.finish, ()),
         "DEVICE void gp_store(OUTPUTS, const layout_t layout, const i64 o, const i64 j, const value_t value)",
         "{",
         *(f"    {stored(access.dtype)} r{k}[{access.lanes}];" for k, access in enumerate(outputs)),
@@ -95,13 +84,13 @@ def store_text(definitions: Definitions) -> list[str]:
         *(write(k, access, 1, "j") for k, access in enumerate(outputs)),
         "}",
         f"#define STORE(o, j, value) gp_store({names}, layout, o, j, value)",
-        *(_STORE_ALONE if definitions.vector == 1 or one_each else _store_vector(outputs, names, definitions.vector)),
+        *(_store_vector(outputs, names, spec.vector) if spec.vector > 1 and spec.stores_vectors else _STORE_ALONE),
     ]
 
 
-def _finish(definitions: Definitions, finish: TypedExpr, inputs: Sequence[Access]) -> str:
-    """Write gp_finish, from a value, and elements of such inputs, to the elements that are stored."""
-    outputs = definitions.outputs
+def _finish(spec: KernelSpec, finish: TypedExpr, inputs: Sequence[Access]) -> str:
+    """Write gp_finish, from a value and an element of each input to an element of each output."""
+    outputs = spec.outputs
     targets = ", ".join(f"{stored(access.dtype)} *r{k}" for k, access in enumerate(outputs))
     places = [(f"r{k}[{lane}]", access.dtype) for k, access in enumerate(outputs) for lane in range(access.lanes)]
 
@@ -113,31 +102,31 @@ def _finish(definitions: Definitions, finish: TypedExpr, inputs: Sequence[Access
 
     elements = f"{elements_of(inputs)}, " if inputs else ""
     head = f"DEVICE void gp_finish(const layout_t layout, const i64 j, const value_t value, {elements}{targets})"
-    return emit_function(head, finish, _of_value(definitions, finish, inputs), close)
+    return emit_function(head, finish, _of_value(spec, finish, inputs), close)
 
 
-def _of_value(definitions: Definitions, function: TypedExpr, inputs: Sequence[Access]) -> list[str]:
-    """Return the arguments of a function of a value, the number of elements folded, and elements of inputs."""
-    values = definitions.values
-    # The count is an integer, and to the function a number of the dtype that it divides. A scan counts up to each j;
-    # of a reduce, whose result is at the first j, the layout has the whole count.
+def _of_value(spec: KernelSpec, function: TypedExpr, inputs: Sequence[Access]) -> list[str]:
+    """Return the arguments of a function of a value, the number of elements folded, and an element of each input."""
+    values = spec.values
+    # The count is converted to the dtype in which the function divides. It includes j: results of scans are at every j,
+    # each with a count of its own. Results of reductions are at j = 0, and the layout has the whole count.
     count = converted("(layout.count + j)", np.dtype(np.int64), function.steps[len(values)].dtype)
     return [*(f"value{field}" for field in Packing(values).fields), count, *numbers_of(inputs)]
 
 
-def _store_at_places(definitions: Definitions, finish: TypedExpr, place: TypedExpr) -> list[str]:
-    """Write STORE where each value says by itself where it goes, if anywhere."""
-    inputs, outputs, vector = definitions.inputs, definitions.outputs, definitions.vector
+def _store_at_places(spec: KernelSpec, finish: TypedExpr, place: TypedExpr) -> list[str]:
+    """Write STORE for results whose index is computed from the value."""
+    inputs, outputs, vector = spec.inputs, spec.outputs, spec.vector
     names, elements = f"{names_of('x', inputs)}, {names_of('y', outputs)}", names_of("e", inputs)
     places = ", ".join(f"i64 *at{k}" for k in range(len(outputs)))
     taken = f"const layout_t layout, const i64 j, const value_t value, {elements_of(inputs)}"
     parameters = "INPUTS, OUTPUTS, const layout_t layout, const i64 o, const i64 j"
     return [
-        _finish(definitions, finish, inputs),
+        _finish(spec, finish, inputs),
         emit_function(
             f"DEVICE void gp_place({taken}, {places})",
             place,
-            _of_value(definitions, place, inputs),
+            _of_value(spec, place, inputs),
             lambda *found: " ".join(f"*at{k} = {at};" for k, at in enumerate(found)),
         ),
         f"DEVICE void gp_put(OUTPUTS, const layout_t layout, const i64 o, const i64 j, {elements_of(inputs)}, "
@@ -154,58 +143,16 @@ def _store_at_places(definitions: Definitions, finish: TypedExpr, place: TypedEx
         f"    gp_put({names_of('y', outputs)}, layout, o, j, {elements}, value);",
         "}",
         f"#define STORE(o, j, value) gp_store({names}, layout, o, j, value)",
-        *(_put_vector(definitions, names, parameters) if vector > 1 else _STORE_ALONE),
-        *(_stage(definitions, names, parameters) if definitions.packed else []),
+        *(_put_vector(spec, names, parameters) if vector > 1 else _STORE_ALONE),
     ]
 
 
-def _stage(definitions: Definitions, names: str, parameters: str) -> list[str]:
-    """Write STAGE, which gathers what goes to the first output in local memory, and WRITE_STAGED, which writes it."""
-    inputs, outputs, (widths, addresses) = definitions.inputs, definitions.outputs, _in_vectors(definitions)
-    elements = names_of("e", inputs)
-    staged = "const i64 first, LOCAL staged_t *staging"
-    others = list(enumerate(outputs))[1:]
-    return [
-        f"typedef {stored(outputs[0].dtype)} staged_t;",
-        f"DEVICE value_t gp_stage_one(OUTPUTS, const layout_t layout, const i64 o, const i64 j, {elements_of(inputs)}, "
-        f"const value_t value, {staged})",
-        "{",
-        *(f"    i64 at{k}; {stored(access.dtype)} r{k}[1];" for k, access in enumerate(outputs)),
-        f"    gp_place(layout, j, value, {elements}, {names_of('&at', outputs)});",
-        f"    gp_finish(layout, j, value, {elements}, {names_of('r', outputs)});",
-        "    if (at0 >= 0) staging[at0 - first] = r0[0];",
-        *(f"    if (at{k} >= 0) {{ {write(k, access, 1, f'at{k}').strip()} }}" for k, access in others),
-        "    return value + (at0 >= 0);",
-        "}",
-        f"DEVICE value_t gp_stage({parameters}, const value_t value, {staged})",
-        "{",
-        *(line for k, access in enumerate(inputs) for line in load(k, access, 1)),
-        f"    return gp_stage_one({names_of('y', outputs)}, layout, o, j, {elements}, value, first, staging);",
-        "}",
-        f"DEVICE value_t gp_stage_vector({parameters}, const value_t *values, {staged})",
-        "{",
-        *(line for k, access in enumerate(inputs) for line in load(k, access, widths[k])),
-        "    value_t next = values[0];",
-        "#pragma unroll",
-        "    for (int item = 0; item < VECTOR; item++)",
-        f"        next = gp_stage_one({names_of('y', outputs)}, layout, o, j + item, {', '.join(addresses)}, "
-        "values[item], first, staging);",
-        "    return next;",
-        "}",
-        f"#define STAGE(o, j, value, first, to) gp_stage({names}, layout, o, j, value, first, to)",
-        f"#define STAGE_VECTOR(o, j, values, first, to) gp_stage_vector({names}, layout, o, j, values, first, to)",
-        "#define WRITE_STAGED(o, j, element) y0[gp_at_y0(layout, o, j)] = element",
-        "#define WRITE_NUMBER(number) y1[gp_at_y1(layout, 0, 0)] = number",
-        *fetch_text(definitions),
-    ]
+def fetch_text(spec: KernelSpec) -> list[str]:
+    """Write fetch_vector, which loads elements for later, FETCHED, their value, and ELEMENT, the first input's.
 
-
-def fetch_text(definitions: Definitions) -> list[str]:
-    """Write fetch_vector, which loads elements that are looked at later, FETCHED, their value, and ELEMENT, the first.
-
-    Elements of fewer than 32 bits wait in whole words, which are as many registers fewer.
+    Elements of fewer than 32 bits are kept in whole words, which needs fewer registers.
     """
-    inputs, (widths, addresses) = definitions.inputs, _in_vectors(definitions)
+    inputs, (widths, addresses) = spec.inputs, vector_addresses(spec)
     kinds = [stored(access.dtype) for access in inputs]
     words = [access.dtype.itemsize * width // 4 for access, width in zip(inputs, widths, strict=True)]
     narrow = [access.dtype.itemsize < 4 and count > 0 for access, count in zip(inputs, words, strict=True)]
@@ -240,14 +187,14 @@ def fetch_text(definitions: Definitions) -> list[str]:
         *part,
         "    }",
         "}",
-        f"#define FETCHED(raw, item, j) gp_apply({_layout(definitions)}{arguments}, j)",
+        f"#define FETCHED(raw, item, j) gp_apply({_layout(spec)}{arguments}, j)",
         f"#define ELEMENT(raw, item) {elements[0]}[item]",
     ]
 
 
-def _put_vector(definitions: Definitions, names: str, parameters: str) -> list[str]:
-    inputs, (widths, elements) = definitions.inputs, _in_vectors(definitions)
-    outputs, addresses = names_of("y", definitions.outputs), ", ".join(elements)
+def _put_vector(spec: KernelSpec, names: str, parameters: str) -> list[str]:
+    inputs, (widths, elements) = spec.inputs, vector_addresses(spec)
+    outputs, addresses = names_of("y", spec.outputs), ", ".join(elements)
     return [
         f"DEVICE void gp_store_vector({parameters}, const value_t *values)",
         "{",

@@ -1,4 +1,4 @@
-"""The operands of a kernel: its parameters, where their elements lie, and how they are loaded and written."""
+"""Write the operands of a kernel: its parameters, the positions of their elements, loads and stores."""
 
 from __future__ import annotations
 
@@ -6,64 +6,64 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpuprims.core.kernel_spec import Access, Definitions, Dtype, StepClass
+from gpuprims.core.kernel_spec import Access, Dtype, KernelSpec, StrideClass
 from gpuprims.expressions import c_type, member, part
 
 
-def types_text(definitions: Definitions) -> list[str]:
-    """Write the types of the call, its parameters, and the place of each operand's elements."""
-    operands = (*definitions.inputs, *definitions.outputs)
+def types_text(spec: KernelSpec) -> list[str]:
+    """Write value_t, layout_t, the parameters, and a function for the position of each operand's elements."""
+    operands = (*spec.inputs, *spec.outputs)
     kept, reduced = len(operands[0].kept), len(operands[0].reduced)
     members = [f"kept[{kept}]", f"reduced[{reduced}]", f"offset[{len(operands)}]"]
     members += [f"kept_step[{len(operands)}][{kept}]", f"reduced_step[{len(operands)}][{reduced}]"]
     shaped = "; ".join(f"i64 {one}" for one in members if "[0]" not in one)
-    constants = "".join(f" {member(number, dtype)}" for number, dtype in enumerate(definitions.constants))
-    alone = "RESTRICT " if definitions.inclusive is None else ""  # a scan may write where it reads
-    inputs = [f"GLOBAL const {stored(a.dtype)} *{alone}x{k}" for k, a in enumerate(definitions.inputs)]
-    outputs = [f"GLOBAL {stored(a.dtype)} *{alone}y{k}" for k, a in enumerate(definitions.outputs)]
-    fields = " ".join(f"{c_type(dtype)} v{k};" for k, dtype in enumerate(definitions.values))
-    value_t = c_type(definitions.values[0]) if len(definitions.values) == 1 else f"struct {{ {fields} }}"
+    constants = "".join(f" {member(number, dtype)}" for number, dtype in enumerate(spec.constants))
+    alone = "" if spec.aliases else "RESTRICT "
+    inputs = [f"GLOBAL const {stored(a.dtype)} *{alone}x{k}" for k, a in enumerate(spec.inputs)]
+    outputs = [f"GLOBAL {stored(a.dtype)} *{alone}y{k}" for k, a in enumerate(spec.outputs)]
+    fields = " ".join(f"{c_type(dtype)} v{k};" for k, dtype in enumerate(spec.values))
+    value_t = c_type(spec.values[0]) if len(spec.values) == 1 else f"struct {{ {fields} }}"
     return [
         f"typedef {value_t} value_t;",
         f"typedef struct {{ i64 count; {shaped};{constants} }} layout_t;",
         f"#define INPUTS {', '.join(inputs)}",
-        f"#define INPUT_NAMES {names_of('x', definitions.inputs)}",
+        f"#define INPUT_NAMES {names_of('x', spec.inputs)}",
         f"#define OUTPUTS {', '.join(outputs)}",
-        f"#define OUTPUT_NAMES {names_of('y', definitions.outputs)}",
-        *(_place(f"gp_at_x{k}", k, access) for k, access in enumerate(definitions.inputs)),
-        *(_place(f"gp_at_y{k}", len(definitions.inputs) + k, a) for k, a in enumerate(definitions.outputs)),
+        f"#define OUTPUT_NAMES {names_of('y', spec.outputs)}",
+        *(_place(f"gp_at_x{k}", k, access) for k, access in enumerate(spec.inputs)),
+        *(_place(f"gp_at_y{k}", len(spec.inputs) + k, a) for k, a in enumerate(spec.outputs)),
     ]
 
 
 def names_of(letter: str, operands: Sequence[Access]) -> str:
-    """Return the operands' names, after a letter and their numbers."""
+    """Return the operands' names: a letter and a number each."""
     return ", ".join(f"{letter}{k}" for k in range(len(operands)))
 
 
 def stored(dtype: Dtype) -> str:
-    """Return the C type that holds one number in memory."""
+    """Return the C type of a number in memory."""
     return "u16" if dtype == np.float16 else c_type(dtype)
 
 
 def number_of(name: str, dtype: Dtype) -> str:
-    """Return C text of a stored number as a value in registers."""
+    """Return C text that converts a number from memory for computing."""
     if dtype == np.float16:
         return f"gp_half_value({name})"
     return f"({name} != 0)" if dtype == np.bool_ else name
 
 
 def elements_of(inputs: Sequence[Access]) -> str:
-    """Return the parameters that stand for one element of each input."""
+    """Return C parameters for the address of one element of each input."""
     return ", ".join(f"const {stored(access.dtype)} *e{k}" for k, access in enumerate(inputs))
 
 
 def numbers_of(inputs: Sequence[Access]) -> list[str]:
-    """Return C text of the numbers that such elements hold."""
+    """Return C text of the numbers of those elements."""
     return [number_of(f"e{k}[{lane}]", access.dtype) for k, access in enumerate(inputs) for lane in range(access.lanes)]
 
 
 def load(k: int, access: Access, width: int) -> list[str]:
-    """Read ``width`` neighbouring elements of an operand into registers, in one load."""
+    """Write the load of ``width`` neighbouring elements into registers, by one instruction."""
     kind, count = stored(access.dtype), width * access.lanes
     at = f"x{k} + gp_at_x{k}(layout, o, j){times(access.lanes)}"
     if count == 1:
@@ -73,7 +73,7 @@ def load(k: int, access: Access, width: int) -> list[str]:
 
 
 def write(k: int, access: Access, width: int, index: str) -> str:
-    """Write ``width`` neighbouring elements of an operand from registers, in one store."""
+    """Write the store of ``width`` neighbouring elements from registers, by one instruction."""
     count = width * access.lanes
     at = f"y{k} + gp_at_y{k}(layout, o, {index}){times(access.lanes)}"
     if count == 1:
@@ -82,9 +82,9 @@ def write(k: int, access: Access, width: int, index: str) -> str:
 
 
 def _vector(word: str, dtype: Dtype, count: int, first: tuple[str, str], second: tuple[str, str]) -> str:
-    """Write READ_VECTOR or WRITE_VECTOR of as many numbers, complex ones as pairs of their parts.
+    """Write READ_VECTOR or WRITE_VECTOR; complex numbers are moved as pairs of their parts.
 
-    Each place is what qualifies its type, and a pointer.
+    ``first`` is in global memory, ``second`` in registers: the qualifiers of the type, and a pointer.
     """
     kind = stored(part(dtype))
     if dtype.kind != "c":
@@ -94,28 +94,28 @@ def _vector(word: str, dtype: Dtype, count: int, first: tuple[str, str], second:
 
 
 def times(lanes: int) -> str:
-    """Return what the place of an element is multiplied by to be one of a number."""
+    """Return C text that turns a position in elements into one in numbers."""
     return f" * {lanes}" if lanes > 1 else ""
 
 
 def _place(name: str, k: int, access: Access) -> str:
-    """C function from a kept index ``o`` and a reduced index ``j`` to a position in operand ``k``, in elements."""
+    """Write the function from a kept index ``o`` and a reduced index ``j`` to a position in operand ``k``."""
     lines = [f"    i64 at = layout.offset[{k}];"]
-    lines += _walk(k, "kept", "o", access.kept) + _walk(k, "reduced", "j", access.reduced)
+    lines += _strides(k, "kept", "o", access.kept) + _strides(k, "reduced", "j", access.reduced)
     head = f"DEVICE i64 {name}(const layout_t layout, i64 o, i64 j)"
     return "\n".join([head, "{", *lines, "    return at;", "}"])
 
 
-def _walk(k: int, axes: str, index: str, steps: tuple[StepClass, ...]) -> list[str]:
-    """Split a flat index into its axes, last first, and add up the steps; axes without a step cost nothing."""
+def _strides(k: int, axes: str, index: str, strides: tuple[StrideClass, ...]) -> list[str]:
+    """Write the lines that split a flat index into axes, last first, and add strides; axes of stride 0 cost nothing."""
     lines: list[str] = []
-    for axis in reversed(range(len(steps))):
-        if all(step == 0 for step in steps[: axis + 1]):
+    for axis in reversed(range(len(strides))):
+        if all(stride == 0 for stride in strides[: axis + 1]):
             break
         here = index if axis == 0 else f"({index} % layout.{axes}[{axis}])"
-        step = steps[axis]
-        if step != 0:
-            lines.append(f"    at += {here}{'' if step == 1 else f' * layout.{axes}_step[{k}][{axis}]'};")
+        stride = strides[axis]
+        if stride != 0:
+            lines.append(f"    at += {here}{'' if stride == 1 else f' * layout.{axes}_step[{k}][{axis}]'};")
         if axis:
             lines.append(f"    {index} /= layout.{axes}[{axis}];")
     return lines

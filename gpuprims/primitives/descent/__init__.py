@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import operator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.kernel_spec import Definitions, Logistic, value_words
-from gpuprims.core.launch_plan import Prepared, Result
-from gpuprims.core.layout import Form, contiguous, starts_of
-from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.registry import REGISTRY, Variant
+from gpuprims.core.launch_plan import find_plan
+from gpuprims.core.operands import as_operands
+from gpuprims.core.primitive import Primitive
 from gpuprims.core.traits import Call
-from gpuprims.core.variant_checks import asked_by_name
-from gpuprims.errors import ArgumentError, quoted
-from gpuprims.primitives.logistic.labelled import check_samples, judge
-from gpuprims.primitives.together import side_by_side
+from gpuprims.primitives.descent.plan import as_request, bind, plan_call, sample
 
-_LABEL = "descent"
-# Work-items of the smallest group, which has the least to fold; and bytes of a vector of rows on CPUs.
-_FEWEST, _CPU_VECTOR = 128, 64
+PRIMITIVE = Primitive("descent", plan_call, sample, bind)
 
 
 def logistic_descent(
@@ -84,62 +74,20 @@ def logistic_descent(
     array([-0.172,  0.279])
     """
     given = (X, y, weights) if sample_weight is None else (X, y, weights, sample_weight)
-    operands = as_operands(_LABEL, given, device)
-    check_samples(_LABEL, operands.natives)
-    rates = np.array([decay, rate], operands.natives[0].dtype)
-    operands = side_by_side(operands)
-    operands = operands.beside(rates if operands.on_host else operands.device.asarray(rates))
-    return _run(operands, steps, variant)
+    operands, request, out, chosen = bind(given, rate, steps, decay, device, variant)
+    return find_plan(plan_call, operands, request, out, chosen).run(operands, out)
 
 
 def descend(arrays: tuple[Any, ...], steps: int, device: Device) -> Any:
-    """Return weights after so many steps, of arrays that a call of :func:`logistic_descent` has checked before.
+    """Return weights after so many steps, for arrays that a call of :func:`logistic_descent` has checked before.
 
     They lie on the device, and the last one has ``decay`` and ``rate``.
     """
-    return _run(as_operands(_LABEL, arrays, device), steps, None)
-
-
-def _run(operands: Operands, steps: int, variant: str | None) -> Any:
-    if steps < 1:
-        raise ArgumentError(f"{_LABEL}: steps, one or more; got {quoted(steps)}")
-    where = operands.forms, operands.fresh_alignment, operands.device
-    return _prepare(*where, operator.index(steps), asked_by_name(_LABEL, variant), REGISTRY.generation).run(
-        operands, None
-    )
+    operands = as_operands("descent", arrays, device)
+    return find_plan(plan_call, operands, as_request(steps), None, None).run(operands, None)
 
 
 def able_to_descend(device: Device, dtype: np.dtype[Any], rows: int, columns: int) -> bool:
     """Return whether a kernel of a device takes so many samples, of so many features, the intercept's with them."""
     call = Call((dtype,), rows, columns, value_bytes=dtype.itemsize)
-    return device.explain(_LABEL, call).chosen is not None
-
-
-@keeps_calls()
-def _prepare(
-    forms: tuple[Form, ...], alignment: int, device: Device, steps: int, variant: str | None, generation: int
-) -> Prepared:
-    """Decide everything about a :func:`logistic_descent` but the memory; the last form is of ``decay`` and ``rate``."""
-    dtype, (n, k) = forms[0].dtype, forms[0].shape
-    result = Result(forms[2].shape, dtype)
-    samples = Logistic(k, bool(result.shape[0] - k), len(forms) == 5, gives="batch")
-    chosen = device.select(_LABEL, Call((dtype,), n, samples.columns, value_bytes=dtype.itemsize), variant)
-    chosen, samples = _held(chosen, samples, n, dtype)
-    layout = starts_of((*forms, contiguous(dtype, result.shape, alignment)))
-    accesses = layout.accesses
-    definitions = Definitions(accesses[:-1], accesses[-1:], (dtype,), judge(dtype), logistic=samples)
-    launch = device.kernel(chosen, definitions).prepare(1, layout.pack(0), n, steps)
-    vectors = -(-n // samples.judged)
-    copied = vectors * samples.judged * (samples.columns + samples.weighted) * dtype.itemsize
-    scratch = copied if chosen.scratch == "rows" else 0
-    return Prepared(chosen, (result,), True, launch, tuple(range(len(forms))), (0,), scratch=scratch)
-
-
-def _held(variant: Variant, samples: Logistic, n: int, dtype: np.dtype[Any]) -> tuple[Variant, Logistic]:
-    """Fix how rows are held: so many for each work-item of a group, or so many side by side."""
-    if not variant.word_items:
-        return variant, replace(samples, judged=_CPU_VECTOR // dtype.itemsize)
-    block = min(_FEWEST, variant.block)
-    while -(-n // block) * samples.columns * value_words((dtype,)) > variant.items:
-        block *= 2
-    return replace(variant, block=block), replace(samples, rows=-(-n // block))
+    return device.explain("descent", call).chosen is not None

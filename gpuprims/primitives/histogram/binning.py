@@ -13,8 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from gpuprims.core.kernel_spec import TABLE_HEADER, Dtype
+from gpuprims.core.kernel_spec import Dtype
 from gpuprims.errors import ArgumentError, DtypeError
+from gpuprims.primitives.histogram.spec import TABLE_HEADER
 from gpuprims.primitives.histogram.thresholds import Order, find_thresholds
 
 # More would be counted by indices of 32 bits no more.

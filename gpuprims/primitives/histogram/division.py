@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gpuprims.core.driver import Capabilities
-from gpuprims.core.kernel_spec import CPU_REPLICAS, Dtype
+from gpuprims.core.kernel_spec import Dtype
 from gpuprims.core.refusals import BEHIND_RANGE
 from gpuprims.core.registry import Variant
+from gpuprims.primitives.histogram.spec import CPU_REPLICAS
 
 # Counts of 32 bits: a part has fewer elements.
 MOST_COUNTED = 2**31

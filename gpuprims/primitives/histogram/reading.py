@@ -10,10 +10,11 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Driver, Launch
-from gpuprims.core.kernel_spec import Binning, Definitions, Dtype, Sums
-from gpuprims.core.launch_plan import Prepared, Result
+from gpuprims.core.kernel_spec import Dtype
+from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.operands import Operands
+from gpuprims.core.outputs import Result
 from gpuprims.core.registry import Variant
 from gpuprims.core.traits import Call
 from gpuprims.expressions import TypedExpr, trace, typed
@@ -21,6 +22,7 @@ from gpuprims.operators import Op, as_map, make_folding
 from gpuprims.primitives.fold import FoldPlanner, with_axes
 from gpuprims.primitives.histogram.binning import key_dtype
 from gpuprims.primitives.histogram.division import MOST_COUNTED, parts_of, room_of
+from gpuprims.primitives.histogram.spec import HistogramSpec, Sums
 
 _INT64, _FLOAT64, _UINT32, _UINT8 = (np.dtype(name) for name in ("i8", "f8", "u4", "u1"))
 # Bytes that memory of a device is aligned to.
@@ -40,7 +42,7 @@ class Reading(NamedTuple):
     planes : int
     zeroed : bool
         Whether groups add to what is there.
-    fold : Prepared or None
+    fold : LaunchPlan or None
         None where what they leave is what is asked for.
     """
 
@@ -48,7 +50,7 @@ class Reading(NamedTuple):
     nbytes: int
     planes: int
     zeroed: bool
-    fold: Prepared | None
+    fold: LaunchPlan | None
 
     def run(self, operands: Operands, words: Any, peaks: Sequence[Any], target: Any) -> None:
         """Launch on the memory of a call, of which the target, where there is no fold, is as :meth:`room` gives it."""
@@ -102,19 +104,31 @@ class Reader(NamedTuple):
         whole = chosen.shares_histograms or merged
         widened = sums == "counts" and (merged or (outputs == rows == 1 and not whole))
         total = _INT64 if widened else dtype
-        binning = Binning(self.kind, sums, total if private else dtype, total, room.near, not private, merged)
         values, map_ = _values(tuple(form.dtype for form in self.forms), sums)
         vector = min(layout.vector_width(), chosen.items) if chosen.vectors else 1
-        definitions = Definitions(layout.accesses, (), values, map_, vector=vector, binning=binning)
+        spec = HistogramSpec(
+            layout.accesses,
+            (),
+            values,
+            map_,
+            vector=vector,
+            kind=self.kind,
+            sums=sums,
+            group_dtype=total if private else dtype,
+            dtype=total,
+            local_guide=room.near,
+            fused=not private,
+            merged=merged,
+        )
         copies = [room.copies] if chosen.histograms in ("replicas", "private", "cached", "split") else []
-        kernel, groups = device.kernel(chosen, definitions), chosen.groups(outputs * parts * ranges, able)
+        kernel, groups = device.kernel(chosen, spec), chosen.groups(outputs * parts * ranges, able)
         launch = kernel.prepare(groups, layout.pack(0), outputs, size, call.bins, parts, *copies, local=room.local)
         left = contiguous(total, (1 if whole else rows, outputs, planes, width), ALIGNMENT)
         is_target = alone and total == target.dtype and left.shape[:3] == (1, 1, 1)
         fold = None if is_target else self._fold(left, op, target, beside)
         return Reading(launch, math.prod(left.shape) * left.item, planes, whole, fold)
 
-    def _fold(self, left: Form, op: Op, target: Form, beside: tuple[Form, ...]) -> Prepared:
+    def _fold(self, left: Form, op: Op, target: Form, beside: tuple[Form, ...]) -> LaunchPlan:
         """Fix the fold of parts, in their order."""
         rows, _, planes, _ = left.shape
         shape, strides = (rows, *target.shape), (*left.strides[:2], left.strides[3])
@@ -124,7 +138,7 @@ class Reader(NamedTuple):
         folding = make_folding(op, as_map("reduce", None, len(forms)), tuple(form.dtype for form in forms), None)
         into = [with_axes(target, (0,), keepdims=False)]
         planner = FoldPlanner(self.device, forms, into, folding, shape, (0,), commutative=True)
-        return planner.prepare(None, (Result(target.shape, target.dtype),))
+        return planner.plan(None, (Result(target.shape, target.dtype),))
 
 
 def _sum_dtype(sums: Sums, chosen: Variant, total: int) -> Dtype:

@@ -1,0 +1,50 @@
+"""The spec of kernels that multiply a CSR matrix by a dense one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from gpuprims.core.kernel_spec import KernelSpec
+from gpuprims.expressions import c_type
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CsrSpec(KernelSpec):
+    """The macros of a product of a CSR matrix and a dense one; ``map`` multiplies an element of each.
+
+    Parameters
+    ----------
+    columns : int
+        Columns of the dense matrix and of the product.
+    lanes : int, default 1
+        Neighbouring work-items that share a row.
+    held : int, default 1
+        Columns that a work-item sums at once.
+    vector_columns : int, default 1
+        Columns that it sums in one OpenCL vector.
+    """
+
+    columns: int
+    lanes: int = 1
+    held: int = 1
+    vector_columns: int = 1
+
+    maps: ClassVar[bool] = False
+    lifts_constants: ClassVar[bool] = False
+    exchanges: ClassVar[bool] = True
+
+    def macros(self) -> dict[str, int | str]:
+        """Define how much of the product a work-item computes."""
+        return {"COLUMNS": self.columns, "LANES": self.lanes, "HELD": self.held}
+
+    def text(self) -> list[str]:
+        """Write the type of a work-item's sums."""
+        number = c_type(self.values[0])
+        summed = f"VECTOR_OF({number}, {self.vector_columns})" if self.vector_columns > 1 else number
+        return [f"typedef {summed} sum_t;"]
+
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return (Path(__file__).parent / "kernels" / "sparse.h",)

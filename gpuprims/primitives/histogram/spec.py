@@ -1,0 +1,147 @@
+"""The spec of kernels that count in bins: keys, the table of thresholds, and the sums of a bin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal, get_args
+
+from gpuprims.core.codegen.functions import fetch_text
+from gpuprims.core.codegen.values import Packing
+from gpuprims.core.kernel_spec import Dtype, KernelSpec
+from gpuprims.expressions import c_type
+
+Sums = Literal["counts", "integers", "peaks", "limbs", "floats"]
+Bins = Literal["direct", "even", "edges"]
+# 64-bit words of the table before the thresholds.
+TABLE_HEADER = 8
+# Most histograms that one work-item of a CPU counts in, one after the other.
+CPU_REPLICAS = 8
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HistogramSpec(KernelSpec):
+    """The macros of a histogram; the values are a key and, if there are weights, a weight.
+
+    Parameters
+    ----------
+    kind : {"direct", "even", "edges"}
+        Whether a key is the number of its bin, or lies between thresholds that are evenly spaced, up to rounding, or
+        not.
+    sums : {"counts", "integers", "peaks", "limbs", "floats"}
+        What a bin sums: elements, integer weights, or float weights. Sums of float weights in any order are exact if
+        a first pass finds the exponent of the largest ("peaks") and a second cuts all into integers ("limbs");
+        "floats" adds the weights as they are.
+    group_dtype, dtype : dtype
+        Dtype of a sum within a group, and of one in global memory.
+    near : bool, default False
+        Whether the guide to the thresholds is in local memory.
+    fused : bool, default True
+        Whether a product and a sum are rounded together, which is as fast as either on GPUs.
+    merged : bool, default False
+        Whether groups add their sums to one histogram by atomics, instead of leaving one each.
+    """
+
+    kind: Bins
+    sums: Sums
+    group_dtype: Dtype
+    dtype: Dtype
+    local_guide: bool = False
+    fused: bool = True
+    merged: bool = False
+
+    # For readers of the table.
+    table_header: ClassVar[int] = TABLE_HEADER
+
+    @property
+    def planes(self) -> int:
+        """Sums of a bin."""
+        return 3 if self.sums == "limbs" else 1
+
+    @property
+    def pointers(self) -> int:
+        """See :class:`KernelSpec`."""
+        return len(self.inputs) + 2 + (self.sums == "limbs")
+
+    @property
+    def dtypes(self) -> frozenset[Dtype]:
+        """See :class:`KernelSpec`."""
+        return super().dtypes | {self.group_dtype}
+
+    def macros(self) -> dict[str, int | str]:
+        """Define keys, weights, sums, and where the guide to the thresholds lies."""
+        key, fields = self.values[0], Packing(self.values).fields
+        peaks = ", GLOBAL const u32 *RESTRICT peaks" if self.sums == "limbs" else ""
+        lowest = {"LOWEST": "(-128)" if self.inputs[0].dtype.kind == "i" else "(0)"} if self._of_bytes else {}
+        return {
+            **lowest,
+            "TABLE_HEADER": TABLE_HEADER,
+            "CPU_REPLICAS": CPU_REPLICAS,
+            **{f"BINS_{kind.upper()}": int(self.kind == kind) for kind in get_args(Bins)},
+            **{f"SUMS_{sums.upper()}": int(self.sums == sums) for sums in get_args(Sums)},
+            "WIDE": int(self.group_dtype.itemsize == 8),
+            "PLANES": self.planes,
+            "MERGED": int(self.merged),
+            "KEY(value)": f"(value){fields[0]}",
+            "KEY_OF_BITS(bits)": _from_bits(key),
+            "BELOW_ZERO(x)": "0" if key.kind == "u" else "((x) < 0)",
+            "DISTANCE(x, first)": _distance(key),
+            "FUSED": int(self.fused),
+            **self._guide(),
+            **self._weights(),
+            "HISTOGRAMS": f"GLOBAL total_t *RESTRICT histograms, GLOBAL const u64 *RESTRICT table{peaks}",
+        }
+
+    @property
+    def _of_bytes(self) -> bool:
+        return self.inputs[0].dtype.itemsize == 1 and self.sums == "counts"
+
+    def _guide(self) -> dict[str, int | str]:
+        """Define the guide as kernels read it: 16 bits an entry in local memory, or 32 in the table."""
+        near = "LOCAL const u16", "0x8000u"
+        kind, impure = near if self.local_guide else ("GLOBAL const u32", "0x80000000u")
+        far = "((GLOBAL const u32 *)((table) + TABLE_HEADER + ((bins) + 2) * (i64)sizeof(key_t) / 8))"
+        return {"NEAR": int(self.local_guide), "GUIDE": kind, "IMPURE": impure, "FAR_GUIDE(table, bins)": far}
+
+    def _weights(self) -> dict[str, int | str]:
+        """Define a value's weight, and the place of the exponent in a float weight."""
+        if len(self.values) == 1:
+            return {"WEIGHT(value)": 1}
+        macros: dict[str, int | str] = {"WEIGHT(value)": "(value).v1"}
+        dtype = self.values[1]
+        if dtype.kind == "f":
+            fraction, mask = (23, 0xFF) if dtype.itemsize == 4 else (52, 0x7FF)
+            macros |= {
+                "FRACTION_BITS": fraction,
+                "EXPONENT_MASK": mask,
+                "WEIGHT_BITS(weight)": f"((u64)gp_bits_{c_type(dtype)}(weight))",
+                "WEIGHT_OF_BITS(bits)": _from_bits(dtype),
+            }
+        return macros
+
+    def text(self) -> list[str]:
+        """Write the types of keys, sums and weights, and loads of bytes that are counted later."""
+        types = {"key_t": self.values[0], "bin_t": self.group_dtype, "total_t": self.dtype}
+        if len(self.values) > 1:
+            types["weight_t"] = self.values[1]
+        return [
+            *(fetch_text(self) if self._of_bytes else ()),
+            *(f"typedef {c_type(dtype)} {name};" for name, dtype in types.items()),
+        ]
+
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return (Path(__file__).parent / "kernels" / "binning.h",)
+
+
+def _from_bits(dtype: Dtype) -> str:
+    bits = "bits" if dtype.itemsize == 8 else "(u32)(bits)"
+    return f"gp_from_bits_{c_type(dtype)}({bits})"
+
+
+def _distance(key: Dtype) -> str:
+    """Return C text of how far a key lies above another, as a float; integers of any width subtract exactly."""
+    if key.kind == "f":
+        return "((f32)((x) - (first)))"
+    unsigned = f"u{8 * key.itemsize}"
+    return f"((f32)(({unsigned})(x) - ({unsigned})(first)))"

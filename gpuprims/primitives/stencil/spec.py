@@ -1,0 +1,185 @@
+"""The spec of stencil kernels: elements, borders, and the function of a neighbourhood."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal, get_args
+
+from gpuprims.core.codegen.functions import store_text
+from gpuprims.core.codegen.operands import number_of, stored
+from gpuprims.core.codegen.values import Packing
+from gpuprims.core.kernel_spec import KernelSpec
+from gpuprims.core.refusals import ROWS_AT_ONCE, TILE_WIDTH
+from gpuprims.expressions import TypedExpr, c_type, constant, emit_function
+
+# How a kernel holds the neighbours of an element.
+Window = Literal["listed", "ring", "strip", "tile"]
+Mode = Literal["nearest", "reflect", "mirror", "wrap", "constant"]
+_IN_LINES = ("ring", "strip", "tile")
+_AXES = "ZYX"
+
+
+def reach_of(offsets: Sequence[int]) -> tuple[int, int]:
+    """Return the least and the greatest offset, 0 included."""
+    return min(0, *offsets), max(0, *offsets)
+
+
+def columns_of(offsets: Sequence[int], times: int) -> tuple[int, int]:
+    """Return the reach along a row; it is symmetric for several applications, which reflect at the end of a row."""
+    low, high = reach_of(offsets)
+    return (low, high) if times == 1 else (-max(-low, high), max(-low, high))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StencilSpec(KernelSpec):
+    """The macros of a stencil; ``map`` takes several elements of the first input.
+
+    Parameters
+    ----------
+    offsets : tuple of (int, int, int)
+        Offset of each argument of ``map`` from the element, along planes, rows and columns. With ``across``, the
+        arguments are its values.
+    mode : {"nearest", "reflect", "mirror", "wrap", "constant"}
+        What lies beyond the borders, as in SciPy.
+    beyond : scalar
+        The element beyond the borders in mode "constant", of the elements' dtype.
+    channels : int, default 1
+        Neighbouring elements of a pixel, for kernels that walk along rows.
+    across : TypedExpr, optional
+        The first of two passes of a separable stencil, along a row.
+    columns : tuple of int
+        Column offset of each argument of ``across``.
+    window : {"listed", "ring", "strip", "tile", "table"}
+        Where neighbours are held: in an array of their own, in a ring or a strip of rows in registers, in local memory,
+        or nowhere, each being loaded with its weight from memory.
+    vector_local, vector_halo, vector_out : int, default 1
+        Elements that one instruction moves: of a row in local memory, of its ends, and of the results.
+    times : int, default 1
+        How often one launch applies the stencil.
+    paired : (TypedExpr, TypedExpr or None), optional
+        ``map`` and ``across`` of two bytes at once, in the halves of a uint32.
+    """
+
+    offsets: tuple[tuple[int, int, int], ...]
+    mode: Mode
+    beyond: Any
+    channels: int = 1
+    across: TypedExpr | None = None
+    columns: tuple[int, ...] = ()
+    window: Window | Literal["table"] = "listed"
+    vector_local: int = 1
+    vector_halo: int = 1
+    vector_out: int = 1
+    times: int = 1
+    paired: tuple[TypedExpr, TypedExpr | None] | None = None
+
+    maps: ClassVar[bool] = False
+    stores_vectors: ClassVar[bool] = False
+    # Compilers optimise known weights.
+    lifts_constants: ClassVar[bool] = False
+
+    def reach(self, axis: int) -> tuple[int, int]:
+        """Return the least and the greatest offset along planes, rows or columns, 0 included."""
+        if axis < 2:
+            return reach_of([offset[axis] for offset in self.offsets])
+        return columns_of(self.columns or [offset[2] for offset in self.offsets], self.times)
+
+    def macros(self) -> dict[str, int | str]:
+        """Define the shape of the neighbourhood, the borders, strides, and how a kernel holds a window."""
+        element, strides = self.inputs[0].dtype, self.inputs[0].reduced
+        reach = {axis: self.reach(k) for k, axis in enumerate(_AXES)}
+        loads = " ".join(f"window[{k}] = FETCH({dz}, {dy}, {dx});" for k, (dz, dy, dx) in enumerate(self.offsets))
+        result, out = len(self.inputs), self.outputs[0].reduced
+        return {
+            "number_t": c_type(element),
+            "stored_t": stored(element),
+            "result_t": stored(self.outputs[0].dtype),
+            "PLAIN": int(number_of("element", element) == "element"),
+            "NUMBER(element)": f"({number_of('(element)', element)})",
+            "BEYOND": constant(repr(self.beyond.item()), element),
+            "CHANNELS": self.channels,
+            "SEPARABLE": int(self.across is not None),
+            "TABLE": int(self.window == "table"),
+            "LINES": int(self.window in _IN_LINES),
+            "NEIGHBOURS": len(self.offsets),
+            "VECTOR_OUT": self.vector_out,
+            "VECTOR_LOCAL": self.vector_local,
+            "VECTOR_BESIDE": self.vector_halo,
+            "TIMES": self.times,
+            "PAIRED": int(self.paired is not None),
+            **{f"MODE_{mode.upper()}": int(self.mode == mode) for mode in get_args(Mode)},
+            **{f"LOW_{axis}": f"({low})" for axis, (low, _) in reach.items()},
+            **{f"HIGH_{axis}": f"({high})" for axis, (_, high) in reach.items()},
+            **{f"STEP_{k}": _stride(0, k, stride) for k, stride in enumerate(strides)},
+            "STEP_OUT": _stride(result, 0, out[0]),
+            "STEP_DOWN": _stride(result, 1, out[1]),
+            "SPAN": "(HIGH_Y - LOW_Y + 1)",
+            "LEFT": "(LOW_X * CHANNELS)",
+            "BESIDE": "((HIGH_X - LOW_X) * CHANNELS)",
+            "WIDE": TILE_WIDTH,
+            "AT_ONCE": ROWS_AT_ONCE,
+            "PITCH": f"({self._pitch()})",
+            **({"FETCH_ALL(window)": loads} if self.window == "listed" else {}),
+        }
+
+    def _pitch(self) -> str:
+        """Return C text of the numbers from one row of the window to the next."""
+        if self.window == "tile":
+            return "WIDE + BESIDE"
+        return f"ITEMS + {self.times - (self.across is not None)} * BESIDE"
+
+    def text(self) -> list[str]:
+        """Write the types of a window, the functions of a neighbourhood, and the result of an element."""
+        return [
+            f"typedef {'u32' if self.paired else 'number_t'} item_t;",
+            f"typedef {'u32' if self.paired else 'value_t'} sum_t;",
+            f"typedef {'sum_t' if self.across else 'item_t'} slot_t;",
+            *([] if self.across is None else [self._across(self.across)]),
+            *([] if self.window == "table" else [self._apply()]),
+            *store_text(self),
+            *(_RESULT if self.window in _IN_LINES else []),
+        ]
+
+    def _across(self, across: TypedExpr) -> str:
+        """Write the first pass, over neighbours in a row of elements."""
+        places = [f"row[{(dx - self.reach(2)[0]) * self.channels}]" for dx in self.columns]
+        function = (self.paired and self.paired[1]) or across
+        head = "DEVICE sum_t gp_across(const item_t *row)"
+        return emit_function(head, function, places, Packing(self.values).close)
+
+    def _apply(self) -> str:
+        """Write the function of a window, whose first row is at ``first`` in a ring."""
+        space = "LOCAL const" if self.window == "tile" else "const"
+        head = f"DEVICE sum_t gp_apply({space} slot_t *window, const int first)"
+        places = [self._place(k) for k in range(len(self.offsets))]
+        function = self.paired[0] if self.paired else self.map
+        return emit_function(head, function, [*places, "0"], Packing(self.values).close)
+
+    def _place(self, k: int) -> str:
+        """Return C text of an argument's place in the window."""
+        (_, dy, dx), low = self.offsets[k], self.reach(1)[0]
+        column = 0 if self.across else (dx - self.reach(2)[0]) * self.channels
+        if self.window == "listed":
+            return f"window[{k}]"
+        row = f"(first + {dy - low})"
+        return f"window[{f'{row} % SPAN' if self.window == 'ring' else row} * PITCH + {column}]"
+
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return (Path(__file__).parent / "kernels" / "stencil.h",)
+
+
+def _stride(operand: int, axis: int, stride: int | None) -> str:
+    return f"layout.reduced_step[{operand}][{axis}]" if stride is None else str(stride)
+
+
+_RESULT = [
+    "DEVICE result_t gp_result(const layout_t layout, const value_t value)",
+    "{",
+    "    result_t found[1];",
+    "    gp_finish(layout, 0, value, found);",
+    "    return found[0];",
+    "}",
+]
