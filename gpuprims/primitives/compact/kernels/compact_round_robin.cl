@@ -5,7 +5,7 @@
  * out     OUTPUTS: the kept elements side by side, and their number
  * scratch statuses (scanning.h): one for each tile
  * launch  at most BLOCK groups of BLOCK, all running at the same time; `outputs` is 1
- * host    fetch_vector, fetch_part, FETCHED, raw_t and staged_t, gp_scan_warps, gp_fold_warps, gp_write_status and
+ * host    gp_fetch_vector, gp_fetch_part, FETCHED, raw_t and staged_t, gp_scan_warps, gp_fold_warps, gp_write_status and
  *         gp_await_status (scanning.h), MAP, OP, IDENTITY
  * order   kept elements stay in order
  *
@@ -25,9 +25,9 @@ DEVICE void fetch_tile(INPUTS, const layout_t layout, const i64 base, const i64 
     for (int vector = 0; vector < VECTORS; vector++) {
         const i64 j = base + gp_item_offset(tid, vector * VECTOR);
         if (base + TILE <= n) {
-            fetch_vector(INPUT_NAMES, layout, 0, j, raw + vector);
+            gp_fetch_vector(INPUT_NAMES, layout, 0, j, raw + vector);
         } else {
-            fetch_part(INPUT_NAMES, layout, 0, j, n, raw + vector);
+            gp_fetch_part(INPUT_NAMES, layout, 0, j, n, raw + vector);
         }
     }
 }

@@ -5,7 +5,7 @@
  *         x3 the dense matrix
  * out     OUTPUTS: y0 n rows of COLUMNS, the product
  * launch  groups of one work-item, one for each run of rows
- * host    HELD columns at once, side by side in a sum_t; ELEMENT, PLACE, BEGIN, BESIDE, PRODUCT and gp_add_kahan
+ * host    HELD columns at once, side by side in a sum_t; ELEMENT, COLUMN, BEGIN, DENSE, PRODUCT and gp_add_kahan
  *         (sparse.h)
  * order   every SIDE-th element of a stretch of a row, then these sums by halves, then the stretches
  */
@@ -57,8 +57,8 @@ void csr_cpu_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
                 /* 1. Add the products of a stretch. */
                 for (; at + SIDE <= stop; at += SIDE)
                     for (int item = 0; item < SIDE; item++)
-                        side[item] += ELEMENT(at + item) * LOAD(&BESIDE(PLACE(at + item), column));
-                for (; at < stop; at++) side[0] += ELEMENT(at) * LOAD(&BESIDE(PLACE(at), column));
+                        side[item] += ELEMENT(at + item) * LOAD(&DENSE(COLUMN(at + item), column));
+                for (; at < stop; at++) side[0] += ELEMENT(at) * LOAD(&DENSE(COLUMN(at), column));
 
                 /* 2. Fold the sums side by side. */
                 for (int stride = SIDE / 2; stride > 0; stride /= 2)

@@ -4,7 +4,7 @@
  *         x3 the dense matrix
  * out     OUTPUTS: y0 n rows of COLUMNS, the product
  * launch  groups of BLOCK (a power of two); each takes runs of SLOTS rows until none are left
- * host    LANES work-items for a row, a power of two; HELD columns at once; ELEMENT, PLACE, BEGIN, BESIDE, PRODUCT and
+ * host    LANES work-items for a row, a power of two; HELD columns at once; ELEMENT, COLUMN, BEGIN, DENSE, PRODUCT and
  *         gp_add_kahan (sparse.h), gp_butterfly (shuffling.h)
  * order   every LANES-th element of a row, ITEMS of them and then these sums, then the lanes by halves
  *
@@ -36,7 +36,7 @@ void csr_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
                 for (int item = 0; item < ITEMS; item++) {
                     const i64 at = first + item * LANES;
                     elements[item] = at < end ? ELEMENT(at) : 0;
-                    places[item] = at < end ? PLACE(at) : -1;
+                    places[item] = at < end ? COLUMN(at) : -1;
                 }
 #pragma unroll
                 for (int k = 0; k < HELD; k++) {
@@ -44,7 +44,7 @@ void csr_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
 #pragma unroll
                     for (int item = 0; item < ITEMS; item++)
                         if (places[item] >= 0 && column + k < COLUMNS)
-                            few[k] += elements[item] * BESIDE(places[item], column + k);
+                            few[k] += elements[item] * DENSE(places[item], column + k);
                     gp_add_kahan(&sums[k], &lost[k], few[k]);
                 }
             }

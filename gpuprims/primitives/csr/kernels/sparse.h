@@ -1,9 +1,9 @@
 /* Operands of the sparse product: stored elements, their columns, the first element of each row and of the end, and
  * rows of COLUMNS of the dense matrix and of the product. */
 #define ELEMENT(at) x0[gp_at_x0(layout, 0, 0) + (at)]
-#define PLACE(at) x1[gp_at_x1(layout, 0, 0) + (at)]
+#define COLUMN(at) x1[gp_at_x1(layout, 0, 0) + (at)]
 #define BEGIN(row) x2[gp_at_x2(layout, 0, 0) + (row)]
-#define BESIDE(place, column) x3[gp_at_x3(layout, 0, 0) + (i64)(place) * COLUMNS + (column)]
+#define DENSE(place, column) x3[gp_at_x3(layout, 0, 0) + (i64)(place) * COLUMNS + (column)]
 #define PRODUCT(row, column) y0[gp_at_y0(layout, 0, 0) + (row) * COLUMNS + (column)]
 
 /* Kahan addition. Non-finite values carry no correction. Source: W. Kahan, "Further remarks on reducing truncation

@@ -54,7 +54,7 @@ void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, con
         held[k][FEATURES] = sign;
 #endif
 #if WEIGHTED
-        sample_weights[k] = row < n ? SHARE(row) : 0;
+        sample_weights[k] = row < n ? SAMPLE_WEIGHT(row) : 0;
 #endif
     }
 #pragma unroll
@@ -129,7 +129,7 @@ void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, con
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
 #pragma unroll
-            for (int t = 0; t < TEAMS; t += NEAR) READ_LOCAL(NUMBER, NEAR, &sums[turn + c * TEAMS + t], &read[c][t]);
+            for (int t = 0; t < TEAMS; t += LOCAL_VECTOR) READ_LOCAL(NUMBER, LOCAL_VECTOR, &sums[turn + c * TEAMS + t], &read[c][t]);
         }
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {

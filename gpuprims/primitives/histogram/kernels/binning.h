@@ -24,14 +24,14 @@ DEVICE binning_t gp_read_table(GLOBAL const u64 *table, const i64 bins)
     b.limit = gp_from_bits_f32((u32)table[FUSED ? 4 : 5]);
     b.cells = (i32)table[6];
     b.thresholds = (GLOBAL const key_t *)(table + TABLE_HEADER);
-#if !NEAR
+#if !LOCAL_GUIDE
     b.guide = FAR_GUIDE(table, bins);
 #endif
     return b;
 }
 
 /* Copy the guide to local memory after `sums` sums, if the launch made room for it. The caller adds a barrier. */
-#if NEAR
+#if LOCAL_GUIDE
 #define SHARE_GUIDE(b, own, sums, tid)                                                                                 \
     do {                                                                                                               \
         LOCAL u16 *near = (LOCAL u16 *)((own) + (sums));                                                               \
@@ -215,7 +215,7 @@ DEVICE void gp_cut_limbs(const weight_t weight, const u32 peak, i64 *limbs)
 }
 #endif
 /* Add a value at a place. `stride` places lie between planes; `peak` is the exponent of the bin's largest weight. */
-#if SUMS_COUNTS && !WIDE
+#if SUMS_COUNTS && !WIDE_SUMS
 #define ADD(histogram, place, stride, value, peak) gp_increment((histogram) + (place))
 #elif SUMS_COUNTS || SUMS_INTEGERS
 #define ADD(histogram, place, stride, value, peak) gp_add_integer((histogram) + (place), (i64)WEIGHT(value))
@@ -232,7 +232,7 @@ DEVICE void gp_cut_limbs(const weight_t weight, const u32 peak, i64 *limbs)
             if (limbs[plane]) gp_add_integer((histogram) + (place) + plane * (stride), limbs[plane]);                  \
     } while (0)
 #endif
-#if WIDE
+#if WIDE_SUMS
 #define ADD_COUNT(histogram, place, count) gp_add_integer((histogram) + (place), (i64)(count))
 #else
 #define ADD_COUNT(histogram, place, count) gp_add_count((histogram) + (place), count)

@@ -3,7 +3,7 @@
  * in      INPUTS: n elements of a byte each for each of `outputs` histograms; the table (binning.h)
  * out     histograms: a count for each of bins + 2 places, for each output, and for each part unless they are MERGED
  * launch  any number of groups of BLOCK; each takes (part, output) pairs until none are left
- * host    fetch_vector and FETCHED, gp_bytes_of_bin (binning.h), LOWEST, MAP
+ * host    gp_fetch_vector and FETCHED, gp_bytes_of_bin (binning.h), LOWEST, MAP
  * order   counts are the same in any order
  *
  * The counts of one value lie side by side, one in each bank of local memory, so lanes never conflict:
@@ -38,7 +38,7 @@ void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
                 raw_t raw[VECTORS];
 #pragma unroll
                 for (int vector = 0; vector < VECTORS; vector++)
-                    fetch_vector(INPUT_NAMES, layout, o, base + (vector * BLOCK + tid) * VECTOR, raw + vector);
+                    gp_fetch_vector(INPUT_NAMES, layout, o, base + (vector * BLOCK + tid) * VECTOR, raw + vector);
 #pragma unroll
                 for (int item = 0; item < ITEMS; item++)
                     gp_increment(COUNT_OF(FETCHED(raw + item / VECTOR, item % VECTOR, 0)));

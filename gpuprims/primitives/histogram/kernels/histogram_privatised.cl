@@ -4,7 +4,7 @@
  * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
  * out     histograms: PLANES sums for each of bins + 2 places, for each output, and for each part unless they are
  *         MERGED
- * local   `replicas` (a power of two) times PLANES * (bins + 2) sums, and the guide if it is NEAR
+ * local   `replicas` (a power of two) times PLANES * (bins + 2) sums, and the guide if it is LOCAL_GUIDE
  * launch  any number of groups of BLOCK; each takes (part, output) pairs until none are left
  * host    gp_load_whole_tile, gp_guess_bin, gp_settle_item and ADD (binning.h), MAP and MAP_VECTOR
  * order   elements in the order in which work-items take them: sums of integers are the same, of floats maybe not

@@ -59,7 +59,7 @@ void hogwild_lock_free(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
             for (int stride = LANES / 2; stride > 0; stride /= 2) score += gp_butterfly(score, stride, partial, tid);
 
             /* 3. Add its change to the weights. */
-            const value_t move = live ? RATE(pace) * SHARE(number) * (SIGMOID(score) - LABEL(number)) : 0;
+            const value_t move = live ? RATE(pace) * SAMPLE_WEIGHT(number) * (SIGMOID(score) - LABEL(number)) : 0;
             for (int first = lane; first < FEATURES && live; first += FLYING * LANES) {
                 value_t held[FLYING], seen[FLYING];
                 read_some(SAMPLES(number), weights, keep != 1, first, held, seen);

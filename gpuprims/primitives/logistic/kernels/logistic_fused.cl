@@ -4,7 +4,7 @@
  * out     OUTPUTS: y0 the loss, y1 the gradient
  * scratch partials: SUMS for each group; counters: one, zero before and after
  * launch  `parts` groups of BLOCK (a power of two); each takes tiles of TILE rows until none are left
- * host    LANES work-items for a row, which hold CHUNKS vectors of it each; ROWS rows at once; JUDGE(z, y, s, loss,
+ * host    LANES work-items for a row, which hold CHUNKS vectors of it each; ROWS rows at once; LOSS_AND_RESIDUAL(z, y, s, loss,
  *         residual), gp_fold_rows and gp_from_lane (rows.h), gp_fold_groups (logistic.h), gp_butterfly (shuffling.h)
  * order   only the number of groups decides in which order sums are added
  *
@@ -48,7 +48,7 @@ void logistic_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters,
     __local value_t partial[BLOCK];
     __local int last;
     const int tid = get_local_id(0), lane = tid % LANES, slot = tid / LANES;
-    const value_t start = START;
+    const value_t start = INITIAL_SCORE;
     value_t weights[HELD], gradient[HELD], bias = 0, loss = 0;
 
     /* 1. Load the weights. */
@@ -73,7 +73,7 @@ void logistic_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters,
         for (int k = 0; k < OWNED; k++) {
             const i64 row = base + (lane / SHARING * OWNED + k) * SLOTS + slot;
             labels[k] = row < n ? LABEL(row) : 0;
-            sample_weights[k] = row < n ? SHARE(row) : 0;
+            sample_weights[k] = row < n ? SAMPLE_WEIGHT(row) : 0;
         }
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
@@ -90,7 +90,7 @@ void logistic_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters,
         for (int k = 0; k < OWNED; k++) {
             const i64 row = base + (lane / SHARING * OWNED + k) * SLOTS + slot;
             value_t lost = 0, residual = 0;
-            if (row < n) JUDGE(sums[k] + start, labels[k], sample_weights[k], &lost, &residual);
+            if (row < n) LOSS_AND_RESIDUAL(sums[k] + start, labels[k], sample_weights[k], &lost, &residual);
             if (lane % SHARING == 0) {
                 loss += lost;
                 bias += residual;

@@ -5,7 +5,7 @@
  * out     OUTPUTS: y0 the loss, y1 the gradient
  * scratch none: partials and counters are not touched
  * launch  one group of one work-item
- * host    SAMPLES, JUDGE(z, y, s, loss, residual), STORE_SUM(sum, value) (logistic.h)
+ * host    SAMPLES, LOSS_AND_RESIDUAL(z, y, s, loss, residual), STORE_SUM(sum, value) (logistic.h)
  * order   rows in order
  */
 __kernel WORK_GROUP(BLOCK)
@@ -19,9 +19,9 @@ void logistic_merged_loops(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *co
 
     for (i64 row = 0; row < n; row++) {
         /* 1. Compute the row's score, loss and residual. */
-        value_t score = START, lost, residual;
+        value_t score = INITIAL_SCORE, lost, residual;
         for (int feature = 0; feature < FEATURES; feature++) score += SAMPLES(row)[feature] * WEIGHT(feature);
-        JUDGE(score, LABEL(row), SHARE(row), &lost, &residual);
+        LOSS_AND_RESIDUAL(score, LABEL(row), SAMPLE_WEIGHT(row), &lost, &residual);
 
         /* 2. Add it to the sums. */
         for (int feature = 0; feature < FEATURES; feature++) sums[feature] += SAMPLES(row)[feature] * residual;

@@ -4,7 +4,7 @@
  * out     OUTPUTS: y0 the loss, y1 the gradient
  * scratch partials: the residual of each row, then the loss of each; counters: not touched
  * launch  any number of groups of BLOCK, once for each `step`: rows, then sums
- * host    SAMPLES, JUDGE(z, y, s, loss, residual), STORE_SUM(sum, value) (logistic.h)
+ * host    SAMPLES, LOSS_AND_RESIDUAL(z, y, s, loss, residual), STORE_SUM(sum, value) (logistic.h)
  * order   rows in order
  */
 __kernel WORK_GROUP(BLOCK)
@@ -18,9 +18,9 @@ void logistic_two_kernels(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *cou
     if (step == 0) {
         /* 1. Compute a row's score, loss and residual each. */
         for (i64 row = worker; row < n; row += workers) {
-            value_t score = START, lost, residual;
+            value_t score = INITIAL_SCORE, lost, residual;
             for (int feature = 0; feature < FEATURES; feature++) score += SAMPLES(row)[feature] * WEIGHT(feature);
-            JUDGE(score, LABEL(row), SHARE(row), &lost, &residual);
+            LOSS_AND_RESIDUAL(score, LABEL(row), SAMPLE_WEIGHT(row), &lost, &residual);
             residuals[row] = residual;
             losses[row] = lost;
         }

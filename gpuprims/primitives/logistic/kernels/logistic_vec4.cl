@@ -4,7 +4,7 @@
  * out     OUTPUTS: y0 the loss, y1 the gradient
  * scratch none: partials and counters are not touched
  * launch  one group of BLOCK; each work-item takes a run of rows
- * host    READ_SAMPLES, JUDGE(z, y, s, loss, residual), STORE_SUM(sum, value) (logistic.h)
+ * host    READ_SAMPLES, LOSS_AND_RESIDUAL(z, y, s, loss, residual), STORE_SUM(sum, value) (logistic.h)
  * order   the rows of a run in order, then the runs by a tree
  */
 __kernel WORK_GROUP(BLOCK)
@@ -19,14 +19,14 @@ void logistic_vec4(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, 
 
     for (i64 row = tid * run; row < last; row++) {
         /* 1. Compute a row's score, loss and residual. */
-        value_t score = START, lost, residual;
+        value_t score = INITIAL_SCORE, lost, residual;
         for (int feature = 0; feature < FEATURES; feature += VECTOR) {
             value_t taken[VECTOR];
             READ_SAMPLES(SAMPLES(row) + feature, taken);
 #pragma unroll
             for (int item = 0; item < VECTOR; item++) score += taken[item] * WEIGHT(feature + item);
         }
-        JUDGE(score, LABEL(row), SHARE(row), &lost, &residual);
+        LOSS_AND_RESIDUAL(score, LABEL(row), SAMPLE_WEIGHT(row), &lost, &residual);
 
         /* 2. Add it to the work-item's sums. */
         for (int feature = 0; feature < FEATURES; feature += VECTOR) {

@@ -4,7 +4,7 @@
  * out     OUTPUTS: y0 the loss, y1 the gradient
  * scratch none: partials and counters are not touched
  * launch  one group of BLOCK; each work-item takes a run of rows
- * host    SAMPLES, JUDGE(z, y, s, loss, residual), STORE_SUM(sum, value) (logistic.h)
+ * host    SAMPLES, LOSS_AND_RESIDUAL(z, y, s, loss, residual), STORE_SUM(sum, value) (logistic.h)
  * order   the rows of a run in order, then the runs in order
  */
 __kernel WORK_GROUP(BLOCK)
@@ -19,9 +19,9 @@ void logistic_work_items(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *coun
 
     for (i64 row = tid * run; row < last; row++) {
         /* 1. Compute a row's score, loss and residual. */
-        value_t score = START, lost, residual;
+        value_t score = INITIAL_SCORE, lost, residual;
         for (int feature = 0; feature < FEATURES; feature++) score += SAMPLES(row)[feature] * WEIGHT(feature);
-        JUDGE(score, LABEL(row), SHARE(row), &lost, &residual);
+        LOSS_AND_RESIDUAL(score, LABEL(row), SAMPLE_WEIGHT(row), &lost, &residual);
 
         /* 2. Add it to the work-item's sums. */
         for (int feature = 0; feature < FEATURES; feature++) sums[feature] += SAMPLES(row)[feature] * residual;

@@ -3,14 +3,14 @@
 #define LABEL(row) x1[gp_at_x1(layout, 0, 0) + (row)]
 #define WEIGHT(feature) x2[gp_at_x2(layout, 0, 0) + (feature)]
 #if INTERCEPT
-#define START WEIGHT(FEATURES)
+#define INITIAL_SCORE WEIGHT(FEATURES)
 #else
-#define START 0
+#define INITIAL_SCORE 0
 #endif
 #if WEIGHTED
-#define SHARE(row) x3[gp_at_x3(layout, 0, 0) + (row)]
+#define SAMPLE_WEIGHT(row) x3[gp_at_x3(layout, 0, 0) + (row)]
 #else
-#define SHARE(row) 1
+#define SAMPLE_WEIGHT(row) 1
 #endif
 
 /* A constant of the kernel's precision; devices without float64 would warn of a double. */
@@ -31,7 +31,7 @@
  * and .hi as uninitialised. */
 #define WIDE(count) VECTOR_OF(NUMBER, count)
 #define HALVES(sum, count, low, high)                                                                                  \
-    (shuffle(sum, (VECTOR_OF(PLACE, count))low) + shuffle(sum, (VECTOR_OF(PLACE, count))high))
+    (shuffle(sum, (VECTOR_OF(INDEX, count))low) + shuffle(sum, (VECTOR_OF(INDEX, count))high))
 
 /* The value of lane `lane` among the LANES work-items of a row, in all of them. */
 DEVICE value_t gp_from_lane(const value_t value, const int lane, LOCAL value_t *partial, const int tid)

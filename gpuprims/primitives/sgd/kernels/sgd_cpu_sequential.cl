@@ -62,7 +62,7 @@ void sgd_cpu_sequential(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *count
                         const i64 stretch)
 {
     GLOBAL NUMBER *weights = &MOVED(0);
-    value_t bias = START, score = 0;
+    value_t bias = INITIAL_SCORE, score = 0;
 
     /* 1. Copy the weights, and compute the first sample's score. */
     for (int feature = 0; feature < FEATURES; feature++) weights[feature] = WEIGHT(feature);
@@ -75,7 +75,7 @@ void sgd_cpu_sequential(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *count
         for (; step < base + stretch; step++) {
             /* 2. Change the weights by a sample, and compute the next sample's score; after the last, its own again. */
             const i64 next = step + 1 < steps ? SAMPLE(step + 1) : number;
-            const value_t move = rate * SHARE(number) * (SIGMOID(score + bias) - LABEL(number));
+            const value_t move = rate * SAMPLE_WEIGHT(number) * (SIGMOID(score + bias) - LABEL(number));
             score = advance(weights, SAMPLES(number), SAMPLES(next), keep, move);
             if (INTERCEPT) bias -= move;
             number = next;

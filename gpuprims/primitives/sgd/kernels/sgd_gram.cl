@@ -118,7 +118,7 @@ void sgd_gram(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const
         }
         if (own < count) {
             const int number = SAMPLE(first_of(first, stretch) + own);
-            rated = SHARE(number) * RATE(STRETCH(first, stretch));
+            rated = SAMPLE_WEIGHT(number) * RATE(STRETCH(first, stretch));
             wanted = rated * LABEL(number);
         }
 #pragma unroll
@@ -153,7 +153,7 @@ void sgd_gram(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const
 #pragma unroll
             for (int team = 0; team < TEAMS; team++) score += sums[parity][team * ROWS + own];
             if (own < next) {
-                next_rated = SHARE(numbers[parity][own]) * RATE(STRETCH(first + run + 1, stretch));
+                next_rated = SAMPLE_WEIGHT(numbers[parity][own]) * RATE(STRETCH(first + run + 1, stretch));
                 next_wanted = next_rated * LABEL(numbers[parity][own]);
             }
 #pragma unroll

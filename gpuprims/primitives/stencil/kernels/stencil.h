@@ -39,7 +39,7 @@ DEVICE number_t gp_fetch(GLOBAL const stored_t *from, const layout_t layout, con
 {
     const i64 at_z = gp_within(z, PLANES_Z), at_y = gp_within(y, ROWS), at_x = gp_within(x, COLUMNS);
     if (MODE_CONSTANT && (at_z < 0 || at_y < 0 || at_x < 0)) return BEYOND;
-    return NUMBER(from[at_z * STEP_1 + at_y * STEP_2 + at_x * STEP_3]);
+    return NUMBER(from[at_z * STRIDE_1 + at_y * STRIDE_2 + at_x * STRIDE_3]);
 }
 #define FETCH(dz, dy, dx) gp_fetch(from, layout, z + (dz), y + (dy), x + (dx))
 #else
@@ -49,7 +49,7 @@ DEVICE number_t gp_fetch(GLOBAL const stored_t *from, const layout_t layout, con
 #define LENGTH ((i32)layout.reduced[2])
 
 /* Elements of a row that ITEMS results of the last application need. */
-#define TAKEN (ITEMS + TIMES * BESIDE)
+#define TAKEN (ITEMS + TIMES * HALO)
 
 /* The index in its row of an element, or of the one that the mode reads beyond the ends; negative for the constant. */
 DEVICE i32 gp_element_at(const i32 length, const i32 at)
@@ -59,7 +59,7 @@ DEVICE i32 gp_element_at(const i32 length, const i32 at)
     return column < 0 ? -1 : column * CHANNELS + channel;
 }
 
-DEVICE number_t gp_beside(GLOBAL const stored_t *row, const i32 length, const i32 at)
+DEVICE number_t gp_load_element(GLOBAL const stored_t *row, const i32 length, const i32 at)
 {
     const i32 place = gp_element_at(length, at);
     if (MODE_CONSTANT && place < 0) return BEYOND;

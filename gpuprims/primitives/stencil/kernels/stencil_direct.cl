@@ -21,7 +21,7 @@ void stencil_direct(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
         const i64 y = left % ROWS;
         left /= ROWS;
         const i64 z = left % PLANES_Z;
-        GLOBAL const stored_t *from = x0 + layout.offset[0] + left / PLANES_Z * STEP_0 + c * STEP_4;
+        GLOBAL const stored_t *from = x0 + layout.offset[0] + left / PLANES_Z * STRIDE_0 + c * STRIDE_4;
 
         /* 2. Load its neighbours, and apply. */
 #if TABLE
