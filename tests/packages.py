@@ -40,7 +40,7 @@ def variant(name: str, rank: int, reason: str | None = None, **more: Any) -> Var
         "source": compute,
         "geometry": Geometry(1, 1),
     } | more
-    return Variant(name=name, rank=rank, refuse=refusing(reason), **given)
+    return Variant(name=name, rank=rank, refuse=refusing(reason), **(own | more))
 
 
 @dataclass
