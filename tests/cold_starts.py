@@ -6,12 +6,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from children import child_environment
 
 # Eight threads ask for the same device by different names, and work on each other's arrays, while one more watches the
 # environment.
@@ -80,11 +78,9 @@ KINDS = {"threads": THREADS, "grid search": SEARCH}
 
 def start(kind: str, spec: str) -> str:
     """Make one start of a kind on a device; return what went wrong, or nothing."""
-    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    around = {**os.environ, "PYTHONPATH": path}
-    around.pop("GPUPRIMS_DEVICE", None)
     command = [sys.executable, "-c", KINDS[kind].replace("SPEC", spec)]
-    done = subprocess.run(command, capture_output=True, text=True, env=around, check=False)
+    environment = child_environment(GPUPRIMS_DEVICE=None)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     return "" if done.returncode == 0 else f"exit status {done.returncode}\n{done.stderr[-3000:]}"
 
 

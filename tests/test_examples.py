@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from children import child_environment
 
 import gpuprims
 
@@ -22,8 +22,7 @@ BLOCKS = [
 
 
 def run(arguments, device):
-    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    environment = os.environ | {"GPUPRIMS_DEVICE": device.spec, "PYTHONPATH": path}
+    environment = child_environment(GPUPRIMS_DEVICE=device.spec)
     return subprocess.run(
         [sys.executable, "-W", "error", *arguments], env=environment, capture_output=True, text=True, check=False
     )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 import gpuprims
-from gpuprims.cli import bench, demo, explain, info, spam, tune
+from gpuprims.cli import bench, demo, explain, info, kernels, spam, tune
 from gpuprims.cli.terminal import Subparsers, run_command
 from gpuprims.errors import GpuprimsError
 
@@ -27,6 +27,7 @@ class Command(Protocol):
 MODULES: tuple[Command, ...] = (
     info,
     explain,
+    kernels,
     tune,
     bench,
     spam,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -22,8 +22,6 @@ Dtype = np.dtype[Any]
 StrideClass = int | None
 # The dtypes that need double precision.
 DOUBLES = frozenset({np.dtype(np.float64), np.dtype(np.complex128)})
-# Functions that several primitives use: to exchange values between work-items, or to add in memory.
-SharedText = Literal["exchange", "counting"]
 
 
 @dataclass(frozen=True)
@@ -97,8 +95,8 @@ class KernelSpec:
     lifts_constants: ClassVar[bool] = True
     # Pointer arguments beside the operands.
     scratch_pointers: ClassVar[int] = 0
-    # The functions that the headers use.
-    shared_text: ClassVar[SharedText | None] = None
+    # Work-items exchange values, by the functions of ``shuffling.h``.
+    exchanges: ClassVar[bool] = False
 
     def macros(self) -> dict[str, int | str]:
         """Return further macros by name; those with parameters name them too."""

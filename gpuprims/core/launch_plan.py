@@ -1,119 +1,202 @@
-"""Prepared: what is decided about a call before its memory is known, and how it then runs."""
+"""LaunchPlan: everything about a call but its memory."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import starmap
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from gpuprims.core.choice import Explanation
+from gpuprims.core.device import Device
 from gpuprims.core.driver import Driver, Launch
-from gpuprims.core.layout import Form, contiguous
+from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
-from gpuprims.core.outputs import Targets, check_targets
+from gpuprims.core.outputs import Out, Result, check_out, host_results, written_forms
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 
 
-class Result(NamedTuple):
-    """A result as the caller gets it."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-
-
-class Prepared(NamedTuple):
-    """A call whose kernel is compiled and whose launch is fixed, but for the memory.
+class Compiled(NamedTuple):
+    """A launch on any memory, and the memory that it needs beside its operands.
 
     Parameters
     ----------
-    variant : Variant
-        The kernel that runs.
-    results : tuple of Result
-    single : bool
-        Whether the caller gets the one result bare, not in a tuple.
     launch : Launch or None
-        None where there is nothing to compute.
-    inputs, outputs : tuple of int
-        For each operand of the kernel, the array, or the result, that it lies in.
-    tickets : int or None
-        Words of zeroed memory in which groups that share outputs meet; None for kernels without.
+        None if there is nothing to compute.
+    counters : int or None
+        32-bit zeros by which groups that share outputs count each other; None for kernels without.
     scratch : int
         Bytes of partial values.
-    board : int
-        Entries of the board on which groups post for each other.
+    statuses : int
+        Tile statuses of a scan.
     reads : bool
-        Whether there are elements to read; without, a fold stores the identity and its inputs have no memory.
+        Whether there are elements to read. Without any, a fold stores the identity and its inputs have no memory.
     """
 
-    variant: Variant
-    results: tuple[Result, ...]
-    single: bool
-    launch: Launch | None
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    tickets: int | None = None
+    launch: Launch | None = None
+    counters: int | None = None
     scratch: int = 0
-    board: int = 0
+    statuses: int = 0
     reads: bool = True
 
-    def run(self, operands: Operands, targets: Targets | None) -> Any:
-        """Launch on the memory of a call, and return its results as the caller wants them."""
-        if targets is not None:
-            return self._run_into(operands, targets)
-        results = [operands.empty(shape, dtype) for shape, dtype in self.results]
-        self.start(operands, results)
-        if self.single:
-            return operands.finish(results[0])
-        return tuple([operands.finish(result) for result in results])
 
-    def _run_into(self, operands: Operands, targets: Targets) -> Any:
-        check_targets(operands.label, self.results, targets.natives)
+class LaunchPlan:
+    """A call with everything decided but the memory; the kernel is compiled when it is first needed.
+
+    Parameters
+    ----------
+    device : Device
+    primitive : str
+        Its variants are asked.
+    traits : CallTraits
+        What they are asked.
+    results : tuple of Result
+    compiling : callable
+        From the chosen variant to the compiled launch.
+    asked : str, Variant or None
+        The variant that the caller asks for.
+    inputs, outputs : sequence of int
+        The array, or the result, of each of the kernel's operands; ``outputs`` are by default one for each result.
+    single : bool, optional
+        Whether the caller gets the one result bare, not in a tuple; by default if there is one.
+    otherwise : LaunchPlan, optional
+        The plan to use if no variant of ``primitive`` is able, or another primitive's is asked for.
+    """
+
+    __slots__ = (
+        *("_compiled", "_variant", "asked", "compiling", "device", "inputs", "otherwise", "outputs", "primitive"),
+        *("results", "single", "traits"),
+    )
+
+    def __init__(
+        self,
+        device: Device,
+        primitive: str,
+        traits: CallTraits,
+        results: tuple[Result, ...],
+        compiling: Callable[[Variant], Compiled],
+        *,
+        asked: str | Variant | None,
+        inputs: Sequence[int],
+        outputs: Sequence[int] | None = None,
+        single: bool | None = None,
+        otherwise: LaunchPlan | None = None,
+    ) -> None:
+        self.device = device
+        self.primitive = primitive
+        self.traits = traits
+        self.results = results
+        self.compiling = compiling
+        self.asked = asked
+        self.inputs = inputs
+        self.outputs = range(len(results)) if outputs is None else outputs
+        self.single = len(results) == 1 if single is None else single
+        self.otherwise = otherwise
+        self._variant: Variant | None = None
+        self._compiled: Compiled | None = None
+
+    @property
+    def variant(self) -> Variant:
+        """The kernel that runs; raises as :meth:`gpuprims.core.registry.Registry.select`."""
+        if self._variant is None:
+            plan = self.chosen
+            self._variant = plan.device.select(plan.primitive, plan.traits, plan.asked)
+        return self._variant
+
+    @property
+    def chosen(self) -> LaunchPlan:
+        """The plan itself, or the one to use in its place."""
+        if self.otherwise is None:
+            return self
+        if self.asked is None:
+            able = self.device.explain(self.primitive, self.traits).chosen is not None
+        else:
+            able = self.asked in {known.name for known in REGISTRY.variants(self.primitive, self.device.backend)}
+        return self if able else self.otherwise.chosen
+
+    @property
+    def explanation(self) -> Explanation:
+        """What each variant says to the call, those of ``otherwise`` last."""
+        own = self.device.explain(self.primitive, self.traits)
+        if self.otherwise is None:
+            return own
+        more = self.otherwise.explanation
+        tuned = more.tuned if own.ranked is None else own.tuned
+        return replace(own, refusals=(*own.refusals, *more.refusals), tuned=tuned)
+
+    def compiled(self) -> Compiled:
+        """Return the compiled launch."""
+        if self._compiled is None:
+            self._compiled = self.chosen.compiling(self.variant)
+        return self._compiled
+
+    def after(self, first: Launch) -> LaunchPlan:
+        """Return a plan that starts another launch, on the same memory, before its own."""
+
+        def compiling(chosen: Variant) -> Compiled:
+            own = self.compiled()
+            return own._replace(launch=first if own.launch is None else in_turn([first, own.launch]))
+
+        what = self.device, self.primitive, self.traits, self.results, compiling
+        return LaunchPlan(*what, asked=self.asked, inputs=self.inputs, outputs=self.outputs, single=self.single)
+
+    def run(self, operands: Operands, out: Out | None) -> Any:
+        """Launch on the memory of a call, and return its results as the caller wants them."""
+        if out is not None:
+            return self._run_into(operands, out)
+        if self._compiled is None:
+            self.compiled()  # raises before memory is allocated
+        results = list(starmap(operands.empty, self.results))
+        self.start(operands, results)
+        if not operands.plain:
+            results = [operands.to_caller(result) for result in results]
+        return results[0] if self.single else tuple(results)
+
+    def _run_into(self, operands: Operands, out: Out) -> Any:
+        check_out(operands.label, self.results, out.natives)
         if operands.in_place or not operands.on_host:
-            self.start(operands, targets.natives)
+            self.start(operands, out.natives)
             if operands.in_place:
                 operands.driver.synchronize()
-            return targets.given
-        computed = [operands.empty(shape, dtype) for shape, dtype in self.results]
+            return out.given
+        computed = list(starmap(operands.empty, self.results))
         self.start(operands, computed)
-        return operands.deliver([operands.driver.to_host(result) for result in computed], targets, single=self.single)
+        return host_results(operands, [operands.driver.to_host(one) for one in computed], out, single=self.single)
 
     def start(self, operands: Operands, results: Sequence[Any]) -> None:
-        """Launch, to write to arrays of the device, or of the host where it shares them."""
-        if self.launch is None:
+        """Launch, to write to arrays of the device, or of the host if they share memory."""
+        if (self._compiled or self.compiled()).launch is None:  # arrays may have no memory
             return
-        memories = operands.memories
-        read = [memories[k] for k in self.inputs]
-        self.start_on(operands.driver, read, [operands.memory(results[k]) for k in self.outputs])
+        written = list(map(results.__getitem__, self.outputs))
+        if operands.in_place:
+            written = [operands.memory(one) for one in written]
+        self.start_on(operands.driver, list(map(operands.memories.__getitem__, self.inputs)), written)
 
-    def start_on(self, driver: Driver, read: list[Any], written: list[Any]) -> None:
+    def start_on(self, driver: Driver, read: Sequence[Any], written: Sequence[Any]) -> None:
         """Launch on the memory of the kernel's operands."""
-        if self.launch is None:
+        launch, counters, scratch, statuses, reads = self._compiled or self.compiled()
+        if launch is None:
             return
-        if self.tickets is None:
-            board = [driver.tile_statuses(self.board)] if self.board else []
-            scratch = [driver.scratch(self.scratch)] if self.scratch else []
-            self.launch([*read, *written, *board, *scratch])
+        if counters is None:
+            beside = [driver.tile_statuses(statuses)] if statuses else []
+            if scratch:
+                beside.append(driver.scratch(scratch))
+            launch([*read, *written, *beside])
             return
-        tickets = driver.counters(self.tickets)
-        partials = driver.scratch(self.scratch) if self.scratch else tickets
-        self.launch([*(read if self.reads else [tickets] * len(read)), *written, partials, tickets])
+        zeros = driver.counters(counters)
+        partials = driver.scratch(scratch) if scratch else zeros
+        launch([*(read if reads else [zeros] * len(read)), *written, partials, zeros])
 
 
-def result_forms(
-    label: str, results: Sequence[Result], written: tuple[Form, ...] | None, alignment: int
-) -> tuple[Form, ...]:
-    """Return where a kernel writes: where the caller says, which must fit, or to fresh memory."""
-    if written is None:
-        return tuple(contiguous(result.dtype, result.shape, alignment) for result in results)
-    check_targets(label, results, written)
-    return written
-
-
-def target_forms(operands: Operands, targets: Targets | None) -> tuple[Form, ...] | None:
-    """Return where a kernel is to write, as far as the caller says so; None where it writes to fresh memory."""
-    if targets is None or (operands.on_host and not operands.in_place):
-        return None
-    return tuple([operands.form(native) for native in targets.natives])
+def find_plan(
+    plan_call: Callable[..., LaunchPlan], operands: Operands, request: Any, out: Out | None, variant: Any
+) -> LaunchPlan:
+    """Look up the launch plan of a call like this one."""
+    written = None if out is None else written_forms(operands, out)
+    where = operands.alignment, operands.device
+    return plan_call(request, operands.forms, written, *where, variant, REGISTRY.generation)
 
 
 def in_turn(launches: Sequence[Launch]) -> Launch:
@@ -126,3 +209,6 @@ def in_turn(launches: Sequence[Launch]) -> Launch:
             launch(memories)
 
     return start
+
+
+__all__ = ["Compiled", "Form", "LaunchPlan", "Result", "find_plan", "in_turn"]

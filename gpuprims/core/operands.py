@@ -1,22 +1,19 @@
-"""Same type in, same type out: the caller's arrays as operands, and results as arrays of the caller's library."""
+"""The arrays of a call as operands of a kernel, and results as arrays of the caller's library."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import byte_bounds
 
 from gpuprims.core.device import Device, device_of, pick_device
-from gpuprims.core.interop import check_writable, from_dlpack, reader_of, short
+from gpuprims.core.interop import from_dlpack, reader_of, short
 from gpuprims.core.layout import Form, View, stretch, together
-from gpuprims.core.outputs import Targets, check_targets, same_elements
-from gpuprims.core.overlaps import meet, overlap, repeats
+from gpuprims.core.overlaps import same_elements
 from gpuprims.core.registry import REGISTRY
-from gpuprims.errors import ArgumentError, ArrayError, DeviceMismatchError, DtypeError, quoted
+from gpuprims.errors import ArrayError, DeviceMismatchError, DtypeError, quoted
 from gpuprims.expressions import computable
 from gpuprims.expressions.masks import plain_array, refuse_masked
 
@@ -39,9 +36,23 @@ class Operands:
         Whether they are host arrays.
     convert : callable
         From a result, an array of NumPy's or of the device's own class, to one of the caller's library.
+    forms : tuple of Form, optional
+        Where the elements lie, for arrays that are all on the device.
+
+    Attributes
+    ----------
+    in_place : bool
+        Whether kernels work on the host arrays where they lie.
+    plain : bool
+        Whether results go back as they are, in work on the device.
+    alignment : int
+        The address of memory from :meth:`empty` is a multiple of so many bytes.
     """
 
-    __slots__ = ("_forms", "_views", "convert", "device", "driver", "in_place", "label", "natives", "on_host")
+    __slots__ = (
+        *("_forms", "_views", "alignment", "convert", "device", "driver", "in_place", "label", "natives"),
+        *("on_host", "plain"),
+    )
 
     def __init__(
         self,
@@ -58,13 +69,15 @@ class Operands:
         self.natives = natives
         self.on_host = on_host
         self.in_place = on_host and device.driver.shares_host_memory
+        self.alignment = 1 if self.in_place else 16
         self.convert = convert
+        self.plain = not on_host and convert is unchanged
         self._forms = forms
         self._views: tuple[View, ...] | None = None
 
     @property
     def forms(self) -> tuple[Form, ...]:
-        """Where each array's elements lie; host arrays are brought to the device, or shown to it, when first asked."""
+        """Where each array's elements lie. The first use copies host arrays to the device, or shares them with it."""
         if self._forms is None:
             self._views = tuple([self._view(array) for array in self.natives])
             self._forms = tuple([view.form for view in self._views])
@@ -72,9 +85,9 @@ class Operands:
 
     @property
     def memories(self) -> Sequence[Any]:
-        """What a kernel is given of each array."""
+        """The memory of each array, as kernels take it."""
         if self._forms is None:
-            self.forms  # noqa: B018 - brings the arrays
+            self.forms  # noqa: B018 - copies or shares host arrays
         return self.natives if self._views is None else [view.memory for view in self._views]
 
     def beside(self, *more: Any) -> Operands:
@@ -109,13 +122,13 @@ class Operands:
         """Return an array of that shape over elements of a result, which :meth:`empty` gave, from one on."""
         return stretch(result, start, shape) if self.in_place else self.driver.cut(result, start, shape)
 
-    def fetch(self, result: Any) -> Any:
-        """Return a result of a call, as that gave it, as NumPy's: complete, on the host."""
+    def to_host(self, result: Any) -> Any:
+        """Wait for a result of a call, and return it as a NumPy array or scalar."""
         return result if isinstance(result, np.generic | np.ndarray) else self.driver.to_host(result)
 
     @contextmanager
     def settled(self) -> Iterator[None]:
-        """Where kernels work in the host's memory, wait for them before an error frees it."""
+        """If kernels work in the host's memory, wait for them before an error frees it."""
         try:
             yield
         except BaseException:
@@ -123,38 +136,33 @@ class Operands:
                 self.driver.synchronize()
             raise
 
-    @property
-    def fresh_alignment(self) -> int:
-        """What the address of :meth:`empty` memory is a multiple of, in bytes."""
-        return 1 if self.in_place else 16
-
     def memory(self, result: Any) -> Any:
-        """Return what a kernel is given of a result."""
+        """Return the memory of a result, as kernels take it."""
         if not self.in_place:
             return result
         for native, view in zip(self.natives, self._views or (), strict=False):
-            if same_elements(native, result):  # a scan in place
+            if same_elements(self.driver, native, result):  # a scan in place
                 return view.memory
         return self.driver.share(result).memory
 
-    def finish(self, result: Any) -> Any:
+    def to_caller(self, result: Any) -> Any:
         """Return a result as the caller wants it: complete on the host, perhaps still in work on a device."""
-        if not self.on_host and self.convert is _unchanged:
+        if self.plain:
             return result
         if self.in_place:
             self.driver.synchronize()
         elif self.on_host:
             result = self.driver.to_host(result)
-        return self._as_caller_wants(result)
+        return self.as_caller_wants(result)
 
-    def hand_over(self, kept: np.ndarray, on_device: Callable[[], Any]) -> Any:
-        """Return a copy of what is kept where the caller wants results: of the host's, or of the device's."""
+    def copy_to_caller(self, host: np.ndarray, on_device: Callable[[], Any]) -> Any:
+        """Return a copy of an array that this library keeps, where the caller wants results."""
         if self.on_host:
-            return self._as_caller_wants(kept.copy())
-        return self.convert(self.driver.copy(on_device(), kept))
+            return self.as_caller_wants(host.copy())
+        return self.convert(self.driver.copy(on_device(), host))
 
-    def _as_caller_wants(self, result: Any) -> Any:
-        """Return a result as an array of the caller's library; one of NumPy's without dimensions as a scalar."""
+    def as_caller_wants(self, result: Any) -> Any:
+        """Return a result as an array of the caller's library; a NumPy array without dimensions as a scalar."""
         result = self.convert(result)
         return result[()] if isinstance(result, np.ndarray) and result.ndim == 0 else result
 
@@ -173,77 +181,10 @@ class Operands:
             return any(native.nbytes > self.driver.room for native in self.natives)
         return wanted > self.driver.room // 2
 
-    def deliver(self, results: Sequence[np.ndarray], targets: Targets | None, *, single: bool) -> Any:
-        """Return results that lie on the host already, or copy them to where the caller wants them."""
-        if targets is not None:
-            check_targets(self.label, results, targets.natives)
-            for target, result in zip(targets.natives, results, strict=True):
-                np.copyto(target, result)
-            return targets.given
-        finished = tuple(self._as_caller_wants(result) for result in results)
-        return finished[0] if single else finished
-
     def as_numpy(self) -> Operands:
-        """Leave the results of host arrays NumPy's, for a caller who is after their values alone."""
-        self.convert = _unchanged
+        """Leave results of host arrays as NumPy's, for a caller who wants their values alone."""
+        self.convert = unchanged
         return self
-
-    def targets(self, out: Any, *, in_place: bool = False) -> Targets:
-        """Check the caller's ``out=`` as far as it does not depend on the results.
-
-        With ``in_place``, one may have an input's elements for its own.
-
-        Raises
-        ------
-        ArgumentError
-            An array that is read-only, or overlaps itself, an input or another array of ``out``.
-        DeviceMismatchError
-            An array that lies elsewhere than the inputs.
-        """
-        given = out if isinstance(out, tuple) else (out,)
-        for array in given:
-            if not hasattr(array, "__dlpack__") and not _is_vendors(array):
-                raise ArgumentError(f"{self.label}: out= an array, or a tuple of arrays; got {short(array)}")
-        natives = tuple(_target(self.label, array) for array in given)
-        for native in natives:
-            self._check_target(native, in_place=in_place)
-        if len(natives) > 1:
-            self._check_apart(natives)
-        if self.on_host:
-            return Targets(natives, out)
-        order = _converter(self.label, given)
-        return Targets(natives, out, self.convert if order is _unchanged else order)
-
-    def _check_target(self, native: Any, *, in_place: bool) -> None:
-        place = device_of(native)
-        if place is not (None if self.on_host else self.device):
-            where = "the host" if self.on_host else repr(self.device)
-            got = "one on the host" if place is None else f"one on {place!r}"
-            raise DeviceMismatchError(f"{self.label}: out= on {where}, as the arrays are; got {got}")
-        if self.on_host and not (isinstance(native, np.ndarray) and native.flags.writeable):
-            raise ArgumentError(f"{self.label}: out= an array that can be written; got {short(native)}")
-        if repeats(native):
-            raise ArgumentError(
-                f"{self.label}: out= an array with a place for each element; got one of shape {native.shape} that"
-                f" repeats elements, by strides {native.strides} (copy it, such as with .copy() or .contiguous())"
-            )
-        span = self._span(native)
-        for array in self.natives:
-            if meet(span, self._span(array)) and not (in_place and same_elements(array, native)):
-                rule = "apart from the arrays in memory" + (", or one of them" if in_place else "")
-                raise ArgumentError(f"{self.label}: out= {rule}; got one that overlaps an input")
-
-    def _check_apart(self, natives: Sequence[Any]) -> None:
-        spans = [self._span(native) for native in natives]
-        for one, other in combinations(range(len(natives)), 2):
-            if overlap(spans[one], natives[one], spans[other], natives[other]):
-                raise ArgumentError(
-                    f"{self.label}: out= arrays that do not overlap each other; got numbers {one} and {other},"
-                    " which do (pass a separate array for each result)"
-                )
-
-    def _span(self, array: Any) -> tuple[int, int, int]:
-        return (0, *byte_bounds(array)) if isinstance(array, np.ndarray) else self.driver.span(array)
 
 
 def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None) -> Operands:
@@ -270,10 +211,10 @@ def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None)
     resident = _on_one_device(label, arrays, asked)
     if resident is not None:
         return resident
-    natives = [_native(label, array) for array in arrays]
+    natives = [native_of(label, array) for array in arrays]
     found = [(array, device_of(array)) for array in natives]
     for array, device in found:
-        if device is None and _is_vendors(array):
+        if device is None and is_vendors(array):
             raise ArrayError(f"{label}: an array; got {short(array)}")
     places = {device for _, device in found if device is not None}
     if len(places) > 1:
@@ -285,7 +226,7 @@ def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None)
     device = pick_device(on, asked)
     dtypes = [computable(array.dtype, label) for array in natives if not _is_python_number(array)]
     held = tuple(array if place is not None else _host(label, array, dtypes) for array, place in found)
-    return Operands(label, device, held, on is None, _converter(label, arrays))
+    return Operands(label, device, held, on is None, converter(label, arrays))
 
 
 def _on_one_device(label: str, arrays: tuple[Any, ...], asked: str | Device | None) -> Operands | None:
@@ -299,14 +240,14 @@ def _on_one_device(label: str, arrays: tuple[Any, ...], asked: str | Device | No
             return None
         computable(array.dtype, label)
         forms.append(form(array))
-    return Operands(label, device, arrays, False, _unchanged, tuple(forms))
+    return Operands(label, device, arrays, False, unchanged, tuple(forms))
 
 
 def _is_python_number(array: Any) -> bool:
     return isinstance(array, bool | int | float | complex)
 
 
-def _is_vendors(array: Any) -> bool:
+def is_vendors(array: Any) -> bool:
     """Whether an array is of a backend's own class."""
     return REGISTRY.backend_of(type(array)) is not None
 
@@ -317,12 +258,12 @@ def _is_scalar(array: Any) -> bool:
     )
 
 
-def _native(label: str, array: Any) -> Any:
+def native_of(label: str, array: Any) -> Any:
     """Return a NumPy, CuPy or pyopencl array over the caller's memory, or a Python number as it is."""
     if isinstance(array, np.ndarray):
         refuse_masked(label, array)
         return _checked(label, array)
-    if isinstance(array, np.generic) or _is_vendors(array) or _is_python_number(array):
+    if isinstance(array, np.generic) or is_vendors(array) or _is_python_number(array):
         return _checked(label, array)
     if hasattr(array, "__dlpack_device__"):
         return _checked(label, from_dlpack(label, array))
@@ -337,20 +278,6 @@ def _checked(label: str, array: Any) -> Any:
     if array.dtype.kind in "OSUTMmV":
         raise DtypeError(f"{label}: an array of numbers or bools; got dtype {array.dtype} ({short(array)})")
     return array
-
-
-def _target(label: str, array: Any) -> Any:
-    """Return the native array over an ``out=``."""
-    refuse_masked(f"{label}: out=", array)
-    check_writable(label, array)
-    native = _native(label, array)
-    if isinstance(native, np.ndarray) and native is not array and not native.flags.writeable:
-        # Before DLPack 1.0 no producer could say that its memory may be written, and NumPy then takes it that it may
-        # not; the library's own __array__ knows better.
-        view = np.asarray(array)
-        if view.flags.writeable and view.ctypes.data == native.ctypes.data:
-            return view
-    return native
 
 
 def _host(label: str, array: Any, dtypes: list[np.dtype[Any]]) -> np.ndarray:
@@ -382,12 +309,13 @@ def _number(label: str, number: Any, dtypes: list[np.dtype[Any]]) -> np.ndarray:
         raise DtypeError(f"{label}: a number that {dtype} can hold; got {quoted(number)} ({error})") from error
 
 
-def _converter(label: str, arrays: Sequence[Any]) -> Callable[[Any], Any]:
+def converter(label: str, arrays: Sequence[Any]) -> Callable[[Any], Any]:
     """Choose how results go back, by the first array that is not NumPy's."""
     own = (np.ndarray, np.generic)
-    foreign = [a for a in arrays if hasattr(a, "__dlpack__") and not isinstance(a, own) and not _is_vendors(a)]
-    return reader_of(label, foreign[0]) if foreign else _unchanged
+    foreign = [a for a in arrays if hasattr(a, "__dlpack__") and not isinstance(a, own) and not is_vendors(a)]
+    return reader_of(label, foreign[0]) if foreign else unchanged
 
 
-def _unchanged(result: Any) -> Any:
+def unchanged(result: Any) -> Any:
+    """Return a result as it is."""
     return result

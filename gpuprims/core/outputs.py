@@ -1,17 +1,30 @@
-"""Where a caller wants results: the arrays of ``out=``."""
+"""Results of a call, and the caller's arrays for them: ``out=``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from itertools import combinations
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from gpuprims.core.device import device_of
-from gpuprims.errors import ArgumentError, DtypeError, ShapeError
+from gpuprims.core.interop import check_writable, short
+from gpuprims.core.layout import Form, contiguous
+from gpuprims.core.operands import Operands, converter, is_vendors, native_of, unchanged
+from gpuprims.core.overlaps import meet, overlap, repeats, same_elements, span_of
+from gpuprims.errors import ArgumentError, DeviceMismatchError, DtypeError, ShapeError
+from gpuprims.expressions.masks import refuse_masked
 
 
-class Targets:
+class Result(NamedTuple):
+    """A result as the caller gets it."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
+class Out:
     """The caller's ``out=``.
 
     Parameters
@@ -21,8 +34,7 @@ class Targets:
     given : array or tuple of arrays
         As the caller gave it.
     order : callable, optional
-        What has the caller's library wait for the work in the device's queue, which is what its reading of the native
-        array by DLPack does; by default nothing.
+        Makes the caller's library wait for the work in the device's queue, by reading a native array by DLPack.
     """
 
     __slots__ = ("_given", "_order", "natives")
@@ -34,7 +46,7 @@ class Targets:
 
     @property
     def given(self) -> Any:
-        """The caller's own; to be taken when the work that writes to it is queued, behind which its library falls."""
+        """The caller's own arrays. Read it once the work that writes them is in the queue."""
         if self._order is not None:
             for native in self.natives:
                 self._order(native)
@@ -49,28 +61,117 @@ class _Shaped(Protocol):
     def dtype(self) -> np.dtype[Any]: ...
 
 
-def check_targets(label: str, results: Sequence[_Shaped], given: Sequence[_Shaped]) -> None:
+def as_out(operands: Operands, out: Any, *, in_place: bool = False) -> Out | None:
+    """Check the caller's ``out=`` as far as it does not depend on the results.
+
+    With ``in_place``, an array may have the elements of an input.
+
+    Raises
+    ------
+    ArgumentError
+        An array that is read-only, or overlaps itself, an input or another array of ``out``.
+    DeviceMismatchError
+        An array that lies elsewhere than the inputs.
+    """
+    if out is None:
+        return None
+    label, given = operands.label, out if isinstance(out, tuple) else (out,)
+    for array in given:
+        if not hasattr(array, "__dlpack__") and not is_vendors(array):
+            raise ArgumentError(f"{label}: out= an array, or a tuple of arrays; got {short(array)}")
+    natives = tuple(_writable(label, array) for array in given)
+    for native in natives:
+        _check_place(operands, native)
+        _check_overlap(operands, native, in_place=in_place)
+    _check_apart(operands, natives)
+    if operands.on_host:
+        return Out(natives, out)
+    order = converter(label, given)
+    return Out(natives, out, operands.convert if order is unchanged else order)
+
+
+def _writable(label: str, array: Any) -> Any:
+    """Return the native array over an ``out=``."""
+    refuse_masked(f"{label}: out=", array)
+    check_writable(label, array)
+    native = native_of(label, array)
+    if isinstance(native, np.ndarray) and native is not array and not native.flags.writeable:
+        # Before DLPack 1.0 a producer could not say that its memory may be written, so NumPy makes it read-only. The
+        # library's own __array__ knows better.
+        view = np.asarray(array)
+        if view.flags.writeable and view.ctypes.data == native.ctypes.data:
+            return view
+    return native
+
+
+def _check_place(operands: Operands, native: Any) -> None:
+    place, label = device_of(native), operands.label
+    if place is not (None if operands.on_host else operands.device):
+        where = "the host" if operands.on_host else repr(operands.device)
+        got = "one on the host" if place is None else f"one on {place!r}"
+        raise DeviceMismatchError(f"{label}: out= on {where}, as the arrays are; got {got}")
+    if operands.on_host and not (isinstance(native, np.ndarray) and native.flags.writeable):
+        raise ArgumentError(f"{label}: out= an array that can be written; got {short(native)}")
+
+
+def _check_overlap(operands: Operands, native: Any, *, in_place: bool) -> None:
+    label, driver = operands.label, operands.driver
+    if repeats(native):
+        raise ArgumentError(
+            f"{label}: out= an array with a place for each element; got one of shape {native.shape} that"
+            f" repeats elements, by strides {native.strides} (copy it, such as with .copy() or .contiguous())"
+        )
+    span = span_of(driver, native)
+    for array in operands.natives:
+        if meet(span, span_of(driver, array)) and not (in_place and same_elements(driver, array, native)):
+            rule = "apart from the arrays in memory" + (", or one of them" if in_place else "")
+            raise ArgumentError(f"{label}: out= {rule}; got one that overlaps an input")
+
+
+def _check_apart(operands: Operands, natives: Sequence[Any]) -> None:
+    spans = [span_of(operands.driver, native) for native in natives]
+    for one, other in combinations(range(len(natives)), 2):
+        if overlap(spans[one], natives[one], spans[other], natives[other]):
+            raise ArgumentError(
+                f"{operands.label}: out= arrays that do not overlap each other; got numbers {one} and {other},"
+                " which do (pass a separate array for each result)"
+            )
+
+
+def check_out(label: str, results: Sequence[_Shaped], given: Sequence[_Shaped]) -> None:
     """Raise unless there is one ``out=`` array for each result, of its shape and dtype."""
     if len(given) != len(results):
         raise ArgumentError(f"{label}: out= {len(results)} array(s), one a result; got {len(given)}")
-    for target, result in zip(given, results, strict=True):
-        if target.shape != result.shape:
-            raise ShapeError(f"{label}: out= of the result's shape, {result.shape}; got {target.shape}")
-        if target.dtype != result.dtype:
-            raise DtypeError(f"{label}: out= of the result's dtype, {result.dtype}; got {target.dtype}")
+    for array, result in zip(given, results, strict=True):
+        if array.shape != result.shape:
+            raise ShapeError(f"{label}: out= of the result's shape, {result.shape}; got {array.shape}")
+        if array.dtype != result.dtype:
+            raise DtypeError(f"{label}: out= of the result's dtype, {result.dtype}; got {array.dtype}")
 
 
-def same_elements(one: Any, other: Any) -> bool:
-    """Whether two arrays of one library that meet in memory have each element, in order, at the same place."""
-    if one.dtype.itemsize != other.dtype.itemsize or one.size != other.size:
-        return False
-    walks = [(array.shape, array.strides) for array in (one, other)]
-    flat = all(array.flags.c_contiguous for array in (one, other))
-    return _first_byte(one) == _first_byte(other) and (walks[0] == walks[1] or flat)
+def written_forms(operands: Operands, out: Out | None) -> tuple[Form, ...] | None:
+    """Return where a kernel writes to the caller's arrays; None if it writes to new memory."""
+    if out is None or (operands.on_host and not operands.in_place):
+        return None
+    return tuple([operands.form(native) for native in out.natives])
 
 
-def _first_byte(array: Any) -> Any:
-    if isinstance(array, np.ndarray):
-        return array.__array_interface__["data"][0]
-    place = device_of(array)
-    return None if place is None else place.driver.span(array)
+def result_forms(
+    label: str, results: Sequence[Result], written: tuple[Form, ...] | None, alignment: int
+) -> tuple[Form, ...]:
+    """Return where a kernel writes: to the caller's arrays, which must fit, or to new memory."""
+    if written is None:
+        return tuple(contiguous(result.dtype, result.shape, alignment) for result in results)
+    check_out(label, results, written)
+    return written
+
+
+def host_results(operands: Operands, results: Sequence[np.ndarray], out: Out | None, *, single: bool) -> Any:
+    """Return results that lie on the host, or copy them to the caller's arrays."""
+    if out is not None:
+        check_out(operands.label, results, out.natives)
+        for array, result in zip(out.natives, results, strict=True):
+            np.copyto(array, result)
+        return out.given
+    wanted = tuple(operands.as_caller_wants(result) for result in results)
+    return wanted[0] if single else wanted

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 Span = tuple[int, int, int]
 # Steps of NumPy's exact search; a longer search counts as an overlap.
@@ -32,6 +33,24 @@ def overlap(one: Span, first: Any, other: Span, second: Any) -> bool:
         return False
     low = min(one[1], other[1])
     return _shared(*(_shadow(span[1] - low, array) for span, array in ((one, first), (other, second))))
+
+
+def span_of(driver: Any, array: Any) -> Span:
+    """Return the memory object, the first byte and the end of a host array, or of one on the driver's device."""
+    return (0, *byte_bounds(array)) if isinstance(array, np.ndarray) else driver.span(array)
+
+
+def same_elements(driver: Any, one: Any, other: Any) -> bool:
+    """Return True if two arrays of one library that meet in memory have each element, in order, at the same place."""
+    if one.dtype.itemsize != other.dtype.itemsize or one.size != other.size:
+        return False
+    ways = [(array.shape, array.strides) for array in (one, other)]
+    flat = all(array.flags.c_contiguous for array in (one, other))
+    return _first_byte(driver, one) == _first_byte(driver, other) and (ways[0] == ways[1] or flat)
+
+
+def _first_byte(driver: Any, array: Any) -> Any:
+    return array.__array_interface__["data"][0] if isinstance(array, np.ndarray) else driver.span(array)
 
 
 def repeats(array: Any) -> bool:

@@ -7,21 +7,12 @@ from threading import Lock
 from typing import Any
 
 from gpuprims.core.device import Device
-from gpuprims.core.launch_plan import Prepared, result_forms, target_forms
+from gpuprims.core.launch_plan import LaunchPlan, find_plan
+from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import check_targets
+from gpuprims.core.outputs import Out, as_out, check_out, result_forms, written_forms
+from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArgumentError, quoted
-from gpuprims.primitives.logistic import prepare_logistic
-from gpuprims.primitives.map import prepare_map
-from gpuprims.primitives.reduce import prepare_reduce
-from gpuprims.primitives.scan import prepare_scan
-
-_PREPARE: dict[str, Callable[..., tuple[Operands, Any, Prepared]]] = {
-    "map": prepare_map,
-    "reduce": prepare_reduce,
-    "scan": prepare_scan,
-    "logistic": prepare_logistic,
-}
 
 
 class Plan:
@@ -37,16 +28,19 @@ class Plan:
         The kernel that runs.
     """
 
-    def __init__(self, primitive: str, operands: Operands, targets: Any, prepared: Prepared) -> None:
+    def __init__(self, primitive: str, operands: Operands, out: Out | None, launch_plan: LaunchPlan) -> None:
         self.primitive = primitive
+        found = REGISTRY.primitive(primitive)
+        self._in_place = found is not None and found.in_place
         self.device: Device = operands.device
-        self.variant = prepared.variant
-        self._prepared = prepared
+        self.variant = launch_plan.variant
+        launch_plan.compiled()
+        self._launch_plan = launch_plan
         self._forms = operands.forms
-        written = target_forms(operands, targets)
-        self._written = result_forms(primitive, prepared.results, written, operands.fresh_alignment)
+        written = written_forms(operands, out)
+        self._written = result_forms(primitive, launch_plan.results, written, operands.alignment)
         self._lock = Lock()
-        self._landings: list[tuple[Any, Callable[[], Any]]] = []
+        self._scalars: list[tuple[Any, Callable[[], Any]]] = []
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         """Run on arrays of the planned dtypes, shapes, strides and alignment.
@@ -64,15 +58,15 @@ class Plan:
             Arrays that are not like those the plan was made for.
         """
         operands = self._operands(arrays)
-        targets = None if out is None else operands.targets(out, in_place=self.primitive == "scan")
-        if targets is not None:
-            check_targets(self.primitive, self._prepared.results, targets.natives)
-            forms = target_forms(operands, targets)
+        given = as_out(operands, out, in_place=self._in_place)
+        if given is not None:
+            check_out(self.primitive, self._launch_plan.results, given.natives)
+            forms = written_forms(operands, given)
             if forms is not None and not _alike(forms, self._written):
                 raise ArgumentError(
                     f"plan of {self.primitive}: out= laid out as planned, {_said(self._written)}; got {_said(forms)}"
                 )
-        return self._prepared.run(operands, targets)
+        return self._launch_plan.run(operands, given)
 
     def _operands(self, arrays: tuple[Any, ...]) -> Operands:
         operands = as_operands(self.primitive, arrays, self.device)
@@ -84,72 +78,83 @@ class Plan:
         return operands
 
     def item(self, *arrays: Any) -> Any:
-        """Run, wait, and return the result as a Python scalar, or a tuple of them.
+        """Run, wait, and return the result as a Python number, or a tuple of them.
 
-        Where the device can write to the host's memory the scalar needs no copy of its own, so this is the fastest way
-        to a number on the host.
+        If the device can write to the host's memory, the number needs no copy of its own. So this is the fastest way to
+        a number on the host.
 
         Raises
         ------
         ArgumentError
             As calling the plan, and for results that are not scalars.
         """
-        if any(shape for shape, _ in self._prepared.results):
-            shapes = [shape for shape, _ in self._prepared.results]
+        plan = self._launch_plan
+        if any(shape for shape, _ in plan.results):
+            shapes = [shape for shape, _ in plan.results]
             raise ArgumentError(f"plan of {self.primitive}: results of shape () for item(); got {shapes}")
         operands = self._operands(arrays)
         if operands.on_host:
-            results = self._prepared.run(operands.as_numpy(), None)
-            return results.item() if self._prepared.single else tuple(result.item() for result in results)
-        with self._lock:  # the plan has one place for each scalar
-            landings = self._landings or self._land()
-            self._prepared.start(operands, [array for array, _ in landings])
-            items = tuple([read() for _, read in landings])
-        return items[0] if self._prepared.single else items
-
-    def _land(self) -> list[tuple[Any, Callable[[], Any]]]:
-        self._landings = [self.device.driver.scalar(dtype) for _, dtype in self._prepared.results]
-        return self._landings
+            results = plan.run(operands.as_numpy(), None)
+            return results.item() if plan.single else tuple(result.item() for result in results)
+        with self._lock:  # the plan has one array for each scalar
+            if not self._scalars:
+                self._scalars = [self.device.driver.scalar(dtype) for _, dtype in plan.results]
+            plan.start(operands, [array for array, _ in self._scalars])
+            items = tuple([read() for _, read in self._scalars])
+        return items[0] if plan.single else items
 
     def __repr__(self) -> str:
         arrays = ", ".join(f"{form.dtype}{list(form.shape)}" for form in self._forms)
         return f"<gpuprims.Plan {self.primitive}/{self.variant.name} of {arrays} on {self.device.spec}>"
 
 
-def _alike(given: tuple[Any, ...], planned: tuple[Any, ...]) -> bool:
-    """Whether a launch for ``planned`` forms serves ``given`` ones: the same, and aligned at least as well."""
+def _alike(given: tuple[Form, ...], planned: tuple[Form, ...]) -> bool:
+    """Return True if a launch for ``planned`` forms serves ``given`` ones: the same, and aligned at least as well."""
     return len(given) == len(planned) and all(
         one[:4] == other[:4] and one.alignment >= other.alignment for one, other in zip(given, planned, strict=True)
     )
 
 
-def _said(forms: tuple[Any, ...]) -> str:
+def _said(forms: tuple[Form, ...]) -> str:
     return " and ".join(
         f"{form.dtype}{list(form.shape)} with strides {form.strides} at a multiple of {form.alignment} bytes"
         for form in forms
     )
 
 
+def bind_call(
+    primitive: str, arrays: tuple[Any, ...], keywords: dict[str, Any]
+) -> tuple[Operands, Out | None, LaunchPlan]:
+    """Return the operands, ``out=`` and launch plan of a call; nothing is compiled."""
+    room = REGISTRY.primitive(primitive)
+    if room is None or room.bind is None or room.plan_call is None:
+        every = (REGISTRY.primitive(name) for name in REGISTRY.primitive_names)
+        names = ", ".join(known.name for known in every if known is not None and known.bind is not None)
+        raise ArgumentError(f"plan: a primitive among {names}; got {quoted(primitive)}")
+    operands, request, out, variant = room.bind(arrays, **keywords)
+    return operands, out, find_plan(room.plan_call, operands, request, out, variant)
+
+
 def plan(primitive: str, *arrays: Any, **keywords: Any) -> Plan:
     """Decide everything about a call but the memory.
 
-    A call like ``gpuprims.reduce(x)`` looks its plan up by what it was given, which costs a few microseconds; a loop
+    A call like ``gpuprims.reduce(x)`` looks its launch plan up by its arguments, which costs a few microseconds; a loop
     that makes the same call on many arrays keeps the plan instead.
 
     Parameters
     ----------
     primitive : str
-        ``"map"``, ``"reduce"``, ``"scan"`` or ``"logistic"``, a step's loss and gradient, as
-        :func:`gpuprims.primitives.logistic.logistic_gradient`.
+        The name of a primitive; the error for any other name lists them.
     *arrays : array_like
-        What the call takes, function included; the arrays stand for those of the same dtype, shape, strides and device.
+        The arguments of the call, function included; the arrays stand for those of the same dtype, shape, strides and
+        device.
     **keywords
         As of the primitive.
 
     Returns
     -------
     Plan
-        ``plan(*arrays, out=None)`` runs it, and ``plan.item(*arrays)`` gives the result as a Python scalar.
+        ``plan(*arrays, out=None)`` runs it, and ``plan.item(*arrays)`` gives the result as a Python number.
 
     Raises
     ------
@@ -166,6 +171,5 @@ def plan(primitive: str, *arrays: Any, **keywords: Any) -> Plan:
     >>> [total.item(x * k) for k in range(3)]
     [0.0, 10.0, 20.0]
     """
-    if not isinstance(primitive, str) or primitive not in _PREPARE:  # type: ignore[redundant-expr]  # a list has no hash
-        raise ArgumentError(f"plan: a primitive among {', '.join(_PREPARE)}; got {quoted(primitive)}")
-    return Plan(primitive, *_PREPARE[primitive](arrays, **keywords))
+    operands, out, launch_plan = bind_call(primitive, arrays, keywords)
+    return Plan(primitive, operands, out, launch_plan)

@@ -1,8 +1,8 @@
-"""Archives of plain arrays (.npz), written atomically, and checked before they are read.
+"""Archives of plain arrays (.npz): atomic writes, and reads that check first.
 
-An archive must be what ``np.savez`` writes: known members, stored without compression, one behind the other, with no
-bytes between them. So no member is larger than the file, and reading takes memory in proportion to its size. The dtype
-and shape in each member's header must match its number of bytes before any element is read.
+An archive must be what ``np.savez`` writes: known members without compression, one after the other, with no bytes
+between them. So no member is larger than the file, and memory is proportional to the file's size. The dtype and shape
+in each member's header must match its number of bytes before any element is read.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ import numpy as np
 from gpuprims.errors import ArgumentError, GpuprimsError, ModelFileError
 
 _SUFFIX = ".npz"
-# Limits of an archive's directory: members and bytes. A model has 5 members in some 400 bytes.
-_MOST_MEMBERS, _MOST_DIRECTORY = 16, 16_384
+# Limits of an archive's directory: members and bytes. A model has 5 members in about 400 bytes.
+_MAX_MEMBERS, _MAX_DIRECTORY = 16, 16_384
 # The records at the end of a zip file, from PKWARE's APPNOTE 6.3: signatures and bytes.
 _END, _END_BYTES = b"PK\5\6", 22
 _LOCATOR, _LOCATOR_BYTES, _END64, _END64_BYTES = b"PK\6\7", 20, b"PK\6\6", 56
@@ -39,7 +39,7 @@ _LOCAL_BYTES = 30
 _UTF8_NAME = 0x800
 # The header of an array that np.save writes, format 1.0.
 _MAGIC = b"\x93NUMPY\x01\x00"
-_MOST_HEADER = 1024
+_MAX_HEADER = 1024
 _HEADER = re.compile(
     rb"\{'descr': '([<>|][biufU]\d{1,9})', 'fortran_order': (True|False), "
     rb"'shape': \(((?:\d{1,18}(?:, \d{1,18}|,))?)\), \} *\n"
@@ -50,7 +50,7 @@ _DAMAGE = (BadZipFile, OSError, EOFError, ValueError, KeyError, TypeError, Overf
 
 @dataclass(frozen=True)
 class Member:
-    """An array of an archive, as its header describes it."""
+    """An array's header."""
 
     info: ZipInfo
     header_bytes: int
@@ -60,32 +60,20 @@ class Member:
 
 
 def checked_model_path(label: str, path: str | PathLike[str]) -> Path:
-    """Return the path for a model after checking its ending.
-
-    Raises
-    ------
-    ArgumentError
-        The name does not end in ``.npz``, so ``load`` would refuse it.
-    """
+    """Return a model's path; raise ArgumentError unless it ends in ``.npz``, which ``load`` requires."""
     target = Path(path)
     if target.suffix != _SUFFIX:
-        raise ArgumentError(f"{label}: a model's name that ends in {_SUFFIX}; got {str(path)!r}")
+        raise ArgumentError(f"{label}: a path that ends in {_SUFFIX}; got {str(path)!r}")
     return target
 
 
 def write_archive(label: str, path: str | PathLike[str], arrays: Mapping[str, np.ndarray]) -> None:
-    """Write arrays to a file atomically: the old content stays until the new one is complete.
-
-    Raises
-    ------
-    ArgumentError
-        The name does not end in ``.npz``, or the file cannot be written.
-    """
+    """Write arrays to a file atomically; raise ArgumentError for another suffix or a file that cannot be written."""
     target = checked_model_path(label, path)
     try:
         _replace(Path(os.path.realpath(target)), arrays)
     except OSError as error:
-        raise ArgumentError(f"{label}: a file to write; got {str(target)!r} ({error.strerror})") from error
+        raise ArgumentError(f"{label}: a writable file; got {str(target)!r} ({error.strerror})") from error
 
 
 def _replace(target: Path, arrays: Mapping[str, np.ndarray]) -> None:
@@ -114,12 +102,7 @@ def open_archive(
 ) -> Iterator[Archive]:
     """Open an archive and check all of it except the elements of its arrays.
 
-    Raises
-    ------
-    ModelFileError
-        The file is anything else; errors inside the ``with`` block too.
-    FileNotFoundError
-        No such file.
+    Errors here and inside the ``with`` block become ModelFileError, except for FileNotFoundError.
     """
     try:
         with open(path, "rb", opener=_open_at_once) as file:
@@ -132,27 +115,18 @@ def open_archive(
 
 
 def refusal(label: str, path: str | PathLike[str], reason: str) -> ModelFileError:
-    """Return the error for a refused file, with at most 200 characters of the reason."""
+    """Return the error for an invalid file, with at most 200 characters of the reason."""
     short = reason if len(reason) <= 200 else f"{reason[:197]}..."
     return ModelFileError(f"{label}: a file that {label.partition('.')[0]}.save wrote; got {str(path)!r} ({short})")
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Open a file without waiting for the writer of a FIFO."""
+    """Open a file without blocking on a FIFO."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 class Archive:
-    """The arrays of an open file, whose structure is checked first.
-
-    Parameters
-    ----------
-    label, path
-        For messages.
-    file : binary file
-    required, optional : collection of str
-        Names of the arrays that the file must have, and may have.
-    """
+    """The arrays of an open file, after a check of its structure: it must have the required arrays and no others."""
 
     def __init__(
         self, label: str, path: Path, file: IO[bytes], required: Collection[str], optional: Collection[str]
@@ -168,14 +142,14 @@ class Archive:
         self.members = self._members(infos)
 
     def check(self, holds: bool, reason: str) -> None:
-        """Raise ModelFileError with a reason unless a condition holds."""
+        """Raise ModelFileError with the reason unless a condition holds."""
         if not holds:
             raise refusal(self._label, self._path, reason)
 
     def read(self, name: str) -> np.ndarray:
         """Return an array, in native byte order."""
         member = self.members[name]
-        data = self._zip.read(member.info)  # with its checksum
+        data = self._zip.read(member.info)  # checks its CRC
         given = np.frombuffer(data, member.dtype, offset=member.header_bytes)
         if member.dtype.kind == "b":
             self.check(bool(np.all(given.view(np.uint8) <= 1)), f"{name} has bools that are neither 0 nor 1")
@@ -187,71 +161,70 @@ class Archive:
         return native
 
     def json(self, name: str) -> dict[str, Any]:
-        """Return the JSON object in a member that is one text."""
+        """Return the JSON object in a member that is one string."""
         member = self.members[name]
-        self.check(member.dtype.kind == "U" and member.shape == (), f"{name} is not one text")
+        self.check(member.dtype.kind == "U" and member.shape == (), f"{name} is not one string")
         found = json.loads(self.read(name).item())
-        self.check(isinstance(found, dict), f"{name} is not an object of JSON")
+        self.check(isinstance(found, dict), f"{name} is not a JSON object")
         return dict(found)
 
     def _check_end(self, size: int) -> None:
-        """Check the size that the directory claims, before ZipFile reads all of it."""
+        """Check the directory's size before ZipFile reads it."""
         tail_bytes = min(size, _END64_BYTES + _LOCATOR_BYTES + _END_BYTES)
         self._file.seek(size - tail_bytes)
         tail = self._file.read(tail_bytes)
         end = tail[-_END_BYTES:]
-        self.check(
-            len(end) == _END_BYTES and end[:4] == _END and end[-2:] == b"\0\0", "not a zip file, or a truncated one"
-        )
+        is_end = len(end) == _END_BYTES and end[:4] == _END and end[-2:] == b"\0\0"
+        self.check(is_end, "not a zip file, or a truncated one")
         count, directory = struct.unpack_from("<HI", end, 10)
         self._check_directory(count, directory)
         if tail[-_END_BYTES - _LOCATOR_BYTES :][:4] == _LOCATOR:  # archives beyond 2 GiB
             end64 = tail[:_END64_BYTES]
-            said = struct.unpack_from("<Q", tail, len(tail) - _END_BYTES - _LOCATOR_BYTES + 8)[0]
-            self.check(end64[:4] == _END64 and said == size - len(tail), "its end is not where it says")
+            claimed = struct.unpack_from("<Q", tail, len(tail) - _END_BYTES - _LOCATOR_BYTES + 8)[0]
+            self.check(end64[:4] == _END64 and claimed == size - len(tail), "its end record is elsewhere")
             count, directory = struct.unpack_from("<QQ", end64, 32)
             self._check_directory(count, directory)
 
     def _check_directory(self, count: int, size: int) -> None:
-        fits = count <= _MOST_MEMBERS and size <= _MOST_DIRECTORY
+        fits = count <= _MAX_MEMBERS and size <= _MAX_DIRECTORY
         self.check(fits, f"a directory of {count:,} members in {size:,} bytes")
 
     def _check_names(self, files: list[str], required: Collection[str], optional: Collection[str]) -> None:
         missing = [name for name in required if f"{name}.npy" not in files]
         self.check(not missing, f"it has no {' and no '.join(missing)}")
-        self.check(len(set(files)) == len(files), "two members of one name")
+        self.check(len(set(files)) == len(files), "two members with one name")
         strange = [file for file in files if file not in {f"{name}.npy" for name in (*required, *optional)}]
         self.check(not strange, f"an unknown member, {strange[:1]}")
 
     def _members(self, infos: list[ZipInfo]) -> dict[str, Member]:
-        """Return all members after checking that they fill the file up to its directory without gaps."""
+        """Check that the members fill the file up to its directory without gaps, and return them."""
         at, found = 0, {}
         for info in infos:
             name = info.filename.removesuffix(".npy")
             self.check(info.header_offset == at, f"{name} does not begin where the member before it ends")
             stored = info.compress_type == ZIP_STORED and info.compress_size == info.file_size
             self.check(stored, f"{name} is compressed, from {info.file_size:,} bytes to {info.compress_size:,}")
-            self.check(not info.flag_bits & ~_UTF8_NAME, f"{name} is encrypted or of unknown length")
+            self.check(not info.flag_bits & ~_UTF8_NAME, f"{name} is encrypted or has no known length")
             self._file.seek(at)
             local = self._file.read(_LOCAL_BYTES)
             begin = at + _LOCAL_BYTES + sum(struct.unpack_from("<HH", local, 26))
             at = begin + info.file_size
             self.check(at <= self._zip.start_dir, f"{name} is larger than the file, {info.file_size:,} bytes")
             self._file.seek(begin)
-            found[name] = self._member(name, info, self._file.read(min(info.file_size, _MOST_HEADER)))
+            found[name] = self._member(name, info, self._file.read(min(info.file_size, _MAX_HEADER)))
         self.check(at == self._zip.start_dir, "bytes between the last member and the directory")
         return found
 
     def _member(self, name: str, info: ZipInfo, begin: bytes) -> Member:
-        """Return a member, read from the header of its array."""
+        """Return a member from the beginning of its array."""
         prefix = len(_MAGIC) + 2
         self.check(begin.startswith(_MAGIC) and len(begin) >= prefix, f"{name} is not an array")
         header_bytes = prefix + int.from_bytes(begin[prefix - 2 : prefix], "little")
-        said = _HEADER.fullmatch(begin[prefix:header_bytes]) if header_bytes <= len(begin) else None
-        if said is None:
+        header = _HEADER.fullmatch(begin[prefix:header_bytes]) if header_bytes <= len(begin) else None
+        if header is None:
             raise refusal(self._label, self._path, f"{name} is not an array of numbers or text with at most two axes")
-        dtype = np.dtype(said[1].decode())
-        shape = tuple(int(length) for length in said[3].decode().split(",") if length)
-        wanted, there = prod(shape) * dtype.itemsize, info.file_size - header_bytes
-        self.check(dtype.itemsize > 0 and wanted == there, f"{name} is {dtype} of {shape} in {there:,} bytes")
-        return Member(info, header_bytes, dtype, shape, "F" if said[2] == b"True" else "C")
+        dtype = np.dtype(header[1].decode())
+        shape = tuple(int(length) for length in header[3].decode().split(",") if length)
+        expected, size = prod(shape) * dtype.itemsize, info.file_size - header_bytes
+        self.check(dtype.itemsize > 0 and expected == size, f"{name} is {dtype} of {shape} in {size:,} bytes")
+        return Member(info, header_bytes, dtype, shape, "F" if header[2] == b"True" else "C")

@@ -1,4 +1,4 @@
-"""Fitted models in files: arrays and parameters in one .npz, without pickle."""
+"""Model files: the arrays and parameters of a fitted LogReg in one .npz file, without pickle."""
 
 from __future__ import annotations
 
@@ -16,28 +16,25 @@ from gpuprims.models.archives import Archive, open_archive, write_archive
 
 _Model = TypeVar("_Model")
 _FORMAT = 1
-# Parameters that are of one machine or process, and no part of a model.
-_ELSEWHERE = ("backend", "device", "callback", "random_state")
-_STORY = "model"
-# The arrays of a model in its archive, and the one that a spam filter adds.
-MODEL_ARRAYS = (_STORY, "coef_", "intercept_", "classes_")
-BESIDE_MODEL = ("spam_filter",)
-# Keys of the JSON text beside the arrays, and their types.
-_TOLD = {
-    "parameters": dict,
+# Parameters of one machine or process, which are not saved.
+_LOCAL = ("backend", "device", "callback", "random_state")
+# The arrays of a model, of which _METADATA is a JSON text, and the one that a spam filter adds.
+_METADATA = "model"
+MODEL_ARRAYS = (_METADATA, "coef_", "intercept_", "classes_")
+SPAM_ARRAY = "spam_filter"
+# Keys of the JSON text and their types: first the fitted attributes.
+_ATTRIBUTES = {
     "n_iter_": int,
     "stop_reason_": str,
     "loss_curve_": list,
     "loss_iterations_": list,
     "validation_errors_": list,
-    "objects": bool,
-    "names": list,
 }
-_SET = ("n_iter_", "stop_reason_", "loss_curve_", "loss_iterations_", "validation_errors_")
+_KEYS = {"parameters": dict, **_ATTRIBUTES, "objects": bool, "names": list}
 
 
-class KeptInFiles:
-    """Mix-in with ``save`` and ``load`` for estimators of linear scores."""
+class SavedModel:
+    """Mix-in with ``save`` and ``load`` for linear classifiers."""
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to a file atomically, without pickle.
@@ -45,22 +42,33 @@ class KeptInFiles:
         Parameters
         ----------
         path : str or path
-            A name that ends in ``.npz``.
+            Must end in ``.npz``.
 
         Raises
         ------
         ArgumentError
-            The name has another ending, the file cannot be written, or classes are neither numbers nor strings.
+            Another suffix, a file that cannot be written, or classes that are neither numbers nor strings.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> from gpuprims.models import LogReg
+        >>> model = LogReg("reference").fit([[-1.0], [1.0]], ["no", "yes"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(pathlib.Path(folder) / "model.npz")
+        ...     loaded = LogReg.load(pathlib.Path(folder) / "model.npz", backend="reference")
+        >>> loaded.predict([[3.0]]).tolist()
+        ['yes']
         """
         check_is_fitted(self)
         write_archive("LogReg.save", path, model_arrays("LogReg.save", self))
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, backend: str | Device | None = None) -> Self:
-        """Return a model that :meth:`save` wrote.
+        """Read a model that :meth:`save` wrote.
 
-        The file may come from a stranger: ``load`` checks it first, runs none of it as code, and takes memory in
-        proportion to its size.
+        Files from untrusted sources are safe to load: the content is checked first, never run as code, and memory is
+        proportional to the file's size.
 
         Parameters
         ----------
@@ -71,11 +79,11 @@ class KeptInFiles:
         Raises
         ------
         ModelFileError
-            The file holds no model, is damaged, is a folder or cannot be read.
+            No model, a damaged file, a directory, or a file that cannot be read.
         FileNotFoundError
             The file does not exist.
         """
-        with open_archive("LogReg.load", path, MODEL_ARRAYS, BESIDE_MODEL) as archive:
+        with open_archive("LogReg.load", path, MODEL_ARRAYS, (SPAM_ARRAY,)) as archive:
             return model_of(archive, cls, backend)
 
 
@@ -83,13 +91,7 @@ class KeptInFiles:
 
 
 def model_arrays(label: str, model: Any) -> dict[str, np.ndarray]:
-    """Return the arrays of a fitted model's file.
-
-    Raises
-    ------
-    ArgumentError
-        Classes are neither numbers nor strings, or weights are not finite.
-    """
+    """Return the arrays of a fitted model's file; raise ArgumentError for classes or weights that cannot be saved."""
     model._validate_params()
     classes = model.classes_
     if classes.dtype == object and all(isinstance(one, str) for one in classes):
@@ -98,22 +100,22 @@ def model_arrays(label: str, model: Any) -> dict[str, np.ndarray]:
         raise ArgumentError(f"{label}: classes that are numbers or strings; got dtype {classes.dtype}")
     if not (np.isfinite(model.coef_).all() and np.isfinite(model.intercept_).all()):
         raise ArgumentError(f"{label}: finite weights; got NaN or infinity")
-    parameters = {name: value for name, value in model.get_params().items() if name not in _ELSEWHERE}
+    parameters = {name: value for name, value in model.get_params().items() if name not in _LOCAL}
     if isinstance(parameters["class_weight"], dict):
         parameters["class_weight"] = [[_plain(one), weight] for one, weight in parameters["class_weight"].items()]
-    told = {
+    metadata = {
         "format": _FORMAT,
         "parameters": parameters,
-        **{name: getattr(model, name) for name in _SET},
+        **{name: getattr(model, name) for name in _ATTRIBUTES},
         "objects": bool(model.classes_.dtype == object),
         "names": list(getattr(model, "feature_names_in_", [])),
     }
     arrays = {"coef_": model.coef_, "intercept_": model.intercept_, "classes_": classes}
-    return {_STORY: np.array(json.dumps(told, default=_plain)), **arrays}
+    return {_METADATA: np.array(json.dumps(metadata, default=_plain)), **arrays}
 
 
 def _plain(value: Any) -> Any:
-    """Return a NumPy scalar as Python's."""
+    """Convert a NumPy scalar to a Python one."""
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -121,40 +123,39 @@ def _plain(value: Any) -> Any:
 
 
 def model_of(archive: Archive, kind: type[_Model], backend: str | Device | None) -> _Model:
-    """Return the model of an archive; check its text first, then the arrays' shapes, then their elements."""
-    told = archive.json(_STORY)
-    _check_told(archive, told)
-    _check_shapes(archive, told["names"])
-    model: Any = kind(**_parameters(archive, kind, told["parameters"]))
+    """Return the model of an archive; check the metadata, then the arrays' shapes, then their elements."""
+    metadata = archive.json(_METADATA)
+    _check_metadata(archive, metadata)
+    _check_shapes(archive, metadata["names"])
+    model: Any = kind(**_parameters(archive, kind, metadata["parameters"]))
     model._validate_params()
     model.set_params(backend=backend)
     model.coef_, model.intercept_ = (_finite(archive, name) for name in ("coef_", "intercept_"))
     model.classes_ = _classes(archive)
-    if told["objects"]:
+    if metadata["objects"]:
         archive.check(model.classes_.dtype.kind == "U", "classes_ are objects other than strings")
         model.classes_ = model.classes_.astype(object)
-    for name in _SET:
-        setattr(model, name, told[name])
+    for name in _ATTRIBUTES:
+        setattr(model, name, metadata[name])
     model.n_features_in_ = model.coef_.shape[1]
-    if told["names"]:
-        model.feature_names_in_ = np.array(told["names"], dtype=object)
+    if metadata["names"]:
+        model.feature_names_in_ = np.array(metadata["names"], dtype=object)
     loaded: _Model = model
     return loaded
 
 
-def _check_told(archive: Archive, told: Mapping[str, Any]) -> None:
-    given = told.get("format")
-    archive.check(given == _FORMAT and type(given) is int, f"format {given!r}, and this gpuprims reads {_FORMAT}")
-    archive.check(told.keys() == {"format", *_TOLD}, f"{_STORY} has unknown or missing keys")
-    for name, kind in _TOLD.items():
-        archive.check(type(told[name]) is kind, f"{name} is not a {kind.__name__}")
-    archive.check(told["n_iter_"] >= 0, "n_iter_ is negative")
-    archive.check(
-        all(_is_number(one) for one in told["loss_curve_"] + told["validation_errors_"]), "losses are not numbers"
-    )
-    archive.check(all(type(one) is int for one in told["loss_iterations_"]), "loss_iterations_ are not integers")
-    archive.check(len(told["loss_curve_"]) == len(told["loss_iterations_"]), "losses without iterations")
-    archive.check(all(type(one) is str for one in told["names"]), "names of features are not strings")
+def _check_metadata(archive: Archive, metadata: Mapping[str, Any]) -> None:
+    version = metadata.get("format")
+    archive.check(version == _FORMAT and type(version) is int, f"format {version!r}; this release reads {_FORMAT}")
+    archive.check(metadata.keys() == {"format", *_KEYS}, f"{_METADATA} has unknown or missing keys")
+    for name, kind in _KEYS.items():
+        archive.check(type(metadata[name]) is kind, f"{name} is not a {kind.__name__}")
+    archive.check(metadata["n_iter_"] >= 0, "n_iter_ is negative")
+    losses, iterations = metadata["loss_curve_"], metadata["loss_iterations_"]
+    archive.check(all(_is_number(one) for one in losses + metadata["validation_errors_"]), "losses are not numbers")
+    archive.check(all(type(one) is int for one in iterations), "loss_iterations_ are not integers")
+    archive.check(len(losses) == len(iterations), "numbers of losses and iterations differ")
+    archive.check(all(type(one) is str for one in metadata["names"]), "feature names are not strings")
 
 
 def _is_number(value: Any) -> bool:
@@ -162,20 +163,19 @@ def _is_number(value: Any) -> bool:
 
 
 def _parameters(archive: Archive, kind: Any, given: dict[str, Any]) -> dict[str, Any]:
-    known = set(kind().get_params()) - set(_ELSEWHERE)
+    known = set(kind().get_params()) - set(_LOCAL)
     archive.check(given.keys() == known, f"parameters differ from LogReg's: {sorted(given.keys() ^ known)}")
     weights = given["class_weight"]
     if not isinstance(weights, list):
         return given
     pairs = all(isinstance(one, list) and len(one) == 2 and _is_number(one[1]) for one in weights)
-    archive.check(
-        pairs and all(isinstance(one, str | int | float) for one, _ in weights), "class_weight is not a list of pairs"
-    )
+    fits = pairs and all(isinstance(one, str | int | float) for one, _ in weights)
+    archive.check(fits, "class_weight is not a list of pairs")
     return {**given, "class_weight": dict(weights)}
 
 
 def _check_shapes(archive: Archive, names: list[str]) -> None:
-    """Check that the arrays fit each other, by their headers alone."""
+    """Check that the shapes and dtypes in the arrays' headers match each other."""
     coef, intercept, classes = (archive.members[name] for name in ("coef_", "intercept_", "classes_"))
     archive.check(len(classes.shape) == 1 and classes.shape[0] >= 2, f"classes_ of shape {classes.shape}")
     rows = 1 if classes.shape[0] == 2 else classes.shape[0]
@@ -184,7 +184,7 @@ def _check_shapes(archive: Archive, names: list[str]) -> None:
     archive.check(intercept.shape == (rows,), f"intercept_ of shape {intercept.shape} for {classes.shape[0]} classes")
     floats = coef.dtype.newbyteorder("=") in (np.float32, np.float64)
     archive.check(floats and intercept.dtype == coef.dtype, f"weights of {coef.dtype} and {intercept.dtype}")
-    archive.check(len(names) in (0, coef.shape[1]), f"{len(names)} names of {coef.shape[1:2]} features")
+    archive.check(len(names) in (0, coef.shape[1]), f"{len(names)} names for {coef.shape[1]} features")
 
 
 def _finite(archive: Archive, name: str) -> np.ndarray:
@@ -195,6 +195,6 @@ def _finite(archive: Archive, name: str) -> np.ndarray:
 
 def _classes(archive: Archive) -> np.ndarray:
     classes = archive.read("classes_")
-    archive.check(classes.dtype.kind != "f" or bool(np.isfinite(classes).all()), "classes_ have NaN or infinity")
+    archive.check(classes.dtype.kind != "f" or bool(np.isfinite(classes).all()), "classes_ has NaN or infinity")
     archive.check(bool(np.all(classes[:-1] < classes[1:])), "classes_ are not unique and sorted")
     return classes

@@ -1,4 +1,4 @@
-"""How well a classifier of two labels does: true and false positive rate and error, and a table of them."""
+"""Error rates of binary classifiers, and a table of them."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from sklearn.metrics import confusion_matrix
 
 from gpuprims.errors import ArgumentError, ShapeError, quoted
 from gpuprims.expressions.masks import plain_array
-from gpuprims.models.logreg.labels import to_host
+from gpuprims.models.device_arrays import to_host
 
 _LABEL = "rates"
 
 
 @dataclass(frozen=True)
 class Rates:
-    """The rates of a classifier on some samples, and the counts that they are made of.
+    """The confusion matrix of a binary classifier and its rates.
 
     Parameters
     ----------
     true_positives, false_negatives : int
-        Positive samples that were found, and that were missed.
+        Positive samples predicted positive and negative.
     false_positives, true_negatives : int
-        Negative samples that were taken for positive ones, and that were not.
+        Negative samples predicted positive and negative.
 
     Examples
     --------
@@ -42,75 +42,81 @@ class Rates:
 
     @classmethod
     def of(cls, labels: Any, predictions: Any, *, positive: Hashable) -> Self:
-        """Count how predictions compare with labels.
+        """Compare predictions with labels.
 
         Parameters
         ----------
-        labels, predictions : array_like of shape (n,), on the host or a device
-            What the samples are, and what they were taken for: the positive label and one other.
+        labels, predictions : array_like of shape (n,)
+            The positive label and one other, on the host or a device.
         positive : hashable
-            The label that is looked for.
+            The positive label.
 
         Raises
         ------
         ArgumentError
-            No samples, or more than two labels with ``positive`` among them.
+            No samples, or more than one label besides ``positive``.
         ShapeError
-            Lengths that differ.
+            Lengths differ.
+
+        Examples
+        --------
+        >>> from gpuprims.models import Rates
+        >>> Rates.of([1, 1, 0], [1, 0, 0], positive=1)
+        Rates(true_positives=1, false_negatives=1, false_positives=0, true_negatives=1)
         """
-        truth, guess = (plain_array(_LABEL, to_host(given)) for given in (labels, predictions))
+        truth, guess = (plain_array(_LABEL, to_host(_LABEL, given)) for given in (labels, predictions))
         if truth.ndim != 1 or truth.shape != guess.shape:
             raise ShapeError(f"{_LABEL}: a prediction for each label; got shapes {truth.shape} and {guess.shape}")
         if not truth.size:
-            raise ArgumentError(f"{_LABEL}: one sample or more; got none")
+            raise ArgumentError(f"{_LABEL}: at least one sample; got none")
         known = {positive, *truth.tolist(), *guess.tolist()}
         if len(known) > 2:
             others = sorted(map(repr, known - {positive}))
-            got = f"{len(others)} beside it, {' and '.join(others[:2])}{' and more' if len(others) > 2 else ''}"
+            got = f"{len(others)} others, {' and '.join(others[:2])}{' and more' if len(others) > 2 else ''}"
             raise ArgumentError(f"{_LABEL}: the label {quoted(positive)} and one other; got {got}")
-        # Of truth values, so that the table is 2 x 2 where all samples have one label, too.
+        # Booleans give a 2 x 2 table even if all samples have one label.
         counts = confusion_matrix(truth == positive, guess == positive, labels=[False, True])
         (true_negatives, false_positives), (false_negatives, true_positives) = counts.tolist()
         return cls(true_positives, false_negatives, false_positives, true_negatives)
 
     @property
     def positives(self) -> int:
-        """Samples that are positive."""
+        """Number of positive samples."""
         return self.true_positives + self.false_negatives
 
     @property
     def negatives(self) -> int:
-        """Samples that are not."""
+        """Number of negative samples."""
         return self.false_positives + self.true_negatives
 
     @property
     def samples(self) -> int:
-        """All samples."""
+        """Number of samples."""
         return self.positives + self.negatives
 
     @property
     def true_positive_rate(self) -> float:
-        """Share of the positive samples that were found; nan where there is none."""
+        """Share of the positive samples predicted positive; NaN if there are none."""
         return _share(self.true_positives, self.positives)
 
     @property
     def false_positive_rate(self) -> float:
-        """Share of the negative samples that were taken for positive ones; nan where there is none."""
+        """Share of the negative samples predicted positive; NaN if there are none."""
         return _share(self.false_positives, self.negatives)
 
     @property
     def error(self) -> float:
-        """Share of all samples that were taken for what they are not."""
+        """Share of the samples predicted wrongly."""
         return _share(self.false_negatives + self.false_positives, self.samples)
 
 
 def rates_table(parts: Mapping[str, Rates]) -> str:
-    """Return a table with a line for each part of the samples, rates in per cent; a rate of nothing is "-".
+    """Format rates as a table in per cent, one line for each set of samples; NaN is "-".
 
     Parameters
     ----------
     parts : mapping of str to Rates
-        Such as ``{"train": ..., "test": ...}``.
+        For example ``{"train": ..., "test": ...}``.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Pictures: a sketch for the terminal, and files and axes where matplotlib is installed."""
+"""Plots: text for the terminal, and files and axes if matplotlib is installed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _HEIGHT = 4  # lines
 
 
 def sketch(counts: np.ndarray) -> list[str]:
-    """Return lines of block characters, a column for each count; the highest is a whole column.
+    """Return a bar chart as lines of block characters, one column per count.
 
     Parameters
     ----------
     counts : ndarray
-        Not negative.
+        Not negative; the largest fills its column.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def sketch(counts: np.ndarray) -> list[str]:
 
 
 def _printable() -> str:
-    """Return the block characters, or what stands for them where the terminal's encoding lacks them."""
+    """Return the block characters, or "#" if the terminal's encoding lacks them."""
     try:
         _BLOCKS.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
@@ -48,14 +48,14 @@ def _printable() -> str:
 
 
 def draw(counts: np.ndarray, edges: np.ndarray, path: Path) -> str:
-    """Draw the brightness of a photograph to a file, and return a sentence that says so, or why not.
+    """Plot the brightness of a photograph to a PNG file; return a message with the result.
 
     Parameters
     ----------
     counts, edges : ndarray
-        Pixels in each bin, and where the bins begin and the last ends.
+        Pixels in each bin, and the bin edges.
     path : Path
-        A PNG file, which is written over.
+        Overwritten if it exists.
     """
     figure = _figure(8, 4.5)
     if figure is None:
@@ -73,15 +73,14 @@ def draw(counts: np.ndarray, edges: np.ndarray, path: Path) -> str:
 
 
 def side_by_side(images: Sequence[np.ndarray], titles: Sequence[str], path: Path) -> str:
-    """Draw images beside each other to a file, and return a sentence that says so, or why not.
+    """Draw images side by side to a PNG file; return a message with the result.
 
     Parameters
     ----------
-    images : sequence of ndarray
-        Of bytes: rows, columns, three channels.
+    images : sequence of ndarray of uint8, of shape (rows, columns, 3)
     titles : sequence of str
     path : Path
-        A PNG file, which is written over.
+        Overwritten if it exists.
     """
     figure = _figure(5 * len(images), 3.9)
     if figure is None:
@@ -94,13 +93,7 @@ def side_by_side(images: Sequence[np.ndarray], titles: Sequence[str], path: Path
 
 
 def loss_curve(iterations: Sequence[int], losses: Sequence[float], title: str, ax: Any) -> Any:
-    """Draw a loss by iterations, on axes or on those of a new figure, and return the axes.
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
-    """
+    """Plot losses by iteration on the given or new axes, and return these; raise ImportError without matplotlib."""
     if ax is None:
         from matplotlib import pyplot
 
@@ -112,7 +105,7 @@ def loss_curve(iterations: Sequence[int], losses: Sequence[float], title: str, a
 
 
 def _figure(width: float, height: float) -> Any:
-    """Return a figure of so many inches, or None without matplotlib."""
+    """Return a figure of a size in inches, or None without matplotlib."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -121,7 +114,7 @@ def _figure(width: float, height: float) -> Any:
 
 
 def _without(path: Path) -> str:
-    return f"no {path}, for want of matplotlib: pip install 'gpuprims[bench]'"
+    return f"no {path}, which needs matplotlib: pip install 'gpuprims[bench]'"
 
 
 def _save(figure: Any, path: Path) -> str:

@@ -1,4 +1,4 @@
-"""The launch of a fold: which kernel, how many groups, what scratch memory. Written once, for every operator."""
+"""The launch plan of a fold, for every operator."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import value_bytes
-from gpuprims.core.launch_plan import Prepared, Result
-from gpuprims.core.layout import Form, plan_layout
+from gpuprims.core.launch_plan import Compiled, LaunchPlan
+from gpuprims.core.layout import Form, contiguous, plan_layout
+from gpuprims.core.outputs import Result
+from gpuprims.core.sample import Sample
 from gpuprims.core.traits import CallTraits
-from gpuprims.core.variant import MOST_GROUPS
+from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.operators import Folding
 from gpuprims.primitives.fold_spec import FoldSpec
 from gpuprims.primitives.fold_variants import FoldVariant
@@ -25,6 +27,15 @@ def with_axes(form: Form, axes: tuple[int, ...], keepdims: bool) -> Form:
         shape.insert(axis, 1)
         strides.insert(axis, 0)
     return form._replace(shape=tuple(shape), strides=tuple(strides))
+
+
+def sample_rows(call: Sample) -> tuple[Form, int]:
+    """Return an array of so many outputs for ``explain``, and the axis to fold."""
+    if call.side_by_side:
+        return contiguous(call.dtype, (call.size, call.outputs), 16), 0
+    pitch = max(call.size, 2)  # outputs of one element lie apart too
+    rows = contiguous(call.dtype, (call.outputs, pitch), 16)
+    return rows._replace(shape=(call.outputs, call.size)), 1
 
 
 class FoldPlanner:
@@ -67,21 +78,24 @@ class FoldPlanner:
         self.value_bytes = value_bytes(folding.values)
         self.counted = self.count if counted is None else counted
 
-    def prepare(self, variant: str | None, results: tuple[Result, ...]) -> Prepared:
-        """Choose the variant, and fix its launch and its scratch memory."""
-        chosen = FoldVariant.of(self.device.select("reduce", self._call(), variant))
-        places = tuple(range(self.inputs)), tuple(range(len(results)))
-        single = len(results) == 1
+    def plan(self, asked: str | Variant | None, results: tuple[Result, ...]) -> LaunchPlan:
+        """Return the plan of the fold, by the variant that is asked for or the best one."""
+        return LaunchPlan(
+            self.device, "reduce", self._call(), results, self._compiled, asked=asked, inputs=range(self.inputs)
+        )
+
+    def _compiled(self, variant: Variant) -> Compiled:
+        """Fix the launch and its scratch memory."""
+        chosen = FoldVariant.of(variant)
         if not self.outputs:
-            return Prepared(chosen, results, single, None, *places)
+            return Compiled()
         parts = self._parts(chosen)
         kernel = self.device.kernel(chosen, self._spec(vectors=chosen.vectors))
         groups = min(self._rows(chosen) * parts, MOST_GROUPS)
         if not chosen.shares_outputs or chosen.block == 1:  # a group of one is a thread: no more than there are to run
             groups = chosen.groups(groups, self.device.capabilities)
         launch = kernel.prepare(groups, self.layout.pack(self.counted), self.outputs, self.count, parts)
-        tickets, scratch = self._scratch(chosen, parts)
-        return Prepared(chosen, results, single, launch, *places, tickets, scratch, reads=bool(self.count))
+        return Compiled(launch, *self._scratch(chosen, parts), reads=bool(self.count))
 
     def _scratch(self, variant: FoldVariant, parts: int) -> tuple[int, int]:
         """Return how many zeroed words, and how many bytes of partial values, a launch needs."""

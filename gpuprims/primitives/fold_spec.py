@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from gpuprims.core.codegen.values import Packing
-from gpuprims.core.kernel_spec import KernelSpec, SharedText
+from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.expressions import TypedExpr, c_type, constant, emit_function
 
 
@@ -35,7 +35,7 @@ class FoldSpec(KernelSpec):
 
     stores_vectors: ClassVar[bool] = False
     scratch_pointers: ClassVar[int] = 2
-    shared_text: ClassVar[SharedText | None] = "exchange"
+    exchanges: ClassVar[bool] = True
 
     @property
     def functions(self) -> tuple[TypedExpr | None, ...]:

@@ -1,4 +1,4 @@
-"""The launches of a scan: which kernel, how many of them, what scratch memory. Written once, for every operator."""
+"""The launch plan of a scan, for every operator."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Kernel, Launch
 from gpuprims.core.kernel_spec import value_bytes, value_words
-from gpuprims.core.launch_plan import Prepared, Result, in_turn
+from gpuprims.core.launch_plan import Compiled, LaunchPlan, in_turn
 from gpuprims.core.layout import Form, plan_layout
+from gpuprims.core.outputs import Result
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import TypedExpr
@@ -32,19 +33,19 @@ class ScanPlanner:
     shape : tuple of int
         The arrays' common shape.
     axes : tuple of int
-        Those that are walked, the last the fastest.
+        The scanned axes; the last varies fastest.
     place : TypedExpr, optional
-        Where each result goes, if it does not stay where its element is.
+        The index of each result; by default its element's.
     packed : bool
-        Whether places of the first result rise one by one.
+        Whether indices of the first result rise one by one.
     primitive : str
-        Whose variants are asked.
+        The primitive that has the variants.
     item_words : int, optional
-        Words of what a work-item holds of an element, where it is not the value.
+        Words that a work-item holds of an element; by default the value's.
     count : int, optional
-        Elements of an output, where results go further than those.
+        Elements of an output; by default the product of the scanned axes.
     counted : int, optional
-        How many elements the first result is said to be of; by default as many as it is.
+        Number of elements that ``STORE`` is given for the first result; by default 1 if inclusive, else 0.
     """
 
     def __init__(
@@ -80,35 +81,42 @@ class ScanPlanner:
         self.item_words = item_words or self.words
         self.counted = int(inclusive) if counted is None else counted
 
-    def prepare(self, variant: str | None, results: tuple[Result, ...]) -> Prepared:
-        """Choose the variant, and fix its launches and its scratch memory."""
-        able = self.device.capabilities
-        chosen = ScanVariant.of(self.device.select(self.primitive, self.call(), variant))
-        places = tuple(range(self.inputs)), tuple(range(len(results)))
-        single = len(results) == 1
+    def plan(
+        self,
+        asked: str | Variant | None,
+        results: tuple[Result, ...],
+        otherwise: LaunchPlan | None = None,
+        kind: type[LaunchPlan] = LaunchPlan,
+    ) -> LaunchPlan:
+        """Return the plan of the scan, by the variant that is asked for or the best one."""
+        what = self.device, self.primitive, self._call(), results, self._compiled
+        return kind(*what, asked=asked, inputs=range(self.inputs), otherwise=otherwise)
+
+    def _compiled(self, variant: Variant) -> Compiled:
+        """Fix the launches and their scratch memory."""
+        chosen, able = ScanVariant.of(variant), self.device.capabilities
         if not self.outputs * self.count:
-            return Prepared(chosen, results, single, None, *places)
+            return Compiled()
         # No more items than one output fills, and than fill the device.
         most = min(self.outputs, able.compute_units) * self.count
         fitted = chosen.fitted(self.item_words, most, able)
         kernel = self.device.kernel(fitted, self._spec(fitted))
         if chosen.scratch == "levels":
             launch, scratch = self._levels(fitted, kernel)
-            return Prepared(chosen, results, single, launch, *places, scratch=scratch)
+            return Compiled(launch, scratch=scratch)
         layout = self.layout.pack(self.counted)
         if chosen.scratch == "none":
             rows = -(-self.outputs // fitted.outputs_per_group)
-            launch = kernel.prepare(fitted.groups(rows, able), layout, self.outputs, self.count)
-            return Prepared(chosen, results, single, launch, *places, scratch=4)
+            return Compiled(kernel.prepare(fitted.groups(rows, able), layout, self.outputs, self.count), scratch=4)
         tiles = -(-self.count // fitted.tile)
         groups = fitted.groups(self.outputs * tiles, able)
         if fitted.together:
             groups = min(groups, fitted.block)  # a work-item looks after each of the other groups
         launch = kernel.prepare(groups, layout, self.outputs, self.count, tiles)
-        return Prepared(chosen, results, single, launch, *places, board=1 + self.outputs * tiles * self.words)
+        return Compiled(launch, statuses=1 + self.outputs * tiles * self.words)
 
     def _levels(self, variant: Variant, kernel: Kernel) -> tuple[Launch, int]:
-        """Return launches over folds of tiles, folds of tiles of those, and back; and the bytes of all folds."""
+        """Return launches over tile aggregates, aggregates of these, and back; and the bytes of all aggregates."""
         able, layout = self.device.capabilities, self.layout.pack(self.counted)
         sizes, starts, end = [self.count], [-1], 0  # of each level its elements an output, and its first value
         while sizes[-1] > variant.tile:
@@ -127,7 +135,7 @@ class ScanPlanner:
         down = [launch(level, folds=False) for level in reversed(range(last + 1))]
         return in_turn([*up, *down]), 4 * self.words * max(end, 1)
 
-    def call(self) -> CallTraits:
+    def _call(self) -> CallTraits:
         """Describe the call to the variants."""
         places = [step.dtype for step in self.place.steps] if self.place else []
         return CallTraits(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gpuprims.core.layout import VECTOR_BYTES, Form
+from gpuprims.core.layout import VECTOR_BYTES, Form, contiguous
+from gpuprims.core.sample import Sample
 
 
 def vector_of(form: Form) -> int:
@@ -15,3 +16,9 @@ def vector_of(form: Form) -> int:
 def power_of_two(number: int) -> int:
     """Return the least power of two that is not below a number."""
     return 1 << (number - 1).bit_length()
+
+
+def sample_forms(call: Sample) -> tuple[Form, ...]:
+    """Return rows, labels and weights for ``explain``, of so many samples and features."""
+    n, k = call.size, call.outputs
+    return tuple(contiguous(call.dtype, shape, 16) for shape in ((n, k), (n,), (k,)))

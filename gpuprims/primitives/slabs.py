@@ -1,7 +1,7 @@
-"""Host arrays that a device has no room for: cut into slabs that it has, one after the other.
+"""Host arrays that a device has no room for, computed slab by slab.
 
-A slab's upload goes through pinned memory, several threads at a time (:mod:`gpuprims.core.staging`), while the one
-before is still computed; both take far less time than the upload, so that a call runs at the speed of the bus.
+Several threads upload a slab through pinned memory (:mod:`gpuprims.core.staging`) while the device computes the slab
+before. Computing takes far less time than the upload, so a call runs at the speed of the bus.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.launch_plan import Result
 from gpuprims.core.layout import contiguous
 from gpuprims.core.operands import as_operands
+from gpuprims.core.outputs import Result
+from gpuprims.core.variant import Variant
 from gpuprims.operators import Folding, Stages
 from gpuprims.primitives.fold import FoldPlanner
 
@@ -67,13 +68,13 @@ class FoldSlabs:
     stages : Stages
     axes : tuple of int
         The folded axes, ascending; results keep them, of length 1.
-    variant : str or None
+    variant : str, Variant or None
         The kernel that folds the slabs.
     commutative : bool
     """
 
     def __init__(
-        self, device: Device, stages: Stages, axes: tuple[int, ...], variant: str | None, *, commutative: bool
+        self, device: Device, stages: Stages, axes: tuple[int, ...], variant: str | Variant | None, *, commutative: bool
     ) -> None:
         self._device = device
         self._stages = stages
@@ -125,20 +126,19 @@ class FoldSlabs:
         axes: tuple[int, ...],
         *,
         counted: int | None = None,
-        variant: str | None = None,
+        variant: str | Variant | None = None,
     ) -> list[np.ndarray]:
         """Run one stage on the device."""
         operands = as_operands("reduce", tuple(arrays), self._device)
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
         kept = tuple(1 if k in axes else length for k, length in enumerate(shape))
         results = tuple(Result(kept, dtype) for dtype in folding.outputs)
-        targets = [contiguous(dtype, kept, operands.fresh_alignment) for dtype in folding.outputs]
+        targets = [contiguous(dtype, kept, operands.alignment) for dtype in folding.outputs]
         planner = FoldPlanner(
             self._device, operands.forms, targets, folding, shape, axes, commutative=self._commutative, counted=counted
         )
-        prepared = planner.prepare(variant, results)
         outputs = [operands.empty(*result) for result in results]
-        prepared.start(operands, outputs)
+        planner.plan(variant, results).start(operands, outputs)
         if operands.in_place:
             operands.driver.synchronize()
-        return [operands.fetch(output) for output in outputs]
+        return [operands.to_host(output) for output in outputs]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from children import child_environment
 
 import gpuprims
 
@@ -16,7 +16,6 @@ pytest.importorskip("pyopencl", reason="pyopencl is not installed")
 from gpuprims.backends.opencl.discovery import place
 from gpuprims.backends.opencl.runtimes import embedded_library
 
-ROOT = Path(__file__).parents[2]
 INTEL, POCL, OTHER = "Intel(R) OpenCL", "Portable Computing Language", "AMD Accelerated Parallel Processing"
 
 
@@ -55,8 +54,6 @@ def test_of_two_runtimes_the_faster_one_is_the_default(tmp_path: Path, names: tu
         pytest.skip("needs Intel's runtime and PoCL")
     for name, runtime in zip(names, (library, pocl), strict=True):
         (tmp_path / f"{name}.icd").write_text(f"{runtime}\n")
-    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    around = {**os.environ, "PYTHONPATH": path, "OCL_ICD_VENDORS": str(tmp_path), "CUDA_VISIBLE_DEVICES": ""}
-    around.pop("GPUPRIMS_DEVICE", None)
+    around = child_environment(OCL_ICD_VENDORS=str(tmp_path), CUDA_VISIBLE_DEVICES="", GPUPRIMS_DEVICE=None)
     done = subprocess.run([sys.executable, "-c", LIST], capture_output=True, text=True, env=around, check=False)
     assert (done.returncode, done.stdout) == (0, f"{[INTEL, POCL]}\n"), done.stderr

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from children import child_environment
 
 import gpuprims
 from gpuprims.core.capabilities import Progress
@@ -197,15 +198,14 @@ from gpuprims.backends.opencl import progress
 
 progress._KNOWN = ()  # so that each device is unknown
 progress.trial = lambda queue: sys.exit("a trial was made")
-sys.exit(pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", "tests/primitives/test_scan.py", "tests/primitives/test_compact.py"]))
+FILES = ["tests/primitives/test_scan.py", "tests/primitives/test_compact.py"]
+sys.exit(pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", *FILES]))
 """
 
 
 def test_which_tests_there_are_depends_on_no_trial() -> None:
-    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    around = {**os.environ, "PYTHONPATH": path}
     done = subprocess.run(
-        [sys.executable, "-c", COLLECT], capture_output=True, text=True, cwd=ROOT, env=around, check=False
+        [sys.executable, "-c", COLLECT], capture_output=True, text=True, cwd=ROOT, env=child_environment(), check=False
     )
     assert "a trial was made" not in done.stdout + done.stderr
     assert done.returncode == 0, done.stdout[-2000:]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from children import child_environment
 
 import gpuprims
 from gpuprims.cli import info
@@ -161,15 +162,11 @@ def test_every_command_ends_alike(capsys, monkeypatch, command, raised, expected
     assert run(capsys, command) == (expected, "", "")
 
 
-# The package's folder for other processes, and this process's environment.
-FOUND = os.pathsep.join([str(Path(gpuprims.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
-
-
 def start(arguments, program=("-m", "gpuprims"), **how):
     """Start a command as a shell does."""
     command = [sys.executable, *program, *arguments]
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}  # no worker
-    environment = inherited | {"PYTHONPATH": FOUND} | how.pop("environment", {})
+    outside = dict.fromkeys(name for name in os.environ if name.startswith("PYTEST_"))  # else it is a worker
+    environment = child_environment(**outside, **how.pop("environment", {}))
     return subprocess.Popen(command, text=True, env=environment, **how)
 
 
@@ -277,6 +274,6 @@ sys.meta_path.insert(0, Pressed())
 from gpuprims.__main__ import main
 raise SystemExit(main())
 """
-    environment = os.environ | {"PYTHONPATH": FOUND}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=child_environment(), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

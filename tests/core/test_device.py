@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from children import child_environment
 
 import gpuprims
 from gpuprims.backends.cuda import runtimes
@@ -30,7 +31,6 @@ from gpuprims.errors import (
     UnknownDeviceError,
 )
 
-ROOT = Path(__file__).parents[2]
 REFERENCE = gpuprims.Device("reference")
 
 
@@ -507,9 +507,7 @@ print("reference:", gpuprims.reduce([1, 2, 3], device="reference"))
 
 def search(program: str, **environment: str) -> dict[str, str]:
     """What a fresh process, which sees no GPU, prints: one line for each key."""
-    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    around = os.environ | {"PYTHONPATH": path, "CUDA_VISIBLE_DEVICES": ""} | environment
-    around.pop("GPUPRIMS_DEVICE", None)
+    around = child_environment(**{"GPUPRIMS_DEVICE": None, "CUDA_VISIBLE_DEVICES": ""} | environment)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=around, check=False)
     assert done.returncode == 0, done.stderr
     return dict(line.split(": ", 1) for line in done.stdout.splitlines())

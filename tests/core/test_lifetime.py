@@ -7,11 +7,11 @@ import os
 import subprocess
 import sys
 import threading
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from children import child_environment
 from cold_starts import KINDS, start
 
 import gpuprims
@@ -20,16 +20,13 @@ from gpuprims.core import lifetime
 from gpuprims.core.lifetime import Discovery, EndingDriver, ForkedDriver
 from gpuprims.errors import DeviceError
 
-ROOT = Path(__file__).parents[2]
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no forks")
 
 
 def finished(program: str, spec: str) -> subprocess.CompletedProcess[str]:
     """Run a program in a process of its own."""
-    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    around = {**os.environ, "PYTHONPATH": path}
     command = [sys.executable, "-c", program.replace("SPEC", spec)]
-    return subprocess.run(command, capture_output=True, text=True, env=around, check=False)
+    return subprocess.run(command, capture_output=True, text=True, env=child_environment(), check=False)
 
 
 def own(device: gpuprims.Device) -> str:

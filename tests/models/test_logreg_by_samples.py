@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from kernel_cases import descended, on_device
+from logreg_cases import Data, fit
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
@@ -17,7 +18,6 @@ from sklearn.preprocessing import StandardScaler
 import gpuprims
 from gpuprims.models import LogReg
 
-Data = tuple[np.ndarray, np.ndarray]
 BOTH = pytest.mark.parametrize("solver", ["sgd", "hogwild"])
 
 
@@ -25,12 +25,6 @@ BOTH = pytest.mark.parametrize("solver", ["sgd", "hogwild"])
 def cancer() -> Data:
     X, y = load_breast_cancer(return_X_y=True)
     return StandardScaler().fit_transform(X).astype(np.float32), y
-
-
-def fit(device: Any, X: Any, y: Any, **parameters: Any) -> LogReg:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return LogReg(device, **parameters).fit(X, y)
 
 
 def objective(weights: np.ndarray, constant: float, X: np.ndarray, y: np.ndarray) -> float:
@@ -57,7 +51,7 @@ def test_sparse_samples_are_written_out_some_at_a_time(
 ) -> None:
     X, y = cancer
     X = X * (np.abs(X) > 0.5)
-    monkeypatch.setattr("gpuprims.models.logreg.sparse._SLAB", 100 * 30 * 4)
+    monkeypatch.setattr("gpuprims.models.logreg.sparse._SLAB_BYTES", 100 * 30 * 4)
     how: dict[str, Any] = {"solver": "sgd", "random_state": 3, "max_iter": 4}
     model, peer = fit(device, sparse.csr_array(X), y, **how), fit(device, X, y, **how)
     np.testing.assert_allclose(model.coef_, peer.coef_, atol=1e-5)
@@ -170,8 +164,8 @@ def test_a_warm_start_goes_on(cancer: Data, solver: str) -> None:
 @BOTH
 def test_what_they_do_not_take_is_said(cancer: Data, solver: str) -> None:
     others = "'lbfgs', 'newton-cholesky', 'gd', 'minibatch'"
-    with pytest.raises(ValueError, match=rf"solver='{solver}' for two classes; got 3 \(of more: {others}\)"):
+    with pytest.raises(ValueError, match=rf"two classes with solver='{solver}'; got 3 \(use {others}\)"):
         LogReg("reference", solver=solver).fit(*load_iris(return_X_y=True))
-    words = rf"solver='{solver}' for features as they are; got feature_dtype='int8' \(in fewer bits: {others}\)"
+    words = rf"feature_dtype=None with solver='{solver}'; got 'int8' \(use {others}\)"
     with pytest.raises(ValueError, match=words):
         LogReg("reference", solver=solver, feature_dtype="int8").fit(*cancer)

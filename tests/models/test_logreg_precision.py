@@ -139,21 +139,21 @@ def test_standardised_coordinates(rng: np.random.Generator, kind: str, classes: 
         samples_of(model, given, np.arange(60) % classes, shares, "reference"),
         1 if classes == 2 else classes, 0.1, fit_intercept=intercept,
     )  # fmt: skip
-    wide = narrow.widened()
+    wide = narrow.as_float64()
     assert wide is not None
     assert wide.dtype == np.float64
-    assert wide.widened() is wide
+    assert wide.as_float64() is wide
     if kind != "sparse":
         assert wide.samples.features.array is narrow.samples.features.array  # no copy
     inner, there = Standardised(wide), rng.standard_normal(wide.size)
-    weights = inner.weights(there)
-    np.testing.assert_allclose(inner.point(weights), there, rtol=1e-9, atol=1e-9)
+    weights = inner.to_weights(there)
+    np.testing.assert_allclose(inner.from_weights(weights), there, rtol=1e-9, atol=1e-9)
     value, gradient = inner.loss_gradient(there)
     assert value == pytest.approx(narrow.loss_gradient(weights)[0], rel=1e-4)
     for k in range(len(there)):
         ahead, behind = (inner.loss_gradient(there + step * np.eye(len(there))[k])[0] for step in (1e-5, -1e-5))
         assert gradient[k] == pytest.approx((ahead - behind) / 2e-5, rel=1e-5, abs=1e-7)
-    scores = wide.device.to_host(wide.scores(wide.bring(weights)))
+    scores = wide.device.to_host(wide.scores(wide.to_device(weights)))
     if intercept and kind != "int8":  # the mean of a score is its constant: all features have mean 0
         constants = there[-wide.outputs :]
         np.testing.assert_allclose(np.average(scores, axis=0, weights=wide.samples.weights), constants, atol=1e-6)

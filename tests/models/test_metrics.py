@@ -52,9 +52,9 @@ def test_the_tables_columns_end_where_their_headings_do():
     [
         (["spam", "ham"], ["spam"], ShapeError, r"a prediction for each label; got shapes \(2,\) and \(1,\)"),
         (np.zeros((2, 2)), np.zeros((2, 2)), ShapeError, r"got shapes \(2, 2\)"),
-        ([], [], ArgumentError, "one sample or more; got none"),
-        (["spam", "ham"], ["spam", "junk"], ArgumentError, "'spam' and one other; got 2 beside it, 'ham' and 'junk'$"),
-        (list("abc"), list("abc"), ArgumentError, "'spam' and one other; got 3 beside it, 'a' and 'b' and more$"),
+        ([], [], ArgumentError, "at least one sample; got none"),
+        (["spam", "ham"], ["spam", "junk"], ArgumentError, "'spam' and one other; got 2 others, 'ham' and 'junk'$"),
+        (list("abc"), list("abc"), ArgumentError, "'spam' and one other; got 3 others, 'a' and 'b' and more$"),
     ],
 )
 def test_what_has_no_rates_is_refused(labels, predictions, error, message):

@@ -32,7 +32,7 @@ from gpuprims.errors import (
     ShapeError,
     UnknownVariantError,
 )
-from gpuprims.primitives.histogram import counting, division, reading
+from gpuprims.primitives.histogram import division, plan, reading
 from gpuprims.primitives.histogram.binning import key_dtype, table_of_edges, table_of_range
 
 # Even bins that are cells, even bins at whose edges floats round, edges of all widths, one bin, more than guides have.
@@ -303,11 +303,11 @@ def test_counts_of_more_elements_than_32_bits_tell(
     histogram_kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(division, "MOST_COUNTED", 100)  # in place of 2^31
-    counting._prepare.cache_clear()
+    plan.plan_sums.cache_clear()
     x = rng.integers(0, 5, 1000)
     assert_equal(bincount(histogram_kernel, x), np.bincount(x))
     assert_histogram(histogram(histogram_kernel, x * 0.7, 9, (0, 3)), np.histogram(x * 0.7, 9, (0, 3)))
-    counting._prepare.cache_clear()
+    plan.plan_sums.cache_clear()
 
 
 @pytest.mark.parametrize(("module", "limit"), [(reading, "_MOST_MERGED"), (division, "_MOST_NEAR")])
@@ -315,11 +315,11 @@ def test_groups_that_do_not_merge_and_guides_in_global_memory(
     histogram_kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, module: Any, limit: str
 ) -> None:
     monkeypatch.setattr(module, limit, 0)
-    counting._prepare.cache_clear()
+    plan.plan_sums.cache_clear()
     x = spread_values(rng, np.float32, 70_000)
     for bins in ("cells", "edges"):
         assert_histogram(histogram(histogram_kernel, x, *BINS[bins]), numpys(x, *BINS[bins]))
-    counting._prepare.cache_clear()
+    plan.plan_sums.cache_clear()
 
 
 def test_elements_that_are_all_alike_or_nearly(histogram_kernel: Kernel, rng: np.random.Generator) -> None:
@@ -493,8 +493,8 @@ def test_more_bins_than_local_memory_holds_take_another_kernel(
         (ArgumentError, "a positive number of bins, or their edges; got 0", {"bins": 0}),
         (ArgumentError, "a positive number of bins, or their edges; got 2.5", {"bins": 2.5}),
         (ArgumentError, "a number of bins, or their edges; got 'auto'", {"bins": "auto"}),
-        (ArgumentError, "edges that do not fall", {"bins": [0, 2, 1]}),
-        (ArgumentError, "edges that do not fall", {"bins": [0, np.nan]}),
+        (ArgumentError, "bin edges must not decrease or be NaN", {"bins": [0, 2, 1]}),
+        (ArgumentError, "bin edges must not decrease or be NaN", {"bins": [0, np.nan]}),
         (ArgumentError, "two edges or more", {"bins": [1]}),
         (ArgumentError, "two edges or more, of real numbers", {"bins": ["a", "b"]}),
         (ShapeError, "edges of one dimension", {"bins": [[0, 1], [2, 3]]}),

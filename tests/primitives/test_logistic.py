@@ -17,7 +17,7 @@ from gpuprims.errors import (
     ShapeError,
     UnknownVariantError,
 )
-from gpuprims.primitives.logistic import logistic_gradient, prepare_logistic
+from gpuprims.primitives.logistic import logistic_gradient
 
 FLOATS = ("float32", "float64")
 # On both sides of a vector, of two, of a warp, and of what one work-item holds.
@@ -174,7 +174,7 @@ def test_wrong_arguments(device: gpuprims.Device, rng: np.random.Generator) -> N
     refused(DtypeError, "an array of numbers", X, y, "weights")
     refused(UnknownVariantError, "got 'no_such'", X, y, weights, variant="no_such")
     with pytest.raises(ArgumentError, match="X, y, weights, and perhaps sample weights; got 2"):
-        prepare_logistic((X, y), device=device)
+        gpuprims.plan("logistic", X, y, device=device)
     if device.backend != "reference":
         refused(DeviceMismatchError, "arrays on one device", on_device(device, X), y, weights)
 

@@ -15,7 +15,7 @@ from gpuprims.core.codegen.values import words_text
 from gpuprims.core.kernel_spec import KernelSpec, value_words
 from gpuprims.expressions import c_type, part
 
-# Functions that exchange values within a warp, the same for all backends.
+# Functions that exchange values between lanes and between groups.
 _SHUFFLING = Path(__file__).parents[1] / "kernels" / "shuffling.h"
 
 
@@ -36,7 +36,7 @@ def kernel_source(
     kernel : Path
         The kernel file; compiler errors name its own lines.
     prelude : Path
-        The backend's words, vectors, shuffles and atomics.
+        The backend's words: address spaces, barriers, vectors, shuffles and atomics.
     block, items : int
         Work-items a group, elements a work-item.
     warp : int
@@ -69,7 +69,7 @@ def kernel_source(
             *((*map_text(spec), *store_text(spec)) if spec.maps else ()),
             *_defined(spec.macros()),
             *spec.text(),
-            *_shared(spec),
+            *([*words_text(spec.values), _SHUFFLING.read_text()] if spec.exchanges else ()),
             *(path.read_text() for path in spec.headers()),
             f'#line 1 "{kernel.name}"',
             kernel.read_text(),
@@ -79,11 +79,6 @@ def kernel_source(
 
 def _defined(macros: dict[str, int | str]) -> list[str]:
     return [f"#define {name} {value}" for name, value in macros.items()]
-
-
-def _shared(spec: KernelSpec) -> list[str]:
-    """Write the functions that pass values between work-items, for headers that use them."""
-    return [*words_text(spec.values), _SHUFFLING.read_text()] if spec.shared_text == "exchange" else []
 
 
 def _complex(spec: KernelSpec) -> list[str]:

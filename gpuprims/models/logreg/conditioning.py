@@ -1,4 +1,4 @@
-"""Fits that go on in float64 where rounding ended them, in the coordinates of standardised features."""
+"""Fits that continue in float64 where float32 rounding stops them, in the coordinates of standardised features."""
 
 from __future__ import annotations
 
@@ -8,86 +8,77 @@ from dataclasses import replace
 import numpy as np
 
 from gpuprims.models.logreg.objective import Objective
-from gpuprims.models.logreg.progress import Settings, Watch
+from gpuprims.models.logreg.progress import Monitor, Settings
 
-# A solver takes an objective, starting weights, settings and a watch; it returns why it stopped: "tolerance",
-# "max_iter", "rounding", "stalled", "diverged", or what the watch says.
-Solver = Callable[[Objective, np.ndarray, Settings, Watch], str]
-# A fit may end this far above the least loss without a warning, relative to the loss.
-NEAR = 1e-6
+# A solver takes an objective, initial weights, settings and a monitor. It returns the reason why it stopped:
+# "tolerance", "max_iter", "rounding", "stalled", "diverged", or the monitor's reason.
+Solver = Callable[[Objective, np.ndarray, Settings, Monitor], str]
+# A fit may end this far above the minimum without a warning, relative to the loss.
+RELATIVE_GAP = 1e-6
 
 
 class Standardised:
-    """An objective in the coordinates of standardised features.
+    """An objective in float64, in the coordinates of standardised features.
 
-    The function and its minimum are the same; only the variables differ. For features of mean ``m`` and deviation
-    ``s`` a coefficient is ``v / s``, and the intercept ``v0 - sum(m * coefficients)``. With 2,000 float64 samples of 8
-    features around 10^4 with a deviation of 1, L-BFGS stops 14 % above the minimum after 65 iterations, and 10^-13
-    above it after 8 in these coordinates (SciPy 1.17.1, 2026-11-22; scikit-learn stops 14 % above it too).
-
-    Parameters
-    ----------
-    objective : Objective
-        In float64.
+    The function and its minimum are the same; only the variables differ. For features with mean ``m`` and deviation
+    ``s``, the coefficients are ``v / s`` and the intercept is ``v0 - sum(m * coefficients)``. L-BFGS needs these
+    coordinates for features far from zero (measurements.md, standardised).
     """
 
     def __init__(self, objective: Objective) -> None:
         samples = objective.samples
-        mean, deviation = samples.features.spread(samples.weights.reshape(-1, 1))
+        mean, deviation = samples.features.mean_and_deviation(samples.weights.reshape(-1, 1))
         self._objective = objective
         self._scale = np.where(deviation > 0, deviation, 1)
         self._mean = mean if objective.fit_intercept else np.zeros_like(mean)
 
-    def weights(self, there: np.ndarray) -> np.ndarray:
-        """Return the weights that belong to a point in these coordinates."""
-        values, constants = self._objective.split(there)
-        coefficients = values / self._scale
+    def to_weights(self, point: np.ndarray) -> np.ndarray:
+        """Convert a point in these coordinates to weights."""
+        scaled, constants = self._objective.split(point)
+        coefficients = scaled / self._scale
         return self._objective.join(coefficients, constants - coefficients @ self._mean)
 
-    def point(self, weights: np.ndarray) -> np.ndarray:
-        """Return the point in these coordinates that belongs to weights."""
+    def from_weights(self, weights: np.ndarray) -> np.ndarray:
+        """Convert weights to a point in these coordinates."""
         coefficients, intercepts = self._objective.split(weights)
         return self._objective.join(coefficients * self._scale, intercepts + coefficients @ self._mean)
 
-    def loss_gradient(self, there: np.ndarray) -> tuple[float, np.ndarray]:
+    def loss_gradient(self, point: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the objective and its gradient with respect to these coordinates."""
-        value, gradient = self._objective.loss_gradient(self.weights(there))
+        value, gradient = self._objective.loss_gradient(self.to_weights(point))
         slopes, of_intercepts = self._objective.split(gradient)
         inner = (slopes - np.outer(of_intercepts, self._mean)) / self._scale
         return value, self._objective.join(inner, of_intercepts)
 
 
-def in_two_precisions(
-    coarse: Solver, fine: Solver, objective: Objective, start: np.ndarray, settings: Settings, watch: Watch
+def solve_in_two_precisions(
+    coarse: Solver, fine: Solver, objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor
 ) -> str:
-    """Minimise in the samples' dtype; if rounding ends that, go on in float64.
+    """Minimise in the samples' dtype; if rounding stops that, continue in float64.
 
-    Returns
-    -------
-    str
-        Why it stopped: "stalled" if the weights, rounded to the samples' dtype, may be far from the minimum.
+    The reason is "stalled" if the weights, rounded to the samples' dtype, may be far from the minimum.
     """
-    reason = coarse(objective, start, settings, watch)
+    reason = coarse(objective, start, settings, monitor)
     if reason not in ("rounding", "stalled"):
         return reason
-    wide = objective.widened()
+    wide = objective.as_float64()
     if wide is None:
         return "stalled"
-    if settings.max_iter <= watch.done:
+    if settings.max_iter <= monitor.n_iter:
         return "max_iter"
-    left = replace(settings, max_iter=settings.max_iter - watch.done)
-    reason = fine(wide, np.where(np.isfinite(watch.weights), watch.weights, 0), left, watch)
-    if reason in ("tolerance", "rounding") and not _survives(watch.weights, wide.loss_gradient, objective.dtype):
+    remaining = replace(settings, max_iter=settings.max_iter - monitor.n_iter)
+    reason = fine(wide, np.where(np.isfinite(monitor.weights), monitor.weights, 0), remaining, monitor)
+    if reason in ("tolerance", "rounding") and not _survives_rounding(monitor.weights, wide, objective.dtype):
         return "stalled"
     return reason
 
 
-def _survives(weights: np.ndarray, loss_gradient: Callable[..., tuple[float, np.ndarray]], kept: np.dtype) -> bool:
-    """Return True if rounding the weights to a dtype does not raise the loss noticeably."""
-    before, after = (loss_gradient(one)[0] for one in (weights, weights.astype(kept).astype(np.float64)))
-    return after <= before + NEAR * abs(before)
+def _survives_rounding(weights: np.ndarray, objective: Objective, dtype: np.dtype) -> bool:
+    """Return True if rounding the weights to a dtype raises the loss by no more than RELATIVE_GAP."""
+    before, after = (objective.loss_gradient(one)[0] for one in (weights, weights.astype(dtype).astype(np.float64)))
+    return after <= before + RELATIVE_GAP * abs(before)
 
 
-def nearly_least(value: float, promised: float) -> bool:
-    """Return True if the descent that a quadratic model promises is negligible; False for NaN."""
-    return bool(abs(promised) <= NEAR * abs(value))
+def near_minimum(value: float, expected_decrease: float) -> bool:
+    """Return True if the decrease that a quadratic model expects is negligible; False for NaN."""
+    return bool(abs(expected_decrease) <= RELATIVE_GAP * abs(value))

@@ -1,4 +1,4 @@
-"""The features of samples on a device, by what a linear model asks of them; of those held whole."""
+"""The features of samples on a device: the products that logistic regression needs, and dense features."""
 
 from __future__ import annotations
 
@@ -10,66 +10,56 @@ from gpuprims.core.device import Device
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 
-# Numbers of samples that are multiplied at once on a CPU. Of 10^6 x 100 float32 one core of an AMD EPYC of family 26
-# takes with 2^16 0.32 s, 2^18 0.28, 2^20 0.34, 2^22 0.34; but each product waits for all threads, so where other work
-# has the cores larger blocks are faster: 2^18 0.2 to 9.3, 2^20 1.4 to 7.4 (OpenBLAS of NumPy 2.4.6, 2026-11-22).
-_BLOCK = 2**20
+_BLOCK = 2**20  # elements multiplied at once on a CPU (measurements.md, gram block)
 
 
 class Features(Protocol):
-    """A matrix X of n samples and k features, and its products; arrays are the device's."""
+    """A matrix X of n samples and k features, and its products. Arrays are of the device's own library."""
 
     device: Device
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Samples and features."""
-
-    def scores(self, coefficients: Any) -> Any:
-        """Return ``X @ coefficients.T``, of shape (n, outputs), for coefficients of shape (outputs, k)."""
-
-    def back(self, errors: Any, gradient: Any) -> None:
-        """Write ``errors.T @ X`` to a gradient of shape (outputs, k), for errors of shape (n, outputs)."""
-
-    def curvature(self, slopes: Any) -> np.ndarray:
-        """Return ``X.T @ (slopes * X)`` on the host in float64, for slopes of shape (n, 1)."""
+        """Number of samples and of features."""
 
     @property
     def dense(self) -> Any:
-        """X as the kernels of logistic regression read it; None where it is held otherwise."""
+        """X as the logistic kernels read it, or None if it is stored otherwise."""
 
-    def squares(self) -> Any:
-        """Return the sum of each sample's squared features, of shape (n,)."""
+    def scores(self, coefficients: Any) -> Any:
+        """Return ``X @ coefficients.T`` of shape (n, outputs), for coefficients of shape (outputs, k)."""
 
-    def part(self, start: int, stop: int) -> Self:
-        """Return the samples from one number to another."""
+    def write_gradient(self, residuals: Any, gradient: Any) -> None:
+        """Write ``residuals.T @ X`` to a gradient of shape (outputs, k), for residuals of shape (n, outputs)."""
 
-    def widened(self) -> Self:
+    def gram(self, weights: Any) -> np.ndarray:
+        """Return ``X.T @ (weights * X)`` on the host in float64, for weights of shape (n, 1)."""
+
+    def squared_norms(self) -> Any:
+        """Return the sum of squares of each sample, of shape (n,)."""
+
+    def rows(self, start: int, stop: int) -> Self:
+        """Return the features of samples ``start`` to ``stop``."""
+
+    def as_float64(self) -> Self:
         """Return the same features with products in float64."""
 
-    def spread(self, weights: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the weighted mean and standard deviation of each feature, on the host.
-
-        Weights have shape (n, 1); features and weights are float64.
-        """
+    def mean_and_deviation(self, weights: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return each feature's weighted mean and standard deviation on the host, for float64 weights of (n, 1)."""
 
 
 class DenseFeatures:
-    """Features that are all in memory.
+    """Features in one array of shape (n, k) on the device.
 
-    Parameters
-    ----------
-    device : Device
-    array : array of shape (n, k)
-        Of the device's vendor's class.
-    scale : array of shape (k,) or None
-        What they are multiplied by, of the dtype that is computed in, where they are kept in fewer bits.
+    Features in fewer bits have a ``scale`` of shape (k,), whose dtype is that of all products.
     """
 
     def __init__(self, device: Device, array: Any, scale: Any = None) -> None:
-        self.device = device
-        self.array = array
-        self.scale = scale
+        self.device, self.array, self.scale = device, array, scale
+
+    def _host_scale(self) -> np.ndarray:
+        scale: np.ndarray = np.ones(self.shape[1]) if self.scale is None else self.device.to_host(self.scale)
+        return scale
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -87,47 +77,45 @@ class DenseFeatures:
         beside = self.array.reshape(n, 1, k), coefficients.reshape(1, outputs, k)
         return reduce(*beside, map="x*w", axis=2, device=self.device)
 
-    def back(self, errors: Any, gradient: Any) -> None:
+    def write_gradient(self, residuals: Any, gradient: Any) -> None:
         """See :class:`Features`."""
-        (n, k), outputs = self.shape, errors.shape[1]
+        (n, k), outputs = self.shape, residuals.shape[1]
         if outputs == 1:
-            found = reduce(self.array, errors, map="x*e", axis=0, device=self.device)
+            found = reduce(self.array, residuals, map="x*e", axis=0, device=self.device)
         else:
-            beside = self.array.reshape(n, 1, k), errors.reshape(n, outputs, 1)
+            beside = self.array.reshape(n, 1, k), residuals.reshape(n, outputs, 1)
             found = reduce(*beside, map="x*e", axis=0, device=self.device)
         scale = 1 if self.scale is None else self.scale.reshape(1, -1)
         map_elements("g*s", found.reshape(outputs, k), scale, out=gradient, device=self.device)
 
-    def curvature(self, slopes: Any) -> np.ndarray:
+    def gram(self, weights: Any) -> np.ndarray:
         """See :class:`Features`."""
         on_host = self.device.capabilities.kind in ("cpu", "reference")
-        found = (gram_by_blocks if on_host else gram_by_reduce)(self.device, self.array, slopes)
-        scale = np.ones(self.shape[1]) if self.scale is None else self.device.to_host(self.scale)
-        curved: np.ndarray = found * np.outer(scale, scale)
-        return curved
+        found = (gram_by_blocks if on_host else gram_by_reduce)(self.device, self.array, weights)
+        scaled: np.ndarray = found * np.outer(self._host_scale(), self._host_scale())
+        return scaled
 
     @property
     def dense(self) -> Any:
         """See :class:`Features`."""
         return self.array if self.scale is None else None
 
-    def squares(self) -> Any:
+    def squared_norms(self) -> Any:
         """See :class:`Features`."""
         return reduce(self.array, map="x*x", axis=1, device=self.device)
 
-    def part(self, start: int, stop: int) -> DenseFeatures:
+    def rows(self, start: int, stop: int) -> DenseFeatures:
         """See :class:`Features`."""
         return DenseFeatures(self.device, self.array[start:stop], self.scale)
 
-    def widened(self) -> DenseFeatures:
-        """See :class:`Features`; kernels convert the elements of the same array as they read them."""
-        scale = np.ones(self.shape[1]) if self.scale is None else self.device.to_host(self.scale).astype(np.float64)
-        return DenseFeatures(self.device, self.array, self.device.asarray(scale))
+    def as_float64(self) -> DenseFeatures:
+        """See :class:`Features`; kernels convert the same array as they read it."""
+        return DenseFeatures(self.device, self.array, self.device.asarray(self._host_scale().astype(np.float64)))
 
-    def spread(self, weights: Any) -> tuple[np.ndarray, np.ndarray]:
+    def mean_and_deviation(self, weights: Any) -> tuple[np.ndarray, np.ndarray]:
         """See :class:`Features`."""
         device = self.device
-        scale = np.ones(self.shape[1]) if self.scale is None else np.abs(device.to_host(self.scale))
+        scale = np.abs(self._host_scale())
         total = float(device.to_host(reduce(weights, device=device)))
         summed = reduce(self.array, weights, map="x*s", axis=0, device=device)
         mean = map_elements(lambda x: x / total, summed, device=device)
@@ -136,8 +124,8 @@ class DenseFeatures:
         deviation = np.sqrt(device.to_host(squares) / total)
         return device.to_host(mean) * scale, deviation * scale
 
-    def in_fewer_bits(self, kept: np.dtype[Any]) -> DenseFeatures:
-        """Return them as integers of a byte or as halves, from -1 to 1 times a scale of each feature."""
+    def quantised(self, kept: np.dtype[Any]) -> DenseFeatures:
+        """Return the features as int8 or float16, in units of each feature's largest magnitude."""
         device, whole = self.device, kept.kind == "i"
         highest = np.dtype(self.array.dtype).type(127 if whole else 1)
         largest = reduce(self.array, map="abs(x)", op="max", axis=0, device=device)
@@ -148,23 +136,23 @@ class DenseFeatures:
         return DenseFeatures(device, fewer, scale)
 
 
-def gram_by_reduce(device: Device, array: Any, slopes: Any) -> np.ndarray:
-    """Return ``array.T @ (slopes * array)`` by one fold for each of its elements."""
+def gram_by_reduce(device: Device, array: Any, weights: Any) -> np.ndarray:
+    """Return ``array.T @ (weights * array)`` with one reduction per element."""
     n, k = array.shape
-    three = slopes.reshape(n, 1, 1), array.reshape(n, k, 1), array.reshape(n, 1, k)
+    three = weights.reshape(n, 1, 1), array.reshape(n, k, 1), array.reshape(n, 1, k)
     found: np.ndarray = device.to_host(reduce(*three, map="d*x*y", axis=0, device=device)).astype(np.float64)
     return found
 
 
-def gram_by_blocks(device: Device, array: Any, slopes: Any) -> np.ndarray:
-    """Return ``array.T @ (slopes * array)`` by NumPy's BLAS, for devices that are the host's processor.
+def gram_by_blocks(device: Device, array: Any, weights: Any) -> np.ndarray:
+    """Return ``array.T @ (weights * array)`` by NumPy's BLAS, for devices that are the host's CPU.
 
-    So many rows at a time stay in its cache; their products are added up in float64.
+    Blocks of rows fit in the cache; their products are added in float64.
     """
     n, k = array.shape
     rows, total = max(_BLOCK // k, 1), np.zeros((k, k))
     for start in range(0, n, rows):
-        block, own = (device.to_host(one[start : start + rows]) for one in (array, slopes))
-        weighted = own * block  # of the slopes' dtype, where features are kept in fewer bits
+        block, own = (device.to_host(one[start : start + rows]) for one in (array, weights))
+        weighted = own * block  # has the weights' dtype, also for features in fewer bits
         total += block.astype(weighted.dtype, copy=False).T @ weighted
     return total

@@ -1,4 +1,4 @@
-"""What a fitted linear classifier tells of samples: scores, probabilities and classes."""
+"""Scores, probabilities and classes from a fitted linear classifier."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands
 from gpuprims.errors import ArgumentError
-from gpuprims.models.logreg.labels import host_labels, to_host
-from gpuprims.models.logreg.objective import exponentials_of, scores_of
+from gpuprims.models.device_arrays import to_host
+from gpuprims.models.logreg.labels import host_labels
+from gpuprims.models.logreg.objective import scores_of, softmax_terms
 from gpuprims.models.logreg.samples import features_of
 from gpuprims.primitives.logistic.labelled import sigmoid
 from gpuprims.primitives.map import map as map_elements
@@ -20,7 +21,7 @@ from gpuprims.primitives.reduce import reduce
 
 
 class LinearScores:
-    """Predictions by ``coef_``, ``intercept_``, ``classes_`` and ``threshold``, on ``backend`` or ``device``."""
+    """Mix-in that predicts from ``coef_``, ``intercept_``, ``classes_`` and ``threshold``."""
 
     classes_: np.ndarray
     coef_: np.ndarray
@@ -30,88 +31,86 @@ class LinearScores:
     device: str | Device | None
 
     def decision_function(self, X: Any) -> Any:
-        """Return the scores ``X @ coef.T + intercept``.
+        """Return the scores ``X @ coef_.T + intercept_``.
 
-        Of two classes, those of the second, of shape (n_samples,); else of each class, (n_samples, n_classes).
+        The shape is (n_samples,) for two classes, with the score of the second, and else (n_samples, n_classes).
         """
         operands, scores = self._scores(X)
-        return _as_given(operands, scores.reshape(-1) if scores.shape[1] == 1 else scores)
+        return _like_samples(operands, scores.reshape(-1) if scores.shape[1] == 1 else scores)
 
     def predict_proba(self, X: Any) -> Any:
         """Return the probability of each class, of shape (n_samples, n_classes)."""
-        operands, scores = self._scores(X)
-        device = operands.device
-        if scores.shape[1] == 1:
-            sign = device.asarray(np.array([[-1, 1]], scores.dtype))
-            return _as_given(operands, map_elements(_of_sign, scores, sign, device=device))
-        sums = exponentials_of(device, scores)
-        return _as_given(operands, map_elements("exp(z - m) / t", scores, *sums, device=device))
+        return self._from_scores(X, _signed_sigmoid, "exp(z - m) / t")
 
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithm of the probability of each class, of shape (n_samples, n_classes)."""
-        operands, scores = self._scores(X)
-        device = operands.device
-        if scores.shape[1] == 1:
-            sign = device.asarray(np.array([[-1, 1]], scores.dtype))
-            return _as_given(operands, map_elements(_log_of_sign, scores, sign, device=device))
-        sums = exponentials_of(device, scores)
-        return _as_given(operands, map_elements("z - m - log(t)", scores, *sums, device=device))
+        return self._from_scores(X, _signed_log_sigmoid, "z - m - log(t)")
 
     def predict(self, X: Any) -> Any:
-        """Return the class of each sample, of shape (n_samples,): the likelier, or by ``threshold``.
+        """Return the class of each sample: the most probable one; of two classes, by ``threshold``.
 
-        The result is an array of the samples' library, on their device; classes that the device cannot hold, such as
+        The result is an array of the samples' library on their device. Classes that the device cannot store, such as
         strings, are on the host.
         """
         operands, scores = self._scores(X)
-        device, numbers = operands.device, self._numbers(operands.device, scores)
-        if operands.on_host or not _holds(device, self.classes_.dtype):
-            return self._on_host(device, numbers)
+        device, codes = operands.device, self._codes(operands.device, scores)
+        if operands.on_host or not _can_store(device, self.classes_.dtype):
+            return self._decode(device, codes)
         first, last = self.classes_[[0, -1]]
         if len(self.classes_) == 2:
-            return operands.finish(map_elements(lambda one: np.where(one, last, first), numbers, device=device))
-        places, each = np.arange(len(self.classes_)), np.ascontiguousarray(self.classes_)
-        given = numbers.reshape(-1, 1), *(device.asarray(one.reshape(1, -1)) for one in (places, each))
+            return operands.to_caller(map_elements(lambda one: np.where(one, last, first), codes, device=device))
+        places, classes = np.arange(len(self.classes_)), np.ascontiguousarray(self.classes_)
+        given = codes.reshape(-1, 1), *(device.asarray(one.reshape(1, -1)) for one in (places, classes))
         # Classes are sorted, so the first one is the smallest.
-        return operands.finish(
+        return operands.to_caller(
             reduce(*given, map=lambda n, p, c: np.where(n == p, c, first), op="max", axis=1, device=device)
         )
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of samples whose predicted class is right.
+        """Return the accuracy.
 
         Parameters
         ----------
         X, y, sample_weight
-            As for :meth:`fit`: on the host, or on a device.
+            As for :meth:`fit`, on the host or a device.
 
         Returns
         -------
         float
-            Weighted by ``sample_weight``.
+            The weighted share of samples whose predicted class is correct.
 
         Raises
         ------
         ValueError
-            The numbers of labels or weights and of samples differ.
+            Numbers of samples, labels and weights differ.
         """
         operands, scores = self._scores(X)
-        guesses = self._on_host(operands.device, self._numbers(operands.device, scores))
+        guesses = self._decode(operands.device, self._codes(operands.device, scores))
         labels = host_labels(y, len(guesses))
-        return float(accuracy_score(labels, guesses, sample_weight=to_host(sample_weight)))
+        return float(accuracy_score(labels, guesses, sample_weight=to_host("LogReg", sample_weight)))
 
-    def _on_host(self, device: Device, numbers: Any) -> np.ndarray:
-        chosen: np.ndarray = self.classes_[device.to_host(numbers).astype(np.intp)]
-        return chosen
+    def _from_scores(self, X: Any, binary: Any, multinomial: str) -> Any:
+        """Map scores by a function of score and sign, or of score, row maximum and sum of exponentials."""
+        operands, scores = self._scores(X)
+        device = operands.device
+        if scores.shape[1] == 1:
+            sign = device.asarray(np.array([[-1, 1]], scores.dtype))
+            return _like_samples(operands, map_elements(binary, scores, sign, device=device))
+        terms = softmax_terms(device, scores)
+        return _like_samples(operands, map_elements(multinomial, scores, *terms, device=device))
 
-    def _numbers(self, device: Device, scores: Any) -> Any:
-        """Return the index of each sample's class, on the device; for two classes, True for the second."""
+    def _decode(self, device: Device, codes: Any) -> np.ndarray:
+        classes: np.ndarray = self.classes_[device.to_host(codes).astype(np.intp)]
+        return classes
+
+    def _codes(self, device: Device, scores: Any) -> Any:
+        """Return the code of each sample's class on the device; for two classes, True for the second."""
         if scores.shape[1] == 1:
             edge = scores.dtype.type(np.log(self.threshold / (1 - self.threshold)))
             return map_elements(lambda z: z > edge, scores.reshape(-1), device=device)
         return reduce(scores, op="argmax", axis=1, device=device)
 
-    def _asked(self) -> str | Device | None:
+    def _given_device(self) -> str | Device | None:
         if self.backend is not None and self.device is not None:
             raise ArgumentError(f"LogReg: backend= or device=; got both, {self.backend!r} and {self.device!r}")
         return self.backend if self.device is None else self.device
@@ -119,22 +118,22 @@ class LinearScores:
     def _scores(self, X: Any) -> tuple[Operands, Any]:
         """Return scores of shape (n_samples, outputs), on the device."""
         check_is_fitted(self)
-        operands, features = features_of(self, X, self._asked(), reset=False)
+        operands, features = features_of(self, X, self._given_device(), reset=False)
         return operands, scores_of(features, *(features.device.asarray(own) for own in (self.coef_, self.intercept_)))
 
 
-def _as_given(operands: Operands, result: Any) -> Any:
-    """Return a result from the device where, and as, the samples came."""
-    return operands.device.to_host(result) if operands.on_host else operands.finish(result)
+def _like_samples(operands: Operands, result: Any) -> Any:
+    """Convert a device result to the library and memory of the samples."""
+    return operands.device.to_host(result) if operands.on_host else operands.to_caller(result)
 
 
-def _holds(device: Device, dtype: np.dtype[Any]) -> bool:
+def _can_store(device: Device, dtype: np.dtype[Any]) -> bool:
     return dtype.kind in "biu" or dtype == np.float32 or (dtype == np.float64 and device.capabilities.fp64)
 
 
-def _of_sign(z: Any, sign: Any) -> Any:
+def _signed_sigmoid(z: Any, sign: Any) -> Any:
     return sigmoid(sign * z)
 
 
-def _log_of_sign(z: Any, sign: Any) -> Any:
+def _signed_log_sigmoid(z: Any, sign: Any) -> Any:
     return np.minimum(sign * z, 0) - np.log1p(np.exp(-np.abs(z)))

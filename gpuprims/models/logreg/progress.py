@@ -1,9 +1,9 @@
-"""Settings of solvers, and the watch that records a fit's progress and ends it."""
+"""Solver settings, and the monitor that records a fit's progress and stops it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,20 +11,17 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a solver: when it stops, the learning rate for summed gradients, batches and their random order.
-
-    Without a rate, descent finds one.
-    """
+    """Settings of a solver. With a learning rate of None, the solver chooses one; rates multiply summed gradients."""
 
     max_iter: int
     tol: float
     learning_rate: float | None = None
     batch_size: int = 256
-    random: np.random.RandomState | None = None
+    random: np.random.RandomState = field(default_factory=np.random.RandomState)
 
 
 class Progress(NamedTuple):
-    """Where a fit is: the iterations done, the objective, and the weights."""
+    """The state of a fit after an iteration, as a callback receives it."""
 
     iteration: int
     loss: float
@@ -32,66 +29,37 @@ class Progress(NamedTuple):
     intercept: np.ndarray
 
 
-class Watch:
-    """Keeps the losses of a fit, after which iterations they were, and the last weights, and asks whether to go on.
+@dataclass
+class Monitor:
+    """Record the losses and the last weights of a fit, and tell its solver when to stop."""
 
-    Parameters
-    ----------
-    split : callable
-        From flat weights to coefficients and intercepts.
-    callback : callable or None
-        The caller's: given a :class:`Progress`, returns True to stop.
-    error : callable or None
-        From flat weights to the error on samples held out.
-    target : float or None
-        The error at which to stop.
-    bar : progress bar or None
-        As tqdm's.
-    """
+    split: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # flat weights into coefficients and intercepts
+    weights: np.ndarray
+    bar: Any  # of tqdm
+    callback: Callable[[Progress], Any] | None = None
+    validation_error: Callable[[np.ndarray], float] | None = None
+    target_error: float | None = None
+    # Losses and their iterations in one list, so that an interrupt leaves complete pairs.
+    records: list[tuple[float, int]] = field(default_factory=list)
+    errors: list[float] = field(default_factory=list)
 
-    def __init__(
-        self,
-        split: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
-        start: np.ndarray,
-        *,
-        callback: Callable[[Progress], Any] | None = None,
-        error: Callable[[np.ndarray], float] | None = None,
-        target: float | None = None,
-        bar: Any = None,
-    ) -> None:
-        self._told: list[tuple[float, int]] = []  # one list, so that an interrupt leaves complete pairs
-        self.errors: list[float] = []
-        self.weights = start
-        self._split, self._callback, self._error, self._target, self._bar = split, callback, error, target, bar
-
-    def after(self, loss: float, weights: np.ndarray, count: int = 1) -> str | None:
-        """Take note of iterations, by the loss after the last of them, and return why to stop, if there is a reason."""
+    def record(self, loss: float, weights: np.ndarray, count: int = 1) -> str | None:
+        """Record the loss and weights after ``count`` more iterations; return the reason to stop, or None."""
         self.weights = weights
-        self._told.append((loss, self.done + count))
-        if self._bar is not None:
-            self._bar.update(count)
-            self._bar.set_postfix(loss=f"{loss:.6g}")
-        if self._callback is not None:
-            told = Progress(self.done, loss, *(np.copy(part) for part in self._split(weights)))
-            if self._callback(told):
+        self.records.append((loss, self.n_iter + count))
+        self.bar.update(count)
+        self.bar.set_postfix(loss=f"{loss:.6g}")
+        if self.callback is not None:
+            progress = Progress(self.n_iter, loss, *(np.copy(part) for part in self.split(weights)))
+            if self.callback(progress):
                 return "callback"
-        if self._error is not None and self._target is not None:
-            self.errors.append(self._error(weights))
-            if self.errors[-1] <= self._target:
+        if self.validation_error is not None and self.target_error is not None:
+            self.errors.append(self.validation_error(weights))
+            if self.errors[-1] <= self.target_error:
                 return "target_error"
         return None
 
     @property
-    def losses(self) -> list[float]:
-        """The loss after each iteration, or after each look."""
-        return [loss for loss, _ in self._told]
-
-    @property
-    def iterations(self) -> list[int]:
-        """The number of iterations before each loss."""
-        return [done for _, done in self._told]
-
-    @property
-    def done(self) -> int:
-        """How many iterations there have been."""
-        return self._told[-1][1] if self._told else 0
+    def n_iter(self) -> int:
+        """Number of iterations so far."""
+        return self.records[-1][1] if self.records else 0

@@ -1,4 +1,4 @@
-"""Steps by single samples, each once a round, as the solvers "sgd" and "hogwild" take them."""
+"""Stochastic gradient descent by single samples, sequential ("sgd") or concurrent ("hogwild")."""
 
 from __future__ import annotations
 
@@ -8,77 +8,90 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.models.logreg.descent import run_epochs
 from gpuprims.models.logreg.objective import Objective
+from gpuprims.models.logreg.progress import Monitor, Settings
+from gpuprims.primitives.hogwild import logistic_hogwild
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
+from gpuprims.primitives.sgd import logistic_sgd
 
-# Of a step's share of the penalty, in roundings of the dtype, below which it would be rounded too coarsely: the shares
-# of a whole round are then taken together.
+# A step's share of the penalty in units of the dtype's eps. Below this it would be rounded too coarsely, and the
+# penalty is applied once an epoch.
 _COARSE = 256
 
 
-class Epochs:
-    """The samples that count, and steps by each of them once a round, in an order that chance gives.
+def sgd(objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
+    """Descend along the gradients of single samples, one after the other, in a new random order each epoch.
 
-    Parameters
-    ----------
-    descent : callable
-        :func:`gpuprims.primitives.sgd.logistic_sgd`, or another of its arguments.
-    objective : Objective
-        Of two classes.
-    rate : float or None
-        For the gradient of a sample; by default one that the steepest of them allows, which falls with the square root
-        of the rounds.
-    random : RandomState
+    Source: see :func:`minibatch`; an epoch is one call of :func:`gpuprims.primitives.sgd.logistic_sgd`.
+    """
+    return run_epochs(SampleSteps(logistic_sgd, objective, settings).epoch, objective, start, settings, monitor)
+
+
+def hogwild(objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
+    """Descend as :func:`sgd` does, by several samples at a time whose updates are added without locks.
+
+    Source: F. Niu, B. Recht, C. Re and S. Wright, "HOGWILD!: A Lock-Free Approach to Parallelizing Stochastic Gradient
+    Descent", 2011.
+    """
+    return run_epochs(SampleSteps(logistic_hogwild, objective, settings).epoch, objective, start, settings, monitor)
+
+
+class SampleSteps:
+    """Steps by each sample of nonzero weight, once an epoch, in random order, for an objective of two classes.
+
+    ``descent`` is :func:`gpuprims.primitives.sgd.logistic_sgd` or a function with its arguments. An automatic learning
+    rate follows from the largest curvature of one sample's loss.
     """
 
-    def __init__(
-        self, descent: Callable[..., Any], objective: Objective, rate: float | None, random: np.random.RandomState
-    ) -> None:
-        self._descent, self._objective, self._random, self._given = descent, objective, random, rate
+    def __init__(self, descent: Callable[..., Any], objective: Objective, settings: Settings) -> None:
+        self._descent, self._objective = descent, objective
+        self._random, self._rate = settings.random, settings.learning_rate
         samples = objective.samples
-        self._shares = objective.device.to_host(samples.weights)
-        self._live = np.flatnonzero(self._shares).astype(np.int32)
-        self._whole = objective.penalty * samples.total
-        self._penalty = self._whole / len(self._live)
-        self._auto = 1 / (self._steepest() + self._penalty)
+        self._weights = objective.device.to_host(samples.weights)
+        self._weighted = np.flatnonzero(self._weights).astype(np.int32)
+        self._epoch_penalty = objective.penalty * samples.total
+        self._penalty = self._epoch_penalty / len(self._weighted)
+        self._auto_rate = 1 / (self._max_curvature() + self._penalty)
 
     @cached_property
     def _codes(self) -> np.ndarray:
         return self._objective.device.to_host(self._objective.samples.codes)
 
-    def once(self, weights: Any, before: int) -> Any:
-        """Take a step by each sample, after so many rounds."""
+    def epoch(self, weights: Any, done: int) -> Any:
+        """Take one step by each sample, after ``done`` epochs."""
         objective, samples = self._objective, self._objective.samples
-        rate = self._auto / np.sqrt(1 + before) if self._given is None else self._given
-        lost = rate * self._penalty
-        together = lost < _COARSE * np.finfo(objective.dtype).eps
-        how = {"rate": rate, "keep": 1 - lost * (not together), "device": objective.device}
-        order = self._random.permutation(self._live)
+        rate = self._auto_rate / np.sqrt(1 + done) if self._rate is None else self._rate
+        decay = rate * self._penalty
+        decay_once = decay < _COARSE * np.finfo(objective.dtype).eps
+        how = {"rate": rate, "keep": 1 - decay * (not decay_once), "device": objective.device}
+        order = self._random.permutation(self._weighted)
         if samples.features.dense is None:
-            weights = self._by_slabs(samples.features, weights, order, how)
+            weights = self._sparse_steps(samples.features, weights, order, how)
         else:
             given = samples.features.dense, samples.codes, weights, objective.device.asarray(order)
-            weights = self._descent(*given, sample_weight=samples.shares, **how)
-        return self._decayed(weights, rate) if together else weights
+            weights = self._descent(*given, sample_weight=samples.sample_weight, **how)
+        return self._decay(weights, rate) if decay_once else weights
 
-    def _by_slabs(self, features: Any, weights: Any, order: np.ndarray, how: dict[str, Any]) -> Any:
-        """Take the steps of sparse samples, of which some are written out at a time, in their order."""
+    def _sparse_steps(self, features: Any, weights: Any, order: np.ndarray, how: dict[str, Any]) -> Any:
+        """Take the steps of sparse samples, a slab of dense rows at a time."""
         device = self._objective.device
-        for some, slab in features.slabs(order):
-            codes, shares = (device.asarray(part[some]) for part in (self._codes, self._shares))
-            steps = device.asarray(np.arange(len(some), dtype=np.int32))
-            weights = self._descent(slab, codes, weights, steps, sample_weight=shares, **how)
+        for rows, slab in features.slabs(order):
+            codes, counts = (device.asarray(part[rows]) for part in (self._codes, self._weights))
+            steps = device.asarray(np.arange(len(rows), dtype=np.int32))
+            weights = self._descent(slab, codes, weights, steps, sample_weight=counts, **how)
         return weights
 
-    def _decayed(self, weights: Any, rate: float) -> Any:
+    def _decay(self, weights: Any, rate: float) -> Any:
+        """Apply the penalty of an epoch."""
         objective = self._objective
-        kept = np.where(objective.penalised(np.ones(objective.size)) == 0, 1, 1 - rate * self._whole)
-        return map_elements("w*k", weights, objective.bring(kept), device=objective.device)
+        kept = np.where(objective.zero_intercepts(np.ones(objective.size)) == 0, 1, 1 - rate * self._epoch_penalty)
+        return map_elements("w*k", weights, objective.to_device(kept), device=objective.device)
 
-    def _steepest(self) -> float:
-        """Return the largest second derivative that the loss of a sample can have: a quarter of its squares' sum."""
+    def _max_curvature(self) -> float:
+        """Return the largest second derivative of one sample's loss: a quarter of its squared norm."""
         samples, device, constant = self._objective.samples, self._objective.device, int(self._objective.fit_intercept)
-        given = samples.features.squares(), samples.weights
+        given = samples.features.squared_norms(), samples.weights
         largest = reduce(*given, map=lambda q, s: s * (q + constant), op="max", device=device)
         return float(device.to_host(largest)) / 4

@@ -1,4 +1,4 @@
-"""Samples most of whose features are zero: SciPy's CSR matrices, by rows and by columns on a device."""
+"""Sparse features: CSR matrices of SciPy, stored by rows and by columns on a device."""
 
 from __future__ import annotations
 
@@ -13,23 +13,20 @@ from gpuprims.models.logreg.features import DenseFeatures
 from gpuprims.primitives.csr import check_indices, product_of_checked
 from gpuprims.primitives.map import map as map_elements
 
-# Bytes of rows that are written out with their zeros at a time, for second derivatives and steps by single samples.
-_SLAB = 64 << 20
-# Elements of a row beyond which it is cut into several: a longer one would keep its few work-items busy when all others
-# are done, as the column of a word that is in every text.
-_LONG = 4096
+# Bytes of a slab of rows as a dense matrix, for Hessians and steps by single samples.
+_SLAB_BYTES = 64 << 20
+# Longest row on a device. Longer rows are cut into pieces: the work-items of one long row, such as the column of a word
+# in every text, would still run when all others are done.
+_LONGEST_ROW = 4096
 
 
-class _Stored(NamedTuple):
-    """A sparse matrix by rows on a device: elements, their places in a row, and where rows begin.
-
-    Rows may be cut; ``whole`` is then the matrix that adds up the pieces of each.
-    """
+class _Csr(NamedTuple):
+    """A CSR matrix on a device. If long rows are cut, ``whole`` is the matrix that adds the pieces of each row."""
 
     data: Any
     indices: Any
     indptr: Any
-    whole: _Stored | None = None
+    whole: _Csr | None = None
 
     def product(self, dense: Any, device: Device) -> Any:
         """Multiply by a dense vector or matrix."""
@@ -38,27 +35,19 @@ class _Stored(NamedTuple):
 
 
 class SparseFeatures:
-    """Features of which those that are zero are in no memory.
+    """CSR features; zeros are not stored.
 
-    Scores walk along the rows and gradients along the columns, so each form is brought to the device when it is first
-    asked for, and stays there. Of a part with fewer elements than there are columns, these are made anew each time.
-
-    Parameters
-    ----------
-    device : Device
-    matrix : csr_array or csr_matrix of shape (n, k)
-        The host's, checked by :func:`check_matrix`.
-    rows : _Stored or None
-        The same on the device, of a part of a larger matrix.
+    Scores read rows and gradients read columns. Each form is copied to the device when it is first needed and stays
+    there, except for the columns of a batch with fewer elements than columns, which are copied each time. The matrix is
+    on the host and checked by :func:`check_matrix`; ``rows`` is its copy on the device, if there is one.
     """
 
-    def __init__(self, device: Device, matrix: Any, rows: _Stored | None = None) -> None:
-        self.device = device
-        self.matrix = matrix
-        # Where columns begin is most of what there is of parts that have fewer elements than there are columns.
+    def __init__(self, device: Device, matrix: Any, rows: _Csr | None = None) -> None:
+        self.device, self.matrix = device, matrix
+        # A batch with fewer elements than columns would mostly store where its columns begin.
         self._keeps_columns = rows is None or matrix.shape[1] <= matrix.nnz
         self._rows = rows
-        self._columns: _Stored | None = None
+        self._columns: _Csr | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -72,20 +61,20 @@ class SparseFeatures:
         dense = coefficients.reshape(-1) if outputs == 1 else coefficients.T
         return self._by_rows().product(dense, self.device).reshape(n, outputs)
 
-    def back(self, errors: Any, gradient: Any) -> None:
+    def write_gradient(self, residuals: Any, gradient: Any) -> None:
         """See :class:`Features`."""
-        outputs = errors.shape[1]
-        dense = errors.reshape(-1) if outputs == 1 else errors
+        outputs = residuals.shape[1]
+        dense = residuals.reshape(-1) if outputs == 1 else residuals
         found = self._by_columns().product(dense, self.device)
         map_elements("g", found.reshape(1, -1) if outputs == 1 else found.T, out=gradient, device=self.device)
 
-    def curvature(self, slopes: Any) -> np.ndarray:
+    def gram(self, weights: Any) -> np.ndarray:
         """See :class:`Features`."""
         (n, k), done = self.shape, 0
         total = np.zeros((k, k))
-        for some, slab in self.slabs(np.arange(n)):
-            total += DenseFeatures(self.device, slab).curvature(slopes[done : done + len(some)])
-            done += len(some)
+        for rows, slab in self.slabs(np.arange(n)):
+            total += DenseFeatures(self.device, slab).gram(weights[done : done + len(rows)])
+            done += len(rows)
         return total
 
     @property
@@ -93,32 +82,32 @@ class SparseFeatures:
         """See :class:`Features`."""
         return None
 
-    def squares(self) -> Any:
+    def squared_norms(self) -> Any:
         """See :class:`Features`."""
         squared = np.asarray(self.matrix.multiply(self.matrix).sum(axis=1))
         return self.device.asarray(np.ascontiguousarray(squared.reshape(-1), self.matrix.dtype))
 
-    def slabs(self, numbers: np.ndarray) -> Iterator[tuple[np.ndarray, Any]]:
-        """Yield samples in the order of their numbers, some at a time: these numbers, and a matrix with all zeros."""
-        rows = max(_SLAB // (self.shape[1] * self.matrix.dtype.itemsize), 1)
-        for start in range(0, len(numbers), rows):
-            some = numbers[start : start + rows]
+    def slabs(self, rows: np.ndarray) -> Iterator[tuple[np.ndarray, Any]]:
+        """Yield some of the given rows at a time: their indices, and a dense matrix on the device."""
+        count = max(_SLAB_BYTES // (self.shape[1] * self.matrix.dtype.itemsize), 1)
+        for start in range(0, len(rows), count):
+            some = rows[start : start + count]
             yield some, self.device.asarray(self.matrix[some].toarray())
 
-    def part(self, start: int, stop: int) -> SparseFeatures:
+    def rows(self, start: int, stop: int) -> SparseFeatures:
         """See :class:`Features`."""
         begin, end = (int(self.matrix.indptr[row]) for row in (start, stop))
         indptr = self.matrix.indptr[start : stop + 1] - begin
         stored = self.matrix.data[begin:end], self.matrix.indices[begin:end], indptr
         whole = self._by_rows()
-        rows = _Stored(whole.data[begin:end], whole.indices[begin:end], self.device.asarray(indptr))
+        rows = _Csr(whole.data[begin:end], whole.indices[begin:end], self.device.asarray(indptr))
         return SparseFeatures(self.device, sparse.csr_array(stored, (stop - start, self.shape[1])), rows)
 
-    def widened(self) -> SparseFeatures:
-        """See :class:`Features`; this copies the elements."""
+    def as_float64(self) -> SparseFeatures:
+        """See :class:`Features`; copies the elements."""
         return SparseFeatures(self.device, self.matrix.astype(np.float64))
 
-    def spread(self, weights: Any) -> tuple[np.ndarray, np.ndarray]:
+    def mean_and_deviation(self, weights: Any) -> tuple[np.ndarray, np.ndarray]:
         """See :class:`Features`."""
         counts = self.device.to_host(weights).reshape(-1)
         matrix, total = self.matrix.astype(np.float64), float(counts.sum())
@@ -126,48 +115,43 @@ class SparseFeatures:
         squares = np.asarray(matrix.multiply(matrix).T @ counts) / total
         return mean, np.sqrt(np.maximum(squares - mean * mean, 0))
 
-    def _by_rows(self) -> _Stored:
+    def _by_rows(self) -> _Csr:
         if self._rows is None:
-            self._rows = self._bring(self.matrix)
+            self._rows = self._to_device(self.matrix)
         return self._rows
 
-    def _by_columns(self) -> _Stored:
+    def _by_columns(self) -> _Csr:
         if self._columns is not None:
             return self._columns
-        found = self._bring(self.matrix.T.tocsr())
+        found = self._to_device(self.matrix.T.tocsr())
         if self._keeps_columns:
             self._columns = found
         return found
 
-    def _bring(self, matrix: Any) -> _Stored:
+    def _to_device(self, matrix: Any) -> _Csr:
         stored, indptr = (matrix.data, matrix.indices), matrix.indptr
-        if np.diff(indptr).max(initial=0) <= _LONG:
-            return self._send(*stored, indptr)
-        pieces = np.maximum(-(-np.diff(indptr) // _LONG), 1)
+        if np.diff(indptr).max(initial=0) <= _LONGEST_ROW:
+            return self._copy(*stored, indptr)
+        pieces = np.maximum(-(-np.diff(indptr) // _LONGEST_ROW), 1)
         ends = np.concatenate([[0], np.cumsum(pieces)]).astype(indptr.dtype)
         count = np.arange(ends[-1], dtype=indptr.dtype)
-        begins = np.repeat(indptr[:-1], pieces) + _LONG * (count - np.repeat(ends[:-1], pieces))
-        whole = self._send(np.ones(len(count), matrix.dtype), count, ends)
-        return self._send(*stored, np.append(begins, indptr[-1:]))._replace(whole=whole)
+        begins = np.repeat(indptr[:-1], pieces) + _LONGEST_ROW * (count - np.repeat(ends[:-1], pieces))
+        whole = self._copy(np.ones(len(count), matrix.dtype), count, ends)
+        return self._copy(*stored, np.append(begins, indptr[-1:]))._replace(whole=whole)
 
-    def _send(self, *arrays: np.ndarray) -> _Stored:
-        return _Stored(*(self.device.asarray(np.ascontiguousarray(array)) for array in arrays))
+    def _copy(self, *arrays: np.ndarray) -> _Csr:
+        return _Csr(*(self.device.asarray(np.ascontiguousarray(array)) for array in arrays))
 
 
 def check_matrix(label: str, X: Any) -> None:
-    """Raise for a sparse matrix whose indices lead out of it, which conversions and kernels would follow.
-
-    Raises
-    ------
-    ArgumentError
-    """
+    """Raise ArgumentError for a sparse matrix with indices out of bounds, before conversions and kernels read it."""
     if X.format in ("csr", "csc"):
         stored, across = len(X.data), X.shape[X.format == "csr"]
         check_indices(label, np.asarray(X.indices), np.asarray(X.indptr), stored, across)
 
 
 def narrowed(matrix: Any) -> Any:
-    """Return a CSR matrix whose indices are of 32 bits where these suffice, which are half of what is read."""
+    """Return a CSR matrix with 32-bit indices where these suffice, to read half the bytes."""
     if matrix.indices.dtype == np.int32 == matrix.indptr.dtype or max(*matrix.shape, matrix.nnz) >= 2**31:
         return matrix
     stored = matrix.data, matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)

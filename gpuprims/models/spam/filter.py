@@ -1,9 +1,8 @@
-"""A spam filter: texts to features, a logistic regression on them, and the file that both are kept in."""
+"""A spam filter: text features, a logistic regression, and one file for both."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -15,66 +14,16 @@ from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError
 from gpuprims.expressions.masks import refuse_masked
 from gpuprims.models.archives import Archive, open_archive, write_archive
-from gpuprims.models.files import BESIDE_MODEL, MODEL_ARRAYS, model_arrays, model_of
-from gpuprims.models.logreg.estimator import LogReg
-from gpuprims.models.spam.hashing import hash_counts
+from gpuprims.models.files import MODEL_ARRAYS, SPAM_ARRAY, model_arrays, model_of
+from gpuprims.models.logreg import LogReg
+from gpuprims.models.spam.features import text_features
 
-_LABEL = "spam"
-_PIECES = re.compile(r"\w+|[^\w\s]")
-# The entry of a model's archive that holds the filter's settings, and what its features are made of: a file whose
-# features are made otherwise fits no longer.
-(_ENTRY,), _KIND = BESIDE_MODEL, "words, marks and lengths of numbers, clipped at 1"
-
-
-def words_and_marks(text: str) -> list[str]:
-    """Return the words of a text in lower case, its punctuation marks, and the lengths of its numbers.
-
-    Parameters
-    ----------
-    text : str
-
-    Examples
-    --------
-    >>> from gpuprims.models.spam import words_and_marks
-    >>> words_and_marks("FREE! Call 08001234")
-    ['free', '!', 'call', '08001234', '#8']
-    """
-    pieces = _PIECES.findall(text.lower())
-    # Of telephone numbers no two are alike, but all are as long.
-    return [*pieces, *(f"#{len(piece)}" for piece in pieces if piece.isdigit())]
-
-
-def text_features(texts: Sequence[str], n_features: int, *, device: str | Device | None = None) -> np.ndarray:
-    """Return what a filter learns from: which hashed words and marks each text holds.
-
-    Parameters
-    ----------
-    texts : sequence of str
-    n_features : int
-        Columns of the result.
-    device : str or Device, optional
-        Where to count; by default the best device there is.
-
-    Returns
-    -------
-    ndarray of float32, of shape (texts, n_features)
-        The counts of :func:`gpuprims.hash_counts`, of :func:`words_and_marks`, clipped at 1: whether a word is there
-        tells more than how often, which long texts would outvote short ones by.
-
-    Examples
-    --------
-    >>> from gpuprims.models.spam import text_features
-    >>> text_features(["win! win! win!", "at noon?"], 8, device="reference")
-    array([[0., 0., 0., 0., 1., 0., 1., 0.],
-           [0., 0., 1., 0., 0., 1., 0., 1.]], dtype=float32)
-    """
-    counts = hash_counts(texts, n_features, analyzer=words_and_marks, device=device)
-    clipped: np.ndarray = np.minimum(counts, 1)
-    return clipped
+# The kind of features in a file. A release with other features cannot use it.
+_KIND = "words, marks and lengths of numbers, clipped at 1"
 
 
 def positive_probabilities(model: Any, samples: np.ndarray, positive: str) -> np.ndarray:
-    """Return the probability that a fitted classifier gives to one of its classes, of shape (n,), in float64.
+    """Return a fitted classifier's probabilities of one class, of shape (n,), in float64.
 
     Examples
     --------
@@ -100,13 +49,13 @@ class SpamFilter:
     model : LogReg
         A fitted classifier of two labels.
     n_features : int
-        Columns that texts are hashed to.
+        Columns that words are hashed to.
     threshold : float
-        A text has the positive label from this probability on.
+        A text is positive from this probability on.
     positive : str, default "spam"
-        The label that is looked for.
+        The positive label.
     device : str or Device, optional
-        Where to count words; by default the best device there is.
+        Where to count words. Default: the best device.
 
     Examples
     --------
@@ -127,10 +76,10 @@ class SpamFilter:
     device: str | Device | None = None
 
     def __post_init__(self) -> None:
-        checked_threshold(self.threshold)
+        check_threshold(self.threshold)
 
     def label(self, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the label of each text, and the probability that it has the positive one."""
+        """Return the label of each text and its probability of being positive."""
         if not texts:
             return self.model.classes_[:0], np.zeros(0)
         features = text_features(texts, self.n_features, device=self.device)
@@ -138,23 +87,23 @@ class SpamFilter:
         return self.labels_from(probabilities), probabilities
 
     def labels_from(self, probabilities: np.ndarray) -> np.ndarray:
-        """Return the labels that go with probabilities of the positive one."""
+        """Return the labels for probabilities of the positive one."""
         refuse_masked("spam: probabilities", probabilities)
         (other,) = (name for name in self.model.classes_.tolist() if name != self.positive)
         return np.where(probabilities >= self.threshold, self.positive, other)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the model and the settings to one ``.npz`` atomically, without pickle.
+        """Write the model and the settings to one file atomically, without pickle.
 
         Parameters
         ----------
         path : str or path
-            It ends in ``.npz``; ``LogReg.load`` reads the model of it alone.
+            Must end in ``.npz``. ``LogReg.load`` reads the model alone.
 
         Raises
         ------
         ArgumentError
-            The name has another ending, the file cannot be written, or the model is not a :class:`LogReg`.
+            Another suffix, a file that cannot be written, or a model that is not a :class:`LogReg`.
         """
         label = "SpamFilter.save"
         if not isinstance(self.model, LogReg):
@@ -165,32 +114,32 @@ class SpamFilter:
             "threshold": float(self.threshold),
             "positive": str(self.positive),
         }
-        write_archive(label, path, {**model_arrays(label, self.model), _ENTRY: np.array(json.dumps(settings))})
+        write_archive(label, path, {**model_arrays(label, self.model), SPAM_ARRAY: np.array(json.dumps(settings))})
 
     @classmethod
     def load(
         cls, path: str | PathLike[str], *, threshold: float | None = None, device: str | Device | None = None
     ) -> Self:
-        """Read what :meth:`save` wrote.
+        """Read a filter that :meth:`save` wrote.
 
-        The file may come from a stranger, as with :meth:`LogReg.load`.
+        Files from untrusted sources are safe to load, as with :meth:`LogReg.load`.
 
         Parameters
         ----------
         path : str or path
         threshold : float, optional
-            In place of the one that was saved.
+            Replaces the saved one.
         device : str or Device, optional
-            Where to compute; by default the best device there is, whichever it was trained on.
+            Where to compute. Default: the best device.
 
         Raises
         ------
         ModelFileError
-            The file holds no filter, is damaged, is of a release with other features, is a folder or cannot be read.
+            No filter, a damaged file, features of another release, a directory, or a file that cannot be read.
         FileNotFoundError
             The file does not exist.
         """
-        with open_archive("SpamFilter.load", path, (*MODEL_ARRAYS, _ENTRY)) as archive:
+        with open_archive("SpamFilter.load", path, (*MODEL_ARRAYS, SPAM_ARRAY)) as archive:
             settings = _settings(archive)
             model = model_of(archive, LogReg, device)
             fits = settings["n_features"] == model.n_features_in_
@@ -203,19 +152,19 @@ class SpamFilter:
         return cls(model, **settings, device=device)
 
 
-def checked_threshold(threshold: float) -> float:
-    """Return a threshold that is a probability, or raise."""
+def check_threshold(threshold: float) -> None:
+    """Raise ArgumentError unless a threshold is a probability."""
     if not 0 <= threshold <= 1:
-        raise ArgumentError(f"{_LABEL}: a threshold from 0 to 1; got {threshold}")
-    return threshold
+        raise ArgumentError(f"spam: a threshold from 0 to 1; got {threshold}")
 
 
 def _settings(archive: Archive) -> dict[str, Any]:
-    """Return the settings of a filter after checking each."""
-    settings = archive.json(_ENTRY)
+    """Check the settings of a filter and return them."""
+    settings = archive.json(SPAM_ARRAY)
     kind = settings.pop("features", None)
     archive.check(kind == _KIND, "its features differ from this release's; train it again")
-    archive.check(settings.keys() == {"n_features", "threshold", "positive"}, f"{_ENTRY} has unknown or missing keys")
+    keys = {"n_features", "threshold", "positive"}
+    archive.check(settings.keys() == keys, f"{SPAM_ARRAY} has unknown or missing keys")
     archive.check(type(settings["n_features"]) is int, "n_features is not an integer")
     threshold = settings["threshold"]
     archive.check(type(threshold) in (int, float) and 0 <= threshold <= 1, "threshold is not from 0 to 1")

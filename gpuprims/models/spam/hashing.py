@@ -1,4 +1,4 @@
-"""hash_counts: documents to rows of hashed word counts, as a spam filter wants them."""
+"""hash_counts: hashed word counts of documents."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from gpuprims.core.operands import Operands, as_operands
 from gpuprims.errors import ArgumentError, ArrayError, DtypeError, ShapeError, quoted
 from gpuprims.expressions.masks import plain_array, refuse_masked
 from gpuprims.primitives.histogram.binning import MOST_BINS, check_bins, direct
-from gpuprims.primitives.histogram.counting import Weighing, count
+from gpuprims.primitives.histogram.plan import COUNTS, as_request, count
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.scan import scan
-from gpuprims.primitives.segments import Segments
+from gpuprims.primitives.segments.marks import Segments
 
 _LABEL = "hash_counts"
-_INT32, _FLOAT32 = np.dtype(np.int32), np.dtype(np.float32)
+_INT32 = np.dtype(np.int32)
 
 
 def hash_counts(
@@ -35,29 +35,29 @@ def hash_counts(
     device: str | Device | None = None,
     variant: str | None = None,
 ) -> Any:
-    """Count the words of each document, in as many features as asked for, to which a hash assigns them.
+    """Count the words of each document in columns chosen by a hash of the word.
 
     Parameters
     ----------
     documents : sequence of str, sequence of sequences of int, or array of int
-        Texts; or the integers that stand for each document's words; or, with ``segments``, those of all documents one
-        after the other, on the host or on a device. Integers are those that int32 holds.
+        Texts; or a sequence of word ids for each document; or, with ``segments``, the word ids of all documents in one
+        array on the host or a device. Ids must fit int32.
     n_features : int
         Columns of the result.
     segments : array_like of int, optional
-        Where each document begins in ``documents``, and after them where the last ends: row offsets as in CSR.
+        Where each document begins in ``documents``, and where the last one ends: row offsets as in CSR.
     analyzer : callable, optional
-        From a text to its words; by default that of :class:`sklearn.feature_extraction.text.HashingVectorizer`. That
-        class and CountVectorizer make others by ``build_analyzer()``.
+        Split a text into words. Default: as :class:`sklearn.feature_extraction.text.HashingVectorizer`; its
+        ``build_analyzer()`` and CountVectorizer's make others.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
-        The kernel to use, of a histogram's, instead of the best one.
+        The histogram kernel to use instead of the best one.
 
     Returns
     -------
     array of float32, of shape (documents, n_features)
-        On the device, where the integers lie on one. Counts above 2^24 are rounded.
+        On the device of the word ids. Counts above 2^24 are rounded.
 
     Raises
     ------
@@ -68,9 +68,9 @@ def hash_counts(
 
     Notes
     -----
-    Of texts the result is that of ``HashingVectorizer(n_features, alternate_sign=False, norm=None)``, as a dense
-    matrix: words are hashed by MurmurHash3 with seed 0, on the host and each distinct one once. An integer is hashed on
-    the device, to what :func:`sklearn.utils.murmurhash3_32` makes of it as an int32.
+    For texts, the result equals ``HashingVectorizer(n_features, alternate_sign=False, norm=None)`` as a dense matrix.
+    The host hashes each distinct word once, by MurmurHash3 with seed 0. The device hashes word ids, with the result of
+    :func:`sklearn.utils.murmurhash3_32` for int32.
 
     Examples
     --------
@@ -85,18 +85,18 @@ def hash_counts(
     """
     features = _checked_features(n_features)
     if analyzer is not None and (segments is not None or not callable(analyzer)):
-        raise ArgumentError(f"{_LABEL}: analyzer= a function of a text, and no segments=; got {short(analyzer)}")
-    words, offsets, hashed = _laid_flat(documents, analyzer) if segments is None else (documents, segments, False)
+        raise ArgumentError(f"{_LABEL}: analyzer= a function of a text, without segments=; got {short(analyzer)}")
+    words, offsets, hashed = _flatten(documents, analyzer) if segments is None else (documents, segments, False)
     operands = as_operands(_LABEL, (words,), device)
-    held = _held(operands)
-    rows = Segments(_LABEL, offsets, operands, held.size)
-    places = rows.count * features
-    if places > MOST_BINS:
-        raise ArgumentError(f"{_LABEL}: at most 2^30 counts, documents times n_features; got {rows.count} x {features}")
-    keyed = as_operands(_LABEL, (_keys(operands, held, rows, features, hashed=hashed),), operands.device)
-    counts = count(keyed, direct(places), (0,), Weighing("counts"), places, variant)
-    table = counts.reshape(rows.count, features)
-    return operands.finish(map_elements(lambda n: n.astype(_FLOAT32), table, device=operands.device))
+    ids = _checked_ids(operands)
+    rows = Segments(offsets, operands, ids.size)
+    size = rows.count * features
+    if size > MOST_BINS:
+        raise ArgumentError(f"{_LABEL}: documents times n_features up to 2^30; got {rows.count} x {features}")
+    keys = as_operands(_LABEL, (_keys(operands, ids, rows, features, hashed=hashed),), operands.device)
+    table = direct(size)
+    counts = count(keys, table, as_request(table, size, 0, COUNTS), variant).reshape(rows.count, features)
+    return operands.to_caller(map_elements(lambda n: n.astype(np.float32), counts, device=operands.device))
 
 
 def _checked_features(n_features: Any) -> int:
@@ -109,28 +109,29 @@ def _checked_features(n_features: Any) -> int:
 # words on the host ---------------------------------------------------------------------------------------------------
 
 
-def _laid_flat(documents: Any, analyzer: Callable[[Any], Iterable[str]] | None) -> tuple[np.ndarray, Any, bool]:
-    """Return the words of all documents, as integers, where each document begins, and whether these are hashes."""
+def _flatten(documents: Any, analyzer: Callable[[Any], Iterable[str]] | None) -> tuple[np.ndarray, Any, bool]:
+    """Return the words of all documents as integers, row offsets, and True if the integers are hashes."""
     refuse_masked(_LABEL, documents)
     if device_of(documents) is not None:
-        raise ArgumentError(f"{_LABEL}: segments= with an array of a device; got none")
+        raise ArgumentError(f"{_LABEL}: segments= with an array on a device; got none")
     if isinstance(documents, str | bytes) or not isinstance(documents, Iterable):
         raise ArrayError(f"{_LABEL}: a sequence of documents; got {short(documents)}")
     rows = list(documents)
     texts = sum(isinstance(row, str) for row in rows)
     if texts < len(rows):
         if texts or analyzer is not None:
-            raise ArrayError(f"{_LABEL}: texts alone, or integers alone and no analyzer=; got {texts} texts and more")
-        return *_joined(rows), False
+            got = f"{texts} texts of {len(rows)}"
+            raise ArrayError(f"{_LABEL}: only texts, or only integers and no analyzer=; got {got}")
+        return *_concatenate(rows), False
     return *_hashed(rows, analyzer or HashingVectorizer().build_analyzer()), True
 
 
 class _Hashes(dict[Any, int]):
-    """The hash of each word, computed when it is first met."""
+    """The hash of each word, computed once."""
 
     def __missing__(self, word: Any) -> int:
         if not isinstance(word, str | bytes):
-            raise DtypeError(f"{_LABEL}: an analyzer= that gives words, of str or bytes; got {short(word)}")
+            raise DtypeError(f"{_LABEL}: an analyzer= that returns words as str or bytes; got {short(word)}")
         found = self[word] = int(murmurhash3_32(word, seed=0))
         return found
 
@@ -144,17 +145,17 @@ def _hashed(texts: Sequence[str], analyze: Callable[[Any], Iterable[str]]) -> tu
     return np.array(flat, _INT32), np.array(offsets)
 
 
-def _joined(documents: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+def _concatenate(documents: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
     rows = [_row(k, document) for k, document in enumerate(documents)]
     dtype = np.result_type(_INT32, *(row.dtype for row in rows))
     return np.concatenate(rows, dtype=dtype), np.cumsum([0, *(row.size for row in rows)])
 
 
 def _row(k: int, document: Any) -> np.ndarray:
-    row = plain_array(_LABEL, document, f"integers of the host as document {k}")
+    row = plain_array(_LABEL, document, f"integers on the host as document {k}")
     if row.ndim != 1:
         raise ShapeError(f"{_LABEL}: a sequence of integers as document {k}; got shape {row.shape}")
-    if not row.size:  # of whatever dtype NumPy gives to nothing
+    if not row.size:  # the dtype of an empty list means nothing
         return row.astype(_INT32)
     if row.dtype.kind not in "iu":
         raise DtypeError(f"{_LABEL}: a text, or integers, as document {k}; got dtype {row.dtype}")
@@ -164,46 +165,44 @@ def _row(k: int, document: Any) -> np.ndarray:
 # words on the device -------------------------------------------------------------------------------------------------
 
 
-def _held(operands: Operands) -> Any:
-    """Return the words where kernels reach them, so that all that is made of them stays there, or raise."""
+def _checked_ids(operands: Operands) -> Any:
+    """Return the word ids on the device after checking them."""
     words = operands.natives[0]
     if words.ndim != 1:
-        raise ShapeError(f"{_LABEL}: an array of one dimension with segments=; got shape {words.shape}")
+        raise ShapeError(f"{_LABEL}: a one-dimensional array with segments=; got shape {words.shape}")
     if words.dtype.kind not in "iu" or words.dtype == np.uint64:
-        raise DtypeError(f"{_LABEL}: integers that int32 holds; got dtype {words.dtype}")
-    held = operands.driver.asarray(words) if operands.on_host and not operands.in_place else words
-    if not np.can_cast(words.dtype, _INT32) and _any_lost(operands, held):
-        raise ArgumentError(f"{_LABEL}: integers from -2^31 to 2^31 - 1, which int32 holds; got others")
-    return held
-
-
-def _any_lost(operands: Operands, words: Any) -> bool:
-    lost = reduce(words, map=lambda x: x.astype(_INT32) != x, op="any", device=operands.device)
-    return bool(operands.fetch(lost))
+        raise DtypeError(f"{_LABEL}: integers that fit int32; got dtype {words.dtype}")
+    ids = operands.driver.asarray(words) if operands.on_host and not operands.in_place else words
+    if not np.can_cast(words.dtype, _INT32):
+        changed = reduce(ids, map=lambda x: x.astype(_INT32) != x, op="any", device=operands.device)
+        if bool(operands.to_host(changed)):
+            raise ArgumentError(f"{_LABEL}: integers from -2^31 to 2^31 - 1, which fit int32; got others")
+    return ids
 
 
 def _keys(operands: Operands, words: Any, rows: Segments, features: int, *, hashed: bool) -> Any:
-    """Return, for each word, the number of its count in the table."""
+    """Return each word's index into the flat table of counts."""
 
     def key(word: Any, row: Any) -> Any:
         whole = word.astype(np.uint32)
         return row * features + _feature(whole if hashed else _murmurhash3(whole), features)
 
-    return map_elements(key, words, _numbers(operands, rows), device=operands.device)
+    return map_elements(key, words, _rows(operands, rows), device=operands.device)
 
 
-def _numbers(operands: Operands, rows: Segments) -> Any:
-    """Return, for each word, the number of its document."""
+def _rows(operands: Operands, rows: Segments) -> Any:
+    """Return the index of each word's document."""
     if operands.in_place:
         return np.repeat(np.arange(rows.count, dtype=_INT32), np.diff(rows.offsets))
-    # On a device of its own, where a copy would cost more: how many documents have ended at each word, or before.
+    # Elsewhere a copy would cost more: count the documents that end at or before each word.
     ends = as_operands(_LABEL, (rows.offsets[1:],), operands.device)
-    ended = count(ends, direct(check_bins(_LABEL, rows.size)), (0,), Weighing("counts"), rows.size, None)
+    table = direct(check_bins(_LABEL, rows.size))
+    ended = count(ends, table, as_request(table, rows.size, 0, COUNTS))
     return scan(ended, dtype=_INT32, device=operands.device)
 
 
 def _feature(hashed: Any, features: int) -> Any:
-    """Return the magnitude of a signed hash, that of -2^31 included, modulo the number of features."""
+    """Return the magnitude of a signed hash, also of -2^31, modulo the number of features."""
     return (np.minimum(hashed, -hashed) % features).astype(_INT32)
 
 

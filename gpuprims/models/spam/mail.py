@@ -1,4 +1,4 @@
-"""Labelled texts: read from lines of ``label<TAB>text``, or generated."""
+"""Labelled texts, read from lines ``label<TAB>text`` or generated."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 from gpuprims.errors import ArgumentError, quoted
 
 _LABEL = "mail"
-# Generated mail: words that there are, the least and most of a text, and how far apart the two labels lie: the standard
-# deviation of a word's log odds. At 1,024 features it makes a test error of the 3 to 5 % of real mail.
+# Generated mail: distinct words, the fewest and most words of a text, and the standard deviation of a word's log odds
+# between the labels. With 1,024 features these give the test error of real mail, 3 to 5 %.
 _VOCABULARY, _SHORTEST, _LONGEST, _ODDS = 20_000, 10, 120, 1.1
 
 
@@ -32,7 +32,7 @@ class Mail:
 
 
 def read_mail(path: str | PathLike[str]) -> Mail:
-    r"""Read a file of lines ``label<TAB>text``, in UTF-8, of two labels.
+    r"""Read a UTF-8 file of lines ``label<TAB>text`` with two labels.
 
     Parameters
     ----------
@@ -41,12 +41,12 @@ def read_mail(path: str | PathLike[str]) -> Mail:
     Returns
     -------
     Mail
-        Spaces and tabs around a text are left out; tabs within it stay.
+        Without spaces and tabs around labels and texts; tabs within a text stay.
 
     Raises
     ------
     ArgumentError
-        A file that cannot be read, a line that is not of this form, a third label, or one label alone.
+        A file that cannot be read, a line of another form, a third label, or only one label.
 
     Examples
     --------
@@ -61,49 +61,37 @@ def read_mail(path: str | PathLike[str]) -> Mail:
     try:
         lines = Path(path).read_bytes().splitlines()
     except OSError as error:
-        raise ArgumentError(f"{_LABEL}: a file that can be read; got {str(path)!r} ({error.strerror})") from error
+        raise ArgumentError(f"{_LABEL}: a readable file; got {str(path)!r} ({error.strerror})") from error
     labels: list[str] = []
     texts: list[str] = []
     known: set[str] = set()
     for where, line in decoded(lines, str(path)):
-        label, text = _parted(where, line)
+        label, text = _split(where, line)
         known.add(label)
         if len(known) > 2:
             others = " and ".join(sorted(map(repr, known - {label})))
-            raise ArgumentError(f"{where}: a label that is {others}; got {quoted(label)}")
+            raise ArgumentError(f"{where}: one of two labels, {others}; got {quoted(label)}")
         labels.append(label)
         texts.append(text)
     if len(known) < 2:
-        got = f"{quoted(labels[0])} alone" if labels else "no lines"
-        raise ArgumentError(f"{path}: lines of two labels; got {got}")
+        got = f"only {quoted(labels[0])}" if labels else "no lines"
+        raise ArgumentError(f"{path}: lines with two labels; got {got}")
     return Mail(np.array(labels), tuple(texts))
 
 
 def decoded(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, str]]:
-    """Yield, for each line, where it stands and its text.
-
-    Parameters
-    ----------
-    lines : iterable of bytes
-    name : str
-        What they are read from, for messages.
-
-    Raises
-    ------
-    ArgumentError
-        A line that is not UTF-8.
-    """
+    """Yield each line's position, such as "mail.tsv, line 1", and text; raise ArgumentError unless it is UTF-8."""
     for number, line in enumerate(lines, 1):
         where = f"{name}, line {number}"
         try:
-            yield where, line.decode("utf-8-sig").rstrip("\r\n")  # -sig: a mark that editors leave before the first
+            yield where, line.decode("utf-8-sig").rstrip("\r\n")  # -sig: some editors write a byte order mark
         except UnicodeDecodeError as error:
             raise ArgumentError(
                 f"{where}: text in UTF-8; got {quoted(error.object[error.start : error.end])}"
             ) from error
 
 
-def _parted(where: str, line: str) -> tuple[str, str]:
+def _split(where: str, line: str) -> tuple[str, str]:
     label, tab, text = line.partition("\t")
     if not tab:
         raise ArgumentError(f"{where}: a label, a tab and a text; got no tab in {quoted(line[:40])}")
@@ -113,7 +101,7 @@ def _parted(where: str, line: str) -> tuple[str, str]:
 
 
 def generated_mail(documents: int = 5000, *, spam_share: float = 0.37, seed: int = 0) -> Mail:
-    """Generate texts of made-up words, "spam" and "ham", that no file is needed for.
+    """Generate texts of invented words with the labels "spam" and "ham".
 
     Parameters
     ----------
@@ -121,17 +109,17 @@ def generated_mail(documents: int = 5000, *, spam_share: float = 0.37, seed: int
     spam_share : float, default 0.37
         Share of the texts that are spam.
     seed : int, default 0
-        The same seed gives the same texts.
+        Equal seeds give equal texts.
 
     Raises
     ------
     ArgumentError
-        Fewer than two documents, or a share that leaves one label without any.
+        Fewer than two documents, or a share that leaves no texts of one label.
 
     Notes
     -----
-    Words are as frequent as in a language, the k-th in proportion to 1/k; some are more frequent in spam, others in
-    ham, by factors that vary around 1.
+    Words follow Zipf's law: the k-th is drawn in proportion to 1/k, times a random factor that differs between spam and
+    ham.
 
     Examples
     --------
@@ -142,7 +130,7 @@ def generated_mail(documents: int = 5000, *, spam_share: float = 0.37, seed: int
     """
     spam = round(documents * spam_share)
     if not 0 < spam < documents:
-        raise ArgumentError(f"{_LABEL}: documents of both labels; got {spam} of {documents} that are spam")
+        raise ArgumentError(f"{_LABEL}: documents of both labels; got {spam} spam of {documents}")
     rng = np.random.default_rng(seed)
     frequency = 1 / np.arange(1.0, _VOCABULARY + 1)
     odds = rng.normal(0, _ODDS, _VOCABULARY)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from gpuprims.core.kernel_spec import KernelSpec, SharedText
+from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.expressions import c_type
 
 
@@ -22,18 +22,18 @@ class CsrSpec(KernelSpec):
         Neighbouring work-items that share a row.
     held : int, default 1
         Columns that a work-item sums at once.
-    side : int, default 1
+    vector_columns : int, default 1
         Columns that it sums in one OpenCL vector.
     """
 
     columns: int
     lanes: int = 1
     held: int = 1
-    side: int = 1
+    vector_columns: int = 1
 
     maps: ClassVar[bool] = False
     lifts_constants: ClassVar[bool] = False
-    shared_text: ClassVar[SharedText | None] = "exchange"
+    exchanges: ClassVar[bool] = True
 
     def macros(self) -> dict[str, int | str]:
         """Define how much of the product a work-item computes."""
@@ -42,7 +42,7 @@ class CsrSpec(KernelSpec):
     def text(self) -> list[str]:
         """Write the type of a work-item's sums."""
         number = c_type(self.values[0])
-        summed = f"VECTOR_OF({number}, {self.side})" if self.side > 1 else number
+        summed = f"VECTOR_OF({number}, {self.vector_columns})" if self.vector_columns > 1 else number
         return [f"typedef {summed} sum_t;"]
 
     def headers(self) -> tuple[Path, ...]:

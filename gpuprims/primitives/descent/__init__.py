@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-import operator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.kernel_spec import value_words
-from gpuprims.core.launch_plan import Prepared, Result
-from gpuprims.core.layout import Form, contiguous, starts_of
-from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.launch_plan import find_plan
+from gpuprims.core.operands import as_operands
 from gpuprims.core.primitive import Primitive
-from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
-from gpuprims.core.variant_checks import asked_by_name
-from gpuprims.errors import ArgumentError, quoted
-from gpuprims.primitives.descent.spec import DescentSpec
+from gpuprims.primitives.descent.plan import as_request, bind, plan_call, sample
 from gpuprims.primitives.descent.variants import VARIANTS
-from gpuprims.primitives.logistic.labelled import check_samples, judge
-from gpuprims.primitives.logistic.variants import LogisticVariant
-from gpuprims.primitives.together import side_by_side
 
-PRIMITIVE = Primitive("descent", VARIANTS)
-
-_LABEL = "descent"
-# Work-items of the smallest group, which has the least to fold; and bytes of a vector of rows on CPUs.
-_FEWEST, _CPU_VECTOR = 128, 64
+PRIMITIVE = Primitive("descent", VARIANTS, plan_call, sample, bind)
 
 
 def logistic_descent(
@@ -90,70 +75,20 @@ def logistic_descent(
     array([-0.172,  0.279])
     """
     given = (X, y, weights) if sample_weight is None else (X, y, weights, sample_weight)
-    operands = as_operands(_LABEL, given, device)
-    check_samples(_LABEL, operands.natives)
-    rates = np.array([decay, rate], operands.natives[0].dtype)
-    operands = side_by_side(operands)
-    operands = operands.beside(rates if operands.on_host else operands.device.asarray(rates))
-    return _run(operands, steps, variant)
+    operands, request, out, chosen = bind(given, rate, steps, decay, device, variant)
+    return find_plan(plan_call, operands, request, out, chosen).run(operands, out)
 
 
 def descend(arrays: tuple[Any, ...], steps: int, device: Device) -> Any:
-    """Return weights after so many steps, of arrays that a call of :func:`logistic_descent` has checked before.
+    """Return weights after so many steps, for arrays that a call of :func:`logistic_descent` has checked before.
 
     They lie on the device, and the last one has ``decay`` and ``rate``.
     """
-    return _run(as_operands(_LABEL, arrays, device), steps, None)
-
-
-def _run(operands: Operands, steps: int, variant: str | None) -> Any:
-    if steps < 1:
-        raise ArgumentError(f"{_LABEL}: steps, one or more; got {quoted(steps)}")
-    where = operands.forms, operands.fresh_alignment, operands.device
-    return _prepare(*where, operator.index(steps), asked_by_name(_LABEL, variant), REGISTRY.generation).run(
-        operands, None
-    )
+    operands = as_operands("descent", arrays, device)
+    return find_plan(plan_call, operands, as_request(steps), None, None).run(operands, None)
 
 
 def able_to_descend(device: Device, dtype: np.dtype[Any], rows: int, columns: int) -> bool:
     """Return whether a kernel of a device takes so many samples, of so many features, the intercept's with them."""
     call = CallTraits((dtype,), rows, columns, value_bytes=dtype.itemsize)
-    return device.explain(_LABEL, call).chosen is not None
-
-
-@keeps_calls()
-def _prepare(
-    forms: tuple[Form, ...], alignment: int, device: Device, steps: int, variant: str | None, generation: int
-) -> Prepared:
-    """Decide everything about a :func:`logistic_descent` but the memory; the last form is of ``decay`` and ``rate``."""
-    dtype, (n, k) = forms[0].dtype, forms[0].shape
-    result = Result(forms[2].shape, dtype)
-    call = CallTraits((dtype,), n, result.shape[0], value_bytes=dtype.itemsize)
-    chosen = LogisticVariant.of(device.select(_LABEL, call, variant))
-    layout = starts_of((*forms, contiguous(dtype, result.shape, alignment)))
-    accesses = layout.accesses
-    spec = DescentSpec(
-        accesses[:-1],
-        accesses[-1:],
-        (dtype,),
-        judge(dtype),
-        features=k,
-        intercept=result.shape[0] != k,
-        weighted=len(forms) == 5,
-    )
-    chosen, spec = _held(chosen, spec, n)
-    launch = device.kernel(chosen, spec).prepare(1, layout.pack(0), n, steps)
-    vectors = -(-n // spec.judged)
-    copied = vectors * spec.judged * (spec.columns + spec.weighted) * dtype.itemsize
-    scratch = copied if chosen.scratch == "rows" else 0
-    return Prepared(chosen, (result,), True, launch, tuple(range(len(forms))), (0,), scratch=scratch)
-
-
-def _held(variant: LogisticVariant, spec: DescentSpec, n: int) -> tuple[LogisticVariant, DescentSpec]:
-    """Fix how rows are held: so many for each work-item of a group, or so many side by side."""
-    if not variant.word_items:
-        return variant, replace(spec, judged=_CPU_VECTOR // spec.values[0].itemsize)
-    block = min(_FEWEST, variant.block)
-    while -(-n // block) * spec.columns * value_words(spec.values) > variant.items:
-        block *= 2
-    return variant.resized(block=block), replace(spec, rows=-(-n // block))
+    return device.explain("descent", call).chosen is not None

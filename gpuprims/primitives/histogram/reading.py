@@ -11,9 +11,10 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Driver, Launch
 from gpuprims.core.kernel_spec import Dtype
-from gpuprims.core.launch_plan import Prepared, Result
+from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.operands import Operands
+from gpuprims.core.outputs import Result
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.operators import Op, as_map, make_folding
 from gpuprims.primitives.fold import FoldPlanner, with_axes
@@ -41,7 +42,7 @@ class Reading(NamedTuple):
     planes : int
     zeroed : bool
         Whether groups add to what is there.
-    fold : Prepared or None
+    fold : LaunchPlan or None
         None where what they leave is what is asked for.
     """
 
@@ -49,7 +50,7 @@ class Reading(NamedTuple):
     nbytes: int
     planes: int
     zeroed: bool
-    fold: Prepared | None
+    fold: LaunchPlan | None
 
     def run(self, operands: Operands, words: Any, peaks: Sequence[Any], target: Any) -> None:
         """Launch on the memory of a call, of which the target, where there is no fold, is as :meth:`room` gives it."""
@@ -115,7 +116,7 @@ class Reader(NamedTuple):
             sums=sums,
             group_dtype=total if private else dtype,
             dtype=total,
-            near=room.near,
+            local_guide=room.near,
             fused=not private,
             merged=merged,
         )
@@ -127,7 +128,7 @@ class Reader(NamedTuple):
         fold = None if is_target else self._fold(left, op, target, beside)
         return Reading(launch, math.prod(left.shape) * left.item, planes, whole, fold)
 
-    def _fold(self, left: Form, op: Op, target: Form, beside: tuple[Form, ...]) -> Prepared:
+    def _fold(self, left: Form, op: Op, target: Form, beside: tuple[Form, ...]) -> LaunchPlan:
         """Fix the fold of parts, in their order."""
         rows, _, planes, _ = left.shape
         shape, strides = (rows, *target.shape), (*left.strides[:2], left.strides[3])
@@ -137,7 +138,7 @@ class Reader(NamedTuple):
         folding = make_folding(op, as_map("reduce", None, len(forms)), tuple(form.dtype for form in forms), None)
         into = [with_axes(target, (0,), keepdims=False)]
         planner = FoldPlanner(self.device, forms, into, folding, shape, (0,), commutative=True)
-        return planner.prepare(None, (Result(target.shape, target.dtype),))
+        return planner.plan(None, (Result(target.shape, target.dtype),))
 
 
 def _sum_dtype(sums: Sums, chosen: HistogramVariant, total: int) -> Dtype:

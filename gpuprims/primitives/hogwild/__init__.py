@@ -5,20 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from gpuprims.core.device import Device
-from gpuprims.core.launch_plan import Prepared, Result, in_turn
+from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
-from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.registry import REGISTRY
-from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
-from gpuprims.errors import ArgumentError, quoted
+from gpuprims.primitives.hogwild.plan import as_request, plan_call, sample
 from gpuprims.primitives.hogwild.variants import VARIANTS
 from gpuprims.primitives.map import map as map_arrays
-from gpuprims.primitives.sgd.planning import MOST_BLOCK, Walk, power, takes_none, walked, whole
+from gpuprims.primitives.sgd.arrays import bind_steps
 
-PRIMITIVE = Primitive("hogwild", VARIANTS)
-
-_LABEL = "hogwild"
+PRIMITIVE = Primitive("hogwild", VARIANTS, plan_call, sample)
 
 
 def logistic_hogwild(
@@ -80,40 +75,9 @@ def logistic_hogwild(
     >>> logistic_hogwild(X, y, np.zeros(2), np.int32([0, 0]), rate=0.5, device="reference").round(3)
     array([0.361, 0.723])
     """
-    threads = power(_LABEL, "threads_per_datapoint", threads_per_datapoint, MOST_BLOCK)
-    if workers is not None and not whole(workers):
-        raise ArgumentError(f"{_LABEL}: workers= one or more; got {quoted(workers)}")
+    request = as_request(threads_per_datapoint, workers)
     arrays = (X, y, weights) if sample_weight is None else (X, y, weights, sample_weight)
-    operands, walk = walked(_LABEL, arrays, order, rate, keep, device)
-    if not walk.steps:
+    operands = bind_steps("hogwild", arrays, order, rate, keep, device)
+    if not operands.natives[-2].shape[0]:
         return map_arrays("x", weights, device=operands.device)
-    prepared = _prepare(walk, threads, workers, operands.device, asked_by_name(_LABEL, variant), REGISTRY.generation)
-    return prepared.run(operands, None)
-
-
-@keeps_calls()
-def _prepare(
-    walk: Walk, threads: int | None, workers: int | None, device: Device, variant: str | None, generation: int
-) -> Prepared:
-    chosen, able = device.select(_LABEL, walk.call, variant), device.capabilities
-    if device.backend == "reference":
-        takes_none(_LABEL, chosen, threads_per_datapoint=threads, workers=workers)
-    lanes = threads or (chosen.block if able.kind == "gpu" else 1)
-    block = 1 if lanes == 1 and able.kind != "gpu" else max(lanes, chosen.block)
-    if block > able.group_limit:
-        raise ArgumentError(f"{_LABEL}: threads_per_datapoint= up to {able.group_limit}; got {threads}")
-    fitted, packed = chosen.resized(block=block), walk.layout.pack(0)
-    kernel = device.kernel(fitted, walk.spec(lanes=lanes, lock_free=True))
-    count = workers or _workers(chosen, walk, device)
-    groups = fitted.groups(-(-walk.result[0] // block), able), -(-count // (block // lanes))
-    numbers = walk.steps, walk.stretch, count
-    launches = [kernel.prepare(groups[part], packed, *numbers, part) for part in (0, 1)]
-    results, places = (Result(walk.result, walk.dtype),), tuple(range(len(walk.forms)))
-    return Prepared(fitted, results, True, in_turn(launches), places, (0,), tickets=1)
-
-
-def _workers(variant: Variant, walk: Walk, device: Device) -> int:
-    """Return how many samples to work on at once: no more than a small part of all there are."""
-    able = device.capabilities
-    most = able.compute_units * (variant.groups_per_unit or 1) if able.kind == "gpu" else able.compute_units
-    return max(min(most, walk.samples // variant.items), 1)
+    return find_plan(plan_call, operands, request, None, asked_by_name("hogwild", variant)).run(operands, None)

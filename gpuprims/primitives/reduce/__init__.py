@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-import numpy as np
-
 from gpuprims.core.device import Device
-from gpuprims.core.launch_plan import Prepared, Result, result_forms, target_forms
-from gpuprims.core.layout import Form, broadcast_shapes
-from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Targets
+from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
-from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.registry import REGISTRY
-from gpuprims.core.variant_checks import asked_by_name
-from gpuprims.errors import ArgumentError, EmptyReductionError
-from gpuprims.expressions import Expr, expression
-from gpuprims.operators import Op, as_ddof, as_dtype, as_map, find_op, make_folding, make_stages
-from gpuprims.primitives.axes import as_axis, axes_of
-from gpuprims.primitives.fold import FoldPlanner, with_axes
+from gpuprims.errors import ArgumentError
+from gpuprims.operators import Op
+from gpuprims.primitives.reduce.plan import bind, plan_call, run_in_slabs, sample
+from gpuprims.primitives.reduce.segments import reduce_segments
 from gpuprims.primitives.reduce.variants import VARIANTS
-from gpuprims.primitives.segments import reduce_segments
-from gpuprims.primitives.slabs import FoldSlabs
 
-PRIMITIVE = Primitive("reduce", VARIANTS)
+PRIMITIVE = Primitive("reduce", VARIANTS, plan_call, sample, bind)
 
 
 def reduce(
@@ -110,113 +98,13 @@ def reduce(
     >>> gpuprims.reduce(np.float32([3, 1, 4, 1, 5]), segments=[0, 2, 2, 5], device="reference")
     array([ 4.,  0., 10.], dtype=float32)
     """
-    operands, targets, how = _bind(arrays, op, map, axis, keepdims, dtype, out, ddof, compensated, device, variant)
+    operands, request, result, chosen = bind(
+        arrays, op, map, axis, keepdims, dtype, out, ddof, compensated, device, variant
+    )
     if segments is not None:
-        op, mapped, axis, keepdims, dtype, ddof, compensated, variant = how
         if axis is not None or keepdims:
             raise ArgumentError(f"reduce: neither axis nor keepdims with segments; got {axis} and {keepdims}")
-        operator = find_op(op, ddof=ddof, compensated=compensated)
-        return reduce_segments(operands, targets, segments, operator, (mapped, dtype, variant))
-    if operands.exceed_room:
-        return _in_slabs(operands, targets, *how)
-    return _prepared(operands, targets, how).run(operands, targets)
-
-
-def prepare_reduce(arrays: tuple[Any, ...], **keywords: Any) -> tuple[Operands, Targets | None, Prepared]:
-    """Decide everything about a :func:`reduce` but the memory; takes its keywords."""
-    operands, targets, how = _bind(arrays, **keywords)
-    return operands, targets, _prepared(operands, targets, how)
-
-
-# Operator and map as they were given, axes, keepdims, dtype, ddof, compensated and variant: how to fold any arrays.
-_How = tuple[Any, ...]
-
-
-def _bind(
-    arrays: tuple[Any, ...],
-    op: str | Op = "sum",
-    map: Any = None,  # noqa: A002 - as reduce
-    axis: int | tuple[int, ...] | None = None,
-    keepdims: bool = False,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: float = 0,
-    compensated: bool = False,
-    device: str | Device | None = None,
-    variant: str | None = None,
-) -> tuple[Operands, Targets | None, _How]:
-    """Find the device of a call, and put its keywords in a form that can be looked up."""
-    if not arrays:
-        raise ArgumentError("reduce: at least one array; got none")
-    if type(op) is not str:
-        find_op(op)  # raises for what is no operator, such as a list
-    if ddof != 0:
-        ddof = as_ddof(ddof)
-    mapped = map if map is None or type(map) is str else expression(map, len(arrays))
-    operands = as_operands("reduce", arrays, device)
-    targets = None if out is None else operands.targets(out)
-    chosen = None if dtype is None else as_dtype(dtype, "reduce")
-    return (
-        operands,
-        targets,
-        (op, mapped, as_axis(axis), keepdims, chosen, ddof, compensated, asked_by_name("reduce", variant)),
-    )
-
-
-def _prepared(operands: Operands, targets: Targets | None, how: _How) -> Prepared:
-    where = operands.forms, target_forms(operands, targets), operands.fresh_alignment, operands.device
-    return _prepare(*how, *where, REGISTRY.generation)
-
-
-def _in_slabs(
-    operands: Operands,
-    targets: Targets | None,
-    op: str | Op,
-    mapped: str | Expr | None,
-    axis: int | tuple[int, ...] | None,
-    keepdims: bool,
-    dtype: np.dtype[Any] | None,
-    ddof: float,
-    compensated: bool,
-    variant: str | None,
-) -> Any:
-    """Fold host arrays that the device has no room for, a slab at a time."""
-    operator = find_op(op, ddof=ddof, compensated=compensated)
-    shape = broadcast_shapes("reduce", [native.shape for native in operands.natives])
-    axes = axes_of(axis, len(shape))
-    stages = make_stages(
-        operator, as_map("reduce", mapped, len(operands.natives)), tuple(a.dtype for a in operands.natives), dtype
-    )
-    slabs = FoldSlabs(operands.device, stages, axes, variant, commutative=operator.commutative)
-    results = slabs.run([np.broadcast_to(native, shape) for native in operands.natives])
-    shaped = results if keepdims else [result.squeeze(axes) for result in results]
-    return operands.deliver(shaped, targets, single=len(shaped) == 1)
-
-
-@keeps_calls(typed=True)  # axis=True is no axis=1
-def _prepare(
-    op: str | Op,
-    mapped: str | Expr | None,
-    axis: int | tuple[int, ...] | None,
-    keepdims: bool,
-    dtype: np.dtype[Any] | None,
-    ddof: float,
-    compensated: bool,
-    variant: str | None,
-    forms: tuple[Form, ...],
-    written: tuple[Form, ...] | None,
-    alignment: int,
-    device: Device,
-    generation: int,
-) -> Prepared:
-    operator = find_op(op, ddof=ddof, compensated=compensated)
-    shape = broadcast_shapes("reduce", [form.shape for form in forms])
-    axes = axes_of(axis, len(shape))
-    folding = make_folding(operator, as_map("reduce", mapped, len(forms)), tuple(form.dtype for form in forms), dtype)
-    kept = tuple(1 if k in axes else n for k, n in enumerate(shape) if keepdims or k not in axes)
-    results = tuple(Result(kept, output) for output in folding.outputs)
-    if math.prod(kept) and not math.prod(shape) and not operator.of_nothing:
-        raise EmptyReductionError(f"reduce with {operator.name}: at least one element to fold; got shape {shape}")
-    targets = [with_axes(form, axes, keepdims) for form in result_forms("reduce", results, written, alignment)]
-    planner = FoldPlanner(device, forms, targets, folding, shape, axes, commutative=operator.commutative)
-    return planner.prepare(variant, results)
+        return reduce_segments(operands, result, segments, request, chosen)
+    if operands.on_host and operands.exceed_room:
+        return run_in_slabs(request, operands, result, chosen)
+    return find_plan(plan_call, operands, request, result, chosen).run(operands, result)

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-import numpy as np
-
 from gpuprims.core.device import Device
-from gpuprims.core.launch_plan import Prepared, Result, result_forms, target_forms
-from gpuprims.core.layout import Form, broadcast_shapes, contiguous
-from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Targets
+from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
-from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.registry import REGISTRY
-from gpuprims.core.variant_checks import asked_by_name
-from gpuprims.errors import ArgumentError, AxisError, quoted
-from gpuprims.expressions import Expr, expression
-from gpuprims.operators import Op, as_dtype, as_map, find_op, make_folding
-from gpuprims.primitives.prefix import ScanPlanner
+from gpuprims.errors import ArgumentError
+from gpuprims.operators import Op
+from gpuprims.primitives.scan.plan import bind, plan_call, sample
+from gpuprims.primitives.scan.segments import scan_segments
 from gpuprims.primitives.scan.variants import VARIANTS
-from gpuprims.primitives.segments import scan_segments
 
-PRIMITIVE = Primitive("scan", VARIANTS)
+PRIMITIVE = Primitive("scan", VARIANTS, plan_call, sample, bind, in_place=True)
 
 
 def scan(
@@ -102,13 +92,12 @@ def scan(
     >>> gpuprims.scan(x, segments=[0, 2, 2, 5], device="reference")
     array([ 3.,  4.,  4.,  5., 10.], dtype=float32)
     """
-    operands, targets, how = _bind(arrays, op, map, inclusive, axis, dtype, out, device, variant)
+    operands, request, result, chosen = bind(arrays, op, map, inclusive, axis, dtype, out, device, variant)
     if segments is not None:
         if axis is not None:
             raise ArgumentError(f"scan: no axis with segments, which are of one dimension; got axis={axis}")
-        op, mapped, inclusive, _, dtype, variant = how
-        return scan_segments(operands, targets, segments, (_operator(op, inclusive), mapped, inclusive, dtype, variant))
-    return _prepared(operands, targets, how).run(operands, targets)
+        return scan_segments(operands, result, segments, request, chosen)
+    return find_plan(plan_call, operands, request, result, chosen).run(operands, result)
 
 
 def cumsum(
@@ -149,95 +138,3 @@ def cumprod(
     array([  1,   2,   6,  24, 120])
     """
     return scan(x, op="prod", axis=axis, dtype=dtype, out=out, device=device, variant=variant)
-
-
-def prepare_scan(arrays: tuple[Any, ...], **keywords: Any) -> tuple[Operands, Targets | None, Prepared]:
-    """Decide everything about a :func:`scan` but the memory; takes its keywords."""
-    operands, targets, how = _bind(arrays, **keywords)
-    return operands, targets, _prepared(operands, targets, how)
-
-
-# Operator and map as they were given, inclusive, axis, dtype and variant: how to scan any arrays.
-_How = tuple[Any, ...]
-
-
-def _bind(
-    arrays: tuple[Any, ...],
-    op: str | Op = "sum",
-    map: Any = None,  # noqa: A002 - as scan
-    inclusive: bool = True,
-    axis: int | None = None,
-    dtype: Any = None,
-    out: Any = None,
-    device: str | Device | None = None,
-    variant: str | None = None,
-) -> tuple[Operands, Targets | None, _How]:
-    """Find the device of a call, and put its keywords in a form that can be looked up."""
-    if not arrays:
-        raise ArgumentError("scan: at least one array; got none")
-    if type(op) is not str:
-        find_op(op)  # raises for what is no operator, such as a list
-    mapped = map if map is None or type(map) is str else expression(map, len(arrays))
-    operands = as_operands("scan", arrays, device)
-    targets = None if out is None else operands.targets(out, in_place=True)
-    chosen = None if dtype is None else as_dtype(dtype, "scan")
-    return operands, targets, (op, mapped, bool(inclusive), _as_axis(axis), chosen, asked_by_name("scan", variant))
-
-
-def _operator(op: str | Op, inclusive: bool) -> Op:
-    operator = find_op(op)
-    if not inclusive and not operator.of_nothing and operator.finish:
-        raise ArgumentError(f"scan with {operator.name}: inclusive=True, for nothing has no place; got inclusive=False")
-    return operator
-
-
-def _as_axis(axis: Any) -> int | None:
-    if axis is None or type(axis) is int:
-        return axis
-    if not isinstance(axis, np.integer):
-        raise AxisError(f"axis: an int; got {quoted(axis)}")
-    return int(axis)
-
-
-def _prepared(operands: Operands, targets: Targets | None, how: _How) -> Prepared:
-    where = operands.forms, target_forms(operands, targets), operands.fresh_alignment, operands.device
-    return _prepare(*how, *where, REGISTRY.generation)
-
-
-@keeps_calls()
-def _prepare(
-    op: str | Op,
-    mapped: str | Expr | None,
-    inclusive: bool,
-    axis: int | None,
-    dtype: np.dtype[Any] | None,
-    variant: str | None,
-    forms: tuple[Form, ...],
-    written: tuple[Form, ...] | None,
-    alignment: int,
-    device: Device,
-    generation: int,
-) -> Prepared:
-    operator = _operator(op, inclusive)
-    shape = broadcast_shapes("scan", [form.shape for form in forms]) or (1,)
-    if axis is not None and not -len(shape) <= axis < len(shape):
-        raise AxisError(f"axis: from {-len(shape)} to {len(shape) - 1} for {len(shape)} dimension(s); got {axis}")
-    axes = tuple(range(len(shape))) if axis is None else (axis % len(shape),)
-    function = as_map("scan", mapped, len(forms))
-    folding = make_folding(operator, function, tuple(form.dtype for form in forms), dtype, "scan")
-    flat = (math.prod(shape),)
-    results = tuple(Result(flat if axis is None else shape, output) for output in folding.outputs)
-    targets = result_forms("scan", results, written, alignment)
-    if axis is None:
-        targets = tuple(_as_shaped(form, shape) for form in targets)
-    planner = ScanPlanner(
-        device, forms, targets, folding, shape, axes, commutative=operator.commutative, inclusive=inclusive
-    )
-    return planner.prepare(variant, results)
-
-
-def _as_shaped(flat: Form, shape: tuple[int, ...]) -> Form:
-    """See a flat array as one of a shape, in C order."""
-    (stride,) = flat.strides
-    steps = contiguous(np.dtype(np.int8), shape, 1).strides
-    return flat._replace(shape=shape, strides=tuple(step * stride for step in steps))

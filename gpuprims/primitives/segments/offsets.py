@@ -8,9 +8,10 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Driver
-from gpuprims.core.launch_plan import Prepared, Result
+from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.outputs import Result
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
@@ -59,11 +60,11 @@ def as_offsets(label: str, offsets: Any, operands: Operands, size: int) -> Offse
     if array.dtype.kind not in "iu":
         raise DtypeError(f"{label}: segments= of integers; got dtype {array.dtype}")
     if given.on_host or operands.in_place or array.size == 1:
-        return _on_host(label, given.fetch(array), size)
+        return _on_host(label, given.to_host(array), size)
     there = array if array.dtype == _INT64 else map_arrays(_to_int64, array, device=operands.device)
     shortest, longest, first, last = _look(operands.driver, operands.device, there)
     if first != 0 or last != size or shortest < 0:
-        _on_host(label, given.fetch(array), size)  # which says where
+        _on_host(label, given.to_host(array), size)  # which says where
     return Offsets(there, shortest, longest)
 
 
@@ -102,13 +103,13 @@ def _look(driver: Driver, device: Device, offsets: Any) -> list[int]:
     places = [driver.cut(seen, k, ()) for k in range(4)]
     pair = [offsets[:-1], offsets[1:]]
     forms, targets = (tuple(map(driver.form, arrays)) for arrays in (pair, places))
-    _prepare(forms, targets, device, REGISTRY.generation).start_on(driver, pair, places)
+    _plan(forms, targets, device, REGISTRY.generation).start_on(driver, pair, places)
     return [int(value) for value in driver.to_host(seen)]
 
 
 @keeps_calls()
-def _prepare(forms: tuple[Form, ...], targets: tuple[Form, ...], device: Device, generation: int) -> Prepared:
+def _plan(forms: tuple[Form, ...], targets: tuple[Form, ...], device: Device, generation: int) -> LaunchPlan:
     folding = make_folding(_LOOK, _SEEN, (_INT64, _INT64), None)
     written = [with_axes(form, (0,), keepdims=False) for form in targets]
     planner = FoldPlanner(device, forms, written, folding, forms[0].shape, (0,), commutative=True)
-    return planner.prepare(None, (Result((), _INT64),) * 4)
+    return planner.plan(None, (Result((), _INT64),) * 4)

@@ -9,7 +9,7 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.operands import as_operands
 from gpuprims.errors import ArgumentError, DtypeError, quoted
-from gpuprims.primitives.stencil import run_step
+from gpuprims.primitives.stencil.calls import run_step
 from gpuprims.primitives.stencil.passes import Border, Step
 from gpuprims.primitives.stencil.spec import Mode
 
@@ -111,7 +111,7 @@ def blur(
     else:
         raise ArgumentError(f"blur: a kind among {', '.join(get_args(Kind))}; got {quoted(kind)}")
     border = Border.of("blur", mode, cval, element)
-    return run_step(operands, out, step, border, (channel_axis, iterations, variant))
+    return run_step(operands, step, border, channel_axis, iterations, out, variant)
 
 
 def _pair(name: str, given: Any) -> tuple[Any, Any]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from gpuprims.core.layout import Form, Layout, in_elements
 from gpuprims.errors import AxisError, ShapeError, quoted
 
 
-@dataclass(frozen=True)
-class Grid:
+class Grid(NamedTuple):
     """The axes of an array: those before neighbourhoods, up to three of neighbourhoods, and perhaps one of channels."""
 
     shape: tuple[int, ...]
@@ -73,12 +73,19 @@ def _merged(axes: Sequence[tuple[int, int]]) -> int | None:
     return left[-1][1] if left else 0
 
 
-def grid_of(label: str, shape: tuple[int, ...], rank: int, channel_axis: int | None) -> Grid:
+def grid_of(label: str, shape: tuple[int, ...], rank: int, channel_axis: Any) -> Grid:
     """Return the axes of an array for a neighbourhood of so many."""
+    if channel_axis is not None and type(channel_axis) is not int:
+        raise AxisError(f"{label}: channel_axis from {-len(shape)} to {len(shape) - 1}; got {quoted(channel_axis)}")
+    return _grid(label, shape, rank, channel_axis)
+
+
+@lru_cache(maxsize=1024)
+def _grid(label: str, shape: tuple[int, ...], rank: int, channel_axis: int | None) -> Grid:
     axes = list(range(len(shape)))
     channel = None
     if channel_axis is not None:
-        if type(channel_axis) is not int or not -len(shape) <= channel_axis < len(shape):
+        if not -len(shape) <= channel_axis < len(shape):
             raise AxisError(f"{label}: channel_axis from {-len(shape)} to {len(shape) - 1}; got {quoted(channel_axis)}")
         channel = channel_axis % len(shape)
         axes.remove(channel)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
 
-from gpuprims.core.kernel_spec import bits_of
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.expressions.masks import plain_array
@@ -44,32 +43,45 @@ _TRUNCATE = 4.0
 _SMALL, _LARGE = 2**31, 2**63
 
 
-@dataclass(frozen=True)
-class Border:
-    """What lies beyond the borders: a mode, and the element of the mode "constant"."""
+class Border(NamedTuple):
+    """What lies beyond the borders: a mode, and the bytes of the element of the mode "constant"."""
 
     mode: Mode
-    beyond: Any = field(compare=False)
-    _bits: tuple[Dtype, bytes] = field(init=False, repr=False)
+    bits: bytes
+    element: Dtype
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_bits", bits_of(self.beyond))
+    @property
+    def beyond(self) -> Any:
+        """The element of the mode "constant"."""
+        return np.frombuffer(self.bits, self.element)[0]
+
+    @classmethod
+    def around(cls, mode: Mode, beyond: Any) -> Border:
+        """Return the border with a NumPy scalar beyond it."""
+        return cls(mode, beyond.tobytes(), beyond.dtype)
 
     @classmethod
     def of(cls, label: str, mode: Any, cval: Any, element: Dtype) -> Border:
         """Check a mode and a value."""
-        if mode not in get_args(Mode):
-            raise ArgumentError(f"{label}: a mode among {', '.join(get_args(Mode))}; got {quoted(mode)}")
-        given = plain_array(label, cval, "cval= one number", ArgumentError)
-        try:
-            with np.errstate(all="ignore"):
-                beyond = given.astype(element)
-            fits = given.ndim == 0 and (element.kind == "f" or beyond == given)
-        except (TypeError, ValueError) as error:
-            raise ArgumentError(f"{label}: cval= one number; got {quoted(cval)}") from error
-        if not fits:
-            raise ArgumentError(f"{label}: cval= one number that {element} holds; got {quoted(cval)}")
-        return cls(mode, beyond[()])
+        if type(mode) is str and type(cval) is int:
+            return _border_of(label, mode, cval, element)
+        return _border_of.__wrapped__(label, mode, cval, element)
+
+
+@lru_cache(maxsize=64)
+def _border_of(label: str, mode: Any, cval: Any, element: Dtype) -> Border:
+    if mode not in get_args(Mode):
+        raise ArgumentError(f"{label}: a mode among {', '.join(get_args(Mode))}; got {quoted(mode)}")
+    given = plain_array(label, cval, "cval= one number", ArgumentError)
+    try:
+        with np.errstate(all="ignore"):
+            beyond = given.astype(element)
+        fits = given.ndim == 0 and (element.kind == "f" or beyond == given)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{label}: cval= one number; got {quoted(cval)}") from error
+    if not fits:
+        raise ArgumentError(f"{label}: cval= one number that {element} holds; got {quoted(cval)}")
+    return Border.around(mode, beyond[()])
 
 
 class Halves(NamedTuple):

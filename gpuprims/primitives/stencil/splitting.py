@@ -8,33 +8,30 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.launch_plan import Result
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Targets, check_targets
+from gpuprims.core.outputs import Out, Result, check_out, host_results
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.stencil.halves import half_dtypes, high_half, low_half
 from gpuprims.primitives.stencil.passes import Border, Step
+from gpuprims.primitives.stencil.plan import StencilRequest
 
-# Channel axis, iterations and variant.
-_How = tuple[int | None, int, str | None]
-# A function from an array, None for ``out=``, a step, a border and the other arguments to the step's result.
-_Run = Callable[[Operands, None, Step, Border, _How], Any]
+# A function from operands, a step and a border to the step's result.
+_Run = Callable[[Operands, Step, Border], Any]
 
 
-def run_in_halves(operands: Operands, targets: Targets | None, step: Step, border: Border, how: _How, run: _Run) -> Any:
+def run_in_halves(operands: Operands, out: Out | None, request: StencilRequest, run: _Run) -> Any:
     """Split an array, sum both halves and join the sums, for each iteration."""
-    x, device = operands.natives[0], operands.device
-    channel_axis, iterations, variant = how
+    x, device, step, iterations = operands.natives[0], operands.device, request.step, request.iterations
 
     def run_once(half: Any, of_half: Step, beyond: Border) -> Any:
-        return run(as_operands(operands.label, (half,), device), None, of_half, beyond, (channel_axis, 1, variant))
+        return run(as_operands(operands.label, (half,), device), of_half, beyond)
 
-    if targets is not None:
-        check_targets(operands.label, [Result(tuple(x.shape), step.result)], targets.natives)
+    if out is not None:
+        check_out(operands.label, [Result(tuple(x.shape), step.result)], out.natives)
     for k in range(iterations):
-        out = targets.natives[0] if targets is not None and k == iterations - 1 else None
-        x = _once(x, out, step, border, device, run_once)
-    return operands.deliver([x], None, single=True) if targets is None else targets.given
+        target = out.natives[0] if out is not None and k == iterations - 1 else None
+        x = _once(x, target, step, request.border, device, run_once)
+    return host_results(operands, [x], None, single=True) if out is None else out.given
 
 
 def _once(
@@ -48,5 +45,5 @@ def _once(
     for part, own, dtype in zip((high_half, low_half), (high, low), half_dtypes(element), strict=True):
         half = map_arrays(lambda v, part=part, dtype=dtype: part(v, element).astype(dtype), x, device=device)
         beyond = part(np.asarray(border.beyond), element).astype(dtype)[()]
-        sums.append(run_once(half, own, Border(border.mode, beyond)))
+        sums.append(run_once(half, own, Border.around(border.mode, beyond)))
     return map_arrays(join, *sums, out=out, device=device)

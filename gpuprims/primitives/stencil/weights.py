@@ -14,8 +14,6 @@ from gpuprims.primitives.stencil.passes import Step
 
 def with_weights(operands: Operands, step: Step) -> Operands:
     """Return the operands, with the weights of a step that reads them from memory."""
-    if step.weights is None:
-        return operands
     if operands.on_host:
         return operands.beside(_weights(step))
     return operands.beside(_weights_on(operands.device, operands.driver.order, step))

@@ -1,4 +1,4 @@
-"""What descents by single samples share: their arrays, checked, and the specs of their kernels."""
+"""Arrays of steps by single samples: checked, and how their kernels see them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.layout import Form, Layout, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.sample import Sample
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.expressions.masks import refuse_masked
 from gpuprims.primitives.logistic.labelled import check_samples, sigmoid
+from gpuprims.primitives.rows import sample_forms
 from gpuprims.primitives.sgd.spec import SgdSpec
 from gpuprims.primitives.together import side_by_side
 
@@ -24,8 +26,8 @@ _ORDER = np.dtype(np.int32)
 MOST_BLOCK = 1024
 
 
-class Walk(NamedTuple):
-    """Where the operands of a descent lie: samples, labels, weights, perhaps what samples count, order, and paces."""
+class SgdForms(NamedTuple):
+    """Where the operands lie: samples, labels, weights, perhaps sample weights, order, and rates with kept parts."""
 
     forms: tuple[Form, ...]
     alignment: int
@@ -37,27 +39,27 @@ class Walk(NamedTuple):
 
     @property
     def samples(self) -> int:
-        """How many there are."""
+        """How many samples there are."""
         return self.forms[0].shape[0]
 
     @property
     def features(self) -> int:
-        """Of a sample."""
+        """Features of a sample."""
         return self.forms[0].shape[1]
 
     @property
     def steps(self) -> int:
-        """In all."""
+        """Steps in all."""
         return self.forms[-2].shape[0]
 
     @property
     def stretches(self) -> int:
-        """Each of which has its pace."""
+        """How many parts of the order have a rate of their own."""
         return self.forms[-1].shape[0]
 
     @property
     def stretch(self) -> int:
-        """Steps at one pace."""
+        """Steps at one rate."""
         return self.steps // self.stretches
 
     @property
@@ -66,8 +68,8 @@ class Walk(NamedTuple):
         return self.forms[2].shape
 
     @property
-    def call(self) -> CallTraits:
-        """What variants are told of it."""
+    def traits(self) -> CallTraits:
+        """The traits of the call."""
         item = self.dtype.itemsize
         return CallTraits((self.dtype,), self.steps, self.features, value_bytes=item, side_by_side=True)
 
@@ -99,18 +101,23 @@ def _sigmoid(dtype: np.dtype[Any]) -> TypedExpr:
     return typed(trace(sigmoid, 1), (dtype,), (dtype,))
 
 
-def walked(
+def bind_steps(
     label: str, arrays: tuple[Any, ...], order: Any, rate: Any, keep: Any, device: str | Device | None
-) -> tuple[Operands, Walk]:
-    """Check the arrays of a descent, X, y, weights and perhaps sample weights, and bring its paces to them."""
+) -> Operands:
+    """Check X, y, weights and perhaps sample weights, and bring the order and the rates to them."""
     operands = as_operands(label, (*arrays, order), device)
     *samples, numbers = operands.natives
     check_samples(label, samples)
     _check_order(label, numbers, samples[0].shape[0], on_host=operands.on_host)
-    paces = _paces(label, rate, keep, numbers.shape[0]).astype(samples[0].dtype)
+    rates = _rates(label, rate, keep, numbers.shape[0]).astype(samples[0].dtype)
     operands = side_by_side(operands)
-    operands = operands.beside(paces if operands.on_host else operands.device.asarray(paces))
-    return operands, Walk(tuple(operands.forms), operands.fresh_alignment)
+    return operands.beside(rates if operands.on_host else operands.device.asarray(rates))
+
+
+def sample_steps(call: Sample) -> tuple[Form, ...]:
+    """Return arrays for ``explain``, of so many steps by a sample of so many features."""
+    samples, *others = sample_forms(call._replace(size=1))
+    return samples, *others, contiguous(_ORDER, (call.size,), 16), contiguous(call.dtype, (1, 2), 16)
 
 
 def _check_order(label: str, order: Any, n: int, *, on_host: bool) -> None:
@@ -124,7 +131,7 @@ def _check_order(label: str, order: Any, n: int, *, on_host: bool) -> None:
         raise ArgumentError(f"{label}: order of numbers from 0 to {n - 1}; got {order.min()} to {order.max()}")
 
 
-def _paces(label: str, rate: Any, keep: Any, steps: int) -> np.ndarray:
+def _rates(label: str, rate: Any, keep: Any, steps: int) -> np.ndarray:
     """Return the rate and the kept part of each stretch of the order."""
     refuse_masked(f"{label}: rate= and keep=", rate, keep)
     try:
@@ -140,7 +147,7 @@ def _paces(label: str, rate: Any, keep: Any, steps: int) -> np.ndarray:
 
 
 def whole(number: Any) -> bool:
-    """Whether something is a whole number above zero."""
+    """Return True for a whole number above zero."""
     return isinstance(number, int | np.integer) and not isinstance(number, bool) and int(number) > 0
 
 
@@ -154,7 +161,7 @@ def power(label: str, name: str, number: int | None, most: int) -> int | None:
 
 
 def takes_none(label: str, variant: Variant, **given: Any) -> None:
-    """Raise for arguments that a variant has no use for."""
+    """Raise for arguments that a variant ignores."""
     names = [f"{name}=" for name, value in given.items() if value is not None]
     if names:
         rule = f"{', '.join(names)} for kernels whose work-items share samples"

@@ -1,0 +1,304 @@
+"""``gpuprims kernels``: list the kernels, show the text that a compiler gets, write the backends' pages."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import dataclasses
+import importlib
+import math
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import gpuprims
+from gpuprims.backends.reference.device import ReferenceDriver
+from gpuprims.cli.terminal import Subparsers, add_device
+from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.codegen import kernel_source
+from gpuprims.core.device import Device, devices
+from gpuprims.core.driver import Launch
+from gpuprims.core.kernel_spec import KernelSpec
+from gpuprims.core.layout import Form
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.variant import Variant
+from gpuprims.errors import ArgumentError, BackendUnavailableError, UnknownDeviceError, quoted
+
+PACKAGE = Path(gpuprims.__file__).parent
+BACKENDS = {"cuda": "CUDA", "opencl": "OpenCL"}
+# The calls that `show` compiles for by default, by primitive or by kernel. A row has 16 elements.
+CALLS = {
+    "map": "map('2*x + 1', {dtype}[{size}])",
+    "reduce": "reduce({dtype}[{size}], op={op})",
+    "reduce/rows": "reduce({dtype}[{rows}, 16], op={op}, axis=1)",
+    "reduce/each": "reduce({dtype}[16, {rows}], op={op}, axis=0)",
+    "reduce/cpu_columns": "reduce({dtype}[16, {rows}], op={op}, axis=0)",
+    "reduce/cpu_best": "reduce({dtype}[{size}], op=argmax)",
+    "scan": "scan({dtype}[{size}], op={op})",
+    "scan/rows": "scan({dtype}[{rows}, 16], op={op}, axis=1)",
+    "scan/each": "scan({dtype}[16, {rows}], op={op}, axis=0)",
+    "scan/cpu_columns": "scan({dtype}[16, {rows}], op={op}, axis=0)",
+    "segments": "reduce({dtype}[{size}], op={op}, segments=range(0, {size} + 1, {step}))",
+    "compact": "compact({dtype}[{size}], bool[{size}])",
+    "histogram": "histogram({dtype}[{size}], 256, (0, 256))",
+    "histogram/bytes": "histogram(uint8[{size}], 256, (0, 256))",
+    "stencil": "stencil({dtype}[{rows}, 16], [[1, 2, 1], [2, 3, 2], [1, 1, 2]])",
+    "logistic": "logistic_gradient({dtype}[{rows}, 16], {dtype}[{rows}], {dtype}[16])",
+    "descent": "logistic_descent({dtype}[500, 8], {dtype}[500], {dtype}[9], rate=0.1, steps=3)",
+    "sgd": "logistic_sgd({dtype}[{rows}, 16], {dtype}[{rows}], {dtype}[17], int32[900], rate=[0.1], keep=0.9)",
+    "hogwild": "logistic_hogwild({dtype}[500, 8], {dtype}[500], {dtype}[9], int32[900], rate=[0.1], keep=0.9)",
+    "csr": "csr_product({dtype}[{size}], int32[{size}], range(0, {size} + 1, {step}), {dtype}[16])",
+}
+
+
+def add_parser(commands: Subparsers) -> None:
+    """Add the command and its arguments."""
+    parser = commands.add_parser("kernels", help="list the kernels, or show the text that a compiler gets")
+    actions = parser.add_subparsers(dest="action", metavar="{list,show,page}", help="list by default")
+    listed = actions.add_parser("list", help="list the kernels, of a device's backend or of all")
+    shown = actions.add_parser("show", help="print the text of a kernel, complete as the compiler gets it")
+    for action in (listed, shown):
+        add_device(action)
+    shown.add_argument("kernel", help="such as reduce/warp; reduce alone is the kernel that the call would run")
+    shown.add_argument("--call", help='such as "reduce(float32[1000000], op=max)"; by default a usual one')
+    shown.add_argument("--dtype", default="float32", help="dtype of the usual call's elements (float32)")
+    shown.add_argument("--size", type=int, default=2**20, help="number of the usual call's elements (2^20)")
+    shown.add_argument("--op", default="sum", help="operator of the usual call (sum)")
+    shown.add_argument("--warp", type=int, default=32, help="lanes of a warp, for a GPU that is not here (32)")
+    paged = actions.add_parser("page", help="write the page KERNELS.md of a backend")
+    paged.add_argument("backend", choices=BACKENDS)
+
+
+def run(chosen: argparse.Namespace) -> int:
+    """Print a list or a text, or write a page."""
+    if chosen.action in (None, "list"):
+        print(list_of(getattr(chosen, "device", None)))
+    elif chosen.action == "page":
+        path = page_path(chosen.backend)
+        path.write_text(page_of(chosen.backend))
+        print(path)
+    else:
+        call = usual_call(chosen.kernel, chosen.dtype, chosen.size, chosen.op) if chosen.call is None else chosen.call
+        driver = _driver(chosen.device or _best(), chosen.warp)
+        texts = texts_of(chosen.kernel, call, driver)
+        print(f"{call} on {driver.capabilities.name}", file=sys.stderr)
+        for number, text in enumerate(texts, 1):
+            print(text if len(texts) == 1 else f"/* text {number} of {len(texts)} */\n{text}")
+    return 0
+
+
+def kernels_of(backend: str) -> list[Variant]:
+    """Return a backend's kernels that are compiled from a file, best first for each primitive."""
+    known = [variant for primitive in REGISTRY.primitive_names for variant in REGISTRY.variants(primitive, backend)]
+    return [variant for variant in known if isinstance(variant.source, Path)]
+
+
+def list_of(spec: str | None) -> str:
+    """Return a table of the kernels of a device's backend, or of all backends."""
+    backends = tuple(BACKENDS) if spec is None else (spec.partition(":")[0].lower(),)
+    rows: dict[str, tuple[list[str], Variant]] = {}
+    for backend in backends:
+        for variant in kernels_of(backend):
+            rows.setdefault(f"{variant.primitive}/{variant.name}", ([], variant))[0].append(backend)
+    width = max(map(len, rows), default=0)
+    return "\n".join(f"{name:{width}}  {', '.join(on):12}  {variant.summary}" for name, (on, variant) in rows.items())
+
+
+def page_path(backend: str) -> Path:
+    """Return where a backend's page lies."""
+    return PACKAGE / "backends" / backend / "KERNELS.md"
+
+
+def page_of(backend: str) -> str:
+    """Return a backend's page: a line for each kernel that it runs, shared or its own."""
+    (other,) = (name for name in BACKENDS if name != backend)
+    others = {variant.source for variant in kernels_of(other)}
+    own = [variant for variant in kernels_of(backend) if variant.path.is_relative_to(PACKAGE)]
+    shared = [variant for variant in own if variant.source in others]
+    alone = [variant for variant in own if variant.source not in others]
+    lines = [
+        f"# Kernels of the {BACKENDS[backend]} backend",
+        "",
+        f"`gpuprims kernels page {backend}` writes this page. "
+        f"`gpuprims kernels show {shared[0].primitive}/{shared[0].name} --device {backend}` prints a kernel's text, "
+        "complete as the compiler gets it.",
+    ]
+    for title, variants in ((f"Shared with {BACKENDS[other]}", shared), (f"{BACKENDS[backend]} alone", alone)):
+        lines += ["", f"## {title}", "", *(_line(variant, page_path(backend).parent) for variant in variants)]
+        lines += [] if variants else ["None."]
+    return "\n".join([*lines, ""])
+
+
+def _line(variant: Variant, folder: Path) -> str:
+    link = Path(os.path.relpath(variant.path, folder)).as_posix()
+    return f"- [{variant.primitive}/{variant.name}]({link}): {variant.summary}"
+
+
+def usual_call(kernel: str, dtype: str, size: int, op: str) -> str:
+    """Return the call that `show` compiles a kernel for by default."""
+    primitive = kernel.partition("/")[0]
+    if primitive not in CALLS:
+        raise ArgumentError(
+            f"kernels: a primitive among {', '.join(REGISTRY.primitive_names)}; got {quoted(primitive)}"
+        )
+    step = math.gcd(size, 32)
+    names = {"dtype": dtype, "size": size, "rows": max(size // 16, 1), "step": step, "op": op}
+    return CALLS.get(kernel, CALLS[primitive]).format(**names)
+
+
+def texts_of(kernel: str, call: str, driver: TextDriver) -> list[str]:
+    """Return the texts that a device's compiler gets for a kernel in a call; several if the call compiles it often.
+
+    Parameters
+    ----------
+    kernel : str
+        A primitive and a variant, such as ``reduce/warp``, or a primitive.
+    call : str
+        Python, but ``float32[1000, 3]`` is an array, and other names are strings.
+    driver : TextDriver
+
+    Raises
+    ------
+    GpuprimsError
+        As the call raises; a call that does not run the kernel.
+    """
+    primitive, _, name = kernel.partition("/")
+    function, arguments, keywords = _parsed(call)
+    if name:
+        keywords["variant"] = name
+    function(*arguments, **keywords, device=Device._of(driver))
+    texts = [text for variant, text in driver.texts if variant.primitive == primitive]
+    if not texts:
+        raise ArgumentError(f"kernels: a call that runs {kernel}; got {quoted(call)}")
+    return list(dict.fromkeys(texts))
+
+
+def _parsed(call: str) -> tuple[Any, list[Any], dict[str, Any]]:
+    """Return the function, arguments and keywords of a call."""
+    try:
+        node = ast.parse(call, mode="eval").body
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            raise ValueError("no call")
+        arguments, keywords = (
+            [_value(one) for one in node.args],
+            {str(one.arg): _value(one.value) for one in node.keywords},
+        )
+    except (SyntaxError, TypeError, ValueError) as error:
+        raise ArgumentError(f"kernels: a call such as 'reduce(float32[1000], op=max)'; got {quoted(call)}") from error
+    return _function(node.func.id), arguments, keywords
+
+
+def _function(name: str) -> Any:
+    """Return a public function, or one of a primitive's package."""
+    homes = [
+        gpuprims,
+        *(importlib.import_module(f"gpuprims.primitives.{primitive}") for primitive in REGISTRY.primitive_names),
+    ]
+    found = next((getattr(home, name) for home in homes if callable(getattr(home, name, None))), None)
+    if found is None:
+        raise ArgumentError(f"kernels: a function of gpuprims; got {quoted(name)}")
+    return found
+
+
+def _value(node: ast.expr) -> Any:
+    """Return an argument: an array of zeros for ``float32[1000]``, a string for a name, or what a literal says."""
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+        return np.zeros(ast.literal_eval(node.slice), np.dtype(node.value.id))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
+        return np.arange(*map(_number, node.args))
+    return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
+
+
+def _number(node: ast.expr) -> int:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _number(node.left) + _number(node.right)
+    return int(ast.literal_eval(node))
+
+
+class IdleKernel:
+    """A kernel that does not run."""
+
+    def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
+        """Return a launch that does nothing."""
+        return lambda memories: None
+
+
+class TextDriver(ReferenceDriver):
+    """A device with the capabilities of another. It collects the text of each kernel and runs none."""
+
+    def __init__(self, backend: str, able: Capabilities) -> None:
+        self.backend = backend
+        self.capabilities = able
+        self.texts: list[tuple[Variant, str]] = []
+
+    @property
+    def shares_host_memory(self) -> bool:  # type: ignore[override]  # a constant of the base class
+        """True for CPUs, as in the backends."""
+        return self.capabilities.kind == "cpu"
+
+    def form(self, array: np.ndarray) -> Form:
+        """Say where an array's elements lie; memory of a GPU is aligned."""
+        return super().form(array)._replace(alignment=16)
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
+        """Return zeros, because no kernel writes results."""
+        return np.zeros(shape, dtype)
+
+    def build(self, variant: Variant, spec: KernelSpec) -> Any:
+        """Write the text that the backend compiles."""
+        prelude = importlib.import_module(f"gpuprims.backends.{self.backend}.prelude").PRELUDE
+        geometry = variant.block, variant.items, self.capabilities.warp, variant.resident
+        self.texts.append((variant, kernel_source(spec, variant.path, prelude, *geometry)))
+        return IdleKernel()
+
+
+def _best() -> str:
+    found = devices()
+    return found[0].spec if found else "cuda"
+
+
+def _capabilities(spec: str) -> Capabilities:
+    return Device(spec).capabilities
+
+
+def _driver(spec: str, warp: int) -> TextDriver:
+    """Return the driver of a device, or where `cuda`, `opencl:gpu` or `opencl:cpu` is absent of a usual one."""
+    backend, _, kind = spec.lower().partition(":")
+    if backend not in BACKENDS:
+        raise ArgumentError(f"kernels: a device of {' or '.join(BACKENDS)}; got {quoted(spec)}")
+    try:
+        return TextDriver(backend, _capabilities(spec))
+    except (BackendUnavailableError, UnknownDeviceError):
+        if kind not in ("", "gpu", "cpu") or (backend, kind) == ("cuda", "cpu"):
+            raise
+    able = _GPU if kind != "cpu" else dataclasses.replace(_GPU, kind="cpu", name="a CPU", subgroup_size=0)
+    lanes = warp if able.kind == "gpu" else 0
+    name = f"{able.name} with warps of {lanes} lanes" if lanes else able.name
+    able = dataclasses.replace(able, name=name, subgroup_size=lanes, subgroup_sizes=(lanes,), shuffles=lanes > 0)
+    return TextDriver(backend, able)
+
+
+# A large GPU, for texts on machines that have none.
+_GPU = Capabilities(
+    kind="gpu",
+    name="a GPU that is not here,",
+    vendor="",
+    driver="",
+    compute_units=132,
+    group_limit=1024,
+    local_memory=48 * 1024,
+    asked_local_memory=48 * 1024,
+    unit_local_memory=228 * 1024,
+    memory=64 << 30,
+    largest_allocation=16 << 30,
+    subgroup_size=32,
+    subgroup_sizes=(32,),
+    shuffles=True,
+    fp64=True,
+    fp16=True,
+    int64_atomics=True,
+    tries_progress=lambda: True,
+)

@@ -1,0 +1,153 @@
+"""The launch plan of a compact."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpuprims.core.device import Device
+from gpuprims.core.kernel_spec import value_words
+from gpuprims.core.launch_plan import LaunchPlan
+from gpuprims.core.layout import Form, contiguous
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.outputs import Out, Result
+from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.sample import Sample
+from gpuprims.core.variant import Variant
+from gpuprims.core.variant_checks import asked_by_name
+from gpuprims.errors import ArgumentError, DtypeError, ExpressionError, ShapeError, quoted
+from gpuprims.expressions import Expr, expression, trace, typed
+from gpuprims.operators import Folding, find_op
+from gpuprims.primitives.prefix import ScanPlanner
+
+_INT64 = np.dtype(np.int64)
+
+
+class CompactRequest(NamedTuple):
+    """Which elements to keep: those of which a function is true, or None for a mask in memory."""
+
+    predicate: Expr | None
+
+
+class CompactPlan(LaunchPlan):
+    """A compact; its call waits for the number of elements that are kept."""
+
+    __slots__ = ()
+
+    def run(self, operands: Operands, out: Out | None) -> Any:
+        """Launch, and return the beginning of the result that has elements."""
+        if out is not None:
+            raise ArgumentError("compact: no out=, for the result's length is not known before; got one")
+        self.compiled()
+        kept, (total, read) = operands.empty(*self.results[0]), _scalar(operands)
+        self.start(operands, [kept, total])
+        count = read() if self.results[0].shape[0] else 0
+        return operands.to_caller(operands.cut(kept, 0, (count,)))
+
+
+def _scalar(operands: Operands) -> tuple[Any, Callable[[], Any]]:
+    """Return an array for the number of elements kept, and a function that waits for it and returns it."""
+    if not operands.in_place:
+        return operands.driver.scalar(_INT64)
+    total = np.empty((), _INT64)
+
+    def read() -> Any:
+        operands.driver.synchronize()
+        return total.item()
+
+    return total, read
+
+
+def bind(
+    arrays: tuple[Any, ...], device: str | Device | None = None, variant: str | Variant | None = None, mask: Any = None
+) -> tuple[Operands, CompactRequest, Out | None, str | Variant | None]:
+    """Trace the mask, the second of ``arrays`` or a keyword, and find the device of a call."""
+    x, mask = arrays if mask is None else (*arrays, mask)
+    predicate: Expr | None = None
+    if callable(mask) or isinstance(mask, str):
+        predicate = expression(mask, 1)
+        if len(predicate.parameters) != 1 or not predicate.single:
+            raise ExpressionError(f"compact: a mask from one element to one truth; got {quoted(mask)}")
+    elif isinstance(mask, bool):  # a number beside an array would take its dtype
+        mask = np.asarray(mask)
+    operands = as_operands("compact", (x,) if predicate else (x, mask), device)
+    return operands, CompactRequest(predicate), None, None if variant is None else asked_by_name("compact", variant)
+
+
+@keeps_calls()
+def plan_call(
+    request: CompactRequest,
+    forms: tuple[Form, ...],
+    written: tuple[Form, ...] | None,
+    alignment: int,
+    device: Device,
+    variant: str | Variant | None,
+    generation: int,
+) -> LaunchPlan:
+    """Decide everything about a compact but its memory: by its own kernels, or by those of a scan."""
+    shape, size = forms[0].shape, math.prod(forms[0].shape)
+    if request.predicate is None:
+        if forms[1].dtype != np.bool_:
+            raise DtypeError(f"compact: a mask of dtype bool, or a function; got {forms[1].dtype}")
+        if forms[1].shape != shape:
+            raise ShapeError(f"compact: a mask of the array's shape, {shape}; got {forms[1].shape}")
+    results = Result((size,), forms[0].dtype), Result((), _INT64)
+    targets = contiguous(forms[0].dtype, shape, alignment), Form(_INT64, shape, (0,) * len(shape), 0, alignment)
+    rank = np.dtype(np.int32) if size < 2**31 else _INT64
+    folding, place = _ranking(request.predicate, tuple(form.dtype for form in forms), rank)
+    axes = tuple(range(len(shape)))
+    words = value_words([forms[0].dtype])
+
+    def planner(primitive: str, item_words: int | None) -> ScanPlanner:
+        return ScanPlanner(
+            device,
+            forms,
+            targets,
+            folding,
+            shape,
+            axes,
+            commutative=True,
+            inclusive=False,
+            place=place,
+            packed=True,
+            primitive=primitive,
+            item_words=item_words,
+            counted=1 - size,
+        )
+
+    by_scan = planner("scan", None).plan(variant, results)
+    return planner("compact", words).plan(variant, results, by_scan, CompactPlan)
+
+
+def sample(call: Sample) -> LaunchPlan:
+    """Return the plan for so many elements and a mask in memory."""
+    forms = tuple(contiguous(dtype, (call.size,), 16) for dtype in (call.dtype, np.dtype(np.bool_)))
+    return plan_call(CompactRequest(None), forms, None, 16, call.device, None, 0)
+
+
+def _ranking(predicate: Expr | None, arrays: tuple[np.dtype[Any], ...], rank: np.dtype[Any]) -> tuple[Folding, Any]:
+    """Return the scan that ranks kept elements, and where each goes; the number left is 0 at the last element."""
+
+    def keeps(elements: tuple[Any, ...]) -> Any:
+        return (elements[-1] if predicate is None else predicate(*elements)) != 0
+
+    def results(before: Any, left: Any, *elements: Any) -> Any:
+        return elements[0], before + np.where(keeps(elements), 1, 0)
+
+    def places(before: Any, left: Any, *elements: Any) -> Any:
+        return np.where(keeps(elements), before, -1), np.where(left == 0, 0, -1)
+
+    counted, outputs = (rank, _INT64, *arrays), (arrays[0], _INT64)
+    n = len(arrays)
+    folding = Folding(
+        values=(rank,),
+        outputs=outputs,
+        map=typed(trace(lambda *given: keeps(given[:-1]), n + 1), (*arrays, _INT64), (rank,)),
+        op=typed(find_op("sum").fold, (rank, rank), (rank,)),
+        finish=typed(trace(results, n + 2), counted, outputs),
+        identity=(rank.type(0),),
+    )
+    return folding, typed(trace(places, n + 2), counted, (_INT64, _INT64))

@@ -1,0 +1,88 @@
+"""The bins that a caller asks for: their number and range, or their edges."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.device import device_of
+from gpuprims.core.operands import Operands
+from gpuprims.errors import ArgumentError, ShapeError, quoted
+from gpuprims.expressions.masks import plain_array, refuse_masked
+from gpuprims.operators import Op
+from gpuprims.operators.extremes import highest, lowest
+from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype, table_of_edges, table_of_range
+from gpuprims.primitives.reduce import reduce
+
+
+def table_of(operands: Operands, bins: Any, limits: Any) -> Table:
+    """Return the table of a call's bins."""
+    array = operands.natives[0]
+    key_dtype(array.dtype)  # raises for what has no order
+    if isinstance(bins, str):
+        raise ArgumentError(
+            f"histogram: a number of bins, or their edges; got {quoted(bins)} (numpy.histogram_bin_edges)"
+        )
+    given = _given_edges(bins)
+    if given.ndim == 0:
+        number = _number_of(given)
+        low, high = limits_of(operands) if limits is None else _checked_limits(limits)
+        return table_of_range(array.dtype, number, low, high)
+    if given.ndim != 1:
+        raise ShapeError(f"histogram: edges of one dimension; got {given.shape}")
+    if given.dtype.kind not in "iufb" or given.size < 2:
+        raise ArgumentError(f"histogram: two edges or more, of real numbers; got {given.size} of dtype {given.dtype}")
+    if not (given[1:] >= given[:-1]).all():
+        raise ArgumentError("histogram: bin edges must not decrease or be NaN; got some that do")
+    check_bins("histogram", given.size - 1)
+    return table_of_edges(array.dtype, given)
+
+
+def _given_edges(bins: Any) -> np.ndarray:
+    """Return edges, or a number of them, as an array of the host, wherever they lie."""
+    home = device_of(bins)
+    if home is not None:
+        return home.driver.to_host(bins)
+    return plain_array("histogram", bins, "a number of bins, or their edges", ArgumentError)
+
+
+def _number_of(bins: np.ndarray) -> int:
+    if bins.dtype.kind not in "iu" or bins < 1:
+        raise ArgumentError(f"histogram: a positive number of bins, or their edges; got {quoted(bins.tolist())}")
+    return check_bins("histogram", int(bins))
+
+
+def _checked_limits(limits: Any) -> tuple[Any, Any]:
+    refuse_masked("histogram: range=", limits)
+    try:
+        low, high = (end[()] if isinstance(end, np.ndarray) else end for end in limits)
+        fits = bool(np.isfinite(low) and np.isfinite(high) and low <= high)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"histogram: range=(low, high), two real numbers; got {quoted(limits)}") from error
+    if not fits:
+        raise ArgumentError(f"histogram: range= of finite numbers, the first no larger; got {quoted(limits)}")
+    return low, high
+
+
+_ENDS = Op(
+    lambda p, q: (np.minimum(p[0], q[0]), np.maximum(p[1], q[1])),
+    lambda dtypes: (*highest(dtypes[:1]), *lowest(dtypes[1:])),
+    components=2,
+    prepare=lambda x, j: (x, x),
+    commutative=True,
+    name="the smallest and the largest",
+)
+
+
+def limits_of(operands: Operands) -> tuple[Any, Any]:
+    """Return the smallest and the largest element, by one reading of the array."""
+    array = operands.natives[0]
+    if not math.prod(array.shape):
+        return 0, 1
+    found = reduce(array, op=_ENDS, device=operands.device)
+    low, high = (operands.to_host(one)[()] for one in found)
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise ArgumentError(f"histogram: a finite range, where none is given that of the elements; got [{low}, {high}]")
+    return (int(low), int(high)) if array.dtype == np.bool_ else (low, high)

@@ -1,0 +1,186 @@
+"""The launch plan of a map: functions of elements, or of short vectors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpuprims.core.device import Device
+from gpuprims.core.kernel_spec import KernelSpec, value_words
+from gpuprims.core.launch_plan import Compiled, LaunchPlan
+from gpuprims.core.layout import Form, as_lanes, broadcast_shapes, contiguous, plan_layout
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.outputs import Out, Result, as_out, result_forms
+from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.sample import Sample
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
+from gpuprims.core.variant_checks import asked_by_name
+from gpuprims.errors import ArgumentError, AxisError, ExpressionError, quoted, shortened
+from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
+
+Dtypes = tuple[np.dtype[Any], ...]
+# As OpenCL's widest vectors; each component is an argument of the kernel's function.
+_MOST_LANES = 16
+
+
+class MapRequest(NamedTuple):
+    """The function to apply, and the axis of the vectors that it takes."""
+
+    expr: Expr
+    vector_axis: int | None = None
+
+    @property
+    def gives_vectors(self) -> bool:
+        """Whether the function returns a vector."""
+        return self.vector_axis is not None and not self.expr.single
+
+
+def bind(
+    arrays: tuple[Any, ...],
+    out: Any = None,
+    vector_axis: int | None = None,
+    device: str | Device | None = None,
+    variant: str | Variant | None = None,
+    **named: Any,
+) -> tuple[Operands, MapRequest, Out | None, str | Variant | None]:
+    """Trace the function, the first of ``arrays``, and find the device of a call; takes the keywords of ``map``."""
+    fn, arrays = arrays[0], arrays[1:]
+    if not arrays and not named:
+        raise ArgumentError("map: at least one array; got none")
+    if vector_axis is None:
+        expr = expression(fn, len(arrays) + len(named))
+        operands = as_operands("map", bind_named("map", expr, arrays, named), device)
+    else:
+        if named:
+            raise ArgumentError(f"map: positional arrays with vector_axis; got the keyword(s) {', '.join(named)}")
+        operands = as_operands("map", arrays, device)
+        expr = _of_vectors(fn, [_lanes(native.shape, vector_axis) for native in operands.natives])
+    asked = None if variant is None else asked_by_name("map", variant)
+    return operands, MapRequest(expr, vector_axis), None if out is None else as_out(operands, out), asked
+
+
+def bind_named(label: str, expr: Expr, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+    """Put positional and named arrays in the order of the function's parameters."""
+    if not named and len(arrays) == len(expr.parameters):
+        return arrays
+    left = [name for name in expr.parameters if name not in named]
+    unknown = [name for name in named if name not in expr.parameters]
+    if unknown:
+        raise ArgumentError(
+            f"{label}: keywords of its own or among {quoted(expr.parameters)}; got {', '.join(unknown)}"
+        )
+    if len(left) != len(arrays):
+        raise ArgumentError(f"{label}: one array for each of ({shortened(', '.join(left))}); got {len(arrays)}")
+    bound = dict(zip(left, arrays, strict=True)) | named
+    return tuple(bound[name] for name in expr.parameters)
+
+
+def _lanes(shape: tuple[int, ...], axis: int) -> int:
+    """Return how many components the vectors of an array have; 0 for a scalar, which is one to every vector."""
+    if not shape:
+        return 0
+    if type(axis) is not int or not -len(shape) <= axis < len(shape):
+        raise AxisError(
+            f"map: vector_axis from {-len(shape)} to {len(shape) - 1} for shape {shape}; got {quoted(axis)}"
+        )
+    if not 1 <= shape[axis] <= _MOST_LANES:
+        raise ArgumentError(f"map: from 1 to {_MOST_LANES} elements along vector_axis; got {shape[axis]} in {shape}")
+    return shape[axis]
+
+
+def _of_vectors(fn: Callable[..., Any], lanes: Sequence[int]) -> Expr:
+    """Trace a function of vectors as one of all their components."""
+    if not callable(fn):
+        raise ExpressionError(f"map: a Python function with vector_axis, to index its vectors; got {quoted(fn)}")
+
+    def flat(*components: Any) -> Any:
+        left = iter(components)
+        return fn(*(tuple(next(left) for _ in range(count)) if count else next(left) for count in lanes))
+
+    return trace(flat, sum(max(count, 1) for count in lanes))
+
+
+@keeps_calls()
+def plan_call(
+    request: MapRequest,
+    forms: tuple[Form, ...],
+    written: tuple[Form, ...] | None,
+    alignment: int,
+    device: Device,
+    variant: str | Variant | None,
+    generation: int,
+) -> LaunchPlan:
+    """Decide everything about a map but its memory."""
+    expr, vector_axis = request
+    inputs, sources = _split(forms, vector_axis)
+    shape = broadcast_shapes("map", [form.shape for form in inputs])
+    arguments = tuple(form.dtype for form in inputs for _ in range(form.lanes))
+    function, finish = typed_map(expr, arguments, alike=request.gives_vectors)
+    result_axis = vector_axis if request.gives_vectors else None
+    results = map_results(function.dtypes, shape, result_axis)
+    outputs, places = _split(result_forms("map", results, written, alignment), result_axis)
+    steps = tuple(step.dtype for step in function.steps)
+    size = math.prod(shape)
+
+    def compiling(chosen: Variant) -> Compiled:
+        if not size:
+            return Compiled()
+        layout = plan_layout((*inputs, *outputs), shape, range(len(shape)))
+        accesses = layout.accesses
+        spec = KernelSpec(
+            inputs=accesses[: len(inputs)],
+            outputs=accesses[len(inputs) :],
+            values=function.dtypes,
+            map=function,
+            finish=finish,
+            vector=layout.vector_width() if chosen.vectors else 1,
+            contracted=False,  # map is bound by memory, so NumPy's rounding costs nothing
+        )
+        groups = chosen.groups(-(-size // chosen.tile), device.capabilities)
+        return Compiled(device.kernel(chosen, spec).prepare(groups, layout.pack(1), size))
+
+    traits = CallTraits((*arguments, *steps), 1, size, value_bytes=4 * value_words(function.dtypes))
+    single = expr.single or request.gives_vectors
+    return LaunchPlan(
+        device, "map", traits, results, compiling, asked=variant, inputs=sources, outputs=places, single=single
+    )
+
+
+def sample(call: Sample) -> LaunchPlan:
+    """Return the plan of a map of so many elements."""
+    forms = (contiguous(call.dtype, (call.size,), 16),)
+    return plan_call(MapRequest(expression("x")), forms, None, 16, call.device, None, 0)
+
+
+def _split(forms: Sequence[Form], vector_axis: int | None) -> tuple[list[Form], tuple[int, ...]]:
+    """Return the kernel's operands, and which array each lies in."""
+    parts = [as_lanes(form, vector_axis) if vector_axis is not None and form.shape else (form,) for form in forms]
+    return [form for part in parts for form in part], tuple(k for k, part in enumerate(parts) for _ in part)
+
+
+def map_results(dtypes: Dtypes, shape: tuple[int, ...], vector_axis: int | None) -> tuple[Result, ...]:
+    """Return the results: one for each dtype, or all of them side by side along the vector axis."""
+    if vector_axis is None:
+        return tuple(Result(shape, dtype) for dtype in dtypes)
+    place = vector_axis % (len(shape) + 1)
+    return (Result((*shape[:place], len(dtypes), *shape[place:]), dtypes[0]),)
+
+
+def typed_map(expr: Expr, dtypes: Dtypes, *, alike: bool) -> tuple[TypedExpr, TypedExpr]:
+    """Type the function, and the step that hands its values to the outputs unchanged."""
+    indexed = _ignoring_index(expr)
+    function = typed(indexed, (*dtypes, np.dtype(np.int64)))
+    n = len(function.dtypes)
+    if alike:  # components of one vector
+        function = typed(indexed, (*dtypes, np.dtype(np.int64)), [np.result_type(*function.dtypes)] * n)
+    finish = trace(lambda *values: values[:n], n + 1)
+    return function, typed(finish, (*function.dtypes, np.dtype(np.int64)))
+
+
+def _ignoring_index(expr: Expr) -> Expr:
+    """Give a function the index that every kernel's map is called with."""
+    return trace(lambda *given: expr(*given[:-1]), len(expr.parameters) + 1)

@@ -1,0 +1,115 @@
+"""The launch plan of a reduce."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpuprims.core.device import Device
+from gpuprims.core.launch_plan import LaunchPlan
+from gpuprims.core.layout import Form, broadcast_shapes
+from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.outputs import Out, Result, as_out, host_results, result_forms
+from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.sample import Sample
+from gpuprims.core.variant import Variant
+from gpuprims.core.variant_checks import asked_by_name
+from gpuprims.errors import ArgumentError, EmptyReductionError
+from gpuprims.expressions import Expr, expression
+from gpuprims.operators import Op, as_ddof, as_dtype, as_map, find_op, make_folding, make_stages
+from gpuprims.primitives.axes import as_axis, axes_of
+from gpuprims.primitives.fold import FoldPlanner, sample_rows, with_axes
+from gpuprims.primitives.slabs import FoldSlabs
+
+
+class ReduceRequest(NamedTuple):
+    """How to fold any arrays: the keywords of :func:`gpuprims.reduce`, checked."""
+
+    op: str | Op = "sum"
+    map: str | Expr | None = None
+    axis: int | tuple[int, ...] | None = None
+    keepdims: bool = False
+    dtype: np.dtype[Any] | None = None
+    ddof: float = 0
+    compensated: bool = False
+
+    @property
+    def operator(self) -> Op:
+        """The operator, with what the keywords change about it."""
+        return find_op(self.op, ddof=self.ddof, compensated=self.compensated)
+
+
+def bind(
+    arrays: tuple[Any, ...],
+    op: str | Op = "sum",
+    map: Any = None,  # noqa: A002 - as reduce
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: float = 0,
+    compensated: bool = False,
+    device: str | Device | None = None,
+    variant: str | Variant | None = None,
+) -> tuple[Operands, ReduceRequest, Out | None, str | Variant | None]:
+    """Find the device of a call, and check its keywords, so that its plan can be looked up."""
+    if not arrays:
+        raise ArgumentError("reduce: at least one array; got none")
+    if type(op) is not str:
+        find_op(op)  # raises for what is no operator, such as a list
+    if type(ddof) is not int:
+        ddof = as_ddof(ddof)
+    mapped = map if map is None or type(map) is str else expression(map, len(arrays))
+    operands = as_operands("reduce", arrays, device)
+    result = None if out is None else as_out(operands, out)
+    chosen = None if dtype is None else as_dtype(dtype, "reduce")
+    along = axis if axis is None or type(axis) is int else as_axis(axis)
+    asked = None if variant is None else asked_by_name("reduce", variant)
+    return operands, ReduceRequest(op, mapped, along, keepdims, chosen, ddof, compensated), result, asked
+
+
+@keeps_calls()
+def plan_call(
+    request: ReduceRequest,
+    forms: tuple[Form, ...],
+    written: tuple[Form, ...] | None,
+    alignment: int,
+    device: Device,
+    variant: str | Variant | None,
+    generation: int,
+) -> LaunchPlan:
+    """Decide everything about a reduce but its memory."""
+    operator, keepdims = request.operator, request.keepdims
+    shape = broadcast_shapes("reduce", [form.shape for form in forms])
+    axes = axes_of(request.axis, len(shape))
+    function = as_map("reduce", request.map, len(forms))
+    folding = make_folding(operator, function, tuple(form.dtype for form in forms), request.dtype)
+    kept = tuple(1 if k in axes else n for k, n in enumerate(shape) if keepdims or k not in axes)
+    results = tuple(Result(kept, output) for output in folding.outputs)
+    if math.prod(kept) and not math.prod(shape) and not operator.of_nothing:
+        raise EmptyReductionError(f"reduce with {operator.name}: at least one element to fold; got shape {shape}")
+    targets = [with_axes(form, axes, keepdims) for form in result_forms("reduce", results, written, alignment)]
+    planner = FoldPlanner(device, forms, targets, folding, shape, axes, commutative=operator.commutative)
+    return planner.plan(variant, results)
+
+
+def sample(call: Sample) -> LaunchPlan:
+    """Return the plan of a reduce to so many outputs."""
+    operator = find_op(call.op)
+    form, axis = sample_rows(call)
+    return plan_call(ReduceRequest(operator, axis=axis), (form,) * operator.elements, None, 16, call.device, None, 0)
+
+
+def run_in_slabs(request: ReduceRequest, operands: Operands, out: Out | None, variant: str | Variant | None) -> Any:
+    """Fold host arrays that the device has no room for, a slab at a time."""
+    operator = request.operator
+    shape = broadcast_shapes("reduce", [native.shape for native in operands.natives])
+    axes = axes_of(request.axis, len(shape))
+    function = as_map("reduce", request.map, len(operands.natives))
+    stages = make_stages(operator, function, tuple(a.dtype for a in operands.natives), request.dtype)
+    slabs = FoldSlabs(operands.device, stages, axes, variant, commutative=operator.commutative)
+    results = slabs.run([np.broadcast_to(native, shape) for native in operands.natives])
+    shaped = results if request.keepdims else [result.squeeze(axes) for result in results]
+    return host_results(operands, shaped, out, single=len(shaped) == 1)
