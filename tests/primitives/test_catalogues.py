@@ -20,10 +20,6 @@ from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
 
 PACKAGE = Path(gpuprims.__file__).parent
 CORE = sorted((PACKAGE / "core").rglob("*.py"))
-# Files that still name primitives.
-NAMING = {"explain.py", "plans.py"}
-
-
 # Python's own function and the field of a spec; Python's method for pickling.
 _OTHERS = {"map", "__reduce__"}
 
@@ -53,8 +49,6 @@ def words(path: Path) -> Iterator[tuple[int, str]]:
 @pytest.mark.parametrize("path", CORE, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_the_core_names_no_primitive(path: Path) -> None:
     found = [(line, word) for line, word in words(path) if word in ROOMS]
-    if str(path.relative_to(PACKAGE / "core")) in NAMING:
-        pytest.xfail("still names primitives") if found else pytest.fail(f"take {path.name} off the list")
     assert found == []
 
 
