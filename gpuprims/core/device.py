@@ -255,9 +255,10 @@ def absences() -> list[BackendUnavailableError]:
 
 def device_of(array: Any) -> Device | None:
     """Return the device that a vendor's array lies on; None for host arrays and for arrays of other libraries."""
-    backend = REGISTRY.backend_of(type(array))
+    kind = type(array)
+    backend = REGISTRY.by_class[kind] if kind in REGISTRY.by_class else REGISTRY.backend_of(kind)
     driver = None if backend is None else backend.driver_of(array)
-    return None if driver is None else Device._of(driver)
+    return None if driver is None else Device._known.get(id(driver)) or Device._of(driver)
 
 
 class _Default:

@@ -171,7 +171,8 @@ class LaunchPlan:
         written = list(map(results.__getitem__, self.outputs))
         if operands.in_place:
             written = [operands.memory(one) for one in written]
-        self.start_on(operands.driver, list(map(operands.memories.__getitem__, self.inputs)), written)
+        _, memories = operands.placed or operands.place()
+        self.start_on(operands.driver, list(map(memories.__getitem__, self.inputs)), written)
 
     def start_on(self, driver: Driver, read: Sequence[Any], written: Sequence[Any]) -> None:
         """Launch on the memory of the kernel's operands."""
@@ -195,7 +196,8 @@ def find_plan(
     """Look up the launch plan of a call like this one."""
     written = None if out is None else written_forms(operands, out)
     where = operands.alignment, operands.device
-    return plan_call(request, operands.forms, written, *where, variant, REGISTRY.generation)
+    forms, _ = operands.placed or operands.place()
+    return plan_call(request, forms, written, *where, variant, REGISTRY.generation)
 
 
 def in_turn(launches: Sequence[Launch]) -> Launch:

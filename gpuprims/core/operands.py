@@ -15,8 +15,11 @@ from gpuprims.core.overlaps import same_elements
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArrayError, DeviceMismatchError, DtypeError, quoted
 from gpuprims.expressions import computable
+from gpuprims.expressions.expr import COMPUTABLE_SET
 from gpuprims.expressions.masks import plain_array, refuse_masked
 
+# Where elements lie, and the memory of each array.
+Placed = tuple[tuple[Form, ...], Sequence[Any]]
 # Bytes that every device takes, so that small calls need not ask how many are free.
 _ALWAYS_ROOM = 64 << 20
 
@@ -47,11 +50,13 @@ class Operands:
         Whether results go back as they are, in work on the device.
     alignment : int
         The address of memory from :meth:`empty` is a multiple of so many bytes.
+    placed : (tuple of Form, sequence) or None
+        Forms and memories, once :meth:`place` has made them.
     """
 
     __slots__ = (
-        *("_forms", "_views", "alignment", "convert", "device", "driver", "in_place", "label", "natives"),
-        *("on_host", "plain"),
+        *("_views", "alignment", "convert", "device", "driver", "in_place", "label", "natives", "on_host"),
+        *("placed", "plain"),
     )
 
     def __init__(
@@ -72,23 +77,25 @@ class Operands:
         self.alignment = 1 if self.in_place else 16
         self.convert = convert
         self.plain = not on_host and convert is unchanged
-        self._forms = forms
-        self._views: tuple[View, ...] | None = None
+        self.placed: Placed | None = None if forms is None else (forms, natives)
+        self._views: tuple[View, ...] = ()
+
+    def place(self) -> Placed:
+        """Return forms and memories as kernels take them; the first call copies or shares host arrays."""
+        if self.placed is None:
+            self._views = tuple([self._view(array) for array in self.natives])
+            self.placed = tuple([view.form for view in self._views]), [view.memory for view in self._views]
+        return self.placed
 
     @property
     def forms(self) -> tuple[Form, ...]:
-        """Where each array's elements lie. The first use copies host arrays to the device, or shares them with it."""
-        if self._forms is None:
-            self._views = tuple([self._view(array) for array in self.natives])
-            self._forms = tuple([view.form for view in self._views])
-        return self._forms
+        """Where each array's elements lie."""
+        return self.place()[0]
 
     @property
     def memories(self) -> Sequence[Any]:
         """The memory of each array, as kernels take it."""
-        if self._forms is None:
-            self.forms  # noqa: B018 - copies or shares host arrays
-        return self.natives if self._views is None else [view.memory for view in self._views]
+        return self.place()[1]
 
     def beside(self, *more: Any) -> Operands:
         """Return these arrays and some more, made by :meth:`empty`."""
@@ -140,7 +147,7 @@ class Operands:
         """Return the memory of a result, as kernels take it."""
         if not self.in_place:
             return result
-        for native, view in zip(self.natives, self._views or (), strict=False):
+        for native, view in zip(self.natives, self._views, strict=False):
             if same_elements(self.driver, native, result):  # a scan in place
                 return view.memory
         return self.driver.share(result).memory
@@ -155,11 +162,12 @@ class Operands:
             result = self.driver.to_host(result)
         return self.as_caller_wants(result)
 
-    def copy_to_caller(self, host: np.ndarray, on_device: Callable[[], Any]) -> Any:
-        """Return a copy of an array that this library keeps, where the caller wants results."""
+    def copy_to_caller(self, host: np.ndarray, on_device: Any) -> Any:
+        """Return a copy of an array that this library keeps on the host and on the device, as the caller wants it."""
         if self.on_host:
             return self.as_caller_wants(host.copy())
-        return self.convert(self.driver.copy(on_device(), host))
+        copied = self.driver.copy(on_device, host)
+        return copied if self.plain else self.convert(copied)
 
     def as_caller_wants(self, result: Any) -> Any:
         """Return a result as an array of the caller's library; a NumPy array without dimensions as a scalar."""
@@ -208,9 +216,17 @@ def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None)
     DeviceMismatchError
         Arrays on two devices, or on another than the one asked for.
     """
-    resident = _on_one_device(label, arrays, asked)
-    if resident is not None:
-        return resident
+    device = device_of(arrays[0])
+    if device is not None and (asked is None or Device(asked) is device):
+        form, forms = device.driver.form, []
+        for array in arrays:
+            if array is not arrays[0] and device_of(array) is not device:
+                break
+            if array.dtype not in COMPUTABLE_SET:
+                computable(array.dtype, label)
+            forms.append(form(array))
+        else:  # most calls: every array lies on one device, in its vendor's own class
+            return Operands(label, device, arrays, False, unchanged, tuple(forms))
     natives = [native_of(label, array) for array in arrays]
     found = [(array, device_of(array)) for array in natives]
     for array, device in found:
@@ -227,20 +243,6 @@ def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None)
     dtypes = [computable(array.dtype, label) for array in natives if not _is_python_number(array)]
     held = tuple(array if place is not None else _host(label, array, dtypes) for array, place in found)
     return Operands(label, device, held, on is None, converter(label, arrays))
-
-
-def _on_one_device(label: str, arrays: tuple[Any, ...], asked: str | Device | None) -> Operands | None:
-    """Take the short way of most calls: every array already lies on one device, in its vendor's own class."""
-    device = device_of(arrays[0])
-    if device is None or (asked is not None and Device(asked) is not device):
-        return None
-    form, forms = device.driver.form, []
-    for array in arrays:
-        if array is not arrays[0] and device_of(array) is not device:
-            return None
-        computable(array.dtype, label)
-        forms.append(form(array))
-    return Operands(label, device, arrays, False, unchanged, tuple(forms))
 
 
 def _is_python_number(array: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ class OpenCLDriver:
     """One device, its context and one in-order queue."""
 
     backend = "opencl"
+    order = 0  # the one queue
 
     def __init__(self, index: int, context: cl.Context, queue: cl.CommandQueue) -> None:
         self.index = index
@@ -42,6 +43,9 @@ class OpenCLDriver:
         self._arrays = Arrays(queue, self._pool)
         self._transfer = Transfer(queue)
         self._stream_memory = StreamMemory(queue)
+        # Bound once, because a warm call counts each of Python's calls.
+        self.cut, self.to_host = self._arrays.cut, self._transfer.receive
+        self.counters, self.tile_statuses = self._stream_memory.counters, self._stream_memory.tile_statuses
 
     @cached_property
     def capabilities(self) -> Capabilities:
@@ -68,8 +72,9 @@ class OpenCLDriver:
         """Allocate from a pool that keeps freed memory for the next call."""
         return self._arrays.make(shape, dtype, self._allocate)
 
-    def _allocate(self, nbytes: int, host: np.ndarray | None = None) -> Any:
-        return allocated(self.queue, self._pool, self.capabilities, nbytes, host)
+    @cached_property
+    def _allocate(self) -> Callable[..., Any]:
+        return partial(allocated, self.queue, self._pool, self.capabilities)
 
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cl_array.Array:
         """Allocate from the pool, and fill."""
@@ -78,12 +83,8 @@ class OpenCLDriver:
     def copy(self, array: cl_array.Array, host: np.ndarray) -> cl_array.Array:
         """Copy on the queue, after the work that fills the array; on CPUs from the host, with no work queued."""
         if self.shares_host_memory:
-            return self._arrays.make(host.shape, host.dtype, lambda nbytes: self._allocate(nbytes, host))
+            return self._arrays.make(host.shape, host.dtype, partial(self._allocate, host=host))
         return self._arrays.fill(self.empty(array.shape, array.dtype), array)
-
-    def cut(self, array: cl_array.Array, start: int, shape: tuple[int, ...]) -> cl_array.Array:
-        """Return an array over the same buffer, with the same events."""
-        return self._arrays.cut(array, start, shape)
 
     def scratch(self, nbytes: int) -> Any:
         """Allocate a buffer from the pool; an array, whose events keep order, where the queue does not."""
@@ -115,10 +116,6 @@ class OpenCLDriver:
         self._transfer.send(array, copied)
         return copied
 
-    def to_host(self, array: cl_array.Array) -> np.ndarray:
-        """Copy an array to the host, after the work before it."""
-        return self._transfer.receive(array)
-
     @property
     def room(self) -> int:
         """Bytes of the largest buffer: OpenCL has no way to ask how much is free."""
@@ -127,19 +124,6 @@ class OpenCLDriver:
     def scalar(self, dtype: np.dtype[Any]) -> tuple[cl_array.Array, Callable[[], Any]]:
         """Return memory of the device, and a function that copies the scalar from it."""
         return (array := self.empty((), dtype)), lambda: self.to_host(array).item()
-
-    @property
-    def order(self) -> int:
-        """Its one queue."""
-        return 0
-
-    def counters(self, count: int) -> Any:
-        """Return the queue's own counters."""
-        return self._stream_memory.counters(count)
-
-    def tile_statuses(self, entries: int) -> Any:
-        """Return the queue's own tile statuses."""
-        return self._stream_memory.tile_statuses(entries)
 
     def synchronize(self) -> None:
         """Wait for the queue."""

@@ -54,8 +54,11 @@ class Reading(NamedTuple):
 
     def run(self, operands: Operands, words: Any, peaks: Sequence[Any], target: Any) -> None:
         """Launch on the memory of a call, of which the target, where there is no fold, is as :meth:`room` gives it."""
-        left = target if self.fold is None else self.room(operands.driver)
-        self.launch([*operands.memories, left, words, *peaks])
+        left = target
+        if self.fold is not None:
+            left = self.room(operands.driver) if self.zeroed else operands.driver.scratch(self.nbytes)
+        _, memories = operands.placed or operands.place()
+        self.launch([*memories, left, words, *peaks])
         if self.fold is not None:
             self.fold.start_on(operands.driver, [*[left] * self.planes, *peaks], [target])
 
