@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gpuprims import errors, models
-    from gpuprims.core.device import Capabilities, Device, devices, use_device
+    from gpuprims.core.device import Capabilities, Device, devices
     from gpuprims.core.explain import explain
     from gpuprims.core.plans import Plan, plan
     from gpuprims.core.registration import register, unregister
     from gpuprims.core.registry import Variant
     from gpuprims.core.traits import Call
+    from gpuprims.core.use_device import use_device
     from gpuprims.models.spam.hashing import hash_counts
     from gpuprims.operators import Op
     from gpuprims.primitives.compact import compact
@@ -78,7 +79,7 @@ _HOMES = {
     "scan": "primitives.scan",
     "stencil": "primitives.stencil",
     "unregister": "core.registration",
-    "use_device": "core.device",
+    "use_device": "core.use_device",
 }
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from gpuprims.core.choice import Explanation
 from gpuprims.core.device import Device, pick_device
-from gpuprims.core.primitive import Sample, find_primitive, primitive_names
+from gpuprims.core.launch_plan import LaunchPlan, Sample
+from gpuprims.core.primitive import find_primitive, primitive_names
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions import computable
 
@@ -65,4 +66,5 @@ def explain(
         raise ArgumentError(f"explain: a primitive among {', '.join(PRIMITIVES)}; got {quoted(primitive)}")
     element, found = computable(dtype, "explain"), pick_device(None, device)
     call = Sample(found, element, size, outputs, side_by_side, op, bins)
-    return find_primitive(primitive).sample(call).explanation
+    plan: LaunchPlan = find_primitive(primitive).sample(call)
+    return plan.explanation

@@ -7,10 +7,11 @@ from dataclasses import replace
 from itertools import starmap
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from gpuprims.core.choice import Explanation
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Driver, Launch
-from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out, Result, check_out, host_results, written_forms
 from gpuprims.core.registry import REGISTRY, Variant
@@ -190,6 +191,18 @@ class LaunchPlan:
         launch([*(read if reads else [zeros] * len(read)), *written, partials, zeros])
 
 
+class Sample(NamedTuple):
+    """A call as ``explain`` describes it; see :func:`gpuprims.explain` for the fields."""
+
+    device: Device
+    dtype: np.dtype[Any]
+    size: int
+    outputs: int
+    side_by_side: bool
+    op: Any
+    bins: int
+
+
 def find_plan(
     plan_call: Callable[..., LaunchPlan], operands: Operands, request: Any, out: Out | None, variant: Any
 ) -> LaunchPlan:
@@ -210,6 +223,3 @@ def in_turn(launches: Sequence[Launch]) -> Launch:
             launch(memories)
 
     return start
-
-
-__all__ = ["Compiled", "Form", "LaunchPlan", "Result", "find_plan", "in_turn"]

@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.core.arrays import converter, host_array, is_number, is_scalar, is_vendors, native_of, unchanged, upload
 from gpuprims.core.device import Device, device_of, pick_device
-from gpuprims.core.interop import from_dlpack, reader_of, short
-from gpuprims.core.layout import Form, View, stretch, together
+from gpuprims.core.interop import short
+from gpuprims.core.layout import Form, View, stretch
 from gpuprims.core.overlaps import same_elements
-from gpuprims.core.registry import REGISTRY
-from gpuprims.errors import ArrayError, DeviceMismatchError, DtypeError, quoted
+from gpuprims.errors import ArrayError, DeviceMismatchError
 from gpuprims.expressions import computable
 from gpuprims.expressions.expr import COMPUTABLE_SET
-from gpuprims.expressions.masks import plain_array, refuse_masked
 
 # Where elements lie, and the memory of each array.
 Placed = tuple[tuple[Form, ...], Sequence[Any]]
@@ -108,7 +107,7 @@ class Operands:
     def _view(self, array: Any) -> View:
         on_host = isinstance(array, np.ndarray)
         if on_host and array.size and not self.in_place:
-            return _upload(array, self.device)
+            return upload(array, self.device)
         return self.driver.share(array) if on_host and array.size else View(array, self.form(array))
 
     def form(self, array: Any) -> Form:
@@ -237,87 +236,9 @@ def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None)
         got = " and ".join(sorted(repr(device) for device in places))
         raise DeviceMismatchError(f"{label}: arrays on one device; got arrays on {got}")
     on = next(iter(places), None)
-    if on is not None and any(device is None and not _is_scalar(array) for array, device in found):
+    if on is not None and any(device is None and not is_scalar(array) for array, device in found):
         raise DeviceMismatchError(f"{label}: arrays on one device; got a host array beside one on {on!r}")
     device = pick_device(on, asked)
-    dtypes = [computable(array.dtype, label) for array in natives if not _is_python_number(array)]
-    held = tuple(array if place is not None else _host(label, array, dtypes) for array, place in found)
+    dtypes = [computable(array.dtype, label) for array in natives if not is_number(array)]
+    held = tuple(array if place is not None else host_array(label, array, dtypes) for array, place in found)
     return Operands(label, device, held, on is None, converter(label, arrays))
-
-
-def _is_python_number(array: Any) -> bool:
-    return isinstance(array, bool | int | float | complex)
-
-
-def is_vendors(array: Any) -> bool:
-    """Whether an array is of a backend's own class."""
-    return REGISTRY.backend_of(type(array)) is not None
-
-
-def _is_scalar(array: Any) -> bool:
-    return (
-        _is_python_number(array) or isinstance(array, np.generic) or (isinstance(array, np.ndarray) and not array.ndim)
-    )
-
-
-def native_of(label: str, array: Any) -> Any:
-    """Return a NumPy, CuPy or pyopencl array over the caller's memory, or a Python number as it is."""
-    if isinstance(array, np.ndarray):
-        refuse_masked(label, array)
-        return _checked(label, array)
-    if isinstance(array, np.generic) or is_vendors(array) or _is_python_number(array):
-        return _checked(label, array)
-    if hasattr(array, "__dlpack_device__"):
-        return _checked(label, from_dlpack(label, array))
-    return _checked(label, plain_array(label, array))
-
-
-def _checked(label: str, array: Any) -> Any:
-    if _is_python_number(array):
-        return array
-    if not hasattr(array, "dtype"):
-        raise ArrayError(f"{label}: an array; got {short(array)}")
-    if array.dtype.kind in "OSUTMmV":
-        raise DtypeError(f"{label}: an array of numbers or bools; got dtype {array.dtype} ({short(array)})")
-    return array
-
-
-def _host(label: str, array: Any, dtypes: list[np.dtype[Any]]) -> np.ndarray:
-    """Return a host array that kernels can walk, in the machine's byte order."""
-    if _is_python_number(array):
-        array = _number(label, array, dtypes)
-    array = np.asarray(array)
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    return together(array) if array.size else array
-
-
-def _upload(array: np.ndarray, device: Device) -> View:
-    """Copy a host array to a device, each element once: axes along which it repeats itself stay of stride 0."""
-    repeats = tuple(stride == 0 and length > 1 for stride, length in zip(array.strides, array.shape, strict=True))
-    once = array[(*(slice(0, 1) if repeated else slice(None) for repeated in repeats), ...)]
-    copied = device.driver.asarray(once)
-    form = device.driver.form(copied)
-    strides = tuple(0 if repeated else stride for repeated, stride in zip(repeats, form.strides, strict=True))
-    return View(copied, form._replace(shape=array.shape, strides=strides))
-
-
-def _number(label: str, number: Any, dtypes: list[np.dtype[Any]]) -> np.ndarray:
-    """Make an array of a Python number, which takes its dtype from the arrays beside it, as in NumPy."""
-    dtype = np.result_type(*dtypes, number)
-    try:
-        return np.asarray(number, dtype=dtype)
-    except OverflowError as error:
-        raise DtypeError(f"{label}: a number that {dtype} can hold; got {quoted(number)} ({error})") from error
-
-
-def converter(label: str, arrays: Sequence[Any]) -> Callable[[Any], Any]:
-    """Choose how results go back, by the first array that is not NumPy's."""
-    own = (np.ndarray, np.generic)
-    foreign = [a for a in arrays if hasattr(a, "__dlpack__") and not isinstance(a, own) and not is_vendors(a)]
-    return reader_of(label, foreign[0]) if foreign else unchanged
-
-
-def unchanged(result: Any) -> Any:
-    """Return a result as it is."""
-    return result

@@ -5,25 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
-
-if TYPE_CHECKING:
-    from gpuprims.core.device import Device
-    from gpuprims.core.launch_plan import LaunchPlan
-
-
-class Sample(NamedTuple):
-    """A call as ``explain`` describes it; see :func:`gpuprims.explain` for the fields."""
-
-    device: Device
-    dtype: np.dtype[Any]
-    size: int
-    outputs: int
-    side_by_side: bool
-    op: Any
-    bins: int
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -37,7 +19,7 @@ class Primitive:
         From a request, forms, forms of ``out=`` or None, alignment, device, variant and the registry's generation to a
         :class:`~gpuprims.core.launch_plan.LaunchPlan`. It compiles nothing.
     sample : callable
-        From a :class:`Sample` to the launch plan of such a call.
+        From a :class:`~gpuprims.core.launch_plan.Sample` to the launch plan of such a call.
     bind : callable, optional
         From a call's arrays and keywords to its operands, request, ``out=`` and variant. Without it,
         :func:`gpuprims.plan` refuses the primitive.
@@ -46,8 +28,8 @@ class Primitive:
     """
 
     name: str
-    plan_call: Callable[..., LaunchPlan]
-    sample: Callable[[Sample], LaunchPlan]
+    plan_call: Callable[..., Any]
+    sample: Callable[..., Any]
     bind: Callable[..., tuple[Any, Any, Any, Any]] | None = None
     in_place: bool = False
 
@@ -62,3 +44,9 @@ def find_primitive(name: str) -> Primitive:
     """Return the primitive of a name among :func:`primitive_names`."""
     primitive: Primitive = importlib.import_module(f"gpuprims.primitives.{name}").PRIMITIVE
     return primitive
+
+
+def trial_primitive() -> str:
+    """Return the primitive whose kernel shows whether a device computes."""
+    name: str = importlib.import_module("gpuprims.primitives").TRIAL
+    return name

@@ -11,11 +11,10 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import Dtype
-from gpuprims.core.launch_plan import Compiled, LaunchPlan
+from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out, Result
-from gpuprims.core.primitive import Sample
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY, Variant
 from gpuprims.core.traits import Call

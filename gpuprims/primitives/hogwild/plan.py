@@ -6,10 +6,9 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gpuprims.core.device import Device
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, in_turn
+from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample, in_turn
 from gpuprims.core.layout import Form
 from gpuprims.core.outputs import Result
-from gpuprims.core.primitive import Sample
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import Variant
 from gpuprims.errors import ArgumentError, quoted

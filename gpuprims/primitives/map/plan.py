@@ -10,11 +10,10 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import KernelSpec, value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan
+from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
 from gpuprims.core.layout import Form, as_lanes, broadcast_shapes, contiguous, plan_layout
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, Result, as_out, result_forms
-from gpuprims.core.primitive import Sample
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import Variant
 from gpuprims.core.traits import Call

@@ -10,10 +10,9 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import value_bytes, value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan
+from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
 from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.outputs import Result, result_forms
-from gpuprims.core.primitive import Sample
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY, Variant
 from gpuprims.core.traits import Call

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.launch_plan import Sample
 from gpuprims.core.layout import Form, Layout, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.primitive import Sample
 from gpuprims.core.registry import Variant
 from gpuprims.core.traits import Call
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted

@@ -9,10 +9,9 @@ from typing import NamedTuple
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Capabilities
 from gpuprims.core.kernel_spec import value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, in_turn
+from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample, in_turn
 from gpuprims.core.layout import Form
 from gpuprims.core.outputs import Result
-from gpuprims.core.primitive import Sample
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import Variant
 from gpuprims.errors import ArgumentError

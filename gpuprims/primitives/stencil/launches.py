@@ -12,8 +12,9 @@ from gpuprims.core.refusals import CPU_NUMBERS, LEAST_ITEMS, MOST_NUMBERS, ROWS_
 from gpuprims.core.registry import Variant
 from gpuprims.core.traits import Around, Call
 from gpuprims.errors import ArgumentError
+from gpuprims.primitives.stencil.border import Border
 from gpuprims.primitives.stencil.grids import Grid
-from gpuprims.primitives.stencil.passes import Border, Step
+from gpuprims.primitives.stencil.passes import Step
 from gpuprims.primitives.stencil.spec import StencilSpec, Window
 
 # Of a strip, rows for each one that is loaded beyond its end.

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions import TypedExpr, trace, typed
-from gpuprims.expressions.masks import plain_array
 from gpuprims.primitives.stencil.halves import MOST_WEIGHT, Join, half_dtypes, joining_means, joining_sums
 from gpuprims.primitives.stencil.neighbours import (
     WIDEST,
@@ -22,7 +20,6 @@ from gpuprims.primitives.stencil.neighbours import (
     weighted_halves,
 )
 from gpuprims.primitives.stencil.rounding import Ends, averaged, averaging, finishing, summed
-from gpuprims.primitives.stencil.spec import Mode
 
 Dtype = np.dtype[Any]
 
@@ -41,47 +38,6 @@ _ROUNDED_SINGLE, _ROUNDED_DOUBLE = 1e-7, 1e-15
 _TRUNCATE = 4.0
 # Sums of integers below these fit in 32 and in 64 bits.
 _SMALL, _LARGE = 2**31, 2**63
-
-
-class Border(NamedTuple):
-    """What lies beyond the borders: a mode, and the bytes of the element of the mode "constant"."""
-
-    mode: Mode
-    bits: bytes
-    element: Dtype
-
-    @property
-    def beyond(self) -> Any:
-        """The element of the mode "constant"."""
-        return np.frombuffer(self.bits, self.element)[0]
-
-    @classmethod
-    def around(cls, mode: Mode, beyond: Any) -> Border:
-        """Return the border with a NumPy scalar beyond it."""
-        return cls(mode, beyond.tobytes(), beyond.dtype)
-
-    @classmethod
-    def of(cls, label: str, mode: Any, cval: Any, element: Dtype) -> Border:
-        """Check a mode and a value."""
-        if type(mode) is str and type(cval) is int:
-            return _border_of(label, mode, cval, element)
-        return _border_of.__wrapped__(label, mode, cval, element)
-
-
-@lru_cache(maxsize=64)
-def _border_of(label: str, mode: Any, cval: Any, element: Dtype) -> Border:
-    if mode not in get_args(Mode):
-        raise ArgumentError(f"{label}: a mode among {', '.join(get_args(Mode))}; got {quoted(mode)}")
-    given = plain_array(label, cval, "cval= one number", ArgumentError)
-    try:
-        with np.errstate(all="ignore"):
-            beyond = given.astype(element)
-        fits = given.ndim == 0 and (element.kind == "f" or beyond == given)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{label}: cval= one number; got {quoted(cval)}") from error
-    if not fits:
-        raise ArgumentError(f"{label}: cval= one number that {element} holds; got {quoted(cval)}")
-    return Border.around(mode, beyond[()])
 
 
 class Halves(NamedTuple):
