@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 from gpuprims.errors import ModelFileError
 from gpuprims.models import LogReg, SpamFilter
@@ -39,6 +40,20 @@ def saved_model(path: Path, classes: int = 3) -> LogReg:
     model = LogReg("reference").fit(rng.standard_normal((60, 4)), np.arange(60) % classes)
     model.save(path)
     return model
+
+
+def refused(path: Path, reason: str, kind: Any = LogReg) -> None:
+    """Check that loading raises ModelFileError with path and reason before it takes much memory."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(ModelFileError, match=reason) as caught:
+            kind.load(path)
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
+    assert str(caught.value).startswith(
+        f"{kind.__name__}.load: a file that {kind.__name__}.save wrote; got {str(path)!r}"
+    )
 
 
 def members_of(path: Path) -> Members:

@@ -16,6 +16,7 @@ import numpy as np
 
 import gpuprims
 from gpuprims.backends.reference.device import ReferenceDriver
+from gpuprims.cli.terminal import Subparsers, add_device
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.device import Device, devices
 from gpuprims.core.driver import Capabilities, Launch
@@ -52,14 +53,14 @@ CALLS = {
 }
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def add_parser(commands: Subparsers) -> None:
     """Add the command and its arguments."""
     parser = commands.add_parser("kernels", help="list the kernels, or show the text that a compiler gets")
-    actions = parser.add_subparsers(dest="action", required=True)
+    actions = parser.add_subparsers(dest="action", metavar="{list,show,page}", help="list by default")
     listed = actions.add_parser("list", help="list the kernels, of a device's backend or of all")
     shown = actions.add_parser("show", help="print the text of a kernel, complete as the compiler gets it")
     for action in (listed, shown):
-        action.add_argument("--device", help="a spec such as cuda:0, opencl:gpu or opencl:cpu")
+        add_device(action)
     shown.add_argument("kernel", help="such as reduce/warp; reduce alone is the kernel that the call would run")
     shown.add_argument("--call", help='such as "reduce(float32[1000000], op=max)"; by default a usual one')
     shown.add_argument("--dtype", default="float32", help="dtype of the usual call's elements (float32)")
@@ -72,8 +73,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(chosen: argparse.Namespace) -> int:
     """Print a list or a text, or write a page."""
-    if chosen.action == "list":
-        print(list_of(chosen.device))
+    if chosen.action in (None, "list"):
+        print(list_of(getattr(chosen, "device", None)))
     elif chosen.action == "page":
         path = page_path(chosen.backend)
         path.write_text(page_of(chosen.backend))

@@ -1,8 +1,8 @@
-"""Functions of elements: a traced Python function or a parsed string, as C for kernels and as NumPy for the oracle.
+"""Functions of elements, from Python functions or strings, as C for kernels and as NumPy for the reference backend.
 
-The one form is :class:`Expr`, a straight line of instructions. :mod:`.trace` makes one from a Python function,
-:mod:`.parse` from a string, :mod:`.typing` gives every instruction its NumPy dtype, and :mod:`.emit` writes C, in which
-:mod:`.lifting` has turned constants into parameters.
+:mod:`.trace` makes an :class:`Expr`, a list of instructions, from a Python function, and :mod:`.parse` from a string.
+:mod:`.typing` finds the dtype of every instruction. :mod:`.lifting` turns constants into parameters, and :mod:`.emit`
+writes C.
 """
 
 from gpuprims.expressions.emit import c_type, constant, converted, emit_function, literal
@@ -19,14 +19,14 @@ __all__ = [
 
 
 def expression(source: object, arity: int | None = None) -> Expr:
-    """Turn what a caller gave as a function into an :class:`Expr`.
+    """Return a caller's function as an :class:`Expr`.
 
     Parameters
     ----------
     source : Expr, str or callable
         An expression, a string such as ``"2*x + y"``, or a Python function of elements.
     arity : int, optional
-        Number of arguments the function is called with; a function with ``*args`` needs it.
+        Number of arguments of the function; needed for ``*args``.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def expression(source: object, arity: int | None = None) -> Expr:
     Raises
     ------
     ExpressionError
-        When the string leaves the whitelist or the function cannot be traced.
+        The string is not on the whitelist, or the function cannot be traced.
     """
     if isinstance(source, Expr):
         return source

@@ -1,7 +1,6 @@
-"""From a typed expression to C that is both CUDA C++ and OpenCL C.
+"""Write typed expressions as C that is both CUDA C++ and OpenCL C.
 
-The two dialects differ in words that each backend's prelude defines (``DEVICE``, ``ROUND_F16``, ``gp_times_f32``); the
-text here is the same.
+Each backend's prelude defines the words in which the two differ: ``DEVICE``, ``ROUND_F16``, ``gp_times_f32``.
 """
 
 from __future__ import annotations
@@ -15,26 +14,26 @@ from gpuprims.expressions.expr import part
 from gpuprims.expressions.powers import COMPUTED
 from gpuprims.expressions.typing import Step, TypedExpr
 
-# Types in registers. A float16 lives there as a float, rounded to half after each step as NumPy rounds it.
+# Types in registers. A float16 is a float there, rounded to half after each operation, as in NumPy.
 C_TYPES = {
     "bool": "b8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16",
     "uint32": "u32", "uint64": "u64", "float16": "f32", "float32": "f32", "float64": "f64",
     "complex64": "c64", "complex128": "c128",
 }  # fmt: skip
 
-# Results of comparing an integer with itself.
+# Results of comparing an integer with itself, which some compilers warn of.
 _OF_ITSELF = {
     "equal": "1", "less_equal": "1", "greater_equal": "1", "not_equal": "0", "less": "0", "greater": "0",
 }  # fmt: skip
 
 
 def c_type(dtype: np.dtype[Any]) -> str:
-    """Return the C type that holds one value in a register."""
+    """Return the C type of a value in a register."""
     return C_TYPES[dtype.name]
 
 
 def constant(text: str, dtype: np.dtype[Any]) -> str:
-    """Spell a constant, given its Python text, as a C value of its type."""
+    """Return the C text of a constant, given its Python text, cast to its type."""
     if dtype.kind != "c":
         return f"({c_type(dtype)}){literal(text, dtype)}"
     value = complex(text)
@@ -43,12 +42,12 @@ def constant(text: str, dtype: np.dtype[Any]) -> str:
 
 
 def literal(text: str, dtype: np.dtype[Any]) -> str:
-    """Spell a real constant, given its Python text, in C."""
+    """Return the C text of a real constant, given its Python text."""
     if dtype.kind == "b":
         return "1" if text == "True" else "0"
     if dtype.kind == "i":
         value = int(text)
-        return f"(-{-(value + 1)} - 1)" if value < 0 else str(value)  # the most negative number has no literal in C
+        return f"(-{-(value + 1)} - 1)" if value < 0 else str(value)  # C has no literal for the smallest integer
     if dtype.kind == "u":
         return f"{int(text)}UL"
     value_f = float(text)
@@ -98,7 +97,7 @@ def _spell(step: Step, steps: Sequence[Step], arguments: Sequence[str]) -> str:
     if step.name == "cast":
         text = converted(operands[0], source, step.dtype)
     elif step.name in _OF_ITSELF and step.operands == step.operands[:1] * 2 and source.kind in "biu":
-        text = _OF_ITSELF[step.name]  # some compilers warn of such comparisons
+        text = _OF_ITSELF[step.name]
     else:
         unsigned = f"u{8 * source.itemsize}"
         template = COMPUTED[step.name].templates[source.kind]
@@ -107,13 +106,13 @@ def _spell(step: Step, steps: Sequence[Step], arguments: Sequence[str]) -> str:
 
 
 def converted(operand: str, source: np.dtype[Any], target: np.dtype[Any]) -> str:
-    """Spell a conversion; one of a complex number to a real one never gets here."""
+    """Return the C text of a conversion, except from complex to real."""
     if target.kind == "b":
         return f"gp_nonzero_{c_type(source)}({operand})" if source.kind == "c" else f"{operand} != 0"
     if source.kind == "f" and target.kind in "iu":
         return f"({c_type(target)})gp_{_reached(target)}_{c_type(source)}({operand})"
     if source == np.float64 and target == np.float16:
-        return f"gp_odd_f32({operand})"  # a float32 that then rounds to half as the float64 would
+        return f"gp_odd_f32({operand})"  # a float32 that rounds to the same float16 as the float64
     if target.kind != "c":
         return f"({c_type(target)}){operand}"
     kind = c_type(part(target))
@@ -122,5 +121,5 @@ def converted(operand: str, source: np.dtype[Any], target: np.dtype[Any]) -> str
 
 
 def _reached(target: np.dtype[Any]) -> str:
-    """Return the integer type that NumPy converts a float to first."""
+    """Return the integer type to which NumPy converts a float first."""
     return "i32" if target.itemsize < 4 or target == np.int32 else "u64" if target == np.uint64 else "i64"

@@ -1,7 +1,6 @@
-"""Expr: a function of elements as a straight line of instructions.
+"""Expr: a function of elements as a list of instructions.
 
-A line, not a tree, so that a value used twice is computed once, and hashing or comparing two expressions takes one
-pass.
+In a list, unlike a tree, a value that is used twice is computed once, and hashing and comparing take one pass.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ import numpy as np
 from gpuprims.errors import DtypeError, ExpressionError, quoted, shortened
 from gpuprims.expressions.functions import FUNCTIONS
 
-# Most bits of an integer constant: float64 holds nothing larger.
+# Most bits of an integer constant; float64 holds no larger integers.
 MOST_BITS = 1024
 _PYTHON_SCALARS: dict[str, Callable[[str], complex]] = {
     "bool": "True".__eq__, "int": int, "float": float, "complex": complex,
@@ -25,10 +24,10 @@ _PYTHON_SCALARS: dict[str, Callable[[str], complex]] = {
 
 @dataclass(frozen=True)
 class Instruction:
-    """One step: a function of earlier steps, or ``argument``, ``constant``, ``cast`` with its ``value``.
+    """A function of earlier instructions, or ``argument``, ``constant`` or ``cast`` with a ``value``.
 
-    ``operands`` are indices of earlier instructions. The value is text, since 1, 1.0 and True are equal to Python but
-    not to an expression: an argument's position, a constant's ``type:repr``, or a dtype's name.
+    ``operands`` are indices of earlier instructions. ``value`` is an argument's position, a constant's ``type:repr`` or
+    a dtype's name. It is text because 1, 1.0 and True are equal in Python but differ in an expression.
     """
 
     name: str
@@ -37,21 +36,21 @@ class Instruction:
 
 
 def encode_constant(value: object) -> Instruction:
-    """Make the instruction of a Python scalar (which takes its dtype from its company) or of a NumPy scalar."""
+    """Return the instruction of a Python scalar, whose dtype depends on the other operands, or of a NumPy scalar."""
     item = value.item() if isinstance(value, np.generic) else value
     if type(item) not in (bool, int, float, complex):
         raise ExpressionError(
-            f"constant in an expression: a bool, int, float, complex or a NumPy scalar of such; "
+            f"constant in an expression: a bool, int, float, complex or NumPy scalar; "
             f"got {shortened(type(value).__name__)} {quoted(value)}"
         )
     if type(item) is int and item.bit_length() > MOST_BITS:
-        raise ExpressionError(f"constant in an expression: an integer of at most {MOST_BITS} bits; got one of more")
+        raise ExpressionError(f"constant in an expression: an integer of at most {MOST_BITS} bits; got a larger one")
     kind = value.dtype.name if isinstance(value, np.generic) else type(value).__name__
     return Instruction("constant", value=f"{kind}:{item!r}")
 
 
 def decode_constant(instruction: Instruction) -> Any:
-    """Return the scalar that :func:`encode_constant` was given."""
+    """Return the scalar of an instruction of :func:`encode_constant`."""
     kind, text = instruction.value.split(":", 1)
     if kind in _PYTHON_SCALARS:
         return _PYTHON_SCALARS[kind](text)
@@ -63,7 +62,7 @@ def decode_constant(instruction: Instruction) -> Any:
 def cast(value: Any, dtype: np.dtype[Any]) -> Any:
     """Convert one value: a tracer, an array or a scalar."""
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "f" and dtype == np.uint32:
-        # NumPy converts a float out of range to uint32 in two ways, by its place in memory; this is one of them.
+        # NumPy converts a float out of range to uint32 in two ways, depending on its alignment; kernels do this one.
         return value.astype(np.int64).astype(dtype)
     if hasattr(value, "astype"):
         return value.astype(dtype)
@@ -79,11 +78,11 @@ class Expr:
     parameters : tuple of str
         Names of the arguments, in order.
     code : tuple of Instruction
-        The straight line; instruction ``k`` may use the results of those before it.
+        Instruction ``k`` may use the results of earlier ones.
     results : tuple of int
-        Which instructions are the function's results.
+        Indices of the instructions that are the results.
     single : bool
-        Whether the function returns its one result bare, not in a tuple.
+        True if the function returns its one result without a tuple.
 
     Examples
     --------
@@ -103,11 +102,11 @@ class Expr:
     def _hash(self) -> int:
         return hash((self.parameters, self.code, self.results, self.single))
 
-    def __hash__(self) -> int:  # plans are looked up by their expressions at every call, so it is computed once
+    def __hash__(self) -> int:  # computed once: each call looks up its plan by its expression
         return self._hash
 
     def __call__(self, *arguments: Any) -> Any:
-        """Evaluate on NumPy arrays, or on tracers, which inlines this expression into the one being traced."""
+        """Evaluate on NumPy arrays, or on tracers to inline this expression in another."""
         if len(arguments) != len(self.parameters):
             names = shortened(", ".join(self.parameters))
             raise ExpressionError(f"expression of ({names}): as many arguments as parameters; got {len(arguments)}")
@@ -141,12 +140,12 @@ _DTYPE_CLASSES = frozenset(type(dtype) for dtype in COMPUTABLE)
 
 
 def part(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype of a number's real part."""
+    """Return the dtype of the real part."""
     return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
 
 
 def computable(dtype: Any, label: str) -> np.dtype[Any]:
-    """Return ``dtype`` in native byte order, or raise :class:`DtypeError` when no kernel can compute with it."""
+    """Return ``dtype`` in native byte order, or raise :class:`DtypeError` if no kernel computes with it."""
     if type(dtype) in _DTYPE_CLASSES and dtype.isnative:
         return dtype  # type: ignore[no-any-return]  # one of COMPUTABLE
     try:

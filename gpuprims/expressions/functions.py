@@ -1,10 +1,9 @@
-"""The functions that an expression may call: each one's NumPy meaning and its C.
+"""The functions that expressions may call: in NumPy and in C.
 
-A C template names its operands ``{0}``, ``{1}``, ``{2}``, the type they have ``{T}`` and the unsigned type of the same
-width ``{U}``. There is one template per kind of operand, NumPy's kind letters: ``b`` bool, ``i`` signed, ``u``
-unsigned, ``f`` floating, ``c`` complex. A kind without a template is refused in a sentence. Signed arithmetic goes
-through unsigned, because NumPy wraps where C leaves overflow undefined. ``gp_...`` names are in ``arithmetic.h`` and,
-of complex numbers, in ``complex.h``.
+C templates have the operands ``{0}``, ``{1}``, ``{2}``, their type ``{T}`` and the unsigned type of the same width
+``{U}``. A function has one template for each kind of operand, by NumPy's letters: ``b`` bool, ``i`` signed, ``u``
+unsigned, ``f`` floating, ``c`` complex. Kinds without a template are refused. Signed arithmetic is computed in unsigned
+types: NumPy wraps, and overflow is undefined in C. ``arithmetic.h`` and ``complex.h`` define the names ``gp_...``.
 """
 
 from __future__ import annotations
@@ -16,21 +15,21 @@ from typing import Any
 import numpy as np
 
 WRAP_2 = "({T})(({U}){{0}} {op} ({U}){{1}})"
-# Without C's short circuits: both sides are cheap, and branches keep a compiler from using vectors.
+# Not && and ||: both sides are cheap, and branches prevent vectorization.
 LOGICAL = {"logical_and": "&", "logical_or": "|"}
 COMPARE = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!="}
 BITWISE = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
 
-# NumPy's name -> C's, for functions that exist for floating operands alone.
+# NumPy's name -> C's, for functions of floating operands only.
 FLOATING = {
     "sqrt": "sqrt", "cbrt": "cbrt", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2",
     "log10": "log10", "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos",
     "arctan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh",
     "arctanh": "atanh", "arctan2": "atan2", "hypot": "hypot", "copysign": "copysign", "fabs": "fabs", "rint": "rint",
 }  # fmt: skip
-# The same, where integers and bools pass through unchanged.
+# Likewise; integers and bools stay unchanged.
 ROUNDING = {"floor": "floor", "ceil": "ceil", "trunc": "trunc"}
-# What complex.h defines, under NumPy's own names.
+# Functions that complex.h defines under NumPy's names.
 COMPLEX = (
     "add", "subtract", "multiply", "divide", "power", "square", "reciprocal", "negative", "positive", "absolute",
     "conjugate", "sign", "rint", "sqrt", "exp", "exp2", "log", "log2", "log10", "sin", "cos", "tan", "sinh", "cosh",
@@ -41,7 +40,7 @@ COMPLEX = (
 
 @dataclass(frozen=True)
 class Function:
-    """A function of elements: ``numpy`` computes it on arrays, ``templates`` spells it in C for each kind."""
+    """A function of elements: ``numpy`` computes it on arrays, ``templates`` holds its C for each kind."""
 
     name: str
     numpy: Callable[..., Any]
@@ -83,7 +82,7 @@ def _arithmetic() -> dict[str, dict[str, str]]:
 
 
 def _selection() -> dict[str, dict[str, str]]:
-    # NaN != NaN: a NaN in the first operand is kept by the first test, one in the second by the comparison being false.
+    # NaN propagates: the first test keeps a NaN in {0}; with a NaN in {1} the comparison is false.
     larger = {"f": "(({0} != {0}) | ({0} > {1})) ? {0} : {1}", "b": "{0} | {1}"}
     smaller = {"f": "(({0} != {0}) | ({0} < {1})) ? {0} : {1}", "b": "{0} & {1}"}
     larger |= dict.fromkeys("iu", "{0} > {1} ? {0} : {1}")
@@ -113,7 +112,7 @@ def _predicates() -> dict[str, dict[str, str]]:
 def _bits() -> dict[str, dict[str, str]]:
     table = {name: dict.fromkeys("biu", f"({{T}})({{0}} {op} {{1}})") for name, op in BITWISE.items()}
     table["invert"] = {"b": "{0} == 0", "i": "({T})~{0}", "u": "({T})~{0}"}
-    # A shift by the width or more is undefined in C; NumPy shifts every bit out.
+    # C leaves shifts by the width or more undefined; NumPy shifts out every bit.
     inside = "(({U}){1} < 8 * sizeof({T}))"
     left = inside + " ? ({T})(({U}){0} << ({1} & (8 * sizeof({T}) - 1))) : ({T})0"
     right = inside + " ? ({T})({0} >> ({1} & (8 * sizeof({T}) - 1))) : ({T})"
@@ -139,16 +138,16 @@ def _ufuncs() -> dict[str, Function]:
 
 UFUNCS: Mapping[str, Function] = _ufuncs()
 WHERE = Function("where", np.where, 3, dict.fromkeys("biuf", "{0} ? {1} : {2}") | {"c": "gp_where_{T}({0}, {1}, {2})"})
-# NumPy has these as functions of arrays; of a real number the imaginary part is zero.
+# NumPy's functions of arrays. The imaginary part of a real number is 0.
 PARTS: Mapping[str, Function] = {
     "real": Function("real", np.real, 1, dict.fromkeys("biuf", "{0}") | {"c": "{0}.re"}),
     "imag": Function("imag", np.imag, 1, dict.fromkeys("biuf", "0") | {"c": "{0}.im"}),
-    # Without templates: it is written as arctan2 of the parts.
+    # No templates: it becomes arctan2 of the parts.
     "angle": Function("angle", np.angle, 1, {}),
 }
 FUNCTIONS: Mapping[str, Function] = {**UFUNCS, "where": WHERE, **PARTS}
 
-# Other names that NumPy has for the same functions.
+# NumPy's other names for the same functions.
 ALIASES = {
     "abs": "absolute", "true_divide": "divide", "mod": "remainder", "pow": "power", "bitwise_not": "invert",
     "conj": "conjugate", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2",

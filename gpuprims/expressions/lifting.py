@@ -1,7 +1,6 @@
-"""Constants of an expression as parameters, so that one kernel serves all their values.
+"""Turn constants of an expression into parameters, so that one kernel serves all their values.
 
-A launch passes each constant by value as a 64-bit word: a double as it is, a float in the first half of the word, an
-integer widened.
+A launch passes each constant as a 64-bit word: a double, a float in the first half of the word, or a widened integer.
 """
 
 from __future__ import annotations
@@ -13,16 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.expressions.expr import Instruction, decode_constant
-from gpuprims.expressions.typing import Step, TypedExpr
+from gpuprims.expressions.typing import Step, TypedExpr, constant_of
 
 Dtype = np.dtype[Any]
-# Every device takes 1 KiB of parameters, most of it for the layout.
+# Every device takes 1 KiB of parameters; the layout needs most of it.
 _MOST = 32
-# Constants that compilers make better code of. compact by a mask took 7 % longer with its own -1 as a parameter (H200,
+# Compilers write better code for these constants. With -1 as a parameter, compact by a mask took 7 % longer (H200,
 # 2^27 float32, CUDA, 356 us instead of 333, 2026-11-22).
 _PLAIN = (-1, 0, 1)
-# Functions whose second operand stays a constant, because compilers make better code: exponents and integer divisors.
+# Functions whose second operand stays a constant, for better code: exponents and integer divisors.
 _EXPONENTS, _DIVISORS = frozenset({"power"}), frozenset({"floor_divide", "remainder", "left_shift", "right_shift"})
 
 
@@ -35,7 +33,7 @@ def lift(*functions: TypedExpr | None) -> tuple[tuple[TypedExpr | None, ...], tu
     Returns
     -------
     tuple of TypedExpr or None
-        The functions, with a step ``parameter`` for each constant; its value is the parameter's number.
+        The functions. A step ``parameter`` replaces each constant; its value is the parameter's number.
     tuple of dtype
         The dtypes of the parameters.
     ndarray
@@ -78,15 +76,11 @@ def _liftable(steps: Sequence[Step]) -> list[int]:
         if step.name in _EXPONENTS or (step.name in _DIVISORS and integer):
             kept.add(step.operands[1])
     constants = [k for k, step in enumerate(steps) if step.name == "constant" and step.dtype.kind in "iuf"]
-    return [k for k in constants if k not in kept and _value(steps[k]) not in _PLAIN]
-
-
-def _value(step: Step) -> Any:
-    return decode_constant(Instruction("constant", value=f"{step.dtype.name}:{step.value}"))
+    return [k for k in constants if k not in kept and constant_of(steps[k]) not in _PLAIN]
 
 
 def _word(step: Step) -> np.ndarray:
-    value = _value(step)
+    value = constant_of(step)
     if step.dtype.kind == "f":
         return np.array([value] if step.dtype.itemsize == 8 else [value, 0], _held(step.dtype)).view(np.int64)
     return np.array([value], _held(step.dtype)).view(np.int64)

@@ -1,4 +1,4 @@
-"""Refuse masked arrays, because kernels would compute with the hidden elements."""
+"""Refuse masked arrays, because kernels would use the masked elements."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from gpuprims.errors import ArrayError, GpuprimsError, quoted
 
-# Classes of list elements that cannot hold a mask; most lists have no others.
+# Classes of list elements without a mask; most lists have no others.
 _PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None)})
 # NumPy's arrays have at most 64 dimensions; lists nested deeper are no arrays.
 _DEEPEST = 64
@@ -68,7 +68,7 @@ def plain_array(
         return np.asarray(array)
     except (GpuprimsError, MemoryError):
         raise
-    except Exception as reason:  # ragged lists; JAX's tracers, which have no values; whatever an __array__ raises
+    except Exception as reason:  # ragged lists, JAX's tracers, any error of an __array__
         got = f"{type(given).__name__} {quoted(given, 60)}"
         raise error(f"{label}: {rule}; got {got} ({quoted(reason, 200)})") from reason
 
@@ -76,11 +76,11 @@ def plain_array(
 def _masked_in(given: Any, depth: int, seen: set[int]) -> np.ma.MaskedArray[Any, Any] | None:
     if isinstance(given, np.ma.MaskedArray):
         return given
-    if isinstance(given, np.ndarray | np.generic) or type(given) in _PLAIN:  # before what takes a microsecond to find
+    if isinstance(given, np.ndarray | np.generic) or type(given) in _PLAIN:  # before slower checks
         return None
     if not isinstance(given, Sequence) or isinstance(given, str | bytes | range) or not depth or id(given) in seen:
         return None
     if _PLAIN.issuperset(map(type, given)):
         return None
-    seen.add(id(given))  # a list may contain itself, and more than once
+    seen.add(id(given))  # a list may contain itself
     return next((masked for one in given if (masked := _masked_in(one, depth - 1, seen)) is not None), None)

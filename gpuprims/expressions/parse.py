@@ -1,7 +1,7 @@
-"""From a string in Python's syntax to an :class:`Expr`, through a whitelist.
+"""Parse a string in Python's syntax to an :class:`Expr`.
 
-The string is parsed, never evaluated: nothing but arithmetic, comparisons, names, numbers and calls of listed functions
-gets past, so text from a file or a form is safe to pass on.
+Python never evaluates the string. Only arithmetic, comparisons, names, numbers and calls of listed functions are
+accepted, so text from a file or a form is safe.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gpuprims.expressions.trace import Recorder, Tracer
 MOST_CHARACTERS = 10_000
 MOST_DEPTH = 500
 
-# Of each operator, the function that it is of elements, and what it does to Python's numbers.
+# The function of elements for each operator, and Python's function for numbers.
 _BINARY: dict[type[ast.operator], str] = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.FloorDiv: "floor_divide",
     ast.Mod: "remainder", ast.Pow: "power", ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or",
@@ -76,7 +76,7 @@ def parse(source: str) -> Expr:
     Raises
     ------
     ExpressionError
-        Naming what is not on the whitelist, or the limit that the string exceeds.
+        The string contains something that is not on the whitelist, or exceeds a limit; the message names it.
 
     Examples
     --------
@@ -95,14 +95,14 @@ def parse(source: str) -> Expr:
         ) from error
     names = _names(body)
     builder = _Builder(source.strip(), names)
-    with np.errstate(all="ignore"):  # kernels do not warn of infinities either
+    with np.errstate(all="ignore"):  # kernels do not warn either
         if isinstance(body, ast.Tuple):
             return builder.recorder.finish(names, tuple(builder.build(item) for item in body.elts))
         return builder.recorder.finish(names, builder.build(body))
 
 
 def _names(body: ast.expr) -> list[str]:
-    """Names that stand for arguments, in the order in which a reader meets them."""
+    """Return the names of the arguments, in order of first appearance."""
     called = {id(node.func) for node in ast.walk(body) if isinstance(node, ast.Call)}
     found = [n for n in ast.walk(body) if isinstance(n, ast.Name) and id(n) not in called and n.id not in _CONSTANTS]
     found.sort(key=lambda node: (node.lineno, node.col_offset))
@@ -167,7 +167,7 @@ class _Builder:
     def _leaf(self, node: ast.expr) -> object:
         if isinstance(node, ast.Constant):
             return self._bounded(node.value)
-        assert isinstance(node, ast.Name)  # noqa: S101 - for mypy: _function lets nothing else pass
+        assert isinstance(node, ast.Name)  # noqa: S101 - for mypy: _function refuses other nodes
         return _CONSTANTS[node.id] if node.id in _CONSTANTS else self._arguments[node.id]
 
     def _combine(self, name: str, values: Sequence[Any]) -> object:
@@ -189,7 +189,7 @@ class _Builder:
             return self._refuse(f"{dtype} of {quoted(value)} ({said(error)})")
 
     def _fold(self, name: str, *values: object) -> object:
-        """Apply a function; on numbers alone NumPy computes it now, as Python does inside a traced function."""
+        """Apply a function. If all operands are numbers, Python or NumPy computes it now, as in a traced function."""
         if any(isinstance(value, Tracer) for value in values):
             return self.recorder.apply(name, *values)
         python = name in _PYTHON and all(type(value) in (bool, int, float, complex) for value in values)
@@ -199,7 +199,7 @@ class _Builder:
             return self._refuse(f"{name} of {shortened(', '.join(map(quoted, values)))} ({said(error)})")
 
     def _calculate(self, name: str, values: Sequence[Any]) -> object:
-        """Apply a Python operator to numbers, which are kept from growing without bound."""
+        """Apply a Python operator to numbers; refuse results of too many bits."""
         if name in ("power", "left_shift") and all(isinstance(value, int) for value in values):
             base, exponent = values
             bits = exponent if name == "left_shift" else exponent * max(abs(base).bit_length() - 1, 0)

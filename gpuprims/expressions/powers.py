@@ -1,7 +1,7 @@
 """Powers by a constant exponent without ``pow``: NumPy's shortcuts, and products.
 
-NumPy computes such powers as squares, reciprocals and roots, which round once. A device's ``pow`` is a few units in the
-last place off, and slower than a product.
+NumPy computes some powers as squares, reciprocals or roots, which round once. A device's ``pow`` is off by a few units
+in the last place, and slower than a product.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import numpy as np
 
 from gpuprims.expressions.functions import FUNCTIONS, Function
 
-# Functions of real numbers, by exponent. For the last two NumPy calls pow; the products give nearly always its results.
+# Functions of real numbers, by exponent. NumPy calls pow for 3 and 4; products nearly always give the same results.
 _REAL = {0: "one", 1: "positive", 2: "square", -1: "reciprocal", 0.5: "sqrt", 3: "cube", 4: "fourth"}
 _INTEGER = ("one", "positive", "square")
-# Functions of complex numbers, for Python's exponents only: NumPy makes others complex and multiplies in another order.
+# Functions of complex numbers, for Python exponents only: NumPy converts others to complex and multiplies differently.
 _COMPLEX = {(int, 2): "square", (int, -1): "reciprocal", (float, 0.5): "sqrt"}
 
-# All functions of a typed expression: those that callers may name, and two powers that they may not.
+# All functions of a typed expression: FUNCTIONS, and two powers that callers cannot name.
 COMPUTED: Mapping[str, Function] = {
     **FUNCTIONS,
     "cube": Function("cube", lambda x: np.power(x, 3), 1, {"f": "gp_cube_{T}({0})"}),

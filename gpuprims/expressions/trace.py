@@ -1,4 +1,4 @@
-"""From a Python function to an :class:`Expr`: call it once with tracers and write down what it does to them."""
+"""Trace a Python function to an :class:`Expr`: call it once with tracers, which record its operations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpuprims.errors import ExpressionError, GpuprimsError, quoted, said, shorte
 from gpuprims.expressions.expr import Expr, Instruction, computable, encode_constant
 from gpuprims.expressions.functions import ALIASES, FUNCTIONS, PARTS
 
-# Limits of a function: recorded operations (a stencil of 31 x 31 x 31 weights takes half as many), and results.
+# Limits of a function: operations (a stencil of 31 x 31 x 31 weights has half as many) and results.
 MOST_INSTRUCTIONS = 2**17
 MOST_RESULTS = 256
 
@@ -22,14 +22,14 @@ _PARTS = {function.numpy: name for name, function in PARTS.items()}
 
 
 class Recorder:
-    """The instructions written so far; the same instruction twice is one."""
+    """The instructions so far, without duplicates."""
 
     def __init__(self) -> None:
         self.code: list[Instruction] = []
         self._known: dict[Instruction, int] = {}
 
     def add(self, instruction: Instruction) -> Tracer:
-        """Append an instruction unless it is there, and return the tracer of its result."""
+        """Append an instruction unless it exists, and return the tracer of its result."""
         index = self._known.get(instruction)
         if index is None:
             if len(self.code) == MOST_INSTRUCTIONS:
@@ -39,11 +39,11 @@ class Recorder:
         return Tracer(self, index)
 
     def apply(self, name: str, *operands: object) -> Tracer:
-        """Append a call of a function of ``functions.FUNCTIONS``."""
+        """Append a call of a function in ``functions.FUNCTIONS``."""
         return self.add(Instruction(name, tuple(self._index(operand) for operand in operands)))
 
     def finish(self, parameters: Sequence[str], returned: object) -> Expr:
-        """Close the recording with what the traced function returned."""
+        """Return the expression whose results the traced function returned."""
         single = not isinstance(returned, tuple)
         values = (returned,) if not isinstance(returned, tuple) else returned
         if len(values) > MOST_RESULTS:
@@ -56,7 +56,7 @@ class Recorder:
     def _index(self, operand: object) -> int:
         if isinstance(operand, Tracer):
             if operand.recorder is not self:
-                raise ExpressionError("traced function: values of this call alone; got a value kept from another trace")
+                raise ExpressionError("traced function: values of this call; got a value kept from another trace")
             return operand.index
         if isinstance(operand, np.ndarray) and operand.ndim == 0:
             operand = operand[()]
@@ -71,7 +71,7 @@ class Recorder:
 
 
 class Tracer:
-    """Stands for an element while a function is traced, and records what is done to it."""
+    """An element of a function that is traced. It records the operations on it."""
 
     __slots__ = ("index", "recorder")
     __hash__ = None  # type: ignore[assignment]  # a set or dict of elements cannot be traced
@@ -92,7 +92,7 @@ class Tracer:
 
     @property
     def imag(self) -> Tracer:
-        """The element's imaginary part, 0 of a real number."""
+        """The element's imaginary part; 0 for a real number."""
         return self.recorder.apply("imag", self)
 
     def conjugate(self) -> Tracer:
@@ -105,7 +105,7 @@ class Tracer:
         if method != "__call__":
             _refuse(f"np.{ufunc.__name__}.{method}", "call the function itself")
         if keywords:
-            _refuse(f"np.{ufunc.__name__}({', '.join(keywords)}=...)", "positional operands alone")
+            _refuse(f"np.{ufunc.__name__}({', '.join(keywords)}=...)", "positional operands only")
         name = ALIASES.get(ufunc.__name__, ufunc.__name__)
         if name not in FUNCTIONS or FUNCTIONS[name].numpy is not ufunc:
             _refuse(f"np.{ufunc.__name__}", "the functions listed in gpuprims.expressions.functions")
@@ -154,7 +154,7 @@ def _refuse(construct: str, instead: str) -> NoReturn:
 
 
 def _install_operators() -> None:
-    """Give Tracer Python's operators, each as the ufunc that ndarray uses for it."""
+    """Add Python's operators to Tracer, with the ufuncs that ndarray uses."""
     binary = {
         "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
         "mod": "remainder", "pow": "power", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
@@ -177,15 +177,15 @@ _install_operators()
 
 
 def trace(function: object, arity: int | None = None) -> Expr:
-    """Record what a Python function does to its arguments.
+    """Record the operations of a Python function on its arguments.
 
     Parameters
     ----------
     function : callable
-        A function of elements. NumPy ufuncs, ``np.where`` and ``np.clip`` work inside; branches, loops over elements,
-        ``math`` functions and indexing raise. It is called once, and whatever scalars it captures become constants.
+        A function of elements. It may call NumPy ufuncs, ``np.where`` and ``np.clip``; branches, loops over elements,
+        ``math`` functions and indexing raise. It is called once; scalars that it captures become constants.
     arity : int, optional
-        How many arguments to trace it with; by default its positional parameters without a default.
+        Number of arguments; by default the number of positional parameters without a default.
 
     Returns
     -------
@@ -194,8 +194,7 @@ def trace(function: object, arity: int | None = None) -> Expr:
     Raises
     ------
     ExpressionError
-        Naming the construct that cannot be traced, or what the function itself raised; or the function has more than
-        131,072 operations or 256 results.
+        A construct cannot be traced, the function raises, or it has more than 131,072 operations or 256 results.
 
     Examples
     --------

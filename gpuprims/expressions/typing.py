@@ -1,14 +1,13 @@
-"""The dtype of every step of an expression, by NumPy's own promotion rules.
+"""Find the dtype of every step of an expression by NumPy's promotion rules.
 
-NumPy is asked (``ufunc.resolve_dtypes``, ``result_type``), not imitated, so a result dtype is NumPy's by construction,
-Python scalars included (NEP 50).
+NumPy itself applies them (``ufunc.resolve_dtypes``, ``result_type``), also to Python scalars (NEP 50).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,14 +31,14 @@ class Step:
 
 @dataclass(frozen=True)
 class TypedExpr:
-    """An expression whose every step has a dtype; equal ones compile to the same C.
+    """An expression with a dtype for every step. Equal ones compile to the same C.
 
     Parameters
     ----------
     steps : tuple of Step
-        The straight line, conversions written out.
+        Like the instructions of an :class:`Expr`, with explicit conversions.
     results : tuple of int
-        Which steps are the results.
+        Indices of the steps that are the results.
     arity : int
         Number of arguments.
     """
@@ -54,7 +53,7 @@ class TypedExpr:
         return tuple(self.steps[k].dtype for k in self.results)
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
-        """Evaluate on NumPy arrays of the argument dtypes; the reference backend's way of running a kernel."""
+        """Evaluate on NumPy arrays of the arguments' dtypes, as the reference backend does."""
         values: list[Any] = []
         for step in self.steps:
             values.append(_evaluate(step, values, arguments))
@@ -78,7 +77,7 @@ def constant_of(step: Step) -> Any:
 
 
 def typed(expr: Expr, dtypes: Sequence[Dtype], results: Sequence[Dtype] | None = None) -> TypedExpr:
-    """Give an expression the dtypes of its arguments.
+    """Find the dtypes of an expression from those of its arguments.
 
     Parameters
     ----------
@@ -86,7 +85,7 @@ def typed(expr: Expr, dtypes: Sequence[Dtype], results: Sequence[Dtype] | None =
     dtypes : sequence of dtype
         One for each parameter.
     results : sequence of dtype, optional
-        Convert the results to these; by default they keep NumPy's.
+        Dtypes to convert the results to; NumPy's by default.
 
     Returns
     -------
@@ -95,13 +94,13 @@ def typed(expr: Expr, dtypes: Sequence[Dtype], results: Sequence[Dtype] | None =
     Raises
     ------
     DtypeError
-        When NumPy, or this library, has no such function for such dtypes.
+        NumPy, or this library, has no such function for these dtypes.
     """
     typist = _Typist(dtypes)
-    with np.errstate(all="ignore"):  # constants may become infinite in a dtype
+    with np.errstate(all="ignore"):  # a constant may become infinite
         for instruction in expr.code:
             typist.add(instruction)
-        chosen = [typist.settle(k) for k in expr.results]
+        chosen = [typist.settled(typist.values[k]) for k in expr.results]
         if results is not None:
             chosen = [typist.convert(step, dtype) for step, dtype in zip(chosen, results, strict=True)]
     steps, chosen = _needed(typist.steps, chosen)
@@ -109,7 +108,7 @@ def typed(expr: Expr, dtypes: Sequence[Dtype], results: Sequence[Dtype] | None =
 
 
 def _needed(steps: Sequence[Step], results: Sequence[int]) -> tuple[tuple[Step, ...], list[int]]:
-    """Drop steps that no result needs, such as the exponent of a square; arguments keep their places."""
+    """Drop steps that no result needs, such as the exponent of a square, but no arguments."""
     needed = set(results)
     for k in reversed(range(len(steps))):
         if k in needed:
@@ -123,42 +122,36 @@ def _needed(steps: Sequence[Step], results: Sequence[int]) -> tuple[tuple[Step, 
     )
 
 
-# The comparison that holds with its sides exchanged.
+# Comparisons with exchanged sides.
 _MIRRORED = {"less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal"}
 
 
-class _Weak:
-    """A Python scalar that has not met a dtype yet."""
+class _Weak(NamedTuple):
+    """A Python scalar, whose dtype depends on the other operands."""
 
-    def __init__(self, value: complex) -> None:
-        self.value = value
+    value: complex
 
 
 class _Typist:
-    """Writes typed steps; each instruction of the source is either the index of a step or a weak scalar."""
+    """Writes typed steps. Each instruction of the source becomes the index of a step or a weak scalar."""
 
     def __init__(self, dtypes: Sequence[Dtype]) -> None:
         self.steps: list[Step] = []
         self._dtypes = dtypes
         self._known: dict[Step, int] = {}
-        self._values: list[int | _Weak] = []
+        self.values: list[int | _Weak] = []
 
     def add(self, instruction: Instruction) -> None:
-        self._values.append(self._typed(instruction))
-
-    def settle(self, index: int) -> int:
-        """Return the step of a source instruction."""
-        return self.settled(self._values[index])
+        self.values.append(self._typed(instruction))
 
     def settled(self, value: int | _Weak) -> int:
-        """Return the step of a value; a scalar that met nobody gets NumPy's default dtype."""
+        """Return the step of a value. A weak scalar gets NumPy's default dtype."""
         if not isinstance(value, _Weak):
             return value
         scalar = np.asarray(value.value)[()]
-        if not isinstance(scalar, np.generic):  # NumPy would take it for a Python object
-            raise ExpressionError(
-                f"constant in an expression: an integer of at most 64 bits; got {quoted(value.value)}"
-            )
+        if not isinstance(scalar, np.generic):  # a Python object to NumPy
+            rule = "constant in an expression: an integer of at most 64 bits"
+            raise ExpressionError(f"{rule}; got {quoted(value.value)}")
         return self._constant(scalar)
 
     def convert(self, step: int, dtype: Dtype) -> int:
@@ -166,9 +159,8 @@ class _Typist:
         if source == dtype:
             return step
         if source.kind == "c" and dtype.kind not in "bc":
-            raise DtypeError(
-                f"conversion: of a complex number, a complex dtype, or real(x) or abs(x) first; got {source} to {dtype}"
-            )
+            rule = "conversion of a complex number: a complex dtype, or real(x) or abs(x) first"
+            raise DtypeError(f"{rule}; got {source} to {dtype}")
         return self._step("cast", (step,), "", dtype)
 
     def _step(self, name: str, operands: tuple[int, ...], value: str, dtype: Dtype) -> int:
@@ -186,11 +178,11 @@ class _Typist:
             return self._step("argument", (), instruction.value, self._dtypes[int(instruction.value)])
         if instruction.name == "constant":
             scalar = decode_constant(instruction)
-            # Python's bool is NumPy's, and as strong; its numbers take the dtype of their company (NEP 50).
+            # A Python bool has NumPy's dtype. A Python number takes that of the other operands (NEP 50).
             return self._constant(np.asarray(scalar)[()]) if isinstance(scalar, np.generic | bool) else _Weak(scalar)
         if instruction.name == "cast":
-            return self.convert(self.settle(instruction.operands[0]), np.dtype(instruction.value))
-        operands = [self._values[k] for k in instruction.operands]
+            return self.convert(self.settled(self.values[instruction.operands[0]]), np.dtype(instruction.value))
+        operands = [self.values[k] for k in instruction.operands]
         if instruction.name in PARTS:
             return self._part(instruction.name, self.settled(operands[0]))
         return self._apply(instruction.name, operands)
@@ -201,7 +193,7 @@ class _Typist:
             return self._step(name, (step,), "", part(dtype))
         if dtype.kind == "c":
             return self._apply("arctan2", [self._part("imag", step), self._part("real", step)])
-        return self._apply("arctan2", [_Weak(0), step])  # as NumPy has it, whose dtypes follow
+        return self._apply("arctan2", [_Weak(0), step])  # as in NumPy
 
     def _apply(self, name: str, operands: list[int | _Weak]) -> int:
         if name == "power" and self._squares_bool(*operands):
@@ -219,7 +211,7 @@ class _Typist:
         return self._step(name, tuple(steps), "", result)
 
     def _resolve(self, name: str, operands: Sequence[int | _Weak]) -> tuple[list[Dtype], Dtype]:
-        """Ask NumPy which dtypes a function computes in."""
+        """Return the dtypes of a function's operands and of its result, as NumPy resolves them."""
         given: list[Any] = [type(v.value) if isinstance(v, _Weak) else self.steps[v].dtype for v in operands]
         if name == "where":
             branches = [v.value if isinstance(v, _Weak) else self.steps[v].dtype for v in operands[1:]]
@@ -228,14 +220,14 @@ class _Typist:
         try:
             resolved = UFUNCS[name].numpy.resolve_dtypes((*given, None))  # type: ignore[attr-defined]  # a ufunc's method
         except TypeError as error:
-            raise DtypeError(f"{name}: dtypes that NumPy computes it for; got {_names(given)} ({error})") from error
+            raise DtypeError(f"{name}: dtypes that NumPy's function takes; got {_names(given)} ({error})") from error
         *wanted, result = (_canonical(dtype) for dtype in resolved)
         if wanted[0].kind not in UFUNCS[name].templates:
             raise DtypeError(f"{name}: a kind of dtype it has a kernel for; got {_names(given)}")
         return wanted, result
 
     def _settled_beside(self, value: int | _Weak, other: int | _Weak) -> int | _Weak:
-        """Comparisons are exact in NumPy: an integer that the other side's dtype cannot hold keeps one of its own."""
+        """Keep comparisons exact, as NumPy does: an integer that the other dtype cannot hold gets 64 bits."""
         if not (isinstance(value, _Weak) and isinstance(value.value, int)) or isinstance(other, _Weak):
             return value
         dtype = self.steps[other].dtype
@@ -247,7 +239,7 @@ class _Typist:
             raise DtypeError(f"comparison: an integer of at most 64 bits; got {quoted(value.value)}") from error
 
     def _compare_signs(self, name: str, operands: Sequence[int]) -> int:
-        """Compare a signed integer with an unsigned one: a negative one is less, any other is compared as unsigned."""
+        """Compare a signed integer with an unsigned one: negative ones are less, others are compared as unsigned."""
         left, right = operands
         if self.steps[left].dtype.kind == "u":
             name, left, right = _MIRRORED.get(name, name), right, left
@@ -265,28 +257,26 @@ class _Typist:
         try:
             return self._constant(dtype.type(value.value))
         except OverflowError as error:
-            raise DtypeError(
-                f"constant: a number that {dtype} holds; got {quoted(value.value)} ({said(error)})"
-            ) from error
+            rule = f"constant: a number that {dtype} holds"
+            raise DtypeError(f"{rule}; got {quoted(value.value)} ({said(error)})") from error
 
     def _check_power(self, steps: Sequence[int]) -> None:
-        """NumPy raises at run time on a negative integer exponent; a kernel cannot, so it must be known not to be."""
+        """Refuse integer exponents that may be negative: NumPy raises for them, and a kernel cannot."""
         exponent = self.steps[steps[1]]
         if exponent.dtype.kind != "i":
             return
         if exponent.name != "constant" or int(exponent.value) < 0:
             got = f"the exponent {exponent.value}" if exponent.name == "constant" else f"a {exponent.dtype} exponent"
-            raise DtypeError(
-                f"power of integers: an unsigned or a constant exponent >= 0; got {got} (convert to float)"
-            )
+            rule = "power of integers: an unsigned or a constant exponent >= 0"
+            raise DtypeError(f"{rule}; got {got} (convert to float)")
 
     def _squares_bool(self, base: int | _Weak, exponent: int | _Weak) -> bool:
-        """Return True for a bool to the power of Python's 2, which NumPy computes as its square, in int8."""
+        """Return True for a bool to the power of a Python 2, which NumPy squares in int8."""
         two = isinstance(exponent, _Weak) and type(exponent.value) is int and exponent.value == 2
         return two and not isinstance(base, _Weak) and self.steps[base].dtype == np.bool_
 
     def _shorter_power(self, base: int, exponent: int | _Weak, dtype: Dtype) -> int | None:
-        """Return the step of a power by a constant, as NumPy computes it, or None if it needs ``power``."""
+        """Return the step of NumPy's shortcut for a power by a constant, or None if there is none."""
         name = None
         if isinstance(exponent, _Weak):
             name = shortcut(dtype, exponent.value)
@@ -300,7 +290,7 @@ class _Typist:
 
 
 def _canonical(dtype: Dtype) -> Dtype:
-    """One dtype per width: int64 where NumPy says longlong."""
+    """Return one dtype per width: int64 instead of longlong."""
     return np.dtype(f"{dtype.kind}{dtype.itemsize}") if dtype.kind in "iufc" else dtype
 
 

@@ -1,7 +1,7 @@
-"""What a reduction folds with: operators, those known by name, and their making for the dtypes of a call.
+"""Operators of folds.
 
-:mod:`.op` is the operator, :mod:`.named` the table of names, :mod:`.dtypes` NumPy's rules for their dtypes, and
-:mod:`.folding` joins an operator to a map.
+:mod:`.op` defines operators, :mod:`.named` those that have names, :mod:`.dtypes` their dtypes by NumPy's rules, and
+:mod:`.folding` joins an operator and a map for the dtypes of a call.
 """
 
 from gpuprims.operators.dtypes import as_dtype

@@ -1,6 +1,6 @@
-"""The dtypes that named operators fold in and give, by NumPy's rules.
+"""The dtypes in which named operators fold, and those of their results, by NumPy's rules.
 
-A rule goes from the dtypes of the elements, and the caller's ``dtype=``, to those of the values and of the results.
+A rule takes the dtypes of the elements and the caller's ``dtype=``, and returns those of the values and of the results.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ def as_dtype(dtype: Any, label: str) -> Dtype | None:
 
 
 def register(dtype: Dtype) -> Dtype:
-    """Accumulate float16 in float32."""
+    """Return the dtype that values have in registers: float16 accumulates in float32."""
     return FLOAT32 if dtype == np.float16 else dtype
 
 
 def widening(ufunc: np.ufunc) -> DtypeRule:
-    """As NumPy's sum and prod: small integers and bools grow to 64 bits."""
+    """Return the rule of NumPy's sum and prod: small integers and bools become 64 bits wide."""
 
     def rule(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
         result = dtype or ufunc.reduce(np.empty(0, elements[0])).dtype
@@ -41,17 +41,17 @@ def widening(ufunc: np.ufunc) -> DtypeRule:
 
 
 def averaging(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
-    """As NumPy's mean: integers are averaged in float64."""
+    """Apply the rule of NumPy's mean: integers are averaged in float64."""
     return _inexact(elements, dtype, "mean", kinds="fc")
 
 
 def rooting(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
-    """As NumPy's linalg.norm: integers are squared in float64."""
+    """Apply the rule of NumPy's linalg.norm: integers are squared in float64."""
     return _inexact(elements, dtype, "norm", kinds="f")
 
 
 def spreading(name: str) -> DtypeRule:
-    """As NumPy's var and std, whose values have five components."""
+    """Return the rule of NumPy's var and std. Their values have five components."""
 
     def rule(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
         values, results = _inexact(elements, dtype, name, kinds="f")
@@ -69,7 +69,7 @@ def _inexact(elements: Dtypes, dtype: Dtype | None, name: str, *, kinds: str) ->
 
 
 def doubled(rule: DtypeRule, name: str) -> DtypeRule:
-    """As another rule, for values that carry an error beside them."""
+    """Return another rule for values with an error as second component."""
 
     def twice(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
         values, results = rule(elements, dtype)
@@ -81,27 +81,27 @@ def doubled(rule: DtypeRule, name: str) -> DtypeRule:
 
 
 def counting(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
-    """As NumPy's count_nonzero: a number of elements."""
+    """Apply the rule of NumPy's count_nonzero: the result is a number of elements."""
     if dtype is not None:
-        raise DtypeError(f"count_nonzero: no dtype, since the result is int64; got dtype={dtype}")
+        raise DtypeError(f"count_nonzero: no dtype, because the result is int64; got dtype={dtype}")
     return (INT64,), (INT64,)
 
 
 def keeping(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
-    """As NumPy's min and max: the result has the elements' dtype."""
+    """Apply the rule of NumPy's min and max: the result has the elements' dtype."""
     result = dtype or elements[0]
     return (register(result),), (result,)
 
 
 def deciding(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
-    """As NumPy's any and all: bool, whatever the elements."""
+    """Apply the rule of NumPy's any and all: the result is bool."""
     if dtype is not None and dtype != BOOL:  # to NumPy, None equals float64
         raise DtypeError(f"any, all: a result of dtype bool; got dtype={dtype}")
     return (BOOL,), (BOOL,)
 
 
 def locating(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
-    """As NumPy's argmin and argmax: an index."""
+    """Apply the rule of NumPy's argmin and argmax: the result is an index."""
     if dtype is not None and dtype != INT64:
         raise DtypeError(f"argmin, argmax: a result of dtype int64; got dtype={dtype}")
     return (register(elements[0]), INT64), (INT64,)

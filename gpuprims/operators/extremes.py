@@ -1,4 +1,4 @@
-"""min, max, argmin and argmax: the extreme element, or its place."""
+"""min, max, argmin and argmax: the extreme element, or its index."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gpuprims.operators.op import Op
 
 
 def lowest(dtypes: Dtypes) -> tuple[Any, ...]:
-    """Return what every maximum is at least, and the last index of all."""
+    """Return the identity of max, and for argmax the largest index."""
     return _extreme(dtypes, lowest=True)
 
 
 def highest(dtypes: Dtypes) -> tuple[Any, ...]:
-    """Return what every minimum is at most, and the last index of all."""
+    """Return the identity of min, and for argmin the largest index."""
     return _extreme(dtypes, lowest=False)
 
 
@@ -28,7 +28,9 @@ def _extreme(dtypes: Dtypes, *, lowest: bool) -> tuple[Any, ...]:
     elif kind == "b":
         first = not lowest
     elif kind == "c":
-        first = complex(-np.inf, -np.inf) if lowest else complex(np.inf, np.inf)  # NumPy orders by real, then imaginary
+        first = (
+            complex(-np.inf, -np.inf) if lowest else complex(np.inf, np.inf)
+        )  # NumPy compares real, then imaginary parts
     else:
         info = np.iinfo(dtypes[0])
         first = info.min if lowest else info.max
@@ -36,17 +38,17 @@ def _extreme(dtypes: Dtypes, *, lowest: bool) -> tuple[Any, ...]:
 
 
 def locating_op(name: str, better: str, identity: Callable[[Dtypes], tuple[Any, ...]]) -> Op:
-    """Make the operator that finds the first place of the element that is better than all others."""
+    """Return the operator that finds the first index of the best element."""
 
     def fold(p: tuple[Any, Any], q: tuple[Any, Any]) -> tuple[Any, Any]:
-        # The better element wins, and among equals the smaller index; a NaN beats every number, as in NumPy.
+        # The better element wins, then the smaller index. NaN beats every number, as in NumPy.
         (a, i), (b, j) = p, q
         closer = (b > a) if better == ">" else (b < a)
         second = np.where(a != a, (b != b) & (j < i), (b != b) | closer | ((b == a) & (j < i)))
         return np.where(second, b, a), np.where(second, j, i)
 
     def beats(a: Any, b: Any) -> Any:
-        return ~((a <= b) if better == ">" else (a >= b))  # with a NaN always true, so that it beats itself
+        return ~((a <= b) if better == ">" else (a >= b))  # always true for NaN, which so beats itself
 
     return Op(
         fold,

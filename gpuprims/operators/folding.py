@@ -1,4 +1,4 @@
-"""Folding: an operator and a map made concrete for the dtypes of a call."""
+"""Folding: an operator and a map for the dtypes of a call."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from gpuprims.operators.op import Op
 
 @dataclass(frozen=True)
 class Folding:
-    """An operator made concrete for the dtypes of a call.
+    """An operator and a map for the dtypes of a call.
 
     Parameters
     ----------
     values, outputs : tuple of dtype
-        Of the components that are folded, and of the results.
+        Dtypes of the components that are folded, and of the results.
     map : TypedExpr
         From one element of each array, and its index, to the components.
     op : TypedExpr
@@ -27,10 +27,10 @@ class Folding:
     finish : TypedExpr
         From the components and the number of elements to the results.
     identity : tuple
-        One scalar a component.
+        One scalar for each component.
     better : TypedExpr or None
-        From the first components of two values, whether the first value is better; None where a fold does not pick one
-        of its values.
+        From the first components of two values to True if the first value is better; None if a fold does not return
+        one of its values.
     """
 
     values: Dtypes
@@ -43,12 +43,12 @@ class Folding:
 
     @property
     def computed_in(self) -> Dtypes:
-        """The dtypes of all that is computed, which a device may lack."""
+        """The dtypes of all steps, which a device must support."""
         return tuple(step.dtype for typed in (self.map, self.op, self.finish) for step in typed.steps)
 
 
 def as_map(label: str, function: str | Expr | None, arity: int) -> Expr:
-    """Return the fused map of so many arrays, which by default gives the elements themselves."""
+    """Return the fused map of so many arrays; by default it returns the elements."""
     mapped = _elements_themselves(arity) if function is None else expression(function)
     if len(mapped.parameters) != arity:
         raise ArgumentError(f"{label}: one array for each of ({', '.join(mapped.parameters)}); got {arity}")
@@ -71,9 +71,9 @@ def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None, labe
         From one element of each array to the operator's elements.
     arrays : tuple of dtype
     dtype : dtype or None
-        What the caller asked to compute in.
+        The caller's ``dtype=``.
     label : str
-        Which primitive, for messages.
+        The primitive, for messages.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None, labe
         return make_folding(op.exact, mapped, arrays, dtype, label)
     early = values[0] if op.converts else dtype
     load = trace(lambda *given: _load(op, mapped, early, given), len(arrays) + 1)
-    # The count enters finish as a number of the values' own dtype, so that mean divides a float32 by a float32.
+    # The count has the dtype of the values, so that mean divides a float32 by a float32.
     count = values[0] if values[0].kind in "fc" else INT64
     finish = trace(op.finish or (lambda *folded: folded[:-1]), op.components + 1)
     return Folding(
@@ -104,10 +104,10 @@ def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None, labe
 
 
 class Stages(NamedTuple):
-    """A folding of elements that come in slabs: each slab by itself, what is left of slabs, and the last of all.
+    """Foldings for arrays that come in slabs: of each slab, of the slabs' values, and of the last values.
 
-    ``part`` takes the arrays, and the index of a slab's first element as an array of its own; it and ``join`` give
-    components of values, which ``join`` and ``last`` take. ``last`` gives the results.
+    ``part`` takes the arrays, and the index of a slab's first element as one more array. ``part`` and ``join`` return
+    components of values, ``join`` and ``last`` take them, and ``last`` returns the results.
     """
 
     part: Folding
@@ -116,7 +116,7 @@ class Stages(NamedTuple):
 
 
 def make_stages(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None) -> Stages:
-    """Split a folding into the stages of one whose elements come in slabs; takes what :func:`make_folding` takes."""
+    """Return the foldings of slabs; the arguments are those of :func:`make_folding`."""
     whole = make_folding(op, mapped, arrays, dtype)
     n, values = len(arrays), whole.values
     shifted = trace(lambda *given: whole.map(*given[:n], given[n] + given[n + 1]), n + 2)
@@ -129,6 +129,6 @@ def make_stages(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None) -> St
 def _load(op: Op, mapped: Expr, dtype: Dtype | None, given: tuple[Any, ...]) -> Any:
     results = mapped(*given[:-1])
     parts = (results,) if mapped.single else results
-    if dtype is not None:  # as NumPy's dtype=, which converts the elements before they are folded
+    if dtype is not None:  # like NumPy's dtype=, convert elements before the fold
         parts = tuple(part.astype(dtype) for part in parts)
     return parts if op.prepare is None else op.prepare(*parts, given[-1])

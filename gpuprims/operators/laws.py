@@ -1,4 +1,4 @@
-"""The laws that kernels rely on, tried on random values: what ``Op(..., check=True)`` does."""
+"""Check the laws that kernels rely on with random values, for ``Op(..., check=True)``."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 TRIES = 1024
 SEED = 20261121
-# Rounding that laws of floats are forgiven, relative to the largest number that took part.
+# Tolerance for floats, relative to the largest operand.
 TOLERANCE = 1e-9
 Value = tuple[np.ndarray, ...]
 
 
 def check_laws(op: Op) -> None:
-    """Try associativity, the identity on both sides and, where claimed, commutativity; raise on a counterexample.
+    """Check associativity, the identity on both sides and, if claimed, commutativity; raise for a counterexample.
 
-    The function is evaluated by NumPy on the same typed instructions that kernels are made of, on small numbers among
-    which 0, 1 and -1 are frequent. Values of an operator with ``prepare`` are made by it, and half of them folded once,
-    so that only such values are tried as a reduction meets. The seed is fixed: a law fails in each run or in none.
+    NumPy evaluates the typed expressions of kernels on small integers, often 0, 1 and -1. If the operator has a
+    ``prepare``, it makes the values, and half of them are folded once, so that all of them may occur in a reduction.
+    The seed is fixed: a law fails in every run or in none.
 
     Parameters
     ----------
@@ -35,9 +35,9 @@ def check_laws(op: Op) -> None:
     Raises
     ------
     LawError
-        The law, both sides, and the values; among those that break it, the smallest.
+        A law fails. The message holds it, both sides and the smallest counterexample.
     DtypeError
-        A function that has no meaning for integers, floats or bools.
+        The function takes neither integers, floats nor bools.
     """
     trial = _trial(op)
     a, b, c = (trial.draw(np.random.default_rng(SEED + k)) for k in range(3))
@@ -63,7 +63,7 @@ def check_laws(op: Op) -> None:
 
 @dataclass(frozen=True)
 class _Trial:
-    """An operator made concrete for one kind of elements, its functions of NumPy arrays of ``TRIES`` values."""
+    """An operator for one kind of elements, with functions of arrays of ``TRIES`` values."""
 
     elements: Dtypes
     load: TypedExpr
@@ -89,7 +89,7 @@ class _Trial:
 
 
 def _trial(op: Op) -> _Trial:
-    """Make an operator concrete for the first kind of elements that its function and identity are of."""
+    """Return an operator for the first kind of elements that its function and identity take."""
     refusals = []
     load = trace(op.prepare or (lambda *given: given[:-1]), op.elements + 1)
     for element in (BOOL, INT64, FLOAT64) if op.identity_is_bool else (INT64, FLOAT64, BOOL):
@@ -105,12 +105,12 @@ def _trial(op: Op) -> _Trial:
 
 
 def _whole(value: Value) -> Value:
-    """Repeat components that are one constant, so that each is an array."""
+    """Broadcast components that are constants."""
     return tuple(np.broadcast_to(component, TRIES) for component in value)
 
 
 def _numbers(rng: np.random.Generator) -> np.ndarray:
-    """Return whole numbers, so that any dtype holds them: many small ones, which repeat, and some of two digits."""
+    """Return integers that any dtype holds: many small ones, which repeat, and some of two digits."""
     size = TRIES // 2
     return np.concatenate(
         [rng.integers(-1, 2, size // 2), rng.integers(-4, 5, size), rng.integers(-99, 100, size // 2)]

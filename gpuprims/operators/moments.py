@@ -1,4 +1,4 @@
-"""var, std and norm: what is made of sums of squares."""
+"""var, std and norm: operators of sums of squares."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ from gpuprims.operators.dtypes import rooting, spreading
 from gpuprims.operators.op import Op
 from gpuprims.operators.rounding import fast_two_sum, two_sum
 
-# Elements, as a number and its error; their mean, likewise; the sum of their squared distances from it.
+# Number of elements and its error; their mean and its error; the sum of their squared distances from the mean.
 Moments = tuple[Any, Any, Any, Any, Any]
 
 
 def _merge(p: Moments, q: Moments) -> Moments:
-    """Join the moments of two sets of elements, neither of which is read again.
+    """Return the moments of the union of two sets of elements.
 
     B. P. Welford, "Note on a method for calculating corrected sums of squares and products", Technometrics 4 (1962),
     adds one element to a set; T. F. Chan, G. H. Golub and R. J. LeVeque, "Updating formulae and a pairwise algorithm
     for computing sample variances", Stanford STAN-CS-79-773 (1979), joins two sets.
 
-    Numbers of elements and means each carry their rounding error, since in float32 the former stop counting at 2**24,
-    and a mean of 1e6 moves in steps of 1/16, to which noise of 1 adds 0.4 %. Counts are thus exact up to 2**48, and
-    every component has the elements' own dtype: no device needs float64 for it, and no vector integers of 64 bits.
-    Where squared distances overflow the result is inf or nan.
+    Counts and means carry their rounding errors: a float32 cannot count beyond 2**24, and near 1e6 it is rounded to
+    1/16, which adds 0.4 % to noise of 1. Counts are exact up to 2**48. Every component has the dtype of the elements,
+    so no device needs float64 or 64-bit integers. If squared distances overflow, the result is inf or nan.
     """
     (n, n_error, mean, mean_error, squares), (m, m_error, other, other_error, other_squares) = p, q
     count, left = two_sum(n, m)
@@ -36,9 +35,9 @@ def _merge(p: Moments, q: Moments) -> Moments:
     weight = m / np.maximum(count, 1)
     distance = (other - mean) + (other_error - mean_error)
     moved, rest = two_sum(mean, distance * weight)
-    # Multiplied in this order, an identity's n = 0 meets a distance, not its square, which may have overflowed.
+    # In this order the n = 0 of an identity multiplies a distance, not its square, which may overflow.
     joined = squares + other_squares + distance * (distance * (n * weight))
-    nothing = n == 0  # then the mean is the other one, to its last bit, and an infinite one does not meet itself
+    nothing = n == 0  # keeps the bits of the other mean, and inf - inf out
     return (
         count,
         left,
@@ -50,7 +49,7 @@ def _merge(p: Moments, q: Moments) -> Moments:
 
 def _spread(name: str, ddof: float, last: Callable[[Any], Any]) -> Op:
     def finish(n: Any, n_error: Any, mean: Any, mean_error: Any, squares: Any, count: Any) -> Any:
-        # As NumPy: too few elements for ddof divide by 0, which gives inf, or nan where they do not differ.
+        # As in NumPy, too few elements for ddof divide by 0.
         return last(squares / np.maximum(count - ddof, 0))
 
     return Op(
@@ -58,7 +57,7 @@ def _spread(name: str, ddof: float, last: Callable[[Any], Any]) -> Op:
         (0,) * 5,
         name=name,
         commutative=True,
-        # An infinite element is at no distance from any mean: as in NumPy, nan.
+        # inf - inf makes the result nan for infinite elements, as in NumPy.
         prepare=lambda element, index: (1, 0, element, 0, element - element),
         finish=finish,
         dtypes=spreading(name),
@@ -68,16 +67,16 @@ def _spread(name: str, ddof: float, last: Callable[[Any], Any]) -> Op:
 
 @lru_cache(maxsize=256)
 def variance(ddof: float = 0) -> Op:
-    """Make ``var``: the mean squared distance from the mean, with ``count - ddof`` for a divisor.
+    """Return ``var``, the sum of squared distances from the mean divided by ``count - ddof``.
 
-    One operator for each ``ddof``, so that plans, which are looked up by their operator, are kept apart.
+    Each ``ddof`` has one operator, because plans are looked up by operator.
     """
     return _spread("var", ddof, lambda squared: squared)
 
 
 @lru_cache(maxsize=256)
 def deviation(ddof: float = 0) -> Op:
-    """Make ``std``, the root of ``var``."""
+    """Return ``std``, the square root of ``var``."""
     return _spread("std", ddof, np.sqrt)
 
 
@@ -94,9 +93,9 @@ def as_ddof(ddof: object) -> float:
 
 
 def norm() -> Op:
-    """Make ``norm``, the root of the sum of squares.
+    """Return ``norm``, the square root of the sum of squares.
 
-    Elements take the dtype of the sum before they are squared: 200 squared is no int8, nor 300 squared a float16.
+    Elements are converted before they are squared, which may overflow int8 or float16.
     """
     return Op(
         "a + b",
@@ -111,7 +110,7 @@ def norm() -> Op:
 
 
 def _is_finite(number: Any) -> bool:
-    """Return True if a number is finite as a float; very long integers are not."""
+    """Return True if a number is finite as a float."""
     try:
         return math.isfinite(number)
     except OverflowError:

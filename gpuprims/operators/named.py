@@ -1,4 +1,4 @@
-"""The operators that are known by name."""
+"""The operators that have names."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ _COMPENSATED: Mapping[str, Op] = {name: with_errors(OPERATORS[name]) for name in
 
 
 def find_op(op: object, *, ddof: object = 0, compensated: bool = False) -> Op:
-    """Return the operator that ``op`` names or is, as the keywords of ``reduce`` want it.
+    """Return an operator by name, with the keywords of ``reduce`` applied.
 
     Parameters
     ----------
     op : str or Op
     ddof : int or float, default 0
-        What ``var`` and ``std`` take off the number of elements before they divide by it.
+        ``var`` and ``std`` divide by the number of elements minus ``ddof``.
     compensated : bool, default False
-        Whether ``sum`` and ``mean`` carry their rounding errors along.
+        True to let ``sum`` and ``mean`` carry their rounding errors.
 
     Returns
     -------
@@ -61,9 +61,9 @@ def find_op(op: object, *, ddof: object = 0, compensated: bool = False) -> Op:
     Raises
     ------
     UnknownOperatorError
-        A name that is not in the table.
+        ``op`` is neither an operator nor the name of one.
     ArgumentError
-        A keyword that the operator has no use for.
+        A keyword does not apply to the operator.
     """
     if isinstance(op, str) and op in OPERATORS:
         operator = OPERATORS[op]
@@ -71,14 +71,14 @@ def find_op(op: object, *, ddof: object = 0, compensated: bool = False) -> Op:
         operator = op
     else:
         raise UnknownOperatorError(f"op: an Op or one of {', '.join(OPERATORS)}; got {quoted(op)}")
-    named = operator.name if OPERATORS.get(operator.name) is operator else ""  # "": one of the caller's own
+    named = operator.name if OPERATORS.get(operator.name) is operator else ""  # "" for the caller's own
     if (less := as_ddof(ddof)) != 0:
         if named not in SPREADS:
-            raise ArgumentError(f"reduce with {operator.name}: ddof for {' and '.join(SPREADS)} alone; got ddof={ddof}")
+            raise ArgumentError(f"reduce with {operator.name}: ddof for {' and '.join(SPREADS)} only; got ddof={ddof}")
         operator = SPREADS[named](less)
     if compensated:
         if named not in _COMPENSATED:
             known = " and ".join(_COMPENSATED)
-            raise ArgumentError(f"reduce with {operator.name}: compensated=True for {known} alone; got {quoted(op)}")
+            raise ArgumentError(f"reduce with {operator.name}: compensated=True for {known} only; got {quoted(op)}")
         operator = _COMPENSATED[named]
     return operator

@@ -1,8 +1,7 @@
-"""Op: an associative operator with an identity, what a reduction folds with.
+"""Op: the operator of a fold, an associative function with an identity.
 
-An operator folds *values*, which have one component or several. ``prepare`` makes a value of an element, ``finish``
-makes the result of the folded value: argmax is a fold of (element, index) pairs, and mean a sum that is divided at the
-end.
+An operator folds *values*, which have one or several components. ``prepare`` makes a value from an element, and
+``finish`` the result from the folded value: argmax folds (element, index) pairs, and mean divides a sum at the end.
 """
 
 from __future__ import annotations
@@ -28,48 +27,48 @@ class Op:
         ``fn(a, b)`` of two values; for values of several components, of two tuples, giving a tuple. A string takes the
         components one by one, in order of first appearance.
     identity : scalar, tuple or callable
-        The value that changes nothing, ``fn(identity, a) == a``; a tuple for several components; a callable gets the
-        dtypes of the components and returns it.
+        The value with ``fn(identity, a) == a``; a tuple for several components, or a callable that returns it for the
+        dtypes of the components.
     commutative : bool, default False
-        Whether ``fn(a, b) == fn(b, a)``: kernels then fold in whatever order is fastest, else in order.
+        True if ``fn(a, b) == fn(b, a)``. Kernels may then fold in any order.
     name : str, optional
         For messages.
     components : int, optional
-        Components of a value, where ``identity`` is a callable.
+        Number of components of a value, if ``identity`` is a callable.
     prepare : callable, optional
-        From an element and its index along the reduced axes to a value; by default the elements are the components.
+        From an element and its index along the reduced axes to a value; by default elements are values.
     finish : callable, optional
         From the folded components and the number of elements to the result; by default the value itself.
     dtypes : callable, optional
         From the dtypes of the elements and the caller's ``dtype`` to the dtypes of the components and of the results;
         by default the components keep the dtype that ``fn`` gives them.
     of_nothing : bool, default True
-        Whether the fold of no elements is the identity; an error otherwise.
+        True if the fold of no elements is the identity; otherwise it raises.
     converts : bool, default False
-        Whether elements take the dtype of the components before ``prepare`` rather than after it.
+        True to convert elements to the dtype of the components before ``prepare`` instead of after it.
     exact : Op, optional
-        The operator that folds integers and bools instead, where this one is about rounding.
+        The operator for integers and bools, if this one is for rounding errors.
     better : callable, optional
-        From the first components of two values, whether the first value is better. ``fn`` then gives the better one,
-        and where neither is, the one that comes first: kernels may look for it without folding the other components.
-        A value that is better than itself, as NaN may be, is beaten by none.
+        From the first components of two values to True if the first value is better. ``fn`` then returns the better
+        value, or the earlier one if neither is, and kernels may search for it without folding the other components. A
+        value that compares better than itself (NaN) wins.
     check : bool, default False
-        Whether to try the laws on a thousand random values, now: ``fn(fn(a, b), c) == fn(a, fn(b, c))``,
-        ``fn(identity, a) == a == fn(a, identity)`` and, if commutative, ``fn(a, b) == fn(b, a)``, and that ``fn`` gives
+        True to check the laws on a thousand random values: ``fn(fn(a, b), c) == fn(a, fn(b, c))``,
+        ``fn(identity, a) == a == fn(a, identity)``, if commutative ``fn(a, b) == fn(b, a)``, and that ``fn`` returns
         the better value.
 
     Raises
     ------
     ExpressionError, ArgumentError
-        A function that is not one of two values.
+        ``fn`` is not a function of two values.
     LawError
-        With ``check=True``, a law that does not hold, and for which values.
+        With ``check=True``, a law does not hold; the message holds the values.
 
     Notes
     -----
-    Without ``check=True`` the laws are taken on trust: they cannot be seen from the function, and a fold by an operator
-    that breaks them depends on the kernel. Values are tried in int64 and compared exactly, or, where the function or
-    the identity is not one of integers, in float64 and compared up to rounding.
+    Without ``check=True`` nothing checks the laws, and a fold by an operator that breaks them depends on the kernel.
+    Values are int64 and compared exactly. If the function or the identity takes no integers, they are float64 and
+    compared up to rounding.
 
     Examples
     --------
@@ -78,13 +77,13 @@ class Op:
     >>> int(gpuprims.reduce([1, 2, 4, 4], op=xor, device="reference"))
     3
 
-    A law that does not hold is told by the values that break it:
+    The error for a law that does not hold contains values that break it:
 
     >>> gpuprims.Op(lambda a, b: a - b, 0, name="difference", check=True)
     Traceback (most recent call last):
     gpuprims.errors.LawError: Op 'difference': fn(fn(a, b), c) == fn(a, fn(b, c)); got 1 and -1 for a=0, b=0, c=-1
 
-    The affine maps ``x -> a*x + b`` under composition, which do not commute:
+    Composition of affine maps ``x -> a*x + b``, which does not commute:
 
     >>> affine = gpuprims.Op(lambda p, q: (p[0] * q[0], p[1] * q[0] + q[1]), identity=(1, 0))
     >>> [int(v) for v in gpuprims.reduce([2, 3], [1, 5], op=affine, device="reference")]
@@ -126,7 +125,7 @@ class Op:
             check_laws(self)
 
     def _flat(self, fn: Callable[..., Any] | str, tuples: bool) -> Expr:
-        """Return the fold as a function of all components of both values, one after the other."""
+        """Return the fold as a function of the components of both values."""
         n = self.components
         flat = trace(lambda *both: fn(both[:n], both[n:]), 2 * n) if tuples and callable(fn) else expression(fn, 2 * n)
         if len(flat.parameters) != 2 * n:
@@ -138,12 +137,12 @@ class Op:
 
     @property
     def identity_is_bool(self) -> bool:
-        """Whether the identity was given as True or False, as for a fold of bools alone."""
+        """True if the identity is True or False: the operator folds bools."""
         components = self._identity if isinstance(self._identity, tuple) else (self._identity,)
         return all(isinstance(component, bool | np.bool_) for component in components)
 
     def identity(self, dtypes: Dtypes) -> tuple[Any, ...]:
-        """Return the identity's components, as scalars of these dtypes."""
+        """Return the identity's components as scalars of these dtypes."""
         given = self._identity(dtypes) if callable(self._identity) else self._identity
         components = given if isinstance(given, tuple) else (given,)
         names = ", ".join(dtype.name for dtype in dtypes)
@@ -155,7 +154,7 @@ class Op:
         exact = all(
             d.kind in "fc" or scalar == value for d, scalar, value in zip(dtypes, held, components, strict=True)
         )
-        if not exact:  # floats round, as constants everywhere do
+        if not exact:  # floats round, as all constants do
             raise DtypeError(message)
         return held
 
@@ -164,7 +163,7 @@ class Op:
         return self._dtypes(elements, dtype)
 
     def _kept_dtypes(self, elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
-        """Fold in the dtype that the function itself settles on when its result is fed back."""
+        """Fold in the dtype that the function returns for operands of that dtype."""
         values = tuple(dtype or element for element in elements)
         if self.prepare is not None:
             values = typed(trace(self.prepare, self.elements + 1), (*values, INT64)).dtypes

@@ -1,7 +1,7 @@
-"""Sums that carry their own rounding errors: error-free transformations, and compensated sum and mean.
+"""Sums that carry their rounding errors: error-free transformations, and compensated sum and mean.
 
-Nothing here needs a wider dtype, so float32 gains the accuracy of twice its digits on devices without float64. It
-rests on IEEE additions in the order written, which CUDA and OpenCL keep unless they are told to be fast and loose.
+They need no wider dtype, so float32 gets the accuracy of twice its digits on devices without float64. They rely on IEEE
+additions in the given order, which CUDA and OpenCL keep unless a fast-math option is set.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gpuprims.operators.op import Op
 
 
 def two_sum(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return the rounded sum and exactly what rounding left out, whichever operand is larger.
+    """Return the rounded sum and its exact rounding error, whichever operand is larger.
 
     TwoSum of D. E. Knuth, The Art of Computer Programming, volume 2, section 4.2.2.
     """
@@ -25,13 +25,13 @@ def two_sum(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def fast_two_sum(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return the same for ``abs(a) >= abs(b)``, by T. J. Dekker, Numerische Mathematik 18 (1971)."""
+    """Return the same if ``abs(a) >= abs(b)``, by T. J. Dekker, Numerische Mathematik 18 (1971)."""
     total = a + b
     return total, b - (total - a)
 
 
 def _merge(p: tuple[Any, Any], q: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Add the sums, and the errors with what rounding left out of this sum.
+    """Add two sums and their errors, with the rounding error of this addition.
 
     As A. Neumaier (ZAMM 54, 1974), and as Sum2 of T. Ogita, S. M. Rump and S. Oishi, "Accurate sum and dot product",
     SIAM Journal on Scientific Computing 26 (2005), on a tree.
@@ -41,17 +41,17 @@ def _merge(p: tuple[Any, Any], q: tuple[Any, Any]) -> tuple[Any, Any]:
 
 
 def _corrected(total: Any, error: Any) -> Any:
-    """Add the errors to the sum; infinities and NaN make the error NaN, and are in the sum itself as NumPy has them."""
+    """Add the error to the sum, unless it is NaN: then the sum is inf or NaN, as in NumPy."""
     return np.where(np.isnan(error), total, total + error)
 
 
 def with_errors(plain: Op) -> Op:
-    """Make a sum or a mean of floats that folds (sum, error) pairs.
+    """Return a sum or a mean that folds (sum, error) pairs of floats.
 
     Parameters
     ----------
     plain : Op
-        The operator without errors, which folds integers and bools: they do not round.
+        The operator without errors. It still folds integers and bools, which do not round.
 
     Returns
     -------

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from kernel_cases import descended, on_device
+from logreg_cases import Data, fit
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.exceptions import ConvergenceWarning
@@ -17,7 +18,6 @@ from sklearn.preprocessing import StandardScaler
 import gpuprims
 from gpuprims.models import LogReg
 
-Data = tuple[np.ndarray, np.ndarray]
 BOTH = pytest.mark.parametrize("solver", ["sgd", "hogwild"])
 
 
@@ -25,12 +25,6 @@ BOTH = pytest.mark.parametrize("solver", ["sgd", "hogwild"])
 def cancer() -> Data:
     X, y = load_breast_cancer(return_X_y=True)
     return StandardScaler().fit_transform(X).astype(np.float32), y
-
-
-def fit(device: Any, X: Any, y: Any, **parameters: Any) -> LogReg:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return LogReg(device, **parameters).fit(X, y)
 
 
 def objective(weights: np.ndarray, constant: float, X: np.ndarray, y: np.ndarray) -> float:

@@ -61,7 +61,7 @@ DEVICE value_t gp_shuffle_from(const value_t value, const int lane)
 
 /* The value of the work-item whose number differs in the bit `stride`: by a shuffle within a warp, else through local memory, where
  * every work-item of the group must take part. */
-DEVICE value_t swapped(const value_t value, const int stride, LOCAL value_t *partial, const int tid)
+DEVICE value_t gp_butterfly(const value_t value, const int stride, LOCAL value_t *partial, const int tid)
 {
 #if WARP
     if (stride < WARP) return gp_shuffle_from(value, (tid ^ stride) % WARP);

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -144,12 +143,8 @@ class LogReg(LinearScores, SavedModel, ClassifierMixin, BaseEstimator):  # type:
         "verbose": ["verbose"],
     }
 
-    classes_: np.ndarray
-    coef_: np.ndarray
-    intercept_: np.ndarray
     loss_curve_: list[float]
     loss_iterations_: list[int]
-    validation_errors_: list[float]
     n_iter_: int
     stop_reason_: str
 

@@ -49,21 +49,17 @@ class Features(Protocol):
 
 
 class DenseFeatures:
-    """Features in one dense array.
+    """Features in one array of shape (n, k) on the device.
 
-    Parameters
-    ----------
-    device : Device
-    array : array of shape (n, k)
-        On the device.
-    scale : array of shape (k,), optional
-        Factor of each feature, for features in fewer bits. Its dtype is that of all products.
+    Features in fewer bits have a ``scale`` of shape (k,), whose dtype is that of all products.
     """
 
     def __init__(self, device: Device, array: Any, scale: Any = None) -> None:
-        self.device = device
-        self.array = array
-        self.scale = scale
+        self.device, self.array, self.scale = device, array, scale
+
+    def _host_scale(self) -> np.ndarray:
+        scale: np.ndarray = np.ones(self.shape[1]) if self.scale is None else self.device.to_host(self.scale)
+        return scale
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -96,8 +92,7 @@ class DenseFeatures:
         """See :class:`Features`."""
         on_host = self.device.capabilities.kind in ("cpu", "reference")
         found = (gram_by_blocks if on_host else gram_by_reduce)(self.device, self.array, weights)
-        scale = np.ones(self.shape[1]) if self.scale is None else self.device.to_host(self.scale)
-        scaled: np.ndarray = found * np.outer(scale, scale)
+        scaled: np.ndarray = found * np.outer(self._host_scale(), self._host_scale())
         return scaled
 
     @property
@@ -115,13 +110,12 @@ class DenseFeatures:
 
     def as_float64(self) -> DenseFeatures:
         """See :class:`Features`; kernels convert the same array as they read it."""
-        scale = np.ones(self.shape[1]) if self.scale is None else self.device.to_host(self.scale).astype(np.float64)
-        return DenseFeatures(self.device, self.array, self.device.asarray(scale))
+        return DenseFeatures(self.device, self.array, self.device.asarray(self._host_scale().astype(np.float64)))
 
     def mean_and_deviation(self, weights: Any) -> tuple[np.ndarray, np.ndarray]:
         """See :class:`Features`."""
         device = self.device
-        scale = np.ones(self.shape[1]) if self.scale is None else np.abs(device.to_host(self.scale))
+        scale = np.abs(self._host_scale())
         total = float(device.to_host(reduce(weights, device=device)))
         summed = reduce(self.array, weights, map="x*s", axis=0, device=device)
         mean = map_elements(lambda x: x / total, summed, device=device)

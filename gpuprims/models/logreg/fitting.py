@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,8 @@ def fit(model: Any, X: Any, y: Any, sample_weight: Any) -> None:
     if before is not None and before[0].shape == (objective.outputs, objective.features):
         start = objective.join(*before)
     with _progress_bar(model) as bar:
-        error = None if held_out is None else _ValidationError(objective, held_out)
-        monitor = Monitor(
-            objective.split, start,
-            callback=model.callback, validation_error=error, target_error=model.target_error, bar=bar,
-        )  # fmt: skip
+        error = None if held_out is None else _validation_error(objective, held_out)
+        monitor = Monitor(objective.split, start, bar, model.callback, error, model.target_error)
         try:
             reason = SOLVERS[model.solver](objective, start, _settings(model), monitor)
         except KeyboardInterrupt:
@@ -104,18 +102,15 @@ def _check_classes(model: Any, classes: Any, *, first: bool) -> None:
     model.classes_ = given
 
 
-class _ValidationError:
-    """The share of wrong predictions on the validation samples, for flat weights."""
+def _validation_error(objective: Objective, held_out: np.ndarray) -> Callable[[np.ndarray], float]:
+    """Return a function from flat weights to the share of wrong predictions on the validation samples."""
+    codes = objective.device.to_host(objective.samples.codes)[held_out]
 
-    def __init__(self, objective: Objective, held_out: np.ndarray) -> None:
-        self._objective, self._held_out = objective, held_out
-        self._codes = objective.device.to_host(objective.samples.codes)[held_out]
+    def error(flat: np.ndarray) -> float:
+        scores = objective.device.to_host(objective.scores(objective.to_device(flat)))[held_out]
+        return float(np.mean((scores[:, 0] > 0 if objective.outputs == 1 else scores.argmax(axis=1)) != codes))
 
-    def __call__(self, flat: np.ndarray) -> float:
-        objective = self._objective
-        scores = objective.device.to_host(objective.scores(objective.to_device(flat)))[self._held_out]
-        codes = scores[:, 0] > 0 if objective.outputs == 1 else scores.argmax(axis=1)
-        return float(np.mean(codes != self._codes))
+    return error
 
 
 def _settings(model: Any) -> Settings:
@@ -133,7 +128,8 @@ def _objective(model: Any, samples: Samples) -> Objective:
 def _store(model: Any, objective: Objective, monitor: Monitor, reason: str) -> None:
     """Set the fitted attributes from the last iteration."""
     _store_weights(model, objective, monitor.weights)
-    model.loss_curve_, model.loss_iterations_ = monitor.losses, monitor.iterations
+    model.loss_curve_ = [loss for loss, _ in monitor.records]
+    model.loss_iterations_ = [iteration for _, iteration in monitor.records]
     model.validation_errors_ = monitor.errors
     model.n_iter_, model.stop_reason_ = monitor.n_iter, reason
 

@@ -10,7 +10,7 @@ from gpuprims.core.device import Device
 from gpuprims.models.logreg.features import Features
 from gpuprims.models.logreg.samples import Samples
 from gpuprims.primitives.logistic import logistic_gradient
-from gpuprims.primitives.logistic.labelled import judged, sigmoid
+from gpuprims.primitives.logistic.labelled import loss_and_residual, sigmoid
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 
@@ -29,16 +29,8 @@ class Objective:
     """Log loss per unit of sample weight, plus a penalty on the squared coefficients.
 
     Two classes have one output, the score of the second class; more classes have one output each and a softmax.
-    Solvers see weights as one flat vector: the coefficients of each output, then all intercepts.
-
-    Parameters
-    ----------
-    samples : Samples
-    outputs : int
-    penalty : float
-        Twice the factor of the sum of squares. For scikit-learn's ``C``, this is ``1 / (C * samples.total)``.
-    fit_intercept : bool
-        Add a constant without penalty to the scores.
+    Solvers see weights as one flat vector: the coefficients of each output, then all intercepts. ``penalty`` is twice
+    the factor of the sum of squares, ``1 / (C * samples.total)``; intercepts have none.
     """
 
     def __init__(self, samples: Samples, outputs: int, penalty: float, *, fit_intercept: bool) -> None:
@@ -141,7 +133,7 @@ class Objective:
             return Loss(*logistic_gradient(*given, sample_weight=samples.sample_weight, device=self.device))
         scores = self.scores(weights)
         if self.outputs == 1:
-            losses, residuals = self._map(judged, scores, self._code, self._weight)
+            losses, residuals = self._map(loss_and_residual, scores, self._code, self._weight)
             value = self._reduce(losses)
         else:
             value, residuals = self._multinomial(scores)

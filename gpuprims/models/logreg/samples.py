@@ -26,29 +26,14 @@ _LABEL = "LogReg"
 
 @dataclass(frozen=True)
 class Samples:
-    """Samples on a device.
-
-    Parameters
-    ----------
-    device : Device
-    features : Features
-        Of n samples, with products in float32 or float64.
-    codes : array of shape (n,)
-        The code of each sample's class, in the dtype of the products.
-    weights : array of shape (n,)
-        Sample weights.
-    weighted : bool
-        False if all weights are 1.
-    total : float
-        The sum of the weights.
-    """
+    """Labelled samples on a device."""
 
     device: Device
     features: Features
-    codes: Any
-    weights: Any
-    weighted: bool
-    total: float
+    codes: Any  # the class of each sample, of shape (n,), in the dtype of all products
+    weights: Any  # of shape (n,)
+    weighted: bool  # False if all weights are 1
+    total: float  # the sum of the weights
 
     @property
     def size(self) -> int:

@@ -39,16 +39,10 @@ def hogwild(objective: Objective, start: np.ndarray, settings: Settings, monitor
 
 
 class SampleSteps:
-    """Steps by each sample of nonzero weight, once an epoch, in random order.
+    """Steps by each sample of nonzero weight, once an epoch, in random order, for an objective of two classes.
 
-    Parameters
-    ----------
-    descent : callable
-        :func:`gpuprims.primitives.sgd.logistic_sgd` or a function with its arguments.
-    objective : Objective
-        With two classes.
-    settings : Settings
-        An automatic learning rate follows from the largest curvature of one sample's loss.
+    ``descent`` is :func:`gpuprims.primitives.sgd.logistic_sgd` or a function with its arguments. An automatic learning
+    rate follows from the largest curvature of one sample's loss.
     """
 
     def __init__(self, descent: Callable[..., Any], objective: Objective, settings: Settings) -> None:

@@ -38,20 +38,12 @@ class SparseFeatures:
     """CSR features; zeros are not stored.
 
     Scores read rows and gradients read columns. Each form is copied to the device when it is first needed and stays
-    there, except for the columns of a batch with fewer elements than columns, which are copied each time.
-
-    Parameters
-    ----------
-    device : Device
-    matrix : csr_array or csr_matrix of shape (n, k)
-        On the host, checked by :func:`check_matrix`.
-    rows : _Csr, optional
-        The same on the device, for some rows of a larger matrix.
+    there, except for the columns of a batch with fewer elements than columns, which are copied each time. The matrix is
+    on the host and checked by :func:`check_matrix`; ``rows`` is its copy on the device, if there is one.
     """
 
     def __init__(self, device: Device, matrix: Any, rows: _Csr | None = None) -> None:
-        self.device = device
-        self.matrix = matrix
+        self.device, self.matrix = device, matrix
         # A batch with fewer elements than columns would mostly store where its columns begin.
         self._keeps_columns = rows is None or matrix.shape[1] <= matrix.nnz
         self._rows = rows

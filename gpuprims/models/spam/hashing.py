@@ -23,7 +23,7 @@ from gpuprims.primitives.scan import scan
 from gpuprims.primitives.segments.marks import Segments
 
 _LABEL = "hash_counts"
-_INT32, _FLOAT32 = np.dtype(np.int32), np.dtype(np.float32)
+_INT32 = np.dtype(np.int32)
 
 
 def hash_counts(
@@ -93,10 +93,9 @@ def hash_counts(
     size = rows.count * features
     if size > MOST_BINS:
         raise ArgumentError(f"{_LABEL}: documents times n_features up to 2^30; got {rows.count} x {features}")
-    keyed = as_operands(_LABEL, (_keys(operands, ids, rows, features, hashed=hashed),), operands.device)
-    counts = count(keyed, direct(size), size, 0, variant=variant)
-    table = counts.reshape(rows.count, features)
-    return operands.to_caller(map_elements(lambda n: n.astype(_FLOAT32), table, device=operands.device))
+    keys = as_operands(_LABEL, (_keys(operands, ids, rows, features, hashed=hashed),), operands.device)
+    counts = count(keys, direct(size), size, 0, variant=variant).reshape(rows.count, features)
+    return operands.to_caller(map_elements(lambda n: n.astype(np.float32), counts, device=operands.device))
 
 
 def _checked_features(n_features: Any) -> int:
@@ -120,9 +119,8 @@ def _flatten(documents: Any, analyzer: Callable[[Any], Iterable[str]] | None) ->
     texts = sum(isinstance(row, str) for row in rows)
     if texts < len(rows):
         if texts or analyzer is not None:
-            raise ArrayError(
-                f"{_LABEL}: only texts, or only integers and no analyzer=; got {texts} texts of {len(rows)}"
-            )
+            got = f"{texts} texts of {len(rows)}"
+            raise ArrayError(f"{_LABEL}: only texts, or only integers and no analyzer=; got {got}")
         return *_concatenate(rows), False
     return *_hashed(rows, analyzer or HashingVectorizer().build_analyzer()), True
 

@@ -145,16 +145,15 @@ def _split(labels: np.ndarray, test_share: float, seed: int) -> dict[str, np.nda
     """Return the indices of the training and test texts."""
     if not 0 <= seed < 2**32:
         raise ArgumentError(f"{_LABEL}: a seed from 0 to 2^32 - 1; got {seed}")
-    rule = f"{_LABEL}: a test share with texts of both labels, which leaves {_FOLDS} of each for training"
+    rule = f"a test share with texts of both labels, which leaves {_FOLDS} of each for training"
+    refusal = ArgumentError(f"{_LABEL}: {rule}; got {test_share} of {len(labels)}")
+    how = {"test_size": float(test_share), "random_state": seed, "stratify": labels}
     try:
-        train, test = train_test_split(
-            np.arange(len(labels)), test_size=float(test_share), random_state=seed, stratify=labels
-        )
+        train, test = train_test_split(np.arange(len(labels)), **how)
     except ValueError as error:
-        raise ArgumentError(f"{rule}; got {test_share} of {len(labels)}") from error
-    counts = [np.unique(labels[part], return_counts=True)[1] for part in (train, test)]
-    if counts[0].min() < _FOLDS or len(counts[1]) < 2:
-        raise ArgumentError(f"{rule}; got {test_share} of {len(labels)}")
+        raise refusal from error
+    if np.unique(labels[train], return_counts=True)[1].min() < _FOLDS or len(np.unique(labels[test])) < 2:
+        raise refusal
     return {"train": train, "test": test}
 
 
@@ -183,8 +182,8 @@ def _least_error(positive: np.ndarray, probabilities: np.ndarray) -> float:
 
 
 def _rates(trained: SpamFilter, features: np.ndarray, labels: np.ndarray) -> Rates:
-    guesses = trained.labels_from(positive_probabilities(trained.model, features, trained.positive))
-    return Rates.of(labels, guesses, positive=trained.positive)
+    probabilities = positive_probabilities(trained.model, features, trained.positive)
+    return Rates.of(labels, trained.labels_from(probabilities), positive=trained.positive)
 
 
 @contextmanager

@@ -74,7 +74,7 @@ def plan_call(
             columns=columns,
             lanes=_lanes(chosen, traits.size, device),
             held=held,
-            side=held if chosen.block == 1 else 1,
+            vector_columns=held if chosen.block == 1 else 1,
         )
         tiles = -(-(stored + n) // chosen.tile) if chosen.block == 1 else -(-n * spec.lanes // chosen.block)
         groups = chosen.groups(tiles, device.capabilities)

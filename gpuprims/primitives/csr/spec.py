@@ -22,14 +22,14 @@ class CsrSpec(KernelSpec):
         Neighbouring work-items that share a row.
     held : int, default 1
         Columns that a work-item sums at once.
-    side : int, default 1
+    vector_columns : int, default 1
         Columns that it sums in one OpenCL vector.
     """
 
     columns: int
     lanes: int = 1
     held: int = 1
-    side: int = 1
+    vector_columns: int = 1
 
     maps: ClassVar[bool] = False
     lifts_constants: ClassVar[bool] = False
@@ -42,7 +42,7 @@ class CsrSpec(KernelSpec):
     def text(self) -> list[str]:
         """Write the type of a work-item's sums."""
         number = c_type(self.values[0])
-        summed = f"VECTOR_OF({number}, {self.side})" if self.side > 1 else number
+        summed = f"VECTOR_OF({number}, {self.vector_columns})" if self.vector_columns > 1 else number
         return [f"typedef {summed} sum_t;"]
 
     def headers(self) -> tuple[Path, ...]:

@@ -20,7 +20,7 @@ from gpuprims.core.traits import Call
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.primitives.descent.spec import DescentSpec
-from gpuprims.primitives.logistic.labelled import check_samples, judge
+from gpuprims.primitives.logistic.labelled import check_samples, typed_loss
 from gpuprims.primitives.rows import sample_forms
 from gpuprims.primitives.together import side_by_side
 
@@ -79,15 +79,15 @@ def plan_call(
             accesses[:-1],
             accesses[-1:],
             (dtype,),
-            judge(dtype),
+            typed_loss(dtype),
             features=k,
             intercept=result.shape[0] != k,
             weighted=len(forms) == 5,
         )
         fitted, spec = _held(chosen, spec, n)
         launch = device.kernel(fitted, spec).prepare(1, layout.pack(0), n, request.steps)
-        vectors = -(-n // spec.judged)
-        copied = vectors * spec.judged * (spec.columns + spec.weighted) * dtype.itemsize
+        vectors = -(-n // spec.vector_rows)
+        copied = vectors * spec.vector_rows * (spec.columns + spec.weighted) * dtype.itemsize
         return Compiled(launch, scratch=copied if chosen.scratch == "rows" else 0)
 
     traits = Call((dtype,), n, result.shape[0], value_bytes=dtype.itemsize)
@@ -103,7 +103,7 @@ def sample(call: Sample) -> LaunchPlan:
 def _held(variant: Variant, spec: DescentSpec, n: int) -> tuple[Variant, DescentSpec]:
     """Fix how rows are held: so many for each work-item of a group, or so many side by side."""
     if not variant.word_items:
-        return variant, replace(spec, judged=_CPU_VECTOR // spec.values[0].itemsize)
+        return variant, replace(spec, vector_rows=_CPU_VECTOR // spec.values[0].itemsize)
     block = min(_FEWEST, variant.block)
     while -(-n // block) * spec.columns * value_words(spec.values) > variant.items:
         block *= 2

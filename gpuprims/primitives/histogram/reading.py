@@ -119,7 +119,7 @@ class Reader(NamedTuple):
             sums=sums,
             group_dtype=total if private else dtype,
             dtype=total,
-            near=room.near,
+            local_guide=room.near,
             fused=not private,
             merged=merged,
         )

@@ -46,7 +46,7 @@ class HistogramSpec(KernelSpec):
     sums: Sums
     group_dtype: Dtype
     dtype: Dtype
-    near: bool = False
+    local_guide: bool = False
     fused: bool = True
     merged: bool = False
 
@@ -99,9 +99,9 @@ class HistogramSpec(KernelSpec):
     def _guide(self) -> dict[str, int | str]:
         """Define the guide as kernels read it: 16 bits an entry in local memory, or 32 in the table."""
         near = "LOCAL const u16", "0x8000u"
-        kind, impure = near if self.near else ("GLOBAL const u32", "0x80000000u")
+        kind, impure = near if self.local_guide else ("GLOBAL const u32", "0x80000000u")
         far = "((GLOBAL const u32 *)((table) + TABLE_HEADER + ((bins) + 2) * (i64)sizeof(key_t) / 8))"
-        return {"NEAR": int(self.near), "GUIDE": kind, "IMPURE": impure, "FAR_GUIDE(table, bins)": far}
+        return {"NEAR": int(self.local_guide), "GUIDE": kind, "IMPURE": impure, "FAR_GUIDE(table, bins)": far}
 
     def _weights(self) -> dict[str, int | str]:
         """Define a value's weight, and the place of the exponent in a float weight."""

@@ -1,4 +1,4 @@
-"""Labelled samples: what logistic regression's primitives take, checked and judged."""
+"""Labelled samples: checks of them, their sigmoid, and their loss and residual."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check_samples(label: str, arrays: Sequence[Any]) -> None:
 
 
 def sigmoid(score: Any) -> Any:
-    """Return ``1 / (1 + exp(-score))``, of exponentials that are never above 1."""
+    """Return ``1 / (1 + exp(-score))``; no exponential is above 1."""
     return _sigmoid(score, np.exp(-np.abs(score)))
 
 
@@ -42,14 +42,14 @@ def _sigmoid(score: Any, small: Any) -> Any:
     return np.where(score >= 0, 1, small) / (1 + small)
 
 
-def judged(score: Any, label: Any, weight: Any) -> tuple[Any, Any]:
-    """Return a row's loss and error, of exponentials that are never above 1."""
+def loss_and_residual(score: Any, label: Any, weight: Any) -> tuple[Any, Any]:
+    """Return a row's loss and residual; no exponential is above 1."""
     small = np.exp(-np.abs(score))
     loss = np.maximum(score, 0) - label * score + np.log1p(small)
     return weight * loss, weight * (_sigmoid(score, small) - label)
 
 
 @lru_cache(maxsize=2)
-def judge(dtype: np.dtype[Any]) -> TypedExpr:
-    """Return :func:`judged`, typed for kernels."""
-    return typed(trace(judged, 3), (dtype,) * 3, (dtype,) * 2)
+def typed_loss(dtype: np.dtype[Any]) -> TypedExpr:
+    """Return :func:`loss_and_residual`, typed for kernels."""
+    return typed(trace(loss_and_residual, 3), (dtype,) * 3, (dtype,) * 2)

@@ -18,13 +18,13 @@ from gpuprims.core.registry import Variant
 from gpuprims.core.traits import Call
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError
-from gpuprims.primitives.logistic.labelled import check_samples, judge
+from gpuprims.primitives.logistic.labelled import check_samples, typed_loss
 from gpuprims.primitives.logistic.spec import LogisticSpec
 from gpuprims.primitives.rows import power_of_two, sample_forms, vector_of
 from gpuprims.primitives.together import side_by_side
 
 # Bytes of the rows that a work-item of a CPU takes at once, how many there are at most and at least, and bytes of the
-# scores of those that it judges in one vector. Two cores of an AMD EPYC of family 26, runtime 2026.2, 2026-11-22, ms of
+# scores in one vector. Two cores of an AMD EPYC of family 26, runtime 2026.2, 2026-11-22, ms of
 # float32, where a sum, which reads the same once, takes 7.9: 10^6 x 100 by 8, 16, 40, 64, 256 rows 11.0, 11.7, 10.1,
 # 9.7, 10.5; 10^5 x 1000 by 4, 16, 64 rows 11.2, 9.9, 10.4; 10^7 x 8 by 16, 64, 256 rows 17.5, 11.6, 13.2.
 _CPU_BYTES, _MOST_ROWS, _LEAST_ROWS, _CPU_VECTOR = 65_536, 64, 4, 64
@@ -74,20 +74,20 @@ def plan_call(
         vector = vector_of(forms[0]) if chosen.vectors else 1
         lanes, rows = _teams(chosen, k, vector, dtype, device)
         fitted = _resident(chosen, lanes, -(-k // lanes) * value_words((dtype,)), device)
-        judged = _CPU_VECTOR // dtype.itemsize if _for_cpus(fitted) else 1
+        vector_rows = _CPU_VECTOR // dtype.itemsize if _for_cpus(fitted) else 1
         accesses = layout.accesses
         spec = LogisticSpec(
             accesses[: len(forms)],
             accesses[len(forms) :],
             (dtype,),
-            judge(dtype),
+            typed_loss(dtype),
             vector=vector,
             features=k,
             intercept=forms[2].shape != (k,),
             weighted=len(forms) == 4,
             lanes=lanes,
             rows=rows,
-            judged=judged,
+            vector_rows=vector_rows,
         )
         return _launch(fitted, spec, layout, n, device)
 
@@ -139,7 +139,7 @@ def _launch(variant: Variant, spec: LogisticSpec, layout: Layout, n: int, device
         groups = variant.groups(-(-max(n, spec.sums) // variant.tile), able)
         launches = [kernel.prepare(groups, packed, n, step) for step in range(3 if columns else 2)]
         return Compiled(in_turn(launches), 1, (2 + columns) * n * item)
-    rows = variant.items if spec.judged > 1 else spec.rows * variant.block // spec.lanes
+    rows = variant.items if spec.vector_rows > 1 else spec.rows * variant.block // spec.lanes
     parts = variant.groups(-(-n // rows), able) if variant.shares_outputs else 1
     numbers = n if variant.scratch == "rows" else parts * spec.sums
     return Compiled(kernel.prepare(parts, packed, n, parts), 1, numbers * item)

@@ -10,6 +10,7 @@ from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.expressions import c_type, emit_function
 
 _KERNELS = Path(__file__).parent / "kernels"
+_ROW = "score, label, weight, loss, residual"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -26,7 +27,7 @@ class SamplesSpec(KernelSpec):
         Whether each row has a sample weight.
     lanes, rows : int, default 1
         Neighbouring work-items that share a row, and rows that they hold at once.
-    judged : int, default 1
+    vector_rows : int, default 1
         Rows whose loss and residual are computed at once, in one OpenCL vector.
     """
 
@@ -35,7 +36,7 @@ class SamplesSpec(KernelSpec):
     weighted: bool
     lanes: int = 1
     rows: int = 1
-    judged: int = 1
+    vector_rows: int = 1
 
     maps: ClassVar[bool] = False
     lifts_constants: ClassVar[bool] = False
@@ -63,7 +64,7 @@ class SamplesSpec(KernelSpec):
             "LANES": self.lanes,
             "ROWS": self.rows,
             "CHUNKS": -(-self.features // (self.lanes * self.vector)),
-            "JUDGED": self.judged,
+            "JUDGED": self.vector_rows,
             "PLACE": f"u{8 * number.itemsize}",
             "NEAR": 16 // number.itemsize,  # numbers that one load from local memory reads
             "POWER": f"gp_power_{c_type(number)}",
@@ -76,7 +77,7 @@ class SamplesSpec(KernelSpec):
 
     def in_vector(self, kind: str) -> str:
         """Return the C type of a number of each of the rows that are computed at once."""
-        return f"VECTOR_OF({kind}, {self.judged})" if self.judged > 1 else kind
+        return f"VECTOR_OF({kind}, {self.vector_rows})" if self.vector_rows > 1 else kind
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
@@ -89,21 +90,21 @@ class LogisticSpec(SamplesSpec):
 
     def macros(self) -> dict[str, int | str]:
         """Define the loss and the residual of a row."""
-        return super().macros() | {"JUDGE(z, y, s, loss, error)": "gp_judge(z, y, s, loss, error)"}
+        return super().macros() | {f"JUDGE({_ROW})": f"gp_loss_and_residual({_ROW})"}
 
     def text(self) -> list[str]:
-        """Write the function from scores to losses and residuals; in vectors, C's operators return masks."""
+        """Write that function; if it computes several rows in vectors, C's operators return masks."""
         number = c_type(self.values[0])
-        mask = self.in_vector(f"i{8 * self.values[0].itemsize}") if self.judged > 1 else "b8"
+        mask = self.in_vector(f"i{8 * self.values[0].itemsize}") if self.vector_rows > 1 else "b8"
         taken = ", ".join(f"const {number} {name}" for name in "zys")
-        judge = emit_function(
-            f"DEVICE void gp_judge({taken}, {number} *loss, {number} *error)",
+        function = emit_function(
+            f"DEVICE void gp_loss_and_residual({taken}, {number} *loss, {number} *residual)",
             self.map,
             ["z", "y", "s"],
-            lambda *found: f"*loss = {found[0]}; *error = {found[1]};",
+            lambda *found: f"*loss = {found[0]}; *residual = {found[1]};",
         )
-        typed = judge.replace(f"{number} ", "judged_t ").replace("b8 ", "mask_t ")
-        return [*super().text(), f"typedef {mask} mask_t;", typed]
+        in_vectors = function.replace(f"{number} ", "judged_t ").replace("b8 ", "mask_t ")
+        return [*super().text(), f"typedef {mask} mask_t;", in_vectors]
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""

@@ -133,7 +133,7 @@ def _spec(
         paired=step.paired if window == "strip" else None,
     )
     beside = max(map(abs, spec.reach(2))) * lines.channels * lines.times
-    return replace(spec, vector_beside=min(lines.vector_local, 1 << (beside - 1).bit_length()) if beside else 1)
+    return replace(spec, vector_halo=min(lines.vector_local, 1 << (beside - 1).bit_length()) if beside else 1)
 
 
 def _in_space(offset: tuple[int, ...]) -> tuple[int, int, int]:

@@ -54,7 +54,7 @@ class StencilSpec(KernelSpec):
     window : {"listed", "ring", "strip", "tile", "table"}
         Where neighbours are held: in an array of their own, in a ring or a strip of rows in registers, in local memory,
         or nowhere, each being loaded with its weight from memory.
-    vector_local, vector_beside, vector_out : int, default 1
+    vector_local, vector_halo, vector_out : int, default 1
         Elements that one instruction moves: of a row in local memory, of its ends, and of the results.
     times : int, default 1
         How often one launch applies the stencil.
@@ -70,7 +70,7 @@ class StencilSpec(KernelSpec):
     columns: tuple[int, ...] = ()
     window: Window | Literal["table"] = "listed"
     vector_local: int = 1
-    vector_beside: int = 1
+    vector_halo: int = 1
     vector_out: int = 1
     times: int = 1
     paired: tuple[TypedExpr, TypedExpr | None] | None = None
@@ -106,7 +106,7 @@ class StencilSpec(KernelSpec):
             "NEIGHBOURS": len(self.offsets),
             "VECTOR_OUT": self.vector_out,
             "VECTOR_LOCAL": self.vector_local,
-            "VECTOR_BESIDE": self.vector_beside,
+            "VECTOR_BESIDE": self.vector_halo,
             "TIMES": self.times,
             "PAIRED": int(self.paired is not None),
             **{f"MODE_{mode.upper()}": int(self.mode == mode) for mode in get_args(Mode)},

@@ -4,7 +4,7 @@
  * out     OUTPUTS: the elements that are kept, side by side, and their number
  * scratch board (scanning.h): a place for each tile
  * launch  at most BLOCK groups of BLOCK, all running at the same time; `outputs` is 1
- * host    fetch_vector, FETCHED, raw_t and staged_t, scan_warps, fold_lanes, post and wait_for (scanning.h), MAP, OP, IDENTITY
+ * host    fetch_vector, FETCHED, raw_t and staged_t, gp_scan_warps, gp_fold_warps, post and gp_await_status (scanning.h), MAP, OP, IDENTITY
  * order   elements keep theirs
  *
  * Tiles are dealt out as in scan/round_robin, and a tile's number of kept elements is posted a turn before it is asked for.
@@ -20,7 +20,7 @@ DEVICE void fetch_tile(INPUTS, const layout_t layout, const i64 base, const i64 
 {
 #pragma unroll
     for (int vector = 0; vector < VECTORS; vector++) {
-        const i64 j = base + place_of(tid, vector * VECTOR);
+        const i64 j = base + gp_item_offset(tid, vector * VECTOR);
         if (base + TILE <= n) {
             fetch_vector(INPUT_NAMES, layout, 0, j, raw + vector);
         } else {
@@ -57,7 +57,7 @@ DEVICE int rank_of(const int number, const int lane, int *all)
 }
 
 __kernel WORK_GROUP_RESIDENT(BLOCK, RESIDENT) WHOLE_WARPS
-void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *board, const layout_t layout, const i64 outputs, const i64 n,
+void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, const i64 outputs, const i64 n,
                          const i64 tiles)
 {
     __local staged_t gathered[BLOCK * ITEMS];
@@ -65,10 +65,10 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *board, const layout_t layo
     __local u32 launch;
     const int tid = get_local_id(0), groups = get_num_groups(0), lane = tid % LANES;
     raw_t next[VECTORS], ahead[VECTORS];
-    value_t known = IDENTITY, all = IDENTITY;
+    value_t prefix = IDENTITY, all = IDENTITY;
 
     i64 coming = get_group_id(0), task = coming;
-    if (tid == 0) launch = TAG_OF(gp_read_entry(board)) + 1;
+    if (tid == 0) launch = TAG_OF(gp_read_entry(statuses)) + 1;
     if (coming < tiles) fetch_tile(INPUT_NAMES, layout, coming * TILE, n, tid, next);
     barrier(CLK_LOCAL_MEM_FENCE);
     const u32 tag = launch;
@@ -86,13 +86,13 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *board, const layout_t layo
 #pragma unroll
         for (int vector = 0; vector < VECTORS; vector++) {
             int whole;
-            kept[vector] = kept_of(ahead + vector, layout, base + place_of(tid, vector * VECTOR), n);
+            kept[vector] = kept_of(ahead + vector, layout, base + gp_item_offset(tid, vector * VECTOR), n);
             places[vector] = count + rank_of(gp_count_bits(kept[vector]), lane, &whole);
             count += whole;
         }
-        value_t ahead_all;
-        const int earlier = (int)scan_warps((value_t)count, partial, tid, &ahead_all);
-        if (tid == BLOCK - 1 && coming < tiles) post(board, coming, tag, ahead_all);
+        value_t ahead_aggregate;
+        const int earlier = (int)gp_scan_warps((value_t)count, partial, tid, &ahead_aggregate);
+        if (tid == BLOCK - 1 && coming < tiles) gp_write_status(statuses, coming, tag, ahead_aggregate);
 
         /* 3. Of the tile before, collect the numbers of the tiles between, a work-item each; one that nobody posts is counted
          *    here. Then write what was gathered. */
@@ -100,18 +100,18 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *board, const layout_t layo
             const int others = (int)min(task, (i64)groups - 1);
             const i64 missing = task - others + tid;
             value_t folded = IDENTITY;
-            if (tid < others && !wait_for(board, missing, tag, tag, &folded)) {
+            if (tid < others && !gp_await_status(statuses, missing, tag, tag, &folded)) {
                 folded = IDENTITY;
                 for (i64 j = missing * TILE; j < (missing + 1) * TILE; j++) folded = OP(folded, MAP(0, j));
             }
-            fold_lanes(folded, between, tid);
+            gp_fold_warps(folded, between, tid);
             barrier(CLK_LOCAL_MEM_FENCE);
-            for (int warp = 0; warp * LANES < others; warp++) known = OP(known, between[warp]);
-            for (int k = tid; k < all; k += BLOCK) WRITE_STAGED(0, known + k, gathered[k]);
-            known = OP(known, all);
-            if (tid == 0 && task == tiles - 1) WRITE_NUMBER(known);
+            for (int warp = 0; warp * LANES < others; warp++) prefix = OP(prefix, between[warp]);
+            for (int k = tid; k < all; k += BLOCK) WRITE_STAGED(0, prefix + k, gathered[k]);
+            prefix = OP(prefix, all);
+            if (tid == 0 && task == tiles - 1) WRITE_NUMBER(prefix);
         }
-        barrier(CLK_LOCAL_MEM_FENCE); /* what was gathered has been written, and scan_warps may write to local memory again */
+        barrier(CLK_LOCAL_MEM_FENCE); /* what was gathered has been written, and gp_scan_warps may write to local memory again */
 
         /* 4. Gather what the tile ahead keeps. */
 #pragma unroll
@@ -121,11 +121,11 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *board, const layout_t layo
             for (int item = 0; item < VECTOR; item++)
                 if (kept[vector] >> item & 1) gathered[place++] = ELEMENT(ahead + vector, item);
         }
-        all = ahead_all;
+        all = ahead_aggregate;
         task = coming;
         coming = following;
     }
 
     /* 5. The last group to be done makes the launch's tags void. */
-    if (tid == 0 && (u32)gp_add_entry(board, 1) == (u32)groups - 1) gp_write_entry(board, (u64)tag << 32);
+    if (tid == 0 && (u32)gp_add_entry(statuses, 1) == (u32)groups - 1) gp_write_entry(statuses, (u64)tag << 32);
 }

@@ -4,7 +4,7 @@
  * in      INPUTS: x0 stored elements, x1 their places in a row, x2 where n rows begin and the last ends, x3 the dense matrix
  * out     OUTPUTS: y0 n rows of COLUMNS, the product
  * launch  groups of one work-item, each for a run of rows
- * host    HELD columns at once, side by side in a sum_t; ELEMENT, PLACE, BEGIN, BESIDE, PRODUCT and add_exactly (sparse.h)
+ * host    HELD columns at once, side by side in a sum_t; ELEMENT, PLACE, BEGIN, BESIDE, PRODUCT and gp_add_kahan (sparse.h)
  * order   every SIDE-th element of a stretch of a row, these sums by halves, then the stretches
  */
 /* Elements whose products are added up side by side, as many as keep a core's adders busy while there are registers. */
@@ -61,7 +61,7 @@ void csr_cpu_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
                 /* 2. Fold what lies side by side. */
                 for (int stride = SIDE / 2; stride > 0; stride /= 2)
                     for (int item = 0; item < stride; item++) side[item] += side[item + stride];
-                add_exactly(&sum, &lost, side[0]);
+                gp_add_kahan(&sum, &lost, side[0]);
             }
 
             /* 3. Store. */

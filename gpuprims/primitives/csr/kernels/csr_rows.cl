@@ -4,7 +4,7 @@
  * out     OUTPUTS: y0 n rows of COLUMNS, the product
  * launch  groups of BLOCK (a power of two); each takes runs of SLOTS rows until none are left
  * host    LANES work-items to a row, a power of two; HELD columns at once; ELEMENT, PLACE, BEGIN, BESIDE, PRODUCT and
- *         add_exactly (sparse.h), swapped (shuffling.h)
+ *         gp_add_kahan (sparse.h), swapped (shuffling.h)
  * order   every LANES-th element of a row, ITEMS of them and then the sums of these, then the lanes by halves
  *
  * Two rows of 6 and 3 elements by LANES = 4, the next two of a warp of 16 at the rows behind them:
@@ -44,14 +44,14 @@ void csr_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
                     for (int item = 0; item < ITEMS; item++)
                         if (places[item] >= 0 && column + k < COLUMNS)
                             few[k] += elements[item] * BESIDE(places[item], column + k);
-                    add_exactly(&sums[k], &lost[k], few[k]);
+                    gp_add_kahan(&sums[k], &lost[k], few[k]);
                 }
             }
 
             /* 2. Add the lanes' sums. */
             for (int stride = LANES / 2; stride > 0; stride /= 2) {
 #pragma unroll
-                for (int k = 0; k < HELD; k++) sums[k] += swapped(sums[k], stride, partial, tid);
+                for (int k = 0; k < HELD; k++) sums[k] += gp_butterfly(sums[k], stride, partial, tid);
             }
 
             /* 3. Store. */

@@ -9,7 +9,7 @@
 
 /* Add to a sum of which rounding has lost so much; of what is not finite nothing is. Source: W. Kahan, "Further remarks on
  * reducing truncation errors", 1965. */
-DEVICE void add_exactly(sum_t *sum, sum_t *lost, const sum_t value)
+DEVICE void gp_add_kahan(sum_t *sum, sum_t *lost, const sum_t value)
 {
     const sum_t wanted = value - *lost, found = *sum + wanted;
     *lost = found - found == 0 ? found - *sum - wanted : (sum_t)0;

@@ -10,7 +10,7 @@
 #define STORE_WEIGHT(feature, value) y0[gp_at_y0(layout, 0, 0) + (feature)] = value
 
 /* Add to a weight what may be smaller than its rounding; the rest that was rounded off is kept for the next time. */
-DEVICE void change_weight(value_t *weight, value_t *rest, const value_t change)
+DEVICE void gp_change_weight(value_t *weight, value_t *rest, const value_t change)
 {
     const value_t all = *rest + change, changed = *weight + all;
     *rest = (*weight - changed) + all;

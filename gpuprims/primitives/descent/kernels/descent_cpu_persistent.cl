@@ -63,7 +63,7 @@ void descent_cpu_persistent(INPUTS, OUTPUTS, GLOBAL u32 *copied, const layout_t 
             value_t each[JUDGED], sum = 0;
             STORE_JUDGED(gradient[c], each);
             for (int k = 0; k < JUDGED; k++) sum += each[k];
-            change_weight(&weights[c], &rests[c], -RATE * sum - (c < FEATURES ? DECAY * weights[c] : 0));
+            gp_change_weight(&weights[c], &rests[c], -RATE * sum - (c < FEATURES ? DECAY * weights[c] : 0));
         }
     }
 

@@ -37,7 +37,7 @@ void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, con
     const value_t decay = DECAY, rate = RATE * LOG2_E;
     value_t held[ROWS][COLUMNS], weights[COLUMNS], rests[COLUMNS];
 #if WEIGHTED
-    value_t shares[ROWS];
+    value_t sample_weights[ROWS];
 #endif
 
     /* 1. Load rows, zeros where there are none, and the weights. */
@@ -51,7 +51,7 @@ void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, con
         held[k][FEATURES] = sign;
 #endif
 #if WEIGHTED
-        shares[k] = row < n ? SHARE(row) : 0;
+        sample_weights[k] = row < n ? SHARE(row) : 0;
 #endif
     }
 #pragma unroll
@@ -92,7 +92,7 @@ void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, con
             for (int c = 1; c < COLUMNS; c++) score += held[k][c] * weights[c];
             value_t error = INVERSE(1 + POWER(score));
 #if WEIGHTED
-            error *= shares[k];
+            error *= sample_weights[k];
 #endif
 #pragma unroll
             for (int c = 0; c < COLUMNS; c++) gradient[c] += held[k][c] * error;
@@ -109,12 +109,12 @@ void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, con
                     if (c < middle) {
                         const value_t beyond = c + middle < kept ? gradient[c + middle < COLUMNS ? c + middle : 0] : 0;
                         const value_t mine = upper ? beyond : gradient[c], given = upper ? gradient[c] : beyond;
-                        gradient[c] = mine + swapped(given, stride, partial, tid);
+                        gradient[c] = mine + gp_butterfly(given, stride, partial, tid);
                     }
                 }
                 kept = middle;
             } else {
-                gradient[0] += swapped(gradient[0], stride, partial, tid);
+                gradient[0] += gp_butterfly(gradient[0], stride, partial, tid);
             }
         }
         if (leaves) sums[turn + place] = gradient[0];
@@ -134,7 +134,7 @@ void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, con
 #pragma unroll
                 for (int t = 0; t < apart; t++) read[c][t] += read[c][t + apart];
             }
-            change_weight(&weights[c], &rests[c], rate * read[c][0]);
+            gp_change_weight(&weights[c], &rests[c], rate * read[c][0]);
         }
         turn = PLACES - turn;
     }

@@ -14,7 +14,7 @@ typedef struct {
 } binning_t;
 
 /* Read the table: the header, the thresholds and the last element of the last bin, and the guide. */
-DEVICE binning_t binning_of(GLOBAL const u64 *table, const i64 bins)
+DEVICE binning_t gp_read_table(GLOBAL const u64 *table, const i64 bins)
 {
     binning_t b;
     b.bins = (i32)bins;
@@ -58,7 +58,7 @@ DEVICE binning_t binning_of(GLOBAL const u64 *table, const i64 bins)
 #define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
 #endif
 
-DEVICE i32 cell_of(const key_t x, const binning_t b, f32 *aside)
+DEVICE i32 gp_cell_of(const key_t x, const binning_t b, f32 *aside)
 {
     const f32 distance = DISTANCE(x, b.first), turned = MULTIPLY_ADD(distance, b.scale, b.bias) + TURN;
     const u32 cell = gp_bits_f32(turned) - gp_bits_f32(TURN);
@@ -67,54 +67,54 @@ DEVICE i32 cell_of(const key_t x, const binning_t b, f32 *aside)
 }
 #endif
 
-/* Find the place of an element, or leave its bin in doubt; settle_bin does not. */
+/* Find the place of an element, or leave its bin in doubt; gp_settle_bin does not. */
 #if BINS_DIRECT
-DEVICE i32 settle_bin(const key_t x, const binning_t b)
+DEVICE i32 gp_settle_bin(const key_t x, const binning_t b)
 {
     return !BELOW_ZERO(x) && x < (key_t)b.bins ? (i32)x : NO_BIN(b) + BELOW_ZERO(x);
 }
 
-DEVICE i32 guess_bin(const key_t x, const binning_t b, int *doubt)
+DEVICE i32 gp_guess_bin(const key_t x, const binning_t b, int *doubt)
 {
     *doubt = 0;
-    return settle_bin(x, b);
+    return gp_settle_bin(x, b);
 }
 #elif BINS_EVEN
 /* Bins are cells, but for rounding: beyond the limit from the middle of one, it may be its neighbour. */
-DEVICE i32 guess_bin(const key_t x, const binning_t b, int *doubt)
+DEVICE i32 gp_guess_bin(const key_t x, const binning_t b, int *doubt)
 {
     f32 aside;
-    const i32 cell = cell_of(x, b, &aside);
+    const i32 cell = gp_cell_of(x, b, &aside);
     const int inside = x >= b.first && x <= b.last;
     *doubt = inside && aside > b.limit;
     return inside && aside <= b.limit ? cell : NO_BIN(b);
 }
 
-DEVICE i32 settle_bin(const key_t x, const binning_t b)
+DEVICE i32 gp_settle_bin(const key_t x, const binning_t b)
 {
     if (!(x >= b.first && x <= b.last)) return NO_BIN(b);
     f32 aside;
-    const i32 cell = cell_of(x, b, &aside);
+    const i32 cell = gp_cell_of(x, b, &aside);
     if (x < b.thresholds[cell]) return cell - 1;
     return cell + (cell < b.cells && x >= b.thresholds[cell + 1]);
 }
 #else
 /* The guide has for each cell how many thresholds, after the first, are certainly below its elements: the bin of an element, unless the
  * cell is impure. */
-DEVICE i32 guess_bin(const key_t x, const binning_t b, int *doubt)
+DEVICE i32 gp_guess_bin(const key_t x, const binning_t b, int *doubt)
 {
     f32 aside;
     const int inside = x >= b.first && x <= b.last;
-    const u32 lower = b.guide[inside ? cell_of(x, b, &aside) : 0];
+    const u32 lower = b.guide[inside ? gp_cell_of(x, b, &aside) : 0];
     *doubt = inside && lower >= IMPURE;
     return inside && lower < IMPURE ? (i32)lower : NO_BIN(b);
 }
 
-DEVICE i32 settle_bin(const key_t x, const binning_t b)
+DEVICE i32 gp_settle_bin(const key_t x, const binning_t b)
 {
     if (!(x >= b.first && x <= b.last)) return NO_BIN(b);
     f32 aside;
-    const i32 cell = cell_of(x, b, &aside);
+    const i32 cell = gp_cell_of(x, b, &aside);
     i32 low = (i32)(b.guide[cell] & (IMPURE - 1));
     i32 high = cell < b.cells ? (i32)(b.guide[cell + 2] & (IMPURE - 1)) : b.bins - 1; /* not beyond the guide */
     while (low < high) {
@@ -133,14 +133,14 @@ DEVICE i32 settle_bin(const key_t x, const binning_t b)
 #define ITEM_INDEX(base, item, tid) ((base) + ((i64)((item) / VECTOR) * BLOCK + (tid)) * VECTOR + (item) % VECTOR)
 
 /* Load a work-item's share of a whole tile. */
-DEVICE void load_tile(INPUTS, const layout_t layout, const i64 o, const i64 base, const int tid, value_t *values)
+DEVICE void gp_load_whole_tile(INPUTS, const layout_t layout, const i64 o, const i64 base, const int tid, value_t *values)
 {
 #pragma unroll
     for (int item = 0; item < ITEMS; item += VECTOR) MAP_VECTOR(o, ITEM_INDEX(base, item, tid), values + item);
 }
 
 /* Those of a work-item's share that there are, a bit each: of a whole tile nothing is left to do one by one. */
-DEVICE u32 left_of_tile(const i64 base, const i64 n, const int tid)
+DEVICE u32 gp_items_left(const i64 base, const i64 n, const int tid)
 {
     u32 left = 0;
     if (base + BLOCK * ITEMS <= n) return 0;
@@ -149,13 +149,13 @@ DEVICE u32 left_of_tile(const i64 base, const i64 n, const int tid)
 }
 
 /* Load the first element that is left, and find its bin. That is seldom, and so need not keep registers for all. */
-DEVICE i32 settle_item(INPUTS, const layout_t layout, const i64 o, const i64 base, const int tid, const binning_t b,
+DEVICE i32 gp_settle_item(INPUTS, const layout_t layout, const i64 o, const i64 base, const int tid, const binning_t b,
                        u32 *left, value_t *value)
 {
     const int item = gp_count_bits(~*left & (*left - 1));
     *left &= *left - 1;
     *value = MAP(o, ITEM_INDEX(base, item, tid));
-    return settle_bin(KEY(*value), b);
+    return gp_settle_bin(KEY(*value), b);
 }
 
 #ifdef LOWEST
@@ -163,7 +163,7 @@ DEVICE i32 settle_item(INPUTS, const layout_t layout, const i64 o, const i64 bas
 #define BYTES 256
 #define HIGHEST (LOWEST + BYTES)
 
-DEVICE void bytes_of(const i64 place, const binning_t b, i32 *from, i32 *to)
+DEVICE void gp_bytes_of_bin(const i64 place, const binning_t b, i32 *from, i32 *to)
 {
 #if BINS_DIRECT
     const i32 end = min((i32)b.bins, HIGHEST);
@@ -178,7 +178,7 @@ DEVICE void bytes_of(const i64 place, const binning_t b, i32 *from, i32 *to)
 
 /* The exponent of a weight as its bits have it, that of the least normal number for those below; of infinities and NaN the mask. */
 #if SUMS_PEAKS || SUMS_LIMBS
-DEVICE u32 exponent_of(const weight_t weight)
+DEVICE u32 gp_exponent(const weight_t weight)
 {
     const u32 exponent = (u32)(WEIGHT_BITS(weight) >> FRACTION_BITS) & EXPONENT_MASK;
     return exponent ? exponent : weight != 0;
@@ -189,23 +189,23 @@ DEVICE u32 exponent_of(const weight_t weight)
 #define LIMB_BITS 30
 
 /* Two to the power of a number, as far as a normal number is. */
-DEVICE weight_t power_of_two(const int power)
+DEVICE weight_t gp_power_of_two(const int power)
 {
     return WEIGHT_OF_BITS((u64)(power + EXPONENT_MASK / 2) << FRACTION_BITS);
 }
 
 /* Cut a weight into integers of 30 bits, from the highest, where the largest has such an exponent; where that is not finite, count
  * infinities, negative ones and NaN instead, which alone decide the sum. */
-DEVICE void limbs_of(const weight_t weight, const u32 peak, i64 *limbs)
+DEVICE void gp_cut_limbs(const weight_t weight, const u32 peak, i64 *limbs)
 {
     if (peak == EXPONENT_MASK) {
-        limbs[0] = weight > 0 && exponent_of(weight) == EXPONENT_MASK;
-        limbs[1] = weight < 0 && exponent_of(weight) == EXPONENT_MASK;
+        limbs[0] = weight > 0 && gp_exponent(weight) == EXPONENT_MASK;
+        limbs[1] = weight < 0 && gp_exponent(weight) == EXPONENT_MASK;
         limbs[2] = weight != weight;
         return;
     }
     const int power = LIMB_BITS - 1 + EXPONENT_MASK / 2 - (int)peak;
-    weight_t rest = weight * power_of_two(power / 2) * power_of_two(power - power / 2);
+    weight_t rest = weight * gp_power_of_two(power / 2) * gp_power_of_two(power - power / 2);
     for (int plane = 0; plane < PLANES; plane++) {
         limbs[plane] = (i64)rest;
         rest = (rest - (weight_t)limbs[plane]) * (weight_t)(1 << LIMB_BITS);
@@ -218,14 +218,14 @@ DEVICE void limbs_of(const weight_t weight, const u32 peak, i64 *limbs)
 #elif SUMS_COUNTS || SUMS_INTEGERS
 #define ADD(histogram, place, stride, value, peak) gp_add_integer((histogram) + (place), (i64)WEIGHT(value))
 #elif SUMS_PEAKS
-#define ADD(histogram, place, stride, value, peak) gp_raise((histogram) + (place), exponent_of(WEIGHT(value)))
+#define ADD(histogram, place, stride, value, peak) gp_raise((histogram) + (place), gp_exponent(WEIGHT(value)))
 #elif SUMS_FLOATS
 #define ADD(histogram, place, stride, value, peak) gp_add_float((histogram) + (place), (bin_t)WEIGHT(value))
 #else
 #define ADD(histogram, place, stride, value, peak)                                                                     \
     do {                                                                                                               \
         i64 limbs[PLANES];                                                                                             \
-        limbs_of(WEIGHT(value), peak, limbs);                                                                          \
+        gp_cut_limbs(WEIGHT(value), peak, limbs);                                                                          \
         for (int plane = 0; plane < PLANES; plane++)                                                                   \
             if (limbs[plane]) gp_add_integer((histogram) + (place) + plane * (stride), limbs[plane]);                  \
     } while (0)

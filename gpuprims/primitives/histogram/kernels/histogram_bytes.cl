@@ -3,7 +3,7 @@
  * in      INPUTS: n elements of a byte each for each of `outputs` histograms; the table (binning.h)
  * out     histograms: a count for each of bins + 2 places, for each output, and each part unless they are MERGED
  * launch  any number of groups of BLOCK; each takes (part, output) pairs until none are left
- * host    fetch_vector and FETCHED, bytes_of (binning.h), LOWEST, MAP
+ * host    fetch_vector and FETCHED, gp_bytes_of_bin (binning.h), LOWEST, MAP
  * order   counts add up to the same in any order
  *
  * The counts of one value lie side by side, one in each bank of local memory, so that lanes never meet, whatever the data:
@@ -23,7 +23,7 @@ void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
     const int tid = get_local_id(0);
     LOCAL u32 *lane = own + tid % REPLICAS;
     const i64 width = bins + 2;
-    const binning_t b = binning_of(table, bins);
+    const binning_t b = gp_read_table(table, bins);
 
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
         const i64 o = task % outputs, part = task / outputs;
@@ -61,7 +61,7 @@ void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
         for (i64 place = tid; place < width; place += BLOCK) {
             i32 from, to;
             u32 sum = 0;
-            bytes_of(place, b, &from, &to);
+            gp_bytes_of_bin(place, b, &from, &to);
             for (i32 value = from; value < to; value++) sum += own[(value - LOWEST) * REPLICAS];
             LEAVE(whole + place, sum);
         }

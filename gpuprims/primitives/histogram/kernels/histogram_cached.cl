@@ -5,7 +5,7 @@
  * out     histograms: a count for each of bins + 2 places, added to what is there
  * local   `slots` (a power of two) counts, and the place that each is of
  * launch  any number of groups of BLOCK; each takes (output, part) pairs until none are left
- * host    load_tile, guess_bin and settle_item (binning.h), MAP and MAP_VECTOR
+ * host    gp_load_whole_tile, gp_guess_bin and gp_settle_item (binning.h), MAP and MAP_VECTOR
  * order   counts add up to the same in any order
  *
  * Where many elements share a bin, most groups come across it in their first tile, so that few meet in global memory.
@@ -33,7 +33,7 @@ void histogram_cached(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outpu
     LOCAL i32 *places = (LOCAL i32 *)(counts + slots);
     const i64 width = bins + 2;
     const int tid = get_local_id(0);
-    const binning_t b = binning_of(table, bins);
+    const binning_t b = gp_read_table(table, bins);
 
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
         const i64 o = task / parts, first = task % parts * (BLOCK * ITEMS);
@@ -50,28 +50,28 @@ void histogram_cached(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outpu
         for (int item = 0; item < ITEMS; item++) {
             const i64 j = ITEM_INDEX(first, item, tid);
             if (j >= n) break;
-            const i32 place = settle_bin(KEY(MAP(o, j)), b);
+            const i32 place = gp_settle_bin(KEY(MAP(o, j)), b);
             if (COUNTED(place, b)) gp_take_place(places + (place & ((i32)slots - 1)), NO_PLACE, place);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 
         /* 3. Load, and count. */
         for (i64 base = first; base < n; base += parts * (BLOCK * ITEMS)) {
-            u32 left = left_of_tile(base, n, tid);
+            u32 left = gp_items_left(base, n, tid);
             if (base + BLOCK * ITEMS <= n) {
                 value_t values[ITEMS];
-                load_tile(INPUT_NAMES, layout, o, base, tid, values);
+                gp_load_whole_tile(INPUT_NAMES, layout, o, base, tid, values);
 #pragma unroll
                 for (int item = 0; item < ITEMS; item++) {
                     int doubt;
-                    const i32 place = guess_bin(KEY(values[item]), b, &doubt);
+                    const i32 place = gp_guess_bin(KEY(values[item]), b, &doubt);
                     if (COUNTED(place, b)) count_in_slot(counts, places, whole, place, (i32)slots);
                     left |= (u32)doubt << item;
                 }
             }
             while (left) {
                 value_t value;
-                const i32 place = settle_item(INPUT_NAMES, layout, o, base, tid, b, &left, &value);
+                const i32 place = gp_settle_item(INPUT_NAMES, layout, o, base, tid, b, &left, &value);
                 if (COUNTED(place, b)) count_in_slot(counts, places, whole, place, (i32)slots);
             }
         }

@@ -3,7 +3,7 @@
  * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
  * out     histograms: PLANES sums for each of bins + 2 places, added to what is there
  * launch  any number of groups of BLOCK; each takes (output, part) pairs until none are left
- * host    load_tile, guess_bin, settle_item and ADD (binning.h), MAP and MAP_VECTOR
+ * host    gp_load_whole_tile, gp_guess_bin, gp_settle_item and ADD (binning.h), MAP and MAP_VECTOR
  * order   elements meet in the order in which groups come to them: integers add up to the same, floats may not
  */
 #define gp_add_float gp_add_float_globally
@@ -14,27 +14,27 @@ void histogram_global_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i6
 {
     const i64 width = bins + 2;
     const int tid = get_local_id(0);
-    const binning_t b = binning_of(table, bins);
+    const binning_t b = gp_read_table(table, bins);
 
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
         const i64 o = task / parts;
         GLOBAL bin_t *own = histograms + o * PLANES * width;
         for (i64 base = task % parts * (BLOCK * ITEMS); base < n; base += parts * (BLOCK * ITEMS)) {
-            u32 left = left_of_tile(base, n, tid);
+            u32 left = gp_items_left(base, n, tid);
             if (base + BLOCK * ITEMS <= n) {
                 value_t values[ITEMS];
-                load_tile(INPUT_NAMES, layout, o, base, tid, values);
+                gp_load_whole_tile(INPUT_NAMES, layout, o, base, tid, values);
 #pragma unroll
                 for (int item = 0; item < ITEMS; item++) {
                     int doubt;
-                    const i32 place = guess_bin(KEY(values[item]), b, &doubt);
+                    const i32 place = gp_guess_bin(KEY(values[item]), b, &doubt);
                     if (COUNTED(place, b)) ADD(own, place, width, values[item], PEAK(o, place));
                     left |= (u32)doubt << item;
                 }
             }
             while (left) {
                 value_t value;
-                const i32 place = settle_item(INPUT_NAMES, layout, o, base, tid, b, &left, &value);
+                const i32 place = gp_settle_item(INPUT_NAMES, layout, o, base, tid, b, &left, &value);
                 if (COUNTED(place, b)) ADD(own, place, width, value, PEAK(o, place));
             }
         }

@@ -4,7 +4,7 @@
  * out     histograms: PLANES sums for each of bins + 2 places, for each output, and each part unless they are MERGED
  * local   `replicas` (a power of two) times PLANES * (bins + 2) sums, and the guide if it is NEAR
  * launch  any number of groups of BLOCK; each takes (part, output) pairs until none are left
- * host    load_tile, guess_bin, settle_item and ADD (binning.h), MAP and MAP_VECTOR
+ * host    gp_load_whole_tile, gp_guess_bin, gp_settle_item and ADD (binning.h), MAP and MAP_VECTOR
  * order   elements meet in the order in which work-items come to them: integers add up to the same, floats may not
  *
  * The sums of one bin lie side by side, in different banks of local memory. For two replicas:
@@ -22,7 +22,7 @@ void histogram_privatised(INPUTS, HISTOGRAMS, const layout_t layout, const i64 o
     LOCAL_MEMORY(bin_t, own);
     const i32 width = (i32)bins + 2, copies = (i32)replicas;
     const int tid = get_local_id(0), replica = tid & (copies - 1);
-    binning_t b = binning_of(table, bins);
+    binning_t b = gp_read_table(table, bins);
     SHARE_GUIDE(b, own, PLANES * width * copies, tid);
 
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
@@ -34,21 +34,21 @@ void histogram_privatised(INPUTS, HISTOGRAMS, const layout_t layout, const i64 o
 
         /* 2. Load, and count. */
         for (i64 base = part * (BLOCK * ITEMS); base < n; base += parts * (BLOCK * ITEMS)) {
-            u32 left = left_of_tile(base, n, tid);
+            u32 left = gp_items_left(base, n, tid);
             if (base + BLOCK * ITEMS <= n) {
                 value_t values[ITEMS];
-                load_tile(INPUT_NAMES, layout, o, base, tid, values);
+                gp_load_whole_tile(INPUT_NAMES, layout, o, base, tid, values);
 #pragma unroll
                 for (int item = 0; item < ITEMS; item++) {
                     int doubt;
-                    const i32 place = guess_bin(KEY(values[item]), b, &doubt);
+                    const i32 place = gp_guess_bin(KEY(values[item]), b, &doubt);
                     ADD(own, place * copies + replica, width * copies, values[item], PEAK(o, place));
                     left |= (u32)doubt << item;
                 }
             }
             while (left) {
                 value_t value;
-                const i32 place = settle_item(INPUT_NAMES, layout, o, base, tid, b, &left, &value);
+                const i32 place = gp_settle_item(INPUT_NAMES, layout, o, base, tid, b, &left, &value);
                 ADD(own, place * copies + replica, width * copies, value, PEAK(o, place));
             }
         }

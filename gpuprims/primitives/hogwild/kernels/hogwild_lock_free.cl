@@ -3,7 +3,7 @@
  * in      INPUTS: x0 rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 what rows count, then the order of rows and
  *         the paces of stretches (single.h)
  * out     OUTPUTS: y0 the weights
- * scratch partials, tickets: not touched
+ * scratch partials, counters: not touched
  * launch  for each `part`: any number of groups of BLOCK (a power of two), which copy the weights, then enough for all workers
  * host    `steps` samples in order, in stretches; `workers` take every so-manieth each; gp_now and gp_add_now, swapped (shuffling.h)
  * order   a work-item reads and moves the same features of all its samples, so one worker alone keeps the order; of several each
@@ -26,7 +26,7 @@ DEVICE void read_some(GLOBAL const NUMBER *row, GLOBAL value_t *weights, const i
 }
 
 __kernel WORK_GROUP(BLOCK) WHOLE_WARPS
-void hogwild_lock_free(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 steps,
+void hogwild_lock_free(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 steps,
                        const i64 stretch, const i64 workers, const i64 part)
 {
     __local value_t partial[BLOCK];
@@ -53,7 +53,7 @@ void hogwild_lock_free(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *ticket
 #pragma unroll
                 for (int k = 0; k < FLYING; k++) score += held[k] * seen[k];
             }
-            for (int stride = LANES / 2; stride > 0; stride /= 2) score += swapped(score, stride, partial, tid);
+            for (int stride = LANES / 2; stride > 0; stride /= 2) score += gp_butterfly(score, stride, partial, tid);
 
             /* 3. Add its change to them. */
             const value_t move = live ? RATE(pace) * SHARE(number) * (SIGMOID(score) - LABEL(number)) : 0;

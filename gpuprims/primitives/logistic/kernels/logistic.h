@@ -6,8 +6,8 @@
 #define LOSS (FEATURES + 1)
 #define SUMS (FEATURES + 2)
 
-#define STORE_SUM(sum, value) store_sum(OUTPUT_NAMES, layout, sum, value)
-DEVICE void store_sum(OUTPUTS, const layout_t layout, const int sum, const value_t value)
+#define STORE_SUM(sum, value) gp_store_sum(OUTPUT_NAMES, layout, sum, value)
+DEVICE void gp_store_sum(OUTPUTS, const layout_t layout, const int sum, const value_t value)
 {
     if (sum == LOSS) {
         y0[gp_at_y0(layout, 0, 0)] = value;
@@ -19,7 +19,7 @@ DEVICE void store_sum(OUTPUTS, const layout_t layout, const int sum, const value
 /* Add up what all groups left and store it, in an order that does not depend on which comes last. Work-items have a sum each, or
  * where there are few, several a part of the groups; each has FLYING loads under way, for this group works alone. */
 #define FLYING 32
-DEVICE void fold_groups(OUTPUTS, GLOBAL u32 *partials, const layout_t layout, const i64 parts, LOCAL value_t *partial,
+DEVICE void gp_fold_groups(OUTPUTS, GLOBAL u32 *partials, const layout_t layout, const i64 parts, LOCAL value_t *partial,
                         const int tid)
 {
     int wide = BLOCK;
@@ -36,7 +36,7 @@ DEVICE void fold_groups(OUTPUTS, GLOBAL u32 *partials, const layout_t layout, co
 #pragma unroll
             for (int k = 0; k < FLYING; k++) folded += taken[k];
         }
-        for (int stride = wide; stride < BLOCK; stride *= 2) folded += swapped(folded, stride, partial, tid);
+        for (int stride = wide; stride < BLOCK; stride *= 2) folded += gp_butterfly(folded, stride, partial, tid);
         if (tid < wide && sum < SUMS) STORE_SUM(sum, folded);
     }
 }

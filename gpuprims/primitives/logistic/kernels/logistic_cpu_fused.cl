@@ -3,9 +3,9 @@
  *
  * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 what rows count
  * out     OUTPUTS: y0 the loss, y1 the gradient
- * scratch partials: SUMS for each group; tickets: one, zero before and after
+ * scratch partials: SUMS for each group; counters: one, zero before and after
  * launch  `parts` groups of one work-item, each for a run of rows
- * host    ROWS at once; JUDGE(z, y, s, loss, error), fold_groups (logistic.h)
+ * host    ROWS at once; JUDGE(z, y, s, loss, error), gp_fold_groups (logistic.h)
  * order   a row's features 16 side by side, then folded in halves; ROWS rows, then those of a run, then the runs
  */
 #define LOAD_JUDGED(from) GP_JOINED(vload, JUDGED)(0, from)
@@ -69,7 +69,7 @@ DEVICE void add_rows(GLOBAL const NUMBER *from, const int rows, const value_t *e
 }
 
 __kernel WORK_GROUP(1)
-void logistic_cpu_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 n,
+void logistic_cpu_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 n,
                         const i64 parts)
 {
     __local value_t partial[BLOCK];
@@ -80,19 +80,19 @@ void logistic_cpu_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *ticke
 
     for (i64 row = part * run; row < last; row += ROWS) {
         const int rows = (int)min((i64)ROWS, last - row);
-        value_t scores[PLACES], labels[PLACES], shares[PLACES], errors[PLACES];
+        value_t scores[PLACES], labels[PLACES], sample_weights[PLACES], errors[PLACES];
 
         /* 1. Score the rows. */
         for (int k = 0; k < rows; k++) scores[k] = score(SAMPLES(row + k), x2 + gp_at_x2(layout, 0, 0)) + START;
         for (int k = 0; k < rows; k++) labels[k] = LABEL(row + k);
-        for (int k = 0; k < rows; k++) shares[k] = SHARE(row + k);
-        for (int k = rows; k < PLACES; k++) scores[k] = labels[k] = shares[k] = 0;
+        for (int k = 0; k < rows; k++) sample_weights[k] = SHARE(row + k);
+        for (int k = rows; k < PLACES; k++) scores[k] = labels[k] = sample_weights[k] = 0;
 
         /* 2. Judge them, side by side; those that are none have no share. */
         judged_t lost = 0, erred = 0;
         for (int k = 0; k < PLACES; k += JUDGED) {
             judged_t one, error;
-            JUDGE(LOAD_JUDGED(scores + k), LOAD_JUDGED(labels + k), LOAD_JUDGED(shares + k), &one, &error);
+            JUDGE(LOAD_JUDGED(scores + k), LOAD_JUDGED(labels + k), LOAD_JUDGED(sample_weights + k), &one, &error);
             STORE_JUDGED(error, errors + k);
             lost += one;
             erred += error;
@@ -112,5 +112,5 @@ void logistic_cpu_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *ticke
     for (int feature = 0; feature < FEATURES; feature++) gp_leave(partials, part * SUMS + feature, gradient[feature]);
     gp_leave(partials, part * SUMS + BIAS, bias);
     gp_leave(partials, part * SUMS + LOSS, loss);
-    if (gp_last_done(tickets, parts)) fold_groups(OUTPUT_NAMES, partials, layout, parts, partial, 0);
+    if (gp_last_done(counters, parts)) gp_fold_groups(OUTPUT_NAMES, partials, layout, parts, partial, 0);
 }

@@ -2,10 +2,10 @@
  *
  * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 what rows count
  * out     OUTPUTS: y0 the loss, y1 the gradient
- * scratch partials: SUMS for each group; tickets: one, zero before and after
+ * scratch partials: SUMS for each group; counters: one, zero before and after
  * launch  `parts` groups of BLOCK (a power of two); each takes tiles of TILE rows until none are left
- * host    LANES work-items to a row, which each hold CHUNKS vectors of it; ROWS rows at once; JUDGE(z, y, s, loss, error), fold_lanes
- *         and from_lane (rows.h), fold_groups (logistic.h), swapped (shuffling.h)
+ * host    LANES work-items to a row, which each hold CHUNKS vectors of it; ROWS rows at once; JUDGE(z, y, s, loss, error), gp_fold_rows
+ *         and gp_from_lane (rows.h), gp_fold_groups (logistic.h), swapped (shuffling.h)
  * order   sums are added in an order that depends on the number of groups alone
  *
  * A row of 12 samples by LANES = 4 for VECTOR = 4, the other lanes of the warp at the rows behind it:
@@ -26,7 +26,7 @@
 #define HELD (CHUNKS * VECTOR)
 
 /* Load a lane's vectors of a row, zeros where there is none. */
-DEVICE void load_row(GLOBAL const NUMBER *from, const int live, const int lane, value_t *held)
+DEVICE void load_samples(GLOBAL const NUMBER *from, const int live, const int lane, value_t *held)
 {
 #pragma unroll
     for (int chunk = 0; chunk < CHUNKS; chunk++) {
@@ -41,7 +41,7 @@ DEVICE void load_row(GLOBAL const NUMBER *from, const int live, const int lane, 
 }
 
 __kernel WORK_GROUP(BLOCK) WHOLE_WARPS
-void logistic_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 n,
+void logistic_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 n,
                     const i64 parts)
 {
     __local value_t partial[BLOCK];
@@ -59,19 +59,19 @@ void logistic_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, 
     }
 
     for (i64 base = get_group_id(0) * (i64)TILE; base < n; base += parts * TILE) {
-        value_t held[ROWS][HELD], labels[OWNED], shares[OWNED], sums[ROWS];
+        value_t held[ROWS][HELD], labels[OWNED], sample_weights[OWNED], sums[ROWS];
 
         /* 2. Load rows, and what is known of those that are this lane's own; score its part of them. */
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
             const i64 row = base + k * SLOTS + slot;
-            load_row(SAMPLES(row), row < n, lane, held[k]);
+            load_samples(SAMPLES(row), row < n, lane, held[k]);
         }
 #pragma unroll
         for (int k = 0; k < OWNED; k++) {
             const i64 row = base + (lane / SHARING * OWNED + k) * SLOTS + slot;
             labels[k] = row < n ? LABEL(row) : 0;
-            shares[k] = row < n ? SHARE(row) : 0;
+            sample_weights[k] = row < n ? SHARE(row) : 0;
         }
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
@@ -81,14 +81,14 @@ void logistic_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, 
         }
 
         /* 3. Add the lanes' parts; see above. */
-        fold_lanes(sums, partial, tid);
+        gp_fold_rows(sums, partial, tid);
 
         /* 4. Judge the lane's own rows: their loss, and their error in place of their score. */
 #pragma unroll
         for (int k = 0; k < OWNED; k++) {
             const i64 row = base + (lane / SHARING * OWNED + k) * SLOTS + slot;
             value_t lost = 0, error = 0;
-            if (row < n) JUDGE(sums[k] + start, labels[k], shares[k], &lost, &error);
+            if (row < n) JUDGE(sums[k] + start, labels[k], sample_weights[k], &lost, &error);
             if (lane % SHARING == 0) {
                 loss += lost;
                 bias += error;
@@ -99,7 +99,7 @@ void logistic_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, 
         /* 5. Hand the errors round, and add each row to the gradient. */
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
-            const value_t error = from_lane(sums[k % OWNED], k / OWNED * SHARING, partial, tid);
+            const value_t error = gp_from_lane(sums[k % OWNED], k / OWNED * SHARING, partial, tid);
 #pragma unroll
             for (int item = 0; item < HELD; item++) gradient[item] += held[k][item] * error;
         }
@@ -108,11 +108,11 @@ void logistic_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, 
     /* 6. Fold the group: lanes at the same place of their rows, and of loss and intercept all. */
     for (int stride = LANES; stride < BLOCK; stride *= 2) {
 #pragma unroll
-        for (int k = 0; k < HELD; k++) gradient[k] += swapped(gradient[k], stride, partial, tid);
+        for (int k = 0; k < HELD; k++) gradient[k] += gp_butterfly(gradient[k], stride, partial, tid);
     }
     for (int stride = 1; stride < BLOCK; stride *= 2) {
-        bias += swapped(bias, stride, partial, tid);
-        loss += swapped(loss, stride, partial, tid);
+        bias += gp_butterfly(bias, stride, partial, tid);
+        loss += gp_butterfly(loss, stride, partial, tid);
     }
 
     /* 7. Leave the sums; the last group to do so folds them all and stores. */
@@ -128,7 +128,7 @@ void logistic_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, 
     }
     gp_fence();
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (tid == 0) last = gp_last_done(tickets, parts);
+    if (tid == 0) last = gp_last_done(counters, parts);
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (last) fold_groups(OUTPUT_NAMES, partials, layout, parts, partial, tid);
+    if (last) gp_fold_groups(OUTPUT_NAMES, partials, layout, parts, partial, tid);
 }

@@ -2,13 +2,13 @@
  *
  * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 what rows count
  * out     OUTPUTS: y0 the loss, y1 the gradient
- * scratch none: partials and tickets are not touched
+ * scratch none: partials and counters are not touched
  * launch  one group of one work-item
  * host    SAMPLES, JUDGE(z, y, s, loss, error), STORE_SUM(sum, value) (logistic.h)
  * order   that of the rows
  */
 __kernel WORK_GROUP(BLOCK)
-void logistic_merged_loops(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 n,
+void logistic_merged_loops(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 n,
                            const i64 parts)
 {
     const int tid = get_local_id(0);

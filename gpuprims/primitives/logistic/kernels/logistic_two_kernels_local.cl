@@ -2,13 +2,13 @@
  *
  * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 what rows count
  * out     OUTPUTS: y0 the loss, y1 the gradient
- * scratch partials: the error of each row, then the loss of each; tickets: not touched
+ * scratch partials: the error of each row, then the loss of each; counters: not touched
  * launch  any number of groups of BLOCK, once for each `step`: rows, then sums
  * host    SAMPLES, JUDGE(z, y, s, loss, error), STORE_SUM(sum, value) (logistic.h)
  * order   that of the rows
  */
 __kernel WORK_GROUP(BLOCK)
-void logistic_two_kernels_local(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 n,
+void logistic_two_kernels_local(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 n,
                                 const i64 step)
 {
     __local value_t partial[BLOCK];

@@ -35,7 +35,7 @@
     (shuffle(sum, (VECTOR_OF(PLACE, count))low) + shuffle(sum, (VECTOR_OF(PLACE, count))high))
 
 /* The value of one of the LANES work-items that share a row, for all of them. */
-DEVICE value_t from_lane(const value_t value, const int lane, LOCAL value_t *partial, const int tid)
+DEVICE value_t gp_from_lane(const value_t value, const int lane, LOCAL value_t *partial, const int tid)
 {
 #if LANES == 1
     return value;
@@ -55,7 +55,7 @@ DEVICE value_t from_lane(const value_t value, const int lane, LOCAL value_t *par
  * same: lane l with those from l / SHARING * OWNED on. */
 #define OWNED (ROWS > LANES ? ROWS / LANES : 1)
 #define SHARING (ROWS > LANES ? 1 : LANES / ROWS)
-DEVICE void fold_lanes(value_t *sums, LOCAL value_t *partial, const int tid)
+DEVICE void gp_fold_rows(value_t *sums, LOCAL value_t *partial, const int tid)
 {
     int kept = ROWS;
 #pragma unroll
@@ -67,11 +67,11 @@ DEVICE void fold_lanes(value_t *sums, LOCAL value_t *partial, const int tid)
             for (int k = 0; k < ROWS / 2; k++) {
                 if (k < kept) {
                     const value_t mine = upper ? sums[k + kept] : sums[k], given = upper ? sums[k] : sums[k + kept];
-                    sums[k] = mine + swapped(given, stride, partial, tid);
+                    sums[k] = mine + gp_butterfly(given, stride, partial, tid);
                 }
             }
         } else {
-            sums[0] += swapped(sums[0], stride, partial, tid);
+            sums[0] += gp_butterfly(sums[0], stride, partial, tid);
         }
     }
 }

@@ -1,7 +1,7 @@
 /* The steps that reductions share, the same in both dialects. */
 
 /* Fold values pairwise, in order, which also keeps rounding small; their number is known when this is compiled. */
-DEVICE value_t fold_values(value_t *values, const int count)
+DEVICE value_t gp_fold_values(value_t *values, const int count)
 {
 #pragma unroll
     for (int stride = 1; stride < count; stride *= 2)
@@ -13,7 +13,7 @@ DEVICE value_t fold_values(value_t *values, const int count)
 
 /* Share out n elements among the work-items of all parts, then load and fold. A commutative operator gets every
  * workers-th vector, others one contiguous run. */
-DEVICE value_t fold_elements(INPUTS, const layout_t layout, const i64 o, const i64 n, const i64 worker, const i64 workers)
+DEVICE value_t gp_fold_elements(INPUTS, const layout_t layout, const i64 o, const i64 n, const i64 worker, const i64 workers)
 {
 #if COMMUTATIVE
     const i64 step = workers * VECTOR, last = n;
@@ -29,14 +29,14 @@ DEVICE value_t fold_elements(INPUTS, const layout_t layout, const i64 o, const i
         value_t values[ITEMS];
 #pragma unroll
         for (int item = 0; item < ITEMS; item += VECTOR) MAP_VECTOR(o, j + item / VECTOR * step, values + item);
-        folded = OP(folded, fold_values(values, ITEMS));
+        folded = OP(folded, gp_fold_values(values, ITEMS));
     }
 #if ITEMS / 2 > VECTOR
     if (j + (ITEMS / 2 / VECTOR - 1) * step + VECTOR <= last) {
         value_t values[ITEMS / 2];
 #pragma unroll
         for (int item = 0; item < ITEMS / 2; item += VECTOR) MAP_VECTOR(o, j + item / VECTOR * step, values + item);
-        folded = OP(folded, fold_values(values, ITEMS / 2));
+        folded = OP(folded, gp_fold_values(values, ITEMS / 2));
         j += ITEMS / 2 / VECTOR * step;
     }
 #endif
@@ -53,7 +53,7 @@ DEVICE value_t fold_elements(INPUTS, const layout_t layout, const i64 o, const i
 }
 
 /* Fold what all parts of an output left, each work-item a contiguous run of them. */
-DEVICE value_t fold_partials(GLOBAL u32 *partials, const i64 o, const i64 parts, const int tid)
+DEVICE value_t gp_fold_partials(GLOBAL u32 *partials, const i64 o, const i64 parts, const int tid)
 {
     const i64 run = (parts + BLOCK - 1) / BLOCK, last = min((tid + 1) * run, parts);
     value_t folded = IDENTITY;
@@ -68,7 +68,7 @@ DEVICE value_t fold_partials(GLOBAL u32 *partials, const i64 o, const i64 parts,
  *     stride 2    0..3            4..7
  *     stride 4    0..7
  */
-DEVICE value_t fold_tree(const value_t folded, LOCAL value_t *partial, const int tid)
+DEVICE value_t gp_fold_tree(const value_t folded, LOCAL value_t *partial, const int tid)
 {
     partial[tid] = folded;
     for (int stride = 1; stride < BLOCK; stride *= 2) {

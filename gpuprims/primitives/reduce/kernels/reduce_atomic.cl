@@ -2,9 +2,9 @@
  *
  * in      INPUTS: n elements for each of `outputs` outputs
  * out     OUTPUTS: one value for each
- * scratch tickets: one for each output, rounded up to an even number, then a slot for each; zero before and after
+ * scratch counters: one for each output, rounded up to an even number, then a slot for each; zero before and after
  * launch  any number of groups of BLOCK (a power of two); each takes (output, part) pairs until none are left
- * host    fold_elements and fold_tree (folding.h), OP(a, b), IDENTITY, STORE(o, j, value); a value of one or two WORDS
+ * host    gp_fold_elements and gp_fold_tree (folding.h), OP(a, b), IDENTITY, STORE(o, j, value); a value of one or two WORDS
  * order   groups meet in the order in which they are done: OP must commute, and sums of floats differ from run to run
  *
  * A slot holds the bits of a value that differ from the identity's, so that memory of zeros is the identity.
@@ -46,19 +46,19 @@ DEVICE void add_in(GLOBAL slot_t *slot, const value_t value)
 }
 
 __kernel WORK_GROUP(BLOCK)
-void reduce_atomic(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 outputs,
+void reduce_atomic(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 outputs,
                    const i64 n, const i64 parts)
 {
     __local value_t partial[BLOCK];
     const int tid = get_local_id(0);
-    GLOBAL slot_t *slots = (GLOBAL slot_t *)(tickets + (outputs + 1) / 2 * 2);
+    GLOBAL slot_t *slots = (GLOBAL slot_t *)(counters + (outputs + 1) / 2 * 2);
 
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
         const i64 o = task / parts, part = task % parts;
 
         /* 1. Load and fold this part's elements, then the group. */
-        value_t folded = fold_elements(INPUT_NAMES, layout, o, n, part * BLOCK + tid, parts * BLOCK);
-        folded = fold_tree(folded, partial, tid);
+        value_t folded = gp_fold_elements(INPUT_NAMES, layout, o, n, part * BLOCK + tid, parts * BLOCK);
+        folded = gp_fold_tree(folded, partial, tid);
         if (tid > 0) continue;
 
         /* 2. Store; where the output has more parts, add this one in, and the last to do so takes the whole. */
@@ -66,7 +66,7 @@ void reduce_atomic(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, c
             STORE(o, 0, folded);
         } else {
             add_in(slots + o, folded);
-            if (gp_last_done(tickets + o, parts)) STORE(o, 0, value_in(gp_exchange(slots + o, 0)));
+            if (gp_last_done(counters + o, parts)) STORE(o, 0, value_in(gp_exchange(slots + o, 0)));
         }
     }
 }

@@ -2,7 +2,7 @@
  *
  * in      INPUTS: n elements for each of `outputs` outputs
  * out     OUTPUTS: one value for each
- * scratch partials: WORDS for each part of each output; tickets: one for each output, zero before and after
+ * scratch partials: WORDS for each part of each output; counters: one for each output, zero before and after
  * launch  any number of groups of one work-item; each takes (output, part) pairs until none are left
  * host    MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value); LEAD(value), its first component, and BETTER(a, b), of two such
  * order   of values none of which beats another the first is taken
@@ -71,7 +71,7 @@ DEVICE value_t value_of(INPUTS, const layout_t layout, const i64 o, const i64 fi
 }
 
 __kernel WORK_GROUP(1)
-void reduce_cpu_best(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 outputs,
+void reduce_cpu_best(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 outputs,
                      const i64 n, const i64 parts)
 {
     const i64 chunk = (n + parts - 1) / parts;
@@ -99,7 +99,7 @@ void reduce_cpu_best(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets,
         /* 3. Store; where the output has more parts, leave the value, and the last to do so folds them all in order. */
         if (parts > 1) {
             gp_leave(partials, task, value);
-            if (!gp_last_done(tickets + o, parts)) continue;
+            if (!gp_last_done(counters + o, parts)) continue;
             value = IDENTITY;
             for (i64 part = 0; part < parts; part++) value = OP(value, gp_collect(partials, o * parts + part));
         }

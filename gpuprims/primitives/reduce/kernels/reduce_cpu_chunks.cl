@@ -2,7 +2,7 @@
  *
  * in      INPUTS: n elements for each of `outputs` outputs
  * out     OUTPUTS: one value for each
- * scratch partials: WORDS for each part of each output; tickets: one for each output, zero before and after
+ * scratch partials: WORDS for each part of each output; counters: one for each output, zero before and after
  * launch  any number of groups of one work-item; each takes (output, part) pairs until none are left, or, of few elements, a
  *         share of the outputs
  * host    MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value), COMMUTATIVE
@@ -31,7 +31,7 @@
 #define FEW 128
 
 __kernel WORK_GROUP(1)
-void reduce_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout,
+void reduce_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout,
                        const i64 outputs, const i64 n, const i64 parts)
 {
     const i64 chunk = (n + parts - 1) / parts;
@@ -85,7 +85,7 @@ void reduce_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *ticket
             STORE(o, 0, VALUE(run, [0]));
         } else {
             gp_leave(partials, task, VALUE(run, [0]));
-            if (gp_last_done(tickets + o, parts)) {
+            if (gp_last_done(counters + o, parts)) {
                 value_t whole = IDENTITY;
                 for (i64 part = 0; part < parts; part++) {
                     value_t joined = gp_collect(partials, o * parts + part);

@@ -2,7 +2,7 @@
  *
  * in      INPUTS: n elements for each of `outputs` outputs, neighbouring outputs next to each other in memory
  * out     OUTPUTS: one value for each
- * scratch partials: WORDS for each part of each output; tickets: one for each LANES outputs, zero before and after
+ * scratch partials: WORDS for each part of each output; counters: one for each LANES outputs, zero before and after
  * launch  any number of groups of one work-item; each takes LANES outputs and one part of their elements until none are left
  * host    MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value), VALUES, VALUE, SET_VALUE
  * order   operands meet in the order of their index
@@ -11,7 +11,7 @@
 #define EACH_LANE _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < live; lane++)
 
 __kernel WORK_GROUP(1)
-void reduce_cpu_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout,
+void reduce_cpu_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout,
                         const i64 outputs, const i64 n, const i64 parts)
 {
     const i64 blocks = (outputs + LANES - 1) / LANES, run = (n + parts - 1) / parts;
@@ -39,7 +39,7 @@ void reduce_cpu_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *ticke
         /* 2. Where there are more parts, leave the values; the last to do so folds them all, in order. */
         if (parts > 1) {
             for (int lane = 0; lane < live; lane++) gp_leave(partials, (o + lane) * parts + part, VALUE(folded, [lane]));
-            if (!gp_last_done(tickets + o / LANES, parts)) continue;
+            if (!gp_last_done(counters + o / LANES, parts)) continue;
             for (int lane = 0; lane < live; lane++) {
                 value_t whole = IDENTITY;
                 for (i64 left = 0; left < parts; left++) whole = OP(whole, gp_collect(partials, (o + lane) * parts + left));

@@ -2,7 +2,7 @@
  *
  * in      INPUTS: n elements for each of `outputs` outputs
  * out     OUTPUTS: one value for each
- * scratch partials: WORDS for each part of each output; tickets: one for each BLOCK outputs, zero before and after
+ * scratch partials: WORDS for each part of each output; counters: one for each BLOCK outputs, zero before and after
  * launch  any number of groups of BLOCK; each takes BLOCK outputs and one part of their elements until none are left
  * host    MAP(o, j), MAP_VECTOR(o, j, values), OP(a, b), IDENTITY, STORE(o, j, value)
  * order   operands meet in the order of their index
@@ -23,7 +23,7 @@ DEVICE value_t fold_run(INPUTS, const layout_t layout, const i64 o, const i64 fi
         value_t values[ITEMS];
 #pragma unroll
         for (int item = 0; item < ITEMS; item += VECTOR) MAP_VECTOR(o, j + item, values + item);
-        folded = OP(folded, fold_values(values, ITEMS));
+        folded = OP(folded, gp_fold_values(values, ITEMS));
     }
     for (; j + VECTOR <= last; j += VECTOR) {
         value_t values[VECTOR];
@@ -36,7 +36,7 @@ DEVICE value_t fold_run(INPUTS, const layout_t layout, const i64 o, const i64 fi
 }
 
 __kernel WORK_GROUP(BLOCK)
-void reduce_each(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 outputs,
+void reduce_each(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 outputs,
                  const i64 n, const i64 parts)
 {
     __local int last;
@@ -59,7 +59,7 @@ void reduce_each(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, con
             if (live) gp_leave(partials, part * outputs + o, folded);
             gp_fence();
             barrier(CLK_LOCAL_MEM_FENCE);
-            if (tid == 0) last = gp_last_done(tickets + task % blocks, parts);
+            if (tid == 0) last = gp_last_done(counters + task % blocks, parts);
             barrier(CLK_LOCAL_MEM_FENCE);
             if (live && last) {
                 folded = IDENTITY;

@@ -2,10 +2,10 @@
  *
  * in      INPUTS: n elements for each of `outputs` outputs
  * out     OUTPUTS: one value for each
- * scratch none: `parts` is 1, and `partials` and `tickets` are not touched
+ * scratch none: `parts` is 1, and `partials` and `counters` are not touched
  * launch  any number of groups of BLOCK (whole warps of WARP lanes); each takes ROWS x BLOCK / lanes outputs until
  *         none are left
- * host    fold_elements (folding.h), MAP_VECTOR, MAP, OP(a, b), IDENTITY, gp_shuffle_down(value, stride), STORE(o, j, value)
+ * host    gp_fold_elements (folding.h), MAP_VECTOR, MAP, OP(a, b), IDENTITY, gp_shuffle_down(value, stride), STORE(o, j, value)
  * order   operands meet in the order of their index; only a commutative operator sees them dealt out with a stride
  *
  * Rows of 12 elements, for VECTOR = 4. As many lanes as a row has vectors, rounded up to a power of two, so that a warp
@@ -18,7 +18,7 @@
 #define ROWS 4
 
 /* Load the vector at j of an output's elements; the identity stands for what there is none of. */
-DEVICE void load_vector(INPUTS, const layout_t layout, const i64 o, const i64 j, const i64 n, const int live,
+DEVICE void load_row_vector(INPUTS, const layout_t layout, const i64 o, const i64 j, const i64 n, const int live,
                         value_t *values)
 {
     if (live && j + VECTOR <= n) {
@@ -30,7 +30,7 @@ DEVICE void load_vector(INPUTS, const layout_t layout, const i64 o, const i64 j,
 }
 
 __kernel WORK_GROUP(BLOCK) WHOLE_WARPS
-void reduce_rows(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 outputs,
+void reduce_rows(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 outputs,
                  const i64 n, const i64 parts)
 {
     const int tid = get_local_id(0);
@@ -48,7 +48,7 @@ void reduce_rows(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, con
             value_t values[ROWS][VECTOR];
 #pragma unroll
             for (int row = 0; row < ROWS; row++)
-                load_vector(INPUT_NAMES, layout, o + row * step, (i64)lane * VECTOR, n, o + row * step < outputs, values[row]);
+                load_row_vector(INPUT_NAMES, layout, o + row * step, (i64)lane * VECTOR, n, o + row * step < outputs, values[row]);
 #pragma unroll
             for (int row = 0; row < ROWS; row++) {
                 folded[row] = values[row][0];
@@ -57,7 +57,7 @@ void reduce_rows(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, con
             }
         } else {
             folded[0] = IDENTITY;
-            if (o < outputs) folded[0] = fold_elements(INPUT_NAMES, layout, o, n, lane, lanes);
+            if (o < outputs) folded[0] = gp_fold_elements(INPUT_NAMES, layout, o, n, lane, lanes);
         }
 
         /* 2. Fold the lanes: each takes the value of the one `stride` further on, and the first ends with all. */

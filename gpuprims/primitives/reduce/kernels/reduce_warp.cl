@@ -2,10 +2,10 @@
  *
  * in      INPUTS: n elements for each of `outputs` outputs
  * out     OUTPUTS: one value for each
- * scratch partials: WORDS for each part of each output; tickets: one for each output, zero before and after
+ * scratch partials: WORDS for each part of each output; counters: one for each output, zero before and after
  * launch  any number of groups of BLOCK (whole warps of WARP lanes, at most as many of them); each takes (output, part)
  *         pairs until none are left
- * host    fold_elements and fold_partials (folding.h), OP(a, b), IDENTITY, STORE(o, j, value)
+ * host    gp_fold_elements and gp_fold_partials (folding.h), OP(a, b), IDENTITY, STORE(o, j, value)
  * order   operands meet in the order of their index; only a commutative operator sees them dealt out with a stride
  *
  * The fold of a warp, for 8 lanes. Each lane takes the value of the lane `stride` further on; lane 0 ends with all:
@@ -34,7 +34,7 @@ DEVICE value_t fold_group(value_t folded, LOCAL value_t *partial, const int tid)
 }
 
 __kernel WORK_GROUP(BLOCK) WHOLE_WARPS
-void reduce_warp(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 outputs,
+void reduce_warp(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 outputs,
                  const i64 n, const i64 parts)
 {
     __local value_t partial[WARPS];
@@ -45,7 +45,7 @@ void reduce_warp(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, con
         const i64 o = task / parts, part = task % parts;
 
         /* 1. Load and fold this part's elements, then the group. */
-        value_t folded = fold_elements(INPUT_NAMES, layout, o, n, part * BLOCK + tid, parts * BLOCK);
+        value_t folded = gp_fold_elements(INPUT_NAMES, layout, o, n, part * BLOCK + tid, parts * BLOCK);
         folded = fold_group(folded, partial, tid);
 
         /* 2. Where the output has more parts, leave the value; the last group to do so folds them all. */
@@ -53,11 +53,11 @@ void reduce_warp(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, con
             last = 1;
             if (parts > 1) {
                 gp_leave(partials, task, folded);
-                last = gp_last_done(tickets + o, parts);
+                last = gp_last_done(counters + o, parts);
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (last && parts > 1) folded = fold_group(fold_partials(partials, o, parts, tid), partial, tid);
+        if (last && parts > 1) folded = fold_group(gp_fold_partials(partials, o, parts, tid), partial, tid);
 
         /* 3. Store; the next task may write local memory once everyone is here. */
         if (last && tid == 0) STORE(o, 0, folded);

@@ -4,7 +4,7 @@
  * out     OUTPUTS, or the folds in their place: a value at each element; or, where `folds`, each tile's fold
  * scratch partials: values, those of a level from `level` on, and of the level above from `totals` on
  * launch  any number of groups of BLOCK (a power of two); each takes tiles of 2 x BLOCK elements until none are left
- * host    load_level, store_level, keep and recall (scanning.h), OP(a, b), IDENTITY
+ * host    gp_load_level, gp_store_level, keep and recall (scanning.h), OP(a, b), IDENTITY
  * order   operands meet in the order of their index
  * source  Blelloch, Prefix sums and their applications, CMU-CS-90-190, 1990; padding as in Harris, Sengupta and Owens,
  *         Parallel prefix sum (scan) with CUDA, GPU Gems 3, 2007
@@ -29,9 +29,9 @@ void scan_blelloch(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout,
     __local value_t tree[PADDED(TWICE)];
     const int tid = get_local_id(0);
     const i64 tiles = (n + TWICE - 1) / TWICE;
-    const task_t step = task_at(get_num_groups(0), tiles);
+    const task_t step = gp_task_at(get_num_groups(0), tiles);
 
-    for (task_t task = task_at(get_group_id(0), tiles); task.o < outputs; task = task_after(task, step, tiles)) {
+    for (task_t task = gp_task_at(get_group_id(0), tiles); task.o < outputs; task = gp_task_after(task, step, tiles)) {
         const i64 o = task.o, base = task.tile * TWICE;
 
         /* 1. Load, two elements a work-item. */
@@ -39,7 +39,7 @@ void scan_blelloch(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout,
 #pragma unroll
         for (int item = 0; item < 2; item++) {
             const i64 j = base + tid + item * BLOCK;
-            elements[item] = j < n ? load_level(INPUT_NAMES, layout, partials, level, o, j, n) : IDENTITY;
+            elements[item] = j < n ? gp_load_level(INPUT_NAMES, layout, partials, level, o, j, n) : IDENTITY;
             tree[PADDED(tid + item * BLOCK)] = elements[item];
         }
 
@@ -54,8 +54,8 @@ void scan_blelloch(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout,
         /* 3. Leave the tile's fold; or put what is before the tile at the root, and go down: each node the fold of all
          *    before its leaves. */
         barrier(CLK_LOCAL_MEM_FENCE); /* a second one, for PoCL 3.1 does not keep apart what follows a loop and the one after it */
-        if (tid == 0 && folds) keep(partials, totals + task.at, tree[PADDED(TWICE - 1)]);
-        if (tid == 0 && !folds) tree[PADDED(TWICE - 1)] = totals < 0 ? IDENTITY : recall(partials, totals + task.at);
+        if (tid == 0 && folds) gp_keep(partials, totals + task.at, tree[PADDED(TWICE - 1)]);
+        if (tid == 0 && !folds) tree[PADDED(TWICE - 1)] = totals < 0 ? IDENTITY : gp_recall(partials, totals + task.at);
         for (int stride = folds ? 0 : BLOCK; stride > 0; stride /= 2) {
             const int right = (tid + 1) * 2 * stride - 1;
             barrier(CLK_LOCAL_MEM_FENCE);
@@ -72,7 +72,7 @@ void scan_blelloch(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout,
         for (int item = 0; item < 2; item++) {
             const int at = tid + item * BLOCK;
             if (!folds && base + at < n)
-                store_level(INPUT_NAMES, OUTPUT_NAMES, layout, partials, level, o, base + at, n, tree[PADDED(at)],
+                gp_store_level(INPUT_NAMES, OUTPUT_NAMES, layout, partials, level, o, base + at, n, tree[PADDED(at)],
                             elements[item]);
         }
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -5,7 +5,7 @@
  * out     OUTPUTS, or the folds in their place: a value at each element; or, where `folds`, each chunk's fold
  * scratch partials: values, those of a level from `level` on, and of the level above from `totals` on
  * launch  any number of groups of one work-item; each takes neighbouring chunks of ITEMS elements of the outputs
- * host    load_level, store_level, keep and recall (scanning.h), MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value), INCLUSIVE,
+ * host    gp_load_level, gp_store_level, keep and recall (scanning.h), MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value), INCLUSIVE,
  *         COMMUTATIVE; PACKED, and then WRITE_STAGED(o, place, element) and WRITE_NUMBER(number)
  * order   operands meet in the order of their index; but where the operator commutes, a chunk is folded by LANES_OF_FOLD
  *         accumulators side by side
@@ -63,10 +63,10 @@ void scan_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layou
     VALUES(folded, [LANES_OF_FOLD]);
     VALUES(scanned, [RUNS * RUN]);
 
-    for (task_t task = task_at(get_group_id(0) * share, chunks); task.at < end; task = task_after(task, step, chunks)) {
+    for (task_t task = gp_task_at(get_group_id(0) * share, chunks); task.at < end; task = gp_task_after(task, step, chunks)) {
         const i64 o = task.o, last = min((task.tile + 1) * ITEMS, n);
         i64 j = task.tile * ITEMS;
-        value_t before = folds || totals < 0 ? IDENTITY : recall(partials, totals + task.at);
+        value_t before = folds || totals < 0 ? IDENTITY : gp_recall(partials, totals + task.at);
 
         if (level < 0 && folds) {
             /* 1. Load and fold. Loops over lanes stay rolled: unrolled, Intel's compiler makes no vectors of them. */
@@ -112,10 +112,10 @@ void scan_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layou
 
         /* 4. Take what is left one by one, as well as all values of a level above the inputs; leave the chunk's fold. */
         for (; j < last; j++) {
-            const value_t element = load_level(INPUT_NAMES, layout, partials, level, o, j, n);
-            if (!folds) store_level(INPUT_NAMES, OUTPUT_NAMES, layout, partials, level, o, j, n, before, element);
+            const value_t element = gp_load_level(INPUT_NAMES, layout, partials, level, o, j, n);
+            if (!folds) gp_store_level(INPUT_NAMES, OUTPUT_NAMES, layout, partials, level, o, j, n, before, element);
             before = OP(before, element);
         }
-        if (folds) keep(partials, totals + task.at, before);
+        if (folds) gp_keep(partials, totals + task.at, before);
     }
 }

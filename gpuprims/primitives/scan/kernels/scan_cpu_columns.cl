@@ -29,7 +29,7 @@ void scan_cpu_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layo
         if (folds || totals < 0) {
             EACH_LANE SET_VALUE(before, [lane], IDENTITY);
         } else {
-            EACH_LANE SET_VALUE(before, [lane], recall(partials, totals + (o + lane) * parts + part));
+            EACH_LANE SET_VALUE(before, [lane], gp_recall(partials, totals + (o + lane) * parts + part));
         }
 
         /* 2. Load, fold in and store, a row at a time; to fold alone, four rows. */
@@ -37,8 +37,8 @@ void scan_cpu_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layo
             for (int lane = 0; lane < live; lane++) {
                 value_t folded = VALUE(before, [lane]);
                 for (i64 j = first; j < last; j++) {
-                    const value_t element = recall(partials, level + (o + lane) * n + j);
-                    if (!folds) keep(partials, level + (o + lane) * n + j, folded);
+                    const value_t element = gp_recall(partials, level + (o + lane) * n + j);
+                    if (!folds) gp_keep(partials, level + (o + lane) * n + j, folded);
                     folded = OP(folded, element);
                 }
                 SET_VALUE(before, [lane], folded);
@@ -67,6 +67,6 @@ void scan_cpu_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layo
         /* 3. Leave the part's folds. */
         if (folds)
             for (int lane = 0; lane < live; lane++)
-                keep(partials, totals + (o + lane) * parts + part, VALUE(before, [lane]));
+                gp_keep(partials, totals + (o + lane) * parts + part, VALUE(before, [lane]));
     }
 }

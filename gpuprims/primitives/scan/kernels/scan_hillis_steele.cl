@@ -4,7 +4,7 @@
  * out     OUTPUTS, or the folds in their place: a value at each element; or, where `folds`, each tile's fold
  * scratch partials: values, those of a level from `level` on, and of the level above from `totals` on
  * launch  any number of groups of BLOCK; each takes tiles of BLOCK elements until none are left
- * host    load_level, store_level, keep and recall (scanning.h), OP(a, b), IDENTITY
+ * host    gp_load_level, gp_store_level, keep and recall (scanning.h), OP(a, b), IDENTITY
  * order   operands meet in the order of their index
  * source  Hillis and Steele, Data parallel algorithms, Communications of the ACM 29 (12), 1986
  *
@@ -21,13 +21,13 @@ void scan_hillis_steele(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t la
     __local value_t buffers[2][BLOCK];
     const int tid = get_local_id(0);
     const i64 tiles = (n + BLOCK - 1) / BLOCK;
-    const task_t step = task_at(get_num_groups(0), tiles);
+    const task_t step = gp_task_at(get_num_groups(0), tiles);
 
-    for (task_t task = task_at(get_group_id(0), tiles); task.o < outputs; task = task_after(task, step, tiles)) {
+    for (task_t task = gp_task_at(get_group_id(0), tiles); task.o < outputs; task = gp_task_after(task, step, tiles)) {
         const i64 o = task.o, j = task.tile * BLOCK + tid;
 
         /* 1. Load. */
-        const value_t element = j < n ? load_level(INPUT_NAMES, layout, partials, level, o, j, n) : IDENTITY;
+        const value_t element = j < n ? gp_load_level(INPUT_NAMES, layout, partials, level, o, j, n) : IDENTITY;
         buffers[0][tid] = element;
 
         /* 2. Scan. */
@@ -42,11 +42,11 @@ void scan_hillis_steele(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t la
 
         /* 3. Leave the tile's fold; or fold in what is before the tile, and store. */
         if (folds) {
-            if (tid == BLOCK - 1) keep(partials, totals + task.at, buffers[from][tid]);
+            if (tid == BLOCK - 1) gp_keep(partials, totals + task.at, buffers[from][tid]);
         } else if (j < n) {
             const value_t earlier = tid ? buffers[from][tid - 1] : IDENTITY;
-            const value_t before = totals < 0 ? earlier : OP(recall(partials, totals + task.at), earlier);
-            store_level(INPUT_NAMES, OUTPUT_NAMES, layout, partials, level, o, j, n, before, element);
+            const value_t before = totals < 0 ? earlier : OP(gp_recall(partials, totals + task.at), earlier);
+            gp_store_level(INPUT_NAMES, OUTPUT_NAMES, layout, partials, level, o, j, n, before, element);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }

@@ -4,7 +4,7 @@
  * out     OUTPUTS: a value at each of them, where the element was or apart from all of them
  * scratch board (scanning.h): a place for each tile
  * launch  at most BLOCK groups of BLOCK, all running at the same time
- * host    load_tile, scan_warp, fold_warp_of_tile, scan_warps, store_tile, post and posted (scanning.h), OP(a, b), IDENTITY
+ * host    gp_load_tile, gp_scan_warp, gp_refold_warp, gp_scan_warps, gp_store_tile, post and posted (scanning.h), OP(a, b), IDENTITY
  * order   operands meet in the order of their index, put in brackets by tile and by number of groups alone
  *
  * What is before a tile: all up to the group's own last tile, which it knows, and the folds of the tiles between, each posted
@@ -16,7 +16,7 @@
  *                known  posted        posted
  */
 __kernel WORK_GROUP_RESIDENT(BLOCK, RESIDENT) WHOLE_WARPS
-void scan_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *board, const layout_t layout, const i64 outputs, const i64 n,
+void scan_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, const i64 outputs, const i64 n,
                       const i64 tiles)
 {
     __local value_t partial[WARPS], between[WARPS];
@@ -24,30 +24,30 @@ void scan_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *board, const layout_t layout,
     __local int absent;
     __local u32 launch;
     const int tid = get_local_id(0), groups = get_num_groups(0);
-    const task_t step = task_at(groups, tiles);
-    value_t next[ITEMS], ahead[ITEMS], values[ITEMS], known = IDENTITY;
-    value_t ahead_earlier = IDENTITY, ahead_all = IDENTITY, earlier = IDENTITY, all = IDENTITY;
+    const task_t step = gp_task_at(groups, tiles);
+    value_t next[ITEMS], ahead[ITEMS], values[ITEMS], prefix = IDENTITY;
+    value_t ahead_earlier = IDENTITY, ahead_aggregate = IDENTITY, earlier = IDENTITY, aggregate = IDENTITY;
 
     if (tid == 0) {
-        launch = TAG_OF(gp_read_entry(board)) + 1;
+        launch = TAG_OF(gp_read_entry(statuses)) + 1;
         absent = -1;
     }
-    task_t coming = task_at(get_group_id(0), tiles), task = coming;
-    if (coming.o < outputs) load_tile(INPUT_NAMES, layout, coming.o, coming.tile * TILE, n, tid, next);
+    task_t coming = gp_task_at(get_group_id(0), tiles), task = coming;
+    if (coming.o < outputs) gp_load_tile(INPUT_NAMES, layout, coming.o, coming.tile * TILE, n, tid, next);
     barrier(CLK_LOCAL_MEM_FENCE);
     const u32 tag = launch;
 
     for (int turn = 0; task.o < outputs; turn++) {
         /* 1. Take the tile that was loaded meanwhile, and load the next. */
-        const task_t following = task_after(coming, step, tiles);
+        const task_t following = gp_task_after(coming, step, tiles);
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) ahead[item] = next[item];
         if (following.o < outputs)
-            load_tile(INPUT_NAMES, layout, following.o, following.tile * TILE, n, tid, next);
+            gp_load_tile(INPUT_NAMES, layout, following.o, following.tile * TILE, n, tid, next);
 
         /* 2. Scan it, and post its fold, a turn before it is asked for. */
-        ahead_earlier = scan_warps(scan_warp(ahead, tid % LANES), partial, tid, &ahead_all);
-        if (tid == BLOCK - 1 && coming.o < outputs) post(board, coming.at, tag, ahead_all);
+        ahead_earlier = gp_scan_warps(gp_scan_warp(ahead, tid % LANES), partial, tid, &ahead_aggregate);
+        if (tid == BLOCK - 1 && coming.o < outputs) gp_write_status(statuses, coming.at, tag, ahead_aggregate);
 
         /* 3. Of the tile before, collect the folds of the tiles between, a work-item each. */
         if (turn > 0) {
@@ -55,48 +55,48 @@ void scan_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *board, const layout_t layout,
             const int count = (int)min(task.tile, (i64)groups - 1);
             const i64 first = task.at - count;
             value_t folded = IDENTITY;
-            int waiting = tid < count && !wait_for(board, first + tid, tag, tag, &folded);
+            int waiting = tid < count && !gp_await_status(statuses, first + tid, tag, tag, &folded);
             if (waiting) gp_raise(&absent, tid);
-            fold_lanes(folded, between, tid);
+            gp_fold_warps(folded, between, tid);
             barrier(CLK_LOCAL_MEM_FENCE);
 
             /* 4. Stand in for groups that do not run. */
             while (absent >= 0) {
                 const int whose = absent;
                 const i64 missing = base - (count - whose) * TILE;
-                const value_t stood_in = fold_warp_of_tile(INPUT_NAMES, layout, task.o, missing, n, tid);
+                const value_t stood_in = gp_refold_warp(INPUT_NAMES, layout, task.o, missing, n, tid);
                 value_t whole;
                 barrier(CLK_LOCAL_MEM_FENCE);
-                scan_warps(stood_in, partial, tid, &whole);
+                gp_scan_warps(stood_in, partial, tid, &whole);
                 if (tid == 0) absent = -1;
                 /* A tile whose group has come meanwhile may have been written over while it was read, but its fold is posted. */
-                if (tid == whose && !wait_for(board, first + tid, tag, tag, &folded)) folded = whole;
+                if (tid == whose && !gp_await_status(statuses, first + tid, tag, tag, &folded)) folded = whole;
                 if (tid == whose) waiting = 0;
                 barrier(CLK_LOCAL_MEM_FENCE);
-                if (waiting) waiting = !posted(board, first + tid, tag, tag, &folded);
+                if (waiting) waiting = !gp_read_status(statuses, first + tid, tag, tag, &folded);
                 if (waiting) gp_raise(&absent, tid);
-                fold_lanes(folded, between, tid);
+                gp_fold_warps(folded, between, tid);
                 barrier(CLK_LOCAL_MEM_FENCE);
             }
 
             /* 5. Fold in what is before, and store. */
-            if (task.tile < groups) known = IDENTITY;
-            for (int warp = 0; warp * LANES < count; warp++) known = OP(known, between[warp]);
-            store_tile(INPUT_NAMES, OUTPUT_NAMES, layout, task.o, base, n, tid, OP(known, earlier), values, staging);
-            known = OP(known, all);
+            if (task.tile < groups) prefix = IDENTITY;
+            for (int warp = 0; warp * LANES < count; warp++) prefix = OP(prefix, between[warp]);
+            gp_store_tile(INPUT_NAMES, OUTPUT_NAMES, layout, task.o, base, n, tid, OP(prefix, earlier), values, staging);
+            prefix = OP(prefix, aggregate);
         } else {
-            barrier(CLK_LOCAL_MEM_FENCE); /* scan_warps writes to local memory again */
+            barrier(CLK_LOCAL_MEM_FENCE); /* gp_scan_warps writes to local memory again */
         }
 
         /* 6. Go on to the tile ahead. */
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) values[item] = ahead[item];
         earlier = ahead_earlier;
-        all = ahead_all;
+        aggregate = ahead_aggregate;
         task = coming;
         coming = following;
     }
 
     /* 7. The last group to be done makes the launch's tags void. */
-    if (tid == 0 && (u32)gp_add_entry(board, 1) == (u32)groups - 1) gp_write_entry(board, (u64)tag << 32);
+    if (tid == 0 && (u32)gp_add_entry(statuses, 1) == (u32)groups - 1) gp_write_entry(statuses, (u64)tag << 32);
 }

@@ -4,7 +4,7 @@
  * out     OUTPUTS: a value at each of them
  * scratch none
  * launch  any number of groups of BLOCK (whole warps of WARP lanes); each takes ROWS x BLOCK / lanes outputs until none are left
- * host    load_vector, scan_vectors and store_vector (scanning.h), IDENTITY
+ * host    gp_load_values, gp_scan_vectors and gp_store_values (scanning.h), IDENTITY
  * order   operands meet in the order of their index
  *
  * Rows of 12 elements, for VECTOR = 4. As many lanes as a row has vectors, rounded up to a power of two, so that a warp
@@ -36,18 +36,18 @@ void scan_rows(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout, con
             /* 1. Load; an output that there is none of has no elements. */
 #pragma unroll
             for (int row = 0; row < ROWS; row++)
-                if (row < rows) load_vector(INPUT_NAMES, layout, o + row * step, j, o + row * step < outputs ? n : 0, values[row]);
+                if (row < rows) gp_load_values(INPUT_NAMES, layout, o + row * step, j, o + row * step < outputs ? n : 0, values[row]);
 
             /* 2. Scan. */
 #pragma unroll
             for (int row = 0; row < ROWS; row++)
-                if (row < rows) before = scan_vectors(values[row], rows > 1 ? IDENTITY : before, tid % LANES, lanes);
+                if (row < rows) before = gp_scan_vectors(values[row], rows > 1 ? IDENTITY : before, tid % LANES, lanes);
 
             /* 3. Store. */
 #pragma unroll
             for (int row = 0; row < ROWS; row++)
                 if (row < rows && o + row * step < outputs)
-                    store_vector(INPUT_NAMES, OUTPUT_NAMES, layout, o + row * step, j, n, values[row]);
+                    gp_store_values(INPUT_NAMES, OUTPUT_NAMES, layout, o + row * step, j, n, values[row]);
         }
     }
 }

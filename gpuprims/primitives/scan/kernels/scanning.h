@@ -16,7 +16,7 @@
 #define TILE ((i64)BLOCK * ITEMS)
 
 /* The place in its tile of a work-item's item, which is the first of a vector. */
-DEVICE int place_of(const int tid, const int item)
+DEVICE int gp_item_offset(const int tid, const int item)
 {
     return tid / LANES * (LANES * ITEMS) + item * LANES + tid % LANES * VECTOR;
 }
@@ -25,7 +25,7 @@ DEVICE int place_of(const int tid, const int item)
  * than a tile does. */
 typedef struct { i64 at, o, tile; } task_t;
 
-DEVICE task_t task_at(const i64 at, const i64 tiles)
+DEVICE task_t gp_task_at(const i64 at, const i64 tiles)
 {
     task_t task;
     task.at = at;
@@ -34,7 +34,7 @@ DEVICE task_t task_at(const i64 at, const i64 tiles)
     return task;
 }
 
-DEVICE task_t task_after(task_t task, const task_t step, const i64 tiles)
+DEVICE task_t gp_task_after(task_t task, const task_t step, const i64 tiles)
 {
     task.at += step.at;
     task.o += step.o;
@@ -47,7 +47,7 @@ DEVICE task_t task_after(task_t task, const task_t step, const i64 tiles)
 }
 
 /* Load VECTOR elements of an output from j on; past the last there is the identity. */
-DEVICE void load_vector(INPUTS, const layout_t layout, const i64 o, const i64 j, const i64 n, value_t *values)
+DEVICE void gp_load_values(INPUTS, const layout_t layout, const i64 o, const i64 j, const i64 n, value_t *values)
 {
     if (j + VECTOR <= n) {
         MAP_VECTOR(o, j, values);
@@ -61,22 +61,22 @@ DEVICE void load_vector(INPUTS, const layout_t layout, const i64 o, const i64 j,
 }
 
 /* Load a work-item's share of a tile; of a whole one all its vectors at once. */
-DEVICE void load_tile(INPUTS, const layout_t layout, const i64 o, const i64 base, const i64 n, const int tid,
+DEVICE void gp_load_tile(INPUTS, const layout_t layout, const i64 o, const i64 base, const i64 n, const int tid,
                       value_t *values)
 {
     if (base + TILE <= n) {
 #pragma unroll
-        for (int item = 0; item < ITEMS; item += VECTOR) MAP_VECTOR(o, base + place_of(tid, item), values + item);
+        for (int item = 0; item < ITEMS; item += VECTOR) MAP_VECTOR(o, base + gp_item_offset(tid, item), values + item);
     } else {
 #pragma unroll
         for (int item = 0; item < ITEMS; item += VECTOR)
-            load_vector(INPUT_NAMES, layout, o, base + place_of(tid, item), n, values + item);
+            gp_load_values(INPUT_NAMES, layout, o, base + gp_item_offset(tid, item), n, values + item);
     }
 }
 
 /* Scan the vectors of so many neighbouring lanes, a power of two, given the fold of what is before them and the lane's place
  * in its warp; return the fold with them. */
-DEVICE value_t scan_vectors(value_t *values, const value_t before, const int at, const int lanes)
+DEVICE value_t gp_scan_vectors(value_t *values, const value_t before, const int at, const int lanes)
 {
 #pragma unroll
     for (int item = 1; item < VECTOR; item++) values[item] = OP(values[item - 1], values[item]);
@@ -103,30 +103,30 @@ DEVICE value_t scan_vectors(value_t *values, const value_t before, const int at,
 }
 
 /* Scan a work-item's values within its warp; return the warp's fold. */
-DEVICE value_t scan_warp(value_t *values, const int lane)
+DEVICE value_t gp_scan_warp(value_t *values, const int lane)
 {
     value_t whole = IDENTITY;
 #pragma unroll
-    for (int item = 0; item < ITEMS; item += VECTOR) whole = scan_vectors(values + item, whole, lane, LANES);
+    for (int item = 0; item < ITEMS; item += VECTOR) whole = gp_scan_vectors(values + item, whole, lane, LANES);
     return whole;
 }
 
-/* The fold of a whole tile, for each work-item of every warp its own warp's: the same operations as scan_warp's, so that the same
+/* The fold of a whole tile, for each work-item of every warp its own warp's: the same operations as gp_scan_warp's, so that the same
  * rounding, on one vector at a time. */
-DEVICE value_t fold_warp_of_tile(INPUTS, const layout_t layout, const i64 o, const i64 base, const i64 n, const int tid)
+DEVICE value_t gp_refold_warp(INPUTS, const layout_t layout, const i64 o, const i64 base, const i64 n, const int tid)
 {
     value_t whole = IDENTITY;
     for (int item = 0; item < ITEMS; item += VECTOR) {
         value_t values[VECTOR];
-        load_vector(INPUT_NAMES, layout, o, base + place_of(tid, item), n, values);
-        whole = scan_vectors(values, whole, tid % LANES, LANES);
+        gp_load_values(INPUT_NAMES, layout, o, base + gp_item_offset(tid, item), n, values);
+        whole = gp_scan_vectors(values, whole, tid % LANES, LANES);
     }
     return whole;
 }
 
 /* From each warp's fold to the folds of the warps before, and of all; for every work-item. Local memory may be written again
  * once all work-items are past another barrier. */
-DEVICE value_t scan_warps(const value_t folded, LOCAL value_t *partial, const int tid, value_t *all)
+DEVICE value_t gp_scan_warps(const value_t folded, LOCAL value_t *partial, const int tid, value_t *aggregate)
 {
     const int warp = tid / LANES;
 #if LANES > 1
@@ -139,7 +139,7 @@ DEVICE value_t scan_warps(const value_t folded, LOCAL value_t *partial, const in
         const value_t earlier = gp_shuffle_up(whole, stride);
         if (lane >= stride) whole = OP(earlier, whole);
     }
-    *all = gp_shuffle_from(whole, WARPS - 1);
+    *aggregate = gp_shuffle_from(whole, WARPS - 1);
     const value_t before = gp_shuffle_from(whole, warp ? warp - 1 : 0);
 #else
     partial[tid] = folded;
@@ -151,14 +151,14 @@ DEVICE value_t scan_warps(const value_t folded, LOCAL value_t *partial, const in
         partial[tid] = whole;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    *all = partial[BLOCK - 1];
+    *aggregate = partial[BLOCK - 1];
     const value_t before = partial[warp ? warp - 1 : 0];
 #endif
     return warp ? before : IDENTITY;
 }
 
 /* Leave the folds of each warp's values, in order, in local memory. */
-DEVICE void fold_lanes(value_t folded, LOCAL value_t *between, const int tid)
+DEVICE void gp_fold_warps(value_t folded, LOCAL value_t *between, const int tid)
 {
 #if LANES > 1
 #pragma unroll
@@ -168,7 +168,7 @@ DEVICE void fold_lanes(value_t folded, LOCAL value_t *between, const int tid)
 }
 
 /* Store VECTOR values of an output from j on, as far as there are elements. */
-DEVICE void store_vector(INPUTS, OUTPUTS, const layout_t layout, const i64 o, const i64 j, const i64 n, value_t *values)
+DEVICE void gp_store_values(INPUTS, OUTPUTS, const layout_t layout, const i64 o, const i64 j, const i64 n, value_t *values)
 {
     if (j + VECTOR <= n) {
         STORE_VECTOR(o, j, values);
@@ -184,18 +184,18 @@ DEVICE void store_vector(INPUTS, OUTPUTS, const layout_t layout, const i64 o, co
 typedef value_t staged_t;
 #define STAGED 1
 
-DEVICE void store_tile(INPUTS, OUTPUTS, const layout_t layout, const i64 o, const i64 base, const i64 n, const int tid,
+DEVICE void gp_store_tile(INPUTS, OUTPUTS, const layout_t layout, const i64 o, const i64 base, const i64 n, const int tid,
                        const value_t before, value_t *values, LOCAL staged_t *staging)
 {
 #pragma unroll
     for (int item = 0; item < ITEMS; item++) values[item] = OP(before, values[item]);
     if (base + TILE <= n) {
 #pragma unroll
-        for (int item = 0; item < ITEMS; item += VECTOR) STORE_VECTOR(o, base + place_of(tid, item), values + item);
+        for (int item = 0; item < ITEMS; item += VECTOR) STORE_VECTOR(o, base + gp_item_offset(tid, item), values + item);
     } else {
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
-            const i64 j = base + place_of(tid, item / VECTOR * VECTOR) + item % VECTOR;
+            const i64 j = base + gp_item_offset(tid, item / VECTOR * VECTOR) + item % VECTOR;
             if (j < n) STORE(o, j, values[item]);
         }
     }
@@ -207,7 +207,7 @@ DEVICE void store_tile(INPUTS, OUTPUTS, const layout_t layout, const i64 o, cons
 #define ROUND (ROUND_OF < ITEMS ? ROUND_OF : ITEMS)
 #define STAGED (BLOCK * ROUND)
 
-DEVICE void store_tile(INPUTS, OUTPUTS, const layout_t layout, const i64 o, const i64 base, const i64 n, const int tid,
+DEVICE void gp_store_tile(INPUTS, OUTPUTS, const layout_t layout, const i64 o, const i64 base, const i64 n, const int tid,
                        const value_t before, value_t *values, LOCAL staged_t *staging)
 {
     LOCAL staged_t *own = staging + tid / LANES * (LANES * ROUND);
@@ -222,11 +222,11 @@ DEVICE void store_tile(INPUTS, OUTPUTS, const layout_t layout, const i64 o, cons
         if (base + TILE <= n) {
 #pragma unroll
             for (int item = round; item < round + ROUND; item += VECTOR)
-                last = STAGE_VECTOR(o, base + place_of(tid, item), values + item, first, own);
+                last = STAGE_VECTOR(o, base + gp_item_offset(tid, item), values + item, first, own);
         } else {
 #pragma unroll
             for (int item = round; item < round + ROUND; item++) {
-                const i64 j = base + place_of(tid, item / VECTOR * VECTOR) + item % VECTOR;
+                const i64 j = base + gp_item_offset(tid, item / VECTOR * VECTOR) + item % VECTOR;
                 last = values[item];
                 if (j < n) last = STAGE(o, j, values[item], first, own);
             }
@@ -244,7 +244,7 @@ DEVICE void store_tile(INPUTS, OUTPUTS, const layout_t layout, const i64 o, cons
 #endif
 
 /* Values that one launch keeps for the next. */
-DEVICE void keep(GLOBAL u32 *partials, const i64 at, const value_t value)
+DEVICE void gp_keep(GLOBAL u32 *partials, const i64 at, const value_t value)
 {
     u32 words[WORDS];
     gp_split(value, words);
@@ -252,7 +252,7 @@ DEVICE void keep(GLOBAL u32 *partials, const i64 at, const value_t value)
     for (int word = 0; word < WORDS; word++) partials[at * WORDS + word] = words[word];
 }
 
-DEVICE value_t recall(GLOBAL const u32 *partials, const i64 at)
+DEVICE value_t gp_recall(GLOBAL const u32 *partials, const i64 at)
 {
     u32 words[WORDS];
 #pragma unroll
@@ -261,20 +261,20 @@ DEVICE value_t recall(GLOBAL const u32 *partials, const i64 at)
 }
 
 /* An element of a level: of the inputs where it is negative, else of the values kept from it on. */
-DEVICE value_t load_level(INPUTS, const layout_t layout, GLOBAL const u32 *partials, const i64 level, const i64 o,
+DEVICE value_t gp_load_level(INPUTS, const layout_t layout, GLOBAL const u32 *partials, const i64 level, const i64 o,
                           const i64 j, const i64 n)
 {
-    return level < 0 ? MAP(o, j) : recall(partials, level + o * n + j);
+    return level < 0 ? MAP(o, j) : gp_recall(partials, level + o * n + j);
 }
 
 /* Store at an element of a level, given the fold of all before it: levels above the inputs are scanned exclusively. */
-DEVICE void store_level(INPUTS, OUTPUTS, const layout_t layout, GLOBAL u32 *partials, const i64 level, const i64 o,
+DEVICE void gp_store_level(INPUTS, OUTPUTS, const layout_t layout, GLOBAL u32 *partials, const i64 level, const i64 o,
                         const i64 j, const i64 n, const value_t before, const value_t element)
 {
     if (level < 0) {
         STORE(o, j, INCLUSIVE ? OP(before, element) : before);
     } else {
-        keep(partials, level + o * n + j, before);
+        gp_keep(partials, level + o * n + j, before);
     }
 }
 
@@ -286,22 +286,22 @@ DEVICE void store_level(INPUTS, OUTPUTS, const layout_t layout, GLOBAL u32 *part
 #ifdef GP_ENTRIES /* devices without atomics on 64 bits have no board */
 
 /* Post a value at a place of the board. */
-DEVICE void post(GLOBAL u64 *board, const i64 at, const u32 tag, const value_t value)
+DEVICE void gp_write_status(GLOBAL u64 *statuses, const i64 at, const u32 tag, const value_t value)
 {
     u32 words[WORDS];
     gp_split(value, words);
 #pragma unroll
-    for (int word = 0; word < WORDS; word++) gp_write_entry(board + 1 + at * WORDS + word, (u64)tag << 32 | words[word]);
+    for (int word = 0; word < WORDS; word++) gp_write_entry(statuses + 1 + at * WORDS + word, (u64)tag << 32 | words[word]);
 }
 
 /* Read a place of the board; return the tag that is `first` or up to `last`, or 0 where there is none, or not all of it. */
-DEVICE u32 posted(GLOBAL u64 *board, const i64 at, const u32 first, const u32 last, value_t *value)
+DEVICE u32 gp_read_status(GLOBAL u64 *statuses, const i64 at, const u32 first, const u32 last, value_t *value)
 {
     u32 words[WORDS], tag = 0;
     int alike = 1;
 #pragma unroll
     for (int word = 0; word < WORDS; word++) {
-        const u64 entry = gp_read_entry(board + 1 + at * WORDS + word);
+        const u64 entry = gp_read_entry(statuses + 1 + at * WORDS + word);
         alike &= word == 0 || TAG_OF(entry) == tag;
         tag = TAG_OF(entry);
         words[word] = (u32)entry;
@@ -316,10 +316,10 @@ DEVICE u32 posted(GLOBAL u64 *board, const i64 at, const u32 first, const u32 la
 #endif
 
 /* Look at a place until its value is there, but not for ever; return its tag, or 0. */
-DEVICE u32 wait_for(GLOBAL u64 *board, const i64 at, const u32 first, const u32 last, value_t *value)
+DEVICE u32 gp_await_status(GLOBAL u64 *statuses, const i64 at, const u32 first, const u32 last, value_t *value)
 {
     u32 found = 0;
-    for (int look = 0; !found && look < LOOKS; look++) found = posted(board, at, first, last, value);
+    for (int look = 0; !found && look < LOOKS; look++) found = gp_read_status(statuses, at, first, last, value);
     return found;
 }
 #endif

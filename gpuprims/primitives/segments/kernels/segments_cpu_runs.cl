@@ -2,7 +2,7 @@
  *
  * in      INPUTS: n elements in all, and last where `segments` segments begin and the last ends
  * out     OUTPUTS: one value for each segment
- * scratch partials: two values of WORDS for each part; tickets: one, zero before and after
+ * scratch partials: two values of WORDS for each part; counters: one, zero before and after
  * launch  any number of groups of one work-item; each takes parts until none are left
  * host    MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value) of j elements, BEGIN(o), COMMUTATIVE
  * order   a span of a segment is folded by LANES accumulators side by side, or one where order matters, and the spans pairwise, as a
@@ -82,7 +82,7 @@ DEVICE value_t fold_segment(INPUTS, const layout_t layout, const i64 o, i64 j, c
 }
 
 __kernel WORK_GROUP(1)
-void segments_cpu_runs(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 segments,
+void segments_cpu_runs(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 segments,
                        const i64 n, const i64 parts)
 {
     const i64 steps = n + segments, share = (steps + parts - 1) / parts;
@@ -108,7 +108,7 @@ void segments_cpu_runs(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *ticket
         gp_leave(partials, 2 * part + 1, fold_segment(INPUT_NAMES, layout, o, j, to - o));
 
         /* 3. The last part to be done joins what all of them left, in order. */
-        if (gp_last_done(tickets, parts)) {
+        if (gp_last_done(counters, parts)) {
             value_t before = IDENTITY;
             i64 open = 0;
             for (i64 left = 0; left < parts; left++) {

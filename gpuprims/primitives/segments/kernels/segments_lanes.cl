@@ -2,9 +2,9 @@
  *
  * in      INPUTS: n elements in all, and last where `segments` segments begin and the last ends
  * out     OUTPUTS: one value for each segment
- * scratch none: `parts`, `partials` and `tickets` are not touched
+ * scratch none: `parts`, `partials` and `counters` are not touched
  * launch  any number of groups of BLOCK (whole warps of WARP lanes); each takes BLOCK / lanes segments until none are left
- * host    MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value) of j elements, BEGIN(o), COMMUTATIVE, fold_values (folding.h),
+ * host    MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value) of j elements, BEGIN(o), COMMUTATIVE, gp_fold_values (folding.h),
  *         gp_shuffle_down(value, stride), gp_any_lane(said); no segment of 2^30 elements or more
  * order   operands meet in the order of their index; only a commutative operator sees them dealt out with a stride
  *
@@ -38,20 +38,20 @@ DEVICE value_t fold_share(INPUTS, const layout_t layout, const i64 o, const i64 
 #pragma unroll
         for (int item = 1; item < ITEMS; item++)
             if (j + item * step >= last) values[item] = IDENTITY;
-        folded = OP(folded, fold_values(values, ITEMS));
+        folded = OP(folded, gp_fold_values(values, ITEMS));
     }
     return folded;
 }
 
 /* Fold the lanes: each takes the value of the one `stride` further on, and the first ends with all. */
-DEVICE value_t fold_lanes(value_t folded, const int lanes)
+DEVICE value_t fold_segment_lanes(value_t folded, const int lanes)
 {
     for (int stride = 1; stride < lanes; stride *= 2) folded = OP(folded, gp_shuffle_down(folded, stride));
     return folded;
 }
 
 __kernel WORK_GROUP(BLOCK) WHOLE_WARPS
-void segments_lanes(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 segments,
+void segments_lanes(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 segments,
                     const i64 n, const i64 parts)
 {
     const int tid = get_local_id(0);
@@ -67,7 +67,7 @@ void segments_lanes(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, 
         const i64 o = base + (tid >> shift), begin = o < segments ? BEGIN(o) : 0;
         const int count = o < segments ? (int)(BEGIN(o + 1) - begin) : 0, apart = count > most;
         const value_t share = fold_share(INPUT_NAMES, layout, o, begin, apart ? 0 : count, lane, shift);
-        const value_t folded = fold_lanes(share, lanes);
+        const value_t folded = fold_segment_lanes(share, lanes);
         if (lane == 0 && o < segments && !apart) STORE(o, count, folded);
 
         /* 2. Fold the warp's long ones, one after the other, by all of its lanes. */
@@ -78,7 +78,7 @@ void segments_lanes(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, 
                 const int size = (int)(BEGIN(each + 1) - from);
                 if (size <= most) continue;
                 const value_t part = fold_share(INPUT_NAMES, layout, each, from, size, warp_lane, warp_shift);
-                const value_t whole = fold_lanes(part, WARP);
+                const value_t whole = fold_segment_lanes(part, WARP);
                 if (warp_lane == 0) STORE(each, size, whole);
             }
         }

@@ -3,7 +3,7 @@
  * in      INPUTS: x0 rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 what rows count, then the order of rows and
  *         the paces of stretches (single.h)
  * out     OUTPUTS: y0 the weights
- * scratch partials, tickets: not touched
+ * scratch partials, counters: not touched
  * launch  one group of one work-item
  * host    `steps` samples in order, in stretches; HALVES (rows.h)
  * order   that of the samples; a score's features 64 side by side, then folded in halves
@@ -58,7 +58,7 @@ DEVICE value_t advance(GLOBAL NUMBER *weights, GLOBAL const NUMBER *row, GLOBAL 
 }
 
 __kernel WORK_GROUP(1)
-void sgd_cpu_sequential(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 steps,
+void sgd_cpu_sequential(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 steps,
                         const i64 stretch)
 {
     GLOBAL NUMBER *weights = &MOVED(0);

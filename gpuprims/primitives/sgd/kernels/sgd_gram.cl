@@ -3,9 +3,9 @@
  * in      INPUTS: x0 rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 what rows count, then the order of rows and
  *         the paces of stretches (single.h)
  * out     OUTPUTS: y0 the weights, which the launches behind the first go on from
- * scratch partials: the Gram matrix of each of `runs` runs; tickets: not touched
+ * scratch partials: the Gram matrix of each of `runs` runs; counters: not touched
  * launch  for each `step`: any number of groups of BLOCK (a power of two), then one; runs are counted from the number `first` on
- * host    ROWS samples to a run (a power of two, up to LANES = 32), fewer to the last of a stretch; fold_lanes, from_lane (rows.h)
+ * host    ROWS samples to a run (a power of two, up to LANES = 32), fewer to the last of a stretch; gp_fold_rows, gp_from_lane (rows.h)
  * order   that of the samples; a score is added up in an order that depends on the launch alone
  *
  * A work-item has so many columns of all rows of a run, and their weights, in registers. The scores that a run begins with take
@@ -62,7 +62,7 @@ DEVICE void load_columns(GLOBAL const NUMBER *from, const int live, const int ti
 }
 
 __kernel WORK_GROUP(BLOCK) WHOLE_WARPS
-void sgd_gram(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const layout_t layout, const i64 stretch,
+void sgd_gram(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 stretch,
               const i64 first, const i64 runs, const i64 step)
 {
     __local value_t grams[2][PRODUCTS], sums[2][TEAMS * ROWS], partial[BLOCK], tile[ROWS * WIDTH];
@@ -137,7 +137,7 @@ void sgd_gram(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const 
 #pragma unroll
                 for (int item = 0; item < HELD; item++) parts[k] += held[k][item] * weights[item];
             }
-            fold_lanes(parts, partial, tid);
+            gp_fold_rows(parts, partial, tid);
             if (tid % SHARING == 0) sums[parity][tid / LANES * ROWS + tid % LANES / SHARING] = parts[0];
 #pragma unroll
             for (int k = 0; k < SHARES; k++)
@@ -163,7 +163,7 @@ void sgd_gram(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *tickets, const 
 #pragma unroll
             for (int k = 0; k < ROWS; k++) {
                 const value_t kept = k < count ? keep : 1;
-                const value_t moved = from_lane(rated * SIGMOID(score) - wanted, k, partial, tid);
+                const value_t moved = gp_from_lane(rated * SIGMOID(score) - wanted, k, partial, tid);
                 score = kept * (score - bias) + bias - moved * gram[k * ROWS + own];
                 if (INTERCEPT) bias -= moved;
 #pragma unroll

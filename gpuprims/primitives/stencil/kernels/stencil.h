@@ -8,7 +8,7 @@ typedef i64 index_t;
 #endif
 
 /* Where an index beyond the borders leads; negative where there is nothing. */
-DEVICE index_t within(const index_t index, const index_t length)
+DEVICE index_t gp_within(const index_t index, const index_t length)
 {
     if (index >= 0 && index < length) return index;
 #if MODE_NEAREST
@@ -36,7 +36,7 @@ DEVICE index_t within(const index_t index, const index_t length)
 
 DEVICE number_t gp_fetch(GLOBAL const stored_t *from, const layout_t layout, const i64 z, const i64 y, const i64 x)
 {
-    const i64 at_z = within(z, PLANES_Z), at_y = within(y, ROWS), at_x = within(x, COLUMNS);
+    const i64 at_z = gp_within(z, PLANES_Z), at_y = gp_within(y, ROWS), at_x = gp_within(x, COLUMNS);
     if (MODE_CONSTANT && (at_z < 0 || at_y < 0 || at_x < 0)) return BEYOND;
     return NUMBER(from[at_z * STEP_1 + at_y * STEP_2 + at_x * STEP_3]);
 }
@@ -51,16 +51,16 @@ DEVICE number_t gp_fetch(GLOBAL const stored_t *from, const layout_t layout, con
 #define TAKEN (ITEMS + TIMES * BESIDE)
 
 /* Where an element of a row is, or what lies beyond its ends; negative where there is nothing. */
-DEVICE i32 gp_place(const i32 length, const i32 at)
+DEVICE i32 gp_element_at(const i32 length, const i32 at)
 {
     const i32 channel = (at % CHANNELS + CHANNELS) % CHANNELS;
-    const i32 column = within((at - channel) / CHANNELS, length / CHANNELS);
+    const i32 column = gp_within((at - channel) / CHANNELS, length / CHANNELS);
     return column < 0 ? -1 : column * CHANNELS + channel;
 }
 
 DEVICE number_t gp_beside(GLOBAL const stored_t *row, const i32 length, const i32 at)
 {
-    const i32 place = gp_place(length, at);
+    const i32 place = gp_element_at(length, at);
     if (MODE_CONSTANT && place < 0) return BEYOND;
     return NUMBER(row[place]);
 }

@@ -13,7 +13,7 @@
 DEVICE void load_row(GLOBAL const stored_t *plane, const layout_t layout, const i64 y, const i64 first, const int taken,
                      number_t *numbers)
 {
-    const i64 at = within(y, ROWS);
+    const i64 at = gp_within(y, ROWS);
     GLOBAL const stored_t *row = plane + at * STEP_1;
     if (MODE_CONSTANT && at < 0) {
         for (int k = 0; k < taken; k++) numbers[k] = BEYOND;
@@ -27,7 +27,7 @@ DEVICE void load_row(GLOBAL const stored_t *plane, const layout_t layout, const 
 }
 
 /* Fill a slot of the window: with a row's elements, or of two steps with what the first makes of them. */
-DEVICE void fill_slot(GLOBAL const stored_t *plane, const layout_t layout, const i64 y, const i64 first, const int width,
+DEVICE void fill_row_slot(GLOBAL const stored_t *plane, const layout_t layout, const i64 y, const i64 first, const int width,
                       slot_t *slot)
 {
 #if SEPARABLE
@@ -54,12 +54,12 @@ void stencil_cpu_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 strips, 
         GLOBAL result_t *out = y0 + layout.offset[1] + batch * STEP_OUT;
 
         /* 1. Fill all slots but the last. */
-        for (int k = 0; k < SPAN - 1; k++) fill_slot(plane, layout, top + LOW_Y + k, first, width, window + k * PITCH);
+        for (int k = 0; k < SPAN - 1; k++) fill_row_slot(plane, layout, top + LOW_Y + k, first, width, window + k * PITCH);
 
         for (i64 y = top; y < bottom; y++) {
             /* 2. Load the next row in the place of the last one but SPAN. */
             const int phase = (int)((y - top) % SPAN), next = (phase + SPAN - 1) % SPAN;
-            fill_slot(plane, layout, y + HIGH_Y, first, width, window + next * PITCH);
+            fill_row_slot(plane, layout, y + HIGH_Y, first, width, window + next * PITCH);
 
             /* 3. Apply, and store. */
             GLOBAL result_t *row = out + y * STEP_DOWN + first;

@@ -5,7 +5,7 @@
  * out     OUTPUTS, of the same axes
  * launch  any number of groups of BLOCK; each takes strips of BLOCK * ITEMS columns and `depth` rows of the `covered` ones, both
  *         multiples of AT_ONCE, and then single rows before and after those, until none are left
- * host    within, gp_place and TAKEN (stencil.h), slot_t, gp_apply and gp_across, vectors of VECTOR, VECTOR_OUT, VECTOR_LOCAL and
+ * host    within, gp_element_at and TAKEN (stencil.h), slot_t, gp_apply and gp_across, vectors of VECTOR, VECTOR_OUT, VECTOR_LOCAL and
  *         VECTOR_BESIDE, which divide ITEMS
  *
  * For a span of three rows, the slots of the window, and where they go before the next rows are taken:
@@ -73,7 +73,7 @@ DEVICE where_t find_place(const layout_t layout, const i32 group, const int tid)
         const int extra = (k * BLOCK + tid) % (SIDES + !SIDES);
         const int place = extra < REACH ? MARGIN - REACH + extra : MARGIN + BLOCK * ITEMS - REACH + extra;
         where.row[k] = (k * BLOCK + tid) / (SIDES + !SIDES);
-        where.at[k] = gp_place(LENGTH, group + place - MARGIN);
+        where.at[k] = gp_element_at(LENGTH, group + place - MARGIN);
         where.place[k] = where.row[k] * ROW + place;
     }
     return where;
@@ -125,7 +125,7 @@ DEVICE void hand_rows(LOCAL number_t *shared, const loaded_t *loaded, GLOBAL con
         for (int k = 0; k < count; k++) hand_whole(own + k * ROW, loaded->own[k], beyond);
     } else {
         for (int item = 0; item < ITEMS; item++) {
-            const i32 at = gp_place(LENGTH, where.first + item);
+            const i32 at = gp_element_at(LENGTH, where.first + item);
             const int nothing = MODE_CONSTANT && (beyond || at < 0);
             for (int k = 0; k < count; k++)
                 own[k * ROW + item] = nothing ? BEYOND : NUMBER(row[k * STEP_1 + max(at, 0)]);
@@ -227,7 +227,7 @@ DEVICE void take_results(slot_t *slot, const result_t *row, const layout_t layou
     if (!MODE_WRAP && !inside && !beyond) {
         const i32 start = where.first + LEFT;
         for (int k = 0; k < WIDENED; k++) {
-            const i32 place = gp_place(LENGTH, start + k);
+            const i32 place = gp_element_at(LENGTH, start + k);
             numbers[k] = place < 0 ? BEYOND : NUMBER(row[min(max(place - start, 0), WIDENED - 1)]);
         }
     }
@@ -265,7 +265,7 @@ DEVICE void surround(slot_t *window, LOCAL number_t *shared, int *turn, GLOBAL c
 #pragma unroll
     for (int k = 0; k < SPAN; k++) {
         LOCAL number_t *row = shared + *turn * AT_ONCE * ROW;
-        const index_t at = within((index_t)y + LOW_Y + k, (index_t)ROWS);
+        const index_t at = gp_within((index_t)y + LOW_Y + k, (index_t)ROWS);
         loaded_t loaded;
         GLOBAL const stored_t *from = plane + max(at, (index_t)0) * STEP_1;
         load_rows(&loaded, from, layout, where, 1);
@@ -286,7 +286,7 @@ DEVICE void lone_row(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *p
     for (int k = 0; k < SPAN; k++) {
         slot_t before[SPAN * PITCH];
         result_t row[WIDENED];
-        const index_t at = within((index_t)y + LOW_Y + k, (index_t)ROWS);
+        const index_t at = gp_within((index_t)y + LOW_Y + k, (index_t)ROWS);
         surround(before, shared, turn, plane, layout, max(at, (index_t)0), where);
         apply_row(layout, before, 0, WIDENED, row);
         take_results(window + k * PITCH, row, layout, where, 0, at < 0);

@@ -26,7 +26,7 @@ void stencil_tiled(INPUTS, OUTPUTS, const layout_t layout)
 
         /* 1. Load the tile, with what lies around it. */
         for (int k = tid; k < (HIGH + SPAN - 1) * PITCH; k += BLOCK) {
-            const i64 y = within(min(top + k / PITCH + LOW_Y, ROWS - 1 + HIGH_Y), ROWS);
+            const i64 y = gp_within(min(top + k / PITCH + LOW_Y, ROWS - 1 + HIGH_Y), ROWS);
             GLOBAL const stored_t *row = plane + y * STEP_1;
             tile[k] = MODE_CONSTANT && y < 0 ? BEYOND : gp_beside(row, LENGTH, (i32)first + k % PITCH + LEFT);
         }
