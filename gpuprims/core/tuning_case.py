@@ -22,8 +22,10 @@ class TuningCase:
     primitive : str
     elements : callable
         From a generator, a dtype and a number of elements to an array.
-    run : callable
-        From an array and the keywords ``device``, ``variant`` and perhaps ``out`` to the result.
+    function : callable
+        The primitive's public function.
+    arguments : callable
+        From an array to the function's positional arguments.
     expected : callable
         From an array to the same result by NumPy.
     into : bool
@@ -32,9 +34,15 @@ class TuningCase:
 
     primitive: str
     elements: Callable[[np.random.Generator, np.dtype[Any], int], np.ndarray]
-    run: Callable[..., Any]
+    function: Callable[..., Any]
+    arguments: Callable[[Any], tuple[Any, ...]]
     expected: Callable[[np.ndarray], np.ndarray]
     into: bool
+
+    def run(self, array: Any, **keywords: Any) -> Any:
+        """Return the first result for an array, with ``device``, ``variant`` and perhaps ``out``."""
+        result = self.function(*self.arguments(array), **keywords)
+        return result[0] if isinstance(result, tuple) else result
 
 
 def small_integers(rng: np.random.Generator, dtype: np.dtype[Any], size: int) -> np.ndarray:

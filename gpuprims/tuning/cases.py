@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 from gpuprims.core.device import Device
-from gpuprims.core.driver import Capabilities
-from gpuprims.core.registry import REGISTRY
+from gpuprims.core.plans import bind_call
 from gpuprims.core.traits import Call
 from gpuprims.core.tuning_case import TuningCase
-from gpuprims.errors import NoVariantError
 from gpuprims.primitives import ROOMS
 
 _MODULES = [f"gpuprims.primitives.{room}.tuning_case" for room in ROOMS]
@@ -23,16 +20,5 @@ CASES: Mapping[str, TuningCase] = {
 
 
 def traits_of(case: TuningCase, device: Device, array: Any) -> Call:
-    """Return the traits of the case's call on an array, by asking a variant that refuses every call."""
-    asked: list[Call] = []
-
-    def refuse(capabilities: Capabilities, call: Call) -> str:
-        asked.append(call)
-        return "refuses every call"
-
-    refusing = replace(REGISTRY.variants(case.primitive, device.backend)[0], refuse=refuse)
-    try:
-        case.run(array, device=device, variant=refusing)
-    except NoVariantError:
-        return asked[0]
-    raise TypeError(f"{case.primitive}: a call that asks its variant; got a result")
+    """Return the traits of the case's call on an array."""
+    return bind_call(case.primitive, case.arguments(array), {"device": device})[2].traits

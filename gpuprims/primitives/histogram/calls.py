@@ -35,15 +35,17 @@ def bind(
     device: str | Device | None = None,
     variant: str | Variant | None = None,
 ) -> tuple[Operands, TableRequest, None, str | Variant | None]:
-    """Find the device and the bins of a histogram."""
-    x, weights = arrays if len(arrays) == 2 else (*arrays, weights)
+    """Find the device and the bins of a histogram; ``arrays`` may go on with bins and range."""
+    x, *more = arrays
+    bins, limits = more[0] if more else bins, more[1] if len(more) > 1 else range
     operands = _bind("histogram", x, weights, device)
-    axes = axes_of(as_axis(axis), operands.natives[0].ndim)
-    table = table_of(operands, bins, range)
-    weighing = _weighing(operands, deterministic)
+    along = axis if axis is None else axes_of(as_axis(axis), operands.natives[0].ndim)
+    table = table_of(operands, bins, limits)
     dtype = None if weights is None else operands.natives[1].dtype
-    request = HistogramRequest(table.kind, table.bins, table.guide.size, len(table.edges) - 1, axes, weighing, dtype)
-    return operands, TableRequest(request, table), None, asked_by_name("histogram", variant)
+    described = table.kind, table.bins, table.guide.size, len(table.edges) - 1
+    request = HistogramRequest(*described, along, _weighing(operands, deterministic), dtype)
+    asked = None if variant is None else asked_by_name("histogram", variant)
+    return operands, TableRequest(request, table), None, asked
 
 
 def count_values(

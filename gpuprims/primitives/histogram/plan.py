@@ -116,18 +116,19 @@ class HistogramPlan(LaunchPlan):
     __slots__ = ("_readings", "reading", "table")
 
     def __init__(self, device: Device, traits: Call, result: Result, reading: Any, asked: str | Variant | None) -> None:
-        super().__init__(device, "histogram", traits, (result,), self._compile, asked=asked, inputs=())
+        super().__init__(device, "histogram", traits, (result,), lambda chosen: Compiled(), asked=asked, inputs=())
         self.reading = reading
         self.table: Table | None = None
         self._readings: _Readings | None = None
 
-    def _compile(self, chosen: Variant) -> Compiled:
-        self._readings = self.reading(chosen)
+    def compiled(self) -> Compiled:
+        """Compile the readings."""
+        if self._readings is None:
+            self._readings = self.reading(self.variant)
         return Compiled()
 
     def of(self, table: Table) -> HistogramPlan:
         """Return this plan with a table, for :meth:`run`."""
-        self.compiled()
         plan = copy(self)
         plan.table = table
         return plan
