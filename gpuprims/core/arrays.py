@@ -53,7 +53,7 @@ def _checked(label: str, array: Any) -> Any:
 
 
 def host_array(label: str, array: Any, dtypes: list[np.dtype[Any]]) -> np.ndarray:
-    """Return a host array that kernels can walk, in the machine's byte order."""
+    """Return a host array with strides of whole items, in the machine's byte order."""
     if is_number(array):
         array = _number(label, array, dtypes)
     array = np.asarray(array)

@@ -161,7 +161,7 @@ class Device:
         self.driver.synchronize()
 
     def check(self) -> str | None:
-        """Run a small kernel, and return what is wrong with the device, or None when it computes.
+        """Run a small kernel, and return the fault of the device, or None if it computes.
 
         A driver can list a device and still fail every build on it, so nothing less than a result shows that it works.
         """

@@ -214,7 +214,7 @@ def find_plan(
 
 
 def in_turn(launches: Sequence[Launch]) -> Launch:
-    """Return one launch for several, each of which sees what those before it have written."""
+    """Return one launch for several, in order."""
     if len(launches) == 1:
         return launches[0]
 

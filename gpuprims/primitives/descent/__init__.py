@@ -13,7 +13,7 @@ from gpuprims.core.primitive import Primitive
 from gpuprims.core.traits import Call
 from gpuprims.primitives.descent.plan import as_request, bind, plan_call, sample
 
-PRIMITIVE = Primitive("descent", plan_call, sample, bind)
+PRIMITIVE = Primitive("descent", plan_call, sample)
 
 
 def logistic_descent(

@@ -157,7 +157,7 @@ def _numbers(
 
 
 def _outside(operands: Operands, sums: Any, bins: int, *, all_of_them: bool) -> Any:
-    """Return how many elements are in no bin, too high and too low, of all rows; after those that are, if asked."""
+    """Return how many elements of all rows are too high and too low; with ``all_of_them``, the counts before these."""
     first = 0 if all_of_them else bins
     if sums.size == bins + 2:
         return operands.cut(sums, first, (bins + 2 - first,))

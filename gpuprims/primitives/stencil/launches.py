@@ -39,9 +39,7 @@ def listed(of: Pass, forms: tuple[Form, ...], traits: Call, chosen: Variant, dev
     step, grid = of.step, of.grid
     layout = grid.layout([forms[0], *forms[2:]] if step.weights else forms)
     if layout is None:
-        raise ArgumentError(
-            f"{of.label}: out= whose axes before the neighbourhoods are walked in one stride; got another"
-        )
+        raise ArgumentError(f"{of.label}: out= with one stride for all axes before the neighbourhoods; got another")
     if step.weights:  # which no axis runs along
         beside = forms[1]
         steps = layout.reduced_strides[0], (0,) * 5, layout.reduced_strides[1]
@@ -54,7 +52,7 @@ def listed(of: Pass, forms: tuple[Form, ...], traits: Call, chosen: Variant, dev
 
 
 def in_lines(of: Pass, forms: tuple[Form, ...], traits: Call, chosen: Variant, device: Device) -> Launch:
-    """Fix the launch of a kernel that walks along rows whose elements lie side by side."""
+    """Fix the launch of a kernel that computes along rows whose elements lie side by side."""
     grid, around = of.grid, traits.around
     layout = grid.lines(forms)
     if layout is None or around is None:
@@ -97,7 +95,7 @@ def _fitted(chosen: Variant, around: Around, item: int) -> Variant:
 
 
 class _Lines(NamedTuple):
-    """How a kernel walks along rows: elements of a pixel, those that it moves at once, and how often it is applied."""
+    """How a kernel reads rows: elements of a pixel, elements moved at once, and how often it is applied."""
 
     channels: int = 1
     vector: int = 1

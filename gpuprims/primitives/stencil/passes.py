@@ -50,7 +50,7 @@ class Halves(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """A pass over an array. It equals itself alone, so that what is planned for it is looked up without a comparison.
+    """A pass over an array. A step equals only itself, so plans are looked up without comparing contents.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ class Step:
         return cls.of_two(column, row, element, value, averaged(value, element, ends))
 
     def passes(self) -> tuple[Step, Step]:
-        """Return the two steps as passes of their own, the first of which leaves values."""
+        """Return both parts as steps of their own; the first leaves values."""
         if self.across is None or self.function is None:
             raise TypeError("passes of a step in two; got one in one")
         first = Step(
@@ -253,7 +253,7 @@ def _typed_across(across: Neighbours, element: Dtype, value: Dtype) -> TypedExpr
 
 
 def _fit_in_pairs(weights: np.ndarray, element: Dtype) -> bool:
-    """Whether sums of bytes fit in 16 bits, whatever the bytes, so that none runs into the other half of a register."""
+    """Return True if sums of any bytes fit in 16 bits, so that none overflows into the other half of a register."""
     whole = bool((weights == np.rint(weights)).all() and (weights >= 0).all())
     return element == np.uint8 and whole and 255 * weights.sum() < 2**16
 

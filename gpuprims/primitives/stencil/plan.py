@@ -84,7 +84,7 @@ def plan_call(
         able = [known.name for known, reason in device.explain("stencil", traits).refusals if reason is None]
         if not able or (variant is not None and variant not in able):
             first, second = step.passes()
-            beyond = step.across(*[np.asarray(border.beyond)] * len(step.columns))[0]  # what the first makes of it
+            beyond = step.across(*[np.asarray(border.beyond)] * len(step.columns))[0]  # the first part's result
             after = Border.around(border.mode, step.value.type(beyond))
             passes = [(first, border, 1), (second, after, 1)] * iterations
             return _chain(request, passes, (*forms, out), alignment, device, variant)
