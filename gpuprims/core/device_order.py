@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.driver import Driver
 from gpuprims.core.registry import REGISTRY
 
@@ -34,3 +36,15 @@ def listed(drivers: Sequence[Driver]) -> str:
     """Return drivers in words, for messages."""
     names = [f"{d.backend}:{d.index} ({d.capabilities.kind}, {d.capabilities.name})" for d in drivers]
     return ", ".join(names) or "none on this machine"
+
+
+class _Capable(Protocol):
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+
+def remedy(device: _Capable) -> str:
+    """Return the one command that mends a device that is listed but does not compute."""
+    if "portable computing" in device.capabilities.vendor.lower():
+        return "to mend it: pip uninstall -y pocl-binary-distribution && pip install 'gpuprims[cpu]'"
+    return "to mend it: update its driver"

@@ -14,8 +14,21 @@ from gpuprims.core.device import Device
 from gpuprims.core.driver import Driver, Launch
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out, Result, check_out, host_results, written_forms
-from gpuprims.core.registry import REGISTRY, Variant
-from gpuprims.core.traits import Call
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
+
+
+class Sample(NamedTuple):
+    """A call as ``explain`` describes it; see :func:`gpuprims.explain` for the fields."""
+
+    device: Device
+    dtype: np.dtype[Any]
+    size: int
+    outputs: int
+    side_by_side: bool
+    op: Any
+    bins: int
 
 
 class Compiled(NamedTuple):
@@ -50,7 +63,7 @@ class LaunchPlan:
     device : Device
     primitive : str
         Its variants are asked.
-    traits : Call
+    traits : CallTraits
         What they are asked.
     results : tuple of Result
     compiling : callable
@@ -74,7 +87,7 @@ class LaunchPlan:
         self,
         device: Device,
         primitive: str,
-        traits: Call,
+        traits: CallTraits,
         results: tuple[Result, ...],
         compiling: Callable[[Variant], Compiled],
         *,
@@ -189,18 +202,6 @@ class LaunchPlan:
         zeros = driver.counters(counters)
         partials = driver.scratch(scratch) if scratch else zeros
         launch([*(read if reads else [zeros] * len(read)), *written, partials, zeros])
-
-
-class Sample(NamedTuple):
-    """A call as ``explain`` describes it; see :func:`gpuprims.explain` for the fields."""
-
-    device: Device
-    dtype: np.dtype[Any]
-    size: int
-    outputs: int
-    side_by_side: bool
-    op: Any
-    bins: int
 
 
 def find_plan(

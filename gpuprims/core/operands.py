@@ -11,7 +11,7 @@ import numpy as np
 from gpuprims.core.arrays import converter, host_array, is_number, is_scalar, is_vendors, native_of, unchanged, upload
 from gpuprims.core.device import Device, device_of, pick_device
 from gpuprims.core.interop import short
-from gpuprims.core.layout import Form, View, stretch
+from gpuprims.core.layout import Form, View, cut_array
 from gpuprims.core.overlaps import same_elements
 from gpuprims.errors import ArrayError, DeviceMismatchError
 from gpuprims.expressions import computable
@@ -126,7 +126,7 @@ class Operands:
 
     def cut(self, result: Any, start: int, shape: tuple[int, ...]) -> Any:
         """Return an array of that shape over elements of a result, which :meth:`empty` gave, from one on."""
-        return stretch(result, start, shape) if self.in_place else self.driver.cut(result, start, shape)
+        return cut_array(result, start, shape) if self.in_place else self.driver.cut(result, start, shape)
 
     def to_host(self, result: Any) -> Any:
         """Wait for a result of a call, and return it as a NumPy array or scalar."""

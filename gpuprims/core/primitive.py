@@ -1,20 +1,24 @@
-"""Primitives: what the package of each one provides, found by name."""
+"""Primitives: one record each, by which the core finds what a primitive's package provides."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from gpuprims.core.variant import Variant
 
 
 @dataclass(frozen=True)
 class Primitive:
-    """What the package of a primitive provides, as its attribute ``PRIMITIVE``.
+    """A primitive of this library or of an installed package.
 
     Parameters
     ----------
     name : str
+        Names of kernel functions begin with it: ``<primitive>_<name>``.
+    variants : sequence of Variant
+        The catalogue: the variants of every backend.
     plan_call : callable
         From a request, forms, forms of ``out=`` or None, alignment, device, variant and the registry's generation to a
         :class:`~gpuprims.core.launch_plan.LaunchPlan`. It compiles nothing.
@@ -28,25 +32,8 @@ class Primitive:
     """
 
     name: str
+    variants: Sequence[Variant]
     plan_call: Callable[..., Any]
-    sample: Callable[..., Any]
+    sample: Callable[[Any], Any]
     bind: Callable[..., tuple[Any, Any, Any, Any]] | None = None
     in_place: bool = False
-
-
-def primitive_names() -> tuple[str, ...]:
-    """Return the names of all primitives."""
-    names: tuple[str, ...] = importlib.import_module("gpuprims.primitives").ROOMS
-    return names
-
-
-def find_primitive(name: str) -> Primitive:
-    """Return the primitive of a name among :func:`primitive_names`."""
-    primitive: Primitive = importlib.import_module(f"gpuprims.primitives.{name}").PRIMITIVE
-    return primitive
-
-
-def trial_primitive() -> str:
-    """Return the primitive whose kernel shows whether a device computes."""
-    name: str = importlib.import_module("gpuprims.primitives").TRIAL
-    return name

@@ -1,7 +1,5 @@
 """The primitives: one package each, and what several of them share."""
 
-# The primitive whose kernel shows whether a device computes: it applies a function.
-TRIAL = "map"
 # Each package has a ``PRIMITIVE``; see :class:`gpuprims.core.primitive.Primitive`.
 ROOMS = (
     *("map", "reduce", "scan", "segments", "compact", "histogram", "stencil"),

@@ -9,7 +9,7 @@ from typing import Any
 
 from gpuprims.core.device import Device
 from gpuprims.core.plans import bind_call
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
 from gpuprims.core.tuning_case import TuningCase
 from gpuprims.primitives import ROOMS
 
@@ -19,6 +19,6 @@ CASES: Mapping[str, TuningCase] = {
 }
 
 
-def traits_of(case: TuningCase, device: Device, array: Any) -> Call:
+def traits_of(case: TuningCase, device: Device, array: Any) -> CallTraits:
     """Return the traits of the case's call on an array."""
-    return bind_call(case.primitive, case.arguments(array), {"device": device})[2].traits
+    return bind_call(case.primitive, case.arguments(array), {"device": device})[3].traits

@@ -21,7 +21,7 @@ import gpuprims
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.kernel_spec import Access, KernelSpec
 from gpuprims.core.refusals import double_precision
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
 from gpuprims.errors import DtypeError
 from gpuprims.expressions import expression, trace, typed
 from gpuprims.expressions.functions import COMPLEX as NAMES
@@ -297,10 +297,10 @@ def test_numbers_are_summed_as_complex_when_asked(device: gpuprims.Device) -> No
 
 def test_a_device_without_double_precision_refuses_complex128_alone(device: gpuprims.Device) -> None:
     single = replace(device.capabilities, fp64=False)
-    said = double_precision(single, Call((np.dtype("complex128"),), 1))
+    said = double_precision(single, CallTraits((np.dtype("complex128"),), 1))
     assert said == f"needs complex128, which {single.name} does not compute in (convert to complex64)"
-    assert double_precision(single, Call((np.dtype("complex64"),), 1)) is None
-    assert double_precision(replace(single, fp64=True), Call((np.dtype("complex128"),), 1)) is None
+    assert double_precision(single, CallTraits((np.dtype("complex64"),), 1)) is None
+    assert double_precision(replace(single, fp64=True), CallTraits((np.dtype("complex128"),), 1)) is None
 
 
 def _spec(dtype: str) -> KernelSpec:
@@ -315,14 +315,14 @@ def _spec(dtype: str) -> KernelSpec:
 def test_complex64_needs_no_double_precision(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.write_text("")
-    text = kernel_source(_spec("complex64"), empty, empty, empty, empty, 256, 4, 0)
+    text = kernel_source(_spec("complex64"), empty, empty, 256, 4, 0)
     assert "HAS_F64 1" not in text
     assert "c64" in text
     assert "c128" not in text
     assert "f64" not in re.sub(r"#ifdef HAS_F64\n.*?#endif", "", text, flags=re.DOTALL)
     code = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     assert re.findall(r"(?<![\w.])\d+\.\d*(?:e[+-]?\d+)?(?![\d.f])", code) == []
-    assert "HAS_F64 1" in kernel_source(_spec("complex128"), empty, empty, empty, empty, 256, 4, 0)
+    assert "HAS_F64 1" in kernel_source(_spec("complex128"), empty, empty, 256, 4, 0)
 
 
 def test_kernels_of_real_numbers_compile_no_complex_ones(tmp_path: Path) -> None:
@@ -330,7 +330,5 @@ def test_kernels_of_real_numbers_compile_no_complex_ones(tmp_path: Path) -> None
     empty.write_text("")
     real = typed(trace(lambda x, j: x, 2), [np.dtype("float32"), np.dtype("int64")])
     place = Access(np.dtype("float32"), (), (1,))
-    text = kernel_source(
-        KernelSpec((place,), (place,), (np.dtype("float32"),), real, real), empty, empty, empty, empty, 1, 1, 0
-    )
+    text = kernel_source(KernelSpec((place,), (place,), (np.dtype("float32"),), real, real), empty, empty, 1, 1, 0)
     assert "COMPLEX" not in text

@@ -13,7 +13,7 @@ from gpuprims.core.layout import Form, broadcast_shapes
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, Result, as_out, host_results, result_forms
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.registry import Variant
+from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, EmptyReductionError
 from gpuprims.expressions import Expr, expression

@@ -13,7 +13,7 @@ from gpuprims.core.layout import Form, broadcast_shapes, contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, Result, as_out, result_forms
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.registry import Variant
+from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, quoted
 from gpuprims.expressions import Expr, expression

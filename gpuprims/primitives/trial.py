@@ -1,20 +1,18 @@
-"""The trial kernel that shows whether a device computes; ``device`` is a :class:`gpuprims.Device`."""
+"""The trial kernel that shows whether a device computes."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import plan_layout
-from gpuprims.core.primitive import trial_primitive
 from gpuprims.core.registry import REGISTRY
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
 from gpuprims.expressions import expression, typed
 
 
-def problem_of(device: Any) -> str | None:
+def problem_of(device: Device) -> str | None:
     """Return the fault of a device; None if it computes."""
     try:
         computed = _trial(device)
@@ -24,8 +22,8 @@ def problem_of(device: Any) -> str | None:
     return f"computes {computed} for [1, 2, 3] + 1" if wrong else None
 
 
-def _trial(device: Any) -> np.ndarray:
-    """Compute [1, 2, 3] + 1 as any call does."""
+def _trial(device: Device) -> np.ndarray:
+    """Compute [1, 2, 3] + 1 as every map does."""
     float32 = np.dtype(np.float32)
     driver = device.driver
     source, result = driver.asarray(np.array([1, 2, 3], np.float32)), driver.empty((3,), float32)
@@ -33,8 +31,7 @@ def _trial(device: Any) -> np.ndarray:
     function = typed(expression("x + 1"), (float32,))
     finish = typed(expression(lambda value, count: value), (float32, np.dtype(np.int64)))
     spec = KernelSpec(layout.accesses[:1], layout.accesses[1:], (float32,), function, finish)
-    backend, name, able = device._described
-    variant = REGISTRY.select(trial_primitive(), backend, name, able, Call((float32,), 3))  # by rank, not by tuning
+    variant = REGISTRY.select("map", *device._described, CallTraits((float32,), 3))  # by rank, not by tuning
     device.kernel(variant, spec).prepare(1, layout.pack(3), 3)([source, result])
     return np.array(driver.to_host(result))
 
@@ -42,10 +39,3 @@ def _trial(device: Any) -> np.ndarray:
 def _in_a_line(error: Exception) -> str:
     text = " ".join(str(error).split())
     return text if len(text) <= 400 else text[:397] + "..."
-
-
-def remedy(device: Any) -> str:
-    """Return the one command that mends a device that is listed but does not compute."""
-    if "portable computing" in device.capabilities.vendor.lower():
-        return "to mend it: pip uninstall -y pocl-binary-distribution && pip install 'gpuprims[cpu]'"
-    return "to mend it: update its driver"
