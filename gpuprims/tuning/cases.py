@@ -21,5 +21,4 @@ CASES: Mapping[str, TuningCase] = {
 
 def traits_of(case: TuningCase, device: Device, array: Any) -> CallTraits:
     """Return the traits of the case's call on an array."""
-    *_, plan = bind_call(case.primitive, case.arguments(array), {"device": device})
-    return plan.traits
+    return bind_call(case.primitive, case.arguments(array), {"device": device})[3].traits
