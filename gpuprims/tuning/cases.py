@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from gpuprims.core.device import Device
-from gpuprims.core.plans import bind_call
-from gpuprims.core.primitive import primitive_names
-from gpuprims.core.traits import Call
+from gpuprims.core.launch_plan import find_plan
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.traits import CallTraits
 from gpuprims.core.tuning_case import TuningCase
 
-_MODULES = [f"gpuprims.primitives.{name}.tuning_case" for name in primitive_names()]
-CASES: Mapping[str, TuningCase] = {
-    case.primitive: case for case in (import_module(module).CASE for module in _MODULES if find_spec(module))
-}
+_FOUND = {name: REGISTRY.primitive(name) for name in REGISTRY.primitive_names}
+_TUNED = {name: found for name, found in _FOUND.items() if found and found.tuning_case and found.bind}
+PRIMITIVES = tuple(_TUNED)
 
 
-def traits_of(case: TuningCase, device: Device, array: Any) -> Call:
+@cache
+def case_of(primitive: str) -> TuningCase:
+    """Return the case of one of ``PRIMITIVES``."""
+    case: TuningCase = import_module(str(_TUNED[primitive].tuning_case)).CASE
+    return case
+
+
+def traits_of(case: TuningCase, device: Device, array: Any) -> CallTraits:
     """Return the traits of the case's call on an array."""
-    _, _, plan = bind_call(case.primitive, case.arguments(array), {"device": device})
-    return plan.traits
+    primitive = _TUNED[case.primitive]
+    assert primitive.bind is not None  # noqa: S101 - for mypy
+    operands, request, out, variant = primitive.bind(case.arguments(array), device=device)
+    return find_plan(primitive.plan_call, operands, request, out, variant).traits

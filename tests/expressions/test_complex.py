@@ -21,7 +21,7 @@ import gpuprims
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.kernel_spec import Access, KernelSpec
 from gpuprims.core.refusals import double_precision
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
 from gpuprims.errors import DtypeError
 from gpuprims.expressions import expression, trace, typed
 from gpuprims.expressions.functions import COMPLEX as NAMES
@@ -299,10 +299,10 @@ def test_numbers_are_summed_as_complex_when_asked(device: gpuprims.Device) -> No
 
 def test_a_device_without_double_precision_refuses_complex128_alone(device: gpuprims.Device) -> None:
     single = replace(device.capabilities, fp64=False)
-    said = double_precision(single, Call((np.dtype("complex128"),), 1))
+    said = double_precision(single, CallTraits((np.dtype("complex128"),), 1))
     assert said == f"needs complex128, which {single.name} does not compute in (convert to complex64)"
-    assert double_precision(single, Call((np.dtype("complex64"),), 1)) is None
-    assert double_precision(replace(single, fp64=True), Call((np.dtype("complex128"),), 1)) is None
+    assert double_precision(single, CallTraits((np.dtype("complex64"),), 1)) is None
+    assert double_precision(replace(single, fp64=True), CallTraits((np.dtype("complex128"),), 1)) is None
 
 
 def _spec(dtype: str) -> KernelSpec:
