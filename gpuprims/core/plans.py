@@ -122,6 +122,19 @@ def _said(forms: tuple[Form, ...]) -> str:
     )
 
 
+def bind_call(
+    primitive: str, arrays: tuple[Any, ...], keywords: dict[str, Any]
+) -> tuple[Primitive, Operands, Out | None, LaunchPlan]:
+    """Return the primitive, operands, ``out=`` and launch plan of a call; nothing is compiled."""
+    room = REGISTRY.primitive(primitive)
+    if room is None or room.bind is None:
+        rooms = (REGISTRY.primitive(name) for name in REGISTRY.primitive_names)
+        names = ", ".join(one.name for one in rooms if one is not None and one.bind)
+        raise ArgumentError(f"plan: a primitive among {names}; got {quoted(primitive)}")
+    operands, request, out, variant = room.bind(arrays, **keywords)
+    return room, operands, out, find_plan(room.plan_call, operands, request, out, variant)
+
+
 def plan(primitive: str, *arrays: Any, **keywords: Any) -> Plan:
     """Decide everything about a call but the memory.
 
@@ -158,10 +171,4 @@ def plan(primitive: str, *arrays: Any, **keywords: Any) -> Plan:
     >>> [total.item(x * k) for k in range(3)]
     [0.0, 10.0, 20.0]
     """
-    room = REGISTRY.primitive(primitive)
-    if room is None or room.bind is None:
-        rooms = (REGISTRY.primitive(name) for name in REGISTRY.primitive_names)
-        names = ", ".join(one.name for one in rooms if one is not None and one.bind)
-        raise ArgumentError(f"plan: a primitive among {names}; got {quoted(primitive)}")
-    operands, request, out, variant = room.bind(arrays, **keywords)
-    return Plan(room, operands, out, find_plan(room.plan_call, operands, request, out, variant))
+    return Plan(*bind_call(primitive, arrays, keywords))

@@ -7,26 +7,24 @@ from importlib import import_module
 from typing import Any
 
 from gpuprims.core.device import Device
-from gpuprims.core.launch_plan import find_plan
+from gpuprims.core.plans import bind_call
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.tuning_case import TuningCase
 
 _FOUND = {name: REGISTRY.primitive(name) for name in REGISTRY.primitive_names}
-_TUNED = {name: found for name, found in _FOUND.items() if found and found.tuning_case and found.bind}
-PRIMITIVES = tuple(_TUNED)
+_MODULES = {name: found.tuning_case for name, found in _FOUND.items() if found and found.tuning_case}
+PRIMITIVES = tuple(_MODULES)
 
 
 @cache
 def case_of(primitive: str) -> TuningCase:
     """Return the case of one of ``PRIMITIVES``."""
-    case: TuningCase = import_module(str(_TUNED[primitive].tuning_case)).CASE
+    case: TuningCase = import_module(_MODULES[primitive]).CASE
     return case
 
 
 def traits_of(case: TuningCase, device: Device, array: Any) -> CallTraits:
     """Return the traits of the case's call on an array."""
-    primitive = _TUNED[case.primitive]
-    assert primitive.bind is not None  # noqa: S101 - for mypy
-    operands, request, out, variant = primitive.bind(case.arguments(array), device=device)
-    return find_plan(primitive.plan_call, operands, request, out, variant).traits
+    *_, plan = bind_call(case.primitive, case.arguments(array), {"device": device})
+    return plan.traits
