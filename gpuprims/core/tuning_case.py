@@ -15,7 +15,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class TuningCase:
-    """A call of a primitive. Its package provides one as ``CASE`` of a module ``tuning_case``.
+    """A call of a primitive; see :attr:`gpuprims.core.primitive.Primitive.tuning_case`.
 
     Parameters
     ----------
