@@ -55,7 +55,7 @@ def plan_call(
         if block > able.group_limit:
             raise ArgumentError(f"{_LABEL}: threads_per_datapoint= up to {able.group_limit}; got {threads}")
         fitted, packed = replace(chosen, block=block), arrays.layout.pack(0)
-        kernel = device.kernel(fitted, arrays.spec(lanes=lanes, lock_free=True))
+        kernel = device.kernel(fitted, arrays.spec(lanes=lanes))
         count = workers or _workers(chosen, arrays, device)
         groups = fitted.groups(-(-arrays.result[0] // block), able), -(-count // (block // lanes))
         numbers = arrays.steps, arrays.stretch, count

@@ -78,7 +78,7 @@ class SgdForms(NamedTuple):
         """Where operands and the result begin."""
         return starts_of((*self.forms, contiguous(self.dtype, self.result, self.alignment)))
 
-    def spec(self, *, lanes: int, rows: int = 1, vector: int = 1, lock_free: bool = False) -> SgdSpec:
+    def spec(self, *, lanes: int, rows: int = 1, vector: int = 1) -> SgdSpec:
         """Return the spec of a kernel."""
         accesses = self.layout.accesses
         return SgdSpec(
@@ -92,7 +92,6 @@ class SgdForms(NamedTuple):
             weighted=len(self.forms) == 6,
             lanes=lanes,
             rows=rows,
-            lock_free=lock_free,
         )
 
 
