@@ -18,12 +18,15 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 import gpuprims
-from gpuprims.core.refusals import double_precision, gradients_fit, group_fits
+from gpuprims.core.geometry import Geometry, first_refusal
+from gpuprims.core.refusals import double_precision, group_fits
 from gpuprims.core.registration import register
-from gpuprims.core.registry import REGISTRY, Variant, first_refusal
+from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import BuildError, NoVariantError
 from gpuprims.models import LogReg
 from gpuprims.primitives.descent import logistic_descent
+from gpuprims.primitives.logistic.refusals import gradients_fit
+from gpuprims.primitives.logistic.variants import LogisticVariant
 
 from .ahead import Delay
 from .cases import RATE, STEPS
@@ -43,7 +46,7 @@ Points = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Resized(Variant):
+class Resized(LogisticVariant):
     """A kernel with another number of work-items and another variant name; the function keeps its file's name."""
 
     @property
@@ -55,14 +58,14 @@ class Resized(Variant):
 def resized(backend: str, name: str, work_items: int) -> str:
     """Register a rung with a number of work-items for all rows, and return its name."""
     known = {variant.name: variant for variant in REGISTRY.variants("logistic", backend)}
-    called, rung = f"{name}_{work_items}", known[name]
+    called, rung = f"{name}_{work_items}", LogisticVariant.of(known[name])
     if called in known:
         return called
-    given = {field.name: getattr(rung, field.name) for field in fields(Variant)}
+    given = {field.name: getattr(rung, field.name) for field in fields(LogisticVariant)}
     block = min(work_items, rung.block) if rung.shares_outputs else work_items
-    given |= {"name": called, "rank": -len(known), "block": block, "groups_per_unit": None}
-    if rung.shares_outputs:
-        given["items"] = max(ROWS // work_items, 1)  # rows per group, which set the number of groups
+    # Rows of a group set the number of groups.
+    items = max(ROWS // work_items, 1) if rung.shares_outputs else rung.items
+    given |= {"name": called, "rank": -len(known), "geometry": Geometry(block, items)}
     if block > 1:
         given["refuse"] = first_refusal(double_precision, group_fits(block), gradients_fit(block))
     register(Resized(**given))
@@ -108,7 +111,8 @@ def ladder(device: gpuprims.Device, clock: Clock, delay: Delay | None, *, full: 
         near_weights(device.to_host(call()), descended(RATE, STEPS, *(array.astype(np.float64) for array in host)))
         racers[f"descent_{work_items}"] = Racer(call, clock, clock, delay)
         places[f"descent_{work_items}"] = "descent", work_items, STEPS
-    racers["NumPy"] = Racer(partial(descended, RATE, 50, *host), *[HostClock(device.synchronize)] * 2)
+    host_clock = HostClock(device.synchronize)
+    racers["NumPy"] = Racer(partial(descended, RATE, 50, *host), host_clock, host_clock)
     places["NumPy"] = "NumPy", 1, 50
     times = race(racers, _SECONDS)
     points = [
@@ -142,8 +146,8 @@ def _descents(device: gpuprims.Device, *arrays: Any) -> Iterator[tuple[int, Call
     for work_items in (128, 256, 512):
         name = f"persistent_{work_items}"
         items = ROWS * FEATURES // work_items  # numbers per work-item, which set the size of the group
-        given = {field.name: getattr(known, field.name) for field in fields(Variant)}
-        given |= {"name": name, "rank": -work_items, "items": items, "block": work_items}
+        given = {field.name: getattr(known, field.name) for field in fields(LogisticVariant)}
+        given |= {"name": name, "rank": -work_items, "geometry": Geometry(work_items, items)}
         given["refuse"] = first_refusal(double_precision, group_fits(work_items))
         if name not in {v.name for v in REGISTRY.variants("descent", device.backend)}:
             register(Resized(**given))

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gpuprims import errors, models
-    from gpuprims.core.device import Capabilities, Device, devices, use_device
+    from gpuprims.core.capabilities import Capabilities
+    from gpuprims.core.device import Device, devices, use_device
     from gpuprims.core.explain import explain
+    from gpuprims.core.geometry import Geometry
     from gpuprims.core.plans import Plan, plan
+    from gpuprims.core.primitive import Primitive
     from gpuprims.core.registration import register, unregister
-    from gpuprims.core.registry import Variant
-    from gpuprims.core.traits import Call
+    from gpuprims.core.traits import CallTraits
+    from gpuprims.core.variant import Variant
     from gpuprims.models.spam.hashing import hash_counts
     from gpuprims.operators import Op
     from gpuprims.primitives.compact import compact
@@ -29,10 +32,13 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Call",
+    "CallTraits",
     "Capabilities",
     "Device",
+    "Geometry",
     "Op",
     "Plan",
+    "Primitive",
     "Variant",
     "bincount",
     "blur",
@@ -57,11 +63,14 @@ __all__ = [
 
 _HOMES = {
     "Call": "core.traits",
-    "Capabilities": "core.driver",
+    "CallTraits": "core.traits",
+    "Capabilities": "core.capabilities",
     "Device": "core.device",
+    "Geometry": "core.geometry",
     "Op": "operators",
     "Plan": "core.plans",
-    "Variant": "core.registry",
+    "Primitive": "core.primitive",
+    "Variant": "core.variant",
     "bincount": "primitives.histogram",
     "blur": "primitives.stencil.blur",
     "compact": "primitives.compact",

@@ -23,10 +23,10 @@ from gpuprims.errors import BackendUnavailableError, UnknownDeviceError
 
 sys.path.insert(0, str(Path(__file__).parent))  # importlib mode leaves it out, and tests share kernel_cases
 from covering import LEFT, covering, pytest_addoption, pytest_sessionfinish, pytest_testnodedown  # noqa: F401 - hooks
-from kernel_cases import AROUND, ASKED, BYTES, FLAT, Kernel, able_variants, as_it_stands, is_guest
+from kernel_cases import AROUND, ASKED, BYTES, COUNTED, FLAT, Kernel, able_variants, as_it_stands, is_guest
 
 from gpuprims.core.registry import REGISTRY
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
 
 if "OCLGRIND_LOG" in os.environ:  # which each worker of a run has of its own; see oclgrind.py
     os.environ["OCLGRIND_LOG"] += os.environ.get("PYTEST_XDIST_WORKER", "")
@@ -159,13 +159,13 @@ def hogwild_kernel(request: pytest.FixtureRequest) -> Kernel:
 
 
 # What fixtures give every able variant of: primitives, and the calls that one is able to run; see `able_variants`.
-KERNELS: dict[str, tuple[str, tuple[Call, ...]]] = {
+KERNELS: dict[str, tuple[str, tuple[CallTraits, ...]]] = {
     "map_kernel": ("map", ()),
     "reduce_kernel": ("reduce", ()),
     "scan_kernel": ("scan", ()),
     "flat_scan_kernel": ("scan", (FLAT,)),
     "segments_kernel": ("scan segments", (FLAT,)),
-    "histogram_kernel": ("histogram", (FLAT, BYTES)),
+    "histogram_kernel": ("histogram", (COUNTED, BYTES)),
     "stencil_kernel": ("stencil", (AROUND,)),
     "logistic_kernel": ("logistic", ()),
     "descent_kernel": ("descent", ()),
@@ -191,7 +191,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize(fixture, cases, indirect=True, scope="session")
 
 
-def _variants(spec: str, primitives: str, calls: tuple[Call, ...]) -> list[Any]:
+def _variants(spec: str, primitives: str, calls: tuple[CallTraits, ...]) -> list[Any]:
     found = find(spec)
     if isinstance(found, str):
         return [pytest.param((spec, ""), id=spec)]

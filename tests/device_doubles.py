@@ -16,10 +16,11 @@ from kernel_cases import ASKED
 
 import gpuprims
 from gpuprims.backends.opencl import BACKEND
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
-from gpuprims.core.driver import Capabilities, Launch
+from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import KernelSpec
-from gpuprims.core.registry import Variant
+from gpuprims.core.variant import Variant
 
 try:
     import pyopencl as cl

@@ -11,7 +11,7 @@ from kernel_cases import AFFINE, DTYPES
 import gpuprims
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.operands import as_operands
-from gpuprims.core.registry import Variant
+from gpuprims.core.variant import Variant
 from gpuprims.expressions.functions import COMPLEX, FUNCTIONS
 from gpuprims.primitives.csr import csr_product
 from gpuprims.primitives.descent import logistic_descent

@@ -17,12 +17,16 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import gpuprims
-from gpuprims.core.geometry import Shape
+from gpuprims.core.geometry import Geometry
 from gpuprims.core.kernel_spec import DOUBLES, KernelSpec, value_words
-from gpuprims.core.registry import REGISTRY, Variant
-from gpuprims.core.traits import Around, Call
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
 from gpuprims.errors import NoVariantError
 from gpuprims.expressions.expr import COMPUTABLE
+from gpuprims.primitives.fold_variants import ScanVariant
+from gpuprims.primitives.histogram.traits import HistogramTraits
+from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
 
 # The devices that a run is restricted to, if it is.
 ASKED = tuple(spec.strip() for spec in os.environ.get("GPUPRIMS_TEST_DEVICES", "").split(",") if spec.strip())
@@ -36,16 +40,17 @@ FLOATS = [name for name in DTYPES if np.dtype(name).kind == "f"]
 AFFINE = gpuprims.Op(lambda p, q: (p[0] * q[0], p[1] * q[0] + q[1]), identity=(1, 0), name="affine")
 
 # What calls that no rule objects to look like: one output, or of a scan very many side by side.
-_EASY = Call((np.dtype(np.float32),), 1)
-_COLUMNS = Call((np.dtype(np.float32),), 1000, outputs=2**20, side_by_side=True)
-_ROWS = Call((np.dtype(np.float32),), 300, 4096)
+_EASY = CallTraits((np.dtype(np.float32),), 1)
+_COLUMNS = CallTraits((np.dtype(np.float32),), 1000, outputs=2**20, side_by_side=True)
+_ROWS = CallTraits((np.dtype(np.float32),), 300, 4096)
 # What an argmax looks like.
-_PICKING = Call((np.dtype(np.float32), np.dtype(np.int64)), 1, value_bytes=12, picks=True)
+_PICKING = CallTraits((np.dtype(np.float32), np.dtype(np.int64)), 1, value_bytes=12, picks=True)
 # And what a long array by itself looks like.
-FLAT = Call((np.dtype(np.float32),), 5000)
-BYTES = Call((np.dtype(np.uint8),), 5000)
+FLAT = CallTraits((np.dtype(np.float32),), 5000)
+COUNTED = HistogramTraits((np.dtype(np.float32),), 5000)
+BYTES = HistogramTraits((np.dtype(np.uint8),), 5000)
 # And what a stencil of three rows and columns looks like.
-AROUND = Call((np.dtype(np.float32),) * 3, 5000, around=Around(True, False, False, 3, 2, 9))
+AROUND = StencilTraits((np.dtype(np.float32),) * 3, 5000, neighbourhood=Neighbourhood(True, False, False, 3, 2, 9))
 
 # Sizes above this are left to the tests of large arrays: every element is compared on the host.
 _MOST_SCANNED = 2_500_000
@@ -87,7 +92,7 @@ class Kernel:
     def scanned_tile(self, size: int, *dtypes: Any) -> int:
         """Return how many elements a tile has in a scan of so many elements, of values with these components."""
         words = value_words([np.dtype(dtype) for dtype in dtypes])
-        return self.variant.fitted(words, size, self.device.capabilities).tile
+        return ScanVariant.of(self.variant).fitted(words, size, self.device.capabilities).tile
 
     def scan_sizes(self, *dtypes: Any) -> list[int]:
         """Return sizes on both sides of a tile, of several, and of every change of tile or number of launches.
@@ -101,7 +106,7 @@ class Kernel:
         if variant.tile > 2**40:  # the reference has no tiles
             return [1, 2, 3, 4, 5, 7, 8, 9, 1000]
         sizes = {1, 2, block - 1, block, block + 1}
-        if not variant.word_items:
+        if not getattr(variant, "word_items", False):
             tile, most = variant.tile, 300_000
             sizes |= {tile - 1, tile, tile + 1, 3 * tile + 3, tile**2 - 1, tile**2, tile**2 + 1, self.striding_size}
             return sorted(size for size in sizes if 0 < size <= max(most, 3 * tile + 3))
@@ -120,7 +125,7 @@ class Kernel:
         """Return a size at which a scan takes several tiles, launches or groups, and the last tile is not full."""
         if self.variant.tile > 2**40:
             return 1003
-        if not self.variant.word_items:
+        if not getattr(self.variant, "word_items", False):
             return min(3 * self.variant.tile + 3, 50_001)
         return 5 * self.variant.block * self.device.capabilities.compute_units + 7
 
@@ -148,7 +153,7 @@ def need(device: gpuprims.Device, *dtypes: Any) -> None:
         pytest.skip(f"{device.capabilities.name} does not compute in float64")
 
 
-def able_variants(device: gpuprims.Device, primitive: str, *calls: Call) -> list[Variant]:
+def able_variants(device: gpuprims.Device, primitive: str, *calls: CallTraits) -> list[Variant]:
     """Return the variants of a primitive that a device can run: those that take one of the calls.
 
     Variants whose groups wait for each other are among them, whatever a trial of the device would show: which tests
@@ -394,10 +399,10 @@ LAYOUTS: dict[str, Callable[[np.random.Generator], np.ndarray]] = {
 }
 
 
-def extreme_shapes(variant: Variant) -> list[Shape]:
+def extreme_shapes(variant: Variant) -> list[Geometry]:
     """Return the smallest and the largest of the shapes that a variant may be tuned to, in each of the numbers."""
-    every = variant.tunable.shapes if variant.tunable else ()
-    keys: list[Callable[[Shape], Any]] = [
+    every = variant.tunable.geometries if variant.tunable else ()
+    keys: list[Callable[[Geometry], Any]] = [
         lambda shape: shape[:2],
         lambda shape: (shape.items, shape.block),
         lambda shape: (shape.groups_per_unit or 0, shape.items),

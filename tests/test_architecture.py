@@ -12,8 +12,8 @@ import pytest
 from import_map import FLOORS, MODULES, PACKAGE, PAGE, circle, drawn, floor, imports, own_imports, room
 
 import gpuprims
-from gpuprims.core.explain import PRIMITIVES
-from gpuprims.core.registry import REGISTRY, Variant
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.variant import Variant
 
 VENDORS = {"cupy", "pyopencl", "sklearn", "tqdm", "cuda", "matplotlib"}
 HOMES = {"cupy": "backends.cuda", "pyopencl": "backends.opencl", "sklearn": "models", "matplotlib": "models.pictures"}
@@ -81,7 +81,7 @@ OWN = sorted(path for path in PACKAGE.glob("backends/*/kernels/*") if path.is_fi
 
 def kernels(backend: str) -> dict[str, Variant]:
     """Return the kernels of this package that a backend runs, by their entries."""
-    known = [variant for primitive in PRIMITIVES for variant in REGISTRY.variants(primitive, backend)]
+    known = [variant for primitive in REGISTRY.primitive_names for variant in REGISTRY.variants(primitive, backend)]
     return {variant.entry: variant for variant in known if variant.path.is_relative_to(PACKAGE)}
 
 

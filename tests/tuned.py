@@ -12,9 +12,10 @@ import pytest
 
 import gpuprims
 from gpuprims.core import tuned_choices as tuning
-from gpuprims.core.geometry import Shape, Tunable, shapes
-from gpuprims.core.registry import REGISTRY, Variant
+from gpuprims.core.geometry import Geometry, Tunable, geometries
+from gpuprims.core.registry import REGISTRY
 from gpuprims.core.tuned_choices import Entry, Named, Place
+from gpuprims.core.variant import Variant
 
 REFERENCE = gpuprims.Device("reference")
 HERE = Place.of("reference", REFERENCE.capabilities)
@@ -23,12 +24,12 @@ X = np.arange(SIZE, dtype=np.float32)
 NUMPY = REGISTRY.variants("map", "reference")[0]
 
 
-def able(shape: Shape) -> Callable[..., str | None]:
+def able(shape: Geometry) -> Callable[..., str | None]:
     return lambda capabilities, call: None
 
 
 QUICK = dataclasses.replace(
-    NUMPY, name="quick", rank=-1, block=1, items=4, tunable=Tunable(shapes((1,), (1, 2, 4, 8, 16)), able)
+    NUMPY, name="quick", rank=-1, geometry=Geometry(1, 4), tunable=Tunable(geometries((1,), (1, 2, 4, 8, 16)), able)
 )
 
 
@@ -54,7 +55,7 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 def entry(**changed: Any) -> Entry:
-    default, chosen = Named("numpy", NUMPY.shape), Named("quick", Shape(1, 8))
+    default, chosen = Named("numpy", NUMPY.geometry), Named("quick", Geometry(1, 8))
     of = Entry("map", "float32", 4, SIZE, 256, default, chosen, 2e-3, 1e-3, "2026-11-22", {})
     return dataclasses.replace(of, **changed)
 

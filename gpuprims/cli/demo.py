@@ -13,7 +13,8 @@ import numpy as np
 import gpuprims
 from gpuprims.cli.terminal import Subparsers, add_device
 from gpuprims.core.device import Device, pick_device
-from gpuprims.core.explain import PRIMITIVES, explain
+from gpuprims.core.explain import explain
+from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import GpuprimsError
 from gpuprims.models.pictures import draw, side_by_side, sketch
 
@@ -50,7 +51,7 @@ def run(chosen: argparse.Namespace) -> int:
     _channels(device, photo)
     _model(device)
     print("\nkernels of this device: gpuprims explain\n")
-    for primitive in PRIMITIVES:
+    for primitive in REGISTRY.primitive_names:
         print(explain(primitive, device))
     return 0
 

@@ -17,13 +17,14 @@ import numpy as np
 import gpuprims
 from gpuprims.backends.reference.device import ReferenceDriver
 from gpuprims.cli.terminal import Subparsers, add_device
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.device import Device, devices
-from gpuprims.core.driver import Capabilities, Launch
-from gpuprims.core.explain import PRIMITIVES
+from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form
-from gpuprims.core.registry import REGISTRY, Variant
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError, BackendUnavailableError, UnknownDeviceError, quoted
 
 PACKAGE = Path(gpuprims.__file__).parent
@@ -91,7 +92,7 @@ def run(chosen: argparse.Namespace) -> int:
 
 def kernels_of(backend: str) -> list[Variant]:
     """Return a backend's kernels that are compiled from a file, best first for each primitive."""
-    known = [variant for primitive in PRIMITIVES for variant in REGISTRY.variants(primitive, backend)]
+    known = [variant for primitive in REGISTRY.primitive_names for variant in REGISTRY.variants(primitive, backend)]
     return [variant for variant in known if isinstance(variant.source, Path)]
 
 
@@ -140,7 +141,9 @@ def usual_call(kernel: str, dtype: str, size: int, op: str) -> str:
     """Return the call that `show` compiles a kernel for by default."""
     primitive = kernel.partition("/")[0]
     if primitive not in CALLS:
-        raise ArgumentError(f"kernels: a primitive among {', '.join(PRIMITIVES)}; got {quoted(primitive)}")
+        raise ArgumentError(
+            f"kernels: a primitive among {', '.join(REGISTRY.primitive_names)}; got {quoted(primitive)}"
+        )
     step = math.gcd(size, 32)
     names = {"dtype": dtype, "size": size, "rows": max(size // 16, 1), "end": size + 1, "step": step, "op": op}
     return CALLS.get(kernel, CALLS[primitive]).format(**names)
@@ -189,7 +192,10 @@ def _parsed(call: str) -> tuple[Any, list[Any], dict[str, Any]]:
 
 def _function(name: str) -> Any:
     """Return a public function, or one of a primitive's package."""
-    homes = [gpuprims, *(importlib.import_module(f"gpuprims.primitives.{primitive}") for primitive in PRIMITIVES)]
+    homes = [
+        gpuprims,
+        *(importlib.import_module(f"gpuprims.primitives.{primitive}") for primitive in REGISTRY.primitive_names),
+    ]
     found = next((getattr(home, name) for home in homes if callable(getattr(home, name, None))), None)
     if found is None:
         raise ArgumentError(f"kernels: a function of gpuprims; got {quoted(name)}")

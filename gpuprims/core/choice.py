@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from gpuprims.core.traits import Call
-
-if TYPE_CHECKING:
-    from gpuprims.core.driver import Capabilities
-    from gpuprims.core.registry import Variant
+from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
 
 
 class Choice(NamedTuple):
@@ -21,7 +19,7 @@ class Choice(NamedTuple):
 
 
 # From the variant of the best rank and a call to what was measured to be faster, if anything was.
-Tuned = Callable[["Variant", Call], Choice | None]
+Tuned = Callable[[Variant, CallTraits], Choice | None]
 
 
 @dataclass(frozen=True)

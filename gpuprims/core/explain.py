@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from gpuprims.core.choice import Explanation
 from gpuprims.core.device import Device, pick_device
-from gpuprims.core.primitive import Sample, find_primitive, primitive_names
+from gpuprims.core.launch_plan import LaunchPlan, Sample
+from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions import computable
 
 if TYPE_CHECKING:
     from gpuprims.operators import Op
-
-PRIMITIVES = primitive_names()
 
 
 def explain(
@@ -61,8 +60,12 @@ def explain(
     reduce on <gpuprims.Device reference:0 ...>:
       chosen  numpy          rank 0   Fold neighbours until one value is left of each row, ...
     """
-    if primitive not in PRIMITIVES:
-        raise ArgumentError(f"explain: a primitive among {', '.join(PRIMITIVES)}; got {quoted(primitive)}")
+    known = REGISTRY.primitive(primitive)
+    if known is None:
+        raise ArgumentError(
+            f"explain: a primitive among {', '.join(REGISTRY.primitive_names)}; got {quoted(primitive)}"
+        )
     element, found = computable(dtype, "explain"), pick_device(None, device)
     call = Sample(found, element, size, outputs, side_by_side, op, bins)
-    return find_primitive(primitive).sample(call).explanation
+    plan: LaunchPlan = known.sample(call)
+    return plan.explanation

@@ -1,4 +1,4 @@
-"""Shapes of a kernel: work-items a group, elements a work-item, groups a compute unit; and which a kernel can have."""
+"""Geometries of a kernel: work-items a group, elements a work-item, groups a compute unit."""
 
 from __future__ import annotations
 
@@ -8,21 +8,26 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gpuprims.core.driver import Capabilities
-from gpuprims.core.traits import Call
+from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.traits import CallTraits
 
-Refusal = Callable[[Capabilities, Call], str | None]
+# A variant's answer to a call: a reason in a sentence, or None if it is able to run it.
+Refusal = Callable[[Capabilities, CallTraits], str | None]
+
+# Blocks that kernels for GPUs are tuned to, and groups a unit that kernels for CPUs are.
+BLOCKS = (64, 128, 256, 512, 1024)
+THREAD_GROUPS = (1, 2, 4, 8, 16, 32, 64)
 
 
-class Shape(NamedTuple):
-    """Work-items a group, elements a work-item, and groups a compute unit, None where there are as many as tiles."""
+class Geometry(NamedTuple):
+    """Work-items a group, elements a work-item, and groups a compute unit (None: as many as there are tiles)."""
 
     block: int
     items: int
     groups_per_unit: int | None = None
 
-    def distance(self, other: Shape) -> float:
-        """Return how often numbers are doubled or halved from one shape to the other."""
+    def distance(self, other: Geometry) -> float:
+        """Return how often numbers are doubled or halved from one geometry to the other."""
         return sum(abs(math.log2((one or 1) / (two or 1))) for one, two in zip(self, other, strict=True))
 
     def __str__(self) -> str:
@@ -32,40 +37,49 @@ class Shape(NamedTuple):
 
 @dataclass(frozen=True)
 class Tunable:
-    """The shapes that a kernel is written for, beside the one it is registered with.
+    """The geometries that a kernel's text allows, beside the registered one; not only those that are fast.
 
     Parameters
     ----------
-    shapes : tuple of Shape
-        In all of which it computes the same, but for the rounding of float sums.
+    geometries : tuple of Geometry
+        The kernel computes the same in all of them, except for the rounding of float sums.
     fits : callable
-        From a shape to what refuses it, beside the variant's own refusal: what depends on the shape alone.
+        From a geometry to a refusal that depends on the geometry. The variant's own refusal holds as well.
     """
 
-    shapes: tuple[Shape, ...]
-    fits: Callable[[Shape], Refusal]
+    geometries: tuple[Geometry, ...]
+    fits: Callable[[Geometry], Refusal]
 
-    def beside(self, shape: Shape) -> list[Shape]:
-        """Return the shapes one step away: the next in one number, the same in the others."""
+    def beside(self, geometry: Geometry) -> list[Geometry]:
+        """Return the neighbours of a geometry: the next smaller and larger value of each number."""
         found = []
-        for place in range(len(shape)):
+        for place in range(len(geometry)):
             line = sorted(
-                (other for other in self.shapes if _without(other, place) == _without(shape, place)),
+                (other for other in self.geometries if _without(other, place) == _without(geometry, place)),
                 key=lambda other: other[place] or 0,
             )
-            lower = [other for other in line if (other[place] or 0) < (shape[place] or 0)]
-            higher = [other for other in line if (other[place] or 0) > (shape[place] or 0)]
+            lower = [other for other in line if (other[place] or 0) < (geometry[place] or 0)]
+            higher = [other for other in line if (other[place] or 0) > (geometry[place] or 0)]
             found += lower[-1:] + higher[:1]
         return found
 
 
-def _without(shape: Shape, place: int) -> tuple[int | None, ...]:
-    return (*shape[:place], *shape[place + 1 :])
+def _without(geometry: Geometry, place: int) -> tuple[int | None, ...]:
+    return (*geometry[:place], *geometry[place + 1 :])
 
 
-def shapes(
+def geometries(
     blocks: Sequence[int], items: Sequence[int], groups: Sequence[int | None] = (None,), most_elements: int = 2**62
-) -> tuple[Shape, ...]:
-    """Return every combination of numbers whose tile has at most so many elements."""
-    every = (Shape(*numbers) for numbers in itertools.product(blocks, items, groups))
-    return tuple(shape for shape in every if shape.block * shape.items <= most_elements)
+) -> tuple[Geometry, ...]:
+    """Return every combination of numbers whose tile has at most ``most_elements``."""
+    every = (Geometry(*numbers) for numbers in itertools.product(blocks, items, groups))
+    return tuple(geometry for geometry in every if geometry.block * geometry.items <= most_elements)
+
+
+def first_refusal(*refusals: Refusal) -> Refusal:
+    """Combine refusals: the first reason given, or None if all are able."""
+
+    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
+        return next((reason for refusal in refusals if (reason := refusal(capabilities, call))), None)
+
+    return refuse

@@ -7,14 +7,29 @@ from dataclasses import replace
 from itertools import starmap
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from gpuprims.core.choice import Explanation
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Driver, Launch
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out, Result, check_out, host_results, written_forms
-from gpuprims.core.registry import REGISTRY, Variant
-from gpuprims.core.traits import Call
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
+
+
+class Sample(NamedTuple):
+    """A call as ``explain`` describes it; see :func:`gpuprims.explain` for the fields."""
+
+    device: Device
+    dtype: np.dtype[Any]
+    size: int
+    outputs: int
+    side_by_side: bool
+    op: Any
+    bins: int
 
 
 class Compiled(NamedTuple):
@@ -49,7 +64,7 @@ class LaunchPlan:
     device : Device
     primitive : str
         Its variants are asked.
-    traits : Call
+    traits : CallTraits
         What they are asked.
     results : tuple of Result
     compiling : callable
@@ -73,7 +88,7 @@ class LaunchPlan:
         self,
         device: Device,
         primitive: str,
-        traits: Call,
+        traits: CallTraits,
         results: tuple[Result, ...],
         compiling: Callable[[Variant], Compiled],
         *,

@@ -17,7 +17,8 @@ from functools import cached_property
 from types import FrameType
 from typing import Any, Generic, NoReturn, TypeVar
 
-from gpuprims.core.driver import Capabilities, Driver
+from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.driver import Driver
 from gpuprims.errors import DeviceError
 
 D = TypeVar("D", bound=Driver)

@@ -1,20 +1,21 @@
-"""Kernels and backends of installed packages, by entry points; one that fails costs a warning, never the library."""
+"""Kernels, backends and primitives of installed packages, by entry points; a failing one costs a warning."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 from importlib.metadata import EntryPoint, distributions, entry_points
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gpuprims.core.driver import Backend, Capabilities, Driver
+from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.driver import Backend, Driver
+from gpuprims.core.geometry import Refusal
 from gpuprims.core.notices import warn_once
+from gpuprims.core.primitive import Primitive
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
+from gpuprims.core.variant_checks import check_types
 from gpuprims.errors import BackendUnavailableError, RegistryError, quoted
-
-if TYPE_CHECKING:
-    from gpuprims.core.geometry import Refusal
-    from gpuprims.core.registry import Variant
-    from gpuprims.core.traits import Call
 
 # A plug-in may raise these; some modules call sys.exit() where they cannot work. KeyboardInterrupt goes on.
 _FAILURES = (Exception, SystemExit)
@@ -43,16 +44,34 @@ def _one_by_one(group: str) -> Iterator[EntryPoint]:
                 warn_once(f"gpuprims goes on without the entry points of {name}: {quoted(error, 200)}")
 
 
-def find_backends(own: Collection[str]) -> dict[str, EntryPoint]:
-    """Return the backends of installed packages by name; if several claim a name, the first one."""
+def find_named(what: str, own: Collection[str]) -> dict[str, EntryPoint]:
+    """Return the backends or primitives of installed packages by name; if several claim a name, the first one."""
     found: dict[str, EntryPoint] = {}
-    for point in find_plugins("gpuprims.backends"):
+    for point in find_plugins(f"gpuprims.{what}s"):
         if point.name in own or point.name in found:
             first = described(found[point.name]) if point.name in found else "gpuprims itself"
             rule = "a name claimed once; got a second claim, after that of"
-            _warn(point, RegistryError(f"backend {quoted(point.name)}: {rule} {first}"))
+            _warn(point, RegistryError(f"{what} {quoted(point.name)}: {rule} {first}"))
         else:
             found[point.name] = point
+    return found
+
+
+def checked_primitive(point: EntryPoint, found: Any) -> Primitive:
+    """Check the object that an entry point of a primitive names, and return it.
+
+    Raises
+    ------
+    RegistryError
+        The object is no :class:`~gpuprims.core.primitive.Primitive` of the entry point's name, or has variants of
+        another primitive.
+    """
+    if not isinstance(found, Primitive) or found.name != point.name:
+        raise RegistryError(f"primitive {quoted(point.name)}: a gpuprims.Primitive of that name; got {quoted(found)}")
+    for variant in found.variants:
+        check_types(variant)
+        if variant.primitive != found.name:
+            raise RegistryError(f"primitive {quoted(point.name)}: a variant of {found.name}; got {variant.label}")
     return found
 
 
@@ -141,7 +160,7 @@ def unavailable(point: EntryPoint, cause: str) -> BackendUnavailableError:
 def guarded(refuse: Refusal, label: str, origin: str) -> Refusal:
     """Return a variant's refusal that also refuses if the check itself fails, so that other variants run."""
 
-    def answer(capabilities: Capabilities, call: Call) -> str | None:
+    def answer(capabilities: Capabilities, call: CallTraits) -> str | None:
         try:
             reason = refuse(capabilities, call)
         except Exception as error:

@@ -1,43 +1,29 @@
-"""Primitives: what the package of each one provides, found by name."""
+"""Primitives: one record each, by which the core finds what a primitive's package provides."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
-if TYPE_CHECKING:
-    from gpuprims.core.device import Device
-    from gpuprims.core.launch_plan import LaunchPlan
-
-
-class Sample(NamedTuple):
-    """A call as ``explain`` describes it; see :func:`gpuprims.explain` for the fields."""
-
-    device: Device
-    dtype: np.dtype[Any]
-    size: int
-    outputs: int
-    side_by_side: bool
-    op: Any
-    bins: int
+from gpuprims.core.variant import Variant
 
 
 @dataclass(frozen=True)
 class Primitive:
-    """What the package of a primitive provides, as its attribute ``PRIMITIVE``.
+    """A primitive of this library or of an installed package.
 
     Parameters
     ----------
     name : str
+        Names of kernel functions begin with it: ``<primitive>_<name>``.
+    variants : sequence of Variant
+        The catalogue: the variants of every backend.
     plan_call : callable
         From a request, forms, forms of ``out=`` or None, alignment, device, variant and the registry's generation to a
         :class:`~gpuprims.core.launch_plan.LaunchPlan`. It compiles nothing.
     sample : callable
-        From a :class:`Sample` to the launch plan of such a call.
+        From a :class:`~gpuprims.core.launch_plan.Sample` to the launch plan of such a call.
     bind : callable, optional
         From a call's arrays and keywords to its operands, request, ``out=`` and variant. Without it,
         :func:`gpuprims.plan` refuses the primitive.
@@ -46,19 +32,8 @@ class Primitive:
     """
 
     name: str
-    plan_call: Callable[..., LaunchPlan]
-    sample: Callable[[Sample], LaunchPlan]
+    variants: Sequence[Variant]
+    plan_call: Callable[..., Any]
+    sample: Callable[[Any], Any]
     bind: Callable[..., tuple[Any, Any, Any, Any]] | None = None
     in_place: bool = False
-
-
-def primitive_names() -> tuple[str, ...]:
-    """Return the names of all primitives."""
-    names: tuple[str, ...] = importlib.import_module("gpuprims.primitives").ROOMS
-    return names
-
-
-def find_primitive(name: str) -> Primitive:
-    """Return the primitive of a name among :func:`primitive_names`."""
-    primitive: Primitive = importlib.import_module(f"gpuprims.primitives.{name}").PRIMITIVE
-    return primitive

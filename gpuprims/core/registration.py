@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gpuprims.core.registry import REGISTRY, Variant
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.variant import Variant
 
 
 def register(variant: Variant) -> None:

@@ -1,4 +1,4 @@
-"""Which kernels there are, and which one runs: variants as data, refusals as sentences.
+"""Which kernels exist, and which one runs a call.
 
 The highest-ranked variant that does not refuse a call is chosen. Two variants of one primitive and backend can share
 neither name nor rank, so the choice never depends on the order of imports.
@@ -7,21 +7,30 @@ neither name nor rank, so the choice never depends on the order of imports.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from dataclasses import replace
+from functools import cached_property
 from importlib.metadata import EntryPoint
-from pathlib import Path
 from threading import RLock
-from typing import Literal
 
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.choice import Explanation, Tuned
-from gpuprims.core.driver import Backend, Capabilities
-from gpuprims.core.geometry import Refusal, Shape, Tunable
+from gpuprims.core.driver import Backend
 from gpuprims.core.lifetime import after_fork, refuse_at_exit
-from gpuprims.core.plugins import PluggedBackend, attempt, described, find_backends, find_plugins, guarded, unavailable
-from gpuprims.core.traits import Call
+from gpuprims.core.plugins import (
+    PluggedBackend,
+    attempt,
+    checked_primitive,
+    described,
+    find_named,
+    find_plugins,
+    guarded,
+    unavailable,
+)
+from gpuprims.core.primitive import Primitive
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import check_types, check_variant
 from gpuprims.errors import (
     BackendUnavailableError,
@@ -33,186 +42,7 @@ from gpuprims.errors import (
 )
 
 _OWN_BACKENDS = {name: f"gpuprims.backends.{name}" for name in ("cuda", "opencl", "reference")}
-
-MOST_GROUPS = 2**30  # a grid's first dimension holds 2^31 - 1 in CUDA; groups take further tiles in a loop
-
-
-@dataclass(frozen=True)
-class Variant:
-    """One way to run a primitive on a backend.
-
-    Parameters
-    ----------
-    primitive, name, backend : str
-        ``reduce``, ``tree``, ``opencl``: the kernel ``reduce_tree``, asked for by ``variant="tree"``.
-    source : Path or callable
-        The kernel file; for the reference backend a Python function.
-    rank : int
-        The highest able rank wins; unique within primitive and backend.
-    block : int
-        Work-items a group.
-    items : int
-        Elements a work-item takes before a group is worth adding.
-    refuse : callable
-        From capabilities and call to a reason, in a sentence, or None when able.
-    groups_per_unit : int, optional
-        Most groups a compute unit, for kernels whose groups stride over the input; by default as many as tiles.
-    vectors : bool, default False
-        Whether the kernel reads by ``MAP_VECTOR``; it is then compiled for as many elements at once as the call allows.
-    outputs_per_group : int, default 1
-        Outputs that a group computes at a time.
-    shares_outputs : bool, default True
-        Whether several groups may share an output, each folding a part of its elements.
-    accumulates : bool, default False
-        Whether groups fold into one zeroed slot an output, in whatever order they are done, so that sums of floats
-        differ from run to run; by default they leave partial values, which are folded in order.
-    word_items : bool, default False
-        Whether ``items`` is for values of one 32-bit word; larger ones take the place of several.
-    scratch : {"none", "levels", "board", "rows", "rows in turn", "columns in turn", "products"}
-        What a scan has beside its operands: the folds of tiles, and of tiles of those, level by level, a launch each;
-        or a board on which groups of one launch post folds for each other. Of a logistic gradient, the error and the
-        loss of each row; in turn, one launch writes them and the next one sums, perhaps after one that copies the
-        samples by columns. Of steps by single samples, products of samples, which a launch before that of the steps
-        computes.
-    together : bool, default False
-        Whether all groups of a launch are to run at the same time.
-    repeats : bool, default True
-        Whether sums of floats are the same from run to run.
-    window : {"listed", "ring", "strip", "tile"}
-        Of a stencil, how neighbours are held; see :class:`gpuprims.primitives.stencil.spec.StencilSpec`.
-    twice : bool, default False
-        Of a stencil, whether its kernel applies it twice in one launch when asked to.
-    histograms : {"shared", "cached", "local", "replicas", "split", "bytes", "private"}
-        Where groups count: in one histogram in global memory, some of whose bins they may keep in local memory; in one
-        a group in local memory, in several of them, in a range of one, or in counts of the values of a byte; or in
-        global memory of their own, where a group adds in order.
-    tunable : Tunable, optional
-        In which other shapes it may run; see :mod:`gpuprims.core.tuned_choices`.
-    """
-
-    primitive: str
-    name: str
-    backend: str
-    source: Path | Callable[..., None]
-    rank: int
-    block: int
-    items: int
-    refuse: Refusal
-    groups_per_unit: int | None = None
-    vectors: bool = False
-    outputs_per_group: int = 1
-    shares_outputs: bool = True
-    accumulates: bool = False
-    word_items: bool = False
-    scratch: Literal["none", "levels", "board", "rows", "rows in turn", "columns in turn", "products"] = "none"
-    together: bool = False
-    repeats: bool = True
-    window: Literal["listed", "ring", "strip", "tile"] = "listed"
-    twice: bool = False
-    histograms: Literal["shared", "cached", "local", "replicas", "split", "bytes", "private"] = "shared"
-    tunable: Tunable | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def shape(self) -> Shape:
-        """Its block, items and groups a compute unit."""
-        return Shape(self.block, self.items, self.groups_per_unit)
-
-    def shaped(self, shape: Shape) -> Variant:
-        """Return the variant in a shape that it may be tuned to; the same object each time."""
-        if shape == self.shape:
-            return self
-        if self.tunable is None or shape not in self.tunable.shapes:
-            raise RegistryError(f"{self.label}: a shape that it may have; got {shape}")
-        return _shaped(self, self.tunable, shape)
-
-    @property
-    def entry(self) -> str:
-        """Name of the kernel function, and of its file."""
-        return f"{self.primitive}_{self.name}"
-
-    @property
-    def label(self) -> str:
-        """The name of the variant in messages."""
-        return f"{self.backend} {self.primitive}/{self.name}"
-
-    @property
-    def resident(self) -> int:
-        """How many of its groups a compute unit must have room for."""
-        return (self.groups_per_unit or 1) if self.together else 1
-
-    @property
-    def tile(self) -> int:
-        """Elements of one output that a group takes: block x items, shared by its outputs."""
-        return self.block * self.items // self.outputs_per_group
-
-    @property
-    def path(self) -> Path:
-        """The kernel file, for backends that compile one."""
-        if not isinstance(self.source, Path):
-            raise RegistryError(f"{self.label}: a kernel file; got {self.source!r}")
-        return self.source
-
-    @property
-    def summary(self) -> str:
-        """What it does, in the first sentence of its kernel file's header or of its function's docstring."""
-        if not isinstance(self.source, Path):
-            return (self.source.__doc__ or "").partition("\n")[0]
-        if not self.source.is_file():  # which is said when it is built
-            return ""
-        title, _, rest = self.source.read_text().partition("*/")[0].partition(": ")
-        if not rest or title != f"/* {self.primitive}/{self.name}":
-            return ""
-        lines = rest.split("\n *\n", 1)[0].split("\n")
-        return " ".join(line.strip().removeprefix("*").strip() for line in lines)
-
-    def fitted(self, words: int, size: int, capabilities: Capabilities) -> Variant:
-        """Return the variant for values of so many words: with as many items as fit, and as few as fill the device."""
-        if not self.word_items:
-            return self
-        items = max(self.items // words, 1)
-        items = 1 << items.bit_length() - 1  # whole vectors, which have a power of two of elements
-        while items > 1 and self.block * (items // 2) * capabilities.compute_units >= size:
-            items //= 2
-        return replace(self, items=items)
-
-    @property
-    def shares_histograms(self) -> bool:
-        """Whether all groups add to one histogram in global memory."""
-        return self.histograms in ("shared", "cached")
-
-    @property
-    def waits(self) -> bool:
-        """True if its groups wait for each other."""
-        return self.scratch == "board"
-
-    @property
-    def asks_local_memory(self) -> bool:
-        """Whether its launches ask for local memory, as much as what a group counts in takes."""
-        return self.histograms in ("cached", "local", "replicas", "split")
-
-    @property
-    def merges(self) -> bool:
-        """Whether its groups can add their histograms to one."""
-        return self.histograms in ("local", "replicas", "bytes")
-
-    def groups(self, tiles: int, capabilities: Capabilities) -> int:
-        """Return how many groups to start for so many tiles."""
-        units = self.groups_per_unit
-        return min(tiles, MOST_GROUPS if units is None else units * capabilities.compute_units)
-
-
-@lru_cache(maxsize=1024)
-def _shaped(variant: Variant, tunable: Tunable, shape: Shape) -> Variant:
-    return replace(variant, **shape._asdict(), refuse=first_refusal(variant.refuse, tunable.fits(shape)))
-
-
-def first_refusal(*rules: Refusal) -> Refusal:
-    """Combine rules into one: the first reason given, or None when every rule is content."""
-
-    def refuse(capabilities: Capabilities, call: Call) -> str | None:
-        return next((reason for rule in rules if (reason := rule(capabilities, call))), None)
-
-    return refuse
+_ROOMS = "gpuprims.primitives"  # imported by name, so that the core depends on no primitive
 
 
 class Registry:
@@ -221,6 +51,7 @@ class Registry:
     def __init__(self) -> None:
         self._variants: dict[tuple[str, str], dict[str, Variant]] = {}
         self._origins: dict[tuple[str, str, str], str] = {}  # where variants from outside come from
+        self._primitives: dict[str, Primitive | None] = {}  # None for an installed package's that fails
         self._backends: dict[str, Backend] = {}
         self._absent: dict[str, str] = {}  # installed packages' backends that fail, with the reason
         self._by_class: dict[type, Backend | None] = {}
@@ -235,8 +66,39 @@ class Registry:
     def backend_names(self) -> tuple[str, ...]:
         """Names of all backends, this library's own first, then those of installed packages."""
         refuse_at_exit("backends")
-        self._foreign = find_backends(_OWN_BACKENDS)
+        self._foreign = find_named("backend", _OWN_BACKENDS)
         return (*_OWN_BACKENDS, *self._foreign)
+
+    @cached_property
+    def primitive_names(self) -> tuple[str, ...]:
+        """Names of all primitives, this library's own first, then those of installed packages."""
+        own = tuple(importlib.import_module(_ROOMS).ROOMS)
+        self._plugged_primitives = find_named("primitive", own)
+        return (*own, *self._plugged_primitives)
+
+    def primitive(self, name: str) -> Primitive | None:
+        """Return a primitive after registering its variants; None if there is none, or its package fails."""
+        with self._lock:
+            if name not in self.primitive_names:
+                return None
+            if name not in self._primitives:
+                if name not in self._plugged_primitives:
+                    found = self._primitives[name] = importlib.import_module(f"{_ROOMS}.{name}").PRIMITIVE
+                    self._add(found.variants)
+                else:
+                    point = self._plugged_primitives[name]
+                    self._primitives[name] = None
+                    attempt(point, lambda: self._add_primitive(point))
+            return self._primitives.get(name)
+
+    def _add_primitive(self, point: EntryPoint) -> None:
+        found = checked_primitive(point, point.load())
+        self._primitives[found.name] = found
+        try:
+            self._add_plugged(point, None, found.variants)
+        except BaseException:
+            self._primitives[found.name] = None
+            raise
 
     def backend(self, name: str) -> Backend:
         """Return a backend after registering its variants and those of installed packages; raise if it fails."""
@@ -268,9 +130,7 @@ class Registry:
         if name not in self.backend_names:
             raise UnknownDeviceError(f"backend: one of {', '.join(self.backend_names)}; got {quoted(name)}")
         if name in _OWN_BACKENDS:
-            backend: Backend = importlib.import_module(_OWN_BACKENDS[name]).BACKEND
-            self._add(backend.variants)
-            self._backends[name] = backend  # before plug-ins, whose import may use it
+            self._backends[name] = importlib.import_module(_OWN_BACKENDS[name]).BACKEND
         else:
             point = self._foreign[name]
             cause = self._absent.get(name) or attempt(point, lambda: self._add_foreign(point))
@@ -285,7 +145,7 @@ class Registry:
         self._add_plugged(point, point.name, backend.variants)
         self._backends[point.name] = backend
 
-    def _add_plugged(self, point: EntryPoint, backend: str, variants: Iterable[Variant]) -> None:
+    def _add_plugged(self, point: EntryPoint, backend: str | None, variants: Iterable[Variant]) -> None:
         self._add([self._from_outside(variant, described(point), backend) for variant in variants], described(point))
 
     def register(self, variant: Variant) -> None:
@@ -297,7 +157,7 @@ class Registry:
 
     def unregister(self, variant: Variant) -> None:
         """Remove a variant. See :func:`unregister`."""
-        check_types(variant, Variant)
+        check_types(variant)
         with self._lock:
             self.backend(variant.backend)
             key, label = (variant.backend, variant.primitive), variant.label
@@ -324,18 +184,20 @@ class Registry:
             if origin is not None:
                 origins[variant.backend, variant.primitive, variant.name] = origin
         self._variants, self._origins = merged, origins
-        self.generation += 1
+        if origin is not None:  # the library's own come before any plan that could use them
+            self.generation += 1
 
     def _from_outside(self, variant: Variant, origin: str, backend: str | None = None) -> Variant:
         """Check a variant, and return it with a guarded refusal, whose failure harms no other variant."""
-        own = importlib.import_module(_OWN_BACKENDS["cuda"]).BACKEND.variants
-        check_types(variant, Variant)
-        check_variant(variant, {variant.primitive for variant in own}, backend)
+        check_types(variant)
+        self.primitive(variant.primitive)  # its own variants have the first claim to names and ranks
+        check_variant(variant, self.primitive_names, backend)
         return replace(variant, refuse=guarded(variant.refuse, variant.label, origin))
 
     def variants(self, primitive: str, backend: str) -> tuple[Variant, ...]:
         """Return a primitive's variants on a backend, best rank first."""
         self.backend(backend)
+        self.primitive(primitive)
         known = self._variants.get((backend, primitive), {})
         return tuple(sorted(known.values(), key=lambda variant: -variant.rank))
 
@@ -350,7 +212,7 @@ class Registry:
         backend: str,
         device: str,
         capabilities: Capabilities,
-        call: Call,
+        call: CallTraits,
         tuned: Tuned | None = None,
     ) -> Explanation:
         """Ask every variant of a primitive whether it can run a call, and ``tuned`` what is faster than the first."""
@@ -366,7 +228,7 @@ class Registry:
         backend: str,
         device: str,
         capabilities: Capabilities,
-        call: Call,
+        call: CallTraits,
         name: str | Variant | None = None,
         tuned: Tuned | None = None,
     ) -> Variant:

@@ -18,13 +18,14 @@ from tempfile import NamedTemporaryFile
 from typing import Any, NamedTuple
 
 from gpuprims import __version__
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.choice import Choice, Tuned
-from gpuprims.core.driver import Capabilities
-from gpuprims.core.geometry import Shape
+from gpuprims.core.geometry import Geometry
 from gpuprims.core.notices import warn_once
-from gpuprims.core.registry import REGISTRY, Variant
+from gpuprims.core.registry import REGISTRY
 from gpuprims.core.settings import checked_record, path_at_home, read_settings
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
 from gpuprims.errors import TuningError, quoted
 
 _ENVIRONMENT, _OFF = "GPUPRIMS_TUNING", "off"
@@ -49,10 +50,10 @@ class Named(NamedTuple):
     """A variant by name, in a geometry."""
 
     name: str
-    shape: Shape
+    geometry: Geometry
 
     def __str__(self) -> str:
-        return f"{self.name} {self.shape}"
+        return f"{self.name} {self.geometry}"
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class Entry:
         """How many times as fast it is."""
         return self.default_seconds / self.seconds
 
-    def covers(self, call: Call) -> bool:
+    def covers(self, call: CallTraits) -> bool:
         """Return True for a call like the one that it was measured on."""
         return (
             (call.dtypes[0].name, call.value_bytes) == (self.dtype, self.value_bytes)
@@ -113,16 +114,16 @@ class Entry:
         default, chosen = known.get(self.default.name), known.get(self.chosen.name)
         if default is None or chosen is None:
             return f"{self.primitive}/{(self.chosen if default else self.default).name} is no longer there"
-        if default.shape != self.default.shape:
-            return f"{self.default} is {default.shape} now"
-        shape = self.chosen.shape
-        if shape != chosen.shape and (chosen.tunable is None or shape not in chosen.tunable.shapes):
-            return f"{self.primitive}/{chosen.name} is no longer tuned to {shape}"
-        return chosen.shaped(shape)
+        if default.geometry != self.default.geometry:
+            return f"{self.default} is {default.geometry} now"
+        geometry = self.chosen.geometry
+        if geometry != chosen.geometry and (chosen.tunable is None or geometry not in chosen.tunable.geometries):
+            return f"{self.primitive}/{chosen.name} is no longer tuned to {geometry}"
+        return chosen.with_geometry(geometry)
 
     def __str__(self) -> str:
         return (
-            f"tuned {self.date}: {self.chosen.shape} takes {self.seconds * 1e3:.4g} ms for {self.size} elements of"
+            f"tuned {self.date}: {self.chosen.geometry} takes {self.seconds * 1e3:.4g} ms for {self.size} elements of"
             f" {self.dtype}, where {self.default} takes {self.default_seconds * 1e3:.4g}"
         )
 
@@ -175,7 +176,7 @@ _COMMON = [field.name for field in fields(Entry) if field.name != "measured"]
 
 def _entry(kept: dict[str, Any]) -> Entry:
     common = {name: kept.pop(name) for name in _COMMON}
-    common |= {key: Named(common[key][0], checked_record(Shape(*common[key][1]))) for key in ("default", "chosen")}
+    common |= {key: Named(common[key][0], checked_record(Geometry(*common[key][1]))) for key in ("default", "chosen")}
     measured = {name: _frozen(value) for name, value in kept.items() if value}  # some files also hold 0 and null
     entry = checked_record(Entry(**common, measured=measured))
     if not (0 < entry.seconds < math.inf and 0 < entry.default_seconds < math.inf):
@@ -256,7 +257,7 @@ def tuned_on(backend: str, capabilities: Capabilities) -> Tuned | None:
     if not entries:
         return None
 
-    def choose(ranked: Variant, call: Call) -> Choice | None:
+    def choose(ranked: Variant, call: CallTraits) -> Choice | None:
         for entry in entries:
             if (entry.primitive, entry.default.name) == (ranked.primitive, ranked.name) and entry.covers(call):
                 variant = entry.variant(backend)

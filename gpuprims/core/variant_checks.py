@@ -7,12 +7,11 @@ from collections.abc import Callable, Collection
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from gpuprims.core.geometry import Geometry
+from gpuprims.core.variant import Variant
 from gpuprims.errors import RegistryError, UnknownVariantError, quoted
-
-if TYPE_CHECKING:
-    from gpuprims.core.registry import Variant
 
 # The smallest and largest value of each number.
 _RANGES = {
@@ -68,23 +67,17 @@ def asked_by_name(label: str, variant: Any) -> Any:
     raise UnknownVariantError(f"{label}: variant= a name; got {type(variant).__name__} {quoted(variant)}")
 
 
-def check_types(variant: Any, kind: type[Variant]) -> None:
+def check_types(variant: Any) -> None:
     """Raise for an object that is no variant, or has a field of another type.
-
-    Parameters
-    ----------
-    variant : object
-    kind : type
-        The class of variants, a dataclass.
 
     Raises
     ------
     RegistryError
     """
-    if not isinstance(variant, kind):
-        raise RegistryError(f"kernel: a gpuprims.{kind.__name__}; got {type(variant).__name__} {quoted(variant)}")
-    hints = get_type_hints(kind)
-    for field in fields(kind):
+    if not isinstance(variant, Variant):
+        raise RegistryError(f"kernel: a gpuprims.Variant; got {type(variant).__name__} {quoted(variant)}")
+    hints = get_type_hints(type(variant))
+    for field in fields(variant):
         value = getattr(variant, field.name)
         if not _fits(value, hints[field.name]):
             wanted = str(field.type).replace("Literal", "one of ")
@@ -102,6 +95,8 @@ def _fits(value: Any, hint: Any) -> bool:
         return callable(value)
     if hint in (int, bool, NoneType):
         return type(value) is hint
+    if hint is Geometry and isinstance(value, Geometry):
+        return all(_fits(number, one) for number, one in zip(value, get_type_hints(Geometry).values(), strict=True))
     return isinstance(value, hint)
 
 

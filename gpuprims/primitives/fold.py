@@ -7,14 +7,14 @@ from collections.abc import Sequence
 
 from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import value_bytes
-from gpuprims.core.launch_plan import Compiled, LaunchPlan
+from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
 from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.outputs import Result
-from gpuprims.core.primitive import Sample
-from gpuprims.core.registry import MOST_GROUPS, Variant
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.operators import Folding
 from gpuprims.primitives.fold_spec import FoldSpec
+from gpuprims.primitives.fold_variants import FoldVariant
 
 
 def with_axes(form: Form, axes: tuple[int, ...], keepdims: bool) -> Form:
@@ -83,8 +83,9 @@ class FoldPlanner:
             self.device, "reduce", self._call(), results, self._compiled, asked=asked, inputs=range(self.inputs)
         )
 
-    def _compiled(self, chosen: Variant) -> Compiled:
+    def _compiled(self, variant: Variant) -> Compiled:
         """Fix the launch and its scratch memory."""
+        chosen = FoldVariant.of(variant)
         if not self.outputs:
             return Compiled()
         parts = self._parts(chosen)
@@ -95,7 +96,7 @@ class FoldPlanner:
         launch = kernel.prepare(groups, self.layout.pack(self.counted), self.outputs, self.count, parts)
         return Compiled(launch, *self._scratch(chosen, parts), reads=bool(self.count))
 
-    def _scratch(self, variant: Variant, parts: int) -> tuple[int, int]:
+    def _scratch(self, variant: FoldVariant, parts: int) -> tuple[int, int]:
         """Return how many zeroed words, and how many bytes of partial values, a launch needs."""
         if parts == 1:
             return 1, 0  # unshared outputs need none, and there may be millions
@@ -103,9 +104,9 @@ class FoldPlanner:
             return (self.outputs + 1) // 2 * 2 + self.outputs * self.value_bytes // 4, 0
         return self.outputs, self.outputs * parts * self.value_bytes
 
-    def _call(self) -> Call:
+    def _call(self) -> CallTraits:
         """Describe the call to the variants."""
-        return Call(
+        return CallTraits(
             dtypes=self.folding.computed_in,
             size=self.count,
             outputs=self.outputs,
@@ -115,7 +116,7 @@ class FoldPlanner:
             picks=self.folding.better is not None,
         )
 
-    def _parts(self, variant: Variant) -> int:
+    def _parts(self, variant: FoldVariant) -> int:
         """Return how many groups share one output: enough to fill the device, and each with a tile of its own."""
         if not variant.shares_outputs:
             return 1
@@ -124,7 +125,7 @@ class FoldPlanner:
         groups = variant.groups(rows * tiles, self.device.capabilities)
         return max(1, min(tiles, groups // rows))
 
-    def _rows(self, variant: Variant) -> int:
+    def _rows(self, variant: FoldVariant) -> int:
         """Return how many groups compute all outputs once."""
         return -(-self.outputs // variant.outputs_per_group)
 

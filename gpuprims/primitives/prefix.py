@@ -11,10 +11,11 @@ from gpuprims.core.kernel_spec import value_bytes, value_words
 from gpuprims.core.launch_plan import Compiled, LaunchPlan, in_turn
 from gpuprims.core.layout import Form, plan_layout
 from gpuprims.core.outputs import Result
-from gpuprims.core.registry import Variant
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
 from gpuprims.expressions import TypedExpr
 from gpuprims.operators import Folding
+from gpuprims.primitives.fold_variants import ScanVariant
 from gpuprims.primitives.scan_spec import ScanSpec
 
 
@@ -91,8 +92,9 @@ class ScanPlanner:
         what = self.device, self.primitive, self._call(), results, self._compiled
         return kind(*what, asked=asked, inputs=range(self.inputs), otherwise=otherwise)
 
-    def _compiled(self, chosen: Variant) -> Compiled:
+    def _compiled(self, variant: Variant) -> Compiled:
         """Fix the launches and their scratch memory."""
+        chosen = ScanVariant.of(variant)
         able = self.device.capabilities
         if not self.outputs * self.count:
             return Compiled()
@@ -134,10 +136,10 @@ class ScanPlanner:
         down = [launch(level, folds=False) for level in reversed(range(last + 1))]
         return in_turn([*up, *down]), 4 * self.words * max(end, 1)
 
-    def _call(self) -> Call:
+    def _call(self) -> CallTraits:
         """Describe the call to the variants."""
         places = [step.dtype for step in self.place.steps] if self.place else []
-        return Call(
+        return CallTraits(
             dtypes=(*self.folding.computed_in, *places),
             size=self.count,
             outputs=self.outputs,

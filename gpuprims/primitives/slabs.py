@@ -15,7 +15,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.layout import contiguous
 from gpuprims.core.operands import as_operands
 from gpuprims.core.outputs import Result
-from gpuprims.core.registry import Variant
+from gpuprims.core.variant import Variant
 from gpuprims.operators import Folding, Stages
 from gpuprims.primitives.fold import FoldPlanner
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device, pick_device
-from gpuprims.core.registry import REGISTRY, Variant
+from gpuprims.core.registry import REGISTRY
 from gpuprims.core.tuned_choices import Entry, Named, Place, keep, read_entries, tuning_path, write_entries
 from gpuprims.core.tuning_case import TuningCase
+from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError, GpuprimsError, quoted
 from gpuprims.expressions import computable
 from gpuprims.tuning.cases import CASES
@@ -83,7 +84,7 @@ class _Search:
         if wrong := self._bench.wrong(self._default):
             raise GpuprimsError(f"tune: a default that is right; got {self._default.entry}, which {wrong}")
         self._found.default_seconds = self._bench.compare(self._default, self._default, 1).default
-        if self._default.repeats:
+        if self._default.deterministic:
             self._climb(self._default, say, until=_FOR_RIVALS)
         for variant in self._rivals:
             self._try(variant, say)
@@ -103,7 +104,7 @@ class _Search:
         """Go to the best neighbour of the geometry, and on from there, until no neighbour is better."""
         at = registered
         while registered.tunable is not None and self._budget.left > until:
-            beside = [registered.shaped(shape) for shape in registered.tunable.beside(at.shape)]
+            beside = [registered.with_geometry(one) for one in registered.tunable.beside(at.geometry)]
             for variant in beside:
                 self._try(variant, say)
             best = min((at, *beside), key=self._ratio)
@@ -115,16 +116,16 @@ class _Search:
         """Try all other geometries of the best variant, the nearest first, because climbing finds local optima."""
         best = self._best()[0]
         registered = next(variant for variant in (self._default, *self._rivals) if variant.name == best.name)
-        if registered.tunable is not None and registered.repeats:
-            for shape in sorted(registered.tunable.shapes, key=best.shape.distance):
-                self._try(registered.shaped(shape), say)
+        if registered.tunable is not None and registered.deterministic:
+            for geometry in sorted(registered.tunable.geometries, key=best.geometry.distance):
+                self._try(registered.with_geometry(geometry), say)
 
     def _try(self, variant: Variant, say: Callable[[str], None]) -> None:
         """Check a candidate, and time it if it is right. An error only drops the candidate."""
         if variant in self._paces or self._budget.left <= _FOR_FINALISTS:
             return
         self._paces[variant] = None
-        named = Named(variant.name, variant.shape)
+        named = Named(variant.name, variant.geometry)
         if self._bench.refuses(variant):
             return
         self._found.tried += 1
@@ -167,7 +168,7 @@ def tune(
     timer: Timer | None = None,
     clock: Callable[[], float] = time.monotonic,
     say: Callable[[str], None] = lambda text: None,
-) -> Iterator[Found]:
+) -> Generator[Found, None, None]:
     """Search for faster variants on a device, and use them for all later calls.
 
     Parameters
@@ -268,13 +269,13 @@ def _tuned(
     if default is None:
         result.note = explanation.refusals[0][1] or ""
         return result, None
-    result.default = Named(default.name, default.shape)
+    result.default = Named(default.name, default.geometry)
     able = [variant for variant, reason in explanation.refusals if reason is None and variant is not default]
-    rivals = [variant for variant in able if variant.repeats and not variant.accumulates]
+    rivals = [variant for variant in able if variant.deterministic]
     best = _Search(bench, default, rivals, result, budget).run(say)
     if best is not None:
         variant, pace = best
-        result.chosen = Named(variant.name, variant.shape)
+        result.chosen = Named(variant.name, variant.geometry)
         result.default_seconds, result.seconds = pace.default, pace.candidate
     return result, Entry(
         case.primitive,

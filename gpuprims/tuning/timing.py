@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.registry import Variant
 from gpuprims.core.tuning_case import TuningCase
+from gpuprims.core.variant import Variant
 from gpuprims.tuning.cases import traits_of
 
 # A choice is used for calls of at least size / _SHARE elements, where it is also measured and must not be slower.

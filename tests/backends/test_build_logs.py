@@ -16,14 +16,15 @@ import gpuprims
 from gpuprims.backends.opencl import compiling
 from gpuprims.backends.opencl.discovery import drivers
 from gpuprims.backends.opencl.prelude import PRELUDE
-from gpuprims.backends.opencl.variants import VARIANTS
 from gpuprims.backends.reference.device import ReferenceDriver
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form
-from gpuprims.core.registry import Variant
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError, BackendUnavailableError, NoVariantError
 
+VARIANTS = [variant for name in REGISTRY.primitive_names for variant in REGISTRY.variants(name, "opencl")]
 POCL = "Portable Computing Language"
 
 

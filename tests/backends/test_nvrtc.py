@@ -10,6 +10,7 @@ import contextlib
 import dataclasses
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,14 +20,18 @@ from kernel_cases import extreme_shapes
 
 import gpuprims
 from gpuprims.backends.cuda.prelude import PRELUDE
-from gpuprims.backends.cuda.variants import KERNELS, VARIANTS
 from gpuprims.backends.reference.device import ReferenceDriver
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form
-from gpuprims.core.registry import Variant
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.variant import Variant
 from gpuprims.errors import NoVariantError
+from gpuprims.primitives.fold_variants import FoldVariant
 from gpuprims.tuning.cases import CASES
+
+VARIANTS = [variant for name in REGISTRY.primitive_names for variant in REGISTRY.variants(name, "cuda")]
+KERNELS = Path(gpuprims.__file__).parent / "primitives"
 
 nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings is not installed")
 
@@ -85,7 +90,7 @@ def asked_for(variant: Variant, call: Callable[..., Any]) -> list[tuple[Variant,
     try:
         call(device=gpuprims.Device._of(driver), variant=variant.name)
     except NoVariantError as error:
-        if not variant.accumulates:  # which is for values that one atomic can fold
+        if not FoldVariant.of(variant).accumulates:  # which is for values that one atomic can fold
             raise
         pytest.skip(str(error))
     asked = [one for one in driver.asked if one[0].primitive == variant.primitive]  # histograms are added up by others
@@ -126,7 +131,7 @@ def test_kernels_compile_without_a_warning_for_every_architecture(
     # No kernel depends on the generation. A whole run compiles the first call for all generations, and other calls for
     # the oldest and the newest; a default run the first call for the newest.
     first = call is next(iter(calls(variant).values()))
-    architectures = ARCHITECTURES if first else (ARCHITECTURES[0], ARCHITECTURES[-1])
+    architectures: tuple[int, ...] = ARCHITECTURES if first else (ARCHITECTURES[0], ARCHITECTURES[-1])
     if not pytestconfig.getoption("whole"):
         architectures = ARCHITECTURES[-1:]
     for fitted, spec in asked_for(variant, call):
@@ -168,7 +173,7 @@ def test_kernels_compile_in_every_shape_that_they_may_be_tuned_to(
             driver = CompilingDriver()
             with contextlib.suppress(NoVariantError):  # of shapes that do not fit
                 x = case.elements(rng, np.dtype(dtype), 100_000)
-                case.run(x, device=gpuprims.Device._of(driver), variant=variant.shaped(shape))
+                case.run(x, device=gpuprims.Device._of(driver), variant=variant.with_geometry(shape))
             for asked, spec in driver.asked:
                 if asked.primitive == variant.primitive:
                     assert (asked.block, asked.groups_per_unit) == (shape.block, shape.groups_per_unit)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,18 +32,20 @@ from kernel_cases import (
 from scipy import ndimage, sparse
 
 import gpuprims
-from gpuprims.core.refusals import along_lines
-from gpuprims.core.registry import REGISTRY, Refusal, Variant
+from gpuprims.core.geometry import Geometry, Refusal
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.variant import Variant
 from gpuprims.primitives.csr import csr_product
 from gpuprims.primitives.descent import logistic_descent
 from gpuprims.primitives.hogwild import logistic_hogwild
 from gpuprims.primitives.logistic import logistic_gradient
 from gpuprims.primitives.sgd import logistic_sgd
+from gpuprims.primitives.stencil.refusals import along_lines
 
 pytestmark = pytest.mark.oclgrind
 
 BACKEND = "cuda" if "GPUPRIMS_SANITIZER" in os.environ else "opencl"
-VARIANTS = REGISTRY.backend(BACKEND).variants
+VARIANTS = [variant for name in REGISTRY.primitive_names for variant in REGISTRY.variants(name, BACKEND)]
 MAPS = [variant for variant in VARIANTS if variant.primitive == "map"]
 PICKING = [variant for variant in VARIANTS if variant.name == "cpu_best"]
 REDUCTIONS = [variant for variant in VARIANTS if variant.primitive == "reduce" and variant not in PICKING]
@@ -66,22 +67,23 @@ def twin(variant: Variant) -> Variant:
     units = variant.groups_per_unit
     if variant.together or (units and variant.block == 1):
         units = max(units or 0, 5)
-    few = {"histogram": 4, "segments": 300}.get(variant.primitive, 4 if variant.word_items else variant.items)
+    few = {"histogram": 4, "segments": 300}.get(
+        variant.primitive, 4 if getattr(variant, "word_items", False) else variant.items
+    )
     if variant.primitive == "scan" and variant.tile > LARGEST:
         few = 2048
     refuse: Refusal = lambda *_: None  # noqa: E731 - a rule among rules
     if variant.primitive == "stencil":  # what kernels do not do in one launch is done in two
         refuse = along_lines if variant.name == "cpu_rows" else variant.refuse
-    return dataclasses.replace(variant, refuse=refuse, groups_per_unit=units, items=min(variant.items, few))
+    geometry = Geometry(variant.block, min(variant.items, few), units)
+    return dataclasses.replace(variant, refuse=refuse, geometry=geometry)
 
 
 TWINS = {variant: twin(variant) for variant in VARIANTS}
 
 
 @pytest.fixture
-def kernel(
-    device: gpuprims.Device, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Kernel]:
+def kernel(device: gpuprims.Device, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Kernel:
     """A variant on a device of its backend; one that is meant for other devices is asked not to refuse."""
     variant: Variant = request.param
     if device.backend != BACKEND:
@@ -547,7 +549,7 @@ def test_the_elements_that_a_mask_keeps(kernel: Kernel, rng: np.random.Generator
 
 @each([variant for variant in PLACING if variant.name == "cpu_chunks"])
 def test_chunks_write_side_by_side_what_a_mask_keeps(kernel: Kernel, rng: np.random.Generator) -> None:
-    small: Any = dataclasses.replace(kernel.variant, items=300)  # chunks, of which each ends in the middle of a stretch
+    small: Any = kernel.variant.resized(items=300)  # chunks, of which each ends in the middle of a stretch
     for share in (0.02, 0.5, 0.98):
         x, mask = random_values(rng, np.float32, 4001), rng.random(4001) < share
         assert_equal(gpuprims.compact(x, mask, device=kernel.device, variant=small), x[mask])

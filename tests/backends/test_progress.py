@@ -16,7 +16,7 @@ import pytest
 from children import child_environment
 
 import gpuprims
-from gpuprims.core.driver import Progress
+from gpuprims.core.capabilities import Progress
 from gpuprims.core.private_folder import private_folder
 from gpuprims.errors import GpuprimsWarning
 

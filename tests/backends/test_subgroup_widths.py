@@ -24,8 +24,9 @@ from kernel_cases import (
 
 import gpuprims
 from gpuprims.backends.opencl.subgroups import subgroup_size, subgroup_sizes
-from gpuprims.core.geometry import Shape
-from gpuprims.core.registry import REGISTRY, Variant
+from gpuprims.core.geometry import Geometry
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.variant import Variant
 from gpuprims.errors import NoVariantError
 
 WIDTHS = (4, 8, 16, 32, 64)
@@ -203,8 +204,8 @@ def test_groups_of_few_warps(device: gpuprims.Device, width: int, rng: np.random
         variant = known()["reduce_warp"]
         assert variant.tunable is not None
         for block in sorted({64, min(width**2, 1024)} & {64, 128, 256, 512, 1024}):
-            shaped = replace(variant.shaped(Shape(block, 8, 6)), refuse=lambda capabilities, call: None)
-            assert variant.tunable.fits(Shape(block, 8, 6))(gpu.capabilities, _CALL) is None or block > width**2
+            shaped = replace(variant.with_geometry(Geometry(block, 8, 6)), refuse=lambda capabilities, call: None)
+            assert variant.tunable.fits(Geometry(block, 8, 6))(gpu.capabilities, _CALL) is None or block > width**2
             if block <= width**2:
                 _reduce_all(rng, {"device": gpu, "variant": shaped})
 

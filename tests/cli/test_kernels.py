@@ -10,7 +10,7 @@ import pytest
 import gpuprims
 from gpuprims.cli import kernels
 from gpuprims.cli.main import main
-from gpuprims.core.explain import PRIMITIVES
+from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import BackendUnavailableError
 
 GPU = "a GPU that is not here, with warps of 32 lanes"
@@ -108,7 +108,7 @@ def test_a_wrong_request_is_refused(arguments: list[str], message: str, capsys: 
 def test_the_list_has_every_kernel(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["kernels", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert {line.partition("/")[0] for line in lines} == set(PRIMITIVES)
+    assert {line.partition("/")[0] for line in lines} == set(REGISTRY.primitive_names)
     (warp,) = (line for line in lines if line.startswith("reduce/warp "))
     assert "cuda, opencl  " in warp
     assert main(["kernels", "list", "--device", "cuda"]) == 0

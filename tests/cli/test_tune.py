@@ -13,7 +13,7 @@ from tuned import HERE, NUMPY, QUICK, REFERENCE, entry, runs
 import gpuprims
 from gpuprims.cli import main as cli
 from gpuprims.cli import tune as command
-from gpuprims.core.geometry import Shape
+from gpuprims.core.geometry import Geometry
 from gpuprims.core.tuned_choices import Named, read_entries, write_entries
 from gpuprims.tuning.search import Found
 
@@ -25,12 +25,12 @@ def run(capsys: Any, *arguments: str) -> tuple[int, str, str]:
 
 
 def test_the_command_shows_a_table(path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = {}
+    asked: dict[str, Any] = {}
 
     def search(device: Any, primitives: Any, dtypes: Any, **how: Any) -> Iterator[Found]:
         asked.update(how, device=device, primitives=primitives, dtypes=dtypes)
-        yield Found("map", "float32", Named("a", Shape(1, 2)), Named("b", Shape(1, 4)), 2e-3, 1e-3, 7)
-        yield Found("map", "int32", Named("a", Shape(1, 2)), dropped=[(Named("c", Shape(1, 1)), "fails")])
+        yield Found("map", "float32", Named("a", Geometry(1, 2)), Named("b", Geometry(1, 4)), 2e-3, 1e-3, 7)
+        yield Found("map", "int32", Named("a", Geometry(1, 2)), dropped=[(Named("c", Geometry(1, 1)), "fails")])
         yield Found("scan", "int32", note="refuses")
         raise KeyboardInterrupt
 

@@ -16,7 +16,7 @@ from gpuprims.core import notices
 from gpuprims.core import program_cache as keeping
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.program_cache import Kernels
-from gpuprims.core.registry import Variant
+from gpuprims.core.variant import Variant
 from gpuprims.errors import GpuprimsWarning
 from gpuprims.expressions import bind, expression, lift, lifting, typed
 

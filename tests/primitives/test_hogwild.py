@@ -93,7 +93,7 @@ def test_nan_propagates_and_large_margins_do_not_overflow(hogwild_kernel: Kernel
 def test_results_are_said_to_differ(device: gpuprims.Device) -> None:
     explained = gpuprims.explain("hogwild", device)
     assert explained.chosen is not None
-    assert explained.chosen.repeats == (device.backend == "reference")
+    assert explained.chosen.deterministic == (device.backend == "reference")
 
 
 def test_wrong_arguments(device: gpuprims.Device, rng: np.random.Generator) -> None:

@@ -33,7 +33,7 @@ from kernel_cases import (
 import gpuprims
 from gpuprims import errors
 from gpuprims.core.registry import REGISTRY
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
 from gpuprims.errors import ArgumentError
 
 NUMPY: dict[str, Callable[..., np.ndarray]] = {
@@ -613,7 +613,7 @@ def test_exclusive_sums_of_floats_are_inclusive_ones_shifted(scan_kernel: Kernel
 
 
 def test_running_sums_of_floats_have_the_same_bits_in_every_run(scan_kernel: Kernel, rng: np.random.Generator) -> None:
-    if not scan_kernel.variant.repeats:
+    if not scan_kernel.variant.deterministic:
         pytest.skip("puts tiles in brackets by how far other groups have come, as its entry says")
     x = random_values(rng, np.float32, scan_kernel.several_scanned)
     first = scan_kernel.scan(x)
@@ -625,7 +625,7 @@ def test_a_thousand_runs_of_the_default_have_the_same_bits(device: gpuprims.Devi
     runs = 1000 if device.backend != "reference" else 50
     x = on_device(device, random_values(rng, np.float32, 100_003))
     plan = gpuprims.plan("scan", x, device=device)
-    if not plan.variant.repeats:
+    if not plan.variant.deterministic:
         pytest.skip("the default of this device does not promise it")
     first = plan(x)
     # Counted where they lie, as words of bits: a copy of each would take longer than the scan.
@@ -794,7 +794,7 @@ def test_kernels_whose_groups_wait_refuse_devices_where_they_may_not(backend: st
         gpuprims.Device("reference").capabilities, kind="gpu", group_limit=1024, local_memory=2**15,
         int64_atomics=True, tries_progress=lambda: True,
     )  # fmt: skip
-    call = Call((np.dtype(np.float32),), 2**20)
+    call = CallTraits((np.dtype(np.float32),), 2**20)
     assert variant.refuse(able, call) is None
     alone = variant.refuse(dataclasses.replace(able, tries_progress=lambda: False), call)
     assert alone == (f"needs groups that run at the same time; {able.name}: its backend says so")

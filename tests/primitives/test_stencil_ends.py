@@ -13,7 +13,7 @@ from scipy import ndimage
 import gpuprims
 from gpuprims.core.kernel_spec import DOUBLES
 from gpuprims.core.refusals import double_precision
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
 from gpuprims.errors import DtypeError, NoVariantError, ShapeError
 from gpuprims.primitives.stencil.passes import Step
 
@@ -279,7 +279,7 @@ def test_a_gaussian_keeps_32_bits(device: gpuprims.Device) -> None:
 def test_a_device_without_float64_is_told_what_to_do() -> None:
     able = replace(gpuprims.Device("reference").capabilities, fp64=False, name="Example GPU")
     for step in (Step.of_normal(1.0, 1.0, np.dtype(np.int32)), _weighted(SHARP / 4, np.int32)):
-        told = double_precision(able, Call((np.dtype(np.int32), step.value, step.result), 1))
+        told = double_precision(able, CallTraits((np.dtype(np.int32), step.value, step.result), 1))
         assert told == "needs float64, which Example GPU does not compute in (convert to float32)"
 
 

@@ -13,7 +13,8 @@ from kernel_cases import ASKED, Kernel, as_it_stands, assert_equal, on_device, o
 
 import gpuprims
 from gpuprims.core.kernel_spec import KernelSpec
-from gpuprims.core.registry import REGISTRY, Variant
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.variant import Variant
 from gpuprims.errors import NoVariantError
 
 # Elements in 16 bytes, and an integer dtype of each size: sums of integers are exact in any order.

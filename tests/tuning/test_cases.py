@@ -10,9 +10,9 @@ from tuned import NUMPY, REFERENCE, SIZE, entry
 
 import gpuprims
 from gpuprims.core.choice import Choice
-from gpuprims.core.registry import Variant
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
 from gpuprims.core.tuned_choices import Named, Place, write_entries
+from gpuprims.core.variant import Variant
 from gpuprims.tuning.cases import CASES, traits_of
 from gpuprims.tuning.timing import Stopwatch
 
@@ -34,11 +34,12 @@ def test_what_is_measured_is_what_explain_asks_for(primitive: str, device: gpupr
     x = case.elements(np.random.default_rng(1), np.dtype(np.float32), SIZE)
     call = traits_of(case, device, x)
     chosen = device.ranked(primitive, call).ranked
-    named = Named(chosen.name, chosen.shape)
+    assert chosen is not None
+    named = Named(chosen.name, chosen.geometry)
     measured = entry(primitive=primitive, value_bytes=call.value_bytes, measured=call.measured, default=named, least=1)
     asked = []
 
-    def listen(ranked: Variant, told: Call) -> Choice | None:
+    def listen(ranked: Variant, told: CallTraits) -> Choice | None:
         asked.append(measured.covers(told))
         return None
 
@@ -53,8 +54,8 @@ def test_a_real_choice_is_used_on_a_real_device(path: Path, device: gpuprims.Dev
     ranked = gpuprims.plan("map", "x + 1", x, device=device).variant
     if ranked.tunable is None:
         pytest.skip("has one shape")
-    other = ranked.shaped(next(shape for shape in ranked.tunable.shapes if shape != ranked.shape))
-    names = {"default": Named(ranked.name, ranked.shape), "chosen": Named(other.name, other.shape)}
+    other = ranked.with_geometry(next(one for one in ranked.tunable.geometries if one != ranked.geometry))
+    names = {"default": Named(ranked.name, ranked.geometry), "chosen": Named(other.name, other.geometry)}
     write_entries(path, {Place.of(device.backend, device.capabilities): [entry(**names)]})
     assert gpuprims.plan("map", "x + 1", x, device=device).variant is other
     np.testing.assert_array_equal(gpuprims.map("x + 1", x, device=device), x + 1)

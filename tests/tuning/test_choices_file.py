@@ -18,7 +18,7 @@ from gpuprims.cli import main as cli
 from gpuprims.core import notices, settings
 from gpuprims.core import tuned_choices as tuning
 from gpuprims.core.settings import MOST_BYTES
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
 from gpuprims.core.tuned_choices import read_entries, tuned_on, write_entries
 from gpuprims.errors import (
     GpuprimsWarning,
@@ -41,7 +41,7 @@ def test_a_file_of_version_0_1_is_used(path: Path, offered: Any) -> None:
     assert read_entries(path) == {HERE: (entry(),)}
     assert runs() == ("quick", 8)
     path.write_text(_whole(measured={"around": [1, 2]}))
-    assert not read_entries(path)[HERE][0].covers(Call((np.dtype(np.float32),), SIZE))
+    assert not read_entries(path)[HERE][0].covers(CallTraits((np.dtype(np.float32),), SIZE))
 
 
 BROKEN = {

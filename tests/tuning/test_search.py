@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 from tuned import HERE, NUMPY, QUICK, SIZE, runs
 
-from gpuprims.backends.reference.variants import map_numpy
 from gpuprims.core import tuned_choices as tuning
-from gpuprims.core.geometry import Shape
-from gpuprims.core.registry import Variant
+from gpuprims.core.geometry import Geometry, Tunable, geometries
 from gpuprims.core.tuned_choices import Named, read_entries
+from gpuprims.core.variant import Variant
 from gpuprims.errors import (
     ArgumentError,
     BuildError,
     GpuprimsError,
     TuningError,
 )
+from gpuprims.primitives.map.reference import map_numpy
 from gpuprims.tuning.search import Found, tune
 from gpuprims.tuning.timing import Pace
 
@@ -37,7 +37,8 @@ def timer(times: dict[tuple[str, int], float]) -> Callable[[Variant, Any], float
 
 
 def search(times: dict[tuple[str, int], float], **how: Any) -> Found:
-    (found,) = tune("reference", ["map"], ["float32"], **({"size": SIZE, "timer": timer(times)} | how))
+    keywords: dict[str, Any] = {"size": SIZE, "timer": timer(times)} | how
+    (found,) = tune("reference", ["map"], ["float32"], **keywords)
     return found
 
 
@@ -55,7 +56,7 @@ def test_what_is_faster_is_kept_and_used_from_then_on(path: Path, offered: Any) 
 def test_the_search_climbs_from_shape_to_shape(path: Path, offered: Any) -> None:
     offered(QUICK)
     found = search({("quick", 4): 1.2, ("quick", 2): 1.1, ("quick", 1): 0.6, ("quick", 8): 2.9, ("quick", 16): 0.1})
-    assert found.chosen == Named("quick", Shape(1, 16))  # which steps alone would not have come to
+    assert found.chosen == Named("quick", Geometry(1, 16))  # which steps alone would not have come to
 
 
 def test_a_wrong_candidate_is_dropped_before_it_is_timed(path: Path, offered: Any) -> None:
@@ -84,7 +85,7 @@ def test_a_candidate_that_fails_is_dropped_with_its_reason(path: Path, offered: 
         raise BuildError("no such\n  register")
 
     offered(dataclasses.replace(QUICK, source=fail, tunable=None))
-    assert search({("quick", 4): 0.1}).dropped == [(Named("quick", Shape(1, 4)), "BuildError: no such register")]
+    assert search({("quick", 4): 0.1}).dropped == [(Named("quick", Geometry(1, 4)), "BuildError: no such register")]
 
 
 def test_a_device_that_is_lost_ends_the_search(path: Path, offered: Any) -> None:
@@ -111,7 +112,7 @@ def test_a_best_rank_that_is_wrong_is_no_measure(path: Path, offered: Any) -> No
         search({})
 
 
-@pytest.mark.parametrize("fault", [{"repeats": False}, {"accumulates": True}])
+@pytest.mark.parametrize("fault", [{"deterministic": False}])
 def test_variants_whose_sums_differ_from_run_to_run_are_no_candidates(path: Path, offered: Any, fault: Any) -> None:
     offered(dataclasses.replace(QUICK, **fault))
     found = search({("quick", 4): 0.1})
@@ -119,10 +120,10 @@ def test_variants_whose_sums_differ_from_run_to_run_are_no_candidates(path: Path
 
 
 def test_a_shape_that_does_not_fit_is_not_tried(path: Path, offered: Any) -> None:
-    def fits(shape: Shape) -> Any:
+    def fits(shape: Geometry) -> Any:
         return lambda capabilities, call: "is too much" if shape.items > 4 else None
 
-    offered(dataclasses.replace(QUICK, tunable=dataclasses.replace(QUICK.tunable, fits=fits)))
+    offered(dataclasses.replace(QUICK, tunable=Tunable(geometries((1,), (1, 2, 4, 8, 16)), fits)))
     found = search({("quick", 4): 0.9, ("quick", 8): 0.1, ("quick", 16): 0.1})
     assert (str(found.chosen), found.tried) == ("quick 1 x 4", 3)
 

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from gpuprims import Call, Capabilities, Variant
+from gpuprims import CallTraits, Capabilities, Geometry, Variant
+from gpuprims.core.geometry import first_refusal
 from gpuprims.core.refusals import double_precision
-from gpuprims.core.registry import first_refusal
 
 LIMIT = 64  # outputs; kernels that use many work-items are faster for more
 
 
-def small_arrays_only(capabilities: Capabilities, call: Call) -> str | None:
+def small_arrays_only(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse calls that are too large for one work-item."""
     if call.outputs <= LIMIT:
         return None
@@ -23,8 +23,7 @@ VARIANTS = (
         backend="opencl",
         source=Path(__file__).with_name("map_single_task.cl"),
         rank=1000,
-        block=1,
-        items=LIMIT,
+        geometry=Geometry(1, LIMIT),
         refuse=first_refusal(small_arrays_only, double_precision),
     ),
 )

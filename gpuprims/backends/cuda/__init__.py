@@ -7,9 +7,8 @@ from functools import cached_property
 from typing import Any
 
 from gpuprims.backends.cuda.runtimes import require_cuda
-from gpuprims.backends.cuda.variants import VARIANTS
 from gpuprims.core.driver import Driver
-from gpuprims.core.registry import Variant
+from gpuprims.core.variant import Variant
 
 
 class CudaBackend:
@@ -18,7 +17,7 @@ class CudaBackend:
     name = "cuda"
     array_library = "cupy"
     dlpack_device = 2  # kDLCUDA
-    variants: Sequence[Variant] = VARIANTS
+    variants: Sequence[Variant] = ()
 
     def from_dlpack(self, array: Any) -> Any:
         """Return a ``cupy.ndarray`` over a producer's memory, ordered behind the work that fills it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cupy
 
-from gpuprims.core.driver import Capabilities, Progress
+from gpuprims.core.capabilities import Capabilities, Progress
 
 
 def capabilities_of(index: int) -> Capabilities:

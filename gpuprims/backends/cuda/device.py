@@ -17,11 +17,11 @@ from gpuprims.backends.cuda.kernel import CudaKernel, current_device
 from gpuprims.backends.cuda.prelude import PRELUDE
 from gpuprims.backends.cuda.stream_memory import StreamMemory
 from gpuprims.backends.cuda.transfer import Transfer
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
-from gpuprims.core.driver import Capabilities
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form, View, reach
-from gpuprims.core.registry import Variant
+from gpuprims.core.variant import Variant
 from gpuprims.errors import BuildError, DeviceMemoryError
 
 _BYTES = np.dtype(np.uint8)

@@ -11,7 +11,7 @@ import numpy as np
 from cupy_backends.cuda.api.driver import launchCooperativeKernel, launchKernel
 
 from gpuprims.core.driver import Launch
-from gpuprims.core.registry import Variant
+from gpuprims.core.variant import Variant
 
 current_device = cupy.cuda.runtime.getDevice
 _thread = threading.local()

@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
-from gpuprims.backends.opencl.variants import VARIANTS
 from gpuprims.core.driver import Driver
-from gpuprims.core.registry import Variant
+from gpuprims.core.variant import Variant
 from gpuprims.errors import ArrayError, BackendUnavailableError
 
 
@@ -18,7 +17,7 @@ class OpenCLBackend:
     name = "opencl"
     array_library = "pyopencl"
     dlpack_device = None
-    variants: Sequence[Variant] = VARIANTS
+    variants: Sequence[Variant] = ()
 
     def from_dlpack(self, array: Any) -> Any:
         """Refuse: no DLPack producer lends memory of this kind."""

@@ -8,7 +8,7 @@ import pyopencl as cl
 
 from gpuprims.backends.opencl.progress import groups_run_together
 from gpuprims.backends.opencl.subgroups import subgroup_size, subgroup_sizes
-from gpuprims.core.driver import Capabilities
+from gpuprims.core.capabilities import Capabilities
 
 
 def capabilities_of(queue: cl.CommandQueue) -> Capabilities:

@@ -19,11 +19,11 @@ from gpuprims.backends.opencl.prelude import PRELUDE
 from gpuprims.backends.opencl.stream_memory import StreamMemory
 from gpuprims.backends.opencl.transfer import Transfer
 from gpuprims.backends.opencl.turns import turn_of
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
-from gpuprims.core.driver import Capabilities
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form, View, host_memory, reach
-from gpuprims.core.registry import Variant
+from gpuprims.core.variant import Variant
 from gpuprims.errors import BuildError
 
 _BYTES = np.dtype(np.uint8)

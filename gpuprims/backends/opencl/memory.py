@@ -8,7 +8,7 @@ import numpy as np
 import pyopencl as cl
 from pyopencl.tools import ImmediateAllocator, MemoryPool
 
-from gpuprims.core.driver import Capabilities
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.errors import DeviceMemoryError
 
 _COPIED = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR

@@ -17,7 +17,7 @@ import pyopencl as cl
 
 from gpuprims.backends.opencl.kernel import compiled
 from gpuprims.backends.opencl.remembered import Finding, keep, kept
-from gpuprims.core.driver import Progress
+from gpuprims.core.capabilities import Progress
 
 # Reads of another group's counter in one attempt before a group gives up: 40 ms on a CPU, at most a second on a GPU.
 _LOOKS = 1 << 20

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpuprims.backends.reference.device import DRIVER
-from gpuprims.backends.reference.variants import VARIANTS
 from gpuprims.core.driver import Driver
-from gpuprims.core.registry import Variant
+from gpuprims.core.variant import Variant
 from gpuprims.errors import ArrayError
 
 
@@ -18,7 +17,7 @@ class ReferenceBackend:
     name = "reference"
     array_library = None
     dlpack_device = None
-    variants: Sequence[Variant] = VARIANTS
+    variants: Sequence[Variant] = ()
 
     def from_dlpack(self, array: Any) -> Any:
         """Refuse: no DLPack producer lends memory of this kind."""

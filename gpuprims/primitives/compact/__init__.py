@@ -8,8 +8,9 @@ from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
 from gpuprims.primitives.compact.plan import bind, plan_call, sample
+from gpuprims.primitives.compact.variants import VARIANTS
 
-PRIMITIVE = Primitive("compact", plan_call, sample, bind)
+PRIMITIVE = Primitive("compact", VARIANTS, plan_call, sample, bind)
 
 
 def compact(x: Any, mask: Any, *, device: str | Device | None = None, variant: str | None = None) -> Any:

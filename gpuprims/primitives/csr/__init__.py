@@ -8,14 +8,15 @@ from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.operands import Operands
 from gpuprims.core.primitive import Primitive
-from gpuprims.core.registry import Variant
+from gpuprims.core.variant import Variant
 from gpuprims.primitives.csr.checks import check_indices
 from gpuprims.primitives.csr.plan import CsrRequest, bind, plan_call, product_of_nothing, sample
+from gpuprims.primitives.csr.variants import VARIANTS
 from gpuprims.primitives.together import side_by_side
 
 __all__ = ["PRIMITIVE", "check_indices", "csr_product", "product_of_checked"]
 
-PRIMITIVE = Primitive("csr", plan_call, sample)
+PRIMITIVE = Primitive("csr", VARIANTS, plan_call, sample)
 
 
 def csr_product(

@@ -9,14 +9,13 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan
+from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
 from gpuprims.core.layout import Form, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, Result
-from gpuprims.core.primitive import Sample
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.registry import Variant
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.primitives.csr.checks import check_arrays
@@ -60,7 +59,7 @@ def plan_call(
     """Decide everything about a product but its memory."""
     dtype, n, stored = forms[0].dtype, forms[2].shape[0] - 1, forms[0].shape[0]
     result = Result((n, *forms[3].shape[1:]), dtype)
-    traits = Call((dtype,), -(-stored // n), n, value_bytes=dtype.itemsize)
+    traits = CallTraits((dtype,), -(-stored // n), n, value_bytes=dtype.itemsize)
 
     def compiling(chosen: Variant) -> Compiled:
         layout = starts_of((*forms, contiguous(dtype, result.shape, alignment)))

@@ -10,10 +10,11 @@ from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.operands import as_operands
 from gpuprims.core.primitive import Primitive
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
 from gpuprims.primitives.descent.plan import as_request, bind, plan_call, sample
+from gpuprims.primitives.descent.variants import VARIANTS
 
-PRIMITIVE = Primitive("descent", plan_call, sample, bind)
+PRIMITIVE = Primitive("descent", VARIANTS, plan_call, sample, bind)
 
 
 def logistic_descent(
@@ -89,5 +90,5 @@ def descend(arrays: tuple[Any, ...], steps: int, device: Device) -> Any:
 
 def able_to_descend(device: Device, dtype: np.dtype[Any], rows: int, columns: int) -> bool:
     """Return whether a kernel of a device takes so many samples, of so many features, the intercept's with them."""
-    call = Call((dtype,), rows, columns, value_bytes=dtype.itemsize)
+    call = CallTraits((dtype,), rows, columns, value_bytes=dtype.itemsize)
     return device.explain("descent", call).chosen is not None

@@ -10,18 +10,18 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan
+from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
 from gpuprims.core.layout import Form, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, Result
-from gpuprims.core.primitive import Sample
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.registry import Variant
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.primitives.descent.spec import DescentSpec
 from gpuprims.primitives.logistic.labelled import check_samples, typed_loss
+from gpuprims.primitives.logistic.variants import LogisticVariant
 from gpuprims.primitives.rows import sample_forms
 from gpuprims.primitives.together import side_by_side
 
@@ -73,7 +73,8 @@ def plan_call(
     dtype, (n, k) = forms[0].dtype, forms[0].shape
     result = Result(forms[2].shape, dtype)
 
-    def compiling(chosen: Variant) -> Compiled:
+    def compiling(variant: Variant) -> Compiled:
+        chosen = LogisticVariant.of(variant)
         layout = starts_of((*forms, contiguous(dtype, result.shape, alignment)))
         accesses = layout.accesses
         spec = DescentSpec(
@@ -91,7 +92,7 @@ def plan_call(
         copied = vectors * spec.vector_rows * (spec.columns + spec.weighted) * dtype.itemsize
         return Compiled(launch, scratch=copied if chosen.scratch == "rows" else 0)
 
-    traits = Call((dtype,), n, result.shape[0], value_bytes=dtype.itemsize)
+    traits = CallTraits((dtype,), n, result.shape[0], value_bytes=dtype.itemsize)
     return LaunchPlan(device, "descent", traits, (result,), compiling, asked=variant, inputs=range(len(forms)))
 
 
@@ -101,11 +102,11 @@ def sample(call: Sample) -> LaunchPlan:
     return plan_call(DescentRequest(1), forms, None, 16, call.device, None, 0)
 
 
-def _held(variant: Variant, spec: DescentSpec, n: int) -> tuple[Variant, DescentSpec]:
+def _held(variant: LogisticVariant, spec: DescentSpec, n: int) -> tuple[LogisticVariant, DescentSpec]:
     """Fix how rows are held: so many for each work-item of a group, or so many side by side."""
     if not variant.word_items:
         return variant, replace(spec, vector_rows=_CPU_VECTOR // spec.values[0].itemsize)
     block = min(_FEWEST, variant.block)
     while -(-n // block) * spec.columns * value_words(spec.values) > variant.items:
         block *= 2
-    return replace(variant, block=block), replace(spec, rows=-(-n // block))
+    return variant.resized(block=block), replace(spec, rows=-(-n // block))

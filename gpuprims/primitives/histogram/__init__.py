@@ -8,8 +8,9 @@ from gpuprims.core.device import Device
 from gpuprims.core.primitive import Primitive
 from gpuprims.primitives.histogram.calls import bind, count_numbers, count_values
 from gpuprims.primitives.histogram.plan import plan_call, sample
+from gpuprims.primitives.histogram.variants import VARIANTS
 
-PRIMITIVE = Primitive("histogram", plan_call, sample, bind)
+PRIMITIVE = Primitive("histogram", VARIANTS, plan_call, sample, bind)
 
 
 def histogram(

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.registry import Variant
+from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
 from gpuprims.primitives.axes import as_axis, axes_of

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gpuprims.core.driver import Capabilities
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.kernel_spec import Dtype
-from gpuprims.core.refusals import BEHIND_RANGE
-from gpuprims.core.registry import Variant
+from gpuprims.primitives.histogram.refusals import BEHIND_RANGE
 from gpuprims.primitives.histogram.spec import CPU_REPLICAS
+from gpuprims.primitives.histogram.variants import HistogramVariant
 
 # Counts of 32 bits: a part has fewer elements.
 MOST_COUNTED = 2**31
@@ -39,12 +39,14 @@ def ranges_of(nbytes: int, local_memory: int) -> int:
     return max(2, -(-nbytes // (local_memory - BEHIND_RANGE)))
 
 
-def room_of(chosen: Variant, able: Capabilities, size: int, sums: int, planes: int, dtype: Dtype, guide: int) -> Room:
+def room_of(
+    chosen: HistogramVariant, able: Capabilities, size: int, sums: int, planes: int, dtype: Dtype, guide: int
+) -> Room:
     """Return the room of a group.
 
     Parameters
     ----------
-    chosen : Variant
+    chosen : HistogramVariant
     able : Capabilities
     size : int
         Elements of an output.
@@ -75,7 +77,7 @@ def room_of(chosen: Variant, able: Capabilities, size: int, sums: int, planes: i
     return Room(copies, near, nbytes * copies + near * beside)
 
 
-def parts_of(chosen: Variant, able: Capabilities, outputs: int, size: int, sums: int, local: int) -> int:
+def parts_of(chosen: HistogramVariant, able: Capabilities, outputs: int, size: int, sums: int, local: int) -> int:
     """Return in how many parts the elements of an output are counted: as many as there are groups, if they pay.
 
     Of ranges, each of which has groups of its own, ``outputs`` has as many times the outputs.

@@ -11,14 +11,13 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import Dtype
-from gpuprims.core.launch_plan import Compiled, LaunchPlan
+from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out, Result
-from gpuprims.core.primitive import Sample
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.registry import REGISTRY, Variant
-from gpuprims.core.traits import Call
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError
 from gpuprims.operators import Op, find_op
@@ -26,6 +25,8 @@ from gpuprims.primitives.axes import axes_of
 from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype
 from gpuprims.primitives.histogram.limbs import joining_limbs
 from gpuprims.primitives.histogram.reading import ALIGNMENT, Reader, Reading
+from gpuprims.primitives.histogram.traits import HistogramTraits
+from gpuprims.primitives.histogram.variants import HistogramVariant
 
 _INT64, _FLOAT64, _UINT32 = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.uint32)
 # What weights are cut into: as many sums of 64 bits hold 2^33 integers of 30 bits.
@@ -130,7 +131,9 @@ class HistogramPlan(LaunchPlan):
 
     __slots__ = ("_readings", "reading", "table")
 
-    def __init__(self, device: Device, traits: Call, result: Result, reading: Any, asked: str | Variant | None) -> None:
+    def __init__(
+        self, device: Device, traits: HistogramTraits, result: Result, reading: Any, asked: str | Variant | None
+    ) -> None:
         super().__init__(device, "histogram", traits, (result,), self._compile, asked=asked, inputs=())
         self.reading = reading
         self.table: Table | None = None
@@ -215,7 +218,8 @@ def plan_sums(
     length, width = asked + 2 * request.outside, bins + 2 * request.outside
     result = Result((*kept, length), request.dtype or (_FLOAT64 if weighing.sums == "floats" else _INT64))
 
-    def reading(chosen: Variant) -> _Readings:
+    def reading(variant: Variant) -> _Readings:
+        chosen = HistogramVariant.of(variant)
         if not math.prod(shape) or not width:
             return _Readings(None, None, result.shape, zeroed=True)
         reader = Reader(device, chosen, forms, axes, traits, request.kind, request.guide)
@@ -283,9 +287,11 @@ def _adding(floats: bool, result: Dtype) -> Op:
     return Op("a + b", 0, name="sum", commutative=True, dtypes=lambda elements, dtype: dtypes)
 
 
-def _traits(dtypes: tuple[Dtype, ...], kept: tuple[int, ...], size: int, bins: int, weighing: Weighing) -> Call:
+def _traits(
+    dtypes: tuple[Dtype, ...], kept: tuple[int, ...], size: int, bins: int, weighing: Weighing
+) -> HistogramTraits:
     limbs = weighing.sums == "floats" and weighing.repeat
-    return Call(
+    return HistogramTraits(
         dtypes=(dtypes[0], key_dtype(dtypes[0]), *dtypes[1:], *([_FLOAT64] if weighing.sums == "floats" else [])),
         size=size,
         outputs=math.prod(kept),

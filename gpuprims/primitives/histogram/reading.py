@@ -15,14 +15,14 @@ from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Result
-from gpuprims.core.registry import Variant
-from gpuprims.core.traits import Call
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.operators import Op, as_map, make_folding
 from gpuprims.primitives.fold import FoldPlanner, with_axes
 from gpuprims.primitives.histogram.binning import key_dtype
 from gpuprims.primitives.histogram.division import MOST_COUNTED, parts_of, room_of
 from gpuprims.primitives.histogram.spec import HistogramSpec, Sums
+from gpuprims.primitives.histogram.traits import HistogramTraits
+from gpuprims.primitives.histogram.variants import HistogramVariant
 
 _INT64, _FLOAT64, _UINT32, _UINT8 = (np.dtype(name) for name in ("i8", "f8", "u4", "u1"))
 # Bytes that memory of a device is aligned to.
@@ -68,10 +68,10 @@ class Reader(NamedTuple):
     """Fixes the launches of one call, by one variant."""
 
     device: Device
-    chosen: Variant
+    chosen: HistogramVariant
     forms: tuple[Form, ...]
     axes: tuple[int, ...]
-    call: Call
+    call: HistogramTraits
     kind: Literal["direct", "even", "edges"]
     guide: int
 
@@ -141,7 +141,7 @@ class Reader(NamedTuple):
         return planner.plan(None, (Result(target.shape, target.dtype),))
 
 
-def _sum_dtype(sums: Sums, chosen: Variant, total: int) -> Dtype:
+def _sum_dtype(sums: Sums, chosen: HistogramVariant, total: int) -> Dtype:
     """Return the dtype of a group's sum: of counts 32 bits where a part has fewer."""
     if sums == "floats":
         return _FLOAT64

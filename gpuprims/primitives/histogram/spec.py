@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal, get_args
+from typing import Literal, get_args
 
 from gpuprims.core.codegen.functions import fetch_text
 from gpuprims.core.codegen.values import Packing
@@ -49,9 +49,6 @@ class HistogramSpec(KernelSpec):
     local_guide: bool = False
     fused: bool = True
     merged: bool = False
-
-    # For readers of the table.
-    table_header: ClassVar[int] = TABLE_HEADER
 
     @property
     def planes(self) -> int:

@@ -9,10 +9,11 @@ from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.primitives.hogwild.plan import as_request, plan_call, sample
+from gpuprims.primitives.hogwild.variants import VARIANTS
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.sgd.arrays import bind_steps
 
-PRIMITIVE = Primitive("hogwild", plan_call, sample)
+PRIMITIVE = Primitive("hogwild", VARIANTS, plan_call, sample)
 
 
 def logistic_hogwild(

@@ -8,8 +8,9 @@ from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
 from gpuprims.primitives.logistic.plan import bind, plan_call, sample
+from gpuprims.primitives.logistic.variants import VARIANTS
 
-PRIMITIVE = Primitive("logistic", plan_call, sample, bind)
+PRIMITIVE = Primitive("logistic", VARIANTS, plan_call, sample, bind)
 
 
 def logistic_gradient(

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, in_turn
+from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample, in_turn
 from gpuprims.core.layout import Form, Layout, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, Result
-from gpuprims.core.primitive import Sample
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.registry import Variant
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.logistic.labelled import check_samples, typed_loss
 from gpuprims.primitives.logistic.spec import LogisticSpec
+from gpuprims.primitives.logistic.variants import LogisticVariant
 from gpuprims.primitives.rows import power_of_two, sample_forms, vector_of
 from gpuprims.primitives.together import side_by_side
 
@@ -68,9 +67,10 @@ def plan_call(
     """Decide everything about a logistic gradient but its memory; the last of four arrays has sample weights."""
     dtype, (n, k) = forms[0].dtype, forms[0].shape
     results = Result((), dtype), Result(forms[2].shape, dtype)
-    traits = Call((dtype,), n, k, value_bytes=dtype.itemsize, side_by_side=True)
+    traits = CallTraits((dtype,), n, k, value_bytes=dtype.itemsize, side_by_side=True)
 
-    def compiling(chosen: Variant) -> Compiled:
+    def compiling(variant: Variant) -> Compiled:
+        chosen = LogisticVariant.of(variant)
         layout = starts_of((*forms, *(contiguous(result.dtype, result.shape, alignment) for result in results)))
         vector = vector_of(forms[0]) if chosen.vectors else 1
         lanes, rows = _teams(chosen, k, vector, dtype, device)
@@ -101,12 +101,14 @@ def sample(call: Sample) -> LaunchPlan:
     return plan_call(LogisticRequest(), forms, None, 16, call.device, None, 0)
 
 
-def _for_cpus(variant: Variant) -> bool:
+def _for_cpus(variant: LogisticVariant) -> bool:
     """Whether work-items are threads, which share the rows and each compute in vectors."""
     return variant.block == 1 and variant.shares_outputs
 
 
-def _teams(variant: Variant, features: int, vector: int, dtype: np.dtype[Any], device: Device) -> tuple[int, int]:
+def _teams(
+    variant: LogisticVariant, features: int, vector: int, dtype: np.dtype[Any], device: Device
+) -> tuple[int, int]:
     """Return how many work-items share a row, and how many rows are held at once."""
     if _for_cpus(variant):
         return 1, max(_LEAST_ROWS, min(_MOST_ROWS, _CPU_BYTES // (features * dtype.itemsize)))
@@ -121,17 +123,17 @@ def _teams(variant: Variant, features: int, vector: int, dtype: np.dtype[Any], d
     return lanes, min(_MOST_HELD_ROWS, max(power_of_two(most // held + 1) // 2, 1))
 
 
-def _resident(variant: Variant, lanes: int, words: int, device: Device) -> Variant:
+def _resident(variant: LogisticVariant, lanes: int, words: int, device: Device) -> LogisticVariant:
     """Return the variant with as many groups a unit as rows of so many words a lane leave room for."""
     if not variant.word_items or words < _MANY_WORDS:
         return variant
     block = 2 * variant.block
     if lanes >= _MANY_LANES and device.capabilities.group_limit >= block:
-        return replace(variant, block=block, groups_per_unit=1)
-    return replace(variant, groups_per_unit=2)
+        return variant.resized(block=block, groups_per_unit=1)
+    return variant.resized(groups_per_unit=2)
 
 
-def _launch(variant: Variant, spec: LogisticSpec, layout: Layout, n: int, device: Device) -> Compiled:
+def _launch(variant: LogisticVariant, spec: LogisticSpec, layout: Layout, n: int, device: Device) -> Compiled:
     """Fix the launches and their scratch memory."""
     kernel, able, item = device.kernel(variant, spec), device.capabilities, spec.values[0].itemsize
     packed = layout.pack(0)

@@ -9,8 +9,9 @@ from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
 from gpuprims.primitives.map.plan import bind, plan_call, sample
 from gpuprims.primitives.map.slabs import run_in_slabs
+from gpuprims.primitives.map.variants import VARIANTS
 
-PRIMITIVE = Primitive("map", plan_call, sample, bind)
+PRIMITIVE = Primitive("map", VARIANTS, plan_call, sample, bind)
 
 
 def map(  # noqa: A001 - the primitive's name in every library of its kind

@@ -10,14 +10,13 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import KernelSpec, value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan
+from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
 from gpuprims.core.layout import Form, as_lanes, broadcast_shapes, contiguous, plan_layout
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, Result, as_out, result_forms
-from gpuprims.core.primitive import Sample
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.registry import Variant
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, ExpressionError, quoted, shortened
 from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
@@ -143,7 +142,7 @@ def plan_call(
         groups = chosen.groups(-(-size // chosen.tile), device.capabilities)
         return Compiled(device.kernel(chosen, spec).prepare(groups, layout.pack(1), size))
 
-    traits = Call((*arguments, *steps), 1, size, value_bytes=4 * value_words(function.dtypes))
+    traits = CallTraits((*arguments, *steps), 1, size, value_bytes=4 * value_words(function.dtypes))
     single = expr.single or request.gives_vectors
     return LaunchPlan(
         device, "map", traits, results, compiling, asked=variant, inputs=sources, outputs=places, single=single

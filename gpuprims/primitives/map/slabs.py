@@ -11,7 +11,7 @@ from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.layout import broadcast_shapes
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, host_results
-from gpuprims.core.registry import Variant
+from gpuprims.core.variant import Variant
 from gpuprims.primitives.map.plan import MapRequest, map_results, plan_call, typed_map
 from gpuprims.primitives.slabs import map_in_slabs, slab_bytes
 

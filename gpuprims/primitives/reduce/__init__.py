@@ -11,8 +11,9 @@ from gpuprims.errors import ArgumentError
 from gpuprims.operators import Op
 from gpuprims.primitives.reduce.plan import bind, plan_call, run_in_slabs, sample
 from gpuprims.primitives.reduce.segments import reduce_segments
+from gpuprims.primitives.reduce.variants import VARIANTS
 
-PRIMITIVE = Primitive("reduce", plan_call, sample, bind)
+PRIMITIVE = Primitive("reduce", VARIANTS, plan_call, sample, bind)
 
 
 def reduce(

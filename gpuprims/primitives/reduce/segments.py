@@ -10,7 +10,8 @@ import numpy as np
 from gpuprims.core.launch_plan import LaunchPlan, find_plan
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out, result_forms, written_forms
-from gpuprims.core.registry import REGISTRY, Variant
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.variant import Variant
 from gpuprims.errors import EmptyReductionError
 from gpuprims.primitives.reduce.plan import ReduceRequest
 from gpuprims.primitives.rows import power_of_two

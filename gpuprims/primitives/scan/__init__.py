@@ -11,8 +11,9 @@ from gpuprims.errors import ArgumentError
 from gpuprims.operators import Op
 from gpuprims.primitives.scan.plan import bind, plan_call, sample
 from gpuprims.primitives.scan.segments import scan_segments
+from gpuprims.primitives.scan.variants import VARIANTS
 
-PRIMITIVE = Primitive("scan", plan_call, sample, bind, in_place=True)
+PRIMITIVE = Primitive("scan", VARIANTS, plan_call, sample, bind, in_place=True)
 
 
 def scan(

@@ -12,7 +12,7 @@ from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out, Result, result_forms
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.registry import Variant
+from gpuprims.core.variant import Variant
 from gpuprims.primitives.prefix import ScanPlanner
 from gpuprims.primitives.scan.plan import ScanRequest
 from gpuprims.primitives.segments.marks import Segments, flat_size

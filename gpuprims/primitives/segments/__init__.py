@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from gpuprims.core.primitive import Primitive
 from gpuprims.primitives.segments.plan import plan_call, sample
+from gpuprims.primitives.segments.variants import VARIANTS
 
-PRIMITIVE = Primitive("segments", plan_call, sample)
+PRIMITIVE = Primitive("segments", VARIANTS, plan_call, sample)

@@ -11,7 +11,7 @@ from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import Form
 from gpuprims.core.outputs import Result, result_forms
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.registry import Variant
+from gpuprims.core.variant import Variant
 from gpuprims.expressions import Expr
 from gpuprims.operators import Folding, Op
 from gpuprims.primitives.prefix import ScanPlanner

@@ -14,7 +14,7 @@ from gpuprims.core.layout import Form, View, plan_layout
 from gpuprims.core.operands import Operands
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
 from gpuprims.errors import ShapeError
 from gpuprims.expressions import Expr, trace, typed
 from gpuprims.primitives.map import map as map_arrays
@@ -138,7 +138,7 @@ def _writer(
     map_ = typed(function, (_INT64, _INT64, _INT64), (target.dtype,))
     finish = typed(trace(lambda value, *_: value, 4), (target.dtype, _INT64, _INT64, _INT64), (target.dtype,))
     place = typed(trace(places, 4), (target.dtype, _INT64, _INT64, _INT64), (_INT64,))
-    chosen = device.select("map", Call((_INT64, target.dtype), 1, size, value_bytes=target.dtype.itemsize))
+    chosen = device.select("map", CallTraits((_INT64, target.dtype), 1, size, value_bytes=target.dtype.itemsize))
     accesses = layout.accesses
     spec = KernelSpec(accesses[:2], accesses[2:], (target.dtype,), map_, finish, place=place)
     groups = chosen.groups(-(-size // chosen.tile), device.capabilities)

@@ -10,15 +10,16 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import value_bytes, value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan
+from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
 from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.outputs import Result, result_forms
-from gpuprims.core.primitive import Sample
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.registry import REGISTRY, Variant
-from gpuprims.core.traits import Call
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
 from gpuprims.expressions import Expr, TypedExpr, trace, typed
 from gpuprims.operators import Folding, Op, as_map, find_op, make_folding
+from gpuprims.primitives.fold_variants import FoldVariant
 from gpuprims.primitives.segments.by_marks import MarkedRequest, plan_by_marks
 from gpuprims.primitives.segments.marks import end_dtype
 from gpuprims.primitives.segments.spec import SegmentSpec
@@ -68,7 +69,8 @@ def plan_call(
     results = tuple(Result((count,), output) for output in folding.outputs)
     targets = result_forms("reduce", results, written, alignment)
 
-    def compiling(chosen: Variant) -> Compiled:
+    def compiling(variant: Variant) -> Compiled:
+        chosen = FoldVariant.of(variant)
         if not count:
             return Compiled()
         # Elements lie along one axis. Each segment has one offset, and one result. An axis of one element has no step.
@@ -110,9 +112,9 @@ def sample(call: Sample) -> LaunchPlan:
     return plan
 
 
-def _traits(request: SegmentsRequest, dtypes: tuple[np.dtype[Any], ...], count: int) -> Call:
+def _traits(request: SegmentsRequest, dtypes: tuple[np.dtype[Any], ...], count: int) -> CallTraits:
     folding = _folding(request, dtypes)
-    return Call(
+    return CallTraits(
         dtypes=folding.computed_in,
         size=request.longest,
         outputs=count,

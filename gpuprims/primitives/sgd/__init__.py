@@ -11,8 +11,9 @@ from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.sgd.arrays import bind_steps
 from gpuprims.primitives.sgd.plan import as_request, plan_call, sample
+from gpuprims.primitives.sgd.variants import VARIANTS
 
-PRIMITIVE = Primitive("sgd", plan_call, sample)
+PRIMITIVE = Primitive("sgd", VARIANTS, plan_call, sample)
 
 
 def logistic_sgd(

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.launch_plan import Sample
 from gpuprims.core.layout import Form, Layout, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.primitive import Sample
-from gpuprims.core.registry import Variant
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.expressions.masks import refuse_masked
@@ -68,10 +68,10 @@ class SgdForms(NamedTuple):
         return self.forms[2].shape
 
     @property
-    def traits(self) -> Call:
+    def traits(self) -> CallTraits:
         """The traits of the call."""
         item = self.dtype.itemsize
-        return Call((self.dtype,), self.steps, self.features, value_bytes=item, side_by_side=True)
+        return CallTraits((self.dtype,), self.steps, self.features, value_bytes=item, side_by_side=True)
 
     @property
     def layout(self) -> Layout:

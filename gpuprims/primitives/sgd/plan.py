@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.device import Device
-from gpuprims.core.driver import Capabilities
 from gpuprims.core.kernel_spec import value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, in_turn
+from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample, in_turn
 from gpuprims.core.layout import Form
 from gpuprims.core.outputs import Result
-from gpuprims.core.primitive import Sample
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.registry import Variant
+from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.rows import vector_of
 from gpuprims.primitives.sgd.arrays import MOST_BLOCK, SgdForms, power, sample_steps, takes_none
+from gpuprims.primitives.sgd.variants import SgdVariant
 
 _LABEL = "sgd"
 # Samples of a run at most, for each of which a lane keeps the score, and work-items that fold scores together.
@@ -63,7 +62,8 @@ def plan_call(
     """Decide everything about the steps but their memory."""
     arrays = SgdForms(forms, alignment)
 
-    def compiling(chosen: Variant) -> Compiled:
+    def compiling(variant: Variant) -> Compiled:
+        chosen = SgdVariant.of(variant)
         if chosen.scratch == "products":
             return _with_products(arrays, chosen, request, device)
         takes_none(_LABEL, chosen, threads_per_datapoint=request.threads, datapoints_per_block=request.rows)
@@ -79,11 +79,11 @@ def sample(call: Sample) -> LaunchPlan:
     return plan_call(SgdRequest(None, None), sample_steps(call), None, 16, call.device, None, 0)
 
 
-def _with_products(arrays: SgdForms, chosen: Variant, asked: SgdRequest, device: Device) -> Compiled:
+def _with_products(arrays: SgdForms, chosen: SgdVariant, asked: SgdRequest, device: Device) -> Compiled:
     """Fix the launches of a kernel for which products of samples are computed before it steps."""
     able, packed = device.capabilities, arrays.layout.pack(0)
     group = _group(arrays, asked, able)
-    fitted = replace(chosen, block=group.block)
+    fitted = chosen.resized(block=group.block)
     kernel = device.kernel(fitted, arrays.spec(lanes=_LANES, rows=group.rows, vector=group.vector(arrays)))
     runs = arrays.stretches * -(-arrays.stretch // group.rows)
     each = group.rows**2 * arrays.dtype.itemsize

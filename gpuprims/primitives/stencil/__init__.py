@@ -9,8 +9,9 @@ from gpuprims.core.primitive import Primitive
 from gpuprims.primitives.stencil.calls import bind, run_stencil
 from gpuprims.primitives.stencil.plan import plan_call, sample
 from gpuprims.primitives.stencil.spec import Mode
+from gpuprims.primitives.stencil.variants import VARIANTS
 
-PRIMITIVE = Primitive("stencil", plan_call, sample, bind)
+PRIMITIVE = Primitive("stencil", VARIANTS, plan_call, sample, bind)
 
 
 def stencil(

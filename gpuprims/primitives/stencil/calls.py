@@ -10,7 +10,7 @@ from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out
-from gpuprims.core.registry import Variant
+from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, quoted
 from gpuprims.expressions import computable

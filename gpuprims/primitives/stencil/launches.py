@@ -8,13 +8,20 @@ from typing import NamedTuple
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.layout import VECTOR_BYTES, Form, Layout
-from gpuprims.core.refusals import CPU_NUMBERS, LEAST_ITEMS, MOST_NUMBERS, ROWS_AT_ONCE, TILE_WIDTH, register_bytes
-from gpuprims.core.registry import Variant
-from gpuprims.core.traits import Around, Call
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.stencil.grids import Grid
 from gpuprims.primitives.stencil.passes import Border, Step
+from gpuprims.primitives.stencil.refusals import (
+    CPU_NUMBERS,
+    LEAST_ITEMS,
+    MOST_NUMBERS,
+    ROWS_AT_ONCE,
+    TILE_WIDTH,
+    register_bytes,
+)
 from gpuprims.primitives.stencil.spec import StencilSpec, Window
+from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
+from gpuprims.primitives.stencil.variants import StencilVariant
 
 # Of a strip, rows for each one that is loaded beyond its end.
 _LEAST_DEPTH = 4
@@ -33,7 +40,7 @@ class Pass(NamedTuple):
     grid: Grid
 
 
-def listed(of: Pass, forms: tuple[Form, ...], traits: Call, chosen: Variant, device: Device) -> Launch:
+def listed(of: Pass, forms: tuple[Form, ...], traits: StencilTraits, chosen: StencilVariant, device: Device) -> Launch:
     """Fix the launch of a kernel that takes elements one by one, wherever they lie."""
     step, grid = of.step, of.grid
     layout = grid.layout([forms[0], *forms[2:]] if step.weights else forms)
@@ -52,9 +59,11 @@ def listed(of: Pass, forms: tuple[Form, ...], traits: Call, chosen: Variant, dev
     return kernel.prepare(groups, layout.pack(0), traits.size)
 
 
-def in_lines(of: Pass, forms: tuple[Form, ...], traits: Call, chosen: Variant, device: Device) -> Launch:
+def in_lines(
+    of: Pass, forms: tuple[Form, ...], traits: StencilTraits, chosen: StencilVariant, device: Device
+) -> Launch:
     """Fix the launch of a kernel that walks along rows whose elements lie side by side."""
-    grid, around = of.grid, traits.around
+    grid, around = of.grid, traits.neighbourhood
     layout = grid.lines(forms)
     if layout is None or around is None:
         raise TypeError(f"{of.label}: rows side by side; got {forms}")
@@ -85,14 +94,14 @@ def in_lines(of: Pass, forms: tuple[Form, ...], traits: Call, chosen: Variant, d
     return kernel.prepare(fitted.groups(across * tasks * batches, able), layout.pack(0), depth, covered)
 
 
-def _fitted(chosen: Variant, around: Around, item: int) -> Variant:
+def _fitted(chosen: StencilVariant, around: Neighbourhood, item: int) -> StencilVariant:
     """Return a variant with as many elements of a row as it keeps the window of."""
     items = chosen.items if chosen.block == 1 or chosen.window == "tile" else max(VECTOR_BYTES // item, 1)
     most = CPU_NUMBERS if chosen.block == 1 else MOST_NUMBERS // around.times
     if chosen.window != "tile":
         while items > LEAST_ITEMS and (around.numbers if chosen.block == 1 else around.registers)(items) > most:
             items //= 2
-    return replace(chosen, items=items)
+    return chosen.resized(items=items)
 
 
 class _Lines(NamedTuple):

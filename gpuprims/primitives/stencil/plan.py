@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.launch_plan import Compiled, LaunchPlan
+from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out, Result, result_forms
-from gpuprims.core.primitive import Sample
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.registry import Variant
-from gpuprims.core.traits import Around, Call
+from gpuprims.core.variant import Variant
 from gpuprims.primitives.stencil.grids import Grid, grid_of
 from gpuprims.primitives.stencil.launches import Pass, in_lines, listed
 from gpuprims.primitives.stencil.passes import Border, Step
 from gpuprims.primitives.stencil.spec import columns_of, reach_of
+from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
+from gpuprims.primitives.stencil.variants import StencilVariant
 
 
 class StencilRequest(NamedTuple):
@@ -89,7 +89,7 @@ def plan_call(
             passes = [(first, border, 1), (second, after, 1)] * iterations
             return _chain(request, passes, (*forms, out), alignment, device, variant)
     if iterations > 1:
-        chosen = device.select("stencil", traits, variant)
+        chosen = StencilVariant.of(device.select("stencil", traits, variant))
         both = _traits(step, forms[0].dtype, grid, (forms[0], out), 2)
         if chosen.twice and chosen.refuse(device.capabilities, both) is None:
             passes = [(step, border, 2)] * (iterations // 2) + [(step, border, 1)] * (iterations % 2)
@@ -119,7 +119,8 @@ def _plan_pass(
 ) -> LaunchPlan:
     traits = _traits(of.step, forms[0].dtype, of.grid, (forms[0], out), of.times)
 
-    def compiling(chosen: Variant) -> Compiled:
+    def compiling(variant: Variant) -> Compiled:
+        chosen = StencilVariant.of(variant)
         if not traits.size:
             return Compiled()
         fix = listed if chosen.window == "listed" else in_lines
@@ -142,12 +143,12 @@ def _nine(n: Any) -> Any:
     return sum((n[dy, dx] for dy in (-1, 0, 1) for dx in (-1, 0, 1)), n[0, 0])
 
 
-def _traits(step: Step, element: np.dtype[Any], grid: Grid, forms: tuple[Form, ...], times: int = 1) -> Call:
+def _traits(step: Step, element: np.dtype[Any], grid: Grid, forms: tuple[Form, ...], times: int = 1) -> StencilTraits:
     """Describe a pass to the variants."""
     lines = grid.lines(forms)
     left, right = columns_of(step.columns or [offset[-1] for offset in step.offsets], times)
     top, bottom = reach_of([offset[-2] for offset in step.offsets] if step.rank > 1 else [0])
-    around = Around(
+    reads = Neighbourhood(
         lines=lines is not None,
         across=step.across is not None,
         table=step.weights is not None,
@@ -158,4 +159,4 @@ def _traits(step: Step, element: np.dtype[Any], grid: Grid, forms: tuple[Form, .
         times=times,
     )
     used = () if step.function is None else tuple(one.dtype for one in step.function.steps)
-    return Call((element, step.value, step.result, *used), math.prod(grid.lengths), around=around)
+    return StencilTraits((element, step.value, step.result, *used), math.prod(grid.lengths), neighbourhood=reads)

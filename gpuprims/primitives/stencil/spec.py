@@ -11,8 +11,8 @@ from gpuprims.core.codegen.functions import store_text
 from gpuprims.core.codegen.operands import number_of, stored
 from gpuprims.core.codegen.values import Packing
 from gpuprims.core.kernel_spec import KernelSpec
-from gpuprims.core.refusals import ROWS_AT_ONCE, TILE_WIDTH
 from gpuprims.expressions import TypedExpr, c_type, constant, emit_function
+from gpuprims.primitives.stencil.refusals import ROWS_AT_ONCE, TILE_WIDTH
 
 # How a kernel holds the neighbours of an element.
 Window = Literal["listed", "ring", "strip", "tile"]

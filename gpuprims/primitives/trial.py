@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import plan_layout
 from gpuprims.core.registry import REGISTRY
-from gpuprims.core.traits import Call
+from gpuprims.core.traits import CallTraits
 from gpuprims.expressions import expression, typed
-
-if TYPE_CHECKING:
-    from gpuprims.core.device import Device
 
 
 def problem_of(device: Device) -> str | None:
@@ -35,7 +31,7 @@ def _trial(device: Device) -> np.ndarray:
     function = typed(expression("x + 1"), (float32,))
     finish = typed(expression(lambda value, count: value), (float32, np.dtype(np.int64)))
     spec = KernelSpec(layout.accesses[:1], layout.accesses[1:], (float32,), function, finish)
-    variant = REGISTRY.select("map", *device._described, Call((float32,), 3))  # by rank, not by tuning
+    variant = REGISTRY.select("map", *device._described, CallTraits((float32,), 3))  # by rank, not by tuning
     device.kernel(variant, spec).prepare(1, layout.pack(3), 3)([source, result])
     return np.array(driver.to_host(result))
 

@@ -1,0 +1,95 @@
+"""What a device can do: the facts by which kernels are chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+
+class Progress(NamedTuple):
+    """An answer to "do groups of one launch run at the same time?", with its reason."""
+
+    together: bool
+    reason: str
+
+    def __bool__(self) -> bool:
+        return self.together
+
+    def __str__(self) -> str:
+        return f"{'yes' if self.together else 'no'}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """Device properties that decide which kernel runs.
+
+    Parameters
+    ----------
+    kind : str
+        ``"gpu"``, ``"cpu"``, ``"accelerator"`` or ``"reference"``.
+    name, vendor, driver : str
+        As the vendor's library reports them.
+    compute_units : int
+        Multiprocessors of a GPU, cores of a CPU.
+    group_limit : int
+        Most work-items a group.
+    local_memory : int
+        Bytes of local memory a group.
+    asked_local_memory : int
+        Bytes of local memory a group, where the launch asks for as much as there is.
+    unit_local_memory : int or None
+        Bytes of local memory that the groups on a compute unit share, where the vendor tells.
+    memory : int
+        Bytes of device memory.
+    largest_allocation : int
+        Bytes of the largest array, on some OpenCL devices a quarter of the memory. 0 on the reference backend.
+    subgroup_size : int
+        Work-items that run in step (warp, sub-group); 0 where the driver tells none.
+    subgroup_sizes : tuple of int
+        Sub-group sizes that a kernel can ask for, ascending; empty if it cannot ask. Kernels are compiled for
+        ``subgroup_size``.
+    shuffles : bool
+        Whether kernels can read the registers of others in their sub-group.
+    fp64, fp16, int64_atomics : bool
+        Double and half precision arithmetic, atomics on 64-bit integers.
+    tries_progress : callable
+        Returns a :class:`Progress`, or a bool: True if as many groups as compute units run at the same time and see
+        each other's writes. It is called once, at the first question. The answer must be the same in every process.
+    """
+
+    kind: str
+    name: str
+    vendor: str
+    driver: str
+    compute_units: int
+    group_limit: int
+    local_memory: int
+    asked_local_memory: int
+    unit_local_memory: int | None
+    memory: int
+    largest_allocation: int
+    subgroup_size: int
+    subgroup_sizes: tuple[int, ...]
+    shuffles: bool
+    fp64: bool
+    fp16: bool
+    int64_atomics: bool
+    tries_progress: Callable[[], bool | Progress] = field(compare=False)
+
+    @cached_property
+    def progress(self) -> Progress:
+        """The answer of ``tries_progress``, with its reason."""
+        found = self.tries_progress()
+        return found if isinstance(found, Progress) else Progress(found, "its backend says so")
+
+    @property
+    def forward_progress(self) -> bool:
+        """True if as many groups as compute units run at the same time and see each other's writes."""
+        return self.progress.together
+
+    @property
+    def warp(self) -> int:
+        """Work-items whose registers shuffles reach; 0 where there are no shuffles."""
+        return self.subgroup_size if self.shuffles else 0

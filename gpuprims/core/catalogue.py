@@ -1,0 +1,82 @@
+"""Catalogues: the variants of a primitive, each kernel written once for all backends that compile it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.geometry import Geometry, Refusal
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
+
+V = TypeVar("V", bound=Variant)
+
+# More items than any array has elements: the reference backend computes an output in one part.
+WHOLE = 2**62
+
+
+class PerBackend(NamedTuple):
+    """A field that differs between backends."""
+
+    cuda: Any
+    opencl: Any
+
+
+@dataclass(frozen=True)
+class Catalogue(Generic[V]):
+    """Makes the variants of one primitive.
+
+    Parameters
+    ----------
+    kind : type
+        Class of the variants.
+    primitive : str
+    room : Path
+        The primitive's package; its kernels are ``kernels/<primitive>_<name>.cl``.
+    """
+
+    kind: type[V]
+    primitive: str
+    room: Path
+
+    def gpu(self, name: str, **fields: Any) -> tuple[V, V]:
+        """Return a kernel's variants for CUDA and for OpenCL.
+
+        Any field may be a :class:`PerBackend`. ``refuse`` maps the geometry to a refusal.
+        """
+        cuda, opencl = (
+            self._compiled(
+                name, backend, {key: of[k] if isinstance(of, PerBackend) else of for key, of in fields.items()}
+            )
+            for k, backend in enumerate(PerBackend._fields)
+        )
+        return cuda, opencl
+
+    def cpu(self, name: str, **fields: Any) -> V:
+        """Return the variant of a kernel for CPUs, which OpenCL alone runs on."""
+        return self._compiled(name, "opencl", fields)
+
+    def numpy(
+        self,
+        function: Callable[..., None],
+        geometry: Geometry = Geometry(1, WHOLE),  # noqa: B008 - a tuple
+        refuse: Refusal | None = None,
+        **fields: Any,
+    ) -> V:
+        """Return the variant of the reference backend."""
+        return self.kind(
+            self.primitive, "numpy", "reference", function, 0, geometry=geometry, refuse=refuse or able, **fields
+        )
+
+    def _compiled(self, name: str, backend: str, fields: dict[str, Any]) -> V:
+        refuse = fields["refuse"](fields["geometry"])
+        source = self.room / f"kernels/{self.primitive}_{name}.cl"
+        return self.kind(self.primitive, name, backend, source, **fields | {"refuse": refuse})
+
+
+def able(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse nothing."""
+    return None

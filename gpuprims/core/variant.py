@@ -1,0 +1,159 @@
+"""Variants: the ways to run a primitive on a backend, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Self
+
+from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.geometry import Geometry, Refusal, Tunable, first_refusal
+from gpuprims.errors import RegistryError
+
+MOST_GROUPS = 2**30  # a grid's first dimension holds 2^31 - 1 in CUDA; groups take further tiles in a loop
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One way to run a primitive on a backend. Primitives add their own fields in subclasses.
+
+    Parameters
+    ----------
+    primitive, name, backend : str
+        The kernel function is ``<primitive>_<name>``, and ``variant="<name>"`` asks for it.
+    source : Path or callable
+        The kernel file; for the reference backend a Python function.
+    rank : int
+        The highest able rank wins; unique within primitive and backend.
+    geometry : Geometry
+        Work-items a group, elements a work-item, and groups a compute unit.
+    refuse : callable
+        From capabilities and call traits to a reason, in a sentence, or None if able.
+    vectors : bool, default False
+        True if the kernel reads several elements at once; it is compiled for as many as the call allows.
+    outputs_per_group : int, default 1
+        Outputs that a group computes at a time.
+    together : bool, default False
+        True if all groups of a launch must run at the same time.
+    deterministic : bool, default True
+        True if sums of floats are the same from run to run.
+    tunable : Tunable, optional
+        Other geometries it may run in; see :mod:`gpuprims.core.tuned_choices`.
+    """
+
+    primitive: str
+    name: str
+    backend: str
+    source: Path | Callable[..., None]
+    rank: int
+    geometry: Geometry
+    refuse: Refusal
+    vectors: bool = False
+    outputs_per_group: int = 1
+    together: bool = False
+    deterministic: bool = True
+    tunable: Tunable | None = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, variant: Variant) -> Self:
+        """Return a variant as one of this class; a plain :class:`Variant` gets the defaults of the other fields.
+
+        Raises
+        ------
+        RegistryError
+            A variant of another primitive's class.
+        """
+        if isinstance(variant, cls):
+            return variant
+        if type(variant) is not Variant:
+            raise RegistryError(f"{variant.label}: a {cls.__name__}; got a {type(variant).__name__}")
+        return cls(**{one.name: getattr(variant, one.name) for one in fields(Variant)})
+
+    def with_geometry(self, geometry: Geometry) -> Self:
+        """Return the variant in a geometry that it may be tuned to; the same object each time."""
+        if geometry == self.geometry:
+            return self
+        if self.tunable is None or geometry not in self.tunable.geometries:
+            raise RegistryError(f"{self.label}: a geometry that it may have; got {geometry}")
+        return _tuned(self, self.tunable, geometry)  # type: ignore[return-value]  # the cache hides the class
+
+    def resized(self, **numbers: int) -> Self:
+        """Return the variant with other numbers of its geometry, as a call needs them."""
+        return replace(self, geometry=self.geometry._replace(**numbers))
+
+    @property
+    def block(self) -> int:
+        """Work-items a group."""
+        return self.geometry.block
+
+    @property
+    def items(self) -> int:
+        """Elements a work-item takes before another group is worth adding."""
+        return self.geometry.items
+
+    @property
+    def groups_per_unit(self) -> int | None:
+        """Most groups a compute unit, for kernels whose groups loop over tiles; None for as many groups as tiles."""
+        return self.geometry.groups_per_unit
+
+    @property
+    def entry(self) -> str:
+        """Name of the kernel function, and of its file."""
+        return f"{self.primitive}_{self.name}"
+
+    @property
+    def label(self) -> str:
+        """The name of the variant in messages."""
+        return f"{self.backend} {self.primitive}/{self.name}"
+
+    @property
+    def resident(self) -> int:
+        """Groups that a compute unit must have room for."""
+        return (self.groups_per_unit or 1) if self.together else 1
+
+    @property
+    def waits(self) -> bool:
+        """True if groups wait for each other."""
+        return False
+
+    @property
+    def asks_local_memory(self) -> bool:
+        """True if launches ask for local memory beside what the kernel declares."""
+        return False
+
+    @property
+    def tile(self) -> int:
+        """Elements of one output that a group takes: block x items, shared by its outputs."""
+        return self.block * self.items // self.outputs_per_group
+
+    @property
+    def path(self) -> Path:
+        """The kernel file, for backends that compile one."""
+        if not isinstance(self.source, Path):
+            raise RegistryError(f"{self.label}: a kernel file; got {self.source!r}")
+        return self.source
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the kernel file's header, or of the function's docstring."""
+        if not isinstance(self.source, Path):
+            return (self.source.__doc__ or "").partition("\n")[0]
+        if not self.source.is_file():  # the build says so
+            return ""
+        title, _, rest = self.source.read_text().partition("*/")[0].partition(": ")
+        if not rest or title != f"/* {self.primitive}/{self.name}":
+            return ""
+        lines = rest.split("\n *\n", 1)[0].split("\n")
+        return " ".join(line.strip().removeprefix("*").strip() for line in lines)
+
+    def groups(self, tiles: int, capabilities: Capabilities) -> int:
+        """Return how many groups to start for a number of tiles."""
+        units = self.groups_per_unit
+        return min(tiles, MOST_GROUPS if units is None else units * capabilities.compute_units)
+
+
+@lru_cache(maxsize=1024)
+def _tuned(variant: Variant, tunable: Tunable, geometry: Geometry) -> Variant:
+    return replace(variant, geometry=geometry, refuse=first_refusal(variant.refuse, tunable.fits(geometry)))

@@ -1,0 +1,47 @@
+"""The variants of compact. Comments name the rows of measurements.md."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.catalogue import Catalogue, PerBackend
+from gpuprims.core.geometry import Geometry, Refusal, first_refusal
+from gpuprims.core.refusals import (
+    double_precision,
+    few_outputs,
+    forward_progress,
+    group_fits,
+    not_for_cpus,
+    values_fit,
+    warps_of,
+)
+from gpuprims.core.traits import CallTraits
+from gpuprims.primitives.fold_variants import ScanVariant
+
+
+def gathered_fit(at: Geometry) -> Refusal:
+    """Refuse devices whose local memory is too small for a tile, and for a few values."""
+
+    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
+        words = at.block * at.items + 2 * warps_of(at.block, capabilities)
+        return values_fit(words)(capabilities, replace(call, value_bytes=4))
+
+    return refuse
+
+
+_COMPACT = Catalogue(ScanVariant, "compact", Path(__file__).parent)
+
+VARIANTS = _COMPACT.gpu(
+    "round_robin",
+    rank=10,
+    geometry=PerBackend(cuda=Geometry(512, 16, 2), opencl=Geometry(512, 16, 1)),  # rows: round_robin
+    word_items=True,
+    vectors=True,
+    scratch="tile statuses",
+    together=True,
+    refuse=lambda at: first_refusal(
+        not_for_cpus, double_precision, group_fits(at.block), gathered_fit(at), few_outputs, forward_progress
+    ),
+)

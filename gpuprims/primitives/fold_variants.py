@@ -1,0 +1,58 @@
+"""Variants of folds and of scans, which several primitives share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Self
+
+from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.variant import Variant
+
+
+@dataclass(frozen=True)
+class FoldVariant(Variant):
+    """A variant of a fold.
+
+    Parameters
+    ----------
+    shares_outputs : bool, default True
+        True if several groups may share an output, each folding a part of its elements.
+    accumulates : bool, default False
+        True if groups fold into one zeroed slot an output, in any order. Otherwise they leave partial values, which are
+        folded in order.
+    """
+
+    shares_outputs: bool = True
+    accumulates: bool = False
+
+
+@dataclass(frozen=True)
+class ScanVariant(Variant):
+    """A variant of a scan.
+
+    Parameters
+    ----------
+    scratch : {"none", "levels", "tile statuses"}
+        Memory beside the operands: aggregates of tiles, of tiles of those, and so on, with a launch for each level; or
+        tile statuses, which groups of one launch publish for each other.
+    word_items : bool, default False
+        True if ``items`` counts values of one 32-bit word; a larger value takes the place of several.
+    """
+
+    scratch: Literal["none", "levels", "tile statuses"] = "none"
+    word_items: bool = False
+
+    @property
+    def waits(self) -> bool:
+        """True if groups wait for each other."""
+        return self.scratch == "tile statuses"
+
+    def fitted(self, words: int, size: int, capabilities: Capabilities) -> Self:
+        """Return the variant for values of ``words`` words: as many items as fit, as few as fill the device."""
+        if not self.word_items:
+            return self
+        items = max(self.items // words, 1)
+        items = 1 << items.bit_length() - 1  # whole vectors, which have a power of two of elements
+        while items > 1 and self.block * (items // 2) * capabilities.compute_units >= size:
+            items //= 2
+        return self.resized(items=items)

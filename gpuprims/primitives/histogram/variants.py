@@ -1,0 +1,124 @@
+"""The variants of histogram. Comments name the rows of measurements.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from gpuprims.core.catalogue import Catalogue, PerBackend
+from gpuprims.core.geometry import BLOCKS, THREAD_GROUPS, Geometry, Refusal, Tunable, first_refusal, geometries
+from gpuprims.core.refusals import double_precision, for_cpus, group_fits, work_item_fits, work_items_fit
+from gpuprims.core.variant import Variant
+from gpuprims.primitives.histogram.reference import histogram_numpy
+from gpuprims.primitives.histogram.refusals import (
+    counted,
+    counted_bytes,
+    histogram_fits,
+    ranges_fit,
+    sums_add_atomically,
+)
+
+
+@dataclass(frozen=True)
+class HistogramVariant(Variant):
+    """A variant of a histogram.
+
+    Parameters
+    ----------
+    histograms : {"shared", "cached", "local", "replicas", "split", "bytes", "private"}
+        Where groups count: in one histogram in global memory (shared), some bins of which they keep in local memory
+        (cached); in local memory, in one histogram a group (local), several (replicas), a range of one (split), or
+        counts of the values of a byte (bytes); or in global memory of their own, in order (private).
+    """
+
+    histograms: Literal["shared", "cached", "local", "replicas", "split", "bytes", "private"] = "shared"
+
+    @property
+    def shares_histograms(self) -> bool:
+        """True if all groups add to one histogram in global memory."""
+        return self.histograms in ("shared", "cached")
+
+    @property
+    def asks_local_memory(self) -> bool:
+        """True if launches ask for the local memory that a group counts in."""
+        return self.histograms in ("cached", "local", "replicas", "split")
+
+    @property
+    def merges(self) -> bool:
+        """True if groups can add their histograms to one."""
+        return self.histograms in ("local", "replicas", "bytes")
+
+
+def _local(at: Geometry) -> Refusal:
+    return first_refusal(double_precision, group_fits(at.block), histogram_fits, sums_add_atomically)
+
+
+_HISTOGRAM = Catalogue(HistogramVariant, "histogram", Path(__file__).parent)
+# A 32-bit word has a bit for each item of a tile that is left to do.
+_GROUPS = Tunable(geometries(BLOCKS, (4, 8, 16, 32), (1, 2, 4, 8, 16)), work_items_fit)
+
+VARIANTS = (
+    _HISTOGRAM.cpu(
+        "cpu_private",
+        rank=40,
+        geometry=Geometry(1, 16384, 4),  # rows: cpu_private
+        histograms="private",
+        refuse=lambda at: first_refusal(for_cpus, double_precision),
+        tunable=Tunable(geometries((1,), tuple(2**k for k in range(12, 19)), THREAD_GROUPS), work_item_fits),
+    ),
+    *_HISTOGRAM.gpu(
+        "bytes",
+        rank=35,
+        geometry=PerBackend(cuda=Geometry(1024, 64, 2), opencl=Geometry(256, 64, 4)),  # rows: bytes
+        vectors=True,
+        histograms="bytes",
+        refuse=lambda at: first_refusal(counted_bytes, group_fits(at.block)),
+        tunable=Tunable(geometries(BLOCKS, (16, 32, 64, 128), (1, 2, 4, 8)), work_items_fit),
+    ),
+    *_HISTOGRAM.gpu(
+        "local_atomic",
+        rank=30,
+        geometry=PerBackend(cuda=Geometry(1024, 32, 2), opencl=Geometry(256, 16, 8)),  # rows: local_atomic
+        vectors=True,
+        histograms="local",
+        refuse=_local,
+        tunable=_GROUPS,
+    ),
+    *_HISTOGRAM.gpu(
+        "split",
+        rank=25,
+        geometry=PerBackend(cuda=Geometry(1024, 32, 2), opencl=Geometry(512, 32, 4)),  # rows: split
+        vectors=True,
+        histograms="split",
+        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), ranges_fit, sums_add_atomically),
+        tunable=_GROUPS,
+    ),
+    *_HISTOGRAM.gpu(
+        "privatised",
+        rank=20,
+        geometry=PerBackend(cuda=Geometry(1024, 16, 2), opencl=Geometry(256, 16, 4)),
+        vectors=True,
+        histograms="replicas",
+        refuse=_local,
+        tunable=_GROUPS,
+    ),
+    *_HISTOGRAM.gpu(
+        "cached",
+        rank=15,
+        geometry=PerBackend(cuda=Geometry(1024, 16, 2), opencl=Geometry(256, 16, 8)),  # rows: cached
+        vectors=True,
+        histograms="cached",
+        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), counted),
+        tunable=_GROUPS,
+    ),
+    *_HISTOGRAM.gpu(
+        "global_atomic",
+        rank=10,
+        geometry=Geometry(256, 16, 8),
+        vectors=True,
+        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), sums_add_atomically),
+        tunable=_GROUPS,
+    ),
+    _HISTOGRAM.numpy(histogram_numpy, Geometry(1, 2**62, 1), histograms="private"),
+)

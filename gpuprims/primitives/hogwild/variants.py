@@ -1,0 +1,25 @@
+"""The variants of hogwild. Comments name the rows of measurements.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gpuprims.core.catalogue import Catalogue
+from gpuprims.core.geometry import Geometry, first_refusal
+from gpuprims.core.refusals import double_precision
+from gpuprims.core.variant import Variant
+from gpuprims.primitives.hogwild.reference import hogwild_numpy
+from gpuprims.primitives.logistic.refusals import number_atomics
+
+_HOGWILD = Catalogue(Variant, "hogwild", Path(__file__).parent)
+
+VARIANTS = (
+    *_HOGWILD.gpu(
+        "lock_free",
+        rank=90,
+        geometry=Geometry(32, 32, 4),  # rows: lock_free
+        deterministic=False,
+        refuse=lambda at: first_refusal(double_precision, number_atomics),
+    ),
+    _HOGWILD.numpy(hogwild_numpy, Geometry(1, 1)),
+)

@@ -1,0 +1,84 @@
+"""The variants of the logistic gradient. Comments name the rows of measurements.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from gpuprims.core.catalogue import Catalogue
+from gpuprims.core.geometry import Geometry, Refusal, first_refusal
+from gpuprims.core.refusals import double_precision, for_cpus, group_fits, values_fit
+from gpuprims.core.variant import Variant
+from gpuprims.primitives.logistic.reference import logistic_numpy
+from gpuprims.primitives.logistic.refusals import gradient_fits, gradients_fit, row_fits
+
+
+@dataclass(frozen=True)
+class LogisticVariant(Variant):
+    """A variant of a logistic gradient, or of steps by it.
+
+    Parameters
+    ----------
+    scratch : {"none", "rows", "rows in turn", "columns in turn"}
+        Memory beside the operands: the error and the loss of each row. In turn, one launch writes them and the next
+        one sums, after one that copies the samples by columns if the variant reads columns.
+    shares_outputs : bool, default True
+        True if several groups share the gradient, each summing a part of the rows.
+    word_items : bool, default False
+        True if ``items`` counts values of one 32-bit word; a larger value takes the place of several.
+    """
+
+    scratch: Literal["none", "rows", "rows in turn", "columns in turn"] = "none"
+    shares_outputs: bool = True
+    word_items: bool = False
+
+
+def _group(at: Geometry) -> Refusal:
+    return first_refusal(double_precision, group_fits(at.block))
+
+
+def _sums(at: Geometry) -> Refusal:
+    return first_refusal(double_precision, group_fits(at.block), gradients_fit(at.block))
+
+
+_LOGISTIC = Catalogue(LogisticVariant, "logistic", Path(__file__).parent)
+# The ladder of the articles: variants that run when asked for by name, and two_kernels_local where rows are too long
+# for the variants above it.
+_GRID: dict[str, Any] = {"geometry": Geometry(64, 1, 16)}
+_ONE_GROUP: dict[str, Any] = {"geometry": Geometry(64, 1), "shares_outputs": False}
+_ONE_ITEM: dict[str, Any] = {"geometry": Geometry(1, 1), "shares_outputs": False}
+
+VARIANTS = (
+    _LOGISTIC.cpu(
+        "cpu_fused",
+        rank=100,
+        geometry=Geometry(1, 256, 16),  # rows: cpu_fused
+        refuse=lambda at: first_refusal(for_cpus, double_precision, gradient_fits),
+    ),
+    *_LOGISTIC.gpu(
+        "fused",
+        rank=90,
+        geometry=Geometry(256, 32, 3),  # rows: fused
+        word_items=True,
+        vectors=True,
+        refuse=lambda at: first_refusal(_group(at), values_fit(at.block), row_fits(at)),
+    ),
+    *_LOGISTIC.gpu(
+        "two_kernels_local",
+        rank=70,
+        scratch="rows in turn",
+        refuse=lambda at: first_refusal(_group(at), values_fit(at.block)),
+        **_GRID,
+    ),
+    *_LOGISTIC.gpu("two_kernels", rank=60, scratch="rows in turn", refuse=_group, **_GRID),
+    *_LOGISTIC.gpu("two_kernels_transposed", rank=55, scratch="columns in turn", refuse=_group, **_GRID),
+    *_LOGISTIC.gpu("vec4", rank=50, vectors=True, refuse=_sums, **_ONE_GROUP),
+    *_LOGISTIC.gpu("tree", rank=40, refuse=_sums, **_ONE_GROUP),
+    *_LOGISTIC.gpu("work_items", rank=30, refuse=_sums, **_ONE_GROUP),
+    *_LOGISTIC.gpu(
+        "merged_loops", rank=20, refuse=lambda at: first_refusal(double_precision, gradient_fits), **_ONE_ITEM
+    ),
+    *_LOGISTIC.gpu("sequential", rank=10, scratch="rows", refuse=lambda at: double_precision, **_ONE_ITEM),
+    _LOGISTIC.numpy(logistic_numpy, shares_outputs=False),
+)

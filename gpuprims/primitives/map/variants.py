@@ -1,0 +1,32 @@
+"""The variants of map."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gpuprims.core.catalogue import Catalogue
+from gpuprims.core.geometry import BLOCKS, Geometry, Tunable, first_refusal, geometries
+from gpuprims.core.refusals import double_precision, for_cpus, group_fits, work_item_fits, work_items_fit
+from gpuprims.core.variant import Variant
+from gpuprims.primitives.map.reference import map_numpy
+
+_MAP = Catalogue(Variant, "map", Path(__file__).parent)
+
+VARIANTS = (
+    _MAP.cpu(
+        "cpu_chunks",
+        rank=20,
+        geometry=Geometry(1, 16384),
+        refuse=lambda at: first_refusal(for_cpus, double_precision),
+        tunable=Tunable(geometries((1,), tuple(2**k for k in range(10, 21))), work_item_fits),
+    ),
+    *_MAP.gpu(
+        "grid",
+        rank=10,
+        geometry=Geometry(256, 4),
+        vectors=True,
+        refuse=lambda at: first_refusal(double_precision, group_fits(at.block)),
+        tunable=Tunable(geometries(BLOCKS, (1, 2, 4, 8, 16)), work_items_fit),
+    ),
+    _MAP.numpy(map_numpy),
+)

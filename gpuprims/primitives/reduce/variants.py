@@ -1,0 +1,132 @@
+"""The variants of reduce. Comments name the rows of measurements.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.catalogue import Catalogue, PerBackend
+from gpuprims.core.geometry import BLOCKS, THREAD_GROUPS, Geometry, Refusal, Tunable, first_refusal, geometries
+from gpuprims.core.refusals import (
+    columns,
+    double_precision,
+    for_cpus,
+    group_fits,
+    many_rows,
+    partials_fit,
+    shuffles,
+    values_fit,
+    whole_warps,
+    work_item_fits,
+)
+from gpuprims.core.traits import CallTraits
+from gpuprims.primitives.fold_variants import FoldVariant
+from gpuprims.primitives.reduce.reference import reduce_numpy
+
+
+def picks_one(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse operators that do more than to pick one of their values."""
+    if call.picks:
+        return None
+    return "is for operators that pick one of their values, such as argmax; this call's does not say so"
+
+
+def many_outputs(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse calls where one output a work-item leaves work-items idle or reads far apart in memory."""
+    if call.side_by_side:
+        return None if call.outputs >= 32 else f"is for 32 outputs side by side or more; this call has {call.outputs}"
+    if call.size <= 64 and call.outputs >= 1024:
+        return None
+    return f"is for outputs side by side, or 1024 of at most 64 elements; this call has {call.outputs} of {call.size}"
+
+
+def one_atomic(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse values that one atomic operation cannot fold into memory."""
+    if not call.commutative:
+        return "folds groups in the order in which they are done; this operator does not commute"
+    if call.value_bytes > 8:
+        return f"folds values of at most 8 bytes by one atomic; this operator's have {call.value_bytes}"
+    if call.value_bytes == 8 and not capabilities.int64_atomics:
+        return f"needs atomics on 64 bits, which {capabilities.name} lacks"
+    return None
+
+
+def _warps_fit(at: Geometry) -> Refusal:
+    return first_refusal(group_fits(at.block), shuffles(at.block), whole_warps(at.block), partials_fit(at.block))
+
+
+def _tree_fits(at: Geometry) -> Refusal:
+    return first_refusal(group_fits(at.block), values_fit(at.block))
+
+
+_REDUCE = Catalogue(FoldVariant, "reduce", Path(__file__).parent)
+# Parts of an output are as many as groups, each at least as long as the items.
+_THREADS = Tunable(geometries((1,), tuple(2**k for k in range(10, 19)), THREAD_GROUPS), work_item_fits)
+_GROUPS = geometries(BLOCKS, (4, 8, 16, 32), (2, 4, 6, 8, 12, 16, 24, 32))
+
+VARIANTS = (
+    _REDUCE.cpu(
+        "cpu_columns",
+        rank=25,
+        geometry=Geometry(1, 512 * 64, 2),
+        outputs_per_group=512,
+        refuse=lambda at: first_refusal(for_cpus, columns, double_precision),
+    ),
+    _REDUCE.cpu(
+        "cpu_best",
+        rank=22,
+        geometry=Geometry(1, 8192, 16),
+        refuse=lambda at: first_refusal(for_cpus, picks_one, double_precision),
+        tunable=_THREADS,
+    ),
+    _REDUCE.cpu(
+        "cpu_chunks",
+        rank=20,
+        geometry=Geometry(1, 8192, 16),
+        refuse=lambda at: first_refusal(for_cpus, double_precision),
+        tunable=_THREADS,
+    ),
+    *_REDUCE.gpu(
+        "rows",
+        rank=PerBackend(cuda=40, opencl=16),
+        geometry=Geometry(256, 16, 32),  # rows: rows, columns
+        vectors=True,
+        outputs_per_group=8,
+        shares_outputs=False,
+        refuse=lambda at: first_refusal(many_rows, shuffles(at.block), double_precision, group_fits(at.block)),
+    ),
+    *_REDUCE.gpu(
+        "each",
+        rank=PerBackend(cuda=30, opencl=15),
+        geometry=Geometry(256, 16, 8),  # rows: each, columns
+        vectors=True,
+        outputs_per_group=256,
+        refuse=lambda at: first_refusal(many_outputs, double_precision, group_fits(at.block)),
+    ),
+    *_REDUCE.gpu(
+        "warp",
+        rank=PerBackend(cuda=20, opencl=12),
+        geometry=PerBackend(cuda=Geometry(256, 8, 8), opencl=Geometry(256, 16, 6)),  # rows: warp
+        vectors=True,
+        refuse=lambda at: first_refusal(shuffles(at.block), double_precision, group_fits(at.block), values_fit(16)),
+        tunable=Tunable(_GROUPS, _warps_fit),
+    ),
+    *_REDUCE.gpu(
+        "tree",
+        rank=10,
+        geometry=PerBackend(cuda=Geometry(256, 16, 8), opencl=Geometry(256, 16, 6)),  # rows: tree
+        vectors=True,
+        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), values_fit(at.block)),
+        tunable=Tunable(_GROUPS, _tree_fits),
+    ),
+    *_REDUCE.gpu(
+        "atomic",
+        rank=5,
+        geometry=Geometry(256, 16, 8),  # rows: atomic
+        vectors=True,
+        accumulates=True,
+        deterministic=False,
+        refuse=lambda at: first_refusal(double_precision, one_atomic, group_fits(at.block), values_fit(at.block)),
+    ),
+    _REDUCE.numpy(reduce_numpy),
+)

@@ -1,0 +1,87 @@
+"""Operands of the reference backend as NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from gpuprims.core.kernel_spec import KernelSpec
+from gpuprims.expressions import TypedExpr
+
+
+class Places:
+    """The operands of a launch, as arrays of shape (kept, reduced), lanes last."""
+
+    def __init__(self, spec: KernelSpec, memories: Sequence[np.ndarray], layout: np.ndarray) -> None:
+        self.spec = spec
+        self.memories = memories
+        self.accesses = (*spec.inputs, *spec.outputs)
+        numbers = iter(layout[1:].tolist())
+        kept, reduced = len(self.accesses[0].kept), len(self.accesses[0].reduced)
+        self._kept = [next(numbers) for _ in range(kept)]
+        self._reduced = [next(numbers) for _ in range(reduced)]
+        self._offsets = [next(numbers) for _ in self.accesses]
+        self._kept_strides = [[next(numbers) for _ in range(kept)] for _ in self.accesses]
+        self._reduced_strides = [[next(numbers) for _ in range(reduced)] for _ in self.accesses]
+
+    def see(self, k: int, *, kept: bool = True, reduced: bool = True) -> np.ndarray:
+        """Return an operand along the kept axes, the reduced ones, or both, as a view."""
+        access, memory = self.accesses[k], self.memories[k]
+        item = access.dtype.itemsize
+        if memory.dtype != access.dtype:  # scratch memory, which is bytes
+            memory = memory.view(access.dtype)
+        lengths = [*(self._kept if kept else ()), *(self._reduced if reduced else ()), access.lanes]
+        own = [*(self._kept_strides[k] if kept else ()), *(self._reduced_strides[k] if reduced else ())]
+        strides = [*(stride * item * access.lanes for stride in own), item]
+        start = self._offsets[k] * access.lanes * item
+        first = as_strided(memory, (2,), (start,))[1:]  # no slice, which a 0-d array and strides of its own forbid
+        return as_strided(first, lengths, strides)
+
+    def elements(self, o: int, n: int) -> list[Any]:
+        """Apply MAP everywhere: one array of shape (o, n) for each component of the values."""
+        loaded = self._loaded(o, n)
+        index = np.broadcast_to(np.arange(n), (o, n))
+        return [np.broadcast_to(value, (o, n)) for value in self.spec.map(*loaded, index)]
+
+    def _loaded(self, o: int, n: int) -> list[np.ndarray]:
+        loaded: list[np.ndarray] = []
+        for k, access in enumerate(self.spec.inputs):
+            whole = self.see(k)
+            whole = whole.reshape(o, whole.size // max(o * access.lanes, 1), access.lanes)[:, :n]
+            loaded += [whole[..., lane] for lane in range(access.lanes)]
+        return loaded
+
+    def store(self, values: Sequence[Any], count: Any, **axes: bool) -> None:
+        """STORE everywhere: finish the values and write them in order."""
+        finish = self.spec.finish
+        if finish is None:
+            raise TypeError("STORE: a function that finishes values; got none")
+        counted = np.asarray(count).astype(finish.steps[len(values)].dtype)
+        if self.spec.place is not None:
+            self._put(finish, self.spec.place, [*values, counted], np.asarray(count))
+            return
+        results = iter(finish(*values, counted))
+        for k, access in enumerate(self.spec.outputs, len(self.spec.inputs)):
+            place = self.see(k, **axes)
+            for lane in range(access.lanes):
+                place[..., lane] = np.reshape(next(results), place.shape[:-1])
+
+    def _put(self, finish: TypedExpr, place: TypedExpr, values: Sequence[Any], count: np.ndarray) -> None:
+        """STORE everywhere, of values, the last the number of elements, that say where they go."""
+        shape = np.shape(values[0])
+        given = [np.broadcast_to(argument, shape) for argument in (*values, *self._loaded(*shape))]
+        results = finish(*given)
+        given[len(values) - 1] = np.broadcast_to(count, shape)  # places are integers, whatever a mean divides by
+        found = place(*given)
+        axes = len(self._kept)
+        for k, (result, places) in enumerate(zip(results, found, strict=True), len(self.spec.inputs)):
+            kept, whole = np.broadcast_to(places, shape) >= 0, self.see(k)[..., 0]
+            if whole.ndim == axes:  # an axis of one element is none to the layout
+                whole = whole[..., np.newaxis]
+            walks = np.unravel_index(np.broadcast_to(places, shape)[kept], whole.shape[axes:])
+            rows = np.unravel_index(np.nonzero(kept)[0], whole.shape[:axes]) if axes else ()
+            at: tuple[Any, ...] = (*rows, *walks)
+            whole[at] = np.broadcast_to(result, shape)[kept]

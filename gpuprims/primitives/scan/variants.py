@@ -1,0 +1,152 @@
+"""The variants of scan. Comments name the rows of measurements.md."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.catalogue import Catalogue, PerBackend
+from gpuprims.core.geometry import BLOCKS, THREAD_GROUPS, Geometry, Refusal, Tunable, first_refusal, geometries
+from gpuprims.core.refusals import (
+    columns,
+    double_precision,
+    few_outputs,
+    for_cpus,
+    forward_progress,
+    group_fits,
+    many_rows,
+    not_for_cpus,
+    partials_fit,
+    shuffles,
+    values_fit,
+    whole_warps,
+    work_item_fits,
+)
+from gpuprims.core.traits import CallTraits
+from gpuprims.primitives.fold_variants import ScanVariant
+from gpuprims.primitives.scan.reference import scan_numpy
+
+# CUDA refuses a launch whose groups must run at the same time and find no room. Every multiprocessor of NVIDIA's has
+# room for this many work-items, and the compiler is told to leave registers for them.
+_AT_ONCE = 1024
+# Bytes of local memory for each work-item in which a scan gathers what is written side by side (scanning.h).
+_STAGED = 32
+
+
+def many_columns(outputs: int) -> Refusal:
+    """Refuse calls with so few outputs that a work-item for each leaves the device idle."""
+
+    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
+        if call.side_by_side and call.outputs >= outputs:
+            return None
+        lie = "side by side" if call.side_by_side else "apart"
+        return f"is for {outputs} outputs side by side or more; this call has {call.outputs} that lie {lie}"
+
+    return refuse
+
+
+def _stages(at: Geometry) -> Refusal:
+    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
+        return values_fit(at.block + 128)(capabilities, replace(call, value_bytes=_STAGED))
+
+    return refuse
+
+
+def _round_robin_fits(at: Geometry) -> Refusal:
+    return first_refusal(group_fits(at.block), whole_warps(at.block), partials_fit(at.block), _stages(at))
+
+
+def _blelloch_fits(at: Geometry) -> Refusal:
+    return first_refusal(group_fits(at.block), values_fit(2 * at.block + at.block // 16))
+
+
+def _hillis_steele_fits(at: Geometry) -> Refusal:
+    return first_refusal(group_fits(at.block), values_fit(2 * at.block))
+
+
+_SCAN = Catalogue(ScanVariant, "scan", Path(__file__).parent)
+# A work-item looks after each of the other groups: with fewer of them than compute units, some have no group.
+_ROUND_ROBIN = tuple(
+    one
+    for one in geometries((256, 512, 1024), (8, 16, 32, 64), (1, 2), most_elements=16384)
+    if one.block * (one.groups_per_unit or 1) <= _AT_ONCE
+)
+
+VARIANTS = (
+    _SCAN.cpu(
+        "cpu_columns",
+        rank=65,
+        geometry=Geometry(1, 2048 * 1024, 16),  # rows: cpu_columns
+        outputs_per_group=2048,
+        scratch="levels",
+        refuse=lambda at: first_refusal(for_cpus, columns, double_precision),
+    ),
+    _SCAN.cpu(
+        "cpu_chunks",
+        rank=60,
+        geometry=Geometry(1, 32768, 16),
+        scratch="levels",
+        refuse=lambda at: first_refusal(for_cpus, double_precision),
+        # Items also decide how many levels of folds there are.
+        tunable=Tunable(geometries((1,), tuple(2**k for k in range(12, 19)), THREAD_GROUPS), work_item_fits),
+    ),
+    *_SCAN.gpu(
+        "each",
+        rank=50,
+        geometry=Geometry(64, 16),
+        outputs_per_group=64,
+        refuse=lambda at: first_refusal(many_columns(2048), double_precision, group_fits(at.block)),
+    ),
+    *_SCAN.gpu(
+        "rows",
+        rank=45,
+        geometry=Geometry(256, 16, 32),
+        vectors=True,
+        outputs_per_group=8,
+        refuse=lambda at: first_refusal(many_rows, shuffles(at.block), double_precision, group_fits(at.block)),
+    ),
+    *_SCAN.gpu(
+        "round_robin",
+        rank=40,
+        geometry=PerBackend(cuda=Geometry(512, 32, 1), opencl=Geometry(256, 64, 1)),  # rows: round_robin
+        word_items=True,
+        vectors=True,
+        scratch="tile statuses",
+        together=True,
+        refuse=lambda at: first_refusal(
+            *(not_for_cpus, double_precision, group_fits(at.block)),
+            *(partials_fit(at.block), few_outputs, forward_progress),
+        ),
+        tunable=Tunable(_ROUND_ROBIN, _round_robin_fits),
+    ),
+    *_SCAN.gpu(
+        "lookback",
+        rank=30,
+        geometry=Geometry(256, 32),  # rows: lookback
+        word_items=True,
+        vectors=True,
+        scratch="tile statuses",
+        deterministic=False,
+        refuse=lambda at: first_refusal(
+            double_precision, group_fits(at.block), partials_fit(at.block), few_outputs, forward_progress
+        ),
+    ),
+    *_SCAN.gpu(
+        "blelloch",
+        rank=20,
+        geometry=Geometry(256, 2),  # rows: levels
+        scratch="levels",
+        refuse=lambda at: first_refusal(double_precision, _blelloch_fits(at)),
+        tunable=Tunable(geometries(BLOCKS, (2,)), _blelloch_fits),
+    ),
+    *_SCAN.gpu(
+        "hillis_steele",
+        rank=10,
+        geometry=Geometry(256, 1),  # rows: levels
+        scratch="levels",
+        refuse=lambda at: first_refusal(double_precision, _hillis_steele_fits(at)),
+        tunable=Tunable(geometries(BLOCKS, (1,)), _hillis_steele_fits),
+    ),
+    _SCAN.numpy(scan_numpy, scratch="levels"),
+)

@@ -1,0 +1,68 @@
+"""Facts about a stencil call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from gpuprims.core.traits import CallTraits
+
+
+class Neighbourhood(NamedTuple):
+    """The neighbours that a stencil reads for an element.
+
+    ``lines`` is True if the elements of a row lie side by side, ``across`` if it is computed in two steps, and
+    ``table`` if weights are read from memory; ``span`` counts rows, ``beside`` elements of a row beyond one's own,
+    ``taps`` neighbours, ``times`` how often it is applied in one launch; ``paired`` is True if two elements may share a
+    register.
+    """
+
+    lines: bool
+    across: bool
+    table: bool
+    span: int
+    beside: int
+    taps: int
+    paired: bool = False
+    times: int = 1
+
+    def numbers(self, items: int) -> int:
+        """Return how many numbers the windows of ``items`` elements of a row have."""
+        wider = self.times * (self.times - 1) // 2 * self.beside
+        return self.span * (self.times * (items + (0 if self.across else self.beside)) + wider)
+
+    def registers(self, items: int) -> int:
+        """Return how many registers hold those numbers."""
+        return self.numbers(items) // (2 if self.paired else 1)
+
+    def resembles(self, measured: Neighbourhood) -> bool:
+        """Return True for no more neighbours than measured, read in the same way."""
+        one, other = (reads._replace(beside=0, taps=0, paired=False) for reads in (self, measured))
+        return one == other and self.taps <= measured.taps
+
+
+# Stands for a call that reads no neighbours; no kernel along lines takes it.
+_NONE = Neighbourhood(lines=False, across=False, table=False, span=1, beside=0, taps=1)
+
+
+@dataclass(frozen=True)
+class StencilTraits(CallTraits):
+    """Facts about a stencil call.
+
+    Parameters
+    ----------
+    neighbourhood : Neighbourhood
+    """
+
+    neighbourhood: Neighbourhood = _NONE
+
+    @property
+    def measured(self) -> dict[str, Any]:
+        """The neighbourhood."""
+        return {"around": self.neighbourhood}
+
+    def resembles(self, measured: Mapping[str, Any]) -> bool:
+        """Return True for a neighbourhood like the one measured, with no more neighbours."""
+        kept = measured.get("around", ())
+        return len(kept) == len(Neighbourhood._fields) and self.neighbourhood.resembles(Neighbourhood(*kept))
