@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpuprims.core.choice import Explanation
 from gpuprims.core.device import Device, pick_device
+from gpuprims.core.launch_plan import LaunchPlan, Sample
 from gpuprims.core.registry import REGISTRY
-from gpuprims.core.sample import Sample
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions import computable
-from gpuprims.operators import Op
+
+if TYPE_CHECKING:
+    from gpuprims.operators import Op
 
 
 def explain(
@@ -59,10 +61,12 @@ def explain(
     reduce on <gpuprims.Device reference:0 ...>:
       chosen  numpy          rank 0   Fold neighbours until one value is left of each row, ...
     """
-    names = REGISTRY.primitive_names
-    found = REGISTRY.primitive(primitive) if primitive in names else None
-    if found is None or found.sample is None:
-        raise ArgumentError(f"explain: a primitive among {', '.join(names)}; got {quoted(primitive)}")
-    element, where = computable(dtype, "explain"), pick_device(None, device)
-    explanation: Explanation = found.sample(Sample(where, element, size, outputs, side_by_side, op, bins)).explanation
-    return explanation
+    known = REGISTRY.primitive(primitive)
+    if known is None:
+        raise ArgumentError(
+            f"explain: a primitive among {', '.join(REGISTRY.primitive_names)}; got {quoted(primitive)}"
+        )
+    element, found = computable(dtype, "explain"), pick_device(None, device)
+    call = Sample(found, element, size, outputs, side_by_side, op, bins)
+    plan: LaunchPlan = known.sample(call)
+    return plan.explanation

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -112,7 +112,8 @@ class KernelSpec:
 
     @cached_property
     def _key(self) -> tuple[Any, ...]:
-        return (type(self), *(_exact(getattr(self, field.name)) for field in fields(self)))
+        names = _field_names(type(self))  # type: ignore[arg-type]  # mypy reads __hash__ as the metaclass's
+        return (type(self), *[_exact(getattr(self, name)) for name in names])
 
     @cached_property
     def _hash(self) -> int:
@@ -165,9 +166,14 @@ class KernelSpec:
 
 def _exact(value: Any) -> Any:
     """Return a value to compare instead of a field: scalars by their bits, so that NaN equals NaN and -0.0 not 0.0."""
-    if isinstance(value, tuple):
-        return tuple([_exact(item) for item in value])
+    if isinstance(value, tuple) and value and isinstance(value[0], np.generic):
+        return tuple(map(bits_of, value))
     return bits_of(value) if isinstance(value, np.generic) else value
+
+
+@cache
+def _field_names(cls: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(cls))
 
 
 def bits_of(scalar: Any) -> tuple[Dtype, bytes]:

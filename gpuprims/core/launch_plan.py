@@ -7,6 +7,8 @@ from dataclasses import replace
 from itertools import starmap
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from gpuprims.core.choice import Explanation
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Driver, Launch
@@ -16,6 +18,18 @@ from gpuprims.core.outputs import Out, Result, check_out, host_results, written_
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
+
+
+class Sample(NamedTuple):
+    """A call as ``explain`` describes it; see :func:`gpuprims.explain` for the fields."""
+
+    device: Device
+    dtype: np.dtype[Any]
+    size: int
+    outputs: int
+    side_by_side: bool
+    op: Any
+    bins: int
 
 
 class Compiled(NamedTuple):

@@ -136,7 +136,7 @@ def contiguous(dtype: Dtype, shape: tuple[int, ...], alignment: int) -> Form:
     return Form(dtype, shape, tuple(reversed(strides)), 0, alignment)
 
 
-def lies_together(form: Form) -> bool:
+def is_contiguous(form: Form) -> bool:
     """Return True for a C-contiguous array."""
     expected = contiguous(form.dtype, form.shape, 1).strides
     return all(n == 1 or a == b for n, a, b in zip(form.shape, form.strides, expected, strict=True))
@@ -201,7 +201,7 @@ def host_memory(array: np.ndarray) -> tuple[np.ndarray, int]:
     return memory, array.__array_interface__["data"][0] - low
 
 
-def stretch(array: np.ndarray, start: int, shape: tuple[int, ...]) -> np.ndarray:
+def cut_array(array: np.ndarray, start: int, shape: tuple[int, ...]) -> np.ndarray:
     """Return a view of consecutive elements of a C-contiguous host array."""
     return array.reshape(-1)[start : start + math.prod(shape)].reshape(shape)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpuprims.core.device import Device, device_of, pick_device
 from gpuprims.core.interop import from_dlpack, reader_of, short
-from gpuprims.core.layout import Form, View, stretch, together
+from gpuprims.core.layout import Form, View, cut_array, together
 from gpuprims.core.overlaps import same_elements
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArrayError, DeviceMismatchError, DtypeError, quoted
@@ -120,7 +120,7 @@ class Operands:
 
     def cut(self, result: Any, start: int, shape: tuple[int, ...]) -> Any:
         """Return an array of that shape over elements of a result, which :meth:`empty` gave, from one on."""
-        return stretch(result, start, shape) if self.in_place else self.driver.cut(result, start, shape)
+        return cut_array(result, start, shape) if self.in_place else self.driver.cut(result, start, shape)
 
     def to_host(self, result: Any) -> Any:
         """Wait for a result of a call, and return it as a NumPy array or scalar."""

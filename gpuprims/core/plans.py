@@ -11,6 +11,7 @@ from gpuprims.core.launch_plan import LaunchPlan, find_plan
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, check_out, result_forms, written_forms
+from gpuprims.core.primitive import Primitive
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArgumentError, quoted
 
@@ -28,17 +29,16 @@ class Plan:
         The kernel that runs.
     """
 
-    def __init__(self, primitive: str, operands: Operands, out: Out | None, launch_plan: LaunchPlan) -> None:
-        self.primitive = primitive
-        found = REGISTRY.primitive(primitive)
-        self._in_place = found is not None and found.in_place
+    def __init__(self, room: Primitive, operands: Operands, out: Out | None, launch_plan: LaunchPlan) -> None:
+        self.primitive = room.name
+        self._in_place = room.in_place
         self.device: Device = operands.device
         self.variant = launch_plan.variant
         launch_plan.compiled()
         self._launch_plan = launch_plan
         self._forms = operands.forms
         written = written_forms(operands, out)
-        self._written = result_forms(primitive, launch_plan.results, written, operands.alignment)
+        self._written = result_forms(room.name, launch_plan.results, written, operands.alignment)
         self._lock = Lock()
         self._scalars: list[tuple[Any, Callable[[], Any]]] = []
 
@@ -124,15 +124,15 @@ def _said(forms: tuple[Form, ...]) -> str:
 
 def bind_call(
     primitive: str, arrays: tuple[Any, ...], keywords: dict[str, Any]
-) -> tuple[Operands, Out | None, LaunchPlan]:
-    """Return the operands, ``out=`` and launch plan of a call; nothing is compiled."""
+) -> tuple[Primitive, Operands, Out | None, LaunchPlan]:
+    """Return the primitive, operands, ``out=`` and launch plan of a call; nothing is compiled."""
     room = REGISTRY.primitive(primitive)
-    if room is None or room.bind is None or room.plan_call is None:
-        every = (REGISTRY.primitive(name) for name in REGISTRY.primitive_names)
-        names = ", ".join(known.name for known in every if known is not None and known.bind is not None)
+    if room is None or room.bind is None:
+        rooms = (REGISTRY.primitive(name) for name in REGISTRY.primitive_names)
+        names = ", ".join(one.name for one in rooms if one is not None and one.bind)
         raise ArgumentError(f"plan: a primitive among {names}; got {quoted(primitive)}")
     operands, request, out, variant = room.bind(arrays, **keywords)
-    return operands, out, find_plan(room.plan_call, operands, request, out, variant)
+    return room, operands, out, find_plan(room.plan_call, operands, request, out, variant)
 
 
 def plan(primitive: str, *arrays: Any, **keywords: Any) -> Plan:
@@ -171,5 +171,4 @@ def plan(primitive: str, *arrays: Any, **keywords: Any) -> Plan:
     >>> [total.item(x * k) for k in range(3)]
     [0.0, 10.0, 20.0]
     """
-    operands, out, launch_plan = bind_call(primitive, arrays, keywords)
-    return Plan(primitive, operands, out, launch_plan)
+    return Plan(*bind_call(primitive, arrays, keywords))

@@ -1,4 +1,4 @@
-"""Primitives: what the package of each one provides."""
+"""Primitives: one record each, by which the core finds what a primitive's package provides."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpuprims.core.variant import Variant
 
 @dataclass(frozen=True)
 class Primitive:
-    """A primitive of this library, the attribute ``PRIMITIVE`` of its package, or of an installed package.
+    """A primitive of this library or of an installed package.
 
     Parameters
     ----------
@@ -19,12 +19,11 @@ class Primitive:
         Names of kernel functions begin with it: ``<primitive>_<name>``.
     variants : sequence of Variant
         The catalogue: the variants of every backend.
-    plan_call : callable, optional
+    plan_call : callable
         From a request, forms, forms of ``out=`` or None, alignment, device, variant and the registry's generation to a
         :class:`~gpuprims.core.launch_plan.LaunchPlan`. It compiles nothing.
-    sample : callable, optional
-        From a :class:`~gpuprims.core.sample.Sample` to the launch plan of such a call. Without it,
-        :func:`gpuprims.explain` refuses the primitive.
+    sample : callable
+        From a :class:`~gpuprims.core.launch_plan.Sample` to the launch plan of such a call.
     bind : callable, optional
         From a call's arrays and keywords to its operands, request, ``out=`` and variant. Without it,
         :func:`gpuprims.plan` refuses the primitive.
@@ -34,7 +33,7 @@ class Primitive:
 
     name: str
     variants: Sequence[Variant]
-    plan_call: Callable[..., Any] | None = None
-    sample: Callable[[Any], Any] | None = None
+    plan_call: Callable[..., Any]
+    sample: Callable[[Any], Any]
     bind: Callable[..., tuple[Any, Any, Any, Any]] | None = None
     in_place: bool = False

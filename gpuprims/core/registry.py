@@ -79,7 +79,9 @@ class Registry:
     def primitive(self, name: str) -> Primitive | None:
         """Return a primitive after registering its variants; None if there is none, or its package fails."""
         with self._lock:
-            if name not in self._primitives and name in self.primitive_names:
+            if name not in self.primitive_names:
+                return None
+            if name not in self._primitives:
                 if name not in self._plugged_primitives:
                     found = self._primitives[name] = importlib.import_module(f"{_ROOMS}.{name}").PRIMITIVE
                     self._add(found.variants)

@@ -22,19 +22,27 @@ class TuningCase:
     primitive : str
     elements : callable
         From a generator, a dtype and a number of elements to an array.
-    run : callable
-        From an array and the keywords ``device``, ``variant`` and perhaps ``out`` to the result.
+    function : callable
+        The primitive's function.
+    arguments : callable
+        From an array to the arguments of the call.
     expected : callable
-        From an array to the same result by NumPy.
+        From an array to the result, or the first one of several, by NumPy.
     into : bool
         True if the call takes ``out=``, so that timed calls allocate no memory.
     """
 
     primitive: str
     elements: Callable[[np.random.Generator, np.dtype[Any], int], np.ndarray]
-    run: Callable[..., Any]
+    function: Callable[..., Any]
+    arguments: Callable[[Any], tuple[Any, ...]]
     expected: Callable[[np.ndarray], np.ndarray]
     into: bool
+
+    def run(self, array: Any, **keywords: Any) -> Any:
+        """Make the call, and return its first result."""
+        result = self.function(*self.arguments(array), **keywords)
+        return result[0] if isinstance(result, tuple) else result
 
 
 def small_integers(rng: np.random.Generator, dtype: np.dtype[Any], size: int) -> np.ndarray:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from gpuprims.errors import DtypeError, LawError, quoted
-from gpuprims.expressions import TypedExpr, trace, typed
+from gpuprims.expressions import Expr, TypedExpr, trace, typed
 from gpuprims.operators.dtypes import BOOL, FLOAT64, INT64, Dtypes
 
 TRIES = 1024
@@ -18,7 +19,28 @@ TOLERANCE = 1e-9
 Value = tuple[np.ndarray, ...]
 
 
-def check_laws(op: Any) -> None:
+class Operator(Protocol):
+    """The parts of an :class:`~gpuprims.Op` that the laws speak of."""
+
+    name: str
+    commutative: bool
+    elements: int
+    prepare: Callable[..., Any] | None
+    better: Expr | None
+    fold: Expr
+
+    @property
+    def identity_is_bool(self) -> bool:
+        """Whether the identity is a bool."""
+
+    def identity(self, dtypes: Dtypes) -> tuple[Any, ...]:
+        """Return the identity's components."""
+
+    def value_dtypes(self, elements: Dtypes, dtype: Any) -> tuple[Dtypes, Dtypes]:
+        """Return the dtypes of the values and of the results."""
+
+
+def check_laws(op: Operator) -> None:
     """Check associativity, the identity on both sides and, if claimed, commutativity; raise for a counterexample.
 
     NumPy evaluates the typed expressions of kernels on small integers, often 0, 1 and -1. If the operator has a
@@ -27,8 +49,7 @@ def check_laws(op: Any) -> None:
 
     Parameters
     ----------
-    op : Op
-        Typed loosely, because ``Op`` calls this function.
+    op : Operator
 
     Raises
     ------
@@ -86,7 +107,7 @@ class _Trial:
         return _whole(self.load(*elements, rng.integers(0, 3 * TRIES, TRIES)))
 
 
-def _trial(op: Any) -> _Trial:
+def _trial(op: Operator) -> _Trial:
     """Return an operator for the first kind of elements that its function and identity take."""
     refusals = []
     load = trace(op.prepare or (lambda *given: given[:-1]), op.elements + 1)

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import value_bytes
-from gpuprims.core.launch_plan import Compiled, LaunchPlan
+from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
 from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.outputs import Result
-from gpuprims.core.sample import Sample
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.operators import Folding

@@ -94,7 +94,8 @@ class ScanPlanner:
 
     def _compiled(self, variant: Variant) -> Compiled:
         """Fix the launches and their scratch memory."""
-        chosen, able = ScanVariant.of(variant), self.device.capabilities
+        chosen = ScanVariant.of(variant)
+        able = self.device.capabilities
         if not self.outputs * self.count:
             return Compiled()
         # No more items than one output fills, and than fill the device.

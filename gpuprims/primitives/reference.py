@@ -24,8 +24,8 @@ class Places:
         self._kept = [next(numbers) for _ in range(kept)]
         self._reduced = [next(numbers) for _ in range(reduced)]
         self._offsets = [next(numbers) for _ in self.accesses]
-        self._kept_steps = [[next(numbers) for _ in range(kept)] for _ in self.accesses]
-        self._reduced_steps = [[next(numbers) for _ in range(reduced)] for _ in self.accesses]
+        self._kept_strides = [[next(numbers) for _ in range(kept)] for _ in self.accesses]
+        self._reduced_strides = [[next(numbers) for _ in range(reduced)] for _ in self.accesses]
 
     def see(self, k: int, *, kept: bool = True, reduced: bool = True) -> np.ndarray:
         """Return an operand along the kept axes, the reduced ones, or both, as a view."""
@@ -34,8 +34,8 @@ class Places:
         if memory.dtype != access.dtype:  # scratch memory, which is bytes
             memory = memory.view(access.dtype)
         lengths = [*(self._kept if kept else ()), *(self._reduced if reduced else ()), access.lanes]
-        steps = [*(self._kept_steps[k] if kept else ()), *(self._reduced_steps[k] if reduced else ())]
-        strides = [*(step * item * access.lanes for step in steps), item]
+        own = [*(self._kept_strides[k] if kept else ()), *(self._reduced_strides[k] if reduced else ())]
+        strides = [*(stride * item * access.lanes for stride in own), item]
         start = self._offsets[k] * access.lanes * item
         first = as_strided(memory, (2,), (start,))[1:]  # no slice, which a 0-d array and strides of its own forbid
         return as_strided(first, lengths, strides)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gpuprims.core.launch_plan import Sample
 from gpuprims.core.layout import VECTOR_BYTES, Form, contiguous
-from gpuprims.core.sample import Sample
 
 
 def vector_of(form: Form) -> int:

@@ -15,7 +15,7 @@ from numpy.lib.array_utils import byte_bounds
 from gpuprims.core.capabilities import Capabilities, Progress
 from gpuprims.core.driver import Kernel, Launch
 from gpuprims.core.kernel_spec import KernelSpec
-from gpuprims.core.layout import Form, View, stretch
+from gpuprims.core.layout import Form, View, cut_array
 from gpuprims.core.variant import Variant
 from gpuprims.errors import BuildError
 
@@ -72,7 +72,7 @@ class ReferenceDriver:
 
     def cut(self, array: np.ndarray, start: int, shape: tuple[int, ...]) -> np.ndarray:
         """Return a view."""
-        return stretch(array, start, shape)
+        return cut_array(array, start, shape)
 
     def scratch(self, nbytes: int) -> np.ndarray:
         """Allocate bytes."""

@@ -11,13 +11,13 @@ from gpuprims.primitives.descent.spec import DescentSpec
 
 def descent_numpy(spec: DescentSpec, memories: Sequence[np.ndarray], layout: np.ndarray, n: int, steps: int) -> None:
     """Take one step after the other, by products of matrices."""
-    rows, labels, before, *shares, rates = memories[: len(spec.inputs)]
+    rows, labels, before, *sample_weights, rates = memories[: len(spec.inputs)]
     weights = before.astype(np.float64)  # to which small steps are not rounded off
     k, (decay, rate) = spec.features, rates
-    count = shares[0] if shares else np.ones_like(labels)
+    count = sample_weights[0] if sample_weights else np.ones_like(labels)
     for _ in range(steps):
         now = weights.astype(before.dtype)
-        _, errors = spec.map(rows @ now[:k] + sum(now[k:]), labels, count)
-        weights[:k] -= decay * weights[:k] + rate * (errors @ rows)
-        weights[k:] -= rate * errors.sum()
+        _, residuals = spec.map(rows @ now[:k] + sum(now[k:]), labels, count)
+        weights[:k] -= decay * weights[:k] + rate * (residuals @ rows)
+        weights[k:] -= rate * residuals.sum()
     memories[len(spec.inputs)][...] = weights

@@ -11,14 +11,12 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import Dtype
-from gpuprims.core.launch_plan import Compiled, LaunchPlan
+from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out, Result
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
-from gpuprims.core.sample import Sample
-from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError
@@ -134,7 +132,7 @@ class HistogramPlan(LaunchPlan):
     __slots__ = ("_readings", "reading", "table")
 
     def __init__(
-        self, device: Device, traits: CallTraits, result: Result, reading: Any, asked: str | Variant | None
+        self, device: Device, traits: HistogramTraits, result: Result, reading: Any, asked: str | Variant | None
     ) -> None:
         super().__init__(device, "histogram", traits, (result,), self._compile, asked=asked, inputs=())
         self.reading = reading

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpuprims.primitives.histogram.spec import HistogramSpec
+from gpuprims.primitives.histogram.spec import TABLE_HEADER, HistogramSpec
 from gpuprims.primitives.reference import Places
 
 
@@ -28,7 +28,7 @@ def histogram_numpy(
     if spec.kind == "direct":
         found = np.where(keys < 0, bins + 1, np.minimum(keys, bins)).astype(np.int64)
     else:
-        thresholds = table[spec.table_header :].view(keys.dtype)[: bins + 1]
+        thresholds = table[TABLE_HEADER:].view(keys.dtype)[: bins + 1]
         found = np.searchsorted(thresholds[:-1], keys, "right") - 1
         found = np.where((keys >= thresholds[0]) & (keys <= thresholds[-1]), found, bins)
     sums = histograms.view(spec.dtype).reshape(-1, kept, bins + 2)

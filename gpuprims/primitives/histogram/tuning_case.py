@@ -25,7 +25,8 @@ def _range(x: Any) -> tuple[int, int]:
 CASE = TuningCase(
     "histogram",
     _elements,
-    lambda x, **how: histogram(x, _BINS, _range(x), **how)[0],
+    histogram,
+    lambda x: (x, _BINS, _range(x)),
     lambda x: np.histogram(x, _BINS, _range(x))[0],
     into=False,
 )

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gpuprims.core.device import Device
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, in_turn
+from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample, in_turn
 from gpuprims.core.layout import Form
 from gpuprims.core.outputs import Result
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.sample import Sample
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.primitives.sgd.arrays import MOST_BLOCK, SgdForms, power, sample_steps, takes_none, whole
@@ -54,7 +53,7 @@ def plan_call(
         if block > able.group_limit:
             raise ArgumentError(f"{_LABEL}: threads_per_datapoint= up to {able.group_limit}; got {threads}")
         fitted, packed = chosen.resized(block=block), arrays.layout.pack(0)
-        kernel = device.kernel(fitted, arrays.spec(lanes=lanes, lock_free=True))
+        kernel = device.kernel(fitted, arrays.spec(lanes=lanes))
         count = workers or _workers(chosen, arrays, device)
         groups = fitted.groups(-(-arrays.result[0] // block), able), -(-count // (block // lanes))
         numbers = arrays.steps, arrays.stretch, count

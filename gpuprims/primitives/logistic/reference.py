@@ -11,10 +11,10 @@ from gpuprims.primitives.logistic.spec import LogisticSpec
 
 def logistic_numpy(spec: LogisticSpec, memories: Sequence[np.ndarray], layout: np.ndarray, n: int, parts: int) -> None:
     """Score all rows by a product of matrices, and add them up by its transpose."""
-    rows, labels, weights, *shares = memories[: len(spec.inputs)]
+    rows, labels, weights, *sample_weights = memories[: len(spec.inputs)]
     loss, gradient = memories[len(spec.inputs) : -2]
     k = spec.features
     scores = rows @ weights[:k] + sum(weights[k:])
-    losses, errors = spec.map(scores, labels, *(shares or [np.ones_like(labels)]))
+    losses, residuals = spec.map(scores, labels, *(sample_weights or [np.ones_like(labels)]))
     loss[...] = losses.sum()
-    gradient[:k], gradient[k:] = errors @ rows, errors.sum()
+    gradient[:k], gradient[k:] = residuals @ rows, residuals.sum()

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.launch_plan import LaunchPlan
+from gpuprims.core.launch_plan import LaunchPlan, Sample
 from gpuprims.core.layout import Form, broadcast_shapes, contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, Result, as_out, result_forms
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.sample import Sample
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, quoted

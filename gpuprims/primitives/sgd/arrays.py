@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.launch_plan import Sample
 from gpuprims.core.layout import Form, Layout, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.sample import Sample
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
@@ -78,7 +78,7 @@ class SgdForms(NamedTuple):
         """Where operands and the result begin."""
         return starts_of((*self.forms, contiguous(self.dtype, self.result, self.alignment)))
 
-    def spec(self, *, lanes: int, rows: int = 1, vector: int = 1, lock_free: bool = False) -> SgdSpec:
+    def spec(self, *, lanes: int, rows: int = 1, vector: int = 1) -> SgdSpec:
         """Return the spec of a kernel."""
         accesses = self.layout.accesses
         return SgdSpec(
@@ -92,7 +92,6 @@ class SgdForms(NamedTuple):
             weighted=len(self.forms) == 6,
             lanes=lanes,
             rows=rows,
-            lock_free=lock_free,
         )
 
 

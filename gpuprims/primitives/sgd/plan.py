@@ -8,11 +8,10 @@ from typing import NamedTuple
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, in_turn
+from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample, in_turn
 from gpuprims.core.layout import Form
 from gpuprims.core.outputs import Result
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.sample import Sample
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.rows import vector_of
@@ -80,7 +79,7 @@ def sample(call: Sample) -> LaunchPlan:
     return plan_call(SgdRequest(None, None), sample_steps(call), None, 16, call.device, None, 0)
 
 
-def _with_products(arrays: SgdForms, chosen: Variant, asked: SgdRequest, device: Device) -> Compiled:
+def _with_products(arrays: SgdForms, chosen: SgdVariant, asked: SgdRequest, device: Device) -> Compiled:
     """Fix the launches of a kernel for which products of samples are computed before it steps."""
     able, packed = device.capabilities, arrays.layout.pack(0)
     group = _group(arrays, asked, able)

@@ -11,12 +11,12 @@ from gpuprims.primitives.sgd.spec import SgdSpec
 
 def sgd_numpy(spec: SgdSpec, memories: Sequence[np.ndarray], layout: np.ndarray, steps: int, stretch: int) -> None:
     """Move the weights by one sample after the other."""
-    rows, labels, before, *shares, order, paces = memories[: len(spec.inputs)]
+    rows, labels, before, *sample_weights, order, paces = memories[: len(spec.inputs)]
     weights, k = memories[len(spec.inputs)], spec.features
     weights[...] = before
     for step, number in enumerate(order.tolist()):
         rate, keep = paces[step // stretch]
         (probability,) = spec.map(rows[number] @ weights[:k] + sum(weights[k:]))
-        moved = rate * (probability - labels[number]) * (shares[0][number] if shares else 1)
+        moved = rate * (probability - labels[number]) * (sample_weights[0][number] if sample_weights else 1)
         weights[:k] = keep * weights[:k] - moved * rows[number]
         weights[k:] -= moved

@@ -10,19 +10,7 @@ from gpuprims.primitives.logistic.spec import SamplesSpec
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SgdSpec(SamplesSpec):
-    """The macros of stochastic gradient descent; ``map`` is the sigmoid of a score.
-
-    Parameters
-    ----------
-    lock_free : bool, default False
-        Whether all groups update the weights at the same time, by atomic additions.
-    """
-
-    lock_free: bool = False
-
-    def macros(self) -> dict[str, int | str]:
-        """Define LOCK_FREE for kernels whose groups run without locks."""
-        return super().macros() | ({"LOCK_FREE": ""} if self.lock_free else {})
+    """The macros of stochastic gradient descent; ``map`` is the sigmoid of a score."""
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""

@@ -63,14 +63,14 @@ def in_lines(
     of: Pass, forms: tuple[Form, ...], traits: StencilTraits, chosen: StencilVariant, device: Device
 ) -> Launch:
     """Fix the launch of a kernel that walks along rows whose elements lie side by side."""
-    grid, reads = of.grid, traits.neighbourhood
+    grid, around = of.grid, traits.neighbourhood
     layout = grid.lines(forms)
-    if layout is None:
+    if layout is None or around is None:
         raise TypeError(f"{of.label}: rows side by side; got {forms}")
-    fitted = _fitted(chosen, reads, forms[0].item)
+    fitted = _fitted(chosen, around, forms[0].item)
     vectors = [min(layout.width_of(k), fitted.items) if chosen.vectors else 1 for k in range(2)]
     local = min(VECTOR_BYTES // register_bytes(forms[0].dtype), fitted.items)
-    lines = _Lines(grid.lengths[-1], vectors[0], vectors[1], local, reads.times)
+    lines = _Lines(grid.lengths[-1], vectors[0], vectors[1], local, around.times)
     spec = _spec(of, layout, chosen.window, lines)
     kernel, able = device.kernel(fitted, spec), device.capabilities
     batches, rows, length = layout.reduced
@@ -81,25 +81,25 @@ def in_lines(
     # Strips so long that there is one for each group, and that the rows loaded beyond their ends are few.
     wanted = max(1, (fitted.groups_per_unit or 1) * able.compute_units // (across * batches))
     if chosen.block == 1:
-        depth = min(rows, max(-(-rows // wanted), _LEAST_DEPTH * reads.span))
+        depth = min(rows, max(-(-rows // wanted), _LEAST_DEPTH * around.span))
         strips = -(-rows // depth)
         return kernel.prepare(fitted.groups(across * strips * batches, able), layout.pack(0), strips, depth)
     # Of rows whose neighbours are all within, a multiple of those at once; others are computed one by one. Where memory
     # alone sets the pace, short strips are better, whose rows are still in a cache when the next strip loads them.
-    least = _LEAST_DEPTH * reads.span
-    depth = least if reads.taps * reads.times <= _FEW_TAPS * forms[0].item else max(-(-rows // wanted), least)
+    least = _LEAST_DEPTH * around.span
+    depth = least if around.taps * around.times <= _FEW_TAPS * forms[0].item else max(-(-rows // wanted), least)
     depth = -(-depth // ROWS_AT_ONCE) * ROWS_AT_ONCE
-    covered = max(rows - reads.times * (reads.span - 1), 0) // ROWS_AT_ONCE * ROWS_AT_ONCE
+    covered = max(rows - around.times * (around.span - 1), 0) // ROWS_AT_ONCE * ROWS_AT_ONCE
     tasks = -(-covered // depth) + rows - covered
     return kernel.prepare(fitted.groups(across * tasks * batches, able), layout.pack(0), depth, covered)
 
 
-def _fitted(chosen: StencilVariant, reads: Neighbourhood, item: int) -> StencilVariant:
+def _fitted(chosen: StencilVariant, around: Neighbourhood, item: int) -> StencilVariant:
     """Return a variant with as many elements of a row as it keeps the window of."""
     items = chosen.items if chosen.block == 1 or chosen.window == "tile" else max(VECTOR_BYTES // item, 1)
-    most = CPU_NUMBERS if chosen.block == 1 else MOST_NUMBERS // reads.times
+    most = CPU_NUMBERS if chosen.block == 1 else MOST_NUMBERS // around.times
     if chosen.window != "tile":
-        while items > LEAST_ITEMS and (reads.numbers if chosen.block == 1 else reads.registers)(items) > most:
+        while items > LEAST_ITEMS and (around.numbers if chosen.block == 1 else around.registers)(items) > most:
             items //= 2
     return chosen.resized(items=items)
 

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.launch_plan import Compiled, LaunchPlan
+from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out, Result, result_forms
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.sample import Sample
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.stencil.grids import Grid, grid_of
 from gpuprims.primitives.stencil.launches import Pass, in_lines, listed

@@ -27,16 +27,16 @@ def stencil_numpy(spec: StencilSpec, memories: Sequence[np.ndarray], layout: np.
     places.store([np.reshape(value, (1, count))], np.zeros((1, count), np.int64), kept=False)
 
 
-def _beside(elements: np.ndarray, offset: tuple[int, int, int], around: StencilSpec) -> np.ndarray:
+def _beside(elements: np.ndarray, offset: tuple[int, int, int], spec: StencilSpec) -> np.ndarray:
     """Return for every element the one at an offset from it, or what lies beyond the borders."""
     outside = np.zeros(elements.shape, bool)
     for axis, step in enumerate(offset, 1):
         length = elements.shape[axis]
         index = np.arange(length) + step
         beyond = (index < 0) | (index >= length)
-        elements = np.take(elements, _within(index, length, around.mode), axis)
+        elements = np.take(elements, _within(index, length, spec.mode), axis)
         outside |= np.expand_dims(beyond, [other for other in range(5) if other != axis])
-    return np.where(outside, around.beyond, elements) if around.mode == "constant" else elements
+    return np.where(outside, spec.beyond, elements) if spec.mode == "constant" else elements
 
 
 def _within(index: np.ndarray, length: int, mode: str) -> np.ndarray:
