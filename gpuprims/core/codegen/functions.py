@@ -178,8 +178,8 @@ def fetch_text(spec: KernelSpec) -> list[str]:
         "{",
         *whole,
         "}",
-        "DEVICE void gp_fetch_part("
-        "INPUTS, const layout_t layout, const i64 o, const i64 first, const i64 n, raw_t *raw)",
+        "DEVICE void gp_fetch_part(INPUTS, const layout_t layout, const i64 o, const i64 first, const i64 n, "
+        "raw_t *raw)",
         "{",
         "#pragma unroll",
         "    for (int item = 0; item < VECTOR; item++) {",
