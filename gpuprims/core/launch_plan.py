@@ -43,7 +43,7 @@ class Compiled(NamedTuple):
     scratch : int
         Bytes of partial values.
     statuses : int
-        Tile statuses of a scan.
+        Tile statuses, by which groups of one launch pass values on.
     reads : bool
         Whether there are elements to read. Without any, a fold stores the identity and its inputs have no memory.
     """

@@ -138,7 +138,7 @@ def bind_call(
 def plan(primitive: str, *arrays: Any, **keywords: Any) -> Plan:
     """Decide everything about a call but the memory.
 
-    A call like ``gpuprims.reduce(x)`` looks its launch plan up by its arguments, which costs a few microseconds; a loop
+    Every call looks its launch plan up by its arguments, which costs a few microseconds; a loop
     that makes the same call on many arrays keeps the plan instead.
 
     Parameters

@@ -23,9 +23,9 @@ def unwarned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notices, "_given", set())
 
 
-def double(name: str = "double", **changed: Any) -> Primitive:
+def double(name: str = "double", rank: Any = 0, **changed: Any) -> Primitive:
     fields = {"primitive": "double", "backend": "reference"} | changed
-    return Primitive(name, (variant("numpy", 0, **fields),), plan_call=print, sample=print)
+    return Primitive(name, (variant("numpy", rank, **fields),), plan_call=print, sample=print)
 
 
 def test_a_primitive_is_loaded_when_it_is_first_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
