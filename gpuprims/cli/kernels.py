@@ -41,7 +41,7 @@ CALLS = {
     "scan/rows": "scan({dtype}[{rows}, 16], op={op}, axis=1)",
     "scan/each": "scan({dtype}[16, {rows}], op={op}, axis=0)",
     "scan/cpu_columns": "scan({dtype}[16, {rows}], op={op}, axis=0)",
-    "segments": "reduce({dtype}[{size}], op={op}, segments=range(0, {size} + 1, {step}))",
+    "segments": "reduce({dtype}[{size}], op={op}, segments=range(0, {end}, {step}))",
     "compact": "compact({dtype}[{size}], bool[{size}])",
     "histogram": "histogram({dtype}[{size}], 256, (0, 256))",
     "histogram/bytes": "histogram(uint8[{size}], 256, (0, 256))",
@@ -50,7 +50,7 @@ CALLS = {
     "descent": "logistic_descent({dtype}[500, 8], {dtype}[500], {dtype}[9], rate=0.1, steps=3)",
     "sgd": "logistic_sgd({dtype}[{rows}, 16], {dtype}[{rows}], {dtype}[17], int32[900], rate=[0.1], keep=0.9)",
     "hogwild": "logistic_hogwild({dtype}[500, 8], {dtype}[500], {dtype}[9], int32[900], rate=[0.1], keep=0.9)",
-    "csr": "csr_product({dtype}[{size}], int32[{size}], range(0, {size} + 1, {step}), {dtype}[16])",
+    "csr": "csr_product({dtype}[{size}], int32[{size}], range(0, {end}, {step}), {dtype}[16])",
 }
 
 
@@ -145,7 +145,7 @@ def usual_call(kernel: str, dtype: str, size: int, op: str) -> str:
             f"kernels: a primitive among {', '.join(REGISTRY.primitive_names)}; got {quoted(primitive)}"
         )
     step = math.gcd(size, 32)
-    names = {"dtype": dtype, "size": size, "rows": max(size // 16, 1), "step": step, "op": op}
+    names = {"dtype": dtype, "size": size, "rows": max(size // 16, 1), "end": size + 1, "step": step, "op": op}
     return CALLS.get(kernel, CALLS[primitive]).format(**names)
 
 
@@ -155,10 +155,9 @@ def texts_of(kernel: str, call: str, driver: TextDriver) -> list[str]:
     Parameters
     ----------
     kernel : str
-        A primitive and a variant, such as ``reduce/warp``, or a primitive.
+        Such as ``reduce/warp``, or ``reduce`` for the kernel that the call runs.
     call : str
         Python, but ``float32[1000, 3]`` is an array, and other names are strings.
-    driver : TextDriver
 
     Raises
     ------
@@ -208,14 +207,8 @@ def _value(node: ast.expr) -> Any:
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
         return np.zeros(ast.literal_eval(node.slice), np.dtype(node.value.id))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
-        return np.arange(*map(_number, node.args))
+        return np.arange(*map(ast.literal_eval, node.args))
     return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
-
-
-def _number(node: ast.expr) -> int:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        return _number(node.left) + _number(node.right)
-    return int(ast.literal_eval(node))
 
 
 class IdleKernel:
@@ -227,7 +220,7 @@ class IdleKernel:
 
 
 class TextDriver(ReferenceDriver):
-    """A device with the capabilities of another. It collects the text of each kernel and runs none."""
+    """A device with the capabilities of another, which collects the text of each kernel and runs none."""
 
     def __init__(self, backend: str, able: Capabilities) -> None:
         self.backend = backend
@@ -274,17 +267,23 @@ def _driver(spec: str, warp: int) -> TextDriver:
     except (BackendUnavailableError, UnknownDeviceError):
         if kind not in ("", "gpu", "cpu") or (backend, kind) == ("cuda", "cpu"):
             raise
-    able = _GPU if kind != "cpu" else dataclasses.replace(_GPU, kind="cpu", name="a CPU", subgroup_size=0)
-    lanes = warp if able.kind == "gpu" else 0
-    name = f"{able.name} with warps of {lanes} lanes" if lanes else able.name
-    able = dataclasses.replace(able, name=name, subgroup_size=lanes, subgroup_sizes=(lanes,), shuffles=lanes > 0)
-    return TextDriver(backend, able)
+    return TextDriver(backend, usual_device(kind, warp))
+
+
+def usual_device(kind: str, warp: int) -> Capabilities:
+    """Return the capabilities of a usual GPU with such warps, or of a CPU if the kind is "cpu"."""
+    if kind == "cpu":
+        return dataclasses.replace(
+            _GPU, kind="cpu", name="a CPU that is not here", subgroup_size=0, subgroup_sizes=(), shuffles=False
+        )
+    name = f"{_GPU.name}, with warps of {warp} lanes"
+    return dataclasses.replace(_GPU, name=name, subgroup_size=warp, subgroup_sizes=(warp,), shuffles=warp > 0)
 
 
 # A large GPU, for texts on machines that have none.
 _GPU = Capabilities(
     kind="gpu",
-    name="a GPU that is not here,",
+    name="a GPU that is not here",
     vendor="",
     driver="",
     compute_units=132,

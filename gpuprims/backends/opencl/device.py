@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ class OpenCLDriver:
     """One device, its context and one in-order queue."""
 
     backend = "opencl"
+    order = 0  # the one queue
 
     def __init__(self, index: int, context: cl.Context, queue: cl.CommandQueue) -> None:
         self.index = index
@@ -42,7 +43,8 @@ class OpenCLDriver:
         self._arrays = Arrays(queue, self._pool)
         self._in_order = in_order(queue)
         transfer = Transfer(queue)
-        self._send, self.to_host = transfer.send, transfer.receive
+        # Bound once, because a warm call pays for each of Python's calls.
+        self.cut, self._send, self.to_host = self._arrays.cut, transfer.send, transfer.receive
         memory = StreamMemory(self._kept_zeros, lambda: 0)
         self.counters, self.tile_statuses = memory.counters, memory.tile_statuses
 
@@ -71,8 +73,9 @@ class OpenCLDriver:
         """Allocate from a pool that keeps freed memory for the next call."""
         return self._arrays.make(shape, dtype, self._allocate)
 
-    def _allocate(self, nbytes: int, host: np.ndarray | None = None) -> Any:
-        return allocated(self.queue, self._pool, self.capabilities, nbytes, host)
+    @cached_property
+    def _allocate(self) -> Callable[..., Any]:
+        return partial(allocated, self.queue, self._pool, self.capabilities)
 
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cl_array.Array:
         """Allocate from the pool, and fill."""
@@ -81,12 +84,8 @@ class OpenCLDriver:
     def copy(self, array: cl_array.Array, host: np.ndarray) -> cl_array.Array:
         """Copy on the queue, after the work that fills the array; on CPUs from the host, with no work queued."""
         if self.shares_host_memory:
-            return self._arrays.make(host.shape, host.dtype, lambda nbytes: self._allocate(nbytes, host))
+            return self._arrays.make(host.shape, host.dtype, partial(self._allocate, host=host))
         return self._arrays.fill(self.empty(array.shape, array.dtype), array)
-
-    def cut(self, array: cl_array.Array, start: int, shape: tuple[int, ...]) -> cl_array.Array:
-        """Return an array over the same buffer, with the same events."""
-        return self._arrays.cut(array, start, shape)
 
     def scratch(self, nbytes: int) -> Any:
         """Allocate a buffer from the pool; an array, whose events keep order, where the queue does not."""
@@ -126,11 +125,6 @@ class OpenCLDriver:
     def scalar(self, dtype: np.dtype[Any]) -> tuple[cl_array.Array, Callable[[], Any]]:
         """Return memory of the device, and a function that copies the scalar from it."""
         return (array := self.empty((), dtype)), lambda: self.to_host(array).item()
-
-    @property
-    def order(self) -> int:
-        """Its one queue."""
-        return 0
 
     def _kept_zeros(self, count: int, dtype: np.dtype[Any]) -> Any:
         """Return zeros; an array, whose events keep order, where the queue does not."""

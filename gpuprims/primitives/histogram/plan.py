@@ -83,20 +83,6 @@ class HistogramRequest(NamedTuple):
     label: str = "histogram"
 
 
-def as_request(
-    table: Table,
-    asked: int,
-    axis: int | tuple[int, ...] | None,
-    weighing: Weighing,
-    dtype: Dtype | None = None,
-    *,
-    outside: bool = False,
-    label: str = "histogram",
-) -> HistogramRequest:
-    """Return the request for histograms by a table."""
-    return HistogramRequest(table.kind, table.bins, table.guide.size, asked, axis, weighing, dtype, outside, label)
-
-
 class _Readings(NamedTuple):
     """The launches of a histogram.
 
@@ -134,18 +120,19 @@ class HistogramPlan(LaunchPlan):
     def __init__(
         self, device: Device, traits: HistogramTraits, result: Result, reading: Any, asked: str | Variant | None
     ) -> None:
-        super().__init__(device, "histogram", traits, (result,), self._compile, asked=asked, inputs=())
+        super().__init__(device, "histogram", traits, (result,), lambda chosen: Compiled(), asked=asked, inputs=())
         self.reading = reading
         self.table: Table | None = None
         self._readings: _Readings | None = None
 
-    def _compile(self, chosen: Variant) -> Compiled:
-        self._readings = self.reading(chosen)
+    def compiled(self) -> Compiled:
+        """Compile the readings."""
+        if self._readings is None:
+            self._readings = self.reading(self.variant)
         return Compiled()
 
     def of(self, table: Table) -> HistogramPlan:
         """Return this plan with a table, for :meth:`run`."""
-        self.compiled()
         plan = copy(self)
         plan.table = table
         return plan
@@ -161,27 +148,30 @@ class HistogramPlan(LaunchPlan):
         if self._readings is None:
             self.compiled()
         sums, peaks, shape, zeroed = self._readings  # type: ignore[misc]  # compiled() sets it
-        (result,) = self.results
-        counts = (operands.zeros if zeroed else operands.empty)(shape, result.dtype)
-        if sums is not None:
-            if operands.in_place:
+        (result,), driver = self.results, operands.driver
+        if operands.in_place:
+            counts = (operands.zeros if zeroed else operands.empty)(shape, result.dtype)
+            if sums is not None:
                 with operands.settled():
-                    _read(operands, table, sums, peaks, operands.memory(counts))
-                    operands.driver.synchronize()
-            else:
-                _read(operands, table, sums, peaks, counts)
+                    words = table_on(operands, table)
+                    sums.run(operands, words, _read_peaks(operands, words, peaks), operands.memory(counts))
+                    driver.synchronize()
+        else:
+            counts = (driver.zeros if zeroed else driver.empty)(shape, result.dtype)
+            if sums is not None:
+                words = table_on(operands, table)
+                sums.run(operands, words, _read_peaks(operands, words, peaks) if peaks else (), counts)
         return counts if shape == result.shape else operands.cut(counts, 0, result.shape)
 
 
-def _read(operands: Operands, table: Table, sums: Reading, peaks: Reading | None, target: Any) -> None:
-    words, driver = table_on(operands, table), operands.driver
+def _read_peaks(operands: Operands, words: Any, peaks: Reading | None) -> tuple[Any, ...]:
+    """Return the memory of the exponents of the largest weights, if they are asked for."""
     if peaks is None:
-        sums.run(operands, words, (), target)
-        return
-    fold = peaks.fold
+        return ()
+    driver, fold = operands.driver, peaks.fold
     largest = peaks.room(driver) if fold is None else driver.scratch(math.prod(fold.results[0].shape) * 4)
     peaks.run(operands, words, (), largest)
-    sums.run(operands, words, (largest,), target)
+    return (largest,)
 
 
 def table_on(operands: Operands, table: Table, part: Literal["words", "edges"] = "words") -> Any:
@@ -245,10 +235,27 @@ def plan_sums(
     return HistogramPlan(device, traits, result, reading, variant)
 
 
-def count(operands: Operands, table: Table, request: HistogramRequest, variant: str | Variant | None = None) -> Any:
-    """Return the sums of an array, and of weights of the same shape, as an array of the device or the shared host."""
-    asked = None if variant is None else asked_by_name("histogram", variant)
-    plan = plan_sums(request, operands.forms, None, operands.alignment, operands.device, asked, REGISTRY.generation)
+def count(
+    operands: Operands,
+    table: Table,
+    asked: int,
+    axis: int | tuple[int, ...] | None,
+    weighing: Weighing = COUNTS,
+    dtype: Dtype | None = None,
+    variant: str | Variant | None = None,
+    *,
+    outside: bool = False,
+    label: str = "histogram",
+) -> Any:
+    """Return the sums of an array, and of weights of the same shape, as an array of the device or the shared host.
+
+    See :class:`HistogramRequest` for the arguments.
+    """
+    if variant is not None:
+        asked_by_name("histogram", variant)
+    request = HistogramRequest(table.kind, table.bins, table.guide.size, asked, axis, weighing, dtype, outside, label)
+    forms, _ = operands.placed or operands.place()
+    plan = plan_sums(request, forms, None, operands.alignment, operands.device, variant, REGISTRY.generation)
     return plan.count(operands, table)
 
 

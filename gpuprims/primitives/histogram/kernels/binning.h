@@ -98,7 +98,7 @@ DEVICE i32 gp_settle_bin(const key_t x, const binning_t b)
     if (x < b.thresholds[cell]) return cell - 1;
     return cell + (cell < b.cells && x >= b.thresholds[cell + 1]);
 }
-#else
+#elif BINS_EDGES
 /* The guide counts, for each cell, the thresholds after the first that are certainly below its elements. That is the
  * element's bin, unless the cell is impure. */
 DEVICE i32 gp_guess_bin(const key_t x, const binning_t b, int *doubt)
