@@ -64,7 +64,10 @@ def test_a_primitive_of_no_package_has_no_variants(monkeypatch: pytest.MonkeyPat
     [
         (5, "a gpuprims.Primitive of that name; got 5"),
         (double("triple"), "a gpuprims.Primitive of that name; got Primitive"),
-        (double(rank="high"), "rank of type int; got 'high'"),
+        (
+            Primitive("double", (variant("x", "high", primitive="double"),), print, print),
+            "rank of type int; got 'high'",
+        ),
         (double(primitive="map"), "a variant of double; got reference map/numpy"),
     ],
 )
@@ -96,7 +99,7 @@ def double_numpy(spec, memories, layout, n):
     memories[1][...] = 2 * memories[0]
 
 VARIANT = Variant("double", "numpy", "reference", double_numpy, 0, Geometry(1, 2**62), able)
-THING = Primitive("double", (VARIANT,), plan_call=print, sample=print)
+THING = Primitive("double", (VARIANT,), print, print)
 """
 PROGRAM = """
 import gpuprims, numpy as np

@@ -15,7 +15,8 @@ from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.histogram.binning import Table, check_bins, direct
 from gpuprims.primitives.histogram.bins import limits_of, table_of
-from gpuprims.primitives.histogram.plan import COUNTS, HistogramRequest, TableRequest, Weighing, count, table_on
+from gpuprims.primitives.histogram.plan import count, table_on
+from gpuprims.primitives.histogram.request import COUNTS, HistogramRequest, TableRequest, Weighing
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
 

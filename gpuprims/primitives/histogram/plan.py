@@ -25,6 +25,7 @@ from gpuprims.primitives.axes import axes_of
 from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype
 from gpuprims.primitives.histogram.limbs import joining_limbs
 from gpuprims.primitives.histogram.reading import ALIGNMENT, Reader, Reading
+from gpuprims.primitives.histogram.request import COUNTS, HistogramRequest, TableRequest, Weighing
 from gpuprims.primitives.histogram.traits import HistogramTraits
 from gpuprims.primitives.histogram.variants import HistogramVariant
 
@@ -33,54 +34,6 @@ _INT64, _FLOAT64, _UINT32 = np.dtype(np.int64), np.dtype(np.float64), np.dtype(n
 _MOST_CUT = 2**33
 # Tables of more bins take too much memory to keep many.
 _LARGE = 2**16
-
-
-class Weighing(NamedTuple):
-    """How weights are added up.
-
-    ``sums`` are counts, integers, or floats, whose sums ``repeat`` from run to run or not.
-    """
-
-    sums: Literal["counts", "integers", "floats"]
-    repeat: bool = True
-
-
-COUNTS = Weighing("counts")
-
-
-class HistogramRequest(NamedTuple):
-    """How to count any arrays.
-
-    Parameters
-    ----------
-    kind : str
-        Of the table.
-    bins : int
-        Bins of the table; the caller's others are empty.
-    guide : int
-        Entries of the table's guide.
-    asked : int
-        Bins that the caller asks for.
-    axis : int, tuple of int or None
-        Along which elements are counted together.
-    weighing : Weighing
-    dtype : dtype or None
-        Of the result; by default int64, or float64 for floats.
-    outside : bool
-        Whether results have two more places, for elements too high and too low for a table that is "direct".
-    label : str
-        For messages.
-    """
-
-    kind: Literal["direct", "even", "edges"]
-    bins: int
-    guide: int
-    asked: int
-    axis: int | tuple[int, ...] | None
-    weighing: Weighing
-    dtype: Dtype | None = None
-    outside: bool = False
-    label: str = "histogram"
 
 
 class _Readings(NamedTuple):
@@ -257,13 +210,6 @@ def count(
     forms, _ = operands.placed or operands.place()
     plan = plan_sums(request, forms, None, operands.alignment, operands.device, variant, REGISTRY.generation)
     return plan.count(operands, table)
-
-
-class TableRequest(NamedTuple):
-    """A request and the table of its bins."""
-
-    request: HistogramRequest
-    table: Table
 
 
 def plan_call(
