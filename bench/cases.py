@@ -74,12 +74,12 @@ class Case:
 
 
 def _reduce(name: str, op: str = "sum", shape: str | int = "line", axis: int | None = None, **how: Any) -> Work:
-    numpys = {"sum": partial(np.sum, axis=axis), "max": np.max, "argmax": np.argmax}[op]
+    peers: dict[str, Callable[..., Any]] = {"sum": partial(np.sum, axis=axis), "max": np.max, "argmax": np.argmax}
     expect = partial(oracles.float64_sum, axis=axis) if op == "sum" else None
     call = partial(gpuprims.reduce, op=op, axis=axis)
     check = oracles.near_sum if op == "sum" else oracles.exact
     inputs = Elements(shape=shape)
-    return Work(name, "reduce", 4, call, numpys, check, expect, inputs, limit="read", op=op, **how)
+    return Work(name, "reduce", 4, call, peers[op], check, expect, inputs, limit="read", op=op, **how)
 
 
 def _scan(name: str, numpys: Callable[..., Any] = np.cumsum, expect: Any = oracles.running_sum, **how: Any) -> Work:

@@ -108,7 +108,7 @@ def _able(device: gpuprims.Device, work: Work, size: int) -> list[str]:
     shape = work.inputs.host(4096)[0].shape if work.primitive == "reduce" else (4096,)
     columns = getattr(work.inputs, "columns", 0)
     outputs = columns or (shape[-1] if len(shape) > 1 else 1)
-    asked = {"size": size if columns else size // outputs, "outputs": outputs, "op": work.op}
+    asked: dict[str, Any] = {"size": size if columns else size // outputs, "outputs": outputs, "op": work.op}
     # Barriers (scans by levels have many) and atomics are slow on a CPU.
     slow = device.capabilities.kind == "cpu" and size > 2**20
     bins = work.bins if isinstance(work.bins, int) else len(work.bins) - 1

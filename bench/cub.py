@@ -58,7 +58,7 @@ def _way(function: Any, name: str, bins: int = 256) -> Callable[..., Any]:
         size = bins if counts else 1 if name.startswith("reduce") else x.size
         y = cupy.empty(size, "int32" if counts else x.dtype)
         count, nbytes = cupy.empty(1, "int64") if kept else None, ctypes.c_size_t()
-        given = (x, y, x.size, bins, mask, count)
+        given: tuple[Any, ...] = (x, y, x.size, bins, mask, count)
         arguments = [
             ctypes.c_void_p(one.data.ptr if hasattr(one, "data") else one)
             if one is None or hasattr(one, "data")
@@ -69,7 +69,7 @@ def _way(function: Any, name: str, bins: int = 256) -> Callable[..., Any]:
         _succeed(function(None, ctypes.byref(nbytes), *arguments, stream))
         scratch = cupy.empty(max(nbytes.value, 1), "uint8")
         _succeed(function(ctypes.c_void_p(scratch.data.ptr), ctypes.byref(nbytes), *arguments, stream))
-        return y[: int(count[0])] if kept else y
+        return y[: int(count[0])] if count is not None else y
 
     return run
 

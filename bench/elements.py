@@ -54,7 +54,7 @@ class Elements:
         elif self.spread == "alike":
             piece[:] = 0.5
         elif piece.dtype.kind == "f":
-            rng.random(out=piece, dtype=piece.dtype)  # type: ignore[arg-type]
+            rng.random(out=piece, dtype=piece.dtype)
             if self.spread == "skewed":
                 piece **= 8
         else:
@@ -98,7 +98,7 @@ class Samples:
 
 
 def _normal(piece: np.ndarray, k: int) -> None:
-    np.random.default_rng((SEED, k)).standard_normal(out=piece, dtype=piece.dtype)  # type: ignore[call-overload]
+    np.random.default_rng((SEED, k)).standard_normal(out=piece, dtype=piece.dtype)
 
 
 def _offsets(size: int) -> np.ndarray:

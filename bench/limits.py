@@ -53,7 +53,7 @@ def _vendors_max(device: gpuprims.Device, x: Any) -> dict[str, Any]:
         return {"CuPy max": x.max}
     if device.backend == "opencl" and device.capabilities.kind != "cpu":  # it takes seconds on a CPU
         try:
-            import mako  # type: ignore[import-untyped]  # noqa: F401 - pyopencl needs it
+            import mako  # noqa: F401 - pyopencl needs it
             import pyopencl.array as cl_array
         except ImportError:
             return {}

@@ -18,7 +18,7 @@ from scipy import ndimage
 from .calls import ends
 from .elements import in_threads
 
-CROSS = np.float32([[0, 0.2, 0], [0.2, 0.2, 0.2], [0, 0.2, 0]])
+CROSS = np.array([[0, 0.2, 0], [0.2, 0.2, 0.2], [0, 0.2, 0]], np.float32)
 EDGES = np.sort(np.random.default_rng(20261121).random(257))
 _ROWS, _MARGIN = 32, 32
 
@@ -47,7 +47,8 @@ def before(x: np.ndarray) -> np.ndarray:
 def within_segments(x: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     sums = running_sum(x)
     starts = np.concatenate([[0], sums[offsets[1:-1] - 1]]).astype(x.dtype)
-    return sums - np.repeat(starts, np.diff(offsets))
+    inside: np.ndarray = sums - np.repeat(starts, np.diff(offsets))
+    return inside
 
 
 def of_segments(x: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -62,7 +63,7 @@ def added_up(count: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.nda
     """Count in pieces; pieces may have different numbers of bins."""
     found = in_threads(count, x)
     most = max(map(len, found))
-    return np.sum([np.pad(one, (0, most - len(one))) for one in found], axis=0)
+    return np.asarray(np.sum([np.pad(one, (0, most - len(one))) for one in found], axis=0))
 
 
 def cross(x: np.ndarray) -> np.ndarray:
@@ -117,7 +118,7 @@ def loss_gradient_in_float64(X: np.ndarray, y: np.ndarray, weights: np.ndarray) 
         loss, gradient = loss_gradient(X.astype(np.float64), y.astype(np.float64), w)
         return np.concatenate([[loss], gradient])
 
-    return np.sum(in_threads(piece, X, y), axis=0)
+    return np.asarray(np.sum(in_threads(piece, X, y), axis=0))
 
 
 def exact(result: Any, expected: np.ndarray) -> None:

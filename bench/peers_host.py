@@ -31,21 +31,21 @@ def numba(_: Any) -> dict[str, Callable[..., Any]]:
     """Return parallel loops as a user of numba writes them."""
     from numba import get_num_threads, njit, prange
 
-    @njit(parallel=True, fastmath=True)
+    @njit(parallel=True, fastmath=True)  # type: ignore[untyped-decorator]  # numba ships no types
     def double(x: Any) -> Any:
         y = np.empty_like(x)
         for i in prange(x.size):
             y[i] = 2 * x[i] + 1
         return y
 
-    @njit(parallel=True, fastmath=True)
+    @njit(parallel=True, fastmath=True)  # type: ignore[untyped-decorator]  # numba ships no types
     def add_up(x: Any) -> Any:
         total = 0.0  # in float64: a sum of 2^26 elements in float32 was 0.8 % off
         for i in prange(x.size):
             total += x[i]
         return total
 
-    @njit(parallel=True)
+    @njit(parallel=True)  # type: ignore[untyped-decorator]  # numba ships no types
     def count(x: Any, bins: int, threads: int) -> Any:
         own = np.zeros((threads, bins), np.int64)
         run = (x.size + threads - 1) // threads

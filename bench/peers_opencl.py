@@ -9,7 +9,7 @@ import gpuprims
 
 
 def pyopencl(device: gpuprims.Device) -> dict[str, Callable[..., Any]]:
-    import mako  # type: ignore[import-untyped]  # noqa: F401 - its reductions need mako, and would fail late
+    import mako  # noqa: F401 - its reductions need mako, and would fail late
     import pyopencl as cl
     import pyopencl.array as cl_array
     from pyopencl.algorithm import copy_if
@@ -18,11 +18,12 @@ def pyopencl(device: gpuprims.Device) -> dict[str, Callable[..., Any]]:
     def scan(dtype: str, expression: str, neutral: str, stored: str = "item") -> Callable[..., Any]:
         word = cl.tools.dtype_to_ctype(dtype)
         kernel: Any = None
+        driver: Any = device.driver
 
         def run(x: Any) -> Any:
             nonlocal kernel
             kernel = kernel or GenericScanKernel(
-                device.driver.context, dtype, f"__global {word} *x, __global {word} *y",
+                driver.context, dtype, f"__global {word} *x, __global {word} *y",
                 input_expr="x[i]", scan_expr=expression, neutral=neutral, output_statement=f"y[i] = {stored};",
             )  # fmt: skip
             kernel(x, y := cl_array.empty_like(x))

@@ -98,7 +98,7 @@ TARGET_HEADINGS = ("target", "bound", "measured", "")
 
 def target_cells(report: dict[str, Any]) -> list[tuple[str, ...]]:
     """Return a row for each target of the device."""
-    found = []
+    found: list[tuple[str, ...]] = []
     for verdict in verdicts(report):
         target, got = verdict.target, verdict.got
         unit = "x" if target.measure.startswith("x ") else target.measure

@@ -43,16 +43,16 @@ def _warm(device: gpuprims.Device, *, peers: bool) -> dict[str, dict[str, Callab
     if device.capabilities.kind == "cpu":
         for case in list(cases)[:3]:
             call = {"reduce sum": gpuprims.reduce, "map 2*x+1": _double, "scan sum": gpuprims.scan}[case[11:]]
-            cases[case]["gpuprims, NumPy array"] = lambda call=call: call(host, device=device)
+            cases[case]["gpuprims, NumPy array"] = lambda call=call: call(host, device=device)  # type: ignore[misc]
     for peer, ways in peers_of(device)[0].items() if peers else ():
         for case in cases:
             way = ways.get(case[11:])
             if way is not None:
-                cases[case][peer.name] = lambda way=way, peer=peer: way(host if peer.on_host else x)
+                cases[case][peer.name] = lambda way=way, peer=peer: way(host if peer.on_host else x)  # type: ignore[misc]
         floats = {"CuPy": "item", "NumPy": "item", "pyopencl": "get", "PyTorch": "item"}
         if peer.name in floats and "reduce sum" in ways:
             way, read = ways["reduce sum"], floats[peer.name]
-            cases["warm call to a Python float"][peer.name] = lambda way=way, read=read, peer=peer: float(
+            cases["warm call to a Python float"][peer.name] = lambda way=way, read=read, peer=peer: float(  # type: ignore[misc]
                 getattr(way(host if peer.on_host else x), read)()
             )
     return cases
@@ -87,7 +87,7 @@ def test_transfer(run: Session, play: Play, way: str) -> None:
         pytest.skip("a CPU computes with NumPy's arrays where they lie")
     host = Elements().host(_LARGE[run.options.full])[0]
     there = device.asarray(host)
-    calls = {
+    calls: dict[str, Callable[[], Any]] = {
         "to the device": {"gpuprims": lambda: device.asarray(host)},
         "to the host": {"gpuprims": lambda: device.to_host(there)},
         "and a sum": {"gpuprims": lambda: gpuprims.reduce(host, device=device)},

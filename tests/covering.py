@@ -46,7 +46,7 @@ def cover(
     """
     left = {k: values(case) for k, case in enumerate(cases)}
     missing = frozenset().union(*left.values()) - frozenset(covered)
-    kept = []
+    kept: list[int] = []
     while missing and (most is None or len(kept) < most):
         best = max(left, key=lambda k: (len(left[k] & missing), -k))
         kept.append(best)

@@ -177,8 +177,8 @@ def _affine(device: gpuprims.Device, dtype: np.dtype[Any], rng: np.random.Genera
     a, b = rng.integers(-3, 4, (2, _SIZE)).astype(dtype)
     for got, expected in zip(gpuprims.reduce(a, b, op=AFFINE, device=device), affine_fold(a, b), strict=True):
         close(got, expected.astype(np.asarray(got).dtype))
-    for got, expected in zip(gpuprims.scan(a, b, op=AFFINE, device=device), affine_scan(a, b), strict=True):
-        close(got, expected.astype(got.dtype))
+    for got, scanned in zip(gpuprims.scan(a, b, op=AFFINE, device=device), affine_scan(a, b), strict=True):
+        close(got, scanned.astype(got.dtype))
 
 
 def _scan(device: gpuprims.Device, dtype: np.dtype[Any], rng: np.random.Generator) -> None:

@@ -22,7 +22,7 @@ NONE: frozenset[str] = frozenset()
 class Item(SimpleNamespace):
     """What a part is chosen by."""
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # type: ignore[assignment]  # by identity
 
     def get_closest_marker(self, name: str) -> Any:
         return self.whole if name == "whole" else None

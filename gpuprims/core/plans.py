@@ -125,7 +125,7 @@ def _said(forms: tuple[Form, ...]) -> str:
 def bind_call(
     primitive: str, arrays: tuple[Any, ...], keywords: dict[str, Any]
 ) -> tuple[Primitive, Operands, Out | None, LaunchPlan]:
-    """Return the primitive, the operands, ``out=`` and the launch plan of a call; nothing is compiled."""
+    """Return the primitive, operands, ``out=`` and launch plan of a call; nothing is compiled."""
     room = REGISTRY.primitive(primitive)
     if room is None or room.bind is None:
         rooms = (REGISTRY.primitive(name) for name in REGISTRY.primitive_names)

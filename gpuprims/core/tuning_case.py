@@ -23,11 +23,11 @@ class TuningCase:
     elements : callable
         From a generator, a dtype and a number of elements to an array.
     function : callable
-        The primitive's public function.
+        The primitive's function.
     arguments : callable
-        From an array to the function's positional arguments.
+        From an array to the arguments of the call.
     expected : callable
-        From an array to the same result by NumPy.
+        From an array to the result, or the first one of several, by NumPy.
     into : bool
         True if the call takes ``out=``, so that timed calls allocate no memory.
     """
@@ -40,7 +40,7 @@ class TuningCase:
     into: bool
 
     def run(self, array: Any, **keywords: Any) -> Any:
-        """Return the first result for an array, with ``device``, ``variant`` and perhaps ``out``."""
+        """Make the call, and return its first result."""
         result = self.function(*self.arguments(array), **keywords)
         return result[0] if isinstance(result, tuple) else result
 

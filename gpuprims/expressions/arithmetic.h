@@ -1,4 +1,4 @@
-/* NumPy's meaning where C's differs. Both dialects compile this text after their prelude. */
+/* NumPy's meaning where C's differs; compiled after the backend's prelude. */
 
 DEVICE i64 gp_floor_divide_i64(const i64 a, const i64 b)
 {

@@ -13,7 +13,7 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.core.tuning_case import TuningCase
 from gpuprims.primitives import ROOMS
 
-_MODULES = [f"gpuprims.primitives.{room}.tuning_case" for room in ROOMS]
+_MODULES = [f"gpuprims.primitives.{name}.tuning_case" for name in ROOMS]
 CASES: Mapping[str, TuningCase] = {
     case.primitive: case for case in (import_module(module).CASE for module in _MODULES if find_spec(module))
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
@@ -168,7 +168,7 @@ def tune(
     timer: Timer | None = None,
     clock: Callable[[], float] = time.monotonic,
     say: Callable[[str], None] = lambda text: None,
-) -> Iterator[Found]:
+) -> Generator[Found, None, None]:
     """Search for faster variants on a device, and use them for all later calls.
 
     Parameters

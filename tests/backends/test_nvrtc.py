@@ -131,7 +131,7 @@ def test_kernels_compile_without_a_warning_for_every_architecture(
     # No kernel depends on the generation. A whole run compiles the first call for all generations, and other calls for
     # the oldest and the newest; a default run the first call for the newest.
     first = call is next(iter(calls(variant).values()))
-    architectures = ARCHITECTURES if first else (ARCHITECTURES[0], ARCHITECTURES[-1])
+    architectures: tuple[int, ...] = ARCHITECTURES if first else (ARCHITECTURES[0], ARCHITECTURES[-1])
     if not pytestconfig.getoption("whole"):
         architectures = ARCHITECTURES[-1:]
     for fitted, spec in asked_for(variant, call):

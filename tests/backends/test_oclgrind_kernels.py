@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -84,9 +83,7 @@ TWINS = {variant: twin(variant) for variant in VARIANTS}
 
 
 @pytest.fixture
-def kernel(
-    device: gpuprims.Device, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Kernel]:
+def kernel(device: gpuprims.Device, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Kernel:
     """A variant on a device of its backend; one that is meant for other devices is asked not to refuse."""
     variant: Variant = request.param
     if device.backend != BACKEND:

@@ -7,6 +7,9 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,11 +29,11 @@ from gpuprims.cli import main as cli
 REFERENCE = gpuprims.Device("reference")
 
 
-def small(work):
+def small(work: Any) -> Any:
     return work.inputs.host(600 if isinstance(work.inputs, Samples) else 4096)
 
 
-def wrong(result):
+def wrong(result: Any) -> Any:
     """A result with one element changed, as a kernel that misses its last tile would."""
     if isinstance(result, tuple):
         return (result[0], wrong(result[1]))
@@ -40,7 +43,7 @@ def wrong(result):
 
 
 @pytest.mark.parametrize("work", WORKS, ids=lambda work: work.name)
-def test_gpuprims_and_the_host_pass_each_oracle_and_a_wrong_result_does_not(work):
+def test_gpuprims_and_the_host_pass_each_oracle_and_a_wrong_result_does_not(work: Any) -> None:
     host = small(work)
     expected = work.expected(*host)
     work.check(work.host(*host), expected)
@@ -50,8 +53,8 @@ def test_gpuprims_and_the_host_pass_each_oracle_and_a_wrong_result_does_not(work
         work.check(wrong(result), expected)
 
 
-def test_elements_are_the_same_from_run_to_run_whatever_the_threads(monkeypatch):
-    inputs = Elements(spread="skewed"), Elements("uint8", shape="pixels"), Samples(3)
+def test_elements_are_the_same_from_run_to_run_whatever_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs: tuple[Any, ...] = Elements(spread="skewed"), Elements("uint8", shape="pixels"), Samples(3)
     before = [one.host(2**16) for one in inputs]
     monkeypatch.setattr("os.cpu_count", lambda: 1)
     for arrays, one in zip(before, inputs, strict=True):
@@ -59,84 +62,85 @@ def test_elements_are_the_same_from_run_to_run_whatever_the_threads(monkeypatch)
             np.testing.assert_array_equal(x, y)
 
 
-def test_running_sums_in_pieces_are_those_of_one_thread():
+def test_running_sums_in_pieces_are_those_of_one_thread() -> None:
     for size in (1, 2, 63, 10_007):
         x = Elements(spread="steps").host(size)[0]
         np.testing.assert_array_equal(oracles.running_sum(x), np.cumsum(x, dtype=np.float64))
 
 
-def test_both_ends_of_a_blur_are_those_of_the_whole():
+def test_both_ends_of_a_blur_are_those_of_the_whole() -> None:
     x = Elements(shape="square").host(2**16)[0]
     for blur in (oracles.cross, oracles.box_9, oracles.gaussian_2):
         oracles.near_blur(blur(x), oracles.first_and_last(blur, x))
 
 
-def test_cases_have_labels_of_their_own_and_fit():
+def test_cases_have_labels_of_their_own_and_fit() -> None:
     for full in (False, True):
         labels = [case.label for case in cases(REFERENCE, full=full)]
         assert len(labels) == len(set(labels))
     assert list(cases(replace_memory(REFERENCE, 10**6), full=True))[-1].size < 2**18
 
 
-def replace_memory(device, memory):
+def replace_memory(device: gpuprims.Device, memory: Any) -> Any:
     class Small:
         capabilities = replace(device.capabilities, memory=memory)
 
     return Small()
 
 
-def test_patterns_are_parts_of_labels():
+def test_patterns_are_parts_of_labels() -> None:
     assert matches("scan sum, 2^20 float32", None)
     assert matches("scan sum, 2^20 float32", "reduce; SCAN*2^20")
     assert not matches("scan sum, 2^20 float32", "reduce;2^21")
 
 
-def test_every_target_is_of_a_case_that_is_measured():
+def test_every_target_is_of_a_case_that_is_measured() -> None:
     sizes = {(work.name, size) for work in WORKS for kind in SIZES[work.sizes].__dict__.values() for size in kind}
     named = {(target.case, target.size) for target in targets.TARGETS if target.size != 1000}
     assert named <= sizes
 
 
-def test_rounds_take_turns():
+def test_rounds_take_turns() -> None:
     class Fake:
         name = "fake"
 
-        def span(self, call, times=1):
+        def span(self, call: Any, times: Any = 1) -> Any:
             call()
             return Span(2.0, 1.0)
 
-    called = []
-    racers = {name: Racer(lambda name=name: called.append(name), Fake(), Fake()) for name in "abc"}
+    called: list[str] = []
+    racers: Any = {name: Racer(partial(called.append, name), Fake(), Fake()) for name in "abc"}
     times = race(racers, 0)
     assert "".join(called) == "abc" + "abcbcacab"
     assert (times["a"].device, times["a"].wall_s, times["a"].spread) == ([2.0] * 3, 1.0, 0)
 
 
-def test_short_calls_begin_while_the_device_is_kept_busy():
+def test_short_calls_begin_while_the_device_is_kept_busy() -> None:
     class Fake:
         name = "fake"
 
-        def span(self, call, times=1):
+        def span(self, call: Any, times: Any = 1) -> Any:
             called.append(times)
             return Span(1e-4, 1e-3)
 
-    called = []
+    called: list[Any] = []
     race({"a": Racer(list, Fake(), Fake(), lambda seconds: called.append(f"busy {seconds}"))}, 0)
     assert called == [1, *["busy 0.005", 10, 1] * 3]
 
 
-def test_a_gpu_is_kept_busy_for_as_long_as_asked(device):
+def test_a_gpu_is_kept_busy_for_as_long_as_asked(device: gpuprims.Device) -> None:
     timed = timed_device(device)
     clock = clock_of(timed)
     delay = delay_of(timed, clock)
     if device.capabilities.kind != "gpu":
         assert delay is None
         return
-    spans = [min(clock.span(lambda seconds=seconds: delay(seconds)).device for _ in range(3)) for seconds in (0, 4e-3)]
+    assert delay is not None
+    spans = [min(clock.span(partial(delay, seconds)).device for _ in range(3)) for seconds in (0, 4e-3)]
     assert 2e-3 < spans[1] - spans[0] < 8e-3
 
 
-def test_a_wrong_contender_is_not_timed_and_the_others_are():
+def test_a_wrong_contender_is_not_timed_and_the_others_are() -> None:
     case = Case(WORKS[0], 4096)
     who = [Contender("gpuprims", WORKS[0].call), Contender("off by one", lambda x: 2 * x + 2)]
     who.append(Contender("broken", lambda x: 1 / 0))
@@ -145,7 +149,7 @@ def test_a_wrong_contender_is_not_timed_and_the_others_are():
     assert list(found.failures) == ["off by one", "broken"]
 
 
-def test_device_time_is_of_the_device(device):
+def test_device_time_is_of_the_device(device: gpuprims.Device) -> None:
     timed = timed_device(device)
     x = timed.asarray(np.ones(2**16, np.float32))
     gpuprims.reduce(x)
@@ -153,7 +157,7 @@ def test_device_time_is_of_the_device(device):
     assert 0 < span.device <= 2 * span.wall
 
 
-def test_contenders_are_gpuprims_first_and_peers_that_are_there(device):
+def test_contenders_are_gpuprims_first_and_peers_that_are_there(device: gpuprims.Device) -> None:
     case = next(case for case in cases(device, full=False) if case.work.name == "reduce sum")
     names = [who.name for who in contenders(device, case, peers=True, variants=True)]
     there, absent = peers_of(device)
@@ -163,7 +167,7 @@ def test_contenders_are_gpuprims_first_and_peers_that_are_there(device):
     assert {peer.name for peer in PEERS if peer.serves(device)} == {peer.name for peer in there} | set(absent)
 
 
-def row(case, contender, seconds, **more):
+def row(case: Any, contender: Any, seconds: Any, **more: Any) -> dict[str, Any]:
     given = {
         "case": case, "primitive": "map", "label": f"{case}, 2^26 float32", "contender": contender,
         "ours": contender.startswith("gpuprims"), "size": 2**26, "dtype": "float32", "distribution": "uniform",
@@ -174,7 +178,7 @@ def row(case, contender, seconds, **more):
 
 
 @pytest.fixture
-def report():
+def report() -> dict[str, Any]:
     made = results.new_report(REFERENCE, full=False, commit="abc1234")
     made["device"] |= {"name": "Example <GPU>", "kind": "cpu", "backend": "opencl", "platform": "Example, 1.0"}
     made["limits"] = {"copy": {"bytes_per_s": 1e11, "by": "the vendor", "bytes": 8, "all": {"the vendor": 1e11}}}
@@ -199,7 +203,7 @@ def report():
     return made
 
 
-def test_a_report_is_read_as_it_was_written(report, tmp_path):
+def test_a_report_is_read_as_it_was_written(report: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "folder" / "one.json"
     results.write(path, report)
     read = results.load(path)
@@ -214,24 +218,24 @@ def test_a_report_is_read_as_it_was_written(report, tmp_path):
         results.load(path)
 
 
-def test_later_rows_take_the_place_of_earlier_ones():
+def test_later_rows_take_the_place_of_earlier_ones() -> None:
     old, new = [row("a", "gpuprims", 1), row("b", "gpuprims", 1)], [row("a", "gpuprims", 2)]
     assert [one["device_s"] for one in results.merge_rows(old, new)] == [2, 1]
 
 
-def test_the_faster_look_at_a_limit_counts():
+def test_the_faster_look_at_a_limit_counts() -> None:
     looks = [{"copy": {"bytes_per_s": rate}} for rate in (2, 3, 1)]
     assert results.faster_limits(results.faster_limits(looks[0], looks[1]), looks[2]) == looks[1]
 
 
-def test_files_are_called_by_backend_device_and_runtime(report):
+def test_files_are_called_by_backend_device_and_runtime(report: dict[str, Any]) -> None:
     report["device"] |= {"name": "pthread-skylake-avx512-AMD EPYC", "platform": "Portable Computing Language, 3.0"}
     assert results.slug(report) == "opencl-amd-epyc-pocl"
     report["device"] |= {"name": "NVIDIA H200", "kind": "gpu", "backend": "cuda"}
     assert results.slug(report) == "cuda-nvidia-h200"
 
 
-def test_targets_are_reached_missed_or_not_measured(report):
+def test_targets_are_reached_missed_or_not_measured(report: dict[str, Any]) -> None:
     words = {str(verdict.target): (verdict.got, verdict.word) for verdict in targets.verdicts(report)}
     assert words[">= 1.8 x NumPy"] == (1.5, "missed")
     assert words[">= 8 x NumPy"] == (None, "not measured")
@@ -239,7 +243,7 @@ def test_targets_are_reached_missed_or_not_measured(report):
     assert "reached" in [verdict.word for verdict in targets.verdicts(report)]
 
 
-def test_tables_hold_the_best_peer_and_the_limit(report):
+def test_tables_hold_the_best_peer_and_the_limit(report: dict[str, Any]) -> None:
     line = tables.lines_of(report)[0]
     assert tables.cells(line)[1:] == ("53.7 GB/s", "10 ms", "10 ms", "50%", "numba", "44.7 GB/s", "1.20")
     text = "\n".join(tables.summary(report))
@@ -247,7 +251,9 @@ def test_tables_hold_the_best_peer_and_the_limit(report):
     assert "torch is not measured: not installed" in text
 
 
-def test_a_row_that_is_slower_beyond_the_band_fails(report, tmp_path, capsys):
+def test_a_row_that_is_slower_beyond_the_band_fails(
+    report: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     paths = tmp_path / "old.json", tmp_path / "new.json"
     for path, factor in zip(paths, (1, 1.2), strict=True):
         made = copy.deepcopy(report)
@@ -265,7 +271,7 @@ def test_a_row_that_is_slower_beyond_the_band_fails(report, tmp_path, capsys):
     assert cli.main(["bench", "--from", new, "--compare", old]) == 1
 
 
-def test_noise_and_a_slower_machine_are_no_change_of_a_kernel(report):
+def test_noise_and_a_slower_machine_are_no_change_of_a_kernel(report: dict[str, Any]) -> None:
     slower = copy.deepcopy(report)
     slower["rows"][0] |= {"device_s": 0.012, "spread": 0.15}
     assert [change.word for change in compare.changes(report, slower)] == ["", "", ""]
@@ -275,7 +281,9 @@ def test_noise_and_a_slower_machine_are_no_change_of_a_kernel(report):
     assert compare.changes(report, slower)[0].ratio == pytest.approx(1)
 
 
-def test_reports_of_two_devices_are_not_compared(report, tmp_path, capsys):
+def test_reports_of_two_devices_are_not_compared(
+    report: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     other = copy.deepcopy(report)
     other["device"]["name"] = "Another"
     paths = tmp_path / "old.json", tmp_path / "new.json"
@@ -285,7 +293,7 @@ def test_reports_of_two_devices_are_not_compared(report, tmp_path, capsys):
     assert "one device's reports; got 'Example <GPU>' and 'Another'" in capsys.readouterr().err
 
 
-def test_a_page_stands_alone_and_marks_what_was_missed(report, tmp_path):
+def test_a_page_stands_alone_and_marks_what_was_missed(report: dict[str, Any], tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib, which draws the pictures, is not installed")
     assert write_page(report, tmp_path).startswith("drawn in ")
     (page,) = tmp_path.glob("*.html")
@@ -301,42 +309,44 @@ def test_a_page_stands_alone_and_marks_what_was_missed(report, tmp_path):
     assert text.count("data:image/") == len(drawn)
 
 
-def test_a_page_without_pictures_has_the_tables(report):
+def test_a_page_without_pictures_has_the_tables(report: dict[str, Any]) -> None:
     assert "<img" not in html(report, {})
     assert "numba" in html(report, {})
 
 
-def test_a_page_says_when_there_is_no_matplotlib(report, tmp_path, monkeypatch):
+def test_a_page_says_when_there_is_no_matplotlib(
+    report: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert "without pictures, for want of matplotlib" in write_page(report, tmp_path)
 
 
-def test_the_table_of_readme_is_that_of_the_reports():
+def test_the_table_of_readme_is_that_of_the_reports() -> None:
     text = readme.README.read_text()
     assert readme.with_table(text, readme.shown()) == text
 
 
-def test_readmes_table_has_a_line_a_case(report):
+def test_readmes_table_has_a_line_a_case(report: dict[str, Any]) -> None:
     lines = readme.table(dict.fromkeys(readme.SHOWN, report)).splitlines()
     (found,) = [line for line in lines if line.startswith("| map 2*x+1 |")]
     ours, peer = "53.7 GB/s", "numba 44.7 GB/s"
     assert found == f"| map 2*x+1 | 2^26 | {ours}, 50% | {ours}, 50% | {peer} | {ours} | {peer} |"
 
 
-def test_the_command_says_what_it_needs(monkeypatch, capsys):
+def test_the_command_says_what_it_needs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(benching, "find_spec", lambda name: None)
     assert cli.main(["bench"]) == 1
     assert "pip install 'gpuprims[bench]'" in capsys.readouterr().err
 
 
-def test_the_command_refuses_what_is_no_report(tmp_path, capsys):
+def test_the_command_refuses_what_is_no_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("pytest_benchmark", reason="pytest-benchmark, which gpuprims bench needs, is not installed")
     path = tmp_path / "none.json"
     assert cli.main(["bench", "--from", str(path), "--html"]) == 1
     assert "a report that gpuprims bench wrote" in capsys.readouterr().err
 
 
-def test_the_command_measures_and_appends(device, tmp_path):
+def test_the_command_measures_and_appends(device: gpuprims.Device, tmp_path: Path) -> None:
     pytest.importorskip("pytest_benchmark", reason="pytest-benchmark, which gpuprims bench needs, is not installed")
     if device.backend == "reference":
         pytest.skip("the reference has no suite of its own")

@@ -25,7 +25,7 @@ def run(capsys: Any, *arguments: str) -> tuple[int, str, str]:
 
 
 def test_the_command_shows_a_table(path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = {}
+    asked: dict[str, Any] = {}
 
     def search(device: Any, primitives: Any, dtypes: Any, **how: Any) -> Iterator[Found]:
         asked.update(how, device=device, primitives=primitives, dtypes=dtypes)

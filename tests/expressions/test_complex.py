@@ -120,7 +120,9 @@ def test_logarithms_keep_their_digits_near_the_axes_at_length_1(device: gpuprims
     x = np.concatenate([(large + 1j * small).ravel(), (small - 1j * large).ravel()]).astype(dtype)
     re, im = (np.sort(np.abs([x.real, x.imag]).astype(np.longdouble), axis=0)[k] for k in (1, 0))
     expected = np.log1p((re - 1) * (re + 1) + im * im) / 2
-    np.testing.assert_allclose(gpuprims.map("log(x)", x, device=device).real, expected, rtol=8 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(
+        gpuprims.map("log(x)", x, device=device).real, expected, rtol=8 * float(np.finfo(dtype).eps)
+    )
 
 
 @pytest.mark.parametrize("dtype", COMPLEX)
@@ -142,7 +144,7 @@ def test_every_variant_maps_every_size_and_alignment(map_kernel: Kernel, dtype: 
         for start in (0, 1):
             arrays = [on_device(device, array)[start:] for array in (x, y)]
             got = on_host(device, map_kernel.map("x + 2j*conj(y)", *arrays))
-            np.testing.assert_allclose(got, expected[start:], rtol=8 * np.finfo(dtype).eps)
+            np.testing.assert_allclose(got, expected[start:], rtol=8 * float(np.finfo(dtype).eps))
             assert got.dtype == np.dtype(dtype)
 
 
@@ -229,7 +231,7 @@ def test_sums_and_products(reduce_kernel: Kernel, dtype: str, axis: Any, rng: np
     reduce_kernel.need(dtype)
     x = random_values(rng, dtype, (13, 17, 40))
     turned = np.exp(1j * x.real).astype(dtype)  # of length 1, so that no product overflows
-    many = {"rtol": 200 * np.finfo(dtype).eps, "atol": 2000 * np.finfo(dtype).eps}
+    many: Any = {"rtol": 200 * np.finfo(dtype).eps, "atol": 2000 * np.finfo(dtype).eps}
     np.testing.assert_allclose(reduce_kernel.reduce(x, axis=axis), x.sum(axis), **many)
     np.testing.assert_allclose(reduce_kernel.reduce(turned, op="prod", axis=axis), turned.prod(axis), **many)
     mean = reduce_kernel.reduce(x, op="mean", axis=axis)
@@ -283,7 +285,7 @@ def test_an_operator_of_complex_and_real_components(device: gpuprims.Device, rng
 
 @pytest.mark.parametrize("op", ["min", "max", "argmin", "argmax"])
 def test_numbers_are_ordered_by_real_part_and_then_by_imaginary(device: gpuprims.Device, op: str) -> None:
-    real, imaginary = np.meshgrid(np.float32([3, -1, 3, 0]), np.float32([2, -7, 100, 2, 0]))
+    real, imaginary = np.meshgrid(np.array([3, -1, 3, 0], np.float32), np.array([2, -7, 100, 2, 0], np.float32))
     x = (real + 1j * imaginary).astype(np.complex64)
     for array in (x, x * 1j, np.where(real == 0, np.complex64(np.nan), x)):
         for axis in (None, 0, 1):

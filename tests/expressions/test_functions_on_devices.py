@@ -44,9 +44,9 @@ def hard_values(dtype: np.dtype[Any]) -> np.ndarray:
     if dtype.kind == "b":
         return np.array([False, True])
     if dtype.kind == "f":
-        info = np.finfo(dtype)
+        limits = np.finfo(dtype)
         near = [0.0, 0.1, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 7.0, 10.0, 100.0, 1e-3]
-        values = [*near, float(info.max), float(info.tiny), np.inf]
+        values = [*near, float(limits.max), float(limits.tiny), np.inf]
         return np.array([*values, *(-value for value in values), np.nan], dtype)
     info = np.iinfo(dtype)
     bits = info.bits
@@ -95,8 +95,8 @@ def exact(name: str, values: Sequence[np.ndarray]) -> np.ndarray:
     dtype = values[-1].dtype
     with np.errstate(all="ignore"):
         if name in ULPS and dtype.name in WIDER:
-            return FUNCTIONS[name].numpy(*(v.astype(WIDER[dtype.name]) for v in values)).astype(dtype)
-        return FUNCTIONS[name].numpy(*values)
+            return np.asarray(FUNCTIONS[name].numpy(*(v.astype(WIDER[dtype.name]) for v in values))).astype(dtype)
+        return np.asarray(FUNCTIONS[name].numpy(*values))
 
 
 def ulps(name: str, dtype: np.dtype[Any]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from expression_samples import OTHER, SAMPLE, STEP, WHOLE, same
 from gpuprims.errors import ExpressionError
 from gpuprims.expressions import parse, trace
 
-STRINGS = {
+STRINGS: dict[str, Callable[[Any, Any], Any]] = {
     "2*x + y": lambda x, y: 2 * x + y,
     "where(x > 0, sqrt(abs(x)), -y)": lambda x, y: np.where(x > 0, np.sqrt(np.abs(x)), -y),
     "clip(x, -1, y)": lambda x, y: np.clip(x, -1, y),

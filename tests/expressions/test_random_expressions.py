@@ -48,7 +48,7 @@ def test_a_random_expression_has_numpys_dtype_and_value(source: str, dtypes: tup
     with np.errstate(all="ignore"):
         try:
             expected = eval(source, {**SCOPE, **CASTS}, scope)  # noqa: S307 - built of the words above
-            function: TypedExpr | None = typed(expr, [argument.dtype for argument in arguments])
+            function: TypedExpr = typed(expr, [argument.dtype for argument in arguments])
         # NumPy has no such function, or warns of it, or it is refused: a DtypeError is a TypeError.
         except (TypeError, OverflowError, ComplexWarning):
             return

@@ -34,8 +34,7 @@ def random_bits(rng: np.random.Generator, dtype: Any, size: int) -> np.ndarray:
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_arithmetic_of_map_is_numpys_bit_for_bit(map_kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
     map_kernel.need(dtype)
-    kinds = [rng.standard_normal((3, 30_000)).astype(dtype), [random_bits(rng, dtype, 30_000) for _ in "abc"]]
-    for a, b, c in kinds:
+    for a, b, c in (rng.standard_normal((3, 30_000)).astype(dtype), [random_bits(rng, dtype, 30_000) for _ in "abc"]):
         source = f"({', '.join(ARITHMETIC)})"
         with np.errstate(all="ignore"):
             expected = eval(source, {"sqrt": np.sqrt, "abs": np.abs, "a": a, "b": b, "c": c})  # noqa: S307 - of the above
@@ -52,7 +51,7 @@ def test_products_of_complex_numbers_round_alike_everywhere(
     x, y = x.astype(dtype), y.astype(dtype)
     product, quotient = gpuprims.map("x * y, x / y", x, y, device=device)
     np.testing.assert_array_equal(quotient, x / y)
-    np.testing.assert_allclose(product, x * y, rtol=4 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(product, x * y, rtol=4 * float(np.finfo(dtype).eps))
     if np._core._multiarray_umath.__cpu_features__.get("FMA3"):  # type: ignore[attr-defined]  # not in its annotations
         np.testing.assert_array_equal(product, x * y)
 

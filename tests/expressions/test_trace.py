@@ -228,7 +228,12 @@ def test_an_unknown_dtype_in_astype_is_a_dtype_error() -> None:
 
 def test_a_value_kept_from_another_trace_is_refused() -> None:
     kept: list[Any] = []
-    trace(lambda x: kept.append(x) or x)
+
+    def keep(x: Any) -> Any:
+        kept.append(x)
+        return x
+
+    trace(keep)
     with pytest.raises(ExpressionError, match="kept from another trace"):
         trace(lambda x: x + kept[0])
 

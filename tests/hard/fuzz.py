@@ -208,8 +208,9 @@ def _archive(rng: np.random.Generator, whole: bytes, damage: Callable[[str, byte
         chosen = names[int(rng.integers(len(names)))]
         for name in names:
             member = source.read(name)
-            if name != chosen or (member := damage(name, member)) is not None:
-                target.writestr(name, member)
+            damaged = damage(name, member) if name == chosen else member
+            if damaged is not None:
+                target.writestr(name, damaged)
     return written.getvalue()
 
 

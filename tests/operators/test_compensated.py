@@ -43,7 +43,7 @@ def test_the_sum_is_exact_to_its_last_bits_where_a_plain_one_is_not(
 
 
 def test_a_small_term_survives_two_large_ones(reduce_kernel: Kernel) -> None:
-    x = np.float32([1e8, 1, -1e8])
+    x = np.array([1e8, 1, -1e8], np.float32)
     assert reduce_kernel.reduce(x, compensated=True) == 1
 
 
@@ -97,7 +97,7 @@ def test_nothing_and_one_element(reduce_kernel: Kernel) -> None:
     assert_equal(reduce_kernel.reduce(np.empty(0, np.float32), compensated=True), np.float32(0))
     assert_equal(
         reduce_kernel.reduce(np.empty((0, 2), np.float32), op="mean", axis=0, compensated=True),
-        np.float32([np.nan] * 2),
+        np.array([np.nan] * 2, np.float32),
     )
     assert_equal(reduce_kernel.reduce(np.float32(0.1), compensated=True), np.float32(0.1))
 
@@ -112,10 +112,10 @@ def test_any_order_of_memory(reduce_kernel: Kernel, rng: np.random.Generator) ->
 
 
 def test_a_fused_map_and_a_dtype_are_summed_with_errors(reduce_kernel: Kernel) -> None:
-    x, y = np.float32([1e4, 1, -1e4]), np.float32([1e4, 1, 1e4])
+    x, y = np.array([1e4, 1, -1e4], np.float32), np.array([1e4, 1, 1e4], np.float32)
     assert reduce_kernel.reduce(x, y, map="x*y", compensated=True) == 1
     reduce_kernel.need(np.float64)
-    got = reduce_kernel.reduce(np.int64([2**53, 1]), dtype=np.float64, compensated=True)
+    got = reduce_kernel.reduce(np.array([2**53, 1], np.int64), dtype=np.float64, compensated=True)
     assert_equal(got, np.float64(2**53))  # rounded once
     assert_equal(reduce_kernel.reduce([True, True], dtype=bool, compensated=True), np.True_)
 

@@ -73,6 +73,8 @@ def test_every_dtype(cpu: gpuprims.Device, rng: np.random.Generator, dtype: str)
 @pytest.mark.parametrize("dtype", [*DTYPES, *COMPLEX])
 def test_elements_no_better_than_an_identity(cpu: gpuprims.Device, dtype: str) -> None:
     kind = np.dtype(dtype).kind
+    least: float
+    most: float
     least, most = (np.iinfo(dtype).min, np.iinfo(dtype).max) if kind in "iu" else (False, True)
     if kind in "fc":
         least, most = -np.inf, np.inf
@@ -105,7 +107,7 @@ def test_an_operator_of_ones_own(cpu: gpuprims.Device, rng: np.random.Generator)
     distance, value = rng.integers(0, 50, 20_000).astype(np.float64), rng.standard_normal(20_000)
     got = gpuprims.reduce(distance, value, np.arange(20_000), op=nearest, device=cpu)
     first = np.argmin(distance)
-    assert tuple(map(float, got)) == (distance[first], value[first], first)
+    assert tuple(map(float, got)) == (float(distance[first]), float(value[first]), float(first))
     assert gpuprims.explain("reduce", cpu, op=nearest).chosen.name == "cpu_best"
 
 

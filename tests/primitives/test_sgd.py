@@ -205,6 +205,6 @@ def test_more_features_than_a_group_holds(device: gpuprims.Device) -> None:
     with pytest.raises(NoVariantError, match=r"up to 16384 features of float32; got 20000"):
         logistic_sgd(X, y, weights, np.zeros(1, np.int32), rate=0.1, device=device, variant="gram")
     most = np.ones((2, 16384), np.float32)
-    order, y = np.int32([0, 1, 1]), np.float32([0, 1])
+    order, y = np.array([0, 1, 1], np.int32), np.array([0, 1], np.float32)
     got = logistic_sgd(most, y, most[0] * 0, order, rate=1e-5, device=device, variant="gram")
     np.testing.assert_allclose(got, descended(most, y, most[0] * 0, order, rate=1e-5), rtol=1e-4)

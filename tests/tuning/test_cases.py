@@ -34,6 +34,7 @@ def test_what_is_measured_is_what_explain_asks_for(primitive: str, device: gpupr
     x = case.elements(np.random.default_rng(1), np.dtype(np.float32), SIZE)
     call = traits_of(case, device, x)
     chosen = device.ranked(primitive, call).ranked
+    assert chosen is not None
     named = Named(chosen.name, chosen.geometry)
     measured = entry(primitive=primitive, value_bytes=call.value_bytes, measured=call.measured, default=named, least=1)
     asked = []

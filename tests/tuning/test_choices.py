@@ -48,6 +48,8 @@ def test_explain_says_that_the_choice_is_tuned_and_from_what(path: Path, offered
     offered(QUICK)
     write_entries(path, {HERE: [entry()]})
     told = gpuprims.explain("map", "reference", size=SIZE)
+    assert told.chosen is not None
+    assert told.ranked is not None
     assert (told.chosen.name, told.chosen.items, told.ranked.name) == ("quick", 8, "numpy")
     lines = str(told).splitlines()
     assert lines[1].split()[:2] == ["able", "numpy"]

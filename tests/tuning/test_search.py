@@ -12,7 +12,7 @@ import pytest
 from tuned import HERE, NUMPY, QUICK, SIZE, runs
 
 from gpuprims.core import tuned_choices as tuning
-from gpuprims.core.geometry import Geometry
+from gpuprims.core.geometry import Geometry, Tunable, geometries
 from gpuprims.core.tuned_choices import Named, read_entries
 from gpuprims.core.variant import Variant
 from gpuprims.errors import (
@@ -37,7 +37,8 @@ def timer(times: dict[tuple[str, int], float]) -> Callable[[Variant, Any], float
 
 
 def search(times: dict[tuple[str, int], float], **how: Any) -> Found:
-    (found,) = tune("reference", ["map"], ["float32"], **({"size": SIZE, "timer": timer(times)} | how))
+    keywords: dict[str, Any] = {"size": SIZE, "timer": timer(times)} | how
+    (found,) = tune("reference", ["map"], ["float32"], **keywords)
     return found
 
 
@@ -122,7 +123,7 @@ def test_a_shape_that_does_not_fit_is_not_tried(path: Path, offered: Any) -> Non
     def fits(shape: Geometry) -> Any:
         return lambda capabilities, call: "is too much" if shape.items > 4 else None
 
-    offered(dataclasses.replace(QUICK, tunable=dataclasses.replace(QUICK.tunable, fits=fits)))
+    offered(dataclasses.replace(QUICK, tunable=Tunable(geometries((1,), (1, 2, 4, 8, 16)), fits)))
     found = search({("quick", 4): 0.9, ("quick", 8): 0.1, ("quick", 16): 0.1})
     assert (str(found.chosen), found.tried) == ("quick 1 x 4", 3)
 

@@ -13,16 +13,16 @@ from pyopencl.tools import ImmediateAllocator, MemoryPool
 
 from gpuprims.backends.opencl.arrays import Arrays, place_of
 from gpuprims.backends.opencl.capabilities import capabilities_of
-from gpuprims.backends.opencl.kernel import OpenCLKernel, compiled
+from gpuprims.backends.opencl.kernel import OpenCLKernel, compiled, in_order
 from gpuprims.backends.opencl.memory import allocated, check_allocation
 from gpuprims.backends.opencl.prelude import PRELUDE
-from gpuprims.backends.opencl.stream_memory import StreamMemory
 from gpuprims.backends.opencl.transfer import Transfer
 from gpuprims.backends.opencl.turns import turn_of
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form, View, host_memory, reach
+from gpuprims.core.stream_memory import StreamMemory
 from gpuprims.core.variant import Variant
 from gpuprims.errors import BuildError
 
@@ -41,11 +41,11 @@ class OpenCLDriver:
         self.queue = queue
         self._pool = MemoryPool(ImmediateAllocator(queue))
         self._arrays = Arrays(queue, self._pool)
-        self._transfer = Transfer(queue)
-        self._stream_memory = StreamMemory(queue)
-        # Bound once, because a warm call counts each of Python's calls.
-        self.cut, self.to_host = self._arrays.cut, self._transfer.receive
-        self.counters, self.tile_statuses = self._stream_memory.counters, self._stream_memory.tile_statuses
+        self._in_order = in_order(queue)
+        # Bound once, because a warm call counts each of Python's calls; int() is the key of the one queue.
+        transfer, memory = Transfer(queue), StreamMemory(self._kept_zeros, int)
+        self._send, self.to_host, self.cut = transfer.send, transfer.receive, self._arrays.cut
+        self.counters, self.tile_statuses = memory.counters, memory.tile_statuses
 
     @cached_property
     def capabilities(self) -> Capabilities:
@@ -88,7 +88,7 @@ class OpenCLDriver:
 
     def scratch(self, nbytes: int) -> Any:
         """Allocate a buffer from the pool; an array, whose events keep order, where the queue does not."""
-        return self._allocate(nbytes) if self._stream_memory.in_order else self.empty((nbytes,), _BYTES)
+        return self._allocate(nbytes) if self._in_order else self.empty((nbytes,), _BYTES)
 
     def form(self, array: cl_array.Array) -> Form:
         """Say where an array's elements lie; its offset is passed on, since buffers cannot be cut at any byte."""
@@ -113,7 +113,7 @@ class OpenCLDriver:
     def asarray(self, array: np.ndarray) -> cl_array.Array:
         """Copy a host array to the device."""
         copied = self.empty(array.shape, array.dtype)
-        self._transfer.send(array, copied)
+        self._send(array, copied)
         return copied
 
     @property
@@ -124,6 +124,11 @@ class OpenCLDriver:
     def scalar(self, dtype: np.dtype[Any]) -> tuple[cl_array.Array, Callable[[], Any]]:
         """Return memory of the device, and a function that copies the scalar from it."""
         return (array := self.empty((), dtype)), lambda: self.to_host(array).item()
+
+    def _kept_zeros(self, count: int, dtype: np.dtype[Any]) -> Any:
+        """Return zeros; an array, whose events keep order, where the queue does not."""
+        array = self.zeros((count,), dtype)
+        return array.base_data if self._in_order else array
 
     def synchronize(self) -> None:
         """Wait for the queue."""

@@ -148,7 +148,7 @@ def _store_at_places(spec: KernelSpec, finish: TypedExpr, place: TypedExpr) -> l
 
 
 def fetch_text(spec: KernelSpec) -> list[str]:
-    """Write fetch_vector, which loads elements for later, FETCHED, their value, and ELEMENT, the first input's.
+    """Write gp_fetch_vector, which loads elements for later, FETCHED, their value, and ELEMENT, the first input's.
 
     Elements of fewer than 32 bits are kept in whole words, which needs fewer registers.
     """
@@ -174,11 +174,12 @@ def fetch_text(spec: KernelSpec) -> list[str]:
     )
     return [
         f"typedef struct {{ {'; '.join(members)}; }} raw_t;",
-        "DEVICE void fetch_vector(INPUTS, const layout_t layout, const i64 o, const i64 j, raw_t *raw)",
+        "DEVICE void gp_fetch_vector(INPUTS, const layout_t layout, const i64 o, const i64 j, raw_t *raw)",
         "{",
         *whole,
         "}",
-        "DEVICE void fetch_part(INPUTS, const layout_t layout, const i64 o, const i64 first, const i64 n, raw_t *raw)",
+        "DEVICE void gp_fetch_part(INPUTS, const layout_t layout, const i64 o, const i64 first, const i64 n, "
+        "raw_t *raw)",
         "{",
         "#pragma unroll",
         "    for (int item = 0; item < VECTOR; item++) {",

@@ -15,7 +15,7 @@ def types_text(spec: KernelSpec) -> list[str]:
     operands = (*spec.inputs, *spec.outputs)
     kept, reduced = len(operands[0].kept), len(operands[0].reduced)
     members = [f"kept[{kept}]", f"reduced[{reduced}]", f"offset[{len(operands)}]"]
-    members += [f"kept_step[{len(operands)}][{kept}]", f"reduced_step[{len(operands)}][{reduced}]"]
+    members += [f"kept_stride[{len(operands)}][{kept}]", f"reduced_stride[{len(operands)}][{reduced}]"]
     shaped = "; ".join(f"i64 {one}" for one in members if "[0]" not in one)
     constants = "".join(f" {member(number, dtype)}" for number, dtype in enumerate(spec.constants))
     alone = "" if spec.aliases else "RESTRICT "
@@ -115,7 +115,7 @@ def _strides(k: int, axes: str, index: str, strides: tuple[StrideClass, ...]) ->
         here = index if axis == 0 else f"({index} % layout.{axes}[{axis}])"
         stride = strides[axis]
         if stride != 0:
-            lines.append(f"    at += {here}{'' if stride == 1 else f' * layout.{axes}_step[{k}][{axis}]'};")
+            lines.append(f"    at += {here}{'' if stride == 1 else f' * layout.{axes}_stride[{k}][{axis}]'};")
         if axis:
             lines.append(f"    {index} /= layout.{axes}[{axis}];")
     return lines

@@ -76,7 +76,7 @@ class HistogramSpec(KernelSpec):
             "CPU_REPLICAS": CPU_REPLICAS,
             **{f"BINS_{kind.upper()}": int(self.kind == kind) for kind in get_args(Bins)},
             **{f"SUMS_{sums.upper()}": int(self.sums == sums) for sums in get_args(Sums)},
-            "WIDE": int(self.group_dtype.itemsize == 8),
+            "WIDE_SUMS": int(self.group_dtype.itemsize == 8),
             "PLANES": self.planes,
             "MERGED": int(self.merged),
             "KEY(value)": f"(value){fields[0]}",
@@ -98,7 +98,7 @@ class HistogramSpec(KernelSpec):
         near = "LOCAL const u16", "0x8000u"
         kind, impure = near if self.local_guide else ("GLOBAL const u32", "0x80000000u")
         far = "((GLOBAL const u32 *)((table) + TABLE_HEADER + ((bins) + 2) * (i64)sizeof(key_t) / 8))"
-        return {"NEAR": int(self.local_guide), "GUIDE": kind, "IMPURE": impure, "FAR_GUIDE(table, bins)": far}
+        return {"LOCAL_GUIDE": int(self.local_guide), "GUIDE": kind, "IMPURE": impure, "FAR_GUIDE(table, bins)": far}
 
     def _weights(self) -> dict[str, int | str]:
         """Define a value's weight, and the place of the exponent in a float weight."""

@@ -64,16 +64,16 @@ class SamplesSpec(KernelSpec):
             "LANES": self.lanes,
             "ROWS": self.rows,
             "CHUNKS": -(-self.features // (self.lanes * self.vector)),
-            "JUDGED": self.vector_rows,
-            "PLACE": f"u{8 * number.itemsize}",
-            "NEAR": 16 // number.itemsize,  # numbers that one load from local memory reads
+            "VECTOR_ROWS": self.vector_rows,
+            "INDEX": f"u{8 * number.itemsize}",
+            "LOCAL_VECTOR": 16 // number.itemsize,  # numbers that one load from local memory reads
             "POWER": f"gp_power_{c_type(number)}",
             "INVERSE": f"gp_inverse_{c_type(number)}",
         }
 
     def text(self) -> list[str]:
         """Write the type of the numbers of several rows."""
-        return [f"typedef {self.in_vector(c_type(self.values[0]))} judged_t;"]
+        return [f"typedef {self.in_vector(c_type(self.values[0]))} rows_t;"]
 
     def in_vector(self, kind: str) -> str:
         """Return the C type of a number of each of the rows that are computed at once."""
@@ -90,7 +90,7 @@ class LogisticSpec(SamplesSpec):
 
     def macros(self) -> dict[str, int | str]:
         """Define the loss and the residual of a row."""
-        return super().macros() | {f"JUDGE({_ROW})": f"gp_loss_and_residual({_ROW})"}
+        return super().macros() | {f"LOSS_AND_RESIDUAL({_ROW})": f"gp_loss_and_residual({_ROW})"}
 
     def text(self) -> list[str]:
         """Write that function; if it computes several rows in vectors, C's operators return masks."""
@@ -103,7 +103,7 @@ class LogisticSpec(SamplesSpec):
             ["z", "y", "s"],
             lambda *found: f"*loss = {found[0]}; *residual = {found[1]};",
         )
-        in_vectors = function.replace(f"{number} ", "judged_t ").replace("b8 ", "mask_t ")
+        in_vectors = function.replace(f"{number} ", "rows_t ").replace("b8 ", "mask_t ")
         return [*super().text(), f"typedef {mask} mask_t;", in_vectors]
 
     def headers(self) -> tuple[Path, ...]:

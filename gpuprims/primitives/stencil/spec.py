@@ -106,20 +106,20 @@ class StencilSpec(KernelSpec):
             "NEIGHBOURS": len(self.offsets),
             "VECTOR_OUT": self.vector_out,
             "VECTOR_LOCAL": self.vector_local,
-            "VECTOR_BESIDE": self.vector_halo,
+            "VECTOR_HALO": self.vector_halo,
             "TIMES": self.times,
             "PAIRED": int(self.paired is not None),
             **{f"MODE_{mode.upper()}": int(self.mode == mode) for mode in get_args(Mode)},
             **{f"LOW_{axis}": f"({low})" for axis, (low, _) in reach.items()},
             **{f"HIGH_{axis}": f"({high})" for axis, (_, high) in reach.items()},
-            **{f"STEP_{k}": _stride(0, k, stride) for k, stride in enumerate(strides)},
-            "STEP_OUT": _stride(result, 0, out[0]),
-            "STEP_DOWN": _stride(result, 1, out[1]),
+            **{f"STRIDE_{k}": _stride(0, k, stride) for k, stride in enumerate(strides)},
+            "STRIDE_OUT": _stride(result, 0, out[0]),
+            "STRIDE_OUT_ROW": _stride(result, 1, out[1]),
             "SPAN": "(HIGH_Y - LOW_Y + 1)",
             "LEFT": "(LOW_X * CHANNELS)",
-            "BESIDE": "((HIGH_X - LOW_X) * CHANNELS)",
-            "WIDE": TILE_WIDTH,
-            "AT_ONCE": ROWS_AT_ONCE,
+            "HALO": "((HIGH_X - LOW_X) * CHANNELS)",
+            "TILE_WIDTH": TILE_WIDTH,
+            "ROWS_AT_ONCE": ROWS_AT_ONCE,
             "PITCH": f"({self._pitch()})",
             **({"FETCH_ALL(window)": loads} if self.window == "listed" else {}),
         }
@@ -127,8 +127,8 @@ class StencilSpec(KernelSpec):
     def _pitch(self) -> str:
         """Return C text of the numbers from one row of the window to the next."""
         if self.window == "tile":
-            return "WIDE + BESIDE"
-        return f"ITEMS + {self.times - (self.across is not None)} * BESIDE"
+            return "TILE_WIDTH + HALO"
+        return f"ITEMS + {self.times - (self.across is not None)} * HALO"
 
     def text(self) -> list[str]:
         """Write the types of a window, the functions of a neighbourhood, and the result of an element."""
@@ -172,7 +172,7 @@ class StencilSpec(KernelSpec):
 
 
 def _stride(operand: int, axis: int, stride: int | None) -> str:
-    return f"layout.reduced_step[{operand}][{axis}]" if stride is None else str(stride)
+    return f"layout.reduced_stride[{operand}][{axis}]" if stride is None else str(stride)
 
 
 _RESULT = [

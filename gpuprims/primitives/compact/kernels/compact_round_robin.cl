@@ -1,14 +1,17 @@
-/* compact/round_robin: one pass; groups gather what they keep of a tile in local memory, and write it once others' folds are posted.
+/* compact/round_robin: one pass; groups gather a tile's kept elements in local memory and write them once the counts
+ * before are known.
  *
- * in      INPUTS: n elements, the first input's to be kept or left out
- * out     OUTPUTS: the elements that are kept, side by side, and their number
- * scratch board (scanning.h): a place for each tile
+ * in      INPUTS: n elements; those of the first input are kept or left out
+ * out     OUTPUTS: the kept elements side by side, and their number
+ * scratch statuses (scanning.h): one for each tile
  * launch  at most BLOCK groups of BLOCK, all running at the same time; `outputs` is 1
- * host    fetch_vector, FETCHED, raw_t and staged_t, gp_scan_warps, gp_fold_warps, post and gp_await_status (scanning.h), MAP, OP, IDENTITY
- * order   elements keep theirs
+ * host    gp_fetch_vector, gp_fetch_part, FETCHED, raw_t and staged_t, gp_scan_warps, gp_fold_warps, gp_write_status and
+ *         gp_await_status (scanning.h), MAP, OP, IDENTITY
+ * order   kept elements stay in order
  *
- * Tiles are dealt out as in scan/round_robin, and a tile's number of kept elements is posted a turn before it is asked for.
- * Within a tile, for LANES = 4, VECTOR = 2 and k for kept, x for left out; the places are counted by vectors, then by lanes:
+ * Groups take tiles in turn as in scan/round_robin, and write a tile's count to its status an iteration before others
+ * need it. Within a tile, for LANES = 4, VECTOR = 2, k kept and x left out; places are counted by vectors, then by
+ * lanes:
  *
  *     lane          0      1      2      3
  *     first vector  k x    k k    x x    x k      places   0 -    1 2    - -    - 3
@@ -22,14 +25,14 @@ DEVICE void fetch_tile(INPUTS, const layout_t layout, const i64 base, const i64 
     for (int vector = 0; vector < VECTORS; vector++) {
         const i64 j = base + gp_item_offset(tid, vector * VECTOR);
         if (base + TILE <= n) {
-            fetch_vector(INPUT_NAMES, layout, 0, j, raw + vector);
+            gp_fetch_vector(INPUT_NAMES, layout, 0, j, raw + vector);
         } else {
-            fetch_part(INPUT_NAMES, layout, 0, j, n, raw + vector);
+            gp_fetch_part(INPUT_NAMES, layout, 0, j, n, raw + vector);
         }
     }
 }
 
-/* Which of a vector's elements are kept, a bit for each. */
+/* Return a bit for each of a vector's elements that is kept. */
 DEVICE u32 kept_of(const raw_t *raw, const layout_t layout, const i64 j, const i64 n)
 {
     u32 bits = 0;
@@ -39,8 +42,8 @@ DEVICE u32 kept_of(const raw_t *raw, const layout_t layout, const i64 j, const i
     return bits;
 }
 
-/* The numbers of lanes before, and of all. */
-DEVICE int rank_of(const int number, const int lane, int *all)
+/* Return the sum of the numbers of lower lanes; `aggregate` is the sum of all lanes. */
+DEVICE int rank_of(const int number, const int lane, int *aggregate)
 {
     int whole = number;
 #if LANES > 1
@@ -49,9 +52,9 @@ DEVICE int rank_of(const int number, const int lane, int *all)
         const int earlier = (int)gp_shuffle_word_up((u32)whole, stride);
         if (lane >= stride) whole += earlier;
     }
-    *all = (int)gp_shuffle_word_from((u32)whole, LANES - 1);
+    *aggregate = (int)gp_shuffle_word_from((u32)whole, LANES - 1);
 #else
-    *all = whole;
+    *aggregate = whole;
 #endif
     return whole - number;
 }
@@ -65,7 +68,7 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t l
     __local u32 launch;
     const int tid = get_local_id(0), groups = get_num_groups(0), lane = tid % LANES;
     raw_t next[VECTORS], ahead[VECTORS];
-    value_t prefix = IDENTITY, all = IDENTITY;
+    value_t prefix = IDENTITY, aggregate = IDENTITY;
 
     i64 coming = get_group_id(0), task = coming;
     if (tid == 0) launch = TAG_OF(gp_read_entry(statuses)) + 1;
@@ -80,7 +83,7 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t l
         for (int vector = 0; vector < VECTORS; vector++) ahead[vector] = next[vector];
         if (following < tiles) fetch_tile(INPUT_NAMES, layout, following * TILE, n, tid, next);
 
-        /* 2. Rank what it keeps, and post the number, a turn before it is asked for. */
+        /* 2. Rank its kept elements and write their number to its status, an iteration before others need it. */
         u32 kept[VECTORS];
         int places[VECTORS], count = 0;
 #pragma unroll
@@ -94,8 +97,8 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t l
         const int earlier = (int)gp_scan_warps((value_t)count, partial, tid, &ahead_aggregate);
         if (tid == BLOCK - 1 && coming < tiles) gp_write_status(statuses, coming, tag, ahead_aggregate);
 
-        /* 3. Of the tile before, collect the numbers of the tiles between, a work-item each; one that nobody posts is counted
-         *    here. Then write what was gathered. */
+        /* 3. For the tile before: read the counts of the tiles between, one by each work-item, which counts a tile
+         * itself if its status stays empty. Then write the gathered elements. */
         if (turn > 0) {
             const int others = (int)min(task, (i64)groups - 1);
             const i64 missing = task - others + tid;
@@ -107,13 +110,13 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t l
             gp_fold_warps(folded, between, tid);
             barrier(CLK_LOCAL_MEM_FENCE);
             for (int warp = 0; warp * LANES < others; warp++) prefix = OP(prefix, between[warp]);
-            for (int k = tid; k < all; k += BLOCK) WRITE_STAGED(0, prefix + k, gathered[k]);
-            prefix = OP(prefix, all);
+            for (int k = tid; k < aggregate; k += BLOCK) WRITE_STAGED(0, prefix + k, gathered[k]);
+            prefix = OP(prefix, aggregate);
             if (tid == 0 && task == tiles - 1) WRITE_NUMBER(prefix);
         }
-        barrier(CLK_LOCAL_MEM_FENCE); /* what was gathered has been written, and gp_scan_warps may write to local memory again */
+        barrier(CLK_LOCAL_MEM_FENCE); /* the gathered elements are written, and gp_scan_warps may write to local memory again */
 
-        /* 4. Gather what the tile ahead keeps. */
+        /* 4. Gather the kept elements of the next tile. */
 #pragma unroll
         for (int vector = 0; vector < VECTORS; vector++) {
             int place = earlier + places[vector];
@@ -121,11 +124,11 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t l
             for (int item = 0; item < VECTOR; item++)
                 if (kept[vector] >> item & 1) gathered[place++] = ELEMENT(ahead + vector, item);
         }
-        all = ahead_aggregate;
+        aggregate = ahead_aggregate;
         task = coming;
         coming = following;
     }
 
-    /* 5. The last group to be done makes the launch's tags void. */
+    /* 5. The last group makes the launch's tags void. */
     if (tid == 0 && (u32)gp_add_entry(statuses, 1) == (u32)groups - 1) gp_write_entry(statuses, (u64)tag << 32);
 }

@@ -1,13 +1,14 @@
-/* csr/rows: neighbouring work-items share a row of a sparse matrix, and shuffles add up what they have.
+/* csr/rows: neighbouring work-items share a row of a sparse matrix, and shuffles add their sums.
  *
- * in      INPUTS: x0 stored elements, x1 their places in a row, x2 where n rows begin and the last ends, x3 the dense matrix
+ * in      INPUTS: x0 stored elements, x1 their columns, x2 the first element of each of n rows and the end of the last,
+ *         x3 the dense matrix
  * out     OUTPUTS: y0 n rows of COLUMNS, the product
  * launch  groups of BLOCK (a power of two); each takes runs of SLOTS rows until none are left
- * host    LANES work-items to a row, a power of two; HELD columns at once; ELEMENT, PLACE, BEGIN, BESIDE, PRODUCT and
- *         gp_add_kahan (sparse.h), swapped (shuffling.h)
- * order   every LANES-th element of a row, ITEMS of them and then the sums of these, then the lanes by halves
+ * host    LANES work-items for a row, a power of two; HELD columns at once; ELEMENT, COLUMN, BEGIN, DENSE, PRODUCT and
+ *         gp_add_kahan (sparse.h), gp_butterfly (shuffling.h)
+ * order   every LANES-th element of a row, ITEMS of them and then these sums, then the lanes by halves
  *
- * Two rows of 6 and 3 elements by LANES = 4, the next two of a warp of 16 at the rows behind them:
+ * Two rows of 6 and 3 elements by LANES = 4; the other lanes of a warp of 16 take the next two rows:
  *
  *     lane    0      1      2      3      0      1      2      3
  *     takes   0 4    1 5    2      3      0      1      2      -
@@ -27,7 +28,7 @@ void csr_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
 #pragma unroll
             for (int k = 0; k < HELD; k++) sums[k] = lost[k] = 0;
 
-            /* 1. Load ITEMS elements and their places, then what lies beside them, and add up the products. */
+            /* 1. Load ITEMS elements and their columns, then the dense matrix's elements, and add the products. */
             for (i64 first = begin + lane; first < end; first += ITEMS * LANES) {
                 value_t elements[ITEMS], few[HELD];
                 i64 places[ITEMS];
@@ -35,7 +36,7 @@ void csr_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
                 for (int item = 0; item < ITEMS; item++) {
                     const i64 at = first + item * LANES;
                     elements[item] = at < end ? ELEMENT(at) : 0;
-                    places[item] = at < end ? PLACE(at) : -1;
+                    places[item] = at < end ? COLUMN(at) : -1;
                 }
 #pragma unroll
                 for (int k = 0; k < HELD; k++) {
@@ -43,7 +44,7 @@ void csr_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
 #pragma unroll
                     for (int item = 0; item < ITEMS; item++)
                         if (places[item] >= 0 && column + k < COLUMNS)
-                            few[k] += elements[item] * BESIDE(places[item], column + k);
+                            few[k] += elements[item] * DENSE(places[item], column + k);
                     gp_add_kahan(&sums[k], &lost[k], few[k]);
                 }
             }

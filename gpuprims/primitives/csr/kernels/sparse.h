@@ -1,14 +1,13 @@
-/* The words that kernels for a sparse matrix share, the same in both dialects: its stored elements and their places, where its
- * rows begin, of which the one behind the last is the end, and rows of COLUMNS of the dense matrix and of the product.
- */
+/* Operands of the sparse product: stored elements, their columns, the first element of each row and of the end, and
+ * rows of COLUMNS of the dense matrix and of the product. */
 #define ELEMENT(at) x0[gp_at_x0(layout, 0, 0) + (at)]
-#define PLACE(at) x1[gp_at_x1(layout, 0, 0) + (at)]
+#define COLUMN(at) x1[gp_at_x1(layout, 0, 0) + (at)]
 #define BEGIN(row) x2[gp_at_x2(layout, 0, 0) + (row)]
-#define BESIDE(place, column) x3[gp_at_x3(layout, 0, 0) + (i64)(place) * COLUMNS + (column)]
+#define DENSE(place, column) x3[gp_at_x3(layout, 0, 0) + (i64)(place) * COLUMNS + (column)]
 #define PRODUCT(row, column) y0[gp_at_y0(layout, 0, 0) + (row) * COLUMNS + (column)]
 
-/* Add to a sum of which rounding has lost so much; of what is not finite nothing is. Source: W. Kahan, "Further remarks on
- * reducing truncation errors", 1965. */
+/* Kahan addition. Non-finite values carry no correction. Source: W. Kahan, "Further remarks on reducing truncation
+ * errors", 1965. */
 DEVICE void gp_add_kahan(sum_t *sum, sum_t *lost, const sum_t value)
 {
     const sum_t wanted = value - *lost, found = *sum + wanted;

@@ -1,5 +1,4 @@
-/* What kernels share that move weights by all rows at once, the same in both dialects: what part of a coefficient a step takes off,
- * and its rate. */
+/* Operands of batch gradient descent: the part of a coefficient that an iteration takes off, and the rate. */
 #if WEIGHTED
 #define RATES(number) x4[gp_at_x4(layout, 0, 0) + (number)]
 #else
@@ -9,7 +8,7 @@
 #define RATE RATES(1)
 #define STORE_WEIGHT(feature, value) y0[gp_at_y0(layout, 0, 0) + (feature)] = value
 
-/* Add to a weight what may be smaller than its rounding; the rest that was rounded off is kept for the next time. */
+/* Add to a weight a change that may be smaller than its rounding; the part that is rounded off is kept in `rest`. */
 DEVICE void gp_change_weight(value_t *weight, value_t *rest, const value_t change)
 {
     const value_t all = *rest + change, changed = *weight + all;

@@ -1,17 +1,20 @@
-/* descent/persistent: one group holds all rows in registers and takes all steps of batch gradient descent in one launch.
+/* descent/persistent: one group holds all rows in registers and runs all iterations of batch gradient descent in one
+ * launch.
  *
- * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 what rows count; last the RATES
- * out     OUTPUTS: y0 the weights after `steps` steps
+ * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 sample weights; last the
+ *         RATES
+ * out     OUTPUTS: y0 the weights after `steps` iterations
  * launch  one group of BLOCK (a multiple of TEAM)
- * host    ROWS to a work-item; POWER(x) = 2^x, INVERSE(x) = 1/x, swapped (shuffling.h)
- * order   a work-item's rows, then those of a team in halves, then the teams
+ * host    ROWS for each work-item; POWER(x) = 2^x, INVERSE(x) = 1/x, gp_butterfly (shuffling.h)
+ * order   a work-item's rows, then those of a team by halves, then the teams
  *
- * Rows of class 1 are held negated: then a row's loss falls with its score whatever its class, its error is the sigmoid of the
- * score, and labels are needed no more. The intercept is the weight of one more column, of 1 or -1. Weights are held times
- * -log2(e), so that a sigmoid is one power of two and one inverse. Every work-item has them all and changes them alike.
+ * Rows of class 1 are held negated. Then a row's loss falls with its score in either class, its residual is the sigmoid
+ * of the score, and labels are no longer needed. The intercept is the weight of one more column of 1 or -1. Weights are
+ * held times -log2(e), so a sigmoid is one power of two and one inverse. Each work-item has all weights and changes
+ * them alike.
  *
- * A lane has sums of all columns over its rows. Step by step it keeps half of them and hands the other half to a lane that does
- * the reverse; sums are all zero beyond COLUMNS. For COLUMNS = 5, of the first lanes of a team of 32:
+ * A lane has sums of all columns over its rows. In each round it keeps half of them and passes the other half to a lane
+ * that does the reverse; sums past COLUMNS are zero. For COLUMNS = 5, the first lanes of a team of 32:
  *
  *     lane    0           8           16          24
  *     before  0 1 2 3 4   0 1 2 3 4   0 1 2 3 4   0 1 2 3 4
@@ -19,7 +22,7 @@
  *     by 8    0 1         2 -         3 4         - -
  *     by 4    0           2           3           -            and lanes 4, 12, 20, 28 have 1, -, 4, -
  *
- * Then the lane holds the sum of one column over the team, or SHARING lanes have parts of it.
+ * At the end, a lane holds the sum of one column over the team, or SHARING lanes have parts of it.
  */
 #define COLUMNS (FEATURES + INTERCEPT)
 #define TEAM 32
@@ -40,7 +43,7 @@ void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, con
     value_t sample_weights[ROWS];
 #endif
 
-    /* 1. Load rows, zeros where there are none, and the weights. */
+    /* 1. Load rows, and zeros past the last, and the weights. */
 #pragma unroll
     for (int k = 0; k < ROWS; k++) {
         const i64 row = k * BLOCK + tid;
@@ -51,7 +54,7 @@ void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, con
         held[k][FEATURES] = sign;
 #endif
 #if WEIGHTED
-        sample_weights[k] = row < n ? SHARE(row) : 0;
+        sample_weights[k] = row < n ? SAMPLE_WEIGHT(row) : 0;
 #endif
     }
 #pragma unroll
@@ -60,7 +63,7 @@ void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, con
         rests[c] = 0;
     }
 
-    /* 2. Find the column that this lane will have the sum of, if it has one. */
+    /* 2. Find the column whose sum this lane ends with, if any. */
     int kept = COLUMNS, column = 0, own = COLUMNS, sharing = TEAM;
 #pragma unroll
     for (int stride = TEAM / 2; stride > 0; stride /= 2) {
@@ -79,7 +82,7 @@ void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, con
     for (i64 step = 0; step < steps; step++) {
         value_t gradient[COLUMNS];
 
-        /* 3. Take off the penalty's part; score each row, and add it to the gradient by its error. */
+        /* 3. Take off the penalty; compute each row's residual, and add the row to the gradient. */
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
             gradient[c] = 0;
@@ -90,12 +93,12 @@ void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, con
             value_t score = held[k][0] * weights[0];
 #pragma unroll
             for (int c = 1; c < COLUMNS; c++) score += held[k][c] * weights[c];
-            value_t error = INVERSE(1 + POWER(score));
+            value_t residual = INVERSE(1 + POWER(score));
 #if WEIGHTED
-            error *= sample_weights[k];
+            residual *= sample_weights[k];
 #endif
 #pragma unroll
-            for (int c = 0; c < COLUMNS; c++) gradient[c] += held[k][c] * error;
+            for (int c = 0; c < COLUMNS; c++) gradient[c] += held[k][c] * residual;
         }
 
         /* 4. Fold the team; see above. */
@@ -119,13 +122,14 @@ void descent_persistent(INPUTS, OUTPUTS, const layout_t layout, const i64 n, con
         }
         if (leaves) sums[turn + place] = gradient[0];
 
-        /* 5. Fold the teams, and step. A step later sums are elsewhere, so that nobody overtakes the slowest reader. */
+        /* 5. Fold the teams, and change the weights. The next iteration uses the other half of `sums`, so no
+         * work-item overtakes the slowest reader. */
         barrier(CLK_LOCAL_MEM_FENCE);
         value_t read[COLUMNS][TEAMS];
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
 #pragma unroll
-            for (int t = 0; t < TEAMS; t += NEAR) READ_LOCAL(NUMBER, NEAR, &sums[turn + c * TEAMS + t], &read[c][t]);
+            for (int t = 0; t < TEAMS; t += LOCAL_VECTOR) READ_LOCAL(NUMBER, LOCAL_VECTOR, &sums[turn + c * TEAMS + t], &read[c][t]);
         }
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {

@@ -1,9 +1,8 @@
-/* From an element to its bin, and sums in bins: what histograms share, the same in both dialects.
+/* Find an element's bin and add to its sums: steps that histograms share.
  *
- * A bin begins at its threshold, the smallest element that is in it. Elements are sorted into cells of equal width first, by one
- * product. Where that leaves it in doubt, because products round or a threshold lies in the cell, a comparison settles it.
- */
-#define TURN 12582912.0f /* 1.5 * 2^23: a sum with it is rounded to an integer, which the bits of the sum end in */
+ * A bin begins at its threshold, its smallest element. One product sorts elements into cells of equal width. If the
+ * cell leaves the bin in doubt, because products round or a threshold lies in the cell, a comparison settles it. */
+#define TURN 12582912.0f /* 1.5 * 2^23: a sum with it is rounded to an integer, in the low bits of the sum */
 
 typedef struct {
     key_t first, last;
@@ -13,7 +12,7 @@ typedef struct {
     GUIDE *guide;
 } binning_t;
 
-/* Read the table: the header, the thresholds and the last element of the last bin, and the guide. */
+/* Read the table: the header, the thresholds, the last element of the last bin, and the guide. */
 DEVICE binning_t gp_read_table(GLOBAL const u64 *table, const i64 bins)
 {
     binning_t b;
@@ -25,14 +24,14 @@ DEVICE binning_t gp_read_table(GLOBAL const u64 *table, const i64 bins)
     b.limit = gp_from_bits_f32((u32)table[FUSED ? 4 : 5]);
     b.cells = (i32)table[6];
     b.thresholds = (GLOBAL const key_t *)(table + TABLE_HEADER);
-#if !NEAR
+#if !LOCAL_GUIDE
     b.guide = FAR_GUIDE(table, bins);
 #endif
     return b;
 }
 
-/* Copy the guide to local memory behind `sums` sums, where the launch gave room for it; a barrier is still to come. */
-#if NEAR
+/* Copy the guide to local memory after `sums` sums, if the launch made room for it. The caller adds a barrier. */
+#if LOCAL_GUIDE
 #define SHARE_GUIDE(b, own, sums, tid)                                                                                 \
     do {                                                                                                               \
         LOCAL u16 *near = (LOCAL u16 *)((own) + (sums));                                                               \
@@ -44,14 +43,15 @@ DEVICE binning_t gp_read_table(GLOBAL const u64 *table, const i64 bins)
 #define SHARE_GUIDE(b, own, sums, tid)
 #endif
 
-/* Where elements go that belong to no bin, or to one that is still in doubt. Of numbers, there is another place for those too low. */
+/* The place of elements that are in no bin or in a doubtful one. Direct bins have one more place, for negative
+ * elements. */
 #define NO_BIN(b) ((b).bins)
 #define COUNTED(place, b) ((place) < (b).bins + (BINS_DIRECT && SUMS_COUNTS ? 2 : 0))
 
 #if !BINS_DIRECT
-/* The cell of an element from the first to the last, and how far it is from the middle of that, in cells. The number of the cell never
- * falls when the element rises, and is the last one's at most, also where distances are no numbers. Where product and sum are FUSED,
- * rounded once, elements on either side of an edge are seldom as far from the middle. */
+/* Return the cell of an element within the range, and its distance from the middle of the cell, in cells. Cells
+ * never decrease as elements rise and never exceed the last cell, even if distances are NaN. If product and sum are
+ * FUSED, rounded once, elements near an edge are rarely as far from the middle. */
 #if FUSED
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)
 #else
@@ -67,7 +67,7 @@ DEVICE i32 gp_cell_of(const key_t x, const binning_t b, f32 *aside)
 }
 #endif
 
-/* Find the place of an element, or leave its bin in doubt; gp_settle_bin does not. */
+/* gp_guess_bin finds an element's place or leaves its bin in doubt; gp_settle_bin always finds it. */
 #if BINS_DIRECT
 DEVICE i32 gp_settle_bin(const key_t x, const binning_t b)
 {
@@ -80,7 +80,7 @@ DEVICE i32 gp_guess_bin(const key_t x, const binning_t b, int *doubt)
     return gp_settle_bin(x, b);
 }
 #elif BINS_EVEN
-/* Bins are cells, but for rounding: beyond the limit from the middle of one, it may be its neighbour. */
+/* Bins are cells, up to rounding: beyond the limit from the middle of a cell, the bin may be the neighbour. */
 DEVICE i32 gp_guess_bin(const key_t x, const binning_t b, int *doubt)
 {
     f32 aside;
@@ -99,8 +99,8 @@ DEVICE i32 gp_settle_bin(const key_t x, const binning_t b)
     return cell + (cell < b.cells && x >= b.thresholds[cell + 1]);
 }
 #else
-/* The guide has for each cell how many thresholds, after the first, are certainly below its elements: the bin of an element, unless the
- * cell is impure. */
+/* The guide counts, for each cell, the thresholds after the first that are certainly below its elements. That is the
+ * element's bin, unless the cell is impure. */
 DEVICE i32 gp_guess_bin(const key_t x, const binning_t b, int *doubt)
 {
     f32 aside;
@@ -116,7 +116,7 @@ DEVICE i32 gp_settle_bin(const key_t x, const binning_t b)
     f32 aside;
     const i32 cell = gp_cell_of(x, b, &aside);
     i32 low = (i32)(b.guide[cell] & (IMPURE - 1));
-    i32 high = cell < b.cells ? (i32)(b.guide[cell + 2] & (IMPURE - 1)) : b.bins - 1; /* not beyond the guide */
+    i32 high = cell < b.cells ? (i32)(b.guide[cell + 2] & (IMPURE - 1)) : b.bins - 1; /* not past the guide's end */
     while (low < high) {
         const i32 middle = low + (high - low) / 2;
         if (x >= b.thresholds[middle + 1]) {
@@ -129,17 +129,18 @@ DEVICE i32 gp_settle_bin(const key_t x, const binning_t b)
 }
 #endif
 
-/* Where a work-item's elements of a tile are. */
+/* The index of a work-item's item in a tile. */
 #define ITEM_INDEX(base, item, tid) ((base) + ((i64)((item) / VECTOR) * BLOCK + (tid)) * VECTOR + (item) % VECTOR)
 
-/* Load a work-item's share of a whole tile. */
+/* Load a work-item's elements of a whole tile. */
 DEVICE void gp_load_whole_tile(INPUTS, const layout_t layout, const i64 o, const i64 base, const int tid, value_t *values)
 {
 #pragma unroll
     for (int item = 0; item < ITEMS; item += VECTOR) MAP_VECTOR(o, ITEM_INDEX(base, item, tid), values + item);
 }
 
-/* Those of a work-item's share that there are, a bit each: of a whole tile nothing is left to do one by one. */
+/* Return a bit for each of a work-item's items that exists in a partial tile; 0 for a whole tile, which needs no
+ * single steps. */
 DEVICE u32 gp_items_left(const i64 base, const i64 n, const int tid)
 {
     u32 left = 0;
@@ -148,7 +149,7 @@ DEVICE u32 gp_items_left(const i64 base, const i64 n, const int tid)
     return left;
 }
 
-/* Load the first element that is left, and find its bin. That is seldom, and so need not keep registers for all. */
+/* Load the first item that is left and find its bin. It is rare, so it should not hold registers for all items. */
 DEVICE i32 gp_settle_item(INPUTS, const layout_t layout, const i64 o, const i64 base, const int tid, const binning_t b,
                        u32 *left, value_t *value)
 {
@@ -159,7 +160,7 @@ DEVICE i32 gp_settle_item(INPUTS, const layout_t layout, const i64 o, const i64 
 }
 
 #ifdef LOWEST
-/* The values of a byte that are in a bin, or in a place behind the last one: from the first to before the second. */
+/* The byte values in a bin, or in a place after the last bin: from `from` to before `to`. */
 #define BYTES 256
 #define HIGHEST (LOWEST + BYTES)
 
@@ -176,7 +177,8 @@ DEVICE void gp_bytes_of_bin(const i64 place, const binning_t b, i32 *from, i32 *
 }
 #endif
 
-/* The exponent of a weight as its bits have it, that of the least normal number for those below; of infinities and NaN the mask. */
+/* The biased exponent of a weight; subnormal numbers have that of the smallest normal one, infinities and NaN the
+ * mask. */
 #if SUMS_PEAKS || SUMS_LIMBS
 DEVICE u32 gp_exponent(const weight_t weight)
 {
@@ -188,14 +190,14 @@ DEVICE u32 gp_exponent(const weight_t weight)
 #if SUMS_LIMBS
 #define LIMB_BITS 30
 
-/* Two to the power of a number, as far as a normal number is. */
+/* Two to a power that is a normal number. */
 DEVICE weight_t gp_power_of_two(const int power)
 {
     return WEIGHT_OF_BITS((u64)(power + EXPONENT_MASK / 2) << FRACTION_BITS);
 }
 
-/* Cut a weight into integers of 30 bits, from the highest, where the largest has such an exponent; where that is not finite, count
- * infinities, negative ones and NaN instead, which alone decide the sum. */
+/* Cut a weight into integers of 30 bits, from the highest, relative to the bin's largest exponent. If that is not
+ * finite, count infinities, negative infinities and NaN instead, which alone decide the sum. */
 DEVICE void gp_cut_limbs(const weight_t weight, const u32 peak, i64 *limbs)
 {
     if (peak == EXPONENT_MASK) {
@@ -212,8 +214,8 @@ DEVICE void gp_cut_limbs(const weight_t weight, const u32 peak, i64 *limbs)
     }
 }
 #endif
-/* Add a value at a place, `stride` places from one plane to the next; `peak` is the exponent of its bin's largest weight. */
-#if SUMS_COUNTS && !WIDE
+/* Add a value at a place. `stride` places lie between planes; `peak` is the exponent of the bin's largest weight. */
+#if SUMS_COUNTS && !WIDE_SUMS
 #define ADD(histogram, place, stride, value, peak) gp_increment((histogram) + (place))
 #elif SUMS_COUNTS || SUMS_INTEGERS
 #define ADD(histogram, place, stride, value, peak) gp_add_integer((histogram) + (place), (i64)WEIGHT(value))
@@ -230,7 +232,7 @@ DEVICE void gp_cut_limbs(const weight_t weight, const u32 peak, i64 *limbs)
             if (limbs[plane]) gp_add_integer((histogram) + (place) + plane * (stride), limbs[plane]);                  \
     } while (0)
 #endif
-#if WIDE
+#if WIDE_SUMS
 #define ADD_COUNT(histogram, place, count) gp_add_integer((histogram) + (place), (i64)(count))
 #else
 #define ADD_COUNT(histogram, place, count) gp_add_count((histogram) + (place), count)
@@ -241,7 +243,7 @@ DEVICE void gp_cut_limbs(const weight_t weight, const u32 peak, i64 *limbs)
 #define PEAK(o, found) 0
 #endif
 
-/* A group's histogram in global memory, or that of all of them; and how a sum gets there. */
+/* A group's histogram in global memory, or the merged one, and how a sum is stored there. */
 #define WHOLE(o, task) (histograms + (MERGED ? (o) : (task)) * PLANES * (bins + 2))
 #if MERGED && SUMS_PEAKS
 #define LEAVE(place, sum) gp_raise(place, sum)
@@ -255,7 +257,7 @@ DEVICE void gp_cut_limbs(const weight_t weight, const u32 peak, i64 *limbs)
 #define LEAVE(place, sum) *(place) = (sum)
 #endif
 
-/* Join what two groups, or two replicas, have of a bin. */
+/* Join the sums that two groups or two replicas have of a bin. */
 #if SUMS_PEAKS
 #define JOIN(a, b) ((a) > (b) ? (a) : (b))
 #else

@@ -1,12 +1,12 @@
-/* histogram/bytes: each group counts the 256 values of a byte, in a replica for each of 32 lanes, and then sorts those into bins.
+/* histogram/bytes: each group counts the 256 values of a byte, in 32 replicas, and then adds the values of each bin.
  *
  * in      INPUTS: n elements of a byte each for each of `outputs` histograms; the table (binning.h)
- * out     histograms: a count for each of bins + 2 places, for each output, and each part unless they are MERGED
+ * out     histograms: a count for each of bins + 2 places, for each output, and for each part unless they are MERGED
  * launch  any number of groups of BLOCK; each takes (part, output) pairs until none are left
- * host    fetch_vector and FETCHED, gp_bytes_of_bin (binning.h), LOWEST, MAP
- * order   counts add up to the same in any order
+ * host    gp_fetch_vector and FETCHED, gp_bytes_of_bin (binning.h), LOWEST, MAP
+ * order   counts are the same in any order
  *
- * The counts of one value lie side by side, one in each bank of local memory, so that lanes never meet, whatever the data:
+ * The counts of one value lie side by side, one in each bank of local memory, so lanes never conflict:
  *
  *     value      0  0  0 ..  0  1  1  1 ..
  *     lane       0  1  2 .. 31  0  1  2 ..
@@ -28,17 +28,17 @@ void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
         const i64 o = task % outputs, part = task / outputs;
 
-        /* 1. Begin with nothing. */
+        /* 1. Clear the sums. */
         for (int place = tid; place < BYTES * REPLICAS; place += BLOCK) own[place] = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        /* 2. Load a tile's vectors, and count. */
+        /* 2. Load a tile's vectors and count. */
         for (i64 base = part * (BLOCK * ITEMS); base < n; base += parts * (BLOCK * ITEMS)) {
             if (base + BLOCK * ITEMS <= n) {
                 raw_t raw[VECTORS];
 #pragma unroll
                 for (int vector = 0; vector < VECTORS; vector++)
-                    fetch_vector(INPUT_NAMES, layout, o, base + (vector * BLOCK + tid) * VECTOR, raw + vector);
+                    gp_fetch_vector(INPUT_NAMES, layout, o, base + (vector * BLOCK + tid) * VECTOR, raw + vector);
 #pragma unroll
                 for (int item = 0; item < ITEMS; item++)
                     gp_increment(COUNT_OF(FETCHED(raw + item / VECTOR, item % VECTOR, 0)));
@@ -48,7 +48,7 @@ void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        /* 3. Add up the replicas, each lane beginning with its own. */
+        /* 3. Add the replicas; each lane begins with its own. */
         for (int value = tid; value < BYTES; value += BLOCK) {
             u32 sum = 0;
             for (int k = 0; k < REPLICAS; k++) sum += own[value * REPLICAS + (k + tid) % REPLICAS];

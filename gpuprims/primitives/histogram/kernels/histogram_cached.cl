@@ -1,19 +1,19 @@
-/* histogram/cached: each group counts the bins that it comes across first in local memory, and others in one histogram in global
- * memory.
+/* histogram/cached: each group counts the bins of its first tile in local memory, and other bins in one histogram in
+ * global memory.
  *
  * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
- * out     histograms: a count for each of bins + 2 places, added to what is there
- * local   `slots` (a power of two) counts, and the place that each is of
+ * out     histograms: a count for each of bins + 2 places, added to the present one
+ * local   `slots` (a power of two) counts, and the place of each
  * launch  any number of groups of BLOCK; each takes (output, part) pairs until none are left
  * host    gp_load_whole_tile, gp_guess_bin and gp_settle_item (binning.h), MAP and MAP_VECTOR
- * order   counts add up to the same in any order
+ * order   counts are the same in any order
  *
- * Where many elements share a bin, most groups come across it in their first tile, so that few meet in global memory.
+ * If many elements share a bin, it is likely in the first tile, so few groups conflict in global memory.
  */
 
 #define NO_PLACE (-1)
 
-/* Count an element, in the slot where its place must be if it is in any. */
+/* Count an element in its place's slot if the slot has that place, else in global memory. */
 DEVICE void count_in_slot(LOCAL u32 *counts, LOCAL const i32 *places, GLOBAL bin_t *whole, const i32 place,
                           const i32 slots)
 {
@@ -39,14 +39,14 @@ void histogram_cached(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outpu
         const i64 o = task / parts, first = task % parts * (BLOCK * ITEMS);
         GLOBAL bin_t *whole = histograms + o * width;
 
-        /* 1. Begin with nothing. */
+        /* 1. Clear the sums. */
         for (i32 slot = tid; slot < slots; slot += BLOCK) {
             counts[slot] = 0;
             places[slot] = NO_PLACE;
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        /* 2. Let the elements of the first tile take slots. */
+        /* 2. Assign slots to the places of the first tile's elements. */
         for (int item = 0; item < ITEMS; item++) {
             const i64 j = ITEM_INDEX(first, item, tid);
             if (j >= n) break;
@@ -55,7 +55,7 @@ void histogram_cached(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outpu
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        /* 3. Load, and count. */
+        /* 3. Load and count. */
         for (i64 base = first; base < n; base += parts * (BLOCK * ITEMS)) {
             u32 left = gp_items_left(base, n, tid);
             if (base + BLOCK * ITEMS <= n) {
@@ -77,7 +77,7 @@ void histogram_cached(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outpu
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        /* 4. Add what was counted in slots. */
+        /* 4. Add the counts of the slots. */
         for (i32 slot = tid; slot < slots; slot += BLOCK)
             if (counts[slot]) ADD_COUNT(whole, places[slot], counts[slot]);
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -1,13 +1,13 @@
-/* histogram/cpu_private: each work-item counts a stretch of elements in histograms of its own, for devices whose work-items
- * are CPU threads.
+/* histogram/cpu_private: each work-item counts a stretch of elements in histograms of its own, for devices whose work-
+ * items are CPU threads.
  *
  * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
  * out     histograms: sums for each of bins + 2 places, for each output, for each of `replicas` of each part
  * launch  any number of groups of one work-item; each takes (part, output) pairs until none are left
  * host    gp_guess_bin, gp_settle_bin and WEIGHT (binning.h), MAP(o, j)
- * order   elements meet in the order of their index, in one of `replicas` (a power of two) sums each in turn
+ * order   elements in index order, in `replicas` (a power of two) sums in turn
  *
- * An addition to a bin waits for the last one to it, but not for one to another replica of it.
+ * An addition to a bin waits for the last one to it, but not for one to another replica.
  */
 #define ROUND 64
 #define OPEN (-1)
@@ -23,14 +23,14 @@ void histogram_cpu_private(INPUTS, HISTOGRAMS, const layout_t layout, const i64 
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
         const i64 o = task % outputs, part = task / outputs, end = min((part + 1) * share, n);
 
-        /* 1. Begin with nothing. */
+        /* 1. Clear the sums. */
         GLOBAL bin_t *rows[CPU_REPLICAS];
         for (int k = 0; k < CPU_REPLICAS; k++) {
             rows[k] = histograms + ((part * replicas + k % replicas) * outputs + o) * width;
             for (i64 place = 0; k < replicas && place < width; place++) rows[k][place] = 0;
         }
 
-        /* 2. Load, and find bins, many at once, but for those in doubt, which stay open. */
+        /* 2. Load and find bins, many at once; doubtful ones stay open. */
         i64 j = part * share;
         for (; j + ROUND <= end; j += ROUND) {
             i32 found[ROUND];
@@ -41,7 +41,7 @@ void histogram_cpu_private(INPUTS, HISTOGRAMS, const layout_t layout, const i64 
                 found[lane] = doubt ? OPEN : place;
             }
 
-            /* 3. Settle doubts, and count, one by one. */
+            /* 3. Settle doubtful bins and count, one by one. */
             for (int lane = 0; lane < ROUND; lane += CPU_REPLICAS) {
 #pragma unroll
                 for (int k = 0; k < CPU_REPLICAS; k++) {

@@ -1,10 +1,11 @@
-/* histogram/global_atomic: all groups count in one histogram in global memory, which is slow where many elements share a bin.
+/* histogram/global_atomic: all groups count in one histogram in global memory, which is slow if many elements share a
+ * bin.
  *
  * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
- * out     histograms: PLANES sums for each of bins + 2 places, added to what is there
+ * out     histograms: PLANES sums for each of bins + 2 places, added to the present ones
  * launch  any number of groups of BLOCK; each takes (output, part) pairs until none are left
  * host    gp_load_whole_tile, gp_guess_bin, gp_settle_item and ADD (binning.h), MAP and MAP_VECTOR
- * order   elements meet in the order in which groups come to them: integers add up to the same, floats may not
+ * order   elements in the order in which work-items take them: sums of integers are the same, of floats maybe not
  */
 #define gp_add_float gp_add_float_globally
 

@@ -1,11 +1,13 @@
-/* histogram/local_atomic: each group counts in a histogram of its own, in local memory, and leaves it as one of `parts`.
+/* histogram/local_atomic: each group counts in a histogram of its own in local memory, and stores it as one of
+ * `parts`.
  *
  * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
- * out     histograms: PLANES sums for each of bins + 2 places, for each output, and each part unless they are MERGED
- * local   PLANES * (bins + 2) sums, and the guide if it is NEAR
+ * out     histograms: PLANES sums for each of bins + 2 places, for each output, and for each part unless they are
+ *         MERGED
+ * local   PLANES * (bins + 2) sums, and the guide if it is LOCAL_GUIDE
  * launch  any number of groups of BLOCK; each takes (part, output) pairs until none are left
  * host    gp_load_whole_tile, gp_guess_bin, gp_settle_item and ADD (binning.h), MAP and MAP_VECTOR
- * order   elements meet in the order in which work-items come to them: integers add up to the same, floats may not
+ * order   elements in the order in which work-items take them: sums of integers are the same, of floats maybe not
  */
 #define gp_add_float gp_add_float_locally
 
@@ -22,11 +24,11 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
         const i64 o = task % outputs, part = task / outputs;
 
-        /* 1. Begin with nothing. */
+        /* 1. Clear the sums. */
         for (i32 place = tid; place < PLANES * width; place += BLOCK) own[place] = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        /* 2. Load, and count. */
+        /* 2. Load and count. */
         for (i64 base = part * (BLOCK * ITEMS); base < n; base += parts * (BLOCK * ITEMS)) {
             u32 left = gp_items_left(base, n, tid);
             if (base + BLOCK * ITEMS <= n) {

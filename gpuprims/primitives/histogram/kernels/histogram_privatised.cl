@@ -1,11 +1,13 @@
-/* histogram/privatised: each group counts in several histograms in local memory, so that neighbours seldom meet at one bin.
+/* histogram/privatised: each group counts in several histograms in local memory, so neighbours seldom add to the same
+ * sum.
  *
  * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
- * out     histograms: PLANES sums for each of bins + 2 places, for each output, and each part unless they are MERGED
- * local   `replicas` (a power of two) times PLANES * (bins + 2) sums, and the guide if it is NEAR
+ * out     histograms: PLANES sums for each of bins + 2 places, for each output, and for each part unless they are
+ *         MERGED
+ * local   `replicas` (a power of two) times PLANES * (bins + 2) sums, and the guide if it is LOCAL_GUIDE
  * launch  any number of groups of BLOCK; each takes (part, output) pairs until none are left
  * host    gp_load_whole_tile, gp_guess_bin, gp_settle_item and ADD (binning.h), MAP and MAP_VECTOR
- * order   elements meet in the order in which work-items come to them: integers add up to the same, floats may not
+ * order   elements in the order in which work-items take them: sums of integers are the same, of floats maybe not
  *
  * The sums of one bin lie side by side, in different banks of local memory. For two replicas:
  *
@@ -28,11 +30,11 @@ void histogram_privatised(INPUTS, HISTOGRAMS, const layout_t layout, const i64 o
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
         const i64 o = task % outputs, part = task / outputs;
 
-        /* 1. Begin with nothing. */
+        /* 1. Clear the sums. */
         for (i32 place = tid; place < PLANES * width * copies; place += BLOCK) own[place] = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        /* 2. Load, and count. */
+        /* 2. Load and count. */
         for (i64 base = part * (BLOCK * ITEMS); base < n; base += parts * (BLOCK * ITEMS)) {
             u32 left = gp_items_left(base, n, tid);
             if (base + BLOCK * ITEMS <= n) {

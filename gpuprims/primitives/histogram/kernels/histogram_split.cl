@@ -1,14 +1,14 @@
-/* histogram/split: each group counts in local memory, in a range of the bins, where all of them do not fit. The groups of one part
- * read the same elements, most of which come from the cache.
+/* histogram/split: each group counts a range of the bins in local memory, when all bins do not fit; groups of one part
+ * read the same elements, mostly from the cache.
  *
  * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
  * out     histograms: PLANES sums for each of bins + 2 places, for each part of each output
- * local   PLANES * (span + 1) sums, and the guide if it is NEAR
+ * local   PLANES * (span + 1) sums, and the guide if it is LOCAL_GUIDE
  * launch  any number of groups of BLOCK; each takes (part, output, range) triples until none are left
  * host    gp_load_whole_tile, gp_guess_bin, gp_settle_item and ADD (binning.h), MAP and MAP_VECTOR
- * order   elements meet in the order in which work-items come to them: integers add up to the same, floats may not
+ * order   elements in the order in which work-items take them: sums of integers are the same, of floats maybe not
  *
- *     places    0 1 2 3 | 4 5 6 7 | 8 9        span = 4; what is in another range goes to the place behind one's own
+ *     places    0 1 2 3 | 4 5 6 7 | 8 9        span = 4; other ranges' elements go to the place after one's own
  */
 #define gp_add_float gp_add_float_locally
 #define WITHIN(place) ((i32)min((u32)((place) - low), (u32)size))
@@ -27,11 +27,11 @@ void histogram_split(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
         const i64 whole_task = task / ranges, o = whole_task % outputs, part = whole_task / outputs;
         const i32 low = (i32)(task % ranges) * size;
 
-        /* 1. Begin with nothing. */
+        /* 1. Clear the sums. */
         for (i32 place = tid; place < PLANES * (size + 1); place += BLOCK) own[place] = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        /* 2. Load, and count. */
+        /* 2. Load and count. */
         for (i64 base = part * (BLOCK * ITEMS); base < n; base += parts * (BLOCK * ITEMS)) {
             u32 left = gp_items_left(base, n, tid);
             if (base + BLOCK * ITEMS <= n) {

@@ -1,19 +1,22 @@
-/* hogwild/lock_free: LANES neighbouring work-items take a sample each time, and move weights that all others move too, without locks.
+/* hogwild/lock_free: LANES neighbouring work-items take a sample at a time and change weights that all others change,
+ * too, without locks.
  *
- * in      INPUTS: x0 rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 what rows count, then the order of rows and
- *         the paces of stretches (single.h)
+ * in      INPUTS: x0 rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 sample weights, then the order
+ *         of rows and the rates of stretches (single.h)
  * out     OUTPUTS: y0 the weights
  * scratch partials, counters: not touched
- * launch  for each `part`: any number of groups of BLOCK (a power of two), which copy the weights, then enough for all workers
- * host    `steps` samples in order, in stretches; `workers` take every so-manieth each; gp_now and gp_add_now, swapped (shuffling.h)
- * order   a work-item reads and moves the same features of all its samples, so one worker alone keeps the order; of several each
- *         reads weights between others' additions to them, and results differ from run to run
+ * launch  for each `part`: any number of groups of BLOCK (a power of two), which copy the weights, then enough for all
+ *         workers
+ * host    `steps` samples in order, in stretches; each of `workers` takes every workers-th sample; gp_now, gp_add_now
+ *         (prelude), gp_butterfly (shuffling.h)
+ * order   a work-item reads and changes the same features of all its samples, so a single worker keeps the order;
+ *         several workers read weights between others' additions, and results differ from run to run
  */
 #define SLOTS (BLOCK / LANES)
-/* Reads of a work-item's that are under way at once. */
+/* Reads of a work-item in flight. */
 #define FLYING 8
 
-/* Read every LANES-th of a row, from one on, and weights as they are where they are wanted; zeros where there is none. */
+/* Read every LANES-th feature of a row from `first` on, and its present weight if `wanted`; zeros past the end. */
 DEVICE void read_some(GLOBAL const NUMBER *row, GLOBAL value_t *weights, const int wanted, const int first, value_t *held,
                       value_t *seen)
 {
@@ -45,7 +48,7 @@ void hogwild_lock_free(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
             const i64 number = live ? SAMPLE(at) : 0, pace = live ? at / stretch : 0;
             const value_t keep = KEEP(pace);
 
-            /* 2. Score the sample by the weights as they are. */
+            /* 2. Compute the sample's score from the present weights. */
             value_t score = INTERCEPT && live && lane == 0 ? gp_now(weights + FEATURES) : 0;
             for (int first = lane; first < FEATURES && live; first += FLYING * LANES) {
                 value_t held[FLYING], seen[FLYING];
@@ -55,8 +58,8 @@ void hogwild_lock_free(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
             }
             for (int stride = LANES / 2; stride > 0; stride /= 2) score += gp_butterfly(score, stride, partial, tid);
 
-            /* 3. Add its change to them. */
-            const value_t move = live ? RATE(pace) * SHARE(number) * (SIGMOID(score) - LABEL(number)) : 0;
+            /* 3. Add its change to the weights. */
+            const value_t move = live ? RATE(pace) * SAMPLE_WEIGHT(number) * (SIGMOID(score) - LABEL(number)) : 0;
             for (int first = lane; first < FEATURES && live; first += FLYING * LANES) {
                 value_t held[FLYING], seen[FLYING];
                 read_some(SAMPLES(number), weights, keep != 1, first, held, seen);

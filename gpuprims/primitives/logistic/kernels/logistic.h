@@ -1,7 +1,6 @@
-/* The sums of the logistic loss and its gradient, the same in both dialects.
+/* Sums of the logistic loss and its gradient.
  *
- * They are over the rows and numbered: one for each feature, behind these the intercept's, last the loss.
- */
+ * They are over rows, and numbered: one for each feature, then the intercept's, then the loss. */
 #define BIAS FEATURES
 #define LOSS (FEATURES + 1)
 #define SUMS (FEATURES + 2)
@@ -16,8 +15,9 @@ DEVICE void gp_store_sum(OUTPUTS, const layout_t layout, const int sum, const va
     }
 }
 
-/* Add up what all groups left and store it, in an order that does not depend on which comes last. Work-items have a sum each, or
- * where there are few, several a part of the groups; each has FLYING loads under way, for this group works alone. */
+/* Add the sums of all groups and store them, in an order that does not depend on which group is last. Each work-item
+ * adds one sum; if there are few sums, several work-items add a part of the groups each. Each has FLYING loads in
+ * flight, because this group works alone. */
 #define FLYING 32
 DEVICE void gp_fold_groups(OUTPUTS, GLOBAL u32 *partials, const layout_t layout, const i64 parts, LOCAL value_t *partial,
                         const int tid)

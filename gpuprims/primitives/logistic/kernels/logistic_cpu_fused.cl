@@ -1,19 +1,19 @@
-/* logistic/cpu_fused: each work-item takes runs of rows, a few at a time, which stay in its core's cache from their scores to their
- * shares of the gradient, for devices whose work-items are CPU threads.
+/* logistic/cpu_fused: each work-item takes a run of rows, a few at a time, which stay in its core's cache from score
+ * to gradient, for devices whose work-items are CPU threads.
  *
- * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 what rows count
+ * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 sample weights
  * out     OUTPUTS: y0 the loss, y1 the gradient
  * scratch partials: SUMS for each group; counters: one, zero before and after
  * launch  `parts` groups of one work-item, each for a run of rows
- * host    ROWS at once; JUDGE(z, y, s, loss, error), gp_fold_groups (logistic.h)
- * order   a row's features 16 side by side, then folded in halves; ROWS rows, then those of a run, then the runs
+ * host    ROWS at once; LOSS_AND_RESIDUAL(z, y, s, loss, residual), gp_fold_groups (logistic.h)
+ * order   a row's features 16 side by side, then by halves; ROWS rows, then the rows of a run, then the runs
  */
-#define LOAD_JUDGED(from) GP_JOINED(vload, JUDGED)(0, from)
-#define STORE_JUDGED(vector, to) GP_JOINED(vstore, JUDGED)(vector, 0, to)
-/* Places for ROWS, whole vectors of JUDGED. */
-#define PLACES ((ROWS + JUDGED - 1) / JUDGED * JUDGED)
+#define LOAD_ROWS(from) GP_JOINED(vload, VECTOR_ROWS)(0, from)
+#define STORE_ROWS(vector, to) GP_JOINED(vstore, VECTOR_ROWS)(vector, 0, to)
+/* ROWS, rounded up to whole vectors of VECTOR_ROWS. */
+#define PLACES ((ROWS + VECTOR_ROWS - 1) / VECTOR_ROWS * VECTOR_ROWS)
 
-/* The score of a row: features in vectors of 16, what is left of them in halves of that. */
+/* The score of a row: features in vectors of 16, the rest in halves of that. */
 DEVICE value_t score(GLOBAL const NUMBER *row, GLOBAL const NUMBER *weights)
 {
     int feature = 0;
@@ -41,16 +41,16 @@ DEVICE value_t score(GLOBAL const NUMBER *row, GLOBAL const NUMBER *weights)
     return sum;
 }
 
-/* Add to the gradient of so many features, side by side, that of some rows. */
+/* Add some rows to the gradient of `count` neighbouring features. */
 #define ADD_ROWS(count)                                                                                                \
     {                                                                                                                  \
         WIDE(count) sum = 0;                                                                                           \
-        for (int k = 0; k < rows; k++) sum += errors[k] * vload##count(0, from + k * FEATURES + feature);              \
+        for (int k = 0; k < rows; k++) sum += residuals[k] * vload##count(0, from + k * FEATURES + feature);              \
         vstore##count(vload##count(0, gradient + feature) + sum, 0, gradient + feature);                               \
         feature += count;                                                                                              \
     }
 
-DEVICE void add_rows(GLOBAL const NUMBER *from, const int rows, const value_t *errors, value_t *gradient)
+DEVICE void add_rows(GLOBAL const NUMBER *from, const int rows, const value_t *residuals, value_t *gradient)
 {
     int feature = 0;
     while (feature + 16 <= FEATURES) ADD_ROWS(16)
@@ -64,7 +64,7 @@ DEVICE void add_rows(GLOBAL const NUMBER *from, const int rows, const value_t *e
     ADD_ROWS(2)
 #endif
 #if FEATURES & 1
-    for (int k = 0; k < rows; k++) gradient[feature] += errors[k] * from[k * FEATURES + feature];
+    for (int k = 0; k < rows; k++) gradient[feature] += residuals[k] * from[k * FEATURES + feature];
 #endif
 }
 
@@ -74,41 +74,41 @@ void logistic_cpu_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *count
 {
     __local value_t partial[BLOCK];
     const i64 part = get_group_id(0), run = (n + parts - 1) / parts, last = min((part + 1) * run, n);
-    value_t gradient[FEATURES], bias = 0, loss = 0, each[2][JUDGED];
-    judged_t biases = 0, losses = 0;
+    value_t gradient[FEATURES], bias = 0, loss = 0, each[2][VECTOR_ROWS];
+    rows_t biases = 0, losses = 0;
     for (int feature = 0; feature < FEATURES; feature++) gradient[feature] = 0;
 
     for (i64 row = part * run; row < last; row += ROWS) {
         const int rows = (int)min((i64)ROWS, last - row);
-        value_t scores[PLACES], labels[PLACES], sample_weights[PLACES], errors[PLACES];
+        value_t scores[PLACES], labels[PLACES], sample_weights[PLACES], residuals[PLACES];
 
         /* 1. Score the rows. */
-        for (int k = 0; k < rows; k++) scores[k] = score(SAMPLES(row + k), x2 + gp_at_x2(layout, 0, 0)) + START;
+        for (int k = 0; k < rows; k++) scores[k] = score(SAMPLES(row + k), x2 + gp_at_x2(layout, 0, 0)) + INITIAL_SCORE;
         for (int k = 0; k < rows; k++) labels[k] = LABEL(row + k);
-        for (int k = 0; k < rows; k++) sample_weights[k] = SHARE(row + k);
+        for (int k = 0; k < rows; k++) sample_weights[k] = SAMPLE_WEIGHT(row + k);
         for (int k = rows; k < PLACES; k++) scores[k] = labels[k] = sample_weights[k] = 0;
 
-        /* 2. Judge them, side by side; those that are none have no share. */
-        judged_t lost = 0, erred = 0;
-        for (int k = 0; k < PLACES; k += JUDGED) {
-            judged_t one, error;
-            JUDGE(LOAD_JUDGED(scores + k), LOAD_JUDGED(labels + k), LOAD_JUDGED(sample_weights + k), &one, &error);
-            STORE_JUDGED(error, errors + k);
+        /* 2. Compute their losses and residuals in vectors; missing rows have a sample weight of 0. */
+        rows_t lost = 0, residual_sum = 0;
+        for (int k = 0; k < PLACES; k += VECTOR_ROWS) {
+            rows_t one, residual;
+            LOSS_AND_RESIDUAL(LOAD_ROWS(scores + k), LOAD_ROWS(labels + k), LOAD_ROWS(sample_weights + k), &one, &residual);
+            STORE_ROWS(residual, residuals + k);
             lost += one;
-            erred += error;
+            residual_sum += residual;
         }
         losses += lost;
-        biases += erred;
+        biases += residual_sum;
 
         /* 3. Add them to the gradient. */
-        add_rows(SAMPLES(row), rows, errors, gradient);
+        add_rows(SAMPLES(row), rows, residuals, gradient);
     }
 
-    STORE_JUDGED(biases, each[0]);
-    STORE_JUDGED(losses, each[1]);
-    for (int k = 0; k < JUDGED; k++) bias += each[0][k], loss += each[1][k];
+    STORE_ROWS(biases, each[0]);
+    STORE_ROWS(losses, each[1]);
+    for (int k = 0; k < VECTOR_ROWS; k++) bias += each[0][k], loss += each[1][k];
 
-    /* 4. Leave the sums; the last work-item to do so folds them all and stores. */
+    /* 4. Leave the sums; the last work-item folds and stores all of them. */
     for (int feature = 0; feature < FEATURES; feature++) gp_leave(partials, part * SUMS + feature, gradient[feature]);
     gp_leave(partials, part * SUMS + BIAS, bias);
     gp_leave(partials, part * SUMS + LOSS, loss);

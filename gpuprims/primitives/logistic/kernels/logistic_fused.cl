@@ -1,20 +1,21 @@
-/* logistic/fused: neighbouring work-items hold rows in registers, from their scores to their shares of the gradient.
+/* logistic/fused: neighbouring work-items hold rows in registers, from their scores to the gradient.
  *
- * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 what rows count
+ * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 sample weights
  * out     OUTPUTS: y0 the loss, y1 the gradient
  * scratch partials: SUMS for each group; counters: one, zero before and after
  * launch  `parts` groups of BLOCK (a power of two); each takes tiles of TILE rows until none are left
- * host    LANES work-items to a row, which each hold CHUNKS vectors of it; ROWS rows at once; JUDGE(z, y, s, loss, error), gp_fold_rows
- *         and gp_from_lane (rows.h), gp_fold_groups (logistic.h), swapped (shuffling.h)
- * order   sums are added in an order that depends on the number of groups alone
+ * host    LANES work-items for a row, which hold CHUNKS vectors of it each; ROWS rows at once; LOSS_AND_RESIDUAL(z, y, s, loss,
+ *         residual), gp_fold_rows and gp_from_lane (rows.h), gp_fold_groups (logistic.h), gp_butterfly (shuffling.h)
+ * order   only the number of groups decides in which order sums are added
  *
- * A row of 12 samples by LANES = 4 for VECTOR = 4, the other lanes of the warp at the rows behind it:
+ * A row of 12 samples by LANES = 4 for VECTOR = 4; the other lanes of the warp have the next rows:
  *
  *     lane    0         1         2         3         4
  *     holds   0..3      4..7      8..11     -         the next row's 0..3
  *
- * Each lane has part of the scores of ROWS rows. Step by step it keeps half of them and hands the other half to a lane that does
- * the reverse, so that it ends with the whole scores of OWNED rows, or SHARING lanes with that of the same. For ROWS = 4:
+ * Each lane has part of the scores of ROWS rows. In each round it keeps half of them and passes the other half to a
+ * lane that does the reverse. It ends with the whole scores of OWNED rows, or SHARING lanes end with the same row's.
+ * For ROWS = 4:
  *
  *     lane    0         1         2         3
  *     before  0 1 2 3   0 1 2 3   0 1 2 3   0 1 2 3
@@ -25,7 +26,7 @@
 #define TILE (ROWS * SLOTS)
 #define HELD (CHUNKS * VECTOR)
 
-/* Load a lane's vectors of a row, zeros where there is none. */
+/* Load a lane's vectors of a row, and zeros past the end. */
 DEVICE void load_samples(GLOBAL const NUMBER *from, const int live, const int lane, value_t *held)
 {
 #pragma unroll
@@ -47,7 +48,7 @@ void logistic_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters,
     __local value_t partial[BLOCK];
     __local int last;
     const int tid = get_local_id(0), lane = tid % LANES, slot = tid / LANES;
-    const value_t start = START;
+    const value_t start = INITIAL_SCORE;
     value_t weights[HELD], gradient[HELD], bias = 0, loss = 0;
 
     /* 1. Load the weights. */
@@ -61,7 +62,8 @@ void logistic_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters,
     for (i64 base = get_group_id(0) * (i64)TILE; base < n; base += parts * TILE) {
         value_t held[ROWS][HELD], labels[OWNED], sample_weights[OWNED], sums[ROWS];
 
-        /* 2. Load rows, and what is known of those that are this lane's own; score its part of them. */
+        /* 2. Load rows, and the labels and sample weights of the lane's own rows; compute the lane's part of the
+         * scores. */
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
             const i64 row = base + k * SLOTS + slot;
@@ -71,7 +73,7 @@ void logistic_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters,
         for (int k = 0; k < OWNED; k++) {
             const i64 row = base + (lane / SHARING * OWNED + k) * SLOTS + slot;
             labels[k] = row < n ? LABEL(row) : 0;
-            sample_weights[k] = row < n ? SHARE(row) : 0;
+            sample_weights[k] = row < n ? SAMPLE_WEIGHT(row) : 0;
         }
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
@@ -83,29 +85,29 @@ void logistic_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters,
         /* 3. Add the lanes' parts; see above. */
         gp_fold_rows(sums, partial, tid);
 
-        /* 4. Judge the lane's own rows: their loss, and their error in place of their score. */
+        /* 4. Compute the losses of the lane's own rows, and their residuals in place of the scores. */
 #pragma unroll
         for (int k = 0; k < OWNED; k++) {
             const i64 row = base + (lane / SHARING * OWNED + k) * SLOTS + slot;
-            value_t lost = 0, error = 0;
-            if (row < n) JUDGE(sums[k] + start, labels[k], sample_weights[k], &lost, &error);
+            value_t lost = 0, residual = 0;
+            if (row < n) LOSS_AND_RESIDUAL(sums[k] + start, labels[k], sample_weights[k], &lost, &residual);
             if (lane % SHARING == 0) {
                 loss += lost;
-                bias += error;
+                bias += residual;
             }
-            sums[k] = error;
+            sums[k] = residual;
         }
 
-        /* 5. Hand the errors round, and add each row to the gradient. */
+        /* 5. Pass the residuals to all lanes, and add each row to the gradient. */
 #pragma unroll
         for (int k = 0; k < ROWS; k++) {
-            const value_t error = gp_from_lane(sums[k % OWNED], k / OWNED * SHARING, partial, tid);
+            const value_t residual = gp_from_lane(sums[k % OWNED], k / OWNED * SHARING, partial, tid);
 #pragma unroll
-            for (int item = 0; item < HELD; item++) gradient[item] += held[k][item] * error;
+            for (int item = 0; item < HELD; item++) gradient[item] += held[k][item] * residual;
         }
     }
 
-    /* 6. Fold the group: lanes at the same place of their rows, and of loss and intercept all. */
+    /* 6. Fold the group: the gradient over lanes at the same place of their rows, loss and intercept over all lanes. */
     for (int stride = LANES; stride < BLOCK; stride *= 2) {
 #pragma unroll
         for (int k = 0; k < HELD; k++) gradient[k] += gp_butterfly(gradient[k], stride, partial, tid);
@@ -115,7 +117,7 @@ void logistic_fused(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters,
         loss += gp_butterfly(loss, stride, partial, tid);
     }
 
-    /* 7. Leave the sums; the last group to do so folds them all and stores. */
+    /* 7. Leave the sums; the last group folds and stores all of them. */
     const i64 at = get_group_id(0) * (i64)SUMS;
 #pragma unroll
     for (int k = 0; k < HELD; k++) {

@@ -1,11 +1,12 @@
-/* logistic/sequential: one work-item scores all rows, then adds up one feature after the other, as the article's first kernel.
+/* logistic/sequential: one work-item scores all rows, then adds one feature after the other; the articles' first
+ * kernel.
  *
- * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 what rows count
+ * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 sample weights
  * out     OUTPUTS: y0 the loss, y1 the gradient
- * scratch partials: the error of each row; counters: not touched
+ * scratch partials: the residual of each row; counters: not touched
  * launch  one group of one work-item
- * host    SAMPLES, JUDGE(z, y, s, loss, error), STORE_SUM(sum, value) (logistic.h)
- * order   that of the rows
+ * host    SAMPLES, LOSS_AND_RESIDUAL(z, y, s, loss, residual), STORE_SUM(sum, value) (logistic.h)
+ * order   rows in order
  */
 __kernel WORK_GROUP(BLOCK)
 void logistic_sequential(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 n,
@@ -13,23 +14,23 @@ void logistic_sequential(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *coun
 {
     const int tid = get_local_id(0);
     if (tid > 0) return;
-    GLOBAL value_t *errors = (GLOBAL value_t *)partials;
+    GLOBAL value_t *residuals = (GLOBAL value_t *)partials;
 
-    /* 1. Score and judge each row. */
+    /* 1. Compute each row's score, loss and residual. */
     value_t loss = 0, bias = 0;
     for (i64 row = 0; row < n; row++) {
-        value_t score = START, lost, error;
+        value_t score = INITIAL_SCORE, lost, residual;
         for (int feature = 0; feature < FEATURES; feature++) score += SAMPLES(row)[feature] * WEIGHT(feature);
-        JUDGE(score, LABEL(row), SHARE(row), &lost, &error);
-        errors[row] = error;
-        bias += error;
+        LOSS_AND_RESIDUAL(score, LABEL(row), SAMPLE_WEIGHT(row), &lost, &residual);
+        residuals[row] = residual;
+        bias += residual;
         loss += lost;
     }
 
-    /* 2. Add up each feature of all rows, and store. */
+    /* 2. Add each feature of all rows, and store. */
     for (int feature = 0; feature < FEATURES; feature++) {
         value_t sum = 0;
-        for (i64 row = 0; row < n; row++) sum += SAMPLES(row)[feature] * errors[row];
+        for (i64 row = 0; row < n; row++) sum += SAMPLES(row)[feature] * residuals[row];
         STORE_SUM(feature, sum);
     }
     STORE_SUM(BIAS, bias);

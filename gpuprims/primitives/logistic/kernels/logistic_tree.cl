@@ -1,11 +1,11 @@
-/* logistic/tree: the work-items of one group take a run of rows each, and a tree in local memory adds up what they have.
+/* logistic/tree: the work-items of one group take a run of rows each, and a tree in local memory adds their sums.
  *
- * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 what rows count
+ * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 sample weights
  * out     OUTPUTS: y0 the loss, y1 the gradient
  * scratch none: partials and counters are not touched
  * launch  one group of BLOCK; each work-item takes a run of rows
- * host    SAMPLES, JUDGE(z, y, s, loss, error), STORE_SUM(sum, value) (logistic.h)
- * order   that of the rows in a run, then the runs by a tree
+ * host    SAMPLES, LOSS_AND_RESIDUAL(z, y, s, loss, residual), STORE_SUM(sum, value) (logistic.h)
+ * order   the rows of a run in order, then the runs by a tree
  */
 __kernel WORK_GROUP(BLOCK)
 void logistic_tree(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 n,
@@ -18,14 +18,14 @@ void logistic_tree(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, 
     for (int sum = 0; sum < SUMS; sum++) sums[sum] = 0;
 
     for (i64 row = tid * run; row < last; row++) {
-        /* 1. Score and judge a row. */
-        value_t score = START, lost, error;
+        /* 1. Compute a row's score, loss and residual. */
+        value_t score = INITIAL_SCORE, lost, residual;
         for (int feature = 0; feature < FEATURES; feature++) score += SAMPLES(row)[feature] * WEIGHT(feature);
-        JUDGE(score, LABEL(row), SHARE(row), &lost, &error);
+        LOSS_AND_RESIDUAL(score, LABEL(row), SAMPLE_WEIGHT(row), &lost, &residual);
 
         /* 2. Add it to the work-item's sums. */
-        for (int feature = 0; feature < FEATURES; feature++) sums[feature] += SAMPLES(row)[feature] * error;
-        sums[BIAS] += error;
+        for (int feature = 0; feature < FEATURES; feature++) sums[feature] += SAMPLES(row)[feature] * residual;
+        sums[BIAS] += residual;
         sums[LOSS] += lost;
     }
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -1,11 +1,11 @@
-/* logistic/vec4: the work-items of one group take a run of rows each, four samples in a load, and a tree adds up what they have.
+/* logistic/vec4: as tree, with four samples in a load.
  *
- * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 what rows count
+ * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 sample weights
  * out     OUTPUTS: y0 the loss, y1 the gradient
  * scratch none: partials and counters are not touched
  * launch  one group of BLOCK; each work-item takes a run of rows
- * host    READ_SAMPLES, JUDGE(z, y, s, loss, error), STORE_SUM(sum, value) (logistic.h)
- * order   that of the rows in a run, then the runs by a tree
+ * host    READ_SAMPLES, LOSS_AND_RESIDUAL(z, y, s, loss, residual), STORE_SUM(sum, value) (logistic.h)
+ * order   the rows of a run in order, then the runs by a tree
  */
 __kernel WORK_GROUP(BLOCK)
 void logistic_vec4(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 n,
@@ -18,24 +18,24 @@ void logistic_vec4(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, 
     for (int sum = 0; sum < SUMS; sum++) sums[sum] = 0;
 
     for (i64 row = tid * run; row < last; row++) {
-        /* 1. Score and judge a row. */
-        value_t score = START, lost, error;
+        /* 1. Compute a row's score, loss and residual. */
+        value_t score = INITIAL_SCORE, lost, residual;
         for (int feature = 0; feature < FEATURES; feature += VECTOR) {
             value_t taken[VECTOR];
             READ_SAMPLES(SAMPLES(row) + feature, taken);
 #pragma unroll
             for (int item = 0; item < VECTOR; item++) score += taken[item] * WEIGHT(feature + item);
         }
-        JUDGE(score, LABEL(row), SHARE(row), &lost, &error);
+        LOSS_AND_RESIDUAL(score, LABEL(row), SAMPLE_WEIGHT(row), &lost, &residual);
 
         /* 2. Add it to the work-item's sums. */
         for (int feature = 0; feature < FEATURES; feature += VECTOR) {
             value_t taken[VECTOR];
             READ_SAMPLES(SAMPLES(row) + feature, taken);
 #pragma unroll
-            for (int item = 0; item < VECTOR; item++) sums[feature + item] += taken[item] * error;
+            for (int item = 0; item < VECTOR; item++) sums[feature + item] += taken[item] * residual;
         }
-        sums[BIAS] += error;
+        sums[BIAS] += residual;
         sums[LOSS] += lost;
     }
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -1,11 +1,11 @@
-/* logistic/work_items: the work-items of one group take a run of rows each, and the first of them adds up what they have.
+/* logistic/work_items: the work-items of one group take a run of rows each, and the first one adds their sums.
  *
- * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 what rows count
+ * in      INPUTS: x0 n rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 sample weights
  * out     OUTPUTS: y0 the loss, y1 the gradient
  * scratch none: partials and counters are not touched
  * launch  one group of BLOCK; each work-item takes a run of rows
- * host    SAMPLES, JUDGE(z, y, s, loss, error), STORE_SUM(sum, value) (logistic.h)
- * order   that of the rows in a run, then that of the runs
+ * host    SAMPLES, LOSS_AND_RESIDUAL(z, y, s, loss, residual), STORE_SUM(sum, value) (logistic.h)
+ * order   the rows of a run in order, then the runs in order
  */
 __kernel WORK_GROUP(BLOCK)
 void logistic_work_items(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 n,
@@ -18,19 +18,19 @@ void logistic_work_items(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *coun
     for (int sum = 0; sum < SUMS; sum++) sums[sum] = 0;
 
     for (i64 row = tid * run; row < last; row++) {
-        /* 1. Score and judge a row. */
-        value_t score = START, lost, error;
+        /* 1. Compute a row's score, loss and residual. */
+        value_t score = INITIAL_SCORE, lost, residual;
         for (int feature = 0; feature < FEATURES; feature++) score += SAMPLES(row)[feature] * WEIGHT(feature);
-        JUDGE(score, LABEL(row), SHARE(row), &lost, &error);
+        LOSS_AND_RESIDUAL(score, LABEL(row), SAMPLE_WEIGHT(row), &lost, &residual);
 
         /* 2. Add it to the work-item's sums. */
-        for (int feature = 0; feature < FEATURES; feature++) sums[feature] += SAMPLES(row)[feature] * error;
-        sums[BIAS] += error;
+        for (int feature = 0; feature < FEATURES; feature++) sums[feature] += SAMPLES(row)[feature] * residual;
+        sums[BIAS] += residual;
         sums[LOSS] += lost;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    /* 3. Add up the sums of all, and store. */
+    /* 3. Add the sums of all work-items, and store. */
     if (tid == 0) {
         for (int sum = 0; sum < SUMS; sum++) {
             value_t whole = 0;

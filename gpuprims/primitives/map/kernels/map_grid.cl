@@ -1,8 +1,10 @@
 /* map/grid: neighbouring work-items take neighbouring vectors, so that reads and writes coalesce.
  *
- * in      INPUTS, any layout            out     OUTPUTS, one value at each j in [0, n)
+ * in      INPUTS, any layout
+ * out     OUTPUTS, one value at each j in [0, n)
  * launch  any number of groups of BLOCK; each takes tiles of BLOCK x ITEMS until none are left
- * host    MAP(o, j), MAP_VECTOR(o, j, values), STORE(o, j, value), STORE_VECTOR(o, j, values), VECTOR, which divides ITEMS
+ * host    MAP(o, j), MAP_VECTOR(o, j, values), STORE(o, j, value), STORE_VECTOR(o, j, values), VECTOR, which divides
+ *         ITEMS
  */
 #define TILE (BLOCK * ITEMS)
 
@@ -22,7 +24,7 @@ void map_grid(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
 #pragma unroll
             for (int item = 0; item < ITEMS; item += VECTOR) STORE_VECTOR(0, first + item * BLOCK, values + item);
         } else {
-            /* The last tile, live elements only. */
+            /* Partial tile: one element at a time. */
             for (i64 j = base + tid; j < n; j += BLOCK) STORE(0, j, MAP(0, j));
         }
     }

@@ -1,6 +1,6 @@
-/* The steps that reductions share, the same in both dialects. */
+/* Steps that reductions share. */
 
-/* Fold values pairwise, in order, which also keeps rounding small; their number is known when this is compiled. */
+/* Fold values pairwise and in order, which also keeps rounding errors small. `count` is a compile-time constant. */
 DEVICE value_t gp_fold_values(value_t *values, const int count)
 {
 #pragma unroll
@@ -11,8 +11,8 @@ DEVICE value_t gp_fold_values(value_t *values, const int count)
     return values[0];
 }
 
-/* Share out n elements among the work-items of all parts, then load and fold. A commutative operator gets every
- * workers-th vector, others one contiguous run. */
+/* Load and fold a work-item's part of n elements, which all work-items of all parts share. With a commutative
+ * operator it takes every workers-th vector, otherwise one contiguous run. */
 DEVICE value_t gp_fold_elements(INPUTS, const layout_t layout, const i64 o, const i64 n, const i64 worker, const i64 workers)
 {
 #if COMMUTATIVE
@@ -24,7 +24,7 @@ DEVICE value_t gp_fold_elements(INPUTS, const layout_t layout, const i64 o, cons
 #endif
     value_t folded = IDENTITY;
 
-    /* ITEMS independent elements in flight, then once half as many. */
+    /* ITEMS independent elements in flight, then half as many once. */
     for (; j + (ITEMS / VECTOR - 1) * step + VECTOR <= last; j += ITEMS / VECTOR * step) {
         value_t values[ITEMS];
 #pragma unroll
@@ -41,7 +41,7 @@ DEVICE value_t gp_fold_elements(INPUTS, const layout_t layout, const i64 o, cons
     }
 #endif
 
-    /* Whole vectors, and what is left of the last one. */
+    /* The other whole vectors, then single elements. */
     for (; j + VECTOR <= last; j += step) {
         value_t values[VECTOR];
         MAP_VECTOR(o, j, values);
@@ -52,7 +52,7 @@ DEVICE value_t gp_fold_elements(INPUTS, const layout_t layout, const i64 o, cons
     return folded;
 }
 
-/* Fold what all parts of an output left, each work-item a contiguous run of them. */
+/* Fold the values that all parts of an output left; each work-item folds a contiguous run of them. */
 DEVICE value_t gp_fold_partials(GLOBAL u32 *partials, const i64 o, const i64 parts, const int tid)
 {
     const i64 run = (parts + BLOCK - 1) / BLOCK, last = min((tid + 1) * run, parts);
@@ -61,8 +61,8 @@ DEVICE value_t gp_fold_partials(GLOBAL u32 *partials, const i64 o, const i64 par
     return folded;
 }
 
-/* The fold of a group's values, for all of its work-items, by a tree in local memory. For BLOCK = 8; neighbours fold
- * first, so that order is kept:
+/* Fold a group's values by a tree in local memory and return the result in all work-items. Neighbours fold first, which
+ * keeps the order. For BLOCK = 8:
  *
  *     stride 1    0+1     2+3     4+5     6+7
  *     stride 2    0..3            4..7

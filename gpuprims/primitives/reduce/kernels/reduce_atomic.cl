@@ -1,13 +1,15 @@
-/* reduce/atomic: work-items fold their share of an output's elements, a tree folds the group, one atomic adds that in.
+/* reduce/atomic: work-items fold part of an output's elements, a tree folds the group, one atomic adds its aggregate
+ * to the output's slot.
  *
  * in      INPUTS: n elements for each of `outputs` outputs
  * out     OUTPUTS: one value for each
  * scratch counters: one for each output, rounded up to an even number, then a slot for each; zero before and after
  * launch  any number of groups of BLOCK (a power of two); each takes (output, part) pairs until none are left
- * host    gp_fold_elements and gp_fold_tree (folding.h), OP(a, b), IDENTITY, STORE(o, j, value); a value of one or two WORDS
- * order   groups meet in the order in which they are done: OP must commute, and sums of floats differ from run to run
+ * host    gp_fold_elements and gp_fold_tree (folding.h), OP(a, b), IDENTITY, STORE(o, j, value); a value of one or two
+ *         WORDS
+ * order   groups are folded as they finish: OP must commute, and sums of floats differ from run to run
  *
- * A slot holds the bits of a value that differ from the identity's, so that memory of zeros is the identity.
+ * A slot holds the bits in which a value differs from the identity, so zeroed memory is the identity.
  */
 #if WORDS == 1
 typedef u32 slot_t;
@@ -17,7 +19,7 @@ typedef u64 slot_t;
 #define BITS(words) ((words)[0] | (u64)(words)[1] << 32)
 #endif
 
-/* From a value to a slot's bits, and back. */
+/* Convert a value to a slot's bits, and back. */
 DEVICE slot_t slot_of(const value_t value)
 {
     u32 words[WORDS], identity[WORDS];
@@ -35,7 +37,7 @@ DEVICE value_t value_in(const slot_t slot)
     return gp_join(words);
 }
 
-/* Fold a value into a slot that other groups fold into at the same time. */
+/* Fold a value into a slot that other groups change at the same time. */
 DEVICE void add_in(GLOBAL slot_t *slot, const value_t value)
 {
     slot_t seen = 0, expected;
@@ -61,7 +63,7 @@ void reduce_atomic(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, 
         folded = gp_fold_tree(folded, partial, tid);
         if (tid > 0) continue;
 
-        /* 2. Store; where the output has more parts, add this one in, and the last to do so takes the whole. */
+        /* 2. Store the only part; or fold it into the slot, and let the last group store the slot's value. */
         if (parts == 1) {
             STORE(o, 0, folded);
         } else {

@@ -1,19 +1,21 @@
-/* reduce/cpu_best: each work-item looks for the best value of one contiguous chunk, for devices whose work-items are CPU threads.
+/* reduce/cpu_best: each work-item searches one contiguous chunk for the best value, for devices whose work-items are
+ * CPU threads.
  *
  * in      INPUTS: n elements for each of `outputs` outputs
  * out     OUTPUTS: one value for each
  * scratch partials: WORDS for each part of each output; counters: one for each output, zero before and after
  * launch  any number of groups of one work-item; each takes (output, part) pairs until none are left
- * host    MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value); LEAD(value), its first component, and BETTER(a, b), of two such
- * order   of values none of which beats another the first is taken
+ * host    MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value); LEAD(value), its first component, and BETTER(a, b) of two
+ *         leads
+ * order   among equally good values the first wins
  *
- * First components alone are compared, a span at a time. What stands beside them, such as the place of an argmax, is asked for once
- * a chunk. Nearly all spans have nothing that beats the best before them: of s random ones log(s) have. For spans of four:
+ * Only first components are compared, a span at a time. The other components, such as the index of an argmax, are read
+ * once a chunk. Few spans have a value better than the best so far: log(s) of s random ones. For spans of four:
  *
  *     elements   3 1 4 1 | 2 3 1 0 | 5 9 2 6 | 5 3 9 8
  *     best       4         4         9         9           found in the third span
  *
- * Something better than itself, as NaN is, is beaten by nothing, and ends the search.
+ * A value that compares better than itself (NaN) wins and ends the search.
  */
 #define BEATS(a, b) (BETTER(a, b) && !BETTER(b, b))
 #define LANES 32
@@ -23,7 +25,7 @@
  * (runtime 2026.2, AMD EPYC of family 26, 2026-11-22). */
 #define SPAN 2048
 
-/* Whether one of `span` elements from j on is better than what is best before them. */
+/* True if one of `span` elements from j on is better than `best`. */
 DEVICE int has_better(INPUTS, const layout_t layout, const i64 o, const i64 j, const int span, const lead_t best)
 {
     int found = 0;
@@ -31,7 +33,8 @@ DEVICE int has_better(INPUTS, const layout_t layout, const i64 o, const i64 j, c
     return found;
 }
 
-/* The best of `span` elements from j on. Loops over lanes stay rolled: unrolled, Intel's compiler makes no vectors of them. */
+/* The best lead of `span` elements from j on. Loops over lanes stay rolled, because Intel's compiler does not
+ * vectorise unrolled ones. */
 DEVICE lead_t best_of(INPUTS, const layout_t layout, const i64 o, const i64 j, const int span)
 {
     lead_t best = LEAD(MAP(o, j)), leads[LANES];
@@ -56,8 +59,8 @@ DEVICE lead_t best_of(INPUTS, const layout_t layout, const i64 o, const i64 j, c
     return best;
 }
 
-/* The first value as good as the best of a span. In vectors a map may be rounded otherwise than alone: where no value is as good,
- * look for the best of them once more, one by one. */
+/* Return the first value that is as good as the best of a span. A map may round differently in vectors; if no value
+ * is as good, search again one by one. */
 DEVICE value_t value_of(INPUTS, const layout_t layout, const i64 o, const i64 first, const i64 last, const lead_t best)
 {
     for (i64 j = first; j < last; j++)
@@ -81,7 +84,8 @@ void reduce_cpu_best(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters
         value_t value = IDENTITY;
 
         if (first < last) {
-            /* 1. Find the span of the best. The first element stands in for all that are not better, such as an identity. */
+            /* 1. Find the span of the best value. The first element is the best so far, also if all are as bad as
+             * the identity. */
             i64 at = first;
             lead_t best = LEAD(MAP(o, first));
             for (i64 j = first; j < last && !BETTER(best, best); j += SPAN) {
@@ -92,11 +96,11 @@ void reduce_cpu_best(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters
                 }
             }
 
-            /* 2. Find its place there. */
+            /* 2. Find the value in the span. */
             value = value_of(INPUT_NAMES, layout, o, at, min(at + SPAN, last), best);
         }
 
-        /* 3. Store; where the output has more parts, leave the value, and the last to do so folds them all in order. */
+        /* 3. Store; or leave the value, and let the last part fold all of them in order. */
         if (parts > 1) {
             gp_leave(partials, task, value);
             if (!gp_last_done(counters + o, parts)) continue;

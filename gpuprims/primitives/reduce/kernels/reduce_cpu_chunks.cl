@@ -1,16 +1,17 @@
-/* reduce/cpu_chunks: each work-item folds one contiguous chunk in registers, for devices whose work-items are CPU threads.
+/* reduce/cpu_chunks: each work-item folds one contiguous chunk in registers, for devices whose work-items are CPU
+ * threads.
  *
  * in      INPUTS: n elements for each of `outputs` outputs
  * out     OUTPUTS: one value for each
  * scratch partials: WORDS for each part of each output; counters: one for each output, zero before and after
- * launch  any number of groups of one work-item; each takes (output, part) pairs until none are left, or, of few elements, a
- *         share of the outputs
+ * launch  any number of groups of one work-item; each takes (output, part) pairs until none are left; if outputs have
+ *         few elements, a contiguous range of outputs
  * host    MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value), COMMUTATIVE
- * order   a chunk is folded by LANES accumulators side by side, which the compiler keeps in vector registers; where
- *         order matters there is one; few elements are folded in their order
+ * order   LANES accumulators side by side, in vector registers, fold a chunk; one accumulator if order matters; outputs
+ *         of few elements are folded in order
  *
- * Each lane folds runs of RUN elements, and the runs pairwise, as a counter in base two carries: level k holds the fold of
- * 2^k runs. So the rounding of a sum grows with the logarithm of its length, as in NumPy's pairwise sum:
+ * Each lane folds runs of RUN elements, and the runs pairwise like a binary counter: level k holds the fold of 2^k
+ * runs. The rounding error of a sum grows with the logarithm of its length, as in NumPy's pairwise sum:
  *
  *     runs        1    2       3       4           5
  *     level 0     a    -       c       -           e
@@ -38,7 +39,7 @@ void reduce_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
     VALUES(levels, [LEVELS][LANES]);
     VALUES(run, [LANES]);
 
-    /* 0. Outputs of few elements are folded in the order of these: neighbours do not wait for each other. */
+    /* 0. Fold outputs of few elements in order; neighbouring outputs do not depend on each other. */
     if (n <= FEW) {
         const i64 share = (outputs + get_num_groups(0) - 1) / get_num_groups(0);
         const i64 first = get_group_id(0) * share, end = min(first + share, outputs);
@@ -68,7 +69,7 @@ void reduce_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
             EACH_LANE SET_VALUE(levels, [level][lane], VALUE(run, [lane]));
         }
 
-        /* 2. Fold what is left of the last run, then the levels, and the lanes pairwise. */
+        /* 2. Fold the rest of the last run, then the levels, then the lanes pairwise. */
         EACH_LANE SET_VALUE(run, [lane], IDENTITY);
         for (; j + LANES <= last; j += LANES)
             EACH_LANE SET_VALUE(run, [lane], OP(VALUE(run, [lane]), MAP(o, j + lane)));
@@ -79,8 +80,7 @@ void reduce_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
         for (int half_of = LANES / 2; half_of > 0; half_of /= 2)
             for (int lane = 0; lane < half_of; lane++) SET_VALUE(run, [lane], OP(VALUE(run, [lane]), VALUE(run, [lane + half_of])));
 
-        /* 3. Store; where the output has more parts, leave the value, and the last to do so folds them all in order,
-         *    pairwise too. */
+        /* 3. Store; or leave the value, and let the last part fold all of them in order, pairwise too. */
         if (parts == 1) {
             STORE(o, 0, VALUE(run, [0]));
         } else {

@@ -3,11 +3,12 @@
  * in      INPUTS: n elements for each of `outputs` outputs, neighbouring outputs next to each other in memory
  * out     OUTPUTS: one value for each
  * scratch partials: WORDS for each part of each output; counters: one for each LANES outputs, zero before and after
- * launch  any number of groups of one work-item; each takes LANES outputs and one part of their elements until none are left
+ * launch  any number of groups of one work-item; each takes LANES outputs and one part of their elements until none are
+ *         left
  * host    MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value), VALUES, VALUE, SET_VALUE
- * order   operands meet in the order of their index
+ * order   operands in index order
  */
-#define LANES 512 /* outputs_per_group: their values stay in the nearest cache, and memory is read in long stretches */
+#define LANES 512 /* outputs_per_group: their values stay in the first cache, and reads are long stretches */
 #define EACH_LANE _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < live; lane++)
 
 __kernel WORK_GROUP(1)
@@ -36,7 +37,7 @@ void reduce_cpu_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *count
         for (; j < last; j++)
             EACH_LANE SET_VALUE(folded, [lane], OP(VALUE(folded, [lane]), MAP(o + lane, j)));
 
-        /* 2. Where there are more parts, leave the values; the last to do so folds them all, in order. */
+        /* 2. If there are several parts, leave the values; the last part folds all of them in order. */
         if (parts > 1) {
             for (int lane = 0; lane < live; lane++) gp_leave(partials, (o + lane) * parts + part, VALUE(folded, [lane]));
             if (!gp_last_done(counters + o / LANES, parts)) continue;
@@ -47,8 +48,8 @@ void reduce_cpu_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *count
             }
         }
 
-        /* 3. Store, the last first: the other way round Intel's compiler (2026.2) makes vectors of the loop, and where there is
-         *    one output alone it stores a lane that is not live. */
+        /* 3. Store, the last lane first: in the other direction Intel's compiler (2026.2) vectorises the loop, and
+         * with a single output it stores a lane that is not live. */
         for (int lane = live - 1; lane >= 0; lane--) STORE(o + lane, 0, VALUE(folded, [lane]));
     }
 }

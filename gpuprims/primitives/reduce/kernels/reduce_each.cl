@@ -1,11 +1,11 @@
-/* reduce/each: each work-item folds an output of its own, for many outputs whose elements lie side by side, or are few.
+/* reduce/each: each work-item folds one output, for many outputs whose elements lie side by side or are few.
  *
  * in      INPUTS: n elements for each of `outputs` outputs
  * out     OUTPUTS: one value for each
  * scratch partials: WORDS for each part of each output; counters: one for each BLOCK outputs, zero before and after
  * launch  any number of groups of BLOCK; each takes BLOCK outputs and one part of their elements until none are left
  * host    MAP(o, j), MAP_VECTOR(o, j, values), OP(a, b), IDENTITY, STORE(o, j, value)
- * order   operands meet in the order of their index
+ * order   operands in index order
  *
  * The columns of a matrix, for BLOCK = 4 and 2 parts. Neighbours in a group read neighbours in memory:
  *
@@ -42,7 +42,7 @@ void reduce_each(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, co
     __local int last;
     const int tid = get_local_id(0);
     const i64 blocks = (outputs + BLOCK - 1) / BLOCK;
-    const i64 run = ((n + parts - 1) / parts + ITEMS - 1) / ITEMS * ITEMS; /* whole vectors, so that each starts aligned */
+    const i64 run = ((n + parts - 1) / parts + ITEMS - 1) / ITEMS * ITEMS; /* whole vectors, so each starts aligned */
 
     for (i64 task = get_group_id(0); task < blocks * parts; task += get_num_groups(0)) {
         const i64 part = task / blocks, o = task % blocks * BLOCK + tid;
@@ -52,8 +52,9 @@ void reduce_each(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, co
         value_t folded = IDENTITY;
         if (live) folded = fold_run(INPUT_NAMES, layout, o, min(part * run, n), min((part + 1) * run, n));
 
-        /* 2. Where there are more parts, leave the value; the last group to do so folds them all, in order. The first barrier
-         *    keeps this test of `live` apart from the one above: PoCL 3.1 joins them across the branch, and then all leave. */
+        /* 2. If there are several parts, leave the value; the last group folds all of them in order. The first
+         * barrier separates the two tests of `live`: PoCL 3.1 joins them across the branch, and then all work-items
+         * leave. */
         if (parts > 1) {
             barrier(CLK_LOCAL_MEM_FENCE);
             if (live) gp_leave(partials, part * outputs + o, folded);

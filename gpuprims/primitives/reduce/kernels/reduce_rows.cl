@@ -2,14 +2,15 @@
  *
  * in      INPUTS: n elements for each of `outputs` outputs
  * out     OUTPUTS: one value for each
- * scratch none: `parts` is 1, and `partials` and `counters` are not touched
- * launch  any number of groups of BLOCK (whole warps of WARP lanes); each takes ROWS x BLOCK / lanes outputs until
- *         none are left
- * host    gp_fold_elements (folding.h), MAP_VECTOR, MAP, OP(a, b), IDENTITY, gp_shuffle_down(value, stride), STORE(o, j, value)
- * order   operands meet in the order of their index; only a commutative operator sees them dealt out with a stride
+ * scratch none: `parts` is 1, and partials and counters are not touched
+ * launch  any number of groups of BLOCK (whole warps of WARP lanes); each takes ROWS x BLOCK / lanes outputs until none
+ *         are left
+ * host    gp_fold_elements (folding.h), MAP_VECTOR, MAP, OP(a, b), IDENTITY, gp_shuffle_down(value, stride), STORE(o,
+ *         j, value)
+ * order   operands in index order; a commutative operator may take them with a stride
  *
- * Rows of 12 elements, for VECTOR = 4. As many lanes as a row has vectors, rounded up to a power of two, so that a warp
- * reads rows that follow each other in memory by neighbouring lanes:
+ * Rows of 12 elements, for VECTOR = 4. A row gets as many lanes as it has vectors, rounded up to a power of two, so
+ * neighbouring lanes of a warp read consecutive rows:
  *
  *     row     0               1               2
  *     lane    0   1   2   3   0   1   2   3   0   1   2   3
@@ -17,7 +18,7 @@
  */
 #define ROWS 4
 
-/* Load the vector at j of an output's elements; the identity stands for what there is none of. */
+/* Load the vector at j of an output's elements, and the identity where there is none. */
 DEVICE void load_row_vector(INPUTS, const layout_t layout, const i64 o, const i64 j, const i64 n, const int live,
                         value_t *values)
 {
@@ -34,16 +35,16 @@ void reduce_rows(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, co
                  const i64 n, const i64 parts)
 {
     const int tid = get_local_id(0);
-    int shift = 0; /* the lanes' number as a power of two */
+    int shift = 0; /* log2 of the number of lanes */
     while (1 << shift < WARP && ((i64)VECTOR << shift) < n) shift++;
     const int lanes = 1 << shift, lane = tid & (lanes - 1), rows = (i64)VECTOR * lanes < n ? 1 : ROWS;
-    const i64 step = BLOCK >> shift, tile = rows * step; /* outputs that a group takes at once, and in a turn */
+    const i64 step = BLOCK >> shift, tile = rows * step; /* outputs that a group takes at once, and per iteration */
 
     for (i64 base = get_group_id(0) * tile; base < outputs; base += get_num_groups(0) * tile) {
         const i64 o = base + (tid >> shift);
         value_t folded[ROWS];
 
-        /* 1. Load and fold; of rows of one vector a lane, ROWS independent ones in flight. */
+        /* 1. Load and fold; ROWS independent rows in flight if a lane has one vector of each. */
         if (rows > 1) {
             value_t values[ROWS][VECTOR];
 #pragma unroll
@@ -60,7 +61,7 @@ void reduce_rows(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, co
             if (o < outputs) folded[0] = gp_fold_elements(INPUT_NAMES, layout, o, n, lane, lanes);
         }
 
-        /* 2. Fold the lanes: each takes the value of the one `stride` further on, and the first ends with all. */
+        /* 2. Fold the lanes: each takes the value of the lane `stride` above, and the first lane ends with all. */
         for (int stride = 1; stride < lanes; stride *= 2) {
 #pragma unroll
             for (int row = 0; row < ROWS; row++)

@@ -1,11 +1,11 @@
-/* reduce/tree: work-items fold their share of one output's elements, then a tree in local memory folds the group.
+/* reduce/tree: work-items fold part of an output's elements, then a tree in local memory folds the group.
  *
  * in      INPUTS: n elements for each of `outputs` outputs
  * out     OUTPUTS: one value for each
  * scratch partials: WORDS for each part of each output; counters: one for each output, zero before and after
  * launch  any number of groups of BLOCK (a power of two); each takes (output, part) pairs until none are left
  * host    gp_fold_elements, gp_fold_tree and gp_fold_partials (folding.h), OP(a, b), IDENTITY, STORE(o, j, value)
- * order   operands meet in the order of their index; only a commutative operator sees them dealt out with a stride
+ * order   operands in index order; a commutative operator may take them with a stride
  */
 __kernel WORK_GROUP(BLOCK)
 void reduce_tree(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 outputs,
@@ -22,7 +22,7 @@ void reduce_tree(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, co
         value_t folded = gp_fold_elements(INPUT_NAMES, layout, o, n, part * BLOCK + tid, parts * BLOCK);
         folded = gp_fold_tree(folded, partial, tid);
 
-        /* 2. Where the output has more parts, leave the value; the last group to do so folds them all. */
+        /* 2. If the output has several parts, leave the value; the last group folds all of them. */
         if (tid == 0) {
             last = 1;
             if (parts > 1) {
@@ -33,7 +33,7 @@ void reduce_tree(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, co
         barrier(CLK_LOCAL_MEM_FENCE);
         if (last && parts > 1) folded = gp_fold_tree(gp_fold_partials(partials, o, parts, tid), partial, tid);
 
-        /* 3. Store; the next task may write local memory once everyone is here. */
+        /* 3. Store. After the barrier, the next task may write local memory. */
         if (last && tid == 0) STORE(o, 0, folded);
         barrier(CLK_LOCAL_MEM_FENCE);
     }

@@ -1,14 +1,14 @@
-/* reduce/warp: work-items fold their share of one output's elements; shuffles fold each warp, then the warps' values.
+/* reduce/warp: work-items fold part of an output's elements; shuffles fold each warp, then the warps' values.
  *
  * in      INPUTS: n elements for each of `outputs` outputs
  * out     OUTPUTS: one value for each
  * scratch partials: WORDS for each part of each output; counters: one for each output, zero before and after
- * launch  any number of groups of BLOCK (whole warps of WARP lanes, at most as many of them); each takes (output, part)
- *         pairs until none are left
+ * launch  any number of groups of BLOCK (whole warps, at most WARP of them); each takes (output, part) pairs until none
+ *         are left
  * host    gp_fold_elements and gp_fold_partials (folding.h), OP(a, b), IDENTITY, STORE(o, j, value)
- * order   operands meet in the order of their index; only a commutative operator sees them dealt out with a stride
+ * order   operands in index order; a commutative operator may take them with a stride
  *
- * The fold of a warp, for 8 lanes. Each lane takes the value of the lane `stride` further on; lane 0 ends with all:
+ * The fold of a warp of 8 lanes. Each lane takes the value of the lane `stride` above; lane 0 ends with all:
  *
  *     stride 1    0+1  1+2  2+3  3+4  4+5  5+6  6+7  7
  *     stride 2    0..3 1..4 2..5 3..6 4..7 5..7 ...
@@ -23,7 +23,7 @@ DEVICE value_t fold_warp(value_t folded)
     return folded;
 }
 
-/* The fold of a group's values, for its first work-item. */
+/* Fold a group's values; the result is in its first work-item. */
 DEVICE value_t fold_group(value_t folded, LOCAL value_t *partial, const int tid)
 {
     folded = fold_warp(folded);
@@ -48,7 +48,7 @@ void reduce_warp(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, co
         value_t folded = gp_fold_elements(INPUT_NAMES, layout, o, n, part * BLOCK + tid, parts * BLOCK);
         folded = fold_group(folded, partial, tid);
 
-        /* 2. Where the output has more parts, leave the value; the last group to do so folds them all. */
+        /* 2. If the output has several parts, leave the value; the last group folds all of them. */
         if (tid == 0) {
             last = 1;
             if (parts > 1) {
@@ -59,7 +59,7 @@ void reduce_warp(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, co
         barrier(CLK_LOCAL_MEM_FENCE);
         if (last && parts > 1) folded = fold_group(gp_fold_partials(partials, o, parts, tid), partial, tid);
 
-        /* 3. Store; the next task may write local memory once everyone is here. */
+        /* 3. Store. After the barrier, the next task may write local memory. */
         if (last && tid == 0) STORE(o, 0, folded);
         barrier(CLK_LOCAL_MEM_FENCE);
     }

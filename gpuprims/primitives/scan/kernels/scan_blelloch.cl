@@ -1,25 +1,26 @@
-/* scan/blelloch: groups scan a tile by a tree, up to its fold and down again, in twice as many operations as there are elements.
+/* scan/blelloch: groups scan a tile by a tree, up to its aggregate and down again, with twice as many operations as
+ * elements.
  *
- * in      INPUTS, or folds that an earlier launch left: n elements for each of `outputs` outputs
- * out     OUTPUTS, or the folds in their place: a value at each element; or, where `folds`, each tile's fold
- * scratch partials: values, those of a level from `level` on, and of the level above from `totals` on
+ * in      INPUTS, or kept values of an earlier launch: n elements for each of `outputs` outputs
+ * out     OUTPUTS, or the kept values in place: a value at each element; or with `folds` each tile's aggregate
+ * scratch partials: kept values, those of a level from `level` on, and of the level above from `totals` on
  * launch  any number of groups of BLOCK (a power of two); each takes tiles of 2 x BLOCK elements until none are left
- * host    gp_load_level, gp_store_level, keep and recall (scanning.h), OP(a, b), IDENTITY
- * order   operands meet in the order of their index
+ * host    gp_load_level, gp_store_level, gp_keep and gp_recall (scanning.h), OP(a, b), IDENTITY
+ * order   operands in index order
  * source  Blelloch, Prefix sums and their applications, CMU-CS-90-190, 1990; padding as in Harris, Sengupta and Owens,
  *         Parallel prefix sum (scan) with CUDA, GPU Gems 3, 2007
  *
- * For 2 x BLOCK = 8. Going down, a right child gets what its left brother had, after what their parent has:
+ * For 2 x BLOCK = 8. On the way down, a right child gets its parent's prefix folded with its left sibling's aggregate:
  *
  *     up, stride 1      0    0..1 2    2..3 4    4..5 6    6..7
  *     up, stride 2      0    0..1 2    0..3 4    4..5 6    4..7
  *     up, stride 4      0    0..1 2    0..3 4    4..5 6    0..7
- *     down, stride 4    0    0..1 2    -    4    4..5 6    0..3        the identity has been put at the root
+ *     down, stride 4    0    0..1 2    -    4    4..5 6    0..3        the root was set to the identity
  *     down, stride 2    0    -    2    0..1 4    0..3 6    0..5
  *     down, stride 1    -    0    0..1 0..2 0..3 0..4 0..5 0..6
  */
 #define TWICE (2 * BLOCK)
-/* A value more after every 32, so that those a power of two apart lie in different banks of local memory. */
+/* One unused value after every 32, so values a power of two apart lie in different banks of local memory. */
 #define PADDED(at) ((at) + (at) / 32)
 
 __kernel WORK_GROUP(BLOCK)
@@ -43,7 +44,7 @@ void scan_blelloch(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout,
             tree[PADDED(tid + item * BLOCK)] = elements[item];
         }
 
-        /* 2. Go up: each node the fold of its children. */
+        /* 2. Go up: each node becomes the fold of its children. */
         for (int stride = 1; stride < TWICE; stride *= 2) {
             const int right = (tid + 1) * 2 * stride - 1;
             barrier(CLK_LOCAL_MEM_FENCE);
@@ -51,9 +52,9 @@ void scan_blelloch(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout,
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        /* 3. Leave the tile's fold; or put what is before the tile at the root, and go down: each node the fold of all
-         *    before its leaves. */
-        barrier(CLK_LOCAL_MEM_FENCE); /* a second one, for PoCL 3.1 does not keep apart what follows a loop and the one after it */
+        /* 3. Keep the tile's aggregate; or set the root to the tile's prefix and go down: each node becomes the fold
+         * of all elements before its leaves. */
+        barrier(CLK_LOCAL_MEM_FENCE); /* a second barrier: PoCL 3.1 does not separate the loops before and after a single one */
         if (tid == 0 && folds) gp_keep(partials, totals + task.at, tree[PADDED(TWICE - 1)]);
         if (tid == 0 && !folds) tree[PADDED(TWICE - 1)] = totals < 0 ? IDENTITY : gp_recall(partials, totals + task.at);
         for (int stride = folds ? 0 : BLOCK; stride > 0; stride /= 2) {

@@ -1,18 +1,17 @@
-/* scan/cpu_chunks: each work-item scans contiguous chunks, several runs of each at a time, for devices whose work-items are CPU
- * threads.
+/* scan/cpu_chunks: each work-item scans contiguous chunks, several runs of each at a time, for devices whose work-
+ * items are CPU threads.
  *
- * in      INPUTS, or folds that an earlier launch left: n elements for each of `outputs` outputs
- * out     OUTPUTS, or the folds in their place: a value at each element; or, where `folds`, each chunk's fold
- * scratch partials: values, those of a level from `level` on, and of the level above from `totals` on
+ * in      INPUTS, or kept values of an earlier launch: n elements for each of `outputs` outputs
+ * out     OUTPUTS, or the kept values in place: a value at each element; or with `folds` each chunk's aggregate
+ * scratch partials: kept values, those of a level from `level` on, and of the level above from `totals` on
  * launch  any number of groups of one work-item; each takes neighbouring chunks of ITEMS elements of the outputs
- * host    gp_load_level, gp_store_level, keep and recall (scanning.h), MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value), INCLUSIVE,
- *         COMMUTATIVE; PACKED, and then WRITE_STAGED(o, place, element) and WRITE_NUMBER(number)
- * order   operands meet in the order of their index; but where the operator commutes, a chunk is folded by LANES_OF_FOLD
- *         accumulators side by side
+ * host    gp_load_level, gp_store_level, gp_keep and gp_recall (scanning.h), MAP(o, j), OP(a, b), IDENTITY, STORE(o, j,
+ *         value), INCLUSIVE, COMMUTATIVE; PACKED, with WRITE_STAGED(o, place, element) and WRITE_NUMBER(number)
+ * order   operands in index order; with a commutative operator LANES_OF_FOLD accumulators side by side fold a chunk
  *
- * One running fold waits for each operation before it begins the next. So RUNS neighbouring runs are scanned at the same time,
- * each as if nothing were before it, and then the fold of what is before is brought in, many elements at once. For RUNS = 2,
- * RUN = 4, and z before them:
+ * A running fold waits for each operation before it begins the next. So RUNS neighbouring runs are scanned at the same
+ * time, each from the identity, and then their prefixes are folded in, many elements at once. For RUNS = 2, RUN = 4 and
+ * the prefix z:
  *
  *     elements    a    b     c      d       e     f      g       h
  *     scanned     a    a+b   a..c   a..d    e     e+f    e..g    e..h      first a and e, then a+b and e+f, and so on
@@ -29,14 +28,14 @@
 #define EACH_RUN _Pragma("unroll") for (int run = 0; run < RUNS; run++)
 
 #if PACKED
-/* Elements that are counted and then written. Of 2^24 float32, of which a half, a hundredth and a thousandth are kept, one core
- * takes 21, 15 and 10 ms, numpy's x[mask] 89, 14 and 7, and with stretches of 1024 20, 18 and 17; written by a branch for each, a half
- * took 55 on two cores (runtime 2026.2, AMD EPYC of family 26, 2026-11-22). */
+/* Elements that are counted before they are written. Of 2^24 float32, with a half, a hundredth and a thousandth
+ * kept, one core takes 21, 15 and 10 ms (numpy's x[mask] 89, 14 and 7), with stretches of 1024 20, 18 and 17; two
+ * cores take 55 for a half with a branch for each element (runtime 2026.2, AMD EPYC of family 26, 2026-11-22). */
 #define STRETCH 64
 
-/* Write what elements up to `last` keep, side by side, given the place of the first; return the place behind them. Each element is
- * written where the next one that is kept belongs, kept or not, so that nothing has to be guessed of a branch; and as many as are
- * kept have been counted before, so that the last place is known, behind which another work-item writes. */
+/* Write the kept elements before `last` side by side from `place` on; return the next free place. Each element is
+ * written to the place of the next kept element, whether it is kept or not, so there is no branch to predict. The
+ * kept elements are counted first, so that the loop ends before the place that another work-item writes. */
 DEVICE value_t pack_chunk(INPUTS, OUTPUTS, const layout_t layout, const i64 o, i64 j, const i64 last, value_t place)
 {
     for (; j < last; j += STRETCH) {
@@ -69,7 +68,8 @@ void scan_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layou
         value_t before = folds || totals < 0 ? IDENTITY : gp_recall(partials, totals + task.at);
 
         if (level < 0 && folds) {
-            /* 1. Load and fold. Loops over lanes stay rolled: unrolled, Intel's compiler makes no vectors of them. */
+            /* 1. Load and fold. Loops over lanes stay rolled, because Intel's compiler does not vectorise unrolled
+             * ones. */
 #if COMMUTATIVE
             EACH_LANE SET_VALUE(folded, [lane], IDENTITY);
             for (; j + LANES_OF_FOLD <= last; j += LANES_OF_FOLD)
@@ -91,7 +91,7 @@ void scan_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layou
 #else
         } else if (level < 0) {
             for (; j + RUNS * RUN <= last; j += RUNS * RUN) {
-                /* 2. Load and scan runs, one element of each a step. */
+                /* 2. Load and scan runs, one element of each at a time. */
                 EACH_RUN SET_VALUE(folded, [run], IDENTITY);
                 for (int k = 0; k < RUN; k++)
                     EACH_RUN
@@ -101,7 +101,7 @@ void scan_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layou
                         SET_VALUE(folded, [run], after);
                     }
 
-                /* 3. Fold in what is before each run, and store. */
+                /* 3. Fold in each run's prefix, and store. */
                 for (int run = 0; run < RUNS; run++) {
                     EACH_OF_RUN STORE(o, j + run * RUN + k, OP(before, VALUE(scanned, [run * RUN + k])));
                     before = OP(before, VALUE(folded, [run]));
@@ -110,7 +110,8 @@ void scan_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layou
 #endif
         }
 
-        /* 4. Take what is left one by one, as well as all values of a level above the inputs; leave the chunk's fold. */
+        /* 4. Take the other elements one by one, and all values of a level above the inputs; keep the chunk's
+         * aggregate. */
         for (; j < last; j++) {
             const value_t element = gp_load_level(INPUT_NAMES, layout, partials, level, o, j, n);
             if (!folds) gp_store_level(INPUT_NAMES, OUTPUT_NAMES, layout, partials, level, o, j, n, before, element);

@@ -1,14 +1,16 @@
-/* scan/cpu_columns: each work-item scans LANES_OF_ROW outputs side by side, for devices whose work-items are CPU threads.
+/* scan/cpu_columns: each work-item scans LANES_OF_ROW outputs side by side, for devices whose work-items are CPU
+ * threads.
  *
- * in      INPUTS, neighbouring outputs next to each other in memory, or folds that an earlier launch left: n elements for each
- *         of `outputs` outputs
- * out     OUTPUTS, or the folds in their place: a value at each element; or, where `folds`, each part's fold
- * scratch partials: values, those of a level from `level` on, and of the level above from `totals` on
- * launch  any number of groups of one work-item; each takes LANES_OF_ROW outputs and PART of their elements until none are left
- * host    recall and keep (scanning.h), MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value), INCLUSIVE
- * order   operands meet in the order of their index
+ * in      INPUTS, neighbouring outputs next to each other in memory, or kept values of an earlier launch: n elements
+ *         for each of `outputs` outputs
+ * out     OUTPUTS, or the kept values in place: a value at each element; or with `folds` each part's aggregate
+ * scratch partials: kept values, those of a level from `level` on, and of the level above from `totals` on
+ * launch  any number of groups of one work-item; each takes LANES_OF_ROW outputs and PART of their elements until none
+ *         are left
+ * host    gp_recall and gp_keep (scanning.h), MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value), INCLUSIVE
+ * order   operands in index order
  */
-#define LANES_OF_ROW 2048 /* outputs_per_group: their values stay in a core's own cache, and memory is read in long stretches */
+#define LANES_OF_ROW 2048 /* outputs_per_group: their values stay in the core's own cache, and reads are long stretches */
 #define PART (ITEMS / LANES_OF_ROW)
 #define EACH_LANE _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < live; lane++)
 
@@ -25,14 +27,14 @@ void scan_cpu_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layo
         const i64 first = part * PART, last = min(first + PART, n);
         const int live = (int)min((i64)LANES_OF_ROW, outputs - o);
 
-        /* 1. Begin with what is before the part. */
+        /* 1. Begin with the part's prefix. */
         if (folds || totals < 0) {
             EACH_LANE SET_VALUE(before, [lane], IDENTITY);
         } else {
             EACH_LANE SET_VALUE(before, [lane], gp_recall(partials, totals + (o + lane) * parts + part));
         }
 
-        /* 2. Load, fold in and store, a row at a time; to fold alone, four rows. */
+        /* 2. Load, fold and store, a row at a time; to fold alone, four rows. */
         if (level >= 0) {
             for (int lane = 0; lane < live; lane++) {
                 value_t folded = VALUE(before, [lane]);
@@ -64,7 +66,7 @@ void scan_cpu_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layo
             }
         }
 
-        /* 3. Leave the part's folds. */
+        /* 3. Keep the part's aggregates. */
         if (folds)
             for (int lane = 0; lane < live; lane++)
                 gp_keep(partials, totals + (o + lane) * parts + part, VALUE(before, [lane]));

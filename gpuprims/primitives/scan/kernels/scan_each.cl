@@ -1,11 +1,11 @@
-/* scan/each: each work-item scans an output of its own, for many outputs whose elements lie side by side.
+/* scan/each: each work-item scans one output, for many outputs whose elements lie side by side.
  *
  * in      INPUTS: n elements for each of `outputs` outputs, neighbouring outputs next to each other in memory
- * out     OUTPUTS: a value at each of them
+ * out     OUTPUTS: a value at each element
  * scratch none
  * launch  any number of groups of BLOCK; each takes BLOCK outputs until none are left
  * host    MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value)
- * order   operands meet in the order of their index
+ * order   operands in index order
  */
 __kernel WORK_GROUP(BLOCK)
 void scan_each(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout, const i64 outputs, const i64 n)
@@ -16,7 +16,7 @@ void scan_each(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout, con
         const i64 o = base + tid;
         value_t before = IDENTITY;
 
-        /* Load ITEMS elements, independent ones in flight; scan and store them one by one. */
+        /* Load ITEMS independent elements; scan and store them one by one. */
         for (i64 j = 0; j < n && o < outputs; j += ITEMS) {
             value_t values[ITEMS];
 #pragma unroll

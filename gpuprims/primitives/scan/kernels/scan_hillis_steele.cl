@@ -1,14 +1,15 @@
-/* scan/hillis_steele: groups scan a tile in log2(BLOCK) steps, each work-item folding in the value `stride` before its own.
+/* scan/hillis_steele: groups scan a tile in log2(BLOCK) rounds; in each, a work-item folds in the value `stride`
+ * before its own.
  *
- * in      INPUTS, or folds that an earlier launch left: n elements for each of `outputs` outputs
- * out     OUTPUTS, or the folds in their place: a value at each element; or, where `folds`, each tile's fold
- * scratch partials: values, those of a level from `level` on, and of the level above from `totals` on
+ * in      INPUTS, or kept values of an earlier launch: n elements for each of `outputs` outputs
+ * out     OUTPUTS, or the kept values in place: a value at each element; or with `folds` each tile's aggregate
+ * scratch partials: kept values, those of a level from `level` on, and of the level above from `totals` on
  * launch  any number of groups of BLOCK; each takes tiles of BLOCK elements until none are left
- * host    gp_load_level, gp_store_level, keep and recall (scanning.h), OP(a, b), IDENTITY
- * order   operands meet in the order of their index
+ * host    gp_load_level, gp_store_level, gp_keep and gp_recall (scanning.h), OP(a, b), IDENTITY
+ * order   operands in index order
  * source  Hillis and Steele, Data parallel algorithms, Communications of the ACM 29 (12), 1986
  *
- * Steps go from one buffer to the other, so that one barrier a step is enough. For BLOCK = 8:
+ * Rounds alternate between two buffers, so one barrier a round is enough. For BLOCK = 8:
  *
  *     stride 1    0    0..1 1..2 2..3 3..4 4..5 5..6 6..7
  *     stride 2    0    0..1 0..2 0..3 1..4 2..5 3..6 4..7
@@ -40,7 +41,7 @@ void scan_hillis_steele(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t la
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        /* 3. Leave the tile's fold; or fold in what is before the tile, and store. */
+        /* 3. Keep the tile's aggregate; or fold in the tile's prefix, and store. */
         if (folds) {
             if (tid == BLOCK - 1) gp_keep(partials, totals + task.at, buffers[from][tid]);
         } else if (j < n) {

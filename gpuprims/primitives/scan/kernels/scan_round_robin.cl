@@ -1,19 +1,22 @@
-/* scan/round_robin: one pass without look-back; a group's tiles are dealt out, and between two of them all others' folds are posted.
+/* scan/round_robin: one pass without look-back; groups take tiles in turn and read the aggregates of all tiles since
+ * their last.
  *
  * in      INPUTS: n elements for each of `outputs` outputs, in `tiles` tiles each
- * out     OUTPUTS: a value at each of them, where the element was or apart from all of them
- * scratch board (scanning.h): a place for each tile
+ * out     OUTPUTS: a value at each element, in place or apart from all inputs
+ * scratch statuses (scanning.h): one for each tile
  * launch  at most BLOCK groups of BLOCK, all running at the same time
- * host    gp_load_tile, gp_scan_warp, gp_refold_warp, gp_scan_warps, gp_store_tile, post and posted (scanning.h), OP(a, b), IDENTITY
- * order   operands meet in the order of their index, put in brackets by tile and by number of groups alone
+ * host    gp_load_tile, gp_scan_warp, gp_refold_warp, gp_scan_warps, gp_store_tile, gp_write_status, gp_read_status and
+ *         gp_await_status (scanning.h), OP(a, b), IDENTITY
+ * order   operands in index order; only the tiles and the number of groups decide how they are associated
  *
- * What is before a tile: all up to the group's own last tile, which it knows, and the folds of the tiles between, each posted
- * as soon as it was loaded. Nobody waits for anybody's prefix, so no chain runs through the groups. For 4 groups, group 1:
+ * A tile's prefix is the inclusive prefix of the group's own last tile and the aggregates of the tiles between, which
+ * are written as soon as they are loaded. No group waits for another's prefix, so no chain runs through the groups. For
+ * 4 groups, group 1:
  *
  *     tile     0  1  2  3  4  5  6  7  8  9
  *     group    0  1  2  3  0  1  2  3  0  1
  *                 |--------|  |--------|
- *                known  posted        posted
+ *               prefix  aggregates    aggregates
  */
 __kernel WORK_GROUP_RESIDENT(BLOCK, RESIDENT) WHOLE_WARPS
 void scan_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, const i64 outputs, const i64 n,
@@ -45,11 +48,11 @@ void scan_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layo
         if (following.o < outputs)
             gp_load_tile(INPUT_NAMES, layout, following.o, following.tile * TILE, n, tid, next);
 
-        /* 2. Scan it, and post its fold, a turn before it is asked for. */
+        /* 2. Scan it and write its aggregate to its status, an iteration before others need it. */
         ahead_earlier = gp_scan_warps(gp_scan_warp(ahead, tid % LANES), partial, tid, &ahead_aggregate);
         if (tid == BLOCK - 1 && coming.o < outputs) gp_write_status(statuses, coming.at, tag, ahead_aggregate);
 
-        /* 3. Of the tile before, collect the folds of the tiles between, a work-item each. */
+        /* 3. For the tile before: read the aggregates of the tiles between, one by each work-item. */
         if (turn > 0) {
             const i64 base = task.tile * TILE;
             const int count = (int)min(task.tile, (i64)groups - 1);
@@ -60,7 +63,7 @@ void scan_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layo
             gp_fold_warps(folded, between, tid);
             barrier(CLK_LOCAL_MEM_FENCE);
 
-            /* 4. Stand in for groups that do not run. */
+            /* 4. Fold the tiles of groups that do not run. */
             while (absent >= 0) {
                 const int whose = absent;
                 const i64 missing = base - (count - whose) * TILE;
@@ -69,7 +72,8 @@ void scan_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layo
                 barrier(CLK_LOCAL_MEM_FENCE);
                 gp_scan_warps(stood_in, partial, tid, &whole);
                 if (tid == 0) absent = -1;
-                /* A tile whose group has come meanwhile may have been written over while it was read, but its fold is posted. */
+                /* If the tile's group ran meanwhile, its outputs may have overwritten the inputs, but then its
+                 * status is set. */
                 if (tid == whose && !gp_await_status(statuses, first + tid, tag, tag, &folded)) folded = whole;
                 if (tid == whose) waiting = 0;
                 barrier(CLK_LOCAL_MEM_FENCE);
@@ -79,7 +83,7 @@ void scan_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layo
                 barrier(CLK_LOCAL_MEM_FENCE);
             }
 
-            /* 5. Fold in what is before, and store. */
+            /* 5. Fold in the prefix, and store. */
             if (task.tile < groups) prefix = IDENTITY;
             for (int warp = 0; warp * LANES < count; warp++) prefix = OP(prefix, between[warp]);
             gp_store_tile(INPUT_NAMES, OUTPUT_NAMES, layout, task.o, base, n, tid, OP(prefix, earlier), values, staging);
@@ -88,7 +92,7 @@ void scan_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layo
             barrier(CLK_LOCAL_MEM_FENCE); /* gp_scan_warps writes to local memory again */
         }
 
-        /* 6. Go on to the tile ahead. */
+        /* 6. Go on to the next tile. */
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) values[item] = ahead[item];
         earlier = ahead_earlier;
@@ -97,6 +101,6 @@ void scan_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layo
         coming = following;
     }
 
-    /* 7. The last group to be done makes the launch's tags void. */
+    /* 7. The last group makes the launch's tags void. */
     if (tid == 0 && (u32)gp_add_entry(statuses, 1) == (u32)groups - 1) gp_write_entry(statuses, (u64)tag << 32);
 }

@@ -1,7 +1,7 @@
-/* The steps that scans share, the same in both dialects.
+/* Steps that scans share.
  *
- * A tile is BLOCK x ITEMS neighbours. Each warp takes a contiguous part of it, one vector a lane at a time, so that lanes
- * read neighbours in memory; without shuffles a warp is one work-item. For LANES = 4, VECTOR = 2, ITEMS = 4:
+ * A tile is BLOCK x ITEMS neighbours. Each warp takes a contiguous part of it, one vector per lane at a time, so lanes read
+ * neighbours in memory. Without shuffles a warp is one work-item. For LANES = 4, VECTOR = 2, ITEMS = 4:
  *
  *     lane                 0        1        2        3
  *     values[0], [1]     0  1     2  3     4  5     6  7
@@ -15,14 +15,14 @@
 #define WARPS (BLOCK / LANES)
 #define TILE ((i64)BLOCK * ITEMS)
 
-/* The place in its tile of a work-item's item, which is the first of a vector. */
+/* The offset in its tile of a work-item's item, the first of a vector. */
 DEVICE int gp_item_offset(const int tid, const int item)
 {
     return tid / LANES * (LANES * ITEMS) + item * LANES + tid % LANES * VECTOR;
 }
 
-/* The tiles of all outputs, one after the other. A group divides once, and from then on adds: 64-bit divisions would take longer
- * than a tile does. */
+/* A tile among those of all outputs. A group divides once and then adds, because 64-bit divisions would take longer
+ * than a tile. */
 typedef struct { i64 at, o, tile; } task_t;
 
 DEVICE task_t gp_task_at(const i64 at, const i64 tiles)
@@ -46,7 +46,7 @@ DEVICE task_t gp_task_after(task_t task, const task_t step, const i64 tiles)
     return task;
 }
 
-/* Load VECTOR elements of an output from j on; past the last there is the identity. */
+/* Load VECTOR elements of an output from j on, and the identity past the end. */
 DEVICE void gp_load_values(INPUTS, const layout_t layout, const i64 o, const i64 j, const i64 n, value_t *values)
 {
     if (j + VECTOR <= n) {
@@ -60,7 +60,7 @@ DEVICE void gp_load_values(INPUTS, const layout_t layout, const i64 o, const i64
     }
 }
 
-/* Load a work-item's share of a tile; of a whole one all its vectors at once. */
+/* Load a work-item's elements of a tile; all vectors of a whole tile at once. */
 DEVICE void gp_load_tile(INPUTS, const layout_t layout, const i64 o, const i64 base, const i64 n, const int tid,
                       value_t *values)
 {
@@ -74,8 +74,8 @@ DEVICE void gp_load_tile(INPUTS, const layout_t layout, const i64 o, const i64 b
     }
 }
 
-/* Scan the vectors of so many neighbouring lanes, a power of two, given the fold of what is before them and the lane's place
- * in its warp; return the fold with them. */
+/* Scan the vectors of `lanes` neighbouring lanes, a power of two. `before` is the fold of earlier elements, `at` the
+ * lane's index in its warp. Return the fold of `before` and all elements. */
 DEVICE value_t gp_scan_vectors(value_t *values, const value_t before, const int at, const int lanes)
 {
 #pragma unroll
@@ -102,7 +102,7 @@ DEVICE value_t gp_scan_vectors(value_t *values, const value_t before, const int 
     return OP(before, whole);
 }
 
-/* Scan a work-item's values within its warp; return the warp's fold. */
+/* Scan a work-item's values within its warp; return the warp's aggregate. */
 DEVICE value_t gp_scan_warp(value_t *values, const int lane)
 {
     value_t whole = IDENTITY;
@@ -111,8 +111,8 @@ DEVICE value_t gp_scan_warp(value_t *values, const int lane)
     return whole;
 }
 
-/* The fold of a whole tile, for each work-item of every warp its own warp's: the same operations as gp_scan_warp's, so that the same
- * rounding, on one vector at a time. */
+/* Load a whole tile and return the aggregate of the work-item's warp. It repeats gp_scan_warp's operations on one
+ * vector at a time, so it rounds alike. */
 DEVICE value_t gp_refold_warp(INPUTS, const layout_t layout, const i64 o, const i64 base, const i64 n, const int tid)
 {
     value_t whole = IDENTITY;
@@ -124,8 +124,8 @@ DEVICE value_t gp_refold_warp(INPUTS, const layout_t layout, const i64 o, const 
     return whole;
 }
 
-/* From each warp's fold to the folds of the warps before, and of all; for every work-item. Local memory may be written again
- * once all work-items are past another barrier. */
+/* Turn each warp's aggregate into its exclusive prefix in the group and the group's aggregate, in every work-item.
+ * After another barrier, local memory may be reused. */
 DEVICE value_t gp_scan_warps(const value_t folded, LOCAL value_t *partial, const int tid, value_t *aggregate)
 {
     const int warp = tid / LANES;
@@ -157,7 +157,7 @@ DEVICE value_t gp_scan_warps(const value_t folded, LOCAL value_t *partial, const
     return warp ? before : IDENTITY;
 }
 
-/* Leave the folds of each warp's values, in order, in local memory. */
+/* Fold each warp's values in order and write the results to local memory. */
 DEVICE void gp_fold_warps(value_t folded, LOCAL value_t *between, const int tid)
 {
 #if LANES > 1
@@ -167,7 +167,7 @@ DEVICE void gp_fold_warps(value_t folded, LOCAL value_t *between, const int tid)
     if (tid % LANES == 0) between[tid / LANES] = folded;
 }
 
-/* Store VECTOR values of an output from j on, as far as there are elements. */
+/* Store VECTOR values of an output from j on, as far as it has elements. */
 DEVICE void gp_store_values(INPUTS, OUTPUTS, const layout_t layout, const i64 o, const i64 j, const i64 n, value_t *values)
 {
     if (j + VECTOR <= n) {
@@ -179,7 +179,7 @@ DEVICE void gp_store_values(INPUTS, OUTPUTS, const layout_t layout, const i64 o,
     }
 }
 
-/* Fold what is before into each scanned value, and store. */
+/* Fold the exclusive prefix into each scanned value and store it. */
 #if !PACKED
 typedef value_t staged_t;
 #define STAGED 1
@@ -201,8 +201,8 @@ DEVICE void gp_store_tile(INPUTS, OUTPUTS, const layout_t layout, const i64 o, c
     }
 }
 #else
-/* Elements that go side by side are gathered in local memory, a round of them at a time, and then written by neighbouring
- * lanes: written one by one they would be a store each. Every warp has a place of its own, so that none waits for another. */
+/* Packed elements are gathered in local memory, ROUND at a time, and written by neighbouring lanes; otherwise each
+ * would be a store of its own. Each warp has its own part of local memory, so no warp waits for another. */
 #define ROUND_OF (32 / (int)sizeof(staged_t) > VECTOR ? 32 / (int)sizeof(staged_t) : VECTOR)
 #define ROUND (ROUND_OF < ITEMS ? ROUND_OF : ITEMS)
 #define STAGED (BLOCK * ROUND)
@@ -260,14 +260,15 @@ DEVICE value_t gp_recall(GLOBAL const u32 *partials, const i64 at)
     return gp_join(words);
 }
 
-/* An element of a level: of the inputs where it is negative, else of the values kept from it on. */
+/* An element of a level: an input if `level` is negative, else a kept value from `level` on. */
 DEVICE value_t gp_load_level(INPUTS, const layout_t layout, GLOBAL const u32 *partials, const i64 level, const i64 o,
                           const i64 j, const i64 n)
 {
     return level < 0 ? MAP(o, j) : gp_recall(partials, level + o * n + j);
 }
 
-/* Store at an element of a level, given the fold of all before it: levels above the inputs are scanned exclusively. */
+/* Store an element of a level, given the fold of all elements before it. Levels above the inputs are scanned
+ * exclusively. */
 DEVICE void gp_store_level(INPUTS, OUTPUTS, const layout_t layout, GLOBAL u32 *partials, const i64 level, const i64 o,
                         const i64 j, const i64 n, const value_t before, const value_t element)
 {
@@ -278,14 +279,15 @@ DEVICE void gp_store_level(INPUTS, OUTPUTS, const layout_t layout, GLOBAL u32 *p
     }
 }
 
-/* The board, on which groups that run at the same time post folds for each other: entries of 64 bits, each a word of a
- * value below a tag, so that a value is there when all its words bear the tag, in whatever order they arrive. The first
- * entry has the tag of the launch above a count, and what it is left with makes every old tag void. */
+/* Tile statuses, in which groups that run at the same time write a tile's aggregate or inclusive prefix for each
+ * other. An entry of 64 bits is a word of a value below a tag. A value is complete when all its words have the same
+ * tag, so the words may arrive in any order. The first entry is the launch's tag above a counter; raising it at the
+ * end of a launch makes all old tags void. */
 #define TAG_OF(entry) ((u32)((entry) >> 32))
 
-#ifdef GP_ENTRIES /* devices without atomics on 64 bits have no board */
+#ifdef GP_ENTRIES /* devices without 64-bit atomics have no tile statuses */
 
-/* Post a value at a place of the board. */
+/* Write a value and its tag to a tile's status. */
 DEVICE void gp_write_status(GLOBAL u64 *statuses, const i64 at, const u32 tag, const value_t value)
 {
     u32 words[WORDS];
@@ -294,7 +296,7 @@ DEVICE void gp_write_status(GLOBAL u64 *statuses, const i64 at, const u32 tag, c
     for (int word = 0; word < WORDS; word++) gp_write_entry(statuses + 1 + at * WORDS + word, (u64)tag << 32 | words[word]);
 }
 
-/* Read a place of the board; return the tag that is `first` or up to `last`, or 0 where there is none, or not all of it. */
+/* Read a tile's status. Return its tag if all words have it and it is `first` to `last`, else 0. */
 DEVICE u32 gp_read_status(GLOBAL u64 *statuses, const i64 at, const u32 first, const u32 last, value_t *value)
 {
     u32 words[WORDS], tag = 0;
@@ -310,12 +312,13 @@ DEVICE u32 gp_read_status(GLOBAL u64 *statuses, const i64 at, const u32 first, c
     return alike && tag >= first && tag <= last ? tag : 0;
 }
 
-/* How often to look for a fold, some 10 ms, before folding the tile oneself: a group that does not run holds nobody up for ever. */
-#ifndef LOOKS /* as where groups are simulated one after the other */
+/* Reads of a status, some 10 ms, before a group folds the tile itself: a group that does not run blocks no other for
+ * ever. */
+#ifndef LOOKS /* set where groups are simulated one after the other */
 #define LOOKS (1 << 14)
 #endif
 
-/* Look at a place until its value is there, but not for ever; return its tag, or 0. */
+/* Read a tile's status until it has a valid tag, at most LOOKS times. Return the tag, or 0. */
 DEVICE u32 gp_await_status(GLOBAL u64 *statuses, const i64 at, const u32 first, const u32 last, value_t *value)
 {
     u32 found = 0;

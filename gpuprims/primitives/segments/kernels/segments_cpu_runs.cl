@@ -1,17 +1,19 @@
-/* segments/cpu_runs: each work-item folds one run of segments after the other, for devices whose work-items are CPU threads.
+/* segments/cpu_runs: each work-item folds a run of segments, one after the other, for devices whose work-items are CPU
+ * threads.
  *
- * in      INPUTS: n elements in all, and last where `segments` segments begin and the last ends
+ * in      INPUTS: n elements in all; the last input has the begins of `segments` segments and the end of the last
  * out     OUTPUTS: one value for each segment
  * scratch partials: two values of WORDS for each part; counters: one, zero before and after
  * launch  any number of groups of one work-item; each takes parts until none are left
- * host    MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value) of j elements, BEGIN(o), COMMUTATIVE
- * order   a span of a segment is folded by LANES accumulators side by side, or one where order matters, and the spans pairwise, as a
- *         counter in base two carries; see reduce/cpu_chunks
+ * host    MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value) for j elements, BEGIN(o), COMMUTATIVE
+ * order   LANES accumulators side by side fold a span of a segment, or one if order matters; spans are folded pairwise
+ *         as in reduce/cpu_chunks
  *
- * Elements and ends of segments are steps of one path, which parts share evenly, however long the segments are. What a part has of
- * its first segment, and what of one that ends in a later part, it leaves for the last part to be done. For 3 steps a part:
+ * Elements and segment ends are steps of one path, which the parts share evenly, however long the segments are. A part
+ * leaves its fold of the first segment and of a segment that ends in a later part; the last part joins them. For 3
+ * steps a part:
  *
- *     steps      a   b   |     c   |   d   e   |     f   g     where | ends a segment
+ *     steps      a   b   |     c   |   d   e   |     f   g     | ends a segment
  *     parts      0   0   0     1   1   1   2   2     2   3
  *     leaves     head a..b     head c, tail d  head e, tail f  tail g
  */
@@ -27,7 +29,7 @@
 #define SPAN 256
 #define LEVELS 48
 
-/* How many segments end among the first steps of the path. */
+/* The number of segments that end within the first steps of the path. */
 DEVICE i64 ended_by(INPUTS, const layout_t layout, const i64 segments, const i64 steps)
 {
     i64 low = 0, high = segments;
@@ -88,12 +90,12 @@ void segments_cpu_runs(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
     const i64 steps = n + segments, share = (steps + parts - 1) / parts;
 
     for (i64 part = get_group_id(0); part < parts; part += get_num_groups(0)) {
-        /* 1. Find where the part begins and ends on the path. */
+        /* 1. Find the part's begin and end on the path. */
         const i64 from = min(part * share, steps), to = min(from + share, steps);
         i64 o = ended_by(INPUT_NAMES, layout, segments, from), j = from - o;
         const i64 ended = ended_by(INPUT_NAMES, layout, segments, to);
 
-        /* 2. Fold the segments that end here, of which earlier parts may have some of the first, and what is left. */
+        /* 2. Fold the segments that end here, and the rest. Earlier parts may have some of the first segment. */
         value_t head = IDENTITY;
         if (o < ended) {
             head = fold_segment(INPUT_NAMES, layout, o, j, BEGIN(o + 1));
@@ -107,7 +109,7 @@ void segments_cpu_runs(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
         gp_leave(partials, 2 * part, head);
         gp_leave(partials, 2 * part + 1, fold_segment(INPUT_NAMES, layout, o, j, to - o));
 
-        /* 3. The last part to be done joins what all of them left, in order. */
+        /* 3. The last part joins what all parts left, in order. */
         if (gp_last_done(counters, parts)) {
             value_t before = IDENTITY;
             i64 open = 0;

@@ -1,18 +1,18 @@
-/* sgd/cpu_sequential: one work-item steps from sample to sample, for devices whose work-items are CPU threads.
+/* sgd/cpu_sequential: one work-item takes one sample after the other, for devices whose work-items are CPU threads.
  *
- * in      INPUTS: x0 rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 what rows count, then the order of rows and
- *         the paces of stretches (single.h)
+ * in      INPUTS: x0 rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 sample weights, then the order
+ *         of rows and the rates of stretches (single.h)
  * out     OUTPUTS: y0 the weights
- * scratch partials, counters: not touched
+ * scratch none: partials and counters are not touched
  * launch  one group of one work-item
  * host    `steps` samples in order, in stretches; HALVES (rows.h)
- * order   that of the samples; a score's features 64 side by side, then folded in halves
+ * order   samples in order; a score's features 64 side by side, then by halves
  *
- * A step's change of the weights and the next sample's score are one walk along the weights, which are in the core's first cache:
- * the next row comes from further away while this one, which has come before, is added.
+ * One pass over the weights, which are in the core's first cache, changes them by a sample and computes the next
+ * sample's score. The next row is fetched while the present one is added.
  */
 
-/* Change so many weights by a row, and add what they have of the next one's score. */
+/* Change `count` weights by a row, and add their part of the next row's score. */
 #define ADVANCE(count, sum)                                                                                            \
     {                                                                                                                  \
         const WIDE(count) changed = keep * vload##count(0, weights + at) - move * vload##count(0, row + at);           \
@@ -62,9 +62,9 @@ void sgd_cpu_sequential(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *count
                         const i64 stretch)
 {
     GLOBAL NUMBER *weights = &MOVED(0);
-    value_t bias = START, score = 0;
+    value_t bias = INITIAL_SCORE, score = 0;
 
-    /* 1. Take the weights, and the first sample's score. */
+    /* 1. Copy the weights, and compute the first sample's score. */
     for (int feature = 0; feature < FEATURES; feature++) weights[feature] = WEIGHT(feature);
     i64 number = SAMPLE(0);
     for (int feature = 0; feature < FEATURES; feature++) score += weights[feature] * SAMPLES(number)[feature];
@@ -73,15 +73,15 @@ void sgd_cpu_sequential(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *count
     for (i64 base = 0; base < steps; base += stretch) {
         const value_t rate = RATE(base / stretch), keep = KEEP(base / stretch);
         for (; step < base + stretch; step++) {
-            /* 2. Move the weights by a sample, and score the one behind it; behind the last, that one again. */
+            /* 2. Change the weights by a sample, and compute the next sample's score; after the last, its own again. */
             const i64 next = step + 1 < steps ? SAMPLE(step + 1) : number;
-            const value_t move = rate * SHARE(number) * (SIGMOID(score + bias) - LABEL(number));
+            const value_t move = rate * SAMPLE_WEIGHT(number) * (SIGMOID(score + bias) - LABEL(number));
             score = advance(weights, SAMPLES(number), SAMPLES(next), keep, move);
             if (INTERCEPT) bias -= move;
             number = next;
         }
     }
 
-    /* 3. Store what is not in its place yet. */
+    /* 3. Store the intercept; the weights are in place. */
     if (INTERCEPT) MOVED(FEATURES) = bias;
 }

@@ -1,21 +1,23 @@
-/* sgd/gram: one group steps through runs of samples, whose products with each other all groups have computed in a launch before.
+/* sgd/gram: one group takes runs of samples in order; an earlier launch of all groups computed the products of each
+ * run's samples.
  *
- * in      INPUTS: x0 rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 what rows count, then the order of rows and
- *         the paces of stretches (single.h)
- * out     OUTPUTS: y0 the weights, which the launches behind the first go on from
+ * in      INPUTS: x0 rows of FEATURES samples, x1 labels, x2 weights, where WEIGHTED x3 sample weights, then the order
+ *         of rows and the rates of stretches (single.h)
+ * out     OUTPUTS: y0 the weights, from which later launches go on
  * scratch partials: the Gram matrix of each of `runs` runs; counters: not touched
- * launch  for each `step`: any number of groups of BLOCK (a power of two), then one; runs are counted from the number `first` on
- * host    ROWS samples to a run (a power of two, up to LANES = 32), fewer to the last of a stretch; gp_fold_rows, gp_from_lane (rows.h)
- * order   that of the samples; a score is added up in an order that depends on the launch alone
+ * launch  for each `step`: any number of groups of BLOCK (a power of two), then one; runs are counted from `first` on
+ * host    ROWS samples in a run (a power of two, up to LANES = 32), fewer in the last of a stretch; gp_fold_rows,
+ *         gp_from_lane (rows.h)
+ * order   samples in order; only the launch decides in which order a score is added
  *
- * A work-item has so many columns of all rows of a run, and their weights, in registers. The scores that a run begins with take
- * one fold of the group. From there on each warp computes the steps for itself: its lane j has the score of sample j, and as step t
- * moves the weights by -c x_t, it moves that score by -c (x_t . x_j), which is what the Gram matrix is for. So nobody waits for
- * the whole score of a sample, and the only barrier is one a run. As soon as a row has been added to the weights, the next run's
+ * A work-item has some columns of all rows of a run, and their weights, in registers. One fold of the group computes
+ * the scores at the begin of a run. From there each warp works alone: its lane j has the score of sample j. As sample t
+ * changes the weights by -c x_t, it changes that score by -c (x_t . x_j), an element of the Gram matrix. So no lane
+ * waits for a whole score, and a run has one barrier. Once a row has been added to the weights, the next run's row
  * takes its registers:
  *
- *     step      0                         1                         2
- *     lane 0    c = error of score 0      from lane 1 ...           ...
+ *     sample    0                         1                         2
+ *     lane 0    c = residual of score 0   from lane 1 ...           ...
  *     lane j    c from lane 0             c from lane 1
  *               score j -= c G[0][j]      score j -= c G[1][j]
  *     all       weights -= c x_0          weights -= c x_1
@@ -25,13 +27,13 @@
 #define PARTS ((FEATURES + BLOCK * VECTOR - 1) / (BLOCK * VECTOR))
 #define HELD (PARTS * VECTOR)
 #define PRODUCTS (ROWS * ROWS)
-/* Products of a work-item's, and how far apart its rows are. */
+/* Products of a work-item, and the distance of its rows. */
 #define SHARES (PRODUCTS > BLOCK ? PRODUCTS / BLOCK : 1)
 #define APART (BLOCK / ROWS)
-/* Columns of a tile of rows, which lie one further apart, so that those of one column are in different banks. */
+/* Columns of a tile of rows, and one more, so that the elements of a column lie in different banks. */
 #define WIDTH (LANES + 1)
 
-/* Where a run begins, how many samples it has, and which stretch it is of. */
+/* The stretch of a run, its first sample, and its number of samples. */
 #define RUNS(stretch) (((stretch) + ROWS - 1) / ROWS)
 #define STRETCH(run, stretch) ((u32)(run) / (u32)RUNS(stretch))
 DEVICE i64 first_of(const i64 run, const i64 stretch)
@@ -46,7 +48,7 @@ DEVICE int count_of(const i64 run, const i64 stretch)
     return left < ROWS ? (int)left : ROWS;
 }
 
-/* Load a work-item's columns of a row, zeros where there is none. */
+/* Load a work-item's columns of a row, and zeros past the end. */
 DEVICE void load_columns(GLOBAL const NUMBER *from, const int live, const int tid, value_t *held)
 {
 #pragma unroll
@@ -78,7 +80,7 @@ void sgd_gram(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const
 #pragma unroll
             for (int k = 0; k < SHARES; k++) product[k] = INTERCEPT;
 
-            /* 1. Multiply all rows with each other, some columns at a time. */
+            /* 1. Multiply all rows with each other, LANES columns at a time. */
             for (int column = 0; column < FEATURES; column += LANES) {
                 for (int k = tid; k < ROWS * LANES; k += BLOCK) {
                     const int row = k / LANES, at = column + k % LANES;
@@ -102,7 +104,7 @@ void sgd_gram(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const
         value_t weights[HELD], held[ROWS][HELD], coming[SHARES], bias = 0, wanted = 0, rated = 0;
         int ahead = 0, count = count_of(first, stretch);
 
-        /* 2. Load the weights, and what the first run needs. */
+        /* 2. Load the weights and the first run. */
 #pragma unroll
         for (int k = 0; k < HELD; k++) {
             const int feature = (k / VECTOR * BLOCK + tid) * VECTOR + k % VECTOR;
@@ -116,7 +118,7 @@ void sgd_gram(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const
         }
         if (own < count) {
             const int number = SAMPLE(first_of(first, stretch) + own);
-            rated = SHARE(number) * RATE(STRETCH(first, stretch));
+            rated = SAMPLE_WEIGHT(number) * RATE(STRETCH(first, stretch));
             wanted = rated * LABEL(number);
         }
 #pragma unroll
@@ -129,7 +131,8 @@ void sgd_gram(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const
             const value_t keep = KEEP(STRETCH(first + run, stretch));
             LOCAL const value_t *gram = grams[parity];
 
-            /* 3. Leave the teams' parts of the scores, the Gram matrix, and which samples the next run has. */
+            /* 3. Write to local memory the teams' parts of the scores, the Gram matrix, and the samples of the next
+             * run. */
             value_t parts[ROWS];
 #pragma unroll
             for (int k = 0; k < ROWS; k++) {
@@ -145,12 +148,12 @@ void sgd_gram(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const
             if (tid < ROWS) numbers[parity][tid] = ahead;
             barrier(CLK_LOCAL_MEM_FENCE);
 
-            /* 4. Take the score of the lane's own sample, and load what the next run needs. */
+            /* 4. Add the score of the lane's own sample, and load the next run's labels, weights and products. */
             value_t score = bias, next_wanted = 0, next_rated = 0;
 #pragma unroll
             for (int team = 0; team < TEAMS; team++) score += sums[parity][team * ROWS + own];
             if (own < next) {
-                next_rated = SHARE(numbers[parity][own]) * RATE(STRETCH(first + run + 1, stretch));
+                next_rated = SAMPLE_WEIGHT(numbers[parity][own]) * RATE(STRETCH(first + run + 1, stretch));
                 next_wanted = next_rated * LABEL(numbers[parity][own]);
             }
 #pragma unroll
@@ -159,7 +162,7 @@ void sgd_gram(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const
             if (run + 2 < runs && own < count_of(first + run + 2, stretch))
                 ahead = SAMPLE(first_of(first + run + 2, stretch) + own);
 
-            /* 5. Step, from sample to sample; those that are none have a rate of 0. */
+            /* 5. Take one sample after the other; missing samples have a rate of 0. */
 #pragma unroll
             for (int k = 0; k < ROWS; k++) {
                 const value_t kept = k < count ? keep : 1;

@@ -1,7 +1,7 @@
-/* What kernels share that move weights by single samples, in an order that is given, the same in both dialects.
+/* Operands of gradient descent by single samples, in a given order.
  *
- * The order has stretches of equal length, of which each has its rate, and the part of the coefficients that a step keeps.
- */
+ * The order has stretches of equal length. Each stretch has a rate, and a factor by which an iteration keeps the
+ * coefficients. */
 #if WEIGHTED
 #define SAMPLE(step) x4[gp_at_x4(layout, 0, 0) + (step)]
 #define PACE(number) x5[gp_at_x5(layout, 0, 0) + (number)]

@@ -1,13 +1,13 @@
-/* Neighbourhoods: borders, and rows of elements with what lies beside them, the same in both dialects. */
+/* Neighbourhoods: borders, and rows of elements with their neighbours. */
 
-/* Rows of lines have fewer than 2^30 elements, and there are as few of them. */
+/* Lines have fewer than 2^30 elements, and there are fewer than 2^30 lines. */
 #if LINES
 typedef i32 index_t;
 #else
 typedef i64 index_t;
 #endif
 
-/* Where an index beyond the borders leads; negative where there is nothing. */
+/* The index that the mode reads in place of one beyond the borders; negative for the constant. */
 DEVICE index_t gp_within(const index_t index, const index_t length)
 {
     if (index >= 0 && index < length) return index;
@@ -29,7 +29,8 @@ DEVICE index_t gp_within(const index_t index, const index_t length)
 }
 
 #if !LINES
-/* Axes of batches, planes, rows, columns and channels. An element beside the one at (z, y, x) of `from`, or what lies beyond. */
+/* Axes: batches, planes, rows, columns, channels. FETCH loads the element at an offset from (z, y, x), or the value
+ * beyond the border. */
 #define PLANES_Z layout.reduced[1]
 #define ROWS layout.reduced[2]
 #define COLUMNS layout.reduced[3]
@@ -38,19 +39,19 @@ DEVICE number_t gp_fetch(GLOBAL const stored_t *from, const layout_t layout, con
 {
     const i64 at_z = gp_within(z, PLANES_Z), at_y = gp_within(y, ROWS), at_x = gp_within(x, COLUMNS);
     if (MODE_CONSTANT && (at_z < 0 || at_y < 0 || at_x < 0)) return BEYOND;
-    return NUMBER(from[at_z * STEP_1 + at_y * STEP_2 + at_x * STEP_3]);
+    return NUMBER(from[at_z * STRIDE_1 + at_y * STRIDE_2 + at_x * STRIDE_3]);
 }
 #define FETCH(dz, dy, dx) gp_fetch(from, layout, z + (dz), y + (dy), x + (dx))
 #else
-/* Axes of batches, rows, and the elements of a row, CHANNELS to a column, side by side. */
+/* Axes: batches, rows, and the elements of a row, with the CHANNELS of a column side by side. */
 #define BATCHES layout.reduced[0]
 #define ROWS layout.reduced[1]
 #define LENGTH ((i32)layout.reduced[2])
 
-/* Elements of a row that are taken for ITEMS results of the last time. */
-#define TAKEN (ITEMS + TIMES * BESIDE)
+/* Elements of a row that ITEMS results of the last application need. */
+#define TAKEN (ITEMS + TIMES * HALO)
 
-/* Where an element of a row is, or what lies beyond its ends; negative where there is nothing. */
+/* The index in its row of an element, or of the one that the mode reads beyond the ends; negative for the constant. */
 DEVICE i32 gp_element_at(const i32 length, const i32 at)
 {
     const i32 channel = (at % CHANNELS + CHANNELS) % CHANNELS;
@@ -58,7 +59,7 @@ DEVICE i32 gp_element_at(const i32 length, const i32 at)
     return column < 0 ? -1 : column * CHANNELS + channel;
 }
 
-DEVICE number_t gp_beside(GLOBAL const stored_t *row, const i32 length, const i32 at)
+DEVICE number_t gp_load_element(GLOBAL const stored_t *row, const i32 length, const i32 at)
 {
     const i32 place = gp_element_at(length, at);
     if (MODE_CONSTANT && place < 0) return BEYOND;

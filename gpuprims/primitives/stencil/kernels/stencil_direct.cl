@@ -1,9 +1,10 @@
 /* stencil/direct: each work-item loads the neighbours of an element, wherever they lie.
  *
- * in      INPUTS: x0 of any layout, in axes of batches, planes, rows, columns and channels; of a TABLE, x1 the weights
- * out     OUTPUTS, of the same axes
+ * in      INPUTS: x0 of any layout, with axes of batches, planes, rows, columns and channels; with TABLE x1, the
+ *         weights
+ * out     OUTPUTS, with the same axes
  * launch  any number of groups of BLOCK; each takes BLOCK elements at a time until none are left
- * host    within (stencil.h), gp_apply and FETCH_ALL, or LOW_X to HIGH_Z of a TABLE; STORE
+ * host    gp_within (stencil.h), gp_apply and FETCH_ALL, or with TABLE LOW_X to HIGH_Z; STORE
  */
 __kernel WORK_GROUP(BLOCK)
 void stencil_direct(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
@@ -20,7 +21,7 @@ void stencil_direct(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
         const i64 y = left % ROWS;
         left /= ROWS;
         const i64 z = left % PLANES_Z;
-        GLOBAL const stored_t *from = x0 + layout.offset[0] + left / PLANES_Z * STEP_0 + c * STEP_4;
+        GLOBAL const stored_t *from = x0 + layout.offset[0] + left / PLANES_Z * STRIDE_0 + c * STRIDE_4;
 
         /* 2. Load its neighbours, and apply. */
 #if TABLE

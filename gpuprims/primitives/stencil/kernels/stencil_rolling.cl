@@ -1,42 +1,42 @@
-/* stencil/rolling: each work-item walks down a strip, a few elements wide, with the rows that its neighbourhoods reach in
- * registers: every row is loaded once, by its group, and handed round in local memory.
+/* stencil/rolling: each work-item goes down a strip of a few columns and keeps the rows in its neighbourhoods in
+ * registers; its group loads every row once, and shares it in local memory.
  *
- * in      INPUTS: x0, in axes of batches, rows, and elements of a row side by side
- * out     OUTPUTS, of the same axes
- * launch  any number of groups of BLOCK; each takes strips of BLOCK * ITEMS columns and `depth` rows of the `covered` ones, both
- *         multiples of AT_ONCE, and then single rows before and after those, until none are left
- * host    within, gp_element_at and TAKEN (stencil.h), slot_t, gp_apply and gp_across, vectors of VECTOR, VECTOR_OUT, VECTOR_LOCAL and
- *         VECTOR_BESIDE, which divide ITEMS
+ * in      INPUTS: x0, with axes of batches, rows, and elements of a row side by side
+ * out     OUTPUTS, with the same axes
+ * launch  any number of groups of BLOCK; each takes strips of BLOCK * ITEMS columns and `depth` of the `covered` rows,
+ *         both multiples of ROWS_AT_ONCE, then single rows before and after those, until none are left
+ * host    gp_within, gp_element_at and TAKEN (stencil.h), slot_t, gp_apply and gp_across, vectors of VECTOR,
+ *         VECTOR_OUT, VECTOR_LOCAL and VECTOR_HALO, which divide ITEMS
  *
- * For a span of three rows, the slots of the window, and where they go before the next rows are taken:
+ * For a span of three rows, the slots of the window, and how they move before the next rows:
  *
  *     slot    0       1       2      3      4      5
  *     row     y - 1   y       y + 1  y + 2  y + 3  y + 4      rows y to y + 3 are computed
  *             y + 3   y + 4
  *
- * With TIMES of 2 the results of the first time are the rows of a second window, and wider by what lies beside an element, so
- * that nobody waits for results of another. PAIRED elements are bytes in the halves of a register, elements k and k + 2,
- * whose sums are computed together.
+ * With TIMES = 2, the results of the first application are the rows of a second window; they are wider by an element's
+ * neighbours, so no work-item waits for another's results. PAIRED elements are bytes k and k + 2 in the halves of a
+ * register, whose sums are computed together.
  */
-#define SLOTS (SPAN - 1 + AT_ONCE)
+#define SLOTS (SPAN - 1 + ROWS_AT_ONCE)
 #define PRIMED (TIMES * (SPAN - 1))
 #define WINDOW (TIMES * SLOTS * PITCH * (int)sizeof(slot_t) / 4 / (PAIRED + 1))
 #define REGISTERS (WINDOW <= 40 ? 80 : WINDOW <= 96 ? 128 : 168)
 #define GROUPS_AT_ONCE (65536 / (BLOCK * REGISTERS))
 
-/* Elements before and after ITEMS that their results take, those that are read of them in whole vectors, and a group's row in
- * local memory, with room for them at both ends. */
+/* Elements before and after ITEMS that their results need, those that are read in whole vectors, and a group's row
+ * in local memory, with room for them at both ends. */
 #define REACH (-TIMES * LEFT)
-#define SIDES (TIMES * BESIDE)
-#define BEFORE ((REACH + VECTOR_BESIDE - 1) / VECTOR_BESIDE * VECTOR_BESIDE)
-#define AFTER ((SIDES - REACH + VECTOR_BESIDE - 1) / VECTOR_BESIDE * VECTOR_BESIDE)
+#define SIDES (TIMES * HALO)
+#define BEFORE ((REACH + VECTOR_HALO - 1) / VECTOR_HALO * VECTOR_HALO)
+#define AFTER ((SIDES - REACH + VECTOR_HALO - 1) / VECTOR_HALO * VECTOR_HALO)
 #define MARGIN ((BEFORE + AFTER + VECTOR_LOCAL - 1) / VECTOR_LOCAL * VECTOR_LOCAL)
 #define ROW (MARGIN + BLOCK * ITEMS + MARGIN)
-#define WIDENED (ITEMS + (TIMES - 1) * BESIDE)
+#define WIDENED (ITEMS + (TIMES - 1) * HALO)
 
-/* What a work-item loads of up to AT_ONCE rows: its own elements, in vectors as they come, and of all those beside the group's
- * every BLOCK-th. */
-#define EXTRAS ((AT_ONCE * SIDES + BLOCK - 1) / BLOCK)
+/* A work-item's loads of up to ROWS_AT_ONCE rows: its own elements in vectors, and every BLOCK-th of the group's extra
+ * elements at both ends. */
+#define EXTRAS ((ROWS_AT_ONCE * SIDES + BLOCK - 1) / BLOCK)
 #if VECTOR > 1
 typedef VECTOR_OF(stored_t, VECTOR) vector_t;
 #define SPREAD(vector, to) SPREAD_VECTOR(stored_t, VECTOR, vector, to)
@@ -45,21 +45,21 @@ typedef stored_t vector_t;
 #define SPREAD(vector, to) *(to) = (vector)
 #endif
 typedef struct {
-    vector_t own[AT_ONCE][ITEMS / VECTOR];
+    vector_t own[ROWS_AT_ONCE][ITEMS / VECTOR];
     stored_t extras[EXTRAS + 1];
 } loaded_t;
 
-/* Where a work-item is: itself, whether all its elements are within, its first one in the row, and its extra elements, which row
- * they are of, where in it, and where in local memory. */
+/* A work-item's place: its index, whether all its elements are in the row, its first element, and its extra
+ * elements: row, index in the row, place in local memory. */
 typedef struct {
     int tid, whole;
     i32 first, row[EXTRAS + 1], at[EXTRAS + 1], place[EXTRAS + 1];
 } where_t;
 
-#if VECTOR_BESIDE > 1
-#define TAKE_BESIDE(from, to) READ_LOCAL(number_t, VECTOR_BESIDE, from, to)
+#if VECTOR_HALO > 1
+#define TAKE_HALO(from, to) READ_LOCAL(number_t, VECTOR_HALO, from, to)
 #else
-#define TAKE_BESIDE(from, to) *(to) = *(from)
+#define TAKE_HALO(from, to) *(to) = *(from)
 #endif
 
 DEVICE where_t find_place(const layout_t layout, const i32 group, const int tid)
@@ -79,24 +79,24 @@ DEVICE where_t find_place(const layout_t layout, const i32 group, const int tid)
     return where;
 }
 
-/* Load of so many rows what is all within, and the extra elements. */
+/* Load a work-item's elements of `count` rows if all of them are in the row, and the extra elements. */
 DEVICE void load_rows(loaded_t *next, GLOBAL const stored_t *row, const layout_t layout, const where_t where,
                       const int count)
 {
     if (where.whole) {
 #pragma unroll
         for (int k = 0; k < count; k++) {
-            GLOBAL const vector_t *own = (GLOBAL const vector_t *)(row + where.first + k * STEP_1);
+            GLOBAL const vector_t *own = (GLOBAL const vector_t *)(row + where.first + k * STRIDE_1);
 #pragma unroll
             for (int i = 0; i < ITEMS / VECTOR; i++) next->own[k][i] = own[i];
         }
     }
 #pragma unroll
     for (int k = 0; k < EXTRAS; k++)
-        if (where.row[k] < count) next->extras[k] = row[where.row[k] * STEP_1 + max(where.at[k], 0)];
+        if (where.row[k] < count) next->extras[k] = row[where.row[k] * STRIDE_1 + max(where.at[k], 0)];
 }
 
-/* Write a work-item's elements of a row, all within, to local memory. */
+/* Write a work-item's elements of a row to local memory; all are in the row. */
 DEVICE void hand_whole(LOCAL number_t *own, const vector_t *loaded, const int beyond)
 {
 #if PLAIN && !MODE_CONSTANT && VECTOR == VECTOR_LOCAL
@@ -115,7 +115,8 @@ DEVICE void hand_whole(LOCAL number_t *own, const vector_t *loaded, const int be
 #endif
 }
 
-/* Write the elements of rows from `row` on to local memory; those that are not all within one by one, from wherever they lie. */
+/* Write the elements of `count` rows from `row` on to local memory; if not all are in the row, one by one from
+ * wherever they lie. */
 DEVICE void hand_rows(LOCAL number_t *shared, const loaded_t *loaded, GLOBAL const stored_t *row, const layout_t layout,
                       const where_t where, const int count, const int beyond)
 {
@@ -128,7 +129,7 @@ DEVICE void hand_rows(LOCAL number_t *shared, const loaded_t *loaded, GLOBAL con
             const i32 at = gp_element_at(LENGTH, where.first + item);
             const int nothing = MODE_CONSTANT && (beyond || at < 0);
             for (int k = 0; k < count; k++)
-                own[k * ROW + item] = nothing ? BEYOND : NUMBER(row[k * STEP_1 + max(at, 0)]);
+                own[k * ROW + item] = nothing ? BEYOND : NUMBER(row[k * STRIDE_1 + max(at, 0)]);
         }
     }
 #pragma unroll
@@ -139,7 +140,7 @@ DEVICE void hand_rows(LOCAL number_t *shared, const loaded_t *loaded, GLOBAL con
 }
 
 #if PAIRED
-/* Make pairs of bytes: byte k and byte k + 2, the first `lead` of which come before those that begin a word. */
+/* Pair byte k with byte k + 2. The first `lead` bytes come before those that begin a word. */
 DEVICE void pair_up(const number_t *numbers, const int lead, const int count, u32 *pairs)
 {
     u32 words[TAKEN / 4 + 3];
@@ -162,13 +163,13 @@ DEVICE void pair_up(const number_t *numbers, const int lead, const int count, u3
 }
 #endif
 
-/* Fill a slot of a window with `results` elements and those beside them, `lead` of them before, or of two steps with what the
- * first makes of them. */
+/* Fill a slot of a window with `results` elements and their neighbours, `lead` of them before, or with the results
+ * of the first of two passes. */
 DEVICE void fill_slot(slot_t *slot, const number_t *numbers, const int lead, const int results)
 {
 #if PAIRED
     item_t items[TAKEN];
-    pair_up(numbers, lead, results + BESIDE - 2, items);
+    pair_up(numbers, lead, results + HALO - 2, items);
 #else
     const item_t *items = numbers;
 #endif
@@ -177,7 +178,7 @@ DEVICE void fill_slot(slot_t *slot, const number_t *numbers, const int lead, con
     for (int k = 0; k < results - 2 * PAIRED; k++) slot[k] = gp_across(items + k);
 #else
 #pragma unroll
-    for (int k = 0; k < results + BESIDE - 2 * PAIRED; k++) slot[k] = items[k];
+    for (int k = 0; k < results + HALO - 2 * PAIRED; k++) slot[k] = items[k];
 #endif
 }
 
@@ -187,15 +188,15 @@ DEVICE void take_row(slot_t *slot, LOCAL const number_t *shared, const int tid)
     number_t numbers[BEFORE + ITEMS + AFTER];
     LOCAL const number_t *own = shared + MARGIN + tid * ITEMS;
 #pragma unroll
-    for (int k = 0; k < BEFORE; k += VECTOR_BESIDE) TAKE_BESIDE(own - BEFORE + k, numbers + k);
+    for (int k = 0; k < BEFORE; k += VECTOR_HALO) TAKE_HALO(own - BEFORE + k, numbers + k);
 #pragma unroll
     for (int k = 0; k < ITEMS; k += VECTOR_LOCAL) READ_LOCAL(number_t, VECTOR_LOCAL, own + k, numbers + BEFORE + k);
 #pragma unroll
-    for (int k = ITEMS; k < ITEMS + AFTER; k += VECTOR_BESIDE) TAKE_BESIDE(own + k, numbers + BEFORE + k);
+    for (int k = ITEMS; k < ITEMS + AFTER; k += VECTOR_HALO) TAKE_HALO(own + k, numbers + BEFORE + k);
     fill_slot(slot, numbers + BEFORE - REACH, REACH, WIDENED);
 }
 
-/* Compute results of a row from a window whose first row is in slot `slot`. */
+/* Compute a row's results from a window whose first row is in slot `slot`. */
 DEVICE void apply_row(const layout_t layout, const slot_t *window, const int slot, const int results, result_t *row)
 {
 #if PAIRED
@@ -216,8 +217,8 @@ DEVICE void apply_row(const layout_t layout, const slot_t *window, const int slo
 }
 
 #if TIMES > 1
-/* Fill a slot of the second window with results of the first time. Those beyond the ends of a row are none: there lies what the
- * mode says, of the results within. (In the mode "wrap" that is what was computed.) */
+/* Fill a slot of the second window with results of the first application. Results beyond the ends of a row are
+ * replaced by the mode's choice among those within (in the mode "wrap" they are right as computed). */
 DEVICE void take_results(slot_t *slot, const result_t *row, const layout_t layout, const where_t where, const int inside,
                          const int beyond)
 {
@@ -257,17 +258,17 @@ DEVICE void finish_row(GLOBAL result_t *to, const layout_t layout, const where_t
     }
 }
 
-/* Fill a window with the rows around one, wherever they lie. Two buffers of rows take turns, so that one barrier for each is
- * enough: whoever writes to one has waited for those who read from it. */
+/* Fill a window with the rows around row `y`, wherever they lie. Two buffers of rows alternate, so one barrier each
+ * is enough: who writes to one has waited for its readers. */
 DEVICE void surround(slot_t *window, LOCAL number_t *shared, int *turn, GLOBAL const stored_t *plane,
                      const layout_t layout, const i64 y, const where_t where)
 {
 #pragma unroll
     for (int k = 0; k < SPAN; k++) {
-        LOCAL number_t *row = shared + *turn * AT_ONCE * ROW;
+        LOCAL number_t *row = shared + *turn * ROWS_AT_ONCE * ROW;
         const index_t at = gp_within((index_t)y + LOW_Y + k, (index_t)ROWS);
         loaded_t loaded;
-        GLOBAL const stored_t *from = plane + max(at, (index_t)0) * STEP_1;
+        GLOBAL const stored_t *from = plane + max(at, (index_t)0) * STRIDE_1;
         load_rows(&loaded, from, layout, where, 1);
         hand_rows(row, &loaded, from, layout, where, 1, at < 0);
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -276,7 +277,7 @@ DEVICE void surround(slot_t *window, LOCAL number_t *shared, int *turn, GLOBAL c
     }
 }
 
-/* Compute a row by itself, whose neighbours may lie beyond the first and the last. */
+/* Compute a single row, whose neighbours may lie beyond the borders. */
 DEVICE void lone_row(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *plane, GLOBAL result_t *out,
                      const layout_t layout, const i64 y, const where_t where)
 {
@@ -294,10 +295,10 @@ DEVICE void lone_row(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *p
 #else
     surround(window, shared, turn, plane, layout, y, where);
 #endif
-    if (where.first < LENGTH) finish_row(out + y * STEP_DOWN + where.first, layout, where, window, 0);
+    if (where.first < LENGTH) finish_row(out + y * STRIDE_OUT_ROW + where.first, layout, where, window, 0);
 }
 
-/* Compute so many rows from one on, a multiple of AT_ONCE, whose neighbours lie in rows within. */
+/* Compute `rows` rows, a multiple of ROWS_AT_ONCE, whose neighbours are all rows within. */
 DEVICE void walk(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *row, GLOBAL result_t *to,
                  const layout_t layout, const where_t where, const int rows, const int inside)
 {
@@ -305,15 +306,15 @@ DEVICE void walk(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *row, 
     loaded_t next;
     to += where.first;
 
-    /* 1. Fill the slots of rows before, and those of the second window from as many again. */
-    load_rows(&next, row, layout, where, PRIMED ? min(AT_ONCE, PRIMED) : AT_ONCE);
+    /* 1. Fill the slots of earlier rows, and those of the second window from as many more. */
+    load_rows(&next, row, layout, where, PRIMED ? min(ROWS_AT_ONCE, PRIMED) : ROWS_AT_ONCE);
 #pragma unroll
-    for (int k = 0; k < PRIMED; k += AT_ONCE) {
-        LOCAL number_t *handed = shared + *turn * AT_ONCE * ROW;
-        const int count = min(AT_ONCE, PRIMED - k), then = k + AT_ONCE < PRIMED ? PRIMED - k - AT_ONCE : AT_ONCE;
+    for (int k = 0; k < PRIMED; k += ROWS_AT_ONCE) {
+        LOCAL number_t *handed = shared + *turn * ROWS_AT_ONCE * ROW;
+        const int count = min(ROWS_AT_ONCE, PRIMED - k), then = k + ROWS_AT_ONCE < PRIMED ? PRIMED - k - ROWS_AT_ONCE : ROWS_AT_ONCE;
         hand_rows(handed, &next, row, layout, where, count, 0);
-        row += count * STEP_1;
-        load_rows(&next, row, layout, where, min(then, AT_ONCE));
+        row += count * STRIDE_1;
+        load_rows(&next, row, layout, where, min(then, ROWS_AT_ONCE));
         barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
         for (int i = 0; i < count; i++) take_row(window[0] + (k + i) * PITCH, handed + i * ROW, where.tid);
@@ -330,21 +331,21 @@ DEVICE void walk(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *row, 
     for (int k = 0; k < (SPAN - 1) * PITCH; k++) window[0][k] = window[0][(SPAN - 1) * PITCH + k];
 #endif
 
-    for (int y = 0; y < rows; y += AT_ONCE, to += AT_ONCE * STEP_DOWN) {
-        /* 2. Hand the rows round that were loaded, and load the next. */
-        LOCAL number_t *handed = shared + *turn * AT_ONCE * ROW;
-        hand_rows(handed, &next, row, layout, where, AT_ONCE, 0);
-        row += AT_ONCE * STEP_1;
-        if (y + AT_ONCE < rows) load_rows(&next, row, layout, where, AT_ONCE);
+    for (int y = 0; y < rows; y += ROWS_AT_ONCE, to += ROWS_AT_ONCE * STRIDE_OUT_ROW) {
+        /* 2. Write the loaded rows to local memory, and load the next. */
+        LOCAL number_t *handed = shared + *turn * ROWS_AT_ONCE * ROW;
+        hand_rows(handed, &next, row, layout, where, ROWS_AT_ONCE, 0);
+        row += ROWS_AT_ONCE * STRIDE_1;
+        if (y + ROWS_AT_ONCE < rows) load_rows(&next, row, layout, where, ROWS_AT_ONCE);
         barrier(CLK_LOCAL_MEM_FENCE);
         *turn ^= 1;
 
-        /* 3. Take them, apply, the last time to store. */
+        /* 3. Read them, apply, and store the last application's results. */
 #pragma unroll
-        for (int k = 0; k < AT_ONCE; k++) take_row(window[0] + (SPAN - 1 + k) * PITCH, handed + k * ROW, where.tid);
+        for (int k = 0; k < ROWS_AT_ONCE; k++) take_row(window[0] + (SPAN - 1 + k) * PITCH, handed + k * ROW, where.tid);
 #if TIMES > 1
 #pragma unroll
-        for (int k = 0; k < AT_ONCE; k++) {
+        for (int k = 0; k < ROWS_AT_ONCE; k++) {
             result_t results[WIDENED];
             apply_row(layout, window[0], k, WIDENED, results);
             take_results(window[1] + (SPAN - 1 + k) * PITCH, results, layout, where, inside, 0);
@@ -352,30 +353,30 @@ DEVICE void walk(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *row, 
 #endif
         if (where.first < LENGTH) {
 #pragma unroll
-            for (int k = 0; k < AT_ONCE; k++)
-                finish_row(to + k * STEP_DOWN, layout, where, window[TIMES - 1], k);
+            for (int k = 0; k < ROWS_AT_ONCE; k++)
+                finish_row(to + k * STRIDE_OUT_ROW, layout, where, window[TIMES - 1], k);
         }
 
         /* 4. Keep the last rows. */
 #pragma unroll
         for (int time = 0; time < TIMES; time++)
 #pragma unroll
-            for (int k = 0; k < (SPAN - 1) * PITCH; k++) window[time][k] = window[time][AT_ONCE * PITCH + k];
+            for (int k = 0; k < (SPAN - 1) * PITCH; k++) window[time][k] = window[time][ROWS_AT_ONCE * PITCH + k];
     }
 }
 
 __kernel WORK_GROUP_RESIDENT(BLOCK, GROUPS_AT_ONCE)
 void stencil_rolling(INPUTS, OUTPUTS, const layout_t layout, const i64 depth, const i64 covered)
 {
-    __local ALIGNED number_t shared[2 * AT_ONCE * ROW];
+    __local ALIGNED number_t shared[2 * ROWS_AT_ONCE * ROW];
     const i64 across = (LENGTH + BLOCK * ITEMS - 1) / (BLOCK * ITEMS), strips = (covered + depth - 1) / depth;
-    const i64 tasks = strips + ROWS - covered; /* strips, and the rows before and after them */
+    const i64 tasks = strips + ROWS - covered; /* strips, and the single rows before and after them */
     int turn = 0;
 
     for (i64 task = get_group_id(0); task < across * tasks * BATCHES; task += get_num_groups(0)) {
         const i64 strip = task / across % tasks, batch = task / across / tasks;
-        GLOBAL const stored_t *plane = x0 + layout.offset[0] + batch * STEP_0;
-        GLOBAL result_t *out = y0 + layout.offset[1] + batch * STEP_OUT;
+        GLOBAL const stored_t *plane = x0 + layout.offset[0] + batch * STRIDE_0;
+        GLOBAL result_t *out = y0 + layout.offset[1] + batch * STRIDE_OUT;
         const i32 group = (i32)(task % across) * BLOCK * ITEMS;
         const where_t where = find_place(layout, group, get_local_id(0));
 
@@ -385,8 +386,8 @@ void stencil_rolling(INPUTS, OUTPUTS, const layout_t layout, const i64 depth, co
         } else {
             const i64 top = strip * depth - TIMES * LOW_Y;
             const int rows = (int)min(depth, covered - strip * depth);
-            GLOBAL const stored_t *row = plane + (top + TIMES * LOW_Y) * STEP_1;
-            GLOBAL result_t *to = out + top * STEP_DOWN;
+            GLOBAL const stored_t *row = plane + (top + TIMES * LOW_Y) * STRIDE_1;
+            GLOBAL result_t *to = out + top * STRIDE_OUT_ROW;
             if (TIMES == 1 || (group >= BEFORE && group + BLOCK * ITEMS + AFTER <= LENGTH)) {
                 walk(shared, &turn, row, to, layout, where, rows, 1);
             } else {
