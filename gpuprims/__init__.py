@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gpuprims import errors, models
     from gpuprims.core.capabilities import Capabilities
-    from gpuprims.core.device import Device, devices, use_device
+    from gpuprims.core.device import Device, devices
     from gpuprims.core.explain import explain
     from gpuprims.core.geometry import Geometry
     from gpuprims.core.plans import Plan, plan
     from gpuprims.core.primitive import Primitive
     from gpuprims.core.registration import register, unregister
     from gpuprims.core.traits import CallTraits
+    from gpuprims.core.use_device import use_device
     from gpuprims.core.variant import Variant
     from gpuprims.models.spam.hashing import hash_counts
     from gpuprims.operators import Op
@@ -87,7 +88,7 @@ _HOMES = {
     "scan": "primitives.scan",
     "stencil": "primitives.stencil",
     "unregister": "core.registration",
-    "use_device": "core.device",
+    "use_device": "core.use_device",
 }
 
 

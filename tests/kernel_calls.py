@@ -16,7 +16,7 @@ from gpuprims.expressions.functions import COMPLEX, FUNCTIONS
 from gpuprims.primitives.csr import csr_product
 from gpuprims.primitives.descent import logistic_descent
 from gpuprims.primitives.histogram.binning import direct
-from gpuprims.primitives.histogram.plan import COUNTS, as_request, count
+from gpuprims.primitives.histogram.plan import count
 from gpuprims.primitives.hogwild import logistic_hogwild
 from gpuprims.primitives.logistic import logistic_gradient
 from gpuprims.primitives.sgd import logistic_sgd
@@ -213,12 +213,7 @@ HISTOGRAMS: dict[str, Callable[..., Any]] = {
         for bins, limits in ((100, (0, 50)), ([0, 1, 10, 1e3, 1e6], None))
     ],
     "numbers of bins, along an axis": lambda device, variant: [
-        count(
-            as_operands("", (ones(99, 9, dtype=dtype),), device),
-            direct(9),
-            as_request(direct(9), 9, 1, COUNTS),
-            variant,
-        )
+        count(as_operands("", (ones(99, 9, dtype=dtype),), device), direct(9), 9, 1, variant=variant)
         for dtype in ("u1", "i4", "i8")
     ],
     "weights, in order or not": lambda **where: [

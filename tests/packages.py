@@ -34,13 +34,8 @@ def compute(*given: Any) -> None:
 
 
 def variant(name: str, rank: int, reason: str | None = None, **more: Any) -> Variant:
-    given: dict[str, Any] = {
-        "primitive": "map",
-        "backend": "fake",
-        "source": compute,
-        "geometry": Geometry(1, 1),
-    } | more
-    return Variant(name=name, rank=rank, refuse=refusing(reason), **given)
+    own: dict[str, Any] = {"primitive": "map", "backend": "fake", "source": compute, "geometry": Geometry(1, 1)}
+    return Variant(name=name, rank=rank, refuse=refusing(reason), **(own | more))
 
 
 @dataclass

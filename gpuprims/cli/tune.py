@@ -12,7 +12,8 @@ from gpuprims import __version__
 from gpuprims.cli.terminal import Subparsers, add_device, table
 from gpuprims.core.device import Device, devices, pick_device
 from gpuprims.core.tuned_choices import Entries, Entry, Place, read_entries, reset, tuning_path
-from gpuprims.tuning.search import DTYPES, PRIMITIVES, Found, tune
+from gpuprims.tuning.cases import PRIMITIVES
+from gpuprims.tuning.search import DTYPES, Found, tune
 
 _SECONDS = 60.0
 _HEADINGS = ("primitive", "dtype", "by rank", "ms", "best", "ms", "gain", "tried")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -105,3 +106,38 @@ class Chosen:
         while after < len(here) and not here[after].block:
             after += 1
         self._here.set(here[: begun[-1]] + here[after:])
+
+
+class Default:
+    """The device of host arrays when a call names none.
+
+    Parameters
+    ----------
+    find : callable
+        Returns the best device that computes.
+    """
+
+    def __init__(self, find: Callable[[], Any]) -> None:
+        self.choices = Chosen()
+        self._find = find
+        self._found: Any = None
+        self._lock = threading.RLock()
+
+    @property
+    def chosen(self) -> Any:
+        """The choice of ``use_device`` for the current context, or for the process."""
+        return self.choices.device
+
+    @property
+    def found(self) -> Any:
+        """The best device that computes, found once."""
+        if self._found is None:
+            with self._lock:
+                if self._found is None:
+                    self._found = self._find()
+        return self._found
+
+    def after_fork(self) -> None:
+        """Take new locks: another thread of the parent may have held the old ones."""
+        self._lock = threading.RLock()
+        self.choices.after_fork()

@@ -1,4 +1,4 @@
-"""Device: a place to compute, whatever the vendor; which ones there are, and which one a call uses."""
+"""Device: a place to compute, whatever the vendor; the devices of this machine, and the one that a call uses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import numpy as np
 
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.choice import Explanation
-from gpuprims.core.default_device import Choice, Chosen
+from gpuprims.core.default_device import Default
+from gpuprims.core.device_order import automatic_backends, listed, matches, preference, remedy
 from gpuprims.core.driver import Driver, Kernel, WithConstants
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.lifetime import EndingDriver, ForkedDriver, after_fork, refuse_at_exit, wait_for_calls
@@ -22,20 +23,12 @@ from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.tuned_choices import tuned_on
 from gpuprims.core.variant import Variant
-from gpuprims.errors import (
-    BackendUnavailableError,
-    DeviceMismatchError,
-    NoDeviceError,
-    UnknownDeviceError,
-    quoted,
-)
+from gpuprims.errors import BackendUnavailableError, DeviceMismatchError, NoDeviceError, UnknownDeviceError, quoted
 from gpuprims.expressions.masks import plain_array
 
-__all__ = ["Capabilities", "Device", "absences", "device_of", "devices", "pick_device", "use_device"]
+__all__ = ["Capabilities", "Device", "absences", "device_of", "devices", "pick_device", "remedy"]
 
 _ENVIRONMENT = "GPUPRIMS_DEVICE"
-# Backends that nobody gets without asking: computing with NumPy is not what a call was made for.
-_BY_NAME_ONLY = frozenset({"reference"})
 
 
 class Device:
@@ -93,7 +86,7 @@ class Device:
     def _after_fork(cls) -> None:
         """Make devices inherited from the parent raise, except those that survive a fork."""
         cls._lock = threading.Lock()  # another thread of the parent may have held the old one
-        _DEFAULT.after_fork()
+        DEFAULT.after_fork()
         for device in list(cls._known.values()):
             if not isinstance(device.driver, ForkedDriver) and not getattr(device.driver, "survives_fork", False):
                 device.driver = ForkedDriver(device.driver)  # every method raises
@@ -170,7 +163,7 @@ class Device:
         self.driver.synchronize()
 
     def check(self) -> str | None:
-        """Run a small kernel, and return what is wrong with the device, or None when it computes.
+        """Run a small kernel, and return the fault of the device, or None if it computes.
 
         A driver can list a device and still fail every build on it, so nothing less than a result shows that it works.
         """
@@ -184,10 +177,9 @@ def _find_driver(spec: str) -> Driver:
     name, _, selector = spec.partition(":")
     drivers = _found(name.lower())
     for driver in drivers:
-        if _matches(driver, selector.lower()):
+        if matches(driver, selector.lower()):
             return driver
-    there = ", ".join(f"{d.backend}:{d.index} ({d.capabilities.kind}, {d.capabilities.name})" for d in drivers)
-    raise UnknownDeviceError(f"device: one of {there or 'none on this machine'}; got {quoted(spec)}")
+    raise UnknownDeviceError(f"device: one of {listed(drivers)}; got {quoted(spec)}")
 
 
 def _found(name: str) -> list[Driver]:
@@ -201,13 +193,6 @@ def _found(name: str) -> list[Driver]:
     for driver in drivers:
         Device._of(driver)
     return drivers
-
-
-def _matches(driver: Driver, selector: str) -> bool:
-    able = driver.capabilities
-    if not selector or selector.isdecimal():
-        return not selector or (len(selector) < 10 and driver.index == int(selector))  # int refuses thousands of digits
-    return selector == able.kind or selector in able.vendor.lower() or selector in able.name.lower()
 
 
 def devices() -> list[Device]:
@@ -225,12 +210,8 @@ def devices() -> list[Device]:
     >>> all(device.backend in ("cuda", "opencl") for device in gpuprims.devices())
     True
     """
-    found = [Device._of(driver) for name in _automatic() for driver in _drivers(name)]
-    return sorted(found, key=lambda device: _preference(device.driver))
-
-
-def _automatic() -> list[str]:
-    return [name for name in REGISTRY.backend_names if name not in _BY_NAME_ONLY]
+    found = [Device._of(driver) for name in automatic_backends() for driver in _drivers(name)]
+    return sorted(found, key=lambda device: preference(device.driver))
 
 
 def _drivers(name: str) -> list[Driver]:
@@ -240,15 +221,10 @@ def _drivers(name: str) -> list[Driver]:
         return []
 
 
-def _preference(driver: Driver) -> tuple[int, int, int]:
-    kinds = {"gpu": 0, "accelerator": 1, "cpu": 3}  # and whatever else a third party's devices are, before CPUs
-    return (driver.backend != "cuda", kinds.get(driver.capabilities.kind, 2), driver.index)
-
-
 def absences() -> list[BackendUnavailableError]:
     """Return, for each backend that cannot be used here, the reason and the remedy."""
     found = []
-    for name in _automatic():
+    for name in automatic_backends():
         try:
             _found(name)
         except BackendUnavailableError as error:
@@ -258,91 +234,10 @@ def absences() -> list[BackendUnavailableError]:
 
 def device_of(array: Any) -> Device | None:
     """Return the device that a vendor's array lies on; None for host arrays and for arrays of other libraries."""
-    backend = REGISTRY.backend_of(type(array))
+    kind = type(array)
+    backend = REGISTRY.by_class[kind] if kind in REGISTRY.by_class else REGISTRY.backend_of(kind)
     driver = None if backend is None else backend.driver_of(array)
-    return None if driver is None else Device._of(driver)
-
-
-class _Default:
-    """The device of host arrays when a call names none."""
-
-    def __init__(self) -> None:
-        self._chosen = Chosen()
-        self._found: Device | None = None
-        self._lock = threading.RLock()
-
-    @property
-    def chosen(self) -> Device | None:
-        """The choice of :class:`use_device` for the current context, or for the process."""
-        chosen: Device | None = self._chosen.device
-        return chosen
-
-    @property
-    def found(self) -> Device:
-        """The best device that computes, found once."""
-        if self._found is None:
-            with self._lock:
-                if self._found is None:
-                    self._found = _first_working()
-        return self._found
-
-    def after_fork(self) -> None:
-        """Take new locks: another thread of the parent may have held the old ones."""
-        self._lock = threading.RLock()
-        self._chosen.after_fork()
-
-
-_DEFAULT = _Default()
-after_fork(Device._after_fork)
-atexit.register(Device._at_exit)
-
-
-class use_device:  # noqa: N801 - called like a function, as CuPy's and torch's are
-    """Make a device the one that calls use when neither their arrays nor ``device=`` say otherwise.
-
-    Parameters
-    ----------
-    spec : str, Device or None
-        None returns to the automatic choice.
-
-    Notes
-    -----
-    In a ``with`` statement the choice holds inside the block, for the thread or asyncio task that runs it and for tasks
-    created there. Threads started in the block do not see it: run them by :func:`contextvars.copy_context`, or pass
-    ``device=``. Blocks may overlap; each block's choice ends with the block.
-
-    Outside blocks, ``use_device(x)`` chooses for the process at once. Inside a block it chooses for the rest of that
-    block.
-
-    Python runs ``use_device(x)`` before it enters ``with``. Another thread that needs the process's choice between
-    these two steps waits. If the object is kept (``choice = use_device(x)``), that thread waits until the first thread
-    makes a call, a second at most.
-
-    Examples
-    --------
-    >>> import gpuprims
-    >>> with gpuprims.use_device("reference"):
-    ...     int(gpuprims.reduce([1, 2, 3]))
-    6
-    """
-
-    _choice: Choice | None = None  # if the spec is invalid
-
-    def __init__(self, spec: str | Device | None) -> None:
-        self._device = None if spec is None else Device(spec)
-        self._chosen = _DEFAULT._chosen
-        self._choice = self._chosen.choose(self, self._device)
-
-    def __enter__(self) -> Device | None:
-        self._chosen.enter(self, self._choice, self._device)
-        return self._device
-
-    def __exit__(self, *exception: object) -> None:
-        self._chosen.leave(self)
-
-    def __del__(self) -> None:
-        if self._choice is not None:
-            self._choice.open = False  # no block follows
+    return None if driver is None else Device._known.get(id(driver)) or Device._of(driver)
 
 
 def pick_device(on: Device | None, asked: str | Device | None) -> Device:
@@ -369,11 +264,11 @@ def pick_device(on: Device | None, asked: str | Device | None) -> Device:
         return device
     if on is not None:
         return on
-    if (chosen := _DEFAULT.chosen) is not None:
-        return chosen
-    if spec := os.environ.get(_ENVIRONMENT):
+    chosen: Device | None = DEFAULT.chosen
+    if chosen is None and (spec := os.environ.get(_ENVIRONMENT)):
         return Device(spec)
-    return _DEFAULT.found
+    found: Device = DEFAULT.found if chosen is None else chosen
+    return found
 
 
 def _first_working() -> Device:
@@ -387,8 +282,6 @@ def _first_working() -> Device:
     raise NoDeviceError("device: a CUDA GPU, an OpenCL GPU or an OpenCL CPU; got\n  " + "\n  ".join(failures))
 
 
-def remedy(device: Device) -> str:
-    """Return the one command that mends a device that is listed but does not compute."""
-    if "portable computing" in device.capabilities.vendor.lower():
-        return "to mend it: pip uninstall -y pocl-binary-distribution && pip install 'gpuprims[cpu]'"
-    return "to mend it: update its driver"
+DEFAULT = Default(_first_working)
+after_fork(Device._after_fork)
+atexit.register(Device._at_exit)

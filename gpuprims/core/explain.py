@@ -38,9 +38,10 @@ def explain(
     dtype : dtype, default float32
         Of the array.
     size : int, default 2**20
-        Elements of the array; along an axis or of segments, elements of each output; samples; elements of a sparse row.
+        Elements of the array; along an axis or in several parts, elements of each output; samples; elements of a sparse
+        row.
     outputs : int, default 1
-        Outputs along an axis; segments; features of a sample; rows of a sparse matrix.
+        Outputs along an axis; parts; features of a sample; rows of a sparse matrix.
     side_by_side : bool, default False
         Whether neighbouring outputs read neighbouring elements, as the columns of a matrix do.
     op : str or Op, default "sum"

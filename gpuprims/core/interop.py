@@ -94,7 +94,7 @@ def reader_of(label: str, array: Any) -> Callable[[Any], Any]:
     def read(result: Any) -> Any:
         array = reader(result)
         dtype = getattr(array, "dtype", None)
-        if isinstance(dtype, np.dtype) and dtype != result.dtype:  # JAX narrows what it is not told to keep
+        if isinstance(dtype, np.dtype) and dtype != result.dtype:  # JAX narrows 64 bits by default
             raise DtypeError(
                 f"{label}: a library that keeps a result of {result.dtype}; got one that makes it {dtype}"
                 " (for JAX, jax.config.update('jax_enable_x64', True))"

@@ -12,7 +12,6 @@ import numpy as np
 from gpuprims.core.choice import Explanation
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Driver, Launch
-from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out, Result, check_out, host_results, written_forms
 from gpuprims.core.registry import REGISTRY
@@ -44,7 +43,7 @@ class Compiled(NamedTuple):
     scratch : int
         Bytes of partial values.
     statuses : int
-        Tile statuses of a scan.
+        Tile statuses, by which groups of one launch pass values on.
     reads : bool
         Whether there are elements to read. Without any, a fold stores the identity and its inputs have no memory.
     """
@@ -186,7 +185,8 @@ class LaunchPlan:
         written = list(map(results.__getitem__, self.outputs))
         if operands.in_place:
             written = [operands.memory(one) for one in written]
-        self.start_on(operands.driver, list(map(operands.memories.__getitem__, self.inputs)), written)
+        _, memories = operands.placed or operands.place()
+        self.start_on(operands.driver, list(map(memories.__getitem__, self.inputs)), written)
 
     def start_on(self, driver: Driver, read: Sequence[Any], written: Sequence[Any]) -> None:
         """Launch on the memory of the kernel's operands."""
@@ -210,11 +210,12 @@ def find_plan(
     """Look up the launch plan of a call like this one."""
     written = None if out is None else written_forms(operands, out)
     where = operands.alignment, operands.device
-    return plan_call(request, operands.forms, written, *where, variant, REGISTRY.generation)
+    forms, _ = operands.placed or operands.place()
+    return plan_call(request, forms, written, *where, variant, REGISTRY.generation)
 
 
 def in_turn(launches: Sequence[Launch]) -> Launch:
-    """Return one launch for several, each of which sees what those before it have written."""
+    """Return one launch for several, in order."""
     if len(launches) == 1:
         return launches[0]
 
@@ -223,6 +224,3 @@ def in_turn(launches: Sequence[Launch]) -> Launch:
             launch(memories)
 
     return start
-
-
-__all__ = ["Compiled", "Form", "LaunchPlan", "Result", "find_plan", "in_turn"]

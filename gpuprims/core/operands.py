@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.core.arrays import converter, host_array, is_number, is_scalar, is_vendors, native_of, unchanged, upload
 from gpuprims.core.device import Device, device_of, pick_device
-from gpuprims.core.interop import from_dlpack, reader_of, short
-from gpuprims.core.layout import Form, View, cut_array, together
+from gpuprims.core.interop import short
+from gpuprims.core.layout import Form, View, cut_array
 from gpuprims.core.overlaps import same_elements
-from gpuprims.core.registry import REGISTRY
-from gpuprims.errors import ArrayError, DeviceMismatchError, DtypeError, quoted
+from gpuprims.errors import ArrayError, DeviceMismatchError
 from gpuprims.expressions import computable
-from gpuprims.expressions.masks import plain_array, refuse_masked
+from gpuprims.expressions.expr import COMPUTABLE_SET
 
+# Where elements lie, and the memory of each array.
+Placed = tuple[tuple[Form, ...], Sequence[Any]]
 # Bytes that every device takes, so that small calls need not ask how many are free.
 _ALWAYS_ROOM = 64 << 20
 
@@ -47,11 +49,13 @@ class Operands:
         Whether results go back as they are, in work on the device.
     alignment : int
         The address of memory from :meth:`empty` is a multiple of so many bytes.
+    placed : (tuple of Form, sequence) or None
+        Forms and memories, once :meth:`place` has made them.
     """
 
     __slots__ = (
-        *("_forms", "_views", "alignment", "convert", "device", "driver", "in_place", "label", "natives"),
-        *("on_host", "plain"),
+        *("_views", "alignment", "convert", "device", "driver", "in_place", "label", "natives", "on_host"),
+        *("placed", "plain"),
     )
 
     def __init__(
@@ -72,23 +76,25 @@ class Operands:
         self.alignment = 1 if self.in_place else 16
         self.convert = convert
         self.plain = not on_host and convert is unchanged
-        self._forms = forms
-        self._views: tuple[View, ...] | None = None
+        self.placed: Placed | None = None if forms is None else (forms, natives)
+        self._views: tuple[View, ...] = ()
+
+    def place(self) -> Placed:
+        """Return forms and memories as kernels take them; the first call copies or shares host arrays."""
+        if self.placed is None:
+            self._views = tuple([self._view(array) for array in self.natives])
+            self.placed = tuple([view.form for view in self._views]), [view.memory for view in self._views]
+        return self.placed
 
     @property
     def forms(self) -> tuple[Form, ...]:
-        """Where each array's elements lie. The first use copies host arrays to the device, or shares them with it."""
-        if self._forms is None:
-            self._views = tuple([self._view(array) for array in self.natives])
-            self._forms = tuple([view.form for view in self._views])
-        return self._forms
+        """Where each array's elements lie."""
+        return self.place()[0]
 
     @property
     def memories(self) -> Sequence[Any]:
         """The memory of each array, as kernels take it."""
-        if self._forms is None:
-            self.forms  # noqa: B018 - copies or shares host arrays
-        return self.natives if self._views is None else [view.memory for view in self._views]
+        return self.place()[1]
 
     def beside(self, *more: Any) -> Operands:
         """Return these arrays and some more, made by :meth:`empty`."""
@@ -101,7 +107,7 @@ class Operands:
     def _view(self, array: Any) -> View:
         on_host = isinstance(array, np.ndarray)
         if on_host and array.size and not self.in_place:
-            return _upload(array, self.device)
+            return upload(array, self.device)
         return self.driver.share(array) if on_host and array.size else View(array, self.form(array))
 
     def form(self, array: Any) -> Form:
@@ -140,7 +146,7 @@ class Operands:
         """Return the memory of a result, as kernels take it."""
         if not self.in_place:
             return result
-        for native, view in zip(self.natives, self._views or (), strict=False):
+        for native, view in zip(self.natives, self._views, strict=False):
             if same_elements(self.driver, native, result):  # a scan in place
                 return view.memory
         return self.driver.share(result).memory
@@ -155,11 +161,12 @@ class Operands:
             result = self.driver.to_host(result)
         return self.as_caller_wants(result)
 
-    def copy_to_caller(self, host: np.ndarray, on_device: Callable[[], Any]) -> Any:
-        """Return a copy of an array that this library keeps, where the caller wants results."""
+    def copy_to_caller(self, host: np.ndarray, on_device: Any) -> Any:
+        """Return a copy of an array that this library keeps on the host and on the device, as the caller wants it."""
         if self.on_host:
             return self.as_caller_wants(host.copy())
-        return self.convert(self.driver.copy(on_device(), host))
+        copied = self.driver.copy(on_device, host)
+        return copied if self.plain else self.convert(copied)
 
     def as_caller_wants(self, result: Any) -> Any:
         """Return a result as an array of the caller's library; a NumPy array without dimensions as a scalar."""
@@ -208,9 +215,17 @@ def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None)
     DeviceMismatchError
         Arrays on two devices, or on another than the one asked for.
     """
-    resident = _on_one_device(label, arrays, asked)
-    if resident is not None:
-        return resident
+    device = device_of(arrays[0])
+    if device is not None and (asked is None or Device(asked) is device):
+        form, forms = device.driver.form, []
+        for array in arrays:
+            if array is not arrays[0] and device_of(array) is not device:
+                break
+            if array.dtype not in COMPUTABLE_SET:
+                computable(array.dtype, label)
+            forms.append(form(array))
+        else:  # most calls: every array lies on one device, in its vendor's own class
+            return Operands(label, device, arrays, False, unchanged, tuple(forms))
     natives = [native_of(label, array) for array in arrays]
     found = [(array, device_of(array)) for array in natives]
     for array, device in found:
@@ -221,101 +236,9 @@ def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None)
         got = " and ".join(sorted(repr(device) for device in places))
         raise DeviceMismatchError(f"{label}: arrays on one device; got arrays on {got}")
     on = next(iter(places), None)
-    if on is not None and any(device is None and not _is_scalar(array) for array, device in found):
+    if on is not None and any(device is None and not is_scalar(array) for array, device in found):
         raise DeviceMismatchError(f"{label}: arrays on one device; got a host array beside one on {on!r}")
     device = pick_device(on, asked)
-    dtypes = [computable(array.dtype, label) for array in natives if not _is_python_number(array)]
-    held = tuple(array if place is not None else _host(label, array, dtypes) for array, place in found)
+    dtypes = [computable(array.dtype, label) for array in natives if not is_number(array)]
+    held = tuple(array if place is not None else host_array(label, array, dtypes) for array, place in found)
     return Operands(label, device, held, on is None, converter(label, arrays))
-
-
-def _on_one_device(label: str, arrays: tuple[Any, ...], asked: str | Device | None) -> Operands | None:
-    """Take the short way of most calls: every array already lies on one device, in its vendor's own class."""
-    device = device_of(arrays[0])
-    if device is None or (asked is not None and Device(asked) is not device):
-        return None
-    form, forms = device.driver.form, []
-    for array in arrays:
-        if array is not arrays[0] and device_of(array) is not device:
-            return None
-        computable(array.dtype, label)
-        forms.append(form(array))
-    return Operands(label, device, arrays, False, unchanged, tuple(forms))
-
-
-def _is_python_number(array: Any) -> bool:
-    return isinstance(array, bool | int | float | complex)
-
-
-def is_vendors(array: Any) -> bool:
-    """Whether an array is of a backend's own class."""
-    return REGISTRY.backend_of(type(array)) is not None
-
-
-def _is_scalar(array: Any) -> bool:
-    return (
-        _is_python_number(array) or isinstance(array, np.generic) or (isinstance(array, np.ndarray) and not array.ndim)
-    )
-
-
-def native_of(label: str, array: Any) -> Any:
-    """Return a NumPy, CuPy or pyopencl array over the caller's memory, or a Python number as it is."""
-    if isinstance(array, np.ndarray):
-        refuse_masked(label, array)
-        return _checked(label, array)
-    if isinstance(array, np.generic) or is_vendors(array) or _is_python_number(array):
-        return _checked(label, array)
-    if hasattr(array, "__dlpack_device__"):
-        return _checked(label, from_dlpack(label, array))
-    return _checked(label, plain_array(label, array))
-
-
-def _checked(label: str, array: Any) -> Any:
-    if _is_python_number(array):
-        return array
-    if not hasattr(array, "dtype"):
-        raise ArrayError(f"{label}: an array; got {short(array)}")
-    if array.dtype.kind in "OSUTMmV":
-        raise DtypeError(f"{label}: an array of numbers or bools; got dtype {array.dtype} ({short(array)})")
-    return array
-
-
-def _host(label: str, array: Any, dtypes: list[np.dtype[Any]]) -> np.ndarray:
-    """Return a host array that kernels can walk, in the machine's byte order."""
-    if _is_python_number(array):
-        array = _number(label, array, dtypes)
-    array = np.asarray(array)
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    return together(array) if array.size else array
-
-
-def _upload(array: np.ndarray, device: Device) -> View:
-    """Copy a host array to a device, each element once: axes along which it repeats itself stay of stride 0."""
-    repeats = tuple(stride == 0 and length > 1 for stride, length in zip(array.strides, array.shape, strict=True))
-    once = array[(*(slice(0, 1) if repeated else slice(None) for repeated in repeats), ...)]
-    copied = device.driver.asarray(once)
-    form = device.driver.form(copied)
-    strides = tuple(0 if repeated else stride for repeated, stride in zip(repeats, form.strides, strict=True))
-    return View(copied, form._replace(shape=array.shape, strides=strides))
-
-
-def _number(label: str, number: Any, dtypes: list[np.dtype[Any]]) -> np.ndarray:
-    """Make an array of a Python number, which takes its dtype from the arrays beside it, as in NumPy."""
-    dtype = np.result_type(*dtypes, number)
-    try:
-        return np.asarray(number, dtype=dtype)
-    except OverflowError as error:
-        raise DtypeError(f"{label}: a number that {dtype} can hold; got {quoted(number)} ({error})") from error
-
-
-def converter(label: str, arrays: Sequence[Any]) -> Callable[[Any], Any]:
-    """Choose how results go back, by the first array that is not NumPy's."""
-    own = (np.ndarray, np.generic)
-    foreign = [a for a in arrays if hasattr(a, "__dlpack__") and not isinstance(a, own) and not is_vendors(a)]
-    return reader_of(label, foreign[0]) if foreign else unchanged
-
-
-def unchanged(result: Any) -> Any:
-    """Return a result as it is."""
-    return result

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from gpuprims.core.arrays import converter, is_vendors, native_of, unchanged
 from gpuprims.core.device import device_of
 from gpuprims.core.interop import check_writable, short
 from gpuprims.core.layout import Form, contiguous
-from gpuprims.core.operands import Operands, converter, is_vendors, native_of, unchanged
+from gpuprims.core.operands import Operands
 from gpuprims.core.overlaps import meet, overlap, repeats, same_elements, span_of
 from gpuprims.errors import ArgumentError, DeviceMismatchError, DtypeError, ShapeError
 from gpuprims.expressions.masks import refuse_masked

@@ -57,8 +57,8 @@ def repeats(array: Any) -> bool:
     """Return True if two elements of an array share a byte."""
     if array.flags.c_contiguous:
         return False
-    walks = zip(array.strides, array.shape, strict=True)
-    axes = sorted((abs(stride), length) for stride, length in walks if length != 1)
+    steps = zip(array.strides, array.shape, strict=True)
+    axes = sorted((abs(stride), length) for stride, length in steps if length != 1)
     if any(length == 0 for _, length in axes):
         return False
     reach = array.dtype.itemsize

@@ -125,7 +125,7 @@ def _said(forms: tuple[Form, ...]) -> str:
 def bind_call(
     primitive: str, arrays: tuple[Any, ...], keywords: dict[str, Any]
 ) -> tuple[Primitive, Operands, Out | None, LaunchPlan]:
-    """Return the primitive, operands, ``out=`` and launch plan of a call; nothing is compiled."""
+    """Return the primitive, the operands, ``out=`` and the launch plan of a call; nothing is compiled."""
     room = REGISTRY.primitive(primitive)
     if room is None or room.bind is None:
         rooms = (REGISTRY.primitive(name) for name in REGISTRY.primitive_names)
@@ -138,7 +138,7 @@ def bind_call(
 def plan(primitive: str, *arrays: Any, **keywords: Any) -> Plan:
     """Decide everything about a call but the memory.
 
-    A call like ``gpuprims.reduce(x)`` looks its launch plan up by its arguments, which costs a few microseconds; a loop
+    Every call looks its launch plan up by its arguments, which costs a few microseconds; a loop
     that makes the same call on many arrays keeps the plan instead.
 
     Parameters

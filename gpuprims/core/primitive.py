@@ -29,6 +29,9 @@ class Primitive:
         :func:`gpuprims.plan` refuses the primitive.
     in_place : bool
         Whether an array of ``out=`` may have the elements of an input.
+    tuning_case : str, optional
+        The module whose ``CASE`` is a :class:`~gpuprims.core.tuning_case.TuningCase`. Without it, the primitive is not
+        tuned.
     """
 
     name: str
@@ -37,3 +40,4 @@ class Primitive:
     sample: Callable[[Any], Any]
     bind: Callable[..., tuple[Any, Any, Any, Any]] | None = None
     in_place: bool = False
+    tuning_case: str | None = None

@@ -1,8 +1,8 @@
 """Compiled kernels in memory: the least recently used are released.
 
-A driver frees a program once nothing refers to it: neither the device's kernels nor a prepared call. Warm calls use a
-prepared call and do not look kernels up. So from time to time gpuprims forgets all prepared calls; calls made again
-look their kernels up, which marks these as used.
+A driver frees a program once nothing refers to it: neither the device's kernels nor a launch plan. Warm calls use a
+launch plan and do not look kernels up. So from time to time gpuprims forgets all launch plans; calls made again look
+their kernels up, which marks these as used.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ _DEFAULT_LIMIT = 256
 _CALLS = 1024
 
 
-# The caches of prepared calls.
-_prepared: list[Any] = []
+# The caches of launch plans.
+_caches: list[Any] = []
 
 
 def keeps_calls(*, typed: bool = False) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Cache prepared calls, with their kernels, as long as kernels are kept.
+    """Cache launch plans, with their kernels, as long as kernels are kept.
 
     ``typed`` tells equal arguments of different types apart.
     """
 
     def keep(prepare: Callable[..., T]) -> Callable[..., T]:
         kept = lru_cache(_CALLS, typed=typed)(prepare)
-        _prepared.append(kept)
+        _caches.append(kept)
         return kept
 
     return keep
@@ -74,7 +74,7 @@ class Kernels:
         return kernel
 
     def _make_room(self) -> None:
-        """After every quarter of the limit, release the least recently used, and forget prepared calls."""
+        """After every quarter of the limit, release the least recently used, and forget launch plans."""
         limit = _limit()
         part = max(limit // 4, 1)
         self._built += 1
@@ -83,8 +83,8 @@ class Kernels:
         for key in list(self._kept)[: max(len(self._kept) - limit + part, 0)]:
             del self._kept[key]
         if len(self._kept) >= limit // 2:  # with fewer, no release is near
-            for prepared in _prepared:
-                prepared.cache_clear()
+            for plans in _caches:
+                plans.cache_clear()
 
 
 def _limit() -> int:

@@ -54,7 +54,7 @@ class Registry:
         self._primitives: dict[str, Primitive | None] = {}  # None for an installed package's that fails
         self._backends: dict[str, Backend] = {}
         self._absent: dict[str, str] = {}  # installed packages' backends that fail, with the reason
-        self._by_class: dict[type, Backend | None] = {}
+        self.by_class: dict[type, Backend | None] = {}
         self._lock = RLock()
         self.generation = 0  # grows with every registration, so that plans made before can be told apart
 
@@ -119,11 +119,11 @@ class Registry:
     def backend_of(self, kind: type) -> Backend | None:
         """Return the backend to whose library a class of arrays belongs."""
         try:
-            return self._by_class[kind]
+            return self.by_class[kind]
         except KeyError:
             library = kind.__module__.partition(".")[0]
             found = next((backend for backend in self.backends() if backend.array_library == library), None)
-            return self._by_class.setdefault(kind, found)
+            return self.by_class.setdefault(kind, found)
 
     def _load(self, name: str) -> None:
         refuse_at_exit(name)

@@ -15,7 +15,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class TuningCase:
-    """A call of a primitive. Its package provides one as ``CASE`` of a module ``tuning_case``.
+    """A call of a primitive; see :attr:`gpuprims.core.primitive.Primitive.tuning_case`.
 
     Parameters
     ----------
@@ -23,9 +23,9 @@ class TuningCase:
     elements : callable
         From a generator, a dtype and a number of elements to an array.
     function : callable
-        The primitive's function.
+        The primitive's public function.
     arguments : callable
-        From an array to the arguments of the call.
+        From an array to the function's positional arguments.
     expected : callable
         From an array to the result, or the first one of several, by NumPy.
     into : bool
@@ -40,7 +40,7 @@ class TuningCase:
     into: bool
 
     def run(self, array: Any, **keywords: Any) -> Any:
-        """Make the call, and return its first result."""
+        """Return the first result for an array, with ``device``, ``variant`` and perhaps ``out``."""
         result = self.function(*self.arguments(array), **keywords)
         return result[0] if isinstance(result, tuple) else result
 

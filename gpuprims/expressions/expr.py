@@ -135,7 +135,7 @@ COMPUTABLE = tuple(
         "float64", "complex64", "complex128",
     )
 )  # fmt: skip
-_COMPUTABLE_SET = frozenset(COMPUTABLE)
+COMPUTABLE_SET = frozenset(COMPUTABLE)
 _DTYPE_CLASSES = frozenset(type(dtype) for dtype in COMPUTABLE)
 
 
@@ -152,7 +152,7 @@ def computable(dtype: Any, label: str) -> np.dtype[Any]:
         native: np.dtype[Any] = np.dtype(dtype).newbyteorder("=")
     except (TypeError, ValueError, SyntaxError) as error:
         raise DtypeError(f"{label}: a dtype that NumPy knows; got {quoted(dtype)}") from error
-    if native not in _COMPUTABLE_SET:
+    if native not in COMPUTABLE_SET:
         raise DtypeError(
             f"{label}: bool, an integer, float16 to float64, complex64 or complex128; got {shortened(str(native))}"
         )

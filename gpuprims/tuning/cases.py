@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from gpuprims.core.device import Device
 from gpuprims.core.plans import bind_call
+from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.tuning_case import TuningCase
-from gpuprims.primitives import ROOMS
 
-_MODULES = [f"gpuprims.primitives.{name}.tuning_case" for name in ROOMS]
-CASES: Mapping[str, TuningCase] = {
-    case.primitive: case for case in (import_module(module).CASE for module in _MODULES if find_spec(module))
-}
+_FOUND = {name: REGISTRY.primitive(name) for name in REGISTRY.primitive_names}
+_MODULES = {name: found.tuning_case for name, found in _FOUND.items() if found and found.tuning_case}
+PRIMITIVES = tuple(_MODULES)
+
+
+@cache
+def case_of(primitive: str) -> TuningCase:
+    """Return the case of one of ``PRIMITIVES``."""
+    case: TuningCase = import_module(_MODULES[primitive]).CASE
+    return case
 
 
 def traits_of(case: TuningCase, device: Device, array: Any) -> CallTraits:
     """Return the traits of the case's call on an array."""
-    *_, plan = bind_call(case.primitive, case.arguments(array), {"device": device})
-    return plan.traits
+    return bind_call(case.primitive, case.arguments(array), {"device": device})[3].traits

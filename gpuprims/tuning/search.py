@@ -18,10 +18,9 @@ from gpuprims.core.tuning_case import TuningCase
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError, GpuprimsError, quoted
 from gpuprims.expressions import computable
-from gpuprims.tuning.cases import CASES
+from gpuprims.tuning.cases import PRIMITIVES, case_of
 from gpuprims.tuning.timing import Bench, Pace, Stopwatch, Timer
 
-PRIMITIVES = tuple(CASES)
 DTYPES = ("float32", "int32")
 # Two measurements of the same kernel may differ by this part. A choice must gain more.
 NOISE = 0.03
@@ -215,8 +214,8 @@ def tune(
     gpuprims.errors.ArgumentError: tune: a size of one element or more; got -1
     """
     for primitive in primitives:
-        if primitive not in CASES:
-            raise ArgumentError(f"tune: primitives among {', '.join(CASES)}; got {quoted(primitive)}")
+        if primitive not in PRIMITIVES:
+            raise ArgumentError(f"tune: primitives among {', '.join(PRIMITIVES)}; got {quoted(primitive)}")
     if seconds <= 0:
         raise ArgumentError(f"tune: a positive number of seconds; got {seconds}")
     if size is not None and size < 1:
@@ -234,7 +233,7 @@ def tune(
             yield Found(primitive, dtype.name, note="there was no time left")
             continue
         budget = _Budget(clock, max(end - clock(), 1e-9) / (len(pairs) - done))
-        result, entry = _tuned(CASES[primitive], found, dtype, size, timer or Stopwatch(found), budget, say)
+        result, entry = _tuned(case_of(primitive), found, dtype, size, timer or Stopwatch(found), budget, say)
         if entry is not None:
             keep(path, place, entry)
         yield result

@@ -28,7 +28,7 @@ from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
 from gpuprims.errors import NoVariantError
 from gpuprims.primitives.fold_variants import FoldVariant
-from gpuprims.tuning.cases import CASES
+from gpuprims.tuning.cases import case_of
 
 VARIANTS = [variant for name in REGISTRY.primitive_names for variant in REGISTRY.variants(name, "cuda")]
 KERNELS = Path(gpuprims.__file__).parent / "primitives"
@@ -164,7 +164,7 @@ TUNABLE = [variant for variant in VARIANTS if variant.tunable is not None]
 def test_kernels_compile_in_every_shape_that_they_may_be_tuned_to(
     variant: Variant, pytestconfig: pytest.Config
 ) -> None:
-    case, rng = CASES[variant.primitive], np.random.default_rng(1)
+    case, rng = case_of(variant.primitive), np.random.default_rng(1)
     whole = pytestconfig.getoption("whole")
     dtypes = ("uint8",) if variant.name == "bytes" else ("float32", "float64") if whole else ("float32",)
     compiled = set()

@@ -37,7 +37,7 @@ REFERENCE = gpuprims.Device("reference")
 @pytest.fixture
 def nothing_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     """No device chosen before, by a call, by the environment, or by looking."""
-    monkeypatch.setattr(device_module, "_DEFAULT", device_module._Default())
+    monkeypatch.setattr(device_module, "DEFAULT", device_module.Default(device_module._first_working))
     monkeypatch.delenv("GPUPRIMS_DEVICE", raising=False)
 
 
@@ -142,7 +142,7 @@ def test_use_device_holds_until_the_next_choice(nothing_chosen: None) -> None:
     assert pick_device(None, None) is REFERENCE
     assert runs_on_the_reference()
     gpuprims.use_device(None)
-    assert device_module._DEFAULT.chosen is None
+    assert device_module.DEFAULT.chosen is None
 
 
 def test_use_device_ends_with_its_block(nothing_chosen: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +152,7 @@ def test_use_device_ends_with_its_block(nothing_chosen: None, monkeypatch: pytes
         assert chosen is REFERENCE
         assert pick_device(None, None) is REFERENCE
         with gpuprims.use_device(None):
-            assert device_module._DEFAULT.chosen is None
+            assert device_module.DEFAULT.chosen is None
         assert pick_device(None, None) is REFERENCE
     assert pick_device(None, None).driver is cpu
 
@@ -160,7 +160,7 @@ def test_use_device_ends_with_its_block(nothing_chosen: None, monkeypatch: pytes
 def test_use_device_ends_with_its_block_when_that_raises(nothing_chosen: None) -> None:
     with pytest.raises(KeyError), gpuprims.use_device("reference"):
         raise KeyError
-    assert device_module._DEFAULT.chosen is None
+    assert device_module.DEFAULT.chosen is None
 
 
 def test_use_device_of_an_unknown_device_changes_nothing(nothing_chosen: None) -> None:

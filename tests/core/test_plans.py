@@ -10,6 +10,7 @@ import pytest
 from kernel_cases import assert_equal, on_device, on_host, random_values
 
 import gpuprims
+from gpuprims.core.plans import bind_call
 from gpuprims.core.program_cache import Kernels
 from gpuprims.errors import ArgumentError, ShapeError
 
@@ -93,6 +94,47 @@ def test_item_of_an_array_is_refused() -> None:
     plan = gpuprims.plan("reduce", x, axis=0, device="reference")
     with pytest.raises(ArgumentError, match=r"results of shape \(\) for item\(\); got \[\(6,\)\]"):
         plan.item(x)
+
+
+def test_a_histogram_plan_counts_by_the_bins_that_it_was_made_for(
+    device: gpuprims.Device, rng: np.random.Generator
+) -> None:
+    arrays = [random_values(rng, np.float32, 5000) for _ in range(3)]
+    plan = gpuprims.plan("histogram", on_device(device, arrays[0]), 50, (-2, 2), device=device)
+    for array in arrays:
+        assert_equal(on_host(device, plan(on_device(device, array))), np.histogram(array, 50, (-2, 2))[0])
+    with pytest.raises(ArgumentError, match="no out="):
+        plan(on_device(device, arrays[0]), out=on_device(device, np.zeros(50, np.int64)))
+
+
+def test_a_compact_plan_keeps_what_each_array_has(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    arrays = [random_values(rng, np.int32, 5000) for _ in range(3)]
+    plan = gpuprims.plan("compact", on_device(device, arrays[0]), "x > 0", device=device)
+    for array in arrays:
+        assert_equal(on_host(device, plan(on_device(device, array))), array[array > 0])
+
+
+@pytest.mark.parametrize("iterations", [1, 3])
+def test_a_stencil_plan_runs_all_of_its_passes(
+    device: gpuprims.Device, rng: np.random.Generator, iterations: int
+) -> None:
+    arrays = [random_values(rng, np.int16, (40, 50)) for _ in range(2)]
+    how = {"mode": "wrap", "iterations": iterations, "device": device}
+    weights = np.array([[0, 1, 0], [1, -2, 1], [0, 1, 0]])
+    plan = gpuprims.plan("stencil", on_device(device, arrays[0]), weights, **how)
+    for array in arrays:
+        expected = gpuprims.stencil(array, weights, mode="wrap", iterations=iterations, device="reference")
+        assert_equal(on_host(device, plan(on_device(device, array))), expected)
+
+
+def test_a_call_that_is_described_is_not_compiled(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "_kernels", Kernels())
+    x = np.zeros(77, np.float32)
+    calls = [("map", ("x * 3.25", x)), ("reduce", (x,)), ("histogram", (x, 9, (0, 1))), ("stencil", (x, [1, 2, 1]))]
+    for primitive, arguments in calls:
+        launch_plan = bind_call(primitive, arguments, {"device": device})[3]
+        assert launch_plan.variant is launch_plan.explanation.chosen
+    assert not len(device._kernels)
 
 
 def test_an_unknown_primitive_is_refused() -> None:

@@ -23,9 +23,9 @@ def unwarned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notices, "_given", set())
 
 
-def double(name: str = "double", **changed: Any) -> Primitive:
+def double(name: str = "double", rank: Any = 0, **changed: Any) -> Primitive:
     fields = {"primitive": "double", "backend": "reference"} | changed
-    return Primitive(name, (variant("numpy", 0, **fields),), plan_call=print, sample=print)
+    return Primitive(name, (variant("numpy", rank, **fields),), plan_call=print, sample=print)
 
 
 def test_a_primitive_is_loaded_when_it_is_first_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,7 +64,10 @@ def test_a_primitive_of_no_package_has_no_variants(monkeypatch: pytest.MonkeyPat
     [
         (5, "a gpuprims.Primitive of that name; got 5"),
         (double("triple"), "a gpuprims.Primitive of that name; got Primitive"),
-        (Primitive("double", (variant("x", "high", primitive="double"),)), "rank of type int; got 'high'"),
+        (
+            Primitive("double", (variant("x", "high", primitive="double"),), print, print),
+            "rank of type int; got 'high'",
+        ),
         (double(primitive="map"), "a variant of double; got reference map/numpy"),
     ],
 )
@@ -96,7 +99,7 @@ def double_numpy(spec, memories, layout, n):
     memories[1][...] = 2 * memories[0]
 
 VARIANT = Variant("double", "numpy", "reference", double_numpy, 0, Geometry(1, 2**62), able)
-THING = Primitive("double", (VARIANT,))
+THING = Primitive("double", (VARIANT,), print, print)
 """
 PROGRAM = """
 import gpuprims, numpy as np

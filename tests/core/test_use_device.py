@@ -37,8 +37,8 @@ def elsewhere() -> gpuprims.Device:
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing chosen, and a device that would be found."""
     monkeypatch.delenv("GPUPRIMS_DEVICE", raising=False)
-    monkeypatch.setattr(device_module, "_DEFAULT", device_module._Default())
-    device_module._DEFAULT._found = DEFAULT
+    monkeypatch.setattr(device_module, "DEFAULT", device_module.Default(device_module._first_working))
+    device_module.DEFAULT._found = DEFAULT
 
 
 @pytest.fixture
@@ -148,7 +148,7 @@ def test_choices_do_not_pile_up() -> None:
         use_device(ONE)
         with use_device(TWO):
             pass
-    assert len(device_module._DEFAULT._chosen._choices) <= 2
+    assert len(device_module.DEFAULT.choices._choices) <= 2
 
 
 def test_many_threads_each_have_their_own_choice(eager: None) -> None:

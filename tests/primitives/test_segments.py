@@ -209,12 +209,12 @@ def test_offsets_on_the_device_may_lie_apart(device: gpuprims.Device) -> None:
 @pytest.mark.parametrize(
     ("offsets", "rule"),
     [
-        ([0, 5, 3, 4, 9], "that do not fall; got 5 before 3 at 1"),
+        ([0, 5, 3, 4, 9], "that never decrease; got 5 before 3 at 1"),
         ([1, 5, 9], "from 0 to 9, the number of elements; got 1 to 9"),
         ([0, 5, 8], "from 0 to 9, the number of elements; got 0 to 8"),
         ([8], "from 0 to 9, the number of elements; got 8 to 8"),
-        ([0, -1, 9], "that do not fall; got 0 before -1 at 0"),
-        ([0, 12, 9], "that do not fall; got 12 before 9 at 1"),
+        ([0, -1, 9], "that never decrease; got 0 before -1 at 0"),
+        ([0, 12, 9], "that never decrease; got 12 before 9 at 1"),
     ],
 )
 def test_offsets_are_checked_where_they_lie(device: gpuprims.Device, offsets: list[int], rule: str) -> None:
@@ -518,8 +518,8 @@ BAD = {
     "do not begin at 0": ({"segments": [1, 6]}, ArgumentError, r"segments= from 0 to 6, .*; got 1 to 6"),
     "do not end at the end": ({"segments": [0, 5]}, ArgumentError, r"segments= from 0 to 6, .*; got 0 to 5"),
     "go past the end": ({"segments": [0, 7]}, ArgumentError, r"segments= from 0 to 6, .*; got 0 to 7"),
-    "are below 0": ({"segments": [0, -1, 6]}, ArgumentError, r"that do not fall; got 0 before -1 at 0"),
-    "fall": ({"segments": [0, 2, 4, 3, 6]}, ArgumentError, r"that do not fall; got 4 before 3 at 2"),
+    "are below 0": ({"segments": [0, -1, 6]}, ArgumentError, r"that never decrease; got 0 before -1 at 0"),
+    "fall": ({"segments": [0, 2, 4, 3, 6]}, ArgumentError, r"that never decrease; got 4 before 3 at 2"),
     "are floats": ({"segments": [0.0, 6.0]}, DtypeError, r"of integers; got dtype float64"),
     "are truths": ({"segments": [False, True]}, DtypeError, r"of integers; got dtype bool"),
     "have two dimensions": ({"segments": [[0, 6]]}, ShapeError, r"of one dimension.*; got \(1, 2\)"),

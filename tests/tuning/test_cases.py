@@ -13,14 +13,14 @@ from gpuprims.core.choice import Choice
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.tuned_choices import Named, Place, write_entries
 from gpuprims.core.variant import Variant
-from gpuprims.tuning.cases import CASES, traits_of
+from gpuprims.tuning.cases import PRIMITIVES, case_of, traits_of
 from gpuprims.tuning.timing import Stopwatch
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8"])
-@pytest.mark.parametrize("primitive", CASES)
+@pytest.mark.parametrize("primitive", PRIMITIVES)
 def test_trials_know_what_numpy_makes_of_them(primitive: str, dtype: str) -> None:
-    case = CASES[primitive]
+    case = case_of(primitive)
     x = case.elements(np.random.default_rng(1), np.dtype(dtype), 5003)
     got, expected = case.run(x, device="reference"), case.expected(x)
     assert np.asarray(got).dtype == expected.dtype
@@ -28,9 +28,9 @@ def test_trials_know_what_numpy_makes_of_them(primitive: str, dtype: str) -> Non
     assert len(np.unique(expected)) > 3 or primitive == "reduce"
 
 
-@pytest.mark.parametrize("primitive", CASES)
+@pytest.mark.parametrize("primitive", PRIMITIVES)
 def test_what_is_measured_is_what_explain_asks_for(primitive: str, device: gpuprims.Device) -> None:
-    case = CASES[primitive]
+    case = case_of(primitive)
     x = case.elements(np.random.default_rng(1), np.dtype(np.float32), SIZE)
     call = traits_of(case, device, x)
     chosen = device.ranked(primitive, call).ranked

@@ -20,7 +20,7 @@ from gpuprims.errors import (
     RegistryError,
 )
 from gpuprims.primitives.fold_variants import ScanVariant
-from gpuprims.tuning.cases import CASES
+from gpuprims.tuning.cases import PRIMITIVES, case_of
 
 
 def test_shapes_one_step_away_differ_in_one_number() -> None:
@@ -49,7 +49,7 @@ def test_a_variant_may_be_given_in_a_shape(path: Path, offered: Any) -> None:
 
 @pytest.mark.parametrize("backend", ["cuda", "opencl"])
 def test_every_registered_shape_is_among_those_it_may_be_tuned_to(backend: str) -> None:
-    every = [variant for primitive in CASES for variant in REGISTRY.variants(primitive, backend)]
+    every = [variant for primitive in PRIMITIVES for variant in REGISTRY.variants(primitive, backend)]
     tunable = [variant for variant in every if variant.tunable is not None]
     assert len(tunable) >= 10
     for variant in tunable:
@@ -60,13 +60,13 @@ def test_every_registered_shape_is_among_those_it_may_be_tuned_to(backend: str) 
 
 
 def test_twins_may_be_tuned_to_the_same_shapes() -> None:
-    for primitive in CASES:
+    for primitive in PRIMITIVES:
         twins = {variant.name: variant.tunable for variant in REGISTRY.variants(primitive, "opencl")}
         for variant in REGISTRY.variants(primitive, "cuda"):
             assert variant.tunable is twins[variant.name]
 
 
-@pytest.mark.parametrize("primitive", CASES)
+@pytest.mark.parametrize("primitive", PRIMITIVES)
 def test_kernels_compute_the_same_in_every_shape(
     primitive: str, device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
 ) -> None:
@@ -83,7 +83,7 @@ def test_kernels_compute_the_same_in_every_shape(
 
 def computes_alike(device: gpuprims.Device, variant: Variant) -> bool:
     """Hold a variant against NumPy; return whether it takes the calls."""
-    rng, case = np.random.default_rng(20261122), CASES[variant.primitive]
+    rng, case = np.random.default_rng(20261122), case_of(variant.primitive)
     try:
         for dtype in ("uint8",) if variant.name == "bytes" else ("float32", "uint8"):
             for size in (1, 10_007, 300_013):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import threading
 from functools import cached_property
 from typing import Any
 
@@ -15,18 +15,19 @@ from gpuprims.backends.cuda.capabilities import capabilities_of
 from gpuprims.backends.cuda.compiling import compiled
 from gpuprims.backends.cuda.kernel import CudaKernel, current_device
 from gpuprims.backends.cuda.prelude import PRELUDE
-from gpuprims.backends.cuda.stream_memory import StreamMemory
 from gpuprims.backends.cuda.transfer import Transfer
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form, View, reach
+from gpuprims.core.stream_memory import StreamMemory
 from gpuprims.core.variant import Variant
 from gpuprims.errors import BuildError, DeviceMemoryError
 
 _BYTES = np.dtype(np.uint8)
 # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, which CuPy names in C alone.
 _LOCAL_MEMORY = 8
+_PER_THREAD = cupy.cuda.runtime.streamPerThread
 
 
 class CudaDriver:
@@ -38,8 +39,10 @@ class CudaDriver:
     def __init__(self, index: int) -> None:
         self.index = index
         self.device = cupy.cuda.Device(index)
-        self._transfer = Transfer(self.device)
-        self._stream_memory = StreamMemory(self.device)
+        transfer = Transfer(self.device)
+        self._send, self.to_host, self.scalar = transfer.send, transfer.receive, transfer.scalar
+        memory = StreamMemory(lambda count, dtype: self.zeros((count,), dtype), self._stream)
+        self.counters, self.tile_statuses = memory.counters, memory.tile_statuses
 
     @cached_property
     def capabilities(self) -> Capabilities:
@@ -109,12 +112,8 @@ class CudaDriver:
     def asarray(self, array: np.ndarray) -> cupy.ndarray:
         """Copy a host array to the GPU."""
         copied = self.empty(array.shape, array.dtype)
-        self._transfer.send(array, copied)
+        self._send(array, copied)
         return copied
-
-    def to_host(self, array: cupy.ndarray) -> np.ndarray:
-        """Copy an array to the host, after the work before it."""
-        return self._transfer.receive(array)
 
     @property
     def room(self) -> int:
@@ -122,22 +121,15 @@ class CudaDriver:
         with self.device:
             return int(cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes())
 
-    def scalar(self, dtype: np.dtype[Any]) -> tuple[cupy.ndarray, Callable[[], Any]]:
-        """Return pinned memory of the host, where kernels write, and a function that reads it once they have."""
-        return self._transfer.scalar(dtype)
-
     @property
     def order(self) -> int:
         """CuPy's current stream."""
         return int(cupy.cuda.get_current_stream(self.index).ptr)
 
-    def counters(self, count: int) -> cupy.ndarray:
-        """Return the current stream's own counters."""
-        return self._stream_memory.counters(count)
-
-    def tile_statuses(self, entries: int) -> cupy.ndarray:
-        """Return the current stream's own tile statuses."""
-        return self._stream_memory.tile_statuses(entries)
+    def _stream(self) -> tuple[int, int]:
+        """Return a key of the current stream: CUDA's per-thread default streams share one handle."""
+        stream = cupy.cuda.get_current_stream(self.index).ptr
+        return (stream, threading.get_ident() if stream == _PER_THREAD else 0)
 
     def synchronize(self) -> None:
         """Wait for the whole device."""

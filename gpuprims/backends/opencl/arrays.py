@@ -34,7 +34,8 @@ class Arrays:
         self, shape: tuple[int, ...], dtype: np.dtype[Any], allocate: Callable[[int], cl.Buffer]
     ) -> cl_array.Array:
         """Return an array with memory of its own."""
-        array = self._like(shape, dtype, 0, [])
+        array: cl_array.Array = cl_array.Array.__new__(cl_array.Array)
+        vars(array).update(self._bare(shape, dtype), offset=0, events=[])
         with self._turn:
             array.base_data = allocate(array.nbytes) if array.nbytes else None
             if not self._in_order:  # the memory may have been another's, which work given to the queue still uses
@@ -43,8 +44,9 @@ class Arrays:
 
     def cut(self, array: cl_array.Array, start: int, shape: tuple[int, ...]) -> cl_array.Array:
         """Return a stretch of a contiguous array, which has its events too: work on either is work on both."""
-        cut = self._like(shape, array.dtype, array.offset + start * array.dtype.itemsize, array.events)
-        cut.base_data = array.base_data
+        cut: cl_array.Array = cl_array.Array.__new__(cl_array.Array)
+        offset = array.offset + start * array.dtype.itemsize
+        vars(cut).update(self._bare(shape, array.dtype), offset=offset, events=array.events, base_data=array.base_data)
         return cut
 
     def fill(self, array: cl_array.Array, source: cl_array.Array) -> cl_array.Array:
@@ -61,13 +63,6 @@ class Arrays:
         if array.nbytes:
             with self._turn:
                 array.add_event(cl.enqueue_fill_buffer(self._queue, memory, bytes(1), 0, array.nbytes, array.events))
-        return array
-
-    def _like(
-        self, shape: tuple[int, ...], dtype: np.dtype[Any], offset: int, events: list[cl.Event]
-    ) -> cl_array.Array:
-        array: cl_array.Array = cl_array.Array.__new__(cl_array.Array)
-        vars(array).update(self._bare(shape, dtype), offset=offset, events=events)
         return array
 
     def _describe(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -13,16 +13,16 @@ from pyopencl.tools import ImmediateAllocator, MemoryPool
 
 from gpuprims.backends.opencl.arrays import Arrays, place_of
 from gpuprims.backends.opencl.capabilities import capabilities_of
-from gpuprims.backends.opencl.kernel import OpenCLKernel, compiled
+from gpuprims.backends.opencl.kernel import OpenCLKernel, compiled, in_order
 from gpuprims.backends.opencl.memory import allocated, check_allocation
 from gpuprims.backends.opencl.prelude import PRELUDE
-from gpuprims.backends.opencl.stream_memory import StreamMemory
 from gpuprims.backends.opencl.transfer import Transfer
 from gpuprims.backends.opencl.turns import turn_of
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form, View, host_memory, reach
+from gpuprims.core.stream_memory import StreamMemory
 from gpuprims.core.variant import Variant
 from gpuprims.errors import BuildError
 
@@ -33,6 +33,7 @@ class OpenCLDriver:
     """One device, its context and one in-order queue."""
 
     backend = "opencl"
+    order = 0  # the one queue
 
     def __init__(self, index: int, context: cl.Context, queue: cl.CommandQueue) -> None:
         self.index = index
@@ -40,8 +41,12 @@ class OpenCLDriver:
         self.queue = queue
         self._pool = MemoryPool(ImmediateAllocator(queue))
         self._arrays = Arrays(queue, self._pool)
-        self._transfer = Transfer(queue)
-        self._stream_memory = StreamMemory(queue)
+        self._in_order = in_order(queue)
+        transfer = Transfer(queue)
+        # Bound once, because a warm call pays for each of Python's calls.
+        self.cut, self._send, self.to_host = self._arrays.cut, transfer.send, transfer.receive
+        memory = StreamMemory(self._kept_zeros, lambda: 0)
+        self.counters, self.tile_statuses = memory.counters, memory.tile_statuses
 
     @cached_property
     def capabilities(self) -> Capabilities:
@@ -68,8 +73,9 @@ class OpenCLDriver:
         """Allocate from a pool that keeps freed memory for the next call."""
         return self._arrays.make(shape, dtype, self._allocate)
 
-    def _allocate(self, nbytes: int, host: np.ndarray | None = None) -> Any:
-        return allocated(self.queue, self._pool, self.capabilities, nbytes, host)
+    @cached_property
+    def _allocate(self) -> Callable[..., Any]:
+        return partial(allocated, self.queue, self._pool, self.capabilities)
 
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cl_array.Array:
         """Allocate from the pool, and fill."""
@@ -78,16 +84,12 @@ class OpenCLDriver:
     def copy(self, array: cl_array.Array, host: np.ndarray) -> cl_array.Array:
         """Copy on the queue, after the work that fills the array; on CPUs from the host, with no work queued."""
         if self.shares_host_memory:
-            return self._arrays.make(host.shape, host.dtype, lambda nbytes: self._allocate(nbytes, host))
+            return self._arrays.make(host.shape, host.dtype, partial(self._allocate, host=host))
         return self._arrays.fill(self.empty(array.shape, array.dtype), array)
-
-    def cut(self, array: cl_array.Array, start: int, shape: tuple[int, ...]) -> cl_array.Array:
-        """Return an array over the same buffer, with the same events."""
-        return self._arrays.cut(array, start, shape)
 
     def scratch(self, nbytes: int) -> Any:
         """Allocate a buffer from the pool; an array, whose events keep order, where the queue does not."""
-        return self._allocate(nbytes) if self._stream_memory.in_order else self.empty((nbytes,), _BYTES)
+        return self._allocate(nbytes) if self._in_order else self.empty((nbytes,), _BYTES)
 
     def form(self, array: cl_array.Array) -> Form:
         """Say where an array's elements lie; its offset is passed on, since buffers cannot be cut at any byte."""
@@ -112,12 +114,8 @@ class OpenCLDriver:
     def asarray(self, array: np.ndarray) -> cl_array.Array:
         """Copy a host array to the device."""
         copied = self.empty(array.shape, array.dtype)
-        self._transfer.send(array, copied)
+        self._send(array, copied)
         return copied
-
-    def to_host(self, array: cl_array.Array) -> np.ndarray:
-        """Copy an array to the host, after the work before it."""
-        return self._transfer.receive(array)
 
     @property
     def room(self) -> int:
@@ -128,18 +126,10 @@ class OpenCLDriver:
         """Return memory of the device, and a function that copies the scalar from it."""
         return (array := self.empty((), dtype)), lambda: self.to_host(array).item()
 
-    @property
-    def order(self) -> int:
-        """Its one queue."""
-        return 0
-
-    def counters(self, count: int) -> Any:
-        """Return the queue's own counters."""
-        return self._stream_memory.counters(count)
-
-    def tile_statuses(self, entries: int) -> Any:
-        """Return the queue's own tile statuses."""
-        return self._stream_memory.tile_statuses(entries)
+    def _kept_zeros(self, count: int, dtype: np.dtype[Any]) -> Any:
+        """Return zeros; an array, whose events keep order, where the queue does not."""
+        array = self.zeros((count,), dtype)
+        return array.base_data if self._in_order else array
 
     def synchronize(self) -> None:
         """Wait for the queue."""

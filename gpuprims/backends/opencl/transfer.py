@@ -86,9 +86,9 @@ class Transfer:
         host = np.empty(array.shape, array.dtype)
         if array.nbytes <= staging.CHUNK:
             if array.nbytes:
-                source, after = _memory(array), array.events
+                source: Any = array.base_data
                 with self._turn:
-                    cl.enqueue_copy(self._queue, host, source, src_offset=array.offset, wait_for=after)
+                    cl.enqueue_copy(self._queue, host, source, src_offset=array.offset, wait_for=array.events)
             return host
         with self._lock, self._turn:
             self._follow()

@@ -16,7 +16,7 @@ from gpuprims.core.operands import Operands, as_operands
 from gpuprims.errors import ArgumentError, ArrayError, DtypeError, ShapeError, quoted
 from gpuprims.expressions.masks import plain_array, refuse_masked
 from gpuprims.primitives.histogram.binning import MOST_BINS, check_bins, direct
-from gpuprims.primitives.histogram.plan import COUNTS, as_request, count
+from gpuprims.primitives.histogram.plan import count
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.scan import scan
@@ -94,8 +94,7 @@ def hash_counts(
     if size > MOST_BINS:
         raise ArgumentError(f"{_LABEL}: documents times n_features up to 2^30; got {rows.count} x {features}")
     keys = as_operands(_LABEL, (_keys(operands, ids, rows, features, hashed=hashed),), operands.device)
-    table = direct(size)
-    counts = count(keys, table, as_request(table, size, 0, COUNTS), variant).reshape(rows.count, features)
+    counts = count(keys, direct(size), size, 0, variant=variant).reshape(rows.count, features)
     return operands.to_caller(map_elements(lambda n: n.astype(np.float32), counts, device=operands.device))
 
 
@@ -196,8 +195,7 @@ def _rows(operands: Operands, rows: Segments) -> Any:
         return np.repeat(np.arange(rows.count, dtype=_INT32), np.diff(rows.offsets))
     # Elsewhere a copy would cost more: count the documents that end at or before each word.
     ends = as_operands(_LABEL, (rows.offsets[1:],), operands.device)
-    table = direct(check_bins(_LABEL, rows.size))
-    ended = count(ends, table, as_request(table, rows.size, 0, COUNTS))
+    ended = count(ends, direct(check_bins(_LABEL, rows.size)), rows.size, 0)
     return scan(ended, dtype=_INT32, device=operands.device)
 
 

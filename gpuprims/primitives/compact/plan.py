@@ -26,7 +26,7 @@ _INT64 = np.dtype(np.int64)
 
 
 class CompactRequest(NamedTuple):
-    """Which elements to keep: those of which a function is true, or None for a mask in memory."""
+    """A function that is true for the elements to keep; None for a mask in memory."""
 
     predicate: Expr | None
 

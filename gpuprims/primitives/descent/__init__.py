@@ -14,7 +14,7 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.primitives.descent.plan import as_request, bind, plan_call, sample
 from gpuprims.primitives.descent.variants import VARIANTS
 
-PRIMITIVE = Primitive("descent", VARIANTS, plan_call, sample, bind)
+PRIMITIVE = Primitive("descent", VARIANTS, plan_call, sample)
 
 
 def logistic_descent(

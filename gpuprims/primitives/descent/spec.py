@@ -15,6 +15,11 @@ class DescentSpec(SamplesSpec):
 
     scratch_pointers: ClassVar[int] = 0
 
+    @property
+    def pointers(self) -> int:
+        """See :class:`KernelSpec`; kernels for CPUs copy the samples to scratch memory."""
+        return super().pointers + (self.vector_rows > 1)
+
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
         return (*super().headers(), Path(__file__).parent / "kernels" / "batch.h")

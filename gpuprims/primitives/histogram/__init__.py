@@ -10,7 +10,7 @@ from gpuprims.primitives.histogram.calls import bind, count_numbers, count_value
 from gpuprims.primitives.histogram.plan import plan_call, sample
 from gpuprims.primitives.histogram.variants import VARIANTS
 
-PRIMITIVE = Primitive("histogram", VARIANTS, plan_call, sample, bind)
+PRIMITIVE = Primitive("histogram", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case")
 
 
 def histogram(

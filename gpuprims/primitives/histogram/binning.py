@@ -34,10 +34,10 @@ _IMPURE = np.uint32(1 << 31)
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """What kernels are told of the bins: see ``binning.h``.
+    """The bins as kernels read them; see ``binning.h``.
 
-    ``bins`` are those that have elements of the dtype; the ones after them are empty whatever the data. ``edges`` are
-    NumPy's. A table equals itself alone, so that what is made of it is looked up without a comparison of its contents.
+    ``bins`` counts bins that the dtype can reach; later ones are always empty. ``edges`` are NumPy's. A table equals
+    only itself, so caches look it up without comparing contents.
     """
 
     kind: Literal["direct", "even", "edges"]
@@ -152,7 +152,7 @@ def _even(thresholds: np.ndarray, edges: np.ndarray) -> Table | None:
 
 
 def _guided(thresholds: np.ndarray, edges: np.ndarray) -> Table:
-    """Return the table of any thresholds, with a guide: in smaller cells, most of which lie within one bin."""
+    """Return the table of any thresholds, with a guide: in smaller cells; most cells lie within one bin."""
     bins = len(thresholds) - 1
     cells = min(1 << int(_CELLS_PER_BIN * bins - 1).bit_length(), _MOST_CELLS)
     scale = _scale(thresholds, cells)
@@ -183,7 +183,7 @@ def _ascending(thresholds: np.ndarray) -> bool:
 def _limits(thresholds: np.ndarray, scale: np.float32, bias: np.float32) -> tuple[float, float]:
     """Return how far from the middle of a cell an element may be for it to be certain that it is of its bin.
 
-    For kernels that round a product and a sum together, and for those that may or may not.
+    It holds whether or not the kernel rounds a product and the next sum together.
     """
     if not np.isfinite(scale) or scale == 0:
         return 0.0, 0.0

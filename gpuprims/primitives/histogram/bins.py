@@ -3,24 +3,48 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from gpuprims.core.device import device_of
+from gpuprims.core.device import Device, device_of
+from gpuprims.core.launch_plan import LaunchPlan
+from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
+from gpuprims.core.outputs import Result
+from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArgumentError, ShapeError, quoted
 from gpuprims.expressions.masks import plain_array, refuse_masked
-from gpuprims.operators import Op
+from gpuprims.operators import Op, as_map, make_folding
 from gpuprims.operators.extremes import highest, lowest
+from gpuprims.primitives.fold import FoldPlanner, with_axes
 from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype, table_of_edges, table_of_range
-from gpuprims.primitives.reduce import reduce
+
+# Bins of tables that are kept for calls like one before.
+_MOST_KEPT = 2**16
+_PLAIN = (int, float)
+
+
+def _is_plain(limits: Any) -> bool:
+    return type(limits) is tuple and len(limits) == 2 and type(limits[0]) in _PLAIN and type(limits[1]) in _PLAIN
+
+
+@lru_cache(maxsize=64, typed=True)
+def _plain_table(dtype: np.dtype[Any], bins: int, low: Any, high: Any) -> Table:
+    return table_of_range(dtype, bins, *_checked_limits((low, high)))
 
 
 def table_of(operands: Operands, bins: Any, limits: Any) -> Table:
     """Return the table of a call's bins."""
     array = operands.natives[0]
-    key_dtype(array.dtype)  # raises for what has no order
+    if array.dtype.kind == "c":
+        key_dtype(array.dtype)  # raises
+    if type(bins) is int and 0 < bins <= _MOST_KEPT:
+        low, high = limits_of(operands) if limits is None else limits if _is_plain(limits) else (None, None)
+        if low is not None:
+            return _plain_table(array.dtype, bins, low, high)
     if isinstance(bins, str):
         raise ArgumentError(
             f"histogram: a number of bins, or their edges; got {quoted(bins)} (numpy.histogram_bin_edges)"
@@ -78,11 +102,34 @@ _ENDS = Op(
 
 def limits_of(operands: Operands) -> tuple[Any, Any]:
     """Return the smallest and the largest element, by one reading of the array."""
-    array = operands.natives[0]
+    array, driver = operands.natives[0], operands.driver
     if not math.prod(array.shape):
         return 0, 1
-    found = reduce(array, op=_ENDS, device=operands.device)
-    low, high = (operands.to_host(one)[()] for one in found)
+    (form, *_), (elements, *_) = operands.placed or operands.place()
+    plan = _plan_ends(form, operands.alignment, operands.device, REGISTRY.generation)
+    dtype = plan.results[0].dtype
+    if operands.in_place:
+        ends = operands.empty((2,), dtype)
+        with operands.settled():
+            memory = operands.memory(ends)
+            plan.start_on(driver, [elements], [memory, memory])
+            driver.synchronize()
+        low, high = ends
+    else:
+        ends = driver.empty((2,), dtype)
+        plan.start_on(driver, [elements], [ends, ends])
+        low, high = driver.to_host(ends)
     if not (np.isfinite(low) and np.isfinite(high)):
         raise ArgumentError(f"histogram: a finite range, where none is given that of the elements; got [{low}, {high}]")
     return (int(low), int(high)) if array.dtype == np.bool_ else (low, high)
+
+
+@keeps_calls()
+def _plan_ends(form: Form, alignment: int, device: Device, generation: int) -> LaunchPlan:
+    """Return the plan of both ends, written one after the other."""
+    folding = make_folding(_ENDS, as_map("reduce", None, 1), (form.dtype,), None)
+    (dtype, _), axes = folding.outputs, tuple(range(len(form.shape)))
+    places = [Form(dtype, (), (), k * dtype.itemsize, alignment) for k in range(2)]
+    targets = [with_axes(place, axes, keepdims=False) for place in places]
+    planner = FoldPlanner(device, (form,), targets, folding, form.shape, axes, commutative=True)
+    return planner.plan(None, (Result((), dtype),) * 2)

@@ -15,7 +15,8 @@ from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.histogram.binning import Table, check_bins, direct
 from gpuprims.primitives.histogram.bins import limits_of, table_of
-from gpuprims.primitives.histogram.plan import COUNTS, TableRequest, Weighing, as_request, count, table_on
+from gpuprims.primitives.histogram.plan import count, table_on
+from gpuprims.primitives.histogram.request import COUNTS, HistogramRequest, TableRequest, Weighing
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
 
@@ -35,15 +36,17 @@ def bind(
     device: str | Device | None = None,
     variant: str | Variant | None = None,
 ) -> tuple[Operands, TableRequest, None, str | Variant | None]:
-    """Find the device and the bins of a histogram."""
-    x, weights = arrays if len(arrays) == 2 else (*arrays, weights)
+    """Find the device and the bins of a histogram; ``arrays`` may go on with bins and range."""
+    x, *more = arrays
+    bins, limits = more[0] if more else bins, more[1] if len(more) > 1 else range
     operands = _bind("histogram", x, weights, device)
-    axes = axes_of(as_axis(axis), operands.natives[0].ndim)
-    table = table_of(operands, bins, range)
-    weighing = _weighing(operands, deterministic)
+    along = axis if axis is None else axes_of(as_axis(axis), operands.natives[0].ndim)
+    table = table_of(operands, bins, limits)
     dtype = None if weights is None else operands.natives[1].dtype
-    request = as_request(table, len(table.edges) - 1, axes, weighing, dtype)
-    return operands, TableRequest(request, table), None, asked_by_name("histogram", variant)
+    described = table.kind, table.bins, table.guide.size, len(table.edges) - 1
+    request = HistogramRequest(*described, along, _weighing(operands, deterministic), dtype)
+    asked = None if variant is None else asked_by_name("histogram", variant)
+    return operands, TableRequest(request, table), None, asked
 
 
 def count_values(
@@ -59,15 +62,14 @@ def count_values(
     repeat: bool,
 ) -> tuple[Any, Any]:
     """Return a histogram and its edges."""
-    operands = _bind("histogram", x, weights, device)
+    operands = as_operands("histogram", (x,), device) if weights is None else _bind("histogram", x, weights, device)
     along = axis if axis is None else axes_of(as_axis(axis), operands.natives[0].ndim)
     table = table_of(operands, bins, limits)
     weighing = COUNTS if weights is None else _weighing(operands, repeat, as_floats=density)
     # Before the counts: behind these, a copy from the host would wait for the elements.
-    edges = operands.copy_to_caller(table.edges, lambda: table_on(operands, table, "edges"))
+    edges = operands.copy_to_caller(table.edges, None if operands.on_host else table_on(operands, table, "edges"))
     dtype = None if density or weights is None else operands.natives[1].dtype
-    request = as_request(table, len(table.edges) - 1, along, weighing, dtype)
-    counts = count(operands, table, request, variant)
+    counts = count(operands, table, len(table.edges) - 1, along, weighing, dtype, variant)
     if density:
         counts = _density(operands, counts, np.diff(table.edges))
     return operands.to_caller(counts), edges
@@ -134,8 +136,7 @@ def _numbers(
     size, dtype = math.prod(array.shape), None if len(operands.natives) == 1 else np.dtype(np.float64)
 
     def counted(table: Table, bins: int, dtype: Any, *, outside: bool = False) -> Any:
-        request = as_request(table, bins, axes, weighing, dtype, outside=outside, label="bincount")
-        return count(operands, table, request, variant)
+        return count(operands, table, bins, axes, weighing, dtype, variant, outside=outside, label="bincount")
 
     if not size:  # NumPy ignores their weights
         return counted(direct(minlength), minlength, np.dtype(np.int64))
@@ -157,7 +158,7 @@ def _numbers(
 
 
 def _outside(operands: Operands, sums: Any, bins: int, *, all_of_them: bool) -> Any:
-    """Return how many elements are in no bin, too high and too low, of all rows; after those that are, if asked."""
+    """Return how many elements of all rows are too high and too low; with ``all_of_them``, the counts before these."""
     first = 0 if all_of_them else bins
     if sums.size == bins + 2:
         return operands.cut(sums, first, (bins + 2 - first,))

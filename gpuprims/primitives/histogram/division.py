@@ -26,7 +26,7 @@ class Room(NamedTuple):
     """What a group has beside its elements.
 
     ``copies`` are its histograms, or its slots, or the places of its range; ``near`` says whether the guide is in local
-    memory, of which it has ``local`` bytes altogether.
+    memory. ``local`` is the local memory in bytes.
     """
 
     copies: int
@@ -35,7 +35,7 @@ class Room(NamedTuple):
 
 
 def ranges_of(nbytes: int, local_memory: int) -> int:
-    """Return in how many ranges a histogram is split, each of which fits in local memory."""
+    """Return how many ranges a histogram is split into, so that each fits in local memory."""
     return max(2, -(-nbytes // (local_memory - BEHIND_RANGE)))
 
 
@@ -80,7 +80,7 @@ def room_of(
 def parts_of(chosen: HistogramVariant, able: Capabilities, outputs: int, size: int, sums: int, local: int) -> int:
     """Return in how many parts the elements of an output are counted: as many as there are groups, if they pay.
 
-    Of ranges, each of which has groups of its own, ``outputs`` has as many times the outputs.
+    If a histogram is split into ranges, which have groups of their own, ``outputs`` is a multiple of the outputs.
     """
     groups = chosen.groups_per_unit or 1
     if able.unit_local_memory is not None:  # no more than find room at the same time

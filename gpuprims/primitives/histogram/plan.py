@@ -25,6 +25,7 @@ from gpuprims.primitives.axes import axes_of
 from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype
 from gpuprims.primitives.histogram.limbs import joining_limbs
 from gpuprims.primitives.histogram.reading import ALIGNMENT, Reader, Reading
+from gpuprims.primitives.histogram.request import COUNTS, HistogramRequest, TableRequest, Weighing
 from gpuprims.primitives.histogram.traits import HistogramTraits
 from gpuprims.primitives.histogram.variants import HistogramVariant
 
@@ -33,68 +34,6 @@ _INT64, _FLOAT64, _UINT32 = np.dtype(np.int64), np.dtype(np.float64), np.dtype(n
 _MOST_CUT = 2**33
 # Tables of more bins take too much memory to keep many.
 _LARGE = 2**16
-
-
-class Weighing(NamedTuple):
-    """How weights are added up.
-
-    ``sums`` are counts, integers, or floats, whose sums ``repeat`` from run to run or not.
-    """
-
-    sums: Literal["counts", "integers", "floats"]
-    repeat: bool = True
-
-
-COUNTS = Weighing("counts")
-
-
-class HistogramRequest(NamedTuple):
-    """How to count any arrays.
-
-    Parameters
-    ----------
-    kind : str
-        Of the table.
-    bins : int
-        Bins of the table; the caller's others are empty.
-    guide : int
-        Entries of the table's guide.
-    asked : int
-        Bins that the caller asks for.
-    axis : int, tuple of int or None
-        Along which elements are counted together.
-    weighing : Weighing
-    dtype : dtype or None
-        Of the result; by default int64, or float64 for floats.
-    outside : bool
-        Whether results have two more places, for elements too high and too low for a table that is "direct".
-    label : str
-        For messages.
-    """
-
-    kind: Literal["direct", "even", "edges"]
-    bins: int
-    guide: int
-    asked: int
-    axis: int | tuple[int, ...] | None
-    weighing: Weighing
-    dtype: Dtype | None = None
-    outside: bool = False
-    label: str = "histogram"
-
-
-def as_request(
-    table: Table,
-    asked: int,
-    axis: int | tuple[int, ...] | None,
-    weighing: Weighing,
-    dtype: Dtype | None = None,
-    *,
-    outside: bool = False,
-    label: str = "histogram",
-) -> HistogramRequest:
-    """Return the request for histograms by a table."""
-    return HistogramRequest(table.kind, table.bins, table.guide.size, asked, axis, weighing, dtype, outside, label)
 
 
 class _Readings(NamedTuple):
@@ -134,18 +73,19 @@ class HistogramPlan(LaunchPlan):
     def __init__(
         self, device: Device, traits: HistogramTraits, result: Result, reading: Any, asked: str | Variant | None
     ) -> None:
-        super().__init__(device, "histogram", traits, (result,), self._compile, asked=asked, inputs=())
+        super().__init__(device, "histogram", traits, (result,), lambda chosen: Compiled(), asked=asked, inputs=())
         self.reading = reading
         self.table: Table | None = None
         self._readings: _Readings | None = None
 
-    def _compile(self, chosen: Variant) -> Compiled:
-        self._readings = self.reading(chosen)
+    def compiled(self) -> Compiled:
+        """Compile the readings."""
+        if self._readings is None:
+            self._readings = self.reading(self.variant)
         return Compiled()
 
     def of(self, table: Table) -> HistogramPlan:
         """Return this plan with a table, for :meth:`run`."""
-        self.compiled()
         plan = copy(self)
         plan.table = table
         return plan
@@ -161,27 +101,30 @@ class HistogramPlan(LaunchPlan):
         if self._readings is None:
             self.compiled()
         sums, peaks, shape, zeroed = self._readings  # type: ignore[misc]  # compiled() sets it
-        (result,) = self.results
-        counts = (operands.zeros if zeroed else operands.empty)(shape, result.dtype)
-        if sums is not None:
-            if operands.in_place:
+        (result,), driver = self.results, operands.driver
+        if operands.in_place:
+            counts = (operands.zeros if zeroed else operands.empty)(shape, result.dtype)
+            if sums is not None:
                 with operands.settled():
-                    _read(operands, table, sums, peaks, operands.memory(counts))
-                    operands.driver.synchronize()
-            else:
-                _read(operands, table, sums, peaks, counts)
+                    words = table_on(operands, table)
+                    sums.run(operands, words, _read_peaks(operands, words, peaks), operands.memory(counts))
+                    driver.synchronize()
+        else:
+            counts = (driver.zeros if zeroed else driver.empty)(shape, result.dtype)
+            if sums is not None:
+                words = table_on(operands, table)
+                sums.run(operands, words, _read_peaks(operands, words, peaks) if peaks else (), counts)
         return counts if shape == result.shape else operands.cut(counts, 0, result.shape)
 
 
-def _read(operands: Operands, table: Table, sums: Reading, peaks: Reading | None, target: Any) -> None:
-    words, driver = table_on(operands, table), operands.driver
+def _read_peaks(operands: Operands, words: Any, peaks: Reading | None) -> tuple[Any, ...]:
+    """Return the memory of the exponents of the largest weights, if they are asked for."""
     if peaks is None:
-        sums.run(operands, words, (), target)
-        return
-    fold = peaks.fold
+        return ()
+    driver, fold = operands.driver, peaks.fold
     largest = peaks.room(driver) if fold is None else driver.scratch(math.prod(fold.results[0].shape) * 4)
     peaks.run(operands, words, (), largest)
-    sums.run(operands, words, (largest,), target)
+    return (largest,)
 
 
 def table_on(operands: Operands, table: Table, part: Literal["words", "edges"] = "words") -> Any:
@@ -245,18 +188,28 @@ def plan_sums(
     return HistogramPlan(device, traits, result, reading, variant)
 
 
-def count(operands: Operands, table: Table, request: HistogramRequest, variant: str | Variant | None = None) -> Any:
-    """Return the sums of an array, and of weights of the same shape, as an array of the device or the shared host."""
-    asked = None if variant is None else asked_by_name("histogram", variant)
-    plan = plan_sums(request, operands.forms, None, operands.alignment, operands.device, asked, REGISTRY.generation)
+def count(
+    operands: Operands,
+    table: Table,
+    asked: int,
+    axis: int | tuple[int, ...] | None,
+    weighing: Weighing = COUNTS,
+    dtype: Dtype | None = None,
+    variant: str | Variant | None = None,
+    *,
+    outside: bool = False,
+    label: str = "histogram",
+) -> Any:
+    """Return the sums of an array, and of weights of the same shape, as an array of the device or the shared host.
+
+    See :class:`HistogramRequest` for the arguments.
+    """
+    if variant is not None:
+        asked_by_name("histogram", variant)
+    request = HistogramRequest(table.kind, table.bins, table.guide.size, asked, axis, weighing, dtype, outside, label)
+    forms, _ = operands.placed or operands.place()
+    plan = plan_sums(request, forms, None, operands.alignment, operands.device, variant, REGISTRY.generation)
     return plan.count(operands, table)
-
-
-class TableRequest(NamedTuple):
-    """A request and the table of its bins."""
-
-    request: HistogramRequest
-    table: Table
 
 
 def plan_call(

@@ -43,7 +43,7 @@ class Reading(NamedTuple):
     zeroed : bool
         Whether groups add to what is there.
     fold : LaunchPlan or None
-        None where what they leave is what is asked for.
+        None if the groups leave the result itself.
     """
 
     launch: Launch
@@ -53,9 +53,12 @@ class Reading(NamedTuple):
     fold: LaunchPlan | None
 
     def run(self, operands: Operands, words: Any, peaks: Sequence[Any], target: Any) -> None:
-        """Launch on the memory of a call, of which the target, where there is no fold, is as :meth:`room` gives it."""
-        left = target if self.fold is None else self.room(operands.driver)
-        self.launch([*operands.memories, left, words, *peaks])
+        """Launch on the memory of a call; without a fold the target is memory as :meth:`room` gives it."""
+        left = target
+        if self.fold is not None:
+            left = self.room(operands.driver) if self.zeroed else operands.driver.scratch(self.nbytes)
+        _, memories = operands.placed or operands.place()
+        self.launch([*memories, left, words, *peaks])
         if self.fold is not None:
             self.fold.start_on(operands.driver, [*[left] * self.planes, *peaks], [target])
 
@@ -82,13 +85,13 @@ class Reader(NamedTuple):
         ----------
         sums : str
         op : Op
-            Folds parts, of which it takes each plane, and what lies beside them.
+            Folds parts: each plane of them, and the arrays in ``beside``.
         target : Form
             Where sums go, by output and place.
         *beside : Form
             By output and place, the same for all parts.
         alone : bool
-            Whether the target may have more places behind it, and so be what the one group, or all together, leave.
+            Whether the target may have more places behind it, so that groups can write to it directly.
         """
         device, chosen, call = self.device, self.chosen, self.call
         able, outputs, size, width = device.capabilities, call.outputs, call.size, call.bins + 2

@@ -24,7 +24,7 @@ class HogwildRequest(NamedTuple):
 
 
 def as_request(threads: int | None, workers: int | None) -> HogwildRequest:
-    """Check what the caller says of work-items and workers."""
+    """Check the caller's work-items and workers."""
     threads = power(_LABEL, "threads_per_datapoint", threads, MOST_BLOCK)
     if workers is not None and not whole(workers):
         raise ArgumentError(f"{_LABEL}: workers= one or more; got {quoted(workers)}")

@@ -102,7 +102,7 @@ def sample(call: Sample) -> LaunchPlan:
 
 
 def _for_cpus(variant: LogisticVariant) -> bool:
-    """Whether work-items are threads, which share the rows and each compute in vectors."""
+    """Return True if work-items are threads that share the rows, and each computes in vectors."""
     return variant.block == 1 and variant.shares_outputs
 
 

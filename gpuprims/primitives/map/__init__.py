@@ -11,7 +11,7 @@ from gpuprims.primitives.map.plan import bind, plan_call, sample
 from gpuprims.primitives.map.slabs import run_in_slabs
 from gpuprims.primitives.map.variants import VARIANTS
 
-PRIMITIVE = Primitive("map", VARIANTS, plan_call, sample, bind)
+PRIMITIVE = Primitive("map", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case")
 
 
 def map(  # noqa: A001 - the primitive's name in every library of its kind

@@ -13,7 +13,7 @@ from gpuprims.primitives.reduce.plan import bind, plan_call, run_in_slabs, sampl
 from gpuprims.primitives.reduce.segments import reduce_segments
 from gpuprims.primitives.reduce.variants import VARIANTS
 
-PRIMITIVE = Primitive("reduce", VARIANTS, plan_call, sample, bind)
+PRIMITIVE = Primitive("reduce", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case")
 
 
 def reduce(

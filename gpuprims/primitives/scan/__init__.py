@@ -13,7 +13,7 @@ from gpuprims.primitives.scan.plan import bind, plan_call, sample
 from gpuprims.primitives.scan.segments import scan_segments
 from gpuprims.primitives.scan.variants import VARIANTS
 
-PRIMITIVE = Primitive("scan", VARIANTS, plan_call, sample, bind, in_place=True)
+PRIMITIVE = Primitive("scan", VARIANTS, plan_call, sample, bind, in_place=True, tuning_case=f"{__name__}.tuning_case")
 
 
 def scan(

@@ -82,7 +82,7 @@ def _on_host(label: str, offsets: np.ndarray, size: int) -> Offsets:
     shortest, longest = (int(lengths.min()), int(lengths.max())) if lengths.size else (0, 0)
     if shortest < 0:
         k = int(np.argmax(lengths < 0))
-        raise ArgumentError(f"{label}: segments= that do not fall; got {whole[k]} before {whole[k + 1]} at {k}")
+        raise ArgumentError(f"{label}: segments= that never decrease; got {whole[k]} before {whole[k + 1]} at {k}")
     return Offsets(whole, shortest, longest)
 
 

@@ -91,7 +91,7 @@ def plan_call(
         )
         parts = chosen.groups(-(-(size + count) // chosen.tile), device.capabilities)
         launch = device.kernel(chosen, spec).prepare(parts, layout.pack(0), count, size, parts)
-        # Each part keeps what it has of its first and last segment, if parts share segments.
+        # Each part leaves its share of its first and of its last segment, if parts share segments.
         left = 2 * parts * 4 * value_words(folding.values) if chosen.shares_outputs else 0
         return Compiled(launch, 1, left)
 

@@ -19,7 +19,7 @@ from gpuprims.primitives.sgd.arrays import MOST_BLOCK, SgdForms, power, sample_s
 from gpuprims.primitives.sgd.variants import SgdVariant
 
 _LABEL = "sgd"
-# Samples of a run at most, for each of which a lane keeps the score, and work-items that fold scores together.
+# Most samples of a run: a lane keeps the score of each. Work-items fold scores in teams of as many.
 _LANES = 32
 # Numbers of 32 bits that a work-item has of a run's rows and of the weights, so that all stay in registers.
 _MOST_HELD = 144
@@ -44,7 +44,7 @@ class SgdRequest(NamedTuple):
 
 
 def as_request(threads: int | None, rows: int | None) -> SgdRequest:
-    """Check what the caller says of a group."""
+    """Check the caller's work-items and samples of a group."""
     threads = power(_LABEL, "threads_per_datapoint", threads, MOST_BLOCK)
     return SgdRequest(threads, power(_LABEL, "datapoints_per_block", rows, _LANES))
 
@@ -103,7 +103,7 @@ class _Group(NamedTuple):
     rows: int
 
     def local_bytes(self, item: int) -> int:
-        """Return what the kernel declares: Gram matrices, sums, a value for each work-item, a tile, two runs' order."""
+        """Return the bytes of Gram matrices, sums, a value for each work-item, a tile, and two runs' order."""
         matrices, sums = 2 * self.rows**2, 2 * self.block // _LANES * self.rows
         return (matrices + sums + self.block + self.rows * (_LANES + 1)) * item + 8 * self.rows
 
@@ -121,7 +121,7 @@ class _Group(NamedTuple):
 
 
 def _group(arrays: SgdForms, asked: SgdRequest, able: Capabilities) -> _Group:
-    """Return the group that holds the longest runs in registers, and of these the least; else what the caller asks."""
+    """Return the smallest group that holds the longest runs in registers, or else the one that the caller asks for."""
     words, local = value_words((arrays.dtype,)), min(able.local_memory, _MOST_LOCAL)
     candidates = list(_candidates(asked, min(able.group_limit, MOST_BLOCK)))
     for group in candidates:
@@ -138,7 +138,7 @@ def _group(arrays: SgdForms, asked: SgdRequest, able: Capabilities) -> _Group:
         rule = f"{_MOST_WRITTEN} numbers of a run at most for a work-item"
         raise ArgumentError(f"{_LABEL}: {rule}; got {written} by {asked} (more threads, or fewer datapoints)")
     if needed > local:
-        rule = f"a group of which {local} bytes of local memory hold a run"
+        rule = f"a group that holds a run in {local} bytes of local memory"
         raise ArgumentError(f"{_LABEL}: {rule}; got {needed} by {asked} (fewer of either)")
     return slow
 

@@ -11,7 +11,7 @@ from gpuprims.primitives.stencil.plan import plan_call, sample
 from gpuprims.primitives.stencil.spec import Mode
 from gpuprims.primitives.stencil.variants import VARIANTS
 
-PRIMITIVE = Primitive("stencil", VARIANTS, plan_call, sample, bind)
+PRIMITIVE = Primitive("stencil", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case")
 
 
 def stencil(

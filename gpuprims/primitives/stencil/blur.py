@@ -9,8 +9,9 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.operands import as_operands
 from gpuprims.errors import ArgumentError, DtypeError, quoted
+from gpuprims.primitives.stencil.border import Border
 from gpuprims.primitives.stencil.calls import run_step
-from gpuprims.primitives.stencil.passes import Border, Step
+from gpuprims.primitives.stencil.passes import Step
 from gpuprims.primitives.stencil.spec import Mode
 
 Kind = Literal["cross", "box", "gaussian"]

@@ -15,9 +15,10 @@ from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, quoted
 from gpuprims.expressions import computable
 from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.stencil.border import Border
 from gpuprims.primitives.stencil.grids import Grid, grid_of
 from gpuprims.primitives.stencil.neighbours import as_weights
-from gpuprims.primitives.stencil.passes import Border, Step
+from gpuprims.primitives.stencil.passes import Step
 from gpuprims.primitives.stencil.plan import StencilRequest, plan_call
 from gpuprims.primitives.stencil.splitting import run_in_halves
 from gpuprims.primitives.stencil.weights import with_weights

@@ -66,7 +66,7 @@ def _layout(forms: Sequence[Form], lengths: tuple[int, ...], steps: Sequence[tup
 
 
 def _merged(axes: Sequence[tuple[int, int]]) -> int | None:
-    """Return the one stride of axes that are walked in one; None if there is none."""
+    """Return the stride of axes that merge into one; None if they do not merge."""
     left = [(length, stride) for length, stride in axes if length != 1]
     if any(outer != length * inner for (_, outer), (length, inner) in itertools.pairwise(left)):
         return None

@@ -9,8 +9,9 @@ from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.layout import VECTOR_BYTES, Form, Layout
 from gpuprims.errors import ArgumentError
+from gpuprims.primitives.stencil.border import Border
 from gpuprims.primitives.stencil.grids import Grid
-from gpuprims.primitives.stencil.passes import Border, Step
+from gpuprims.primitives.stencil.passes import Step
 from gpuprims.primitives.stencil.refusals import (
     CPU_NUMBERS,
     LEAST_ITEMS,
@@ -45,9 +46,7 @@ def listed(of: Pass, forms: tuple[Form, ...], traits: StencilTraits, chosen: Ste
     step, grid = of.step, of.grid
     layout = grid.layout([forms[0], *forms[2:]] if step.weights else forms)
     if layout is None:
-        raise ArgumentError(
-            f"{of.label}: out= whose axes before the neighbourhoods are walked in one stride; got another"
-        )
+        raise ArgumentError(f"{of.label}: out= with one stride for all axes before the neighbourhoods; got another")
     if step.weights:  # which no axis runs along
         beside = forms[1]
         steps = layout.reduced_strides[0], (0,) * 5, layout.reduced_strides[1]
@@ -62,7 +61,7 @@ def listed(of: Pass, forms: tuple[Form, ...], traits: StencilTraits, chosen: Ste
 def in_lines(
     of: Pass, forms: tuple[Form, ...], traits: StencilTraits, chosen: StencilVariant, device: Device
 ) -> Launch:
-    """Fix the launch of a kernel that walks along rows whose elements lie side by side."""
+    """Fix the launch of a kernel that computes along rows whose elements lie side by side."""
     grid, around = of.grid, traits.neighbourhood
     layout = grid.lines(forms)
     if layout is None or around is None:
@@ -105,7 +104,7 @@ def _fitted(chosen: StencilVariant, around: Neighbourhood, item: int) -> Stencil
 
 
 class _Lines(NamedTuple):
-    """How a kernel walks along rows: elements of a pixel, those that it moves at once, and how often it is applied."""
+    """How a kernel reads rows: elements of a pixel, elements moved at once, and how often it is applied."""
 
     channels: int = 1
     vector: int = 1

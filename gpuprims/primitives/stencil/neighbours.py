@@ -61,7 +61,7 @@ class Neighbourhood:
 
 
 def trace_neighbours(function: Callable[[Neighbourhood], Any]) -> Neighbours:
-    """Call a function with a neighbourhood, and write down what it does.
+    """Trace a function of a neighbourhood.
 
     Raises
     ------

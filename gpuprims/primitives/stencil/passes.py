@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions import TypedExpr, trace, typed
-from gpuprims.expressions.masks import plain_array
 from gpuprims.primitives.stencil.halves import MOST_WEIGHT, Join, half_dtypes, joining_means, joining_sums
 from gpuprims.primitives.stencil.neighbours import (
     WIDEST,
@@ -22,7 +20,6 @@ from gpuprims.primitives.stencil.neighbours import (
     weighted_halves,
 )
 from gpuprims.primitives.stencil.rounding import Ends, averaged, averaging, finishing, summed
-from gpuprims.primitives.stencil.spec import Mode
 
 Dtype = np.dtype[Any]
 
@@ -43,47 +40,6 @@ _TRUNCATE = 4.0
 _SMALL, _LARGE = 2**31, 2**63
 
 
-class Border(NamedTuple):
-    """What lies beyond the borders: a mode, and the bytes of the element of the mode "constant"."""
-
-    mode: Mode
-    bits: bytes
-    element: Dtype
-
-    @property
-    def beyond(self) -> Any:
-        """The element of the mode "constant"."""
-        return np.frombuffer(self.bits, self.element)[0]
-
-    @classmethod
-    def around(cls, mode: Mode, beyond: Any) -> Border:
-        """Return the border with a NumPy scalar beyond it."""
-        return cls(mode, beyond.tobytes(), beyond.dtype)
-
-    @classmethod
-    def of(cls, label: str, mode: Any, cval: Any, element: Dtype) -> Border:
-        """Check a mode and a value."""
-        if type(mode) is str and type(cval) is int:
-            return _border_of(label, mode, cval, element)
-        return _border_of.__wrapped__(label, mode, cval, element)
-
-
-@lru_cache(maxsize=64)
-def _border_of(label: str, mode: Any, cval: Any, element: Dtype) -> Border:
-    if mode not in get_args(Mode):
-        raise ArgumentError(f"{label}: a mode among {', '.join(get_args(Mode))}; got {quoted(mode)}")
-    given = plain_array(label, cval, "cval= one number", ArgumentError)
-    try:
-        with np.errstate(all="ignore"):
-            beyond = given.astype(element)
-        fits = given.ndim == 0 and (element.kind == "f" or beyond == given)
-    except (TypeError, ValueError) as error:
-        raise ArgumentError(f"{label}: cval= one number; got {quoted(cval)}") from error
-    if not fits:
-        raise ArgumentError(f"{label}: cval= one number that {element} holds; got {quoted(cval)}")
-    return Border.around(mode, beyond[()])
-
-
 class Halves(NamedTuple):
     """The passes over the high and the low halves of 64-bit integers, and the function from their sums to a result."""
 
@@ -94,7 +50,7 @@ class Halves(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """A pass over an array. It equals itself alone, so that what is planned for it is looked up without a comparison.
+    """A pass over an array. A step equals only itself, so plans are looked up without comparing contents.
 
     Parameters
     ----------
@@ -207,7 +163,7 @@ class Step:
         return cls.of_two(column, row, element, value, averaged(value, element, ends))
 
     def passes(self) -> tuple[Step, Step]:
-        """Return the two steps as passes of their own, the first of which leaves values."""
+        """Return both parts as steps of their own; the first leaves values."""
         if self.across is None or self.function is None:
             raise TypeError("passes of a step in two; got one in one")
         first = Step(
@@ -297,7 +253,7 @@ def _typed_across(across: Neighbours, element: Dtype, value: Dtype) -> TypedExpr
 
 
 def _fit_in_pairs(weights: np.ndarray, element: Dtype) -> bool:
-    """Whether sums of bytes fit in 16 bits, whatever the bytes, so that none runs into the other half of a register."""
+    """Return True if sums of any bytes fit in 16 bits, so that none overflows into the other half of a register."""
     whole = bool((weights == np.rint(weights)).all() and (weights >= 0).all())
     return element == np.uint8 and whole and 255 * weights.sum() < 2**16
 

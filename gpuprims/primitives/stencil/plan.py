@@ -14,9 +14,10 @@ from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out, Result, result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
+from gpuprims.primitives.stencil.border import Border
 from gpuprims.primitives.stencil.grids import Grid, grid_of
 from gpuprims.primitives.stencil.launches import Pass, in_lines, listed
-from gpuprims.primitives.stencil.passes import Border, Step
+from gpuprims.primitives.stencil.passes import Step
 from gpuprims.primitives.stencil.spec import columns_of, reach_of
 from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
 from gpuprims.primitives.stencil.variants import StencilVariant
@@ -84,7 +85,7 @@ def plan_call(
         able = [known.name for known, reason in device.explain("stencil", traits).refusals if reason is None]
         if not able or (variant is not None and variant not in able):
             first, second = step.passes()
-            beyond = step.across(*[np.asarray(border.beyond)] * len(step.columns))[0]  # what the first makes of it
+            beyond = step.across(*[np.asarray(border.beyond)] * len(step.columns))[0]  # the first part's result
             after = Border.around(border.mode, step.value.type(beyond))
             passes = [(first, border, 1), (second, after, 1)] * iterations
             return _chain(request, passes, (*forms, out), alignment, device, variant)

@@ -11,8 +11,9 @@ from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, Result, check_out, host_results
 from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.stencil.border import Border
 from gpuprims.primitives.stencil.halves import half_dtypes, high_half, low_half
-from gpuprims.primitives.stencil.passes import Border, Step
+from gpuprims.primitives.stencil.passes import Step
 from gpuprims.primitives.stencil.plan import StencilRequest
 
 # A function from operands, a step and a border to the step's result.

@@ -1,0 +1,55 @@
+"""use_device: the device of calls that name none."""
+
+from __future__ import annotations
+
+from gpuprims.core import device as devices
+from gpuprims.core.default_device import Choice
+from gpuprims.core.device import Device
+
+
+class use_device:  # noqa: N801 - called like a function, as CuPy's and torch's are
+    """Make a device the one that calls use when neither their arrays nor ``device=`` say otherwise.
+
+    Parameters
+    ----------
+    spec : str, Device or None
+        None returns to the automatic choice.
+
+    Notes
+    -----
+    In a ``with`` statement the choice holds inside the block, for the thread or asyncio task that runs it and for tasks
+    created there. Threads started in the block do not see it: run them by :func:`contextvars.copy_context`, or pass
+    ``device=``. Blocks may overlap; each block's choice ends with the block.
+
+    Outside blocks, ``use_device(x)`` chooses for the process at once. Inside a block it chooses for the rest of that
+    block.
+
+    Python runs ``use_device(x)`` before it enters ``with``. Another thread that needs the process's choice between
+    these two steps waits. If the object is kept (``choice = use_device(x)``), that thread waits until the first thread
+    makes a call, a second at most.
+
+    Examples
+    --------
+    >>> import gpuprims
+    >>> with gpuprims.use_device("reference"):
+    ...     int(gpuprims.reduce([1, 2, 3]))
+    6
+    """
+
+    _choice: Choice | None = None  # if the spec is invalid
+
+    def __init__(self, spec: str | Device | None) -> None:
+        self._device = None if spec is None else Device(spec)
+        self._chosen = devices.DEFAULT.choices
+        self._choice = self._chosen.choose(self, self._device)
+
+    def __enter__(self) -> Device | None:
+        self._chosen.enter(self, self._choice, self._device)
+        return self._device
+
+    def __exit__(self, *exception: object) -> None:
+        self._chosen.leave(self)
+
+    def __del__(self) -> None:
+        if self._choice is not None:
+            self._choice.open = False  # no block follows

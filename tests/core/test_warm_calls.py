@@ -1,0 +1,58 @@
+"""How many functions of Python's a warm call runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_cases import need
+
+import gpuprims
+from gpuprims.backends.opencl import BACKEND
+
+WEIGHTS = np.array([[1, 2, 1], [2, 3, 2], [1, 1, 2]]) / np.float32(16)
+# The most calls, and the call.
+CALLS: dict[str, tuple[int, Callable[[Any], Any]]] = {
+    "reduce": (30, gpuprims.reduce),
+    "map": (30, lambda x: gpuprims.map("2*x + 1", x)),
+    "scan": (30, gpuprims.scan),
+    "histogram": (45, gpuprims.histogram),
+    "histogram of a range": (45, lambda x: gpuprims.histogram(x, 256, (0, 1))),
+    "stencil": (45, lambda x: gpuprims.stencil(x, WEIGHTS)),
+    "stencil of one axis": (45, lambda x: gpuprims.stencil(x, [0.25, 0.5, 0.25])),
+}
+
+
+def count_calls(call: Callable[[], Any]) -> int:
+    """Return how many functions of Python's a call runs, its own frame left out."""
+    seen = 0
+
+    def hook(frame: FrameType, event: str, argument: Any) -> None:
+        nonlocal seen
+        seen += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(hook)
+    try:
+        call()
+    finally:
+        sys.setprofile(before)
+    return seen - 1
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize("name", CALLS)
+def test_a_warm_call_runs_few_functions(device: gpuprims.Device, rng: np.random.Generator, name: str) -> None:
+    if device.backend != BACKEND.name:
+        pytest.skip("counts the functions of the OpenCL backend")
+    need(device, "float64")
+    most, call = CALLS[name]
+    shape = (25, 40) if name == "stencil" else (1000,)
+    x = device.asarray(rng.random(shape, dtype=np.float32))
+    for _ in range(2):
+        call(x)
+    assert count_calls(lambda: call(x)) <= most
