@@ -17,7 +17,7 @@ from gpuprims.errors import (
     ShapeError,
     UnknownVariantError,
 )
-from gpuprims.primitives import sgd
+from gpuprims.primitives.sgd import plan as sgd
 from gpuprims.primitives.sgd import logistic_sgd
 
 FLOATS = ("float32", "float64")
