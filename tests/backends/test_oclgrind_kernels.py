@@ -54,11 +54,11 @@ HISTOGRAMS = [variant for variant in VARIANTS if variant.primitive == "histogram
 # Kernels whose warps cannot be of one work-item each, as those of other kernels are where there are no shuffles.
 NEED_WARPS = ("reduce_warp", "reduce_rows", "scan_rows", "segments_lanes")
 LARGEST = 20_000
-# Primitives whose twins differ in more than what they refuse.
+# Primitives whose kernels run with smaller tiles here.
 CUT = ("scan", "segments", "histogram", "stencil")
 
 
-def twin(variant: Variant) -> Variant:
+def small(variant: Variant) -> Variant:
     """Return a variant that refuses no device.
 
     Tiles of a scan, a histogram and of segments are small, groups that run together several though one unit runs them,
@@ -79,7 +79,7 @@ def twin(variant: Variant) -> Variant:
     return dataclasses.replace(variant, refuse=refuse, geometry=geometry)
 
 
-TWINS = {variant: twin(variant) for variant in VARIANTS}
+SMALL = {variant: small(variant) for variant in VARIANTS}
 
 
 @pytest.fixture
@@ -89,12 +89,12 @@ def kernel(device: gpuprims.Device, request: pytest.FixtureRequest, monkeypatch:
     if device.backend != BACKEND:
         pytest.skip(f"is about {BACKEND} devices")
     if variant.entry in NEED_WARPS and not device.capabilities.warp:
-        pytest.skip("the simulator has no shuffles; compute-sanitizer watches the kernel's CUDA twin, word for word")
+        pytest.skip("the simulator has no shuffles; compute-sanitizer watches the same text under CUDA")
     if variant.together and device.capabilities.kind == "cpu" and "OCLGRIND_LOG" not in os.environ:
         pytest.skip("Intel's compiler for CPUs crashes on it; it refuses CPUs")
     if variant.primitive in CUT or variant not in able_variants(device, variant.primitive):
-        monkeypatch.setitem(REGISTRY._variants[BACKEND, variant.primitive], variant.name, TWINS[variant])
-        return Kernel(device, TWINS[variant])
+        monkeypatch.setitem(REGISTRY._variants[BACKEND, variant.primitive], variant.name, SMALL[variant])
+        return Kernel(device, SMALL[variant])
     return Kernel(device, variant)
 
 
@@ -396,7 +396,7 @@ def test_looking_back_goes_on_until_all_tiles_before_are_folded(
 ) -> None:
     # Without prefixes, but for the first tile's, every group folds the tiles before its own one by one.
     text = kernel.variant.path.read_text()
-    posted = "post(board, at, tag + 1, OP(before, all));"
+    posted = "gp_write_status(statuses, at, tag + 1, OP(before, aggregate));"
     assert text.count(posted) == 1
     forgetful = tmp_path / kernel.variant.path.name
     forgetful.write_text(text.replace(posted, ""))
