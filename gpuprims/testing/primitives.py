@@ -48,7 +48,7 @@ def check_primitive(name: str) -> dict[str, str]:
     if found is None:
         raise ArgumentError(f"check_primitive: a primitive that loads; got {quoted(name)}")
     _check_catalogue(found)
-    places = [*devices(), Device("reference")]
+    places = [place for place in (*devices(), Device("reference")) if REGISTRY.variants(name, place.backend)]
     for place in places:
         _check_plan(found, place)
         _check_explanation(name, place)
