@@ -63,6 +63,21 @@ def test_an_example_package_passes_the_kit(package, tmp_path):
     assert "passed" in done.stdout
 
 
+@pytest.mark.parametrize("backend", ["cuda", "opencl:gpu"])
+def test_the_kernel_of_the_example_is_one_text_for_both_backends(backend, tmp_path):
+    package = ROOT / "examples" / "gpuprims-adjacent-difference"
+    environment = child_environment(*installed(package, tmp_path))
+    command = [sys.executable, "-m", "gpuprims", "kernels", "show", "adjacent_difference/tiles", "--device", backend]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "void adjacent_difference_tiles(INPUTS" in done.stdout
+    if backend == "cuda":
+        nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings is not installed")
+        options = [b"--std=c++17", b"-arch=sm_90"]
+        _, program = nvrtc.nvrtcCreateProgram(done.stdout.encode(), b"generated.cu", 0, [], [])
+        assert nvrtc.nvrtcCompileProgram(program, len(options), options) == (nvrtc.nvrtcResult.NVRTC_SUCCESS,)
+
+
 def test_the_example_of_a_primitive_is_short():
     package = ROOT / "examples" / "gpuprims-adjacent-difference"
     files = [path for path in package.rglob("*") if path.suffix in (".py", ".cl")]
