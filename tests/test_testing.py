@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from gpuprims.testing import check_backend, check_primitive, check_variant
 COVERING = (
     *("map/cpu_chunks", "map/grid", "reduce/cpu_columns", "reduce/cpu_best", "reduce/rows", "reduce/each"),
     *("scan/cpu_columns", "scan/each", "histogram/cpu_private", "histogram/bytes", "stencil/cpu_rows"),
+    *("csr/cpu_rows", "csr/rows"),
 )
 
 
@@ -54,7 +54,7 @@ def test_the_reference_backend_passes() -> None:
 
 def test_a_primitive_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpuprims.testing.primitives.devices", list)
-    for name in ("map", "histogram"):
+    for name in ("map", "histogram", "csr", "compact", "segments"):
         assert check_primitive(name) == {}
 
 
@@ -174,11 +174,10 @@ def test_a_broken_driver_is_found(name: str, wrong: Any, rule: str, monkeypatch:
 
 
 def test_a_primitive_without_a_reference_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = REGISTRY.primitive("map")
-    assert found is not None
-    lone = replace(found, variants=[one for one in found.variants if one.backend != "reference"])
-    monkeypatch.setitem(REGISTRY._primitives, "map", lone)
-    with pytest.raises(AssertionError, match="primitive map: a variant in NumPy; got none"):
+    assert REGISTRY.variants("map", "reference")
+    monkeypatch.setitem(REGISTRY._variants, ("reference", "map"), {})
+    REGISTRY.outdate()
+    with pytest.raises(AssertionError, match="primitive map on reference:0: a variant for the tuning case; got"):
         check_primitive("map")
 
 

@@ -125,10 +125,8 @@ class LaunchPlan:
             return self
         if self.asked is None:
             able = self.device.explain(self.primitive, self.traits).chosen is not None
-        elif isinstance(self.asked, Variant):
-            able = self.asked.primitive == self.primitive
         else:
-            able = self.asked in {known.name for known in REGISTRY.variants(self.primitive, self.device.backend)}
+            able = REGISTRY.has(self.primitive, self.device.backend, self.asked)
         return self if able else self.otherwise.chosen
 
     @property
