@@ -19,6 +19,19 @@ def beside(rng: np.random.Generator, k: int, outputs: int | None, dtype: Any = "
     return rng.standard_normal(k if outputs is None else (k, outputs)).astype(dtype)
 
 
+def assert_product(got: Any, A: Any, dense: np.ndarray) -> None:
+    """Hold a product with a SciPy matrix against SciPy in float64, to some roundings of what was added up."""
+    got, whole = np.asarray(got), A.copy()
+    assert got.dtype == dense.dtype
+    whole.data = A.data.astype(np.float64)  # not by astype and abs, which add up what is at one place
+    expected = whole @ dense.astype(np.float64)
+    whole.data = np.abs(whole.data)
+    terms = whole @ np.abs(dense.astype(np.float64))
+    assert got.shape == expected.shape
+    room = 16 * float(np.finfo(dense.dtype).eps) * terms
+    np.testing.assert_array_less(np.abs(got - expected), room + 1e-300)
+
+
 WRONG: dict[str, tuple[Any, Any, str]] = {
     "begins": ([0, 1, 2, 1], [1, 2, 2, 4], "indptr that begins at 0; got 1"),
     "decreases": ([0, 1, 2, 1], [0, 3, 2, 4], "indptr that never decreases; got 3 and then 2 at row 1"),
