@@ -55,4 +55,5 @@ def test_a_warm_call_runs_few_functions(device: gpuprims.Device, rng: np.random.
     x = device.asarray(rng.random(shape, dtype=np.float32))
     for _ in range(2):
         call(x)
-    assert count_calls(lambda: call(x)) <= most
+    turns = 2 * (device.capabilities.kind == "gpu")  # a transfer takes its turn on a GPU's queue
+    assert count_calls(lambda: call(x)) <= most + turns

@@ -18,8 +18,8 @@ from gpuprims.errors import (
     ShapeError,
     UnknownVariantError,
 )
-from gpuprims.primitives import sgd
 from gpuprims.primitives.sgd import logistic_sgd
+from gpuprims.primitives.sgd import plan as sgd
 
 FLOATS = ("float32", "float64")
 # On both sides of a vector, of a warp, of what one work-item has of a row, and of a group.
@@ -139,9 +139,9 @@ def test_runs_in_several_rounds(sgd_kernel: Kernel, monkeypatch: pytest.MonkeyPa
     X, y, weights = samples(rng, 70, 13, "f4", intercept=True)
     order, how = order_of(rng, 70, 390), {"rate": [0.1, 0.2, 0.05], "keep": 0.98}
     monkeypatch.setattr(sgd, "_MOST_PRODUCTS", 3 * 32 * 32 * 4)
-    sgd._prepare.cache_clear()
+    sgd.plan_call.cache_clear()
     got = compute(sgd_kernel, X, y, weights, order, **how)
-    sgd._prepare.cache_clear()
+    sgd.plan_call.cache_clear()
     assert_descent(got, X, y, weights, order, **how)
 
 

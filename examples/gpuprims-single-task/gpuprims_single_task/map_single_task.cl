@@ -4,7 +4,7 @@
  * launch  one group of one work-item
  * host    MAP(o, j), STORE(o, j, value)
  */
-__kernel __attribute__((reqd_work_group_size(1, 1, 1)))
+__kernel WORK_GROUP(1)
 void map_single_task(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
 {
     /* Load, apply, store. */

@@ -45,7 +45,7 @@ class OpenCLDriver:
         transfer = Transfer(queue)
         # Bound once, because a warm call pays for each of Python's calls.
         self.cut, self._send, self.to_host = self._arrays.cut, transfer.send, transfer.receive
-        memory = StreamMemory(self._kept_zeros, lambda: 0)
+        memory = StreamMemory(self._kept_zeros, int)  # int() is the key of its one queue
         self.counters, self.tile_statuses = memory.counters, memory.tile_statuses
 
     @cached_property

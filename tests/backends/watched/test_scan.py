@@ -121,7 +121,7 @@ def test_looking_back_goes_on_until_all_tiles_before_are_folded(
 ) -> None:
     # Without prefixes, but for the first tile's, every group folds the tiles before its own one by one.
     text = kernel.variant.path.read_text()
-    posted = "post(board, at, tag + 1, OP(before, all));"
+    posted = "gp_write_status(statuses, at, tag + 1, OP(before, aggregate));"
     assert text.count(posted) == 1
     forgetful = tmp_path / kernel.variant.path.name
     forgetful.write_text(text.replace(posted, ""))
