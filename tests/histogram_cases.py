@@ -12,7 +12,7 @@ from kernel_cases import Kernel, assert_equal
 import gpuprims
 from gpuprims.errors import NoVariantError
 
-# Even bins that are cells, even bins at whose edges floats round, edges of all widths, one bin, more than guides have.
+# Even bins with exact edges, even bins with rounded edges, uneven bins, one bin, and more bins than guide cells.
 BINS: dict[str, tuple[Any, Any]] = {
     "cells": (16, (-2.0, 2.0)),
     "rounded": (100, (-1.1, 1.7)),
@@ -23,7 +23,7 @@ BINS: dict[str, tuple[Any, Any]] = {
 
 
 def histogram(kernel: Kernel, x: Any, *how: Any, **keywords: Any) -> Any:
-    """Count by this variant, where it is able; elsewhere the test is skipped by its own words."""
+    """Count by this variant; skip the test if the variant refuses the call."""
     try:
         return gpuprims.histogram(x, *how, device=kernel.device, variant=kernel.variant.name, **keywords)
     except NoVariantError as error:
@@ -31,7 +31,7 @@ def histogram(kernel: Kernel, x: Any, *how: Any, **keywords: Any) -> Any:
 
 
 def bincount(kernel: Kernel, x: Any, **keywords: Any) -> Any:
-    """Count by this variant, where it is able."""
+    """Count by this variant; skip the test if the variant refuses the call."""
     try:
         return gpuprims.bincount(x, device=kernel.device, variant=kernel.variant.name, **keywords)
     except NoVariantError as error:
@@ -40,7 +40,7 @@ def bincount(kernel: Kernel, x: Any, **keywords: Any) -> Any:
 
 def numpys(x: np.ndarray, *how: Any, **keywords: Any) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of bools, which NumPy takes as bytes
+        warnings.simplefilter("ignore")  # NumPy warns that it converts bools to bytes
         return np.histogram(x, *how, **keywords)
 
 
@@ -50,7 +50,7 @@ def assert_histogram(got: Any, expected: Any) -> None:
 
 
 def spread_values(rng: np.random.Generator, dtype: Any, size: int) -> np.ndarray:
-    """Return values around 0, of floats also every special one."""
+    """Return values around 0; floats include NaN, infinities, subnormals and both zeros."""
     dtype = np.dtype(dtype)
     if dtype.kind != "f":
         return rng.integers(0 if dtype.kind in "ub" else -3, 4, size).astype(dtype)

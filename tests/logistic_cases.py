@@ -8,7 +8,7 @@ import numpy as np
 
 
 def logistic_oracle(X: Any, y: Any, weights: Any, shares: Any = None) -> tuple[Any, np.ndarray]:
-    """Return a logistic loss and its gradient in float64, with a column of ones for the intercept."""
+    """Return a logistic loss and its gradient in float64; an extra weight is the intercept."""
     X, y, weights = (np.asarray(a, np.float64) for a in (X, y, weights))
     X = np.concatenate([X, np.ones((len(X), len(weights) - X.shape[1]))], axis=1)
     shares = np.ones(len(y)) if shares is None else np.asarray(shares, np.float64)
@@ -19,7 +19,7 @@ def logistic_oracle(X: Any, y: Any, weights: Any, shares: Any = None) -> tuple[A
 
 
 def assert_logistic(got: Any, X: np.ndarray, *others: Any) -> None:
-    """Hold a loss and a gradient against NumPy in float64, to some roundings of what was added up."""
+    """Compare a loss and a gradient with NumPy in float64, within some roundings of the terms."""
     loss, gradient = (np.asarray(one) for one in got)
     assert loss.dtype == gradient.dtype == X.dtype
     assert loss.shape == ()
@@ -33,7 +33,7 @@ def assert_logistic(got: Any, X: np.ndarray, *others: Any) -> None:
 def descent_oracle(
     X: Any, y: Any, weights: Any, shares: Any = None, *, rate: float, steps: int, decay: float = 0.0
 ) -> np.ndarray:
-    """Return weights after so many steps of gradient descent, in float64."""
+    """Return the weights after gradient descent in float64."""
     weights = np.array(weights, np.float64)
     coefficients = np.arange(len(weights)) < np.shape(X)[1]
     for _ in range(steps):
@@ -42,7 +42,7 @@ def descent_oracle(
 
 
 def assert_descended(got: Any, *given: Any, **how: Any) -> None:
-    """Hold weights that were stepped against NumPy in float64, to some roundings of the largest."""
+    """Compare weights after gradient descent with NumPy in float64, within some roundings of the largest."""
     expected = descent_oracle(*given, **how)
     assert got.dtype == given[0].dtype
     np.testing.assert_allclose(got, expected, rtol=0, atol=32 * np.finfo(got.dtype).eps * np.abs(expected).max())
@@ -51,7 +51,7 @@ def assert_descended(got: Any, *given: Any, **how: Any) -> None:
 def descended(
     X: Any, y: Any, weights: Any, order: Any, *, rate: Any, keep: Any = 1.0, shares: Any = None
 ) -> np.ndarray:
-    """Return the weights after steps by single samples in float64; one weight more than features is the intercept's."""
+    """Return the weights after descent by single samples in float64; an extra weight is the intercept."""
     X, y, weights = (np.array(a, np.float64) for a in (X, y, weights))
     rates, keeps = np.broadcast_arrays(np.atleast_1d(rate), np.atleast_1d(keep))
     shares, k = np.ones(len(y)) if shares is None else np.asarray(shares, np.float64), X.shape[1]
@@ -65,7 +65,7 @@ def descended(
 
 
 def assert_descent(got: Any, X: np.ndarray, y: Any, weights: Any, order: Any, **how: Any) -> None:
-    """Hold weights against steps in float64, to some roundings of how far they and their scores went."""
+    """Compare weights after descent by single samples with NumPy, within some roundings of the largest."""
     expected = descended(X, y, weights, order, **how)
     got = np.asarray(got)
     assert got.dtype == X.dtype

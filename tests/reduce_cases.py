@@ -12,5 +12,5 @@ NUMPY = {
 
 
 def several_tiles(kernel: Kernel) -> int:
-    """Return a size at which groups share an output, and the last tile is not full."""
+    """Return a size at which several groups fold one output and the last tile is not full."""
     return 3 * kernel.variant.tile + 3 if kernel.variant.tile < 2**40 else 1003

@@ -15,25 +15,25 @@ NUMPY: dict[str, Callable[..., np.ndarray]] = {
     "max": np.maximum.accumulate,
 }
 
-# More columns than any variant asks for, and few enough elements in each.
+# Enough columns for each variant that scans columns, with few elements each.
 COLUMNS = (37, 2500)
 
 
 def numpys(op: str, x: np.ndarray, axis: int | None = None, **keywords: Any) -> np.ndarray:
-    """Scan as NumPy does, ufuncs too of all elements in C order."""
+    """Scan by NumPy; ``axis=None`` scans all elements in C order."""
     if axis is None:
         x, axis = np.ravel(x), 0
     return NUMPY[op](x, axis=axis, **keywords)
 
 
 def exclusively(inclusive: np.ndarray, identity: Any, axis: int = 0) -> np.ndarray:
-    """Shift an inclusive scan by one, the identity first."""
+    """Turn an inclusive scan into an exclusive one, which begins with the identity."""
     first = np.full_like(np.take(inclusive, [0], axis), identity)
     return np.concatenate([first, np.delete(inclusive, -1, axis)], axis)
 
 
 def places(x: np.ndarray, better: Callable[[Any, Any], Any] = np.greater) -> np.ndarray:
-    """Find, along the last axis, the first place of the extreme so far: NumPy's argmax of each beginning."""
+    """Return a running argmax along the last axis, or argmin if ``better`` is ``np.less``."""
     best = (np.maximum if better is np.greater else np.minimum).accumulate(x, axis=-1)
     new = np.ones(x.shape, bool)
     new[..., 1:] = better(x[..., 1:], best[..., :-1]) | (np.isnan(x[..., 1:]) & ~np.isnan(best[..., :-1]))
@@ -41,5 +41,5 @@ def places(x: np.ndarray, better: Callable[[Any, Any], Any] = np.greater) -> np.
 
 
 def affine_pair(rng: np.random.Generator, shape: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return maps whose compositions, in wrapping integers, never lose what came before."""
+    """Return slopes and offsets of affine maps. Odd slopes have inverses, so each map shows in the result."""
     return random_values(rng, np.int64, shape) | 1, random_values(rng, np.int64, shape)

@@ -24,19 +24,19 @@ ACCUMULATE: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def scan(kernel: Kernel, *arrays: Any, **keywords: Any) -> Any:
-    """Scan, by the best variant where the kernel folds alone."""
+    """Scan by this variant, or by the best one if this variant only folds."""
     variant = kernel.variant.name if kernel.variant.primitive == "scan" else None
     return gpuprims.scan(*arrays, device=kernel.device, variant=variant, **keywords)
 
 
 def size_of_several_tiles(kernel: Kernel) -> int:
-    """Return a size at which segments cross tiles, and the last tile is not full."""
+    """Return a size at which segments cross tiles and the last tile is not full."""
     tile = kernel.variant.tile
     return 3 * tile + 3 if tile < LARGEST_TILE else 5003
 
 
 def randomly(rng: np.random.Generator, size: int) -> np.ndarray:
-    """Divide elements at random places, some of them equal, with empty segments at the start and the end."""
+    """Return offsets at random places, with empty segments at the start, between and at the end."""
     inner = np.sort(rng.integers(0, size + 1, rng.integers(3, 40)))
     again = np.sort(np.concatenate([inner, inner[::3]]))
     return np.concatenate([[0, 0], again, [size, size, size]])
@@ -53,7 +53,7 @@ def scanned(x: np.ndarray, offsets: Any, op: str = "sum") -> np.ndarray:
 
 
 def shifted(inclusive: np.ndarray, offsets: Any, nothing: Any) -> np.ndarray:
-    """Make an exclusive scan of each segment of an inclusive one."""
+    """Turn an inclusive scan of segments into an exclusive one."""
     result = np.empty_like(inclusive)
     result[1:] = inclusive[:-1]
     starts = np.asarray(offsets)[:-1]

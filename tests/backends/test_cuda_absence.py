@@ -1,4 +1,4 @@
-"""What is said where CUDA cannot be used, and the way to mend it."""
+"""Errors where CUDA cannot be used, and their remedies."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gpuprims.errors import BackendUnavailableError
 
 
 class FakeCudaError(Exception):
-    """As CuPy's."""
+    """Stand for CuPy's runtime error."""
 
 
 def fake_cupy(built: int, count: int | None) -> ModuleType:
-    """CuPy built for a CUDA such as 13000, which finds so many GPUs, or fails to start where that is None."""
+    """Return a CuPy built for a CUDA such as 13000; it finds ``count`` GPUs, or fails to start if that is None."""
 
     def count_devices() -> int:
         if count is None:
@@ -36,7 +36,7 @@ def fake_cupy(built: int, count: int | None) -> ModuleType:
 def cuda_absence(
     monkeypatch: pytest.MonkeyPatch, cupy: ModuleType | None, driver: tuple[int, int] | None
 ) -> BackendUnavailableError:
-    """What is said about CUDA on a machine with this CuPy and a driver that supports this CUDA."""
+    """Return the error on a machine with this CuPy and a driver that supports this CUDA."""
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     monkeypatch.setattr(runtimes, "driver_version", lambda: driver)
     with pytest.raises(BackendUnavailableError) as caught:

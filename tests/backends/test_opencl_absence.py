@@ -1,4 +1,4 @@
-"""What is said where OpenCL cannot be used; how drivers are found."""
+"""Errors where OpenCL cannot be used, and the search for drivers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ print("reference:", gpuprims.reduce([1, 2, 3], device="reference"))
 
 
 def search(program: str, **environment: str) -> dict[str, str]:
-    """What a fresh process, which sees no GPU, prints: one line for each key."""
+    """Return the lines that a fresh process without GPUs prints, by their keys."""
     around = child_environment(**{"GPUPRIMS_DEVICE": None, "CUDA_VISIBLE_DEVICES": ""} | environment)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=around, check=False)
     assert done.returncode == 0, done.stderr
@@ -54,7 +54,7 @@ def test_a_pyopencl_that_does_not_load_is_an_absent_backend() -> None:
     assert said["reference"] == "6"
 
 
-# A process that can write nowhere, or whose disk is full.
+# A process that cannot write a file.
 NOWHERE = """
 import pathlib, tempfile
 
@@ -92,5 +92,5 @@ print("as it was:", (os.environ.get("OCL_ICD_VENDORS"), get(b"OCL_ICD_VENDORS"))
 @pytest.mark.skipif(sys.platform == "win32", reason="asks the C library of other systems")
 def test_looking_for_drivers_leaves_the_environment_as_it_was() -> None:
     gpuprims.devices()
-    assert "/drivers/" not in os.environ.get("OCL_ICD_VENDORS", "")  # which the next line's process would inherit
+    assert "/drivers/" not in os.environ.get("OCL_ICD_VENDORS", "")  # the next process would inherit it
     assert search(VARIABLE) == {"as it was": "True"}

@@ -56,7 +56,7 @@ def test_an_unknown_spec_is_refused_by_name(spec: str) -> None:
     with pytest.raises(UnknownDeviceError, match=r"; got '") as caught:
         gpuprims.Device(spec)
     assert isinstance(caught.value, ValueError)
-    assert "reference" in str(caught.value)  # the message lists what there is
+    assert "reference" in str(caught.value)  # the message lists the backends
 
 
 @pytest.mark.parametrize("spec", [3, 0.5, ["reference"], b"reference", np.zeros(3)])

@@ -19,13 +19,13 @@ REFERENCE = gpuprims.Device("reference")
 
 @pytest.fixture
 def nothing_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No device chosen before, by a call, by the environment, or by looking."""
+    """Forget the default device, and any in the environment."""
     monkeypatch.setattr(device_module, "DEFAULT", device_module.Default(device_module._first_working))
     monkeypatch.delenv("GPUPRIMS_DEVICE", raising=False)
 
 
 def runs_on_the_reference() -> bool:
-    """Whether a call that names no device runs on the reference: only there is a variant called numpy."""
+    """Return whether a call that names no device runs on the reference, the only one with a variant ``numpy``."""
     try:
         return bool(gpuprims.reduce([1, 2, 3], variant="numpy") == 6)
     except ValueError:
@@ -91,7 +91,7 @@ def test_the_call_outranks_use_device_and_that_the_environment(
     with gpuprims.use_device(first):
         assert pick_device(None, None) is first
         assert pick_device(None, second) is second
-        assert pick_device(second, None) is second  # where the arrays lie
+        assert pick_device(second, None) is second  # the device of the arrays wins
 
 
 def test_host_arrays_lie_on_no_device() -> None:
@@ -112,7 +112,7 @@ def test_an_array_is_never_moved_to_another_device_unasked(device: gpuprims.Devi
 
 
 class FakeDriver(ReferenceDriver):
-    """A device that computes with NumPy, and says that it is something else."""
+    """A device that computes with NumPy and claims another kind, vendor and backend."""
 
     def __init__(self, kind: str, index: int = 0, backend: str = "opencl", vendor: str = "Acme") -> None:
         self.index = index
@@ -130,26 +130,26 @@ class FakeDriver(ReferenceDriver):
         return self._capabilities
 
     def build(self, variant: Any, spec: Any) -> Any:
-        """Compute as the reference does, whichever kernel was chosen."""
+        """Compute as the reference does, by any variant."""
         return super().build(REFERENCE.select("map", CALL), spec)
 
 
 class UnbuildableDriver(FakeDriver):
-    """A device that is listed and fails every build, as a broken PoCL does."""
+    """A device that fails every build, as a broken PoCL does."""
 
     def build(self, variant: Any, spec: Any) -> Any:
         raise BuildError("map_grid on Acme: a kernel that compiles; got\nunknown target CPU 'generic'")
 
 
 class WrongDriver(FakeDriver):
-    """A device that computes something else."""
+    """A device with wrong results."""
 
     def to_host(self, array: np.ndarray) -> np.ndarray:
         return array * 0
 
 
 class CrashingDriver(FakeDriver):
-    """A device whose driver fails in its own way."""
+    """A device whose driver raises an error of its own."""
 
     def asarray(self, array: np.ndarray) -> np.ndarray:
         raise RuntimeError("clEnqueueWriteBuffer failed: OUT_OF_RESOURCES")
@@ -159,7 +159,7 @@ CALL = gpuprims.Call((np.dtype(np.float32),), 3)
 
 
 def fakes(monkeypatch: pytest.MonkeyPatch, *drivers: FakeDriver) -> list[gpuprims.Device]:
-    """Make these the only devices there are, and return them best first."""
+    """Make these the only devices, and return them, best first."""
     monkeypatch.setattr(gpuprims.Device, "_known", dict(gpuprims.Device._known))
     monkeypatch.setattr(device_module, "_drivers", lambda name: [d for d in drivers if d.backend == name])
     return gpuprims.devices()

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.oclgrind
 
 SCANS = of("scan")
 
-# Variants of compact, and variants of scan, by which compact also works, with other names.
+# compact runs by its own variants and by those of scan; a name that both have means compact's own.
 COMPACTING = of("compact")
 COMPACTING += [variant for variant in SCANS if variant.name not in {own.name for own in COMPACTING}]
 
@@ -33,7 +33,7 @@ def test_the_elements_that_a_mask_keeps(kernel: Kernel, rng: np.random.Generator
 
 @each([variant for variant in SCANS if variant.name == "cpu_chunks"])
 def test_chunks_write_side_by_side_what_a_mask_keeps(kernel: Kernel, rng: np.random.Generator) -> None:
-    small: Any = kernel.variant.resized(items=300)  # chunks, of which each ends in the middle of a stretch
+    small: Any = kernel.variant.resized(items=300)  # each chunk ends in the middle of a stretch
     for share in (0.02, 0.5, 0.98):
         x, mask = random_values(rng, np.float32, 4001), rng.random(4001) < share
         assert_equal(gpuprims.compact(x, mask, device=kernel.device, variant=small), x[mask])

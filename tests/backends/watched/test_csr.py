@@ -18,7 +18,7 @@ PRODUCTS = of("csr")
 
 @each(PRODUCTS)
 def test_products_with_a_sparse_matrix(kernel: Kernel, rng: np.random.Generator) -> None:
-    # Rows of every length, some empty, by one lane, by a few and by a warp; the first is the matrix's only long one.
+    # Rows for one lane, for a few and for a warp, some of them empty; only the first row is long.
     for longest, n, integer in ((2, 300, "i4"), (14, 70, "i8"), (150, 30, "i4")):
         lengths = rng.integers(0, longest, n)
         lengths[0] = 1200

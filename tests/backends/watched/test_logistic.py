@@ -30,7 +30,7 @@ def test_logistic_gradients(kernel: Kernel, rng: np.random.Generator) -> None:
 
 @each(LOGISTICS)
 def test_logistic_gradients_on_the_device(kernel: Kernel, rng: np.random.Generator) -> None:
-    n, k = 1500, 8  # rows of whole vectors, more than two groups take at once
+    n, k = 1500, 8  # rows of whole vectors, more than two groups take in one pass
     X, y = random_values(rng, np.float32, (n, k)), (rng.random(n) < 0.4).astype("f4")
     weights = random_values(rng, np.float32, k)
     resident = [on_device(kernel.device, a) for a in (X, y, weights)]

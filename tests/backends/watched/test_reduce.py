@@ -66,7 +66,7 @@ def test_max_of_float16(kernel: Kernel, rng: np.random.Generator) -> None:
 
 @each(REDUCTIONS)
 def test_sum_of_complex_numbers(kernel: Kernel, rng: np.random.Generator) -> None:
-    parts = rng.integers(-9, 9, (2, sizes(kernel)[-1])).astype(np.float32)  # whole, so that no sum is rounded
+    parts = rng.integers(-9, 9, (2, sizes(kernel)[-1])).astype(np.float32)  # whole numbers: no sum is rounded
     x = parts[0] + 1j * parts[1]
     assert_equal(kernel.reduce(x), np.sum(x))
 

@@ -29,14 +29,15 @@ def test_a_running_sum_of_one_tile_and_of_several(kernel: Kernel, rng: np.random
 @pytest.mark.parametrize("dtype", ["float16", "float64", "complex64", "bool"])
 def test_running_sums_of_other_values(kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
     kernel.need(dtype)
-    x = rng.integers(0, 2, 1500).astype(dtype)  # sums that are exact in each
+    x = rng.integers(0, 2, 1500).astype(dtype)  # each dtype holds these sums exactly
     assert_equal(kernel.scan(x), np.cumsum(x))
 
 
 def in_place(kernel: Kernel, x: np.ndarray) -> tuple[Any, Any]:
-    """Return an array on the device, and where to write: the array itself.
+    """Return an array on the device and the array to write to, which are the same but for lookback.
 
-    But not where a group may stand in for one that is writing: it then finds a fold posted, and drops its own.
+    In lookback a group may read a tile that another group is writing. It then finds that tile's aggregate and drops the
+    value that it read, but Oclgrind reports the race.
     """
     place = on_device(kernel.device, x)
     return place, on_device(kernel.device, x) if kernel.variant.name == "lookback" else place
@@ -106,11 +107,11 @@ def test_scans_one_after_the_other_share_a_board(kernel: Kernel, rng: np.random.
 def test_groups_stand_in_for_those_that_have_not_run(kernel: Kernel, rng: np.random.Generator) -> None:
     if not kernel.variant.together:
         pytest.skip("its groups wait for groups that run alone")
-    # The first of five groups come to their second tiles while the last have yet to start.
+    # The first of five groups reach their second tiles before the last groups start.
     slopes, offsets = random_values(rng, np.int32, (2, 11 * kernel.scanned_tile(6000, np.int32, np.int32) + 3))
     slopes |= 1
     expected = [one.astype(np.int32) for one in affine_scan(slopes, offsets)]
-    # Not in place: there a stand-in may read what is being written, and then finds the fold posted and takes that.
+    # Not in place, as in `in_place`.
     for got, one in zip(kernel.scan(slopes, offsets, op=AFFINE, dtype=np.int32), expected, strict=True):
         assert_equal(got, one)
 
@@ -119,7 +120,7 @@ def test_groups_stand_in_for_those_that_have_not_run(kernel: Kernel, rng: np.ran
 def test_looking_back_goes_on_until_all_tiles_before_are_folded(
     kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    # Without prefixes, but for the first tile's, every group folds the tiles before its own one by one.
+    # Only the first tile has an inclusive prefix, so each group folds all tiles before its own.
     text = kernel.variant.path.read_text()
     posted = "gp_write_status(statuses, at, tag + 1, OP(before, aggregate));"
     assert text.count(posted) == 1

@@ -13,7 +13,7 @@ import gpuprims
 from gpuprims.errors import ArgumentError, NoVariantError
 from gpuprims.primitives.histogram import division, plan, reading
 
-# Bins of the values of a byte: one each, or of several, most of them empty, none of these values, edges of all widths.
+# Bins for bytes: a bin a value, several values a bin, mostly empty bins, bins beyond all values, uneven bins.
 BYTES: tuple[Any, ...] = (
     (256, (0, 256)), (7, (-3.5, 77)), (1000, (0, 256)), (5, (300, 400)), ([-200, -5, 0, 0, 3, 127.5, 254, 255],),
 )  # fmt: skip
@@ -57,7 +57,7 @@ def test_elements_that_meet(histogram_kernel: Kernel, rng: np.random.Generator, 
 
 
 def test_more_in_a_bin_than_16_bits_hold(histogram_kernel: Kernel) -> None:
-    x = np.repeat(np.uint8([0, 1, 2]), [600_000, 0, 70_001])  # of which a group has a large part
+    x = np.repeat(np.uint8([0, 1, 2]), [600_000, 0, 70_001])  # one group counts most of a bin
     assert_histogram(histogram(histogram_kernel, x, 3, (0, 3)), np.histogram(x, 3, (0, 3)))
 
 
@@ -117,7 +117,7 @@ def test_groups_that_do_not_merge_and_guides_in_global_memory(
 
 def test_elements_that_are_all_alike_or_nearly(histogram_kernel: Kernel, rng: np.random.Generator) -> None:
     for x in (np.full(150_000, 0.5, np.float32), rng.random(150_000, dtype=np.float32) ** 8):
-        for bins in (256, 1000, 5000):  # on an edge of the first; more than there are slots of the last
+        for bins in (256, 1000, 5000):  # 0.5 is an edge of 256 bins; 5000 bins are more than the slots
             assert_histogram(histogram(histogram_kernel, x, bins, (0, 1)), numpys(x, bins, (0, 1)))
 
 

@@ -12,7 +12,7 @@ from kernel_cases import Kernel, assert_equal, on_device, on_host, random_values
 def test_integer_weights_are_exact(histogram_kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
     x, weights = random_values(rng, np.float32, 9001), random_values(rng, dtype, 9001)
     if dtype == "int64":
-        weights >>= 16  # sums that float64 holds, in which NumPy adds
+        weights >>= 16  # NumPy adds in float64, which holds these sums
     assert_histogram(
         histogram(histogram_kernel, x, 12, (-2, 2), weights=weights), np.histogram(x, 12, (-2, 2), weights=weights)
     )
@@ -68,7 +68,7 @@ def test_integer_weights_of_64_bits_in_float64(histogram_kernel: Kernel) -> None
         x = [0, 1, 0, 0]
         assert_equal(bincount(histogram_kernel, x, weights=weights), np.bincount(x, weights))
         got = histogram(histogram_kernel, x, 2, (0, 2), weights=weights, density=True)[0]
-        floats = weights.astype(np.float64)  # whose sum NumPy's integers cannot hold
+        floats = weights.astype(np.float64)  # the sum overflows NumPy's integers
         np.testing.assert_allclose(got, np.histogram(x, 2, (0, 2), weights=floats, density=True)[0])
 
 
@@ -85,7 +85,7 @@ def test_a_density(histogram_kernel: Kernel, rng: np.random.Generator) -> None:
     x, weights = random_values(rng, np.float32, 3000), rng.integers(0, 9, 3000)
     for how in (BINS["rounded"], BINS["edges"]):
         for weighed in (None, weights):
-            with np.errstate(all="ignore"):  # of an edge that comes twice
+            with np.errstate(all="ignore"):  # a bin between equal edges divides by 0
                 got = histogram(histogram_kernel, x, *how, density=True, weights=weighed)[0]
                 expected = np.histogram(x, *how, density=True, weights=weighed)[0]
             np.testing.assert_allclose(got, expected, rtol=1e-12)

@@ -27,7 +27,7 @@ def test_a_float32_sum_is_as_accurate_as_numpys(reduce_kernel: Kernel, rng: np.r
     errors = [float(reduce_kernel.reduce(order)) - exact for order in orders]
     numpys = [float(np.sum(order)) - exact for order in orders]
     few = 4 * float(np.spacing(np.float32(abs(exact))))
-    times = 8 if reduce_kernel.variant.accumulates else 2  # which folds the groups one after the other
+    times = 8 if reduce_kernel.variant.accumulates else 2  # it folds the groups one after the other
     assert math.hypot(*errors) <= times * math.hypot(*numpys) + few
 
 
@@ -37,7 +37,7 @@ def test_a_float32_sum_of_positive_numbers_is_as_accurate_as_numpys(
     x = rng.random(2**22, np.float32)
     exact = math.fsum(x)
     few = 4 * float(np.spacing(np.float32(exact)))
-    if reduce_kernel.variant.accumulates:  # which folds the groups one after the other
+    if reduce_kernel.variant.accumulates:  # it folds the groups one after the other
         few *= 8
     assert abs(float(reduce_kernel.reduce(x)) - exact) <= 2 * abs(float(np.sum(x)) - exact) + few
 

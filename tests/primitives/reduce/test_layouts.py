@@ -66,7 +66,7 @@ def test_elements_are_found_wherever_they_lie(reduce_kernel: Kernel, rng: np.ran
     for axis in (None, 0, 1):
         assert_equal(reduce_kernel.reduce(x, op="max", axis=axis), np.max(before, axis=axis))
         assert_equal(reduce_kernel.reduce(x, op="argmin", axis=axis), np.argmin(before, axis=axis))
-    np.testing.assert_array_equal(x, before)  # and they are still there
+    np.testing.assert_array_equal(x, before)  # the call leaves its input alone
 
 
 def test_arrays_of_different_layouts_meet(reduce_kernel: Kernel, rng: np.random.Generator) -> None:

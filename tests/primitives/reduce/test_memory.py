@@ -30,6 +30,6 @@ def test_calls_that_follow_each_other_on_the_device_do_not_meet(
     device = reduce_kernel.device
     arrays = [random_values(rng, np.int32, several_tiles(reduce_kernel)) for _ in range(20)]
     residents = [on_device(device, array) for array in arrays]
-    results = [reduce_kernel.reduce(resident) for resident in residents]  # none is waited for
+    results = [reduce_kernel.reduce(resident) for resident in residents]  # no call waits for another
     for array, result in zip(arrays, results, strict=True):
         assert_equal(on_host(device, result), np.sum(array))

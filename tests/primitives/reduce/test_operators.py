@@ -16,9 +16,9 @@ ROUNDING = ("sum", "prod", "mean")
 
 
 def assert_close(got: Any, exact: Any, expected: Any, terms: int, largest: float = 1.0) -> None:
-    """Hold a float result against the exact one, within what float additions of so many terms may round.
+    """Compare a float result with the exact one, within the rounding of a pairwise sum of so many terms.
 
-    The terms are around 1, or as large as ``largest``: where those of both signs cancel, their rounding stays.
+    Terms are around 1, or as large as ``largest``: where terms of both signs cancel, their rounding stays.
     """
     assert got.dtype == expected.dtype
     assert got.shape == expected.shape
@@ -33,7 +33,7 @@ def assert_close(got: Any, exact: Any, expected: Any, terms: int, largest: float
 @pytest.mark.parametrize("op", [name for name in NUMPY if name not in ("any", "all")])
 def test_operators_give_what_numpy_gives(reduce_kernel: Kernel, rng: np.random.Generator, op: str, dtype: str) -> None:
     x = random_values(rng, dtype, several_tiles(reduce_kernel))
-    if op == "prod":  # odd integers, whose product is not 0 by wrapping, and floats whose product stays near 1
+    if op == "prod":  # products of odd integers never wrap to 0; products of these floats stay near 1
         x = x | np.array(1, dtype) if x.dtype.kind in "iub" else (1 + x / 1000).clip(0.99, 1.01).astype(dtype)
     expected = NUMPY[op](x)
     reduce_kernel.need(dtype, expected.dtype)
@@ -95,7 +95,7 @@ def test_elements_that_equal_the_identity_are_found(reduce_kernel: Kernel, op: s
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
-@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # NumPy's, of inf - inf
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # NumPy warns of inf - inf
 def test_infinities_add_up_as_in_numpy(reduce_kernel: Kernel, dtype: str) -> None:
     reduce_kernel.need(dtype)
     for ends in ((np.inf, 1), (-np.inf, -np.inf), (np.inf, -np.inf)):

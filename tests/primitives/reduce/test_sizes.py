@@ -17,13 +17,13 @@ def test_sum_is_exact_at_every_boundary(reduce_kernel: Kernel, rng: np.random.Ge
 @pytest.mark.optimised
 def test_max_is_exact_at_every_boundary(reduce_kernel: Kernel, rng: np.random.Generator) -> None:
     for size in reduce_kernel.boundary_sizes:
-        x = -np.exp(random_values(rng, np.float32, size))  # all negative: a fold that starts at 0 shows
+        x = -np.exp(random_values(rng, np.float32, size))  # negative: a fold that starts at 0 shows
         assert_equal(reduce_kernel.reduce(x, op="max"), np.max(x))
 
 
 def test_argmin_is_the_first_place_at_every_boundary(reduce_kernel: Kernel, rng: np.random.Generator) -> None:
     for size in reduce_kernel.boundary_sizes:
-        x = rng.integers(0, 1 + size // 10, size, dtype=np.int32)  # every value some ten times
+        x = rng.integers(0, 1 + size // 10, size, dtype=np.int32)  # each value occurs some ten times
         assert_equal(reduce_kernel.reduce(x, op="argmin"), np.argmin(x))
 
 

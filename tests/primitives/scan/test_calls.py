@@ -16,7 +16,7 @@ def test_cumsum_and_cumprod_take_what_numpys_take(device: gpuprims.Device, rng: 
     for axis in (None, 0, 1, -1):
         assert_equal(ours(x, axis, device=device), theirs(x, axis))
         for dtype in ("int16", "uint64", "float32"):
-            small = x[:, :8] if dtype == "float32" else x  # whose products float32 still holds
+            small = x[:, :8] if dtype == "float32" else x  # float32 holds these products exactly
             assert_equal(ours(small, axis, dtype, device=device), theirs(small, axis, dtype))
         expected = theirs(x, axis=axis)
         out = np.empty_like(expected)

@@ -33,7 +33,7 @@ def test_scans_that_follow_each_other_on_the_device_do_not_meet(scan_kernel: Ker
     shapes = [scan_kernel.several_scanned, 5, (2, 3001), 257] if scan_kernel.variant.name != "each" else [COLUMNS]
     arrays = [random_values(rng, np.int32, shape) for shape in shapes * 6]
     residents = [on_device(device, array) for array in arrays]
-    results = [scan_kernel.scan(resident, axis=0) for resident in residents]  # none is waited for
+    results = [scan_kernel.scan(resident, axis=0) for resident in residents]  # no call waits for another
     for array, result in zip(arrays, results, strict=True):
         assert_equal(on_host(device, result), np.cumsum(array, axis=0))
 

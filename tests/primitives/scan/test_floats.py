@@ -40,6 +40,6 @@ def test_a_thousand_runs_of_the_default_have_the_same_bits(device: gpuprims.Devi
     if not plan.variant.deterministic:
         pytest.skip("the default of this device does not promise it")
     first = plan(x)
-    # Counted where they lie, as words of bits: a copy of each would take longer than the scan.
+    # Compare on the device: copying each result would take longer than the scan.
     same = gpuprims.plan("reduce", first, first, map="(x == y) & (x != 0)", op="count_nonzero", device=device)
     assert {same.item(first, plan(x)) for _ in range(runs)} == {100_003}

@@ -35,7 +35,7 @@ def test_elements_are_found_wherever_they_lie(scan_kernel: Kernel, rng: np.rando
     for axis in (None, 0, 1):
         native = before.astype(before.dtype.newbyteorder("="))
         assert_equal(scan_kernel.scan(x, op="max", axis=axis), numpys("max", native, axis))
-    np.testing.assert_array_equal(x, before)  # and they are still there
+    np.testing.assert_array_equal(x, before)  # the call leaves its input alone
 
 
 @pytest.mark.parametrize("view", ["reversed", "every third", "transposed", "one row for all", "one column for all"])

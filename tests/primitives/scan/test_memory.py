@@ -31,7 +31,7 @@ def test_more_elements_than_32_bits_count(
     if device.capabilities.kind != "gpu" or device.capabilities.memory < max(wanted, 2**34):
         pytest.skip(f"needs a GPU with {max(wanted, 2**34) >> 30} GiB; {device.capabilities.name} is none")
     release_pools()
-    # The element at (r, c) is x[r] * y[c], so that sums of whole rows are products, and no input is large.
+    # The element at (r, c) is x[r] * y[c]: sums of rows are products, and the inputs are small.
     x, y = rng.integers(0, 100, rows), rng.integers(0, 100, columns)
     heights, widths = np.cumsum(x), np.cumsum(y)
     operands = [on_device(device, one) for one in (x[:, None].astype(np.int32), y.astype(np.int32))]

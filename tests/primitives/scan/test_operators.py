@@ -13,7 +13,7 @@ import gpuprims
 
 
 def assert_close(got: Any, x: np.ndarray, axis: int = 0) -> None:
-    """Hold running sums of floats against those in long double, within what additions in any brackets may round."""
+    """Compare running sums of floats with long double; additions may round in any order."""
     exact = np.cumsum(x.astype(np.result_type(x, np.longdouble)), axis=axis)
     assert got.dtype == x.dtype
     assert got.shape == exact.shape
@@ -31,7 +31,7 @@ def test_operators_give_what_numpy_gives(
     scan_kernel: Kernel, rng: np.random.Generator, op: str, dtype: str, shape: str
 ) -> None:
     x = random_values(rng, dtype, scan_kernel.several_scanned if shape == "flat" else COLUMNS)
-    if op == "prod":  # odd integers, whose product is not 0 by wrapping, and floats whose product stays near 1
+    if op == "prod":  # products of odd integers never wrap to 0; products of these floats stay near 1
         x = x | np.array(1, dtype) if x.dtype.kind in "iub" else (1 + x / 1000).clip(0.99, 1.01).astype(dtype)
     axis = None if shape == "flat" else 0
     expected = numpys(op, x, axis)
@@ -97,7 +97,7 @@ def test_nan_stays_from_its_place_on(scan_kernel: Kernel, rng: np.random.Generat
     for nans in ([0], [size - 1], [size // 2, size // 2 + 1, size - 1]):
         x = rng.integers(-3, 4, size).astype(dtype)
         if op == "sum":
-            x[: size // 2] = 0  # so that sums in float16 stay exact
+            x[: size // 2] = 0  # sums in float16 stay exact
             x[size // 2 + 500 :] = 0
         x[nans] = np.nan
         assert_equal(scan_kernel.scan(x, op=op), numpys(op, x))
@@ -128,12 +128,12 @@ def test_one_element_decides_all_from_its_place_on(scan_kernel: Kernel, op: str)
 
 def test_the_mean_is_a_running_one(scan_kernel: Kernel, rng: np.random.Generator) -> None:
     for shape, axis in ((COLUMNS, 0), ((scan_kernel.several_scanned,), 0)):
-        x = rng.integers(-99, 99, shape).astype(np.float32)  # so that no sum is rounded
+        x = rng.integers(-99, 99, shape).astype(np.float32)  # no sum is rounded
         counts = np.arange(1, shape[axis] + 1, dtype=np.float32).reshape(-1, *[1] * (x.ndim - 1))
         expected = np.cumsum(x, axis=axis) / counts
         np.testing.assert_array_max_ulp(scan_kernel.scan(x, op="mean", axis=axis), expected, 1)
         before = scan_kernel.scan(x, op="mean", axis=axis, inclusive=False)
-        assert np.isnan(before[0]).all()  # of nothing, as np.mean has it
+        assert np.isnan(before[0]).all()  # np.mean of no elements is NaN
         np.testing.assert_array_max_ulp(before[1:], expected[:-1], 1)
 
 

@@ -16,7 +16,7 @@ def test_the_place_of_the_extreme_so_far(scan_kernel: Kernel, rng: np.random.Gen
     better = np.greater if op == "argmax" else np.less
     for size in (scan_kernel.several_scanned, 77):
         drift = np.linspace(0, 60, size) * (1 if op == "argmax" else -1) + 100
-        x = (rng.integers(0, 40, size) + drift).astype(dtype)  # new extremes up to the end, most of them twice
+        x = (rng.integers(0, 40, size) + drift).astype(dtype)  # new extremes occur up to the end, most of them twice
         assert_equal(scan_kernel.scan(x, op=op), places(x, better))
         if x.dtype.kind == "f":
             x[[size // 2, size - 1]] = np.nan

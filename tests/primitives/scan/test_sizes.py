@@ -24,7 +24,7 @@ def test_an_exclusive_sum_is_exact_at_every_boundary(scan_kernel: Kernel, rng: n
 
 def test_a_running_max_is_exact_at_every_boundary(scan_kernel: Kernel, rng: np.random.Generator) -> None:
     for size in scan_kernel.scan_sizes(np.float32):
-        # Negative, so that a fold that starts at 0 shows, and rising, so that the last of many elements counts.
+        # Negative: a fold that starts at 0 shows. Rising: the last of many elements counts.
         x = -np.exp(random_values(rng, np.float32, size)) - np.linspace(9, 0, size, dtype=np.float32)
         assert_equal(scan_kernel.scan(x, op="max"), np.maximum.accumulate(x))
 

@@ -12,9 +12,9 @@ from gpuprims.core.registry import REGISTRY
 
 @pytest.fixture
 def kernel(segments_kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> Kernel:
-    """Each variant of scan, and of folds of segments alone, on each device that it is meant for.
+    """Each variant of scan and segments on each device that it is meant for.
 
-    Those for many short segments are to be right with others too, and do not refuse them here.
+    Here segments/lanes also takes few or long segments, which it refuses elsewhere; it must be right there too.
     """
     variant = segments_kernel.variant
     if variant.name != "lanes":

@@ -6,18 +6,20 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from kernel_cases import Kernel, assert_equal, poison, random_values
 from segments_cases import randomly, reduced, scan, scanned, shifted, size_of_several_tiles
 
 
 def around_tiles(rng: np.random.Generator, size: int) -> np.ndarray:
-    """Divide just before, at and after every 1024th element, at which tiles of all kernels begin."""
+    """Divide before, at and after every 1024th element, where tiles of all kernels begin."""
     near = np.arange(0, size, 1024)[:, None] + [-1, 0, 1]
     return np.concatenate([[0], near[(near > 0) & (near < size)], [size]])
 
 
 def one_huge(rng: np.random.Generator, size: int) -> np.ndarray:
-    """Divide into many tiny segments and a huge one among them."""
+    """Divide into many tiny segments around a huge one."""
     few = size // 8
     steps = rng.integers(0, 3, few)
     ends = np.cumsum(steps)[np.cumsum(steps) <= few]
@@ -54,11 +56,13 @@ def test_segments_of_every_size_around_a_tile(kernel: Kernel, rng: np.random.Gen
         assert_equal(kernel.reduce(x, segments=offsets), reduced(np.sum, x, offsets))
 
 
-def test_random_divisions_again_and_again(kernel: Kernel, rng: np.random.Generator) -> None:
-    for size in rng.integers(1, 20_000, 30):
-        x, offsets = random_values(rng, np.int64, size), randomly(rng, size)
-        assert_equal(scan(kernel, x, segments=offsets), scanned(x, offsets))
-        assert_equal(kernel.reduce(x, segments=offsets), reduced(np.sum, x, offsets))
+@settings(max_examples=30)
+@given(lengths=st.lists(st.integers(0, 5) | st.sampled_from([255, 256, 257, 1023, 1024, 1025, 8191]), min_size=1))
+def test_random_divisions_again_and_again(kernel: Kernel, lengths: list[int]) -> None:
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    x = random_values(np.random.default_rng(offsets), np.int64, offsets[-1])
+    assert_equal(scan(kernel, x, segments=offsets), scanned(x, offsets))
+    assert_equal(kernel.reduce(x, segments=offsets), reduced(np.sum, x, offsets))
 
 
 @pytest.mark.parametrize("offsets", [[0], [0, 0], [0, 0, 0]])

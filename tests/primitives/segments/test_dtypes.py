@@ -21,7 +21,7 @@ def test_sums_of_whole_numbers_in_floats_are_exact(kernel: Kernel, rng: np.rando
 def test_float32_sums_round_no_more_than_their_own_segment(kernel: Kernel, rng: np.random.Generator) -> None:
     size = size_of_several_tiles(kernel)
     x, offsets = rng.random(size, np.float32), randomly(rng, size)
-    x[: offsets[4]] *= np.float32(1e6)  # a difference of running sums would lose the small ones behind
+    x[: offsets[4]] *= np.float32(1e6)  # a difference of running sums would lose the small values after these
     exact = reduced(np.sum, x.astype(np.float64), offsets)
     np.testing.assert_allclose(kernel.reduce(x, segments=offsets), exact, rtol=2e-6)
 

@@ -25,7 +25,7 @@ def by_lanes(device: gpuprims.Device, *arrays: np.ndarray, **keywords: Any) -> A
     return gpuprims.reduce(*arrays, device=device, variant="lanes", **keywords)
 
 
-# Mixed so that from one lane to a whole warp have a segment, and that some are left to the warp.
+# Mixtures in which a segment gets from one lane to a whole warp, and long segments get the warp at the end.
 MIXTURES: dict[str, Callable[[np.random.Generator], np.ndarray]] = {
     "up to 3": lambda rng: rng.integers(0, 4, 5000),
     "up to 16": lambda rng: rng.integers(0, 17, 2000),
@@ -86,7 +86,7 @@ def test_moments_and_places_by_lanes(lanes: gpuprims.Device, rng: np.random.Gene
     for op, fold, rtol in (("mean", np.mean, 1e-6), ("var", np.var, 1e-4), ("sum", np.sum, 1e-6)):
         got = by_lanes(lanes, x, op=op, segments=offsets)
         np.testing.assert_allclose(got, reduced(fold, exact, offsets), rtol=rtol, atol=1e-6)
-    whole = np.round(x * 2)  # of which many are alike
+    whole = np.round(x * 2)  # many values are equal
     places = [first + np.argmax(run) for first, run in zip(offsets[:-1], runs(whole, offsets), strict=True)]
     assert_equal(by_lanes(lanes, whole, op="argmax", segments=offsets), np.int64(places))
 

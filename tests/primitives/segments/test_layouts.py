@@ -74,7 +74,7 @@ def test_calls_that_follow_each_other_do_not_meet(kernel: Kernel, rng: np.random
     residents = [on_device(kernel.device, array) for array in arrays]
     got = [
         kernel.reduce(resident, segments=offsets) for resident, offsets in zip(residents, divided, strict=True)
-    ]  # none is waited for
+    ]  # no call waits for another
     for one, x, offsets in zip(got, arrays, divided, strict=True):
         assert_equal(on_host(kernel.device, one), reduced(np.sum, x, offsets))
 

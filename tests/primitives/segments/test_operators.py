@@ -58,7 +58,7 @@ def test_means_of_segments(kernel: Kernel, rng: np.random.Generator) -> None:
     x, offsets = rng.integers(-1000, 1000, size).astype(np.int16), randomly(rng, size)
     counts = np.diff(offsets)
     with np.errstate(invalid="ignore"):
-        expected = reduced(np.sum, x, offsets) / counts  # of whole numbers, whose sums are exact
+        expected = reduced(np.sum, x, offsets) / counts  # sums of whole numbers are exact
     assert_equal(kernel.reduce(x, op="mean", segments=offsets), expected)
     places = np.arange(size) - np.repeat(offsets[:-1], counts)
     assert_equal(scan(kernel, x, op="mean", segments=offsets), scanned(x, offsets) / (places + 1))
@@ -90,12 +90,12 @@ def test_places_are_counted_along_the_whole_array(kernel: Kernel, rng: np.random
 def test_a_scan_of_argmax_tells_where_the_largest_of_the_segment_is(kernel: Kernel, rng: np.random.Generator) -> None:
     size = size_of_several_tiles(kernel)
     x, offsets = rng.permutation(size).astype(np.int32), randomly(rng, size)
-    where = np.argsort(x)  # the place of each value, of which there is one
+    where = np.argsort(x)  # each value occurs once
     assert_equal(scan(kernel, x, op="argmax", segments=offsets), where[scanned(x, offsets, "max")])
 
 
 def composed(slopes: np.ndarray, shifts: np.ndarray, offsets: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Compose the affine maps of each segment, one after the other; integers wrap."""
+    """Compose the affine maps of each segment in a loop; integers wrap."""
     results: list[tuple[int, int]] = []
     for ours, theirs in zip(runs(slopes, offsets), runs(shifts, offsets), strict=True):
         a, b = 1, 0
