@@ -28,10 +28,11 @@ soak: $(VENV)/test
 fuzz: $(VENV)/test
 	$(RUN) tests.hard --parts fuzz $(HARD)
 
-lint: $(VENV)/test
+lint: $(VENV)/lint
 	$(RUN) ruff check .
 	$(RUN) ruff format --check .
 	$(RUN) mypy
+	$(VENV)/bin/basedpyright --pythonpath $(VENV)/bin/python tests/public_api.py
 
 # Every OpenCL kernel on a simulated device that reports data races, uninitialised reads and accesses out of bounds.
 # Its own environment, because Oclgrind's wheel would add its device to the other one.
@@ -52,6 +53,10 @@ $(VENV)/demo: $(VENV)/bin/python pyproject.toml
 
 $(VENV)/test: $(VENV)/bin/python pyproject.toml
 	$(RUN) pip install --quiet --editable ".[cpu,test]"
+	touch $@
+
+$(VENV)/lint: $(VENV)/test
+	$(RUN) pip install --quiet --editable ".[lint]"
 	touch $@
 
 .venv-oclgrind/installed: pyproject.toml
