@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_cases import Kernel, assert_descent, descended, on_device, on_host
+from kernel_cases import Kernel, on_device, on_host
+from logistic_cases import assert_descent, descended
 
 import gpuprims
 from gpuprims.errors import (
@@ -17,8 +18,8 @@ from gpuprims.errors import (
     ShapeError,
     UnknownVariantError,
 )
-from gpuprims.primitives.sgd import plan as sgd
 from gpuprims.primitives.sgd import logistic_sgd
+from gpuprims.primitives.sgd import plan as sgd
 
 FLOATS = ("float32", "float64")
 # On both sides of a vector, of a warp, of what one work-item has of a row, and of a group.

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from kernel_cases import Kernel, assert_equal, on_device, on_host, poison
 from scipy import ndimage
@@ -30,7 +30,7 @@ SHAPES = ((1, 1), (1, 9), (7, 1), (2, 3), (5, 6), (33, 70), (40, 1030), (2, 19, 
 
 
 def stencil(kernel: Kernel, x: Any, weights: Any, **how: Any) -> Any:
-    """Compute by this variant, where it is able; elsewhere the test is skipped by its own words."""
+    """Compute by this variant; skip the test if the variant refuses the call."""
     try:
         return gpuprims.stencil(x, weights, device=kernel.device, variant=kernel.variant.name, **how)
     except NoVariantError as error:
@@ -38,7 +38,7 @@ def stencil(kernel: Kernel, x: Any, weights: Any, **how: Any) -> Any:
 
 
 def scipys(x: np.ndarray, weights: Any, *, mode: str = "reflect", cval: float = 0) -> np.ndarray:
-    """Return SciPy's sums of the last axes, computed exactly and cut as it cuts."""
+    """Return SciPy's result over the last axes, summed exactly and then converted as SciPy converts it."""
     weights = np.asarray(weights)
     wide = np.float64 if x.dtype.kind == "f" or weights.dtype.kind == "f" else np.int64
     stack = x.reshape(-1, *x.shape[x.ndim - weights.ndim :]).astype(wide)
@@ -125,7 +125,7 @@ def test_strided_views_and_axes_apart(device: gpuprims.Device, rng: np.random.Ge
 
 
 @given(rows=st.integers(1, 40), columns=st.integers(1, 300), mode=st.sampled_from(MODES), seed=st.integers(0, 2**31))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25)
 def test_any_size(device: gpuprims.Device, rows: int, columns: int, mode: str, seed: int) -> None:
     x = np.random.default_rng(seed).integers(-50, 50, (rows, columns)).astype(np.int32)
     weights = np.arange(-7, 8).reshape(3, 5)
@@ -167,7 +167,7 @@ def test_iterations(stencil_kernel: Kernel, rng: np.random.Generator) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_what_lies_beyond_is_of_the_results_before(stencil_kernel: Kernel, rng: np.random.Generator, mode: str) -> None:
-    # Two times in one launch, of kernels that do it, and a third; what is beside is all to the right.
+    # Some kernels do two iterations in one launch; the third takes another. The weights reach further to the right.
     weights = np.array([[0, 1, 0, 0, 0], [0, 0, -1, 1, 2], [1, 0, 0, 0, 1]])
     for shape in ((1, 2), (3, 5), (33, 70), (2, 19, 530)):
         x = pixels(rng, np.int32, shape)
@@ -252,7 +252,7 @@ def test_a_cross_and_a_box(device: gpuprims.Device, rng: np.random.Generator, dt
         assert got.dtype == x.dtype
         if x.dtype.kind == "f":
             np.testing.assert_allclose(got, expected, rtol=2e-3 if dtype == "float16" else 1e-5)
-        else:  # of float64 sums that are whole, rounding alone may miss the number
+        else:  # rounding may move a whole float64 sum below its number
             assert_equal(got, np.trunc(expected + np.sign(expected) * 1e-6).astype(dtype))
 
 

@@ -19,14 +19,14 @@ pytestmark = pytest.mark.filterwarnings(
 
 
 def euclidean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """np.linalg.norm over any axes, in the dtype that it gives, rounded at the end alone."""
+    """Return np.linalg.norm over any axes, rounded once, in the dtype that NumPy gives."""
     x = np.asarray(x)
     wide = np.sqrt(np.sum(np.square(x.astype(np.float64)), axis=axis, keepdims=keepdims))
     return wide.astype(np.linalg.norm(x[..., None].ravel()).dtype)
 
 
 def spread(name: str) -> Any:
-    """np.var or np.std, computed in the widest dtype, in the dtype that it gives for the elements themselves."""
+    """Return np.var or np.std that computes in long double and rounds once to the dtype that NumPy gives."""
 
     def oracle(x: Any, axis: Any = None, keepdims: bool = False, ddof: float = 0) -> Any:
         x = np.asarray(x)
@@ -46,7 +46,7 @@ SPREADS = pytest.mark.parametrize("op", ["var", "std"])
 
 
 def assert_near(got: Any, expected: Any, few: float = 8) -> None:
-    """Hold against the result rounded once: same dtype, same shape, a few of its last bits."""
+    """Compare with the result rounded once: same dtype, same shape, a few last bits apart."""
     got, expected = np.asarray(got), np.asarray(expected)
     assert got.dtype == expected.dtype
     assert got.shape == expected.shape

@@ -21,12 +21,12 @@ MODES = ("nearest", "reflect", "mirror", "wrap", "constant")
 PADDING = {"nearest": "edge", "reflect": "symmetric", "mirror": "reflect", "wrap": "wrap", "constant": "constant"}
 CROSS = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]])
 SHARP = np.array([[1, -2, 3], [-4, 5, -6], [7, 0, 2]])
-# Boxes of both ways to sum 64-bit integers, and a row by itself.
+# Boxes for both ways to sum 64-bit integers, and a row.
 BOXES = ((3, 3), (5, 7), (9, 11), (1, 61))
 
 
 def pixels(rng: np.random.Generator, dtype: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Return elements of the full range, with both ends, 0 and -1 among them, in patches too."""
+    """Return elements of the full range, with patches of both ends, 0 and -1."""
     info = np.iinfo(dtype)
     x = rng.integers(info.min, info.max, shape, dtype, endpoint=True)
     ends = np.array([info.min, info.max, 0, info.max // 2, info.min // 2], dtype)
@@ -50,7 +50,7 @@ def sums(x: np.ndarray, weights: np.ndarray, mode: str = "nearest", cval: int = 
 
 
 def held(total: np.ndarray, dtype: Any) -> np.ndarray:
-    """Return what a dtype holds of integers: the low bits where SciPy keeps them, and its ends beyond them."""
+    """Convert integers as SciPy does: to their low bits, or saturated where SciPy leaves it to the platform."""
     info = np.iinfo(dtype)
     if info.bits >= 32:
         total = np.minimum(total, int(info.max))
@@ -69,7 +69,7 @@ def means(x: np.ndarray, weights: np.ndarray, mode: str = "nearest", cval: int =
 
 
 def stencil(kernel: Kernel, x: Any, weights: Any, **how: Any) -> Any:
-    """Compute by this variant, where it is able; elsewhere the test is skipped by its own words."""
+    """Compute by this variant; skip the test if the variant refuses the call."""
     kernel.need(np.dtype(x.dtype))
     try:
         return gpuprims.stencil(x, weights, device=kernel.device, variant=kernel.variant.name, **how)
@@ -188,7 +188,7 @@ def test_weights_that_are_nearly_a_product(rng: np.random.Generator) -> None:
 def test_floats_cut_to_integers(device: gpuprims.Device, dtype: str) -> None:
     info = np.iinfo(dtype)
     values = [0.9, -0.9, 100.7, 2.0**31, -(2.0**31) * 1.5, 2.0**32 * 1.5, 2.0**64, 1e30, -1e30, np.nan, np.inf, -np.inf]
-    if info.kind == "u":  # negative numbers beyond 64 bits have no low bits that a float knows
+    if info.kind == "u":  # a float does not hold the low bits of negative numbers beyond 64 bits
         values = [value for value in values if not value < -1e20]
     for how in ([1.0], lambda n: n[0]):
         got = gpuprims.stencil(np.float32(values), how, dtype=dtype, device=device)
