@@ -152,3 +152,45 @@ def test_a_wheel_holds_every_file_that_the_package_reads(tmp_path: Path) -> None
     assert {str(path.relative_to(PACKAGE.parent)) for path in kept} <= packed
     for name in ("primitives/reduce/kernels/folding.h", "core/kernels/shuffling.h", "backends/cuda/prelude.cuh"):
         assert f"gpuprims/{name}" in packed
+
+
+def table(head: str) -> list[list[str]]:
+    """Return the cells of a table of CONTRIBUTING, without its head."""
+    rows = PAGE.read_text().partition(f"| {head} |\n")[2].partition("\n\n")[0].splitlines()[1:]
+    return [[cell.strip() for cell in row.strip("|").split(" | ")] for row in rows]
+
+
+def test_contributing_maps_every_room() -> None:
+    rooms = [row[0].strip("` ") for row in table("room | content")]
+    assert rooms == [name for names in FLOORS for name in names if name != "__main__"]
+
+
+def test_contributing_names_the_parameters_of_every_kernel() -> None:
+    listed = {
+        (primitive, parameters.strip("`"))
+        for names, parameters, _ in table("primitive | parameters | meaning")
+        for primitive in names.split(", ")
+    }
+    heads = {}
+    for path in SHARED:
+        text = path.read_text()
+        head = re.search(rf"\nvoid {path.stem}\((.*?)( LOCAL_PARAMETER)?\)\n", text, re.DOTALL)
+        assert head is not None
+        names = [re.findall(r"\w+", parameter)[-1] for parameter in head[1].split(",")]
+        heads[path.stem] = path.parts[-3], ", ".join(names)
+    renamed = {"slots": "replicas", "span": "replicas"}  # of a cache, of a range of bins
+    special = {"descent_cpu_persistent", "stencil_cpu_rows", "stencil_rolling", "stencil_tiled"}
+    found = {
+        (name, re.sub(r"\w+$", lambda last: renamed.get(last[0], last[0]), given)) for name, given in heads.values()
+    }
+    known = {heads[entry] for entry in special}
+    assert found - known - listed == set()
+    assert {pair for pair in listed if "`" not in pair[1]} <= found
+
+
+PATHS = re.findall(r"`((?:gpuprims|tests|bench|docs|examples|\.ci)/[\w./*-]+)`|\]\(([^)#]+)\)", PAGE.read_text())
+
+
+@pytest.mark.parametrize("path", sorted({one or other for one, other in PATHS}))
+def test_the_paths_of_contributing_exist(path: str) -> None:
+    assert list(PAGE.parent.glob(path.rstrip("/"))), path

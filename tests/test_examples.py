@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 from children import child_environment
 
 import gpuprims
+from gpuprims.core.device import absences
 
 ROOT = Path(__file__).parent.parent
 PROGRAMS = sorted((ROOT / "examples").glob("*.py"))
+PACKAGES = sorted(path.parent for path in (ROOT / "examples").glob("*/pyproject.toml"))
 BLOCKS = [
     pytest.param(block, id=f"{page.stem}-{number}")
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
@@ -34,6 +37,52 @@ def test_an_example_runs_and_prints(program, device):
     done = run([program], device)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
+
+
+def installed(package, folder):
+    """Write the metadata that pip would write for a package of ``examples``; return the folders to import from."""
+    project = tomllib.loads((package / "pyproject.toml").read_text())["project"]
+    told = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    told.mkdir()
+    (told / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    points = project["entry-points"].items()
+    (told / "entry_points.txt").write_text(
+        "".join(f"[{group}]\n" + "".join(f"{key} = {value}\n" for key, value in own.items()) for group, own in points)
+    )
+    return folder, package
+
+
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path.name)
+def test_an_example_package_passes_the_kit(package, tmp_path):
+    if "single-task" in package.name and any(absence.backend == "opencl" for absence in absences()):
+        pytest.skip("its kernel is for OpenCL")
+    environment = child_environment(*installed(package, tmp_path))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", package, package / "tests"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "passed" in done.stdout
+
+
+@pytest.mark.parametrize("backend", ["cuda", "opencl:gpu"])
+def test_the_kernel_of_the_example_is_one_text_for_both_backends(backend, tmp_path):
+    package = ROOT / "examples" / "gpuprims-adjacent-difference"
+    environment = child_environment(*installed(package, tmp_path))
+    command = [sys.executable, "-m", "gpuprims", "kernels", "show", "adjacent_difference/tiles", "--device", backend]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "void adjacent_difference_tiles(INPUTS" in done.stdout
+    if backend == "cuda":
+        nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="cuda-bindings is not installed")
+        options = [b"--std=c++17", b"-arch=sm_90"]
+        _, program = nvrtc.nvrtcCreateProgram(done.stdout.encode(), b"generated.cu", 0, [], [])
+        assert nvrtc.nvrtcCompileProgram(program, len(options), options) == (nvrtc.nvrtcResult.NVRTC_SUCCESS,)
+
+
+def test_the_example_of_a_primitive_is_short():
+    package = ROOT / "examples" / "gpuprims-adjacent-difference"
+    files = [path for path in package.rglob("*") if path.suffix in (".py", ".cl")]
+    assert len(files) == 3
+    assert sum(len(path.read_text().splitlines()) for path in files) < 120
 
 
 def test_every_page_of_functions_has_examples():

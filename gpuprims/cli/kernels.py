@@ -139,13 +139,12 @@ def _line(variant: Variant, folder: Path) -> str:
 def usual_call(kernel: str, dtype: str, size: int, op: str) -> str:
     """Return the call that `show` compiles a kernel for by default."""
     primitive = kernel.partition("/")[0]
-    if primitive not in CALLS:
-        raise ArgumentError(
-            f"kernels: a primitive among {', '.join(REGISTRY.primitive_names)}; got {quoted(primitive)}"
-        )
+    if primitive not in REGISTRY.primitive_names:
+        known = ", ".join(REGISTRY.primitive_names)
+        raise ArgumentError(f"kernels: a primitive among {known}; got {quoted(primitive)}")
     step = math.gcd(size, 32)
     names = {"dtype": dtype, "size": size, "rows": max(size // 16, 1), "end": size + 1, "step": step, "op": op}
-    return CALLS.get(kernel, CALLS[primitive]).format(**names)
+    return CALLS.get(kernel, CALLS.get(primitive, f"{primitive}({{dtype}}[{{size}}])")).format(**names)
 
 
 def texts_of(kernel: str, call: str, driver: TextDriver) -> list[str]:
@@ -191,10 +190,13 @@ def _parsed(call: str) -> tuple[Any, list[Any], dict[str, Any]]:
 
 def _function(name: str) -> Any:
     """Return a public function, or one of a primitive's package."""
-    homes = [
-        gpuprims,
-        *(importlib.import_module(f"gpuprims.primitives.{primitive}") for primitive in REGISTRY.primitive_names),
-    ]
+    if name in REGISTRY.primitive_names and name not in CALLS:  # an installed package's
+        installed = REGISTRY.primitive(name)
+        if installed is None or installed.case is None:
+            raise ArgumentError(f"kernels: a primitive with a tuning case; got {quoted(name)}")
+        return installed.case.function
+    rooms = (primitive for primitive in REGISTRY.primitive_names if primitive in CALLS)
+    homes = [gpuprims, *(importlib.import_module(f"gpuprims.primitives.{room}") for room in rooms)]
     found = next((getattr(home, name) for home in homes if callable(getattr(home, name, None))), None)
     if found is None:
         raise ArgumentError(f"kernels: a function of gpuprims; got {quoted(name)}")

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from gpuprims.expressions import TypedExpr, bind, lift
+from gpuprims.expressions import TypedExpr, bind, lift, trace, typed
 
 Dtype = np.dtype[Any]
 # The stride of an operand along one axis, as far as the compiler knows it: 0, 1, or None for any other.
@@ -180,6 +180,13 @@ def bits_of(scalar: Any) -> tuple[Dtype, bytes]:
     """Return a scalar's dtype and bits, which are equal for scalars that compile to the same constant."""
     number = np.asarray(scalar)
     return number.dtype, number.tobytes()
+
+
+@cache
+def unchanged(dtypes: tuple[Dtype, ...]) -> TypedExpr:
+    """Return the function that gives elements as values, or values as results; it ignores an index or a count."""
+    same = trace(lambda *values: values[:-1], len(dtypes) + 1)
+    return typed(same, (*dtypes, np.dtype(np.int64)))
 
 
 def value_words(dtypes: Sequence[Dtype]) -> int:

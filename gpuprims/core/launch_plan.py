@@ -126,7 +126,7 @@ class LaunchPlan:
         if self.asked is None:
             able = self.device.explain(self.primitive, self.traits).chosen is not None
         else:
-            able = self.asked in {known.name for known in REGISTRY.variants(self.primitive, self.device.backend)}
+            able = REGISTRY.has(self.primitive, self.device.backend, self.asked)
         return self if able else self.otherwise.chosen
 
     @property

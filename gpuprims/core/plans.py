@@ -13,6 +13,8 @@ from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, check_out, result_forms, written_forms
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.registry import REGISTRY
+from gpuprims.core.variant import Variant
+from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, quoted
 
 
@@ -133,6 +135,29 @@ def bind_call(
         raise ArgumentError(f"plan: a primitive among {names}; got {quoted(primitive)}")
     operands, request, out, variant = room.bind(arrays, **keywords)
     return room, operands, out, find_plan(room.plan_call, operands, request, out, variant)
+
+
+def binder(label: str, request: type[Any]) -> Callable[..., tuple[Operands, Any, Out | None, str | Variant | None]]:
+    """Return the ``bind`` of a primitive whose keywords, beside the usual three, are the fields of its request."""
+
+    def bind(
+        arrays: tuple[Any, ...],
+        *,
+        out: Any = None,
+        device: str | Device | None = None,
+        variant: str | Variant | None = None,
+        **keywords: Any,
+    ) -> tuple[Operands, Any, Out | None, str | Variant | None]:
+        operands = as_operands(label, arrays, device)
+        return operands, request(**keywords), as_out(operands, out), asked_by_name(label, variant)
+
+    return bind
+
+
+def run(primitive: str, *arrays: Any, **keywords: Any) -> Any:
+    """Run a call, as the primitive's function does."""
+    _, operands, out, launch_plan = bind_call(primitive, arrays, keywords)
+    return launch_plan.run(operands, out)
 
 
 def plan(primitive: str, *arrays: Any, **keywords: Any) -> Plan:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
+from gpuprims.core.tuning_case import TuningCase
 from gpuprims.core.variant import Variant
 
 
@@ -30,8 +32,10 @@ class Primitive:
     in_place : bool
         Whether an array of ``out=`` may have the elements of an input.
     tuning_case : str, optional
-        The module whose ``CASE`` is a :class:`~gpuprims.core.tuning_case.TuningCase`. Without it, the primitive is not
-        tuned.
+        The module whose ``CASE`` is a :class:`~gpuprims.core.tuning_case.TuningCase`. Without it, the primitive is
+        neither tuned nor checked by :mod:`gpuprims.testing`.
+    tuned : bool, default True
+        True if ``gpuprims tune`` measures the case.
     """
 
     name: str
@@ -41,3 +45,9 @@ class Primitive:
     bind: Callable[..., tuple[Any, Any, Any, Any]] | None = None
     in_place: bool = False
     tuning_case: str | None = None
+    tuned: bool = True
+
+    @property
+    def case(self) -> TuningCase | None:
+        """The tuning case, imported when it is first asked for."""
+        return None if self.tuning_case is None else import_module(self.tuning_case).CASE

@@ -201,6 +201,12 @@ class Registry:
         known = self._variants.get((backend, primitive), {})
         return tuple(sorted(known.values(), key=lambda variant: -variant.rank))
 
+    def has(self, primitive: str, backend: str, asked: str | Variant) -> bool:
+        """Return True if a variant, or the name of one, is of a primitive."""
+        if isinstance(asked, Variant):
+            return asked.primitive == primitive
+        return asked in {known.name for known in self.variants(primitive, backend)}
+
     def outdate(self) -> None:
         """Let every plan that was made before be made anew."""
         with self._lock:

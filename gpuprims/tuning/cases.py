@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import import_module
 from typing import Any
 
 from gpuprims.core.device import Device
@@ -13,14 +11,15 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.core.tuning_case import TuningCase
 
 _FOUND = {name: REGISTRY.primitive(name) for name in REGISTRY.primitive_names}
-_MODULES = {name: found.tuning_case for name, found in _FOUND.items() if found and found.tuning_case}
-PRIMITIVES = tuple(_MODULES)
+_TUNED = {name: found for name, found in _FOUND.items() if found and found.tuned and found.tuning_case}
+PRIMITIVES = tuple(_TUNED)
 
 
-@cache
 def case_of(primitive: str) -> TuningCase:
     """Return the case of one of ``PRIMITIVES``."""
-    case: TuningCase = import_module(_MODULES[primitive]).CASE
+    case = _TUNED[primitive].case
+    if case is None:
+        raise KeyError(primitive)
     return case
 
 

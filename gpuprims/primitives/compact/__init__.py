@@ -10,7 +10,7 @@ from gpuprims.core.primitive import Primitive
 from gpuprims.primitives.compact.plan import bind, plan_call, sample
 from gpuprims.primitives.compact.variants import VARIANTS
 
-PRIMITIVE = Primitive("compact", VARIANTS, plan_call, sample, bind)
+PRIMITIVE = Primitive("compact", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case", tuned=False)
 
 
 def compact(x: Any, mask: Any, *, device: str | Device | None = None, variant: str | None = None) -> Any:

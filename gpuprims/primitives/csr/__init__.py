@@ -16,7 +16,7 @@ from gpuprims.primitives.together import side_by_side
 
 __all__ = ["PRIMITIVE", "check_indices", "csr_product", "product_of_checked"]
 
-PRIMITIVE = Primitive("csr", VARIANTS, plan_call, sample)
+PRIMITIVE = Primitive("csr", VARIANTS, plan_call, sample, tuning_case=f"{__name__}.tuning_case", tuned=False)
 
 
 def csr_product(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.kernel_spec import KernelSpec, value_words
+from gpuprims.core.kernel_spec import KernelSpec, unchanged, value_words
 from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
 from gpuprims.core.layout import Form, as_lanes, broadcast_shapes, contiguous, plan_layout
 from gpuprims.core.operands import Operands, as_operands
@@ -170,14 +170,14 @@ def map_results(dtypes: Dtypes, shape: tuple[int, ...], vector_axis: int | None)
 
 
 def typed_map(expr: Expr, dtypes: Dtypes, *, alike: bool) -> tuple[TypedExpr, TypedExpr]:
-    """Type the function, and the step that hands its values to the outputs unchanged."""
+    """Type the function, and the one that stores its values unchanged."""
     indexed = _ignoring_index(expr)
     function = typed(indexed, (*dtypes, np.dtype(np.int64)))
-    n = len(function.dtypes)
     if alike:  # components of one vector
-        function = typed(indexed, (*dtypes, np.dtype(np.int64)), [np.result_type(*function.dtypes)] * n)
-    finish = trace(lambda *values: values[:n], n + 1)
-    return function, typed(finish, (*function.dtypes, np.dtype(np.int64)))
+        function = typed(
+            indexed, (*dtypes, np.dtype(np.int64)), [np.result_type(*function.dtypes)] * len(function.dtypes)
+        )
+    return function, unchanged(function.dtypes)
 
 
 def _ignoring_index(expr: Expr) -> Expr:

@@ -6,4 +6,4 @@ from gpuprims.core.primitive import Primitive
 from gpuprims.primitives.segments.plan import plan_call, sample
 from gpuprims.primitives.segments.variants import VARIANTS
 
-PRIMITIVE = Primitive("segments", VARIANTS, plan_call, sample)
+PRIMITIVE = Primitive("segments", VARIANTS, plan_call, sample, tuning_case=f"{__name__}.tuning_case", tuned=False)

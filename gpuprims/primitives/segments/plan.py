@@ -48,7 +48,7 @@ def takes(
 ) -> bool:
     """Return whether :func:`plan_call` has a kernel for so many segments, or the one that is asked for."""
     if variant is not None:
-        return variant in {known.name for known in REGISTRY.variants("segments", device.backend)}
+        return REGISTRY.has("segments", device.backend, variant)
     return device.explain("segments", _traits(request, dtypes, count)).chosen is not None
 
 

@@ -1,0 +1,6 @@
+"""The call of compact that ``gpuprims.testing`` checks."""
+
+from gpuprims.core.tuning_case import TuningCase, small_integers
+from gpuprims.primitives.compact import compact
+
+CASE = TuningCase("compact", small_integers, compact, lambda x: (x, "x > 0"), lambda x: x[x > 0], into=False)
