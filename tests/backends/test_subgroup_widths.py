@@ -23,7 +23,7 @@ from kernel_cases import (
 )
 
 import gpuprims
-from gpuprims.backends.opencl.subgroups import subgroup_size, subgroup_sizes
+from gpuprims.backends.opencl.capabilities import subgroup_size, subgroup_sizes
 from gpuprims.core.geometry import Geometry
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant

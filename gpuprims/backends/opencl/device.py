@@ -11,13 +11,12 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 from pyopencl.tools import ImmediateAllocator, MemoryPool
 
-from gpuprims.backends.opencl.arrays import Arrays, place_of
+from gpuprims.backends.opencl.arrays import Arrays, allocated, check_allocation, place_of
 from gpuprims.backends.opencl.capabilities import capabilities_of
-from gpuprims.backends.opencl.kernel import OpenCLKernel, compiled, in_order
-from gpuprims.backends.opencl.memory import allocated, check_allocation
+from gpuprims.backends.opencl.kernel import OpenCLKernel, compiled
 from gpuprims.backends.opencl.prelude import PRELUDE
+from gpuprims.backends.opencl.queues import in_order, turn_of
 from gpuprims.backends.opencl.transfer import Transfer
-from gpuprims.backends.opencl.turns import turn_of
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.kernel_spec import KernelSpec

@@ -11,7 +11,7 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 
 from gpuprims.backends.opencl.compiling import program_of
-from gpuprims.backends.opencl.turns import turn_of
+from gpuprims.backends.opencl.queues import in_order, turn_of
 from gpuprims.core.driver import Launch
 
 # 32-bit registers of a multiprocessor, of NVIDIA's GPUs since 2014.
@@ -26,11 +26,6 @@ def compiled(queue: cl.CommandQueue, text: str, resident: int = 0) -> cl.Program
     if resident and "NVIDIA" in queue.device.platform.name:
         options.append(f"-cl-nv-maxrregcount={_REGISTERS // resident // 8 * 8}")
     return program_of(queue.context, queue.device, text, options)
-
-
-def in_order(queue: cl.CommandQueue) -> bool:
-    """Whether a queue keeps the order of what it is given, events or not."""
-    return not queue.properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
 
 
 class OpenCLKernel:

@@ -1,4 +1,4 @@
-"""One thread at a time hands work to a queue, or waits for it."""
+"""Queues: their order, and a lock that lets one thread at a time use each."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ after_fork(_TURNS.clear)  # another thread of the parent may have held one
 
 
 def turn_of(queue: cl.CommandQueue) -> Any:
-    """Return the lock of a queue; of NVIDIA's devices, that of the device."""
+    """Return the lock of a queue; on NVIDIA's platform, of its device."""
     held = queue.device if "NVIDIA" in queue.device.platform.name else queue
     return _TURNS[held.int_ptr]
+
+
+def in_order(queue: cl.CommandQueue) -> bool:
+    """Return True if a queue runs commands in order without events."""
+    return not queue.properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
