@@ -21,9 +21,7 @@ _COPIED = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
 class Arrays:
     """Arrays of one queue, with memory from a pool.
 
-    pyopencl's constructor checks each length again, in 10 us an array. So one array of each shape and dtype is kept
-    without memory; copying its attributes takes 0.7 us (one core of an AMD EPYC of family 26, pyopencl 2026.1,
-    2026-11-22).
+    pyopencl's constructor is slow, so the attributes of each shape and dtype are kept (measurements.md: arrays).
     """
 
     def __init__(self, queue: cl.CommandQueue, pool: MemoryPool) -> None:

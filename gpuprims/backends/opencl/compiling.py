@@ -1,8 +1,8 @@
 """Compiling OpenCL programs, with binaries kept on disk.
 
-pyopencl's own caches are not used. Its cache of programs unpickles the files in the user's folder; if a killed process
-left its lock, it waits a minute and then fails in every process. Its cache of Python functions that call kernels
-(``pyopencl.invoker``) unpickles too, and fails for a user without a home folder.
+pyopencl's own caches are not used. Its cache of programs unpickles files and fails in every process once a killed one
+left its lock. Its cache of Python functions that call kernels (``pyopencl.invoker``) unpickles too, and fails for a
+user without a home folder.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from gpuprims.core import compile_cache
 
 # One compilation at a time: a runtime's compiler takes all cores, or is not thread-safe.
 _COMPILING = Lock()
+# 32-bit registers of a multiprocessor, of NVIDIA's GPUs since 2014.
+_REGISTERS = 65536
 # Prefixes of environment variables that change what runtimes compile: Intel's, PoCL's, Oclgrind's.
 _SWITCHES = ("CL_CONFIG_", "POCL_CPU_", "POCL_VECTOR", "POCL_WORK_GROUP_METHOD", "OCLGRIND_")
 
@@ -28,11 +30,17 @@ _SWITCHES = ("CL_CONFIG_", "POCL_CPU_", "POCL_VECTOR", "POCL_WORK_GROUP_METHOD",
 _Program: Any = cl._cl._Program  # exported under no other name
 
 
-def program_of(context: cl.Context, device: cl.Device, text: str, options: list[str]) -> cl.Program:
-    """Return a device's program of a text, from the cache on disk if it is there.
+def compiled(queue: cl.CommandQueue, text: str, resident: int = 0) -> cl.Program:
+    """Compile a text for a queue's device, or load its binary; a pyopencl.Error holds the compiler's log.
 
-    ``PYOPENCL_BUILD_OPTIONS`` adds options, as it does in pyopencl. A pyopencl.Error holds the compiler's log.
+    A compute unit must have room for ``resident`` work-items. ``PYOPENCL_BUILD_OPTIONS`` adds options, as it does in
+    pyopencl.
     """
+    context, device, options = queue.context, queue.device, ["-cl-std=CL1.2"]
+    if device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
+        options.append("-cl-fp32-correctly-rounded-divide-sqrt")  # as NumPy divides and takes roots
+    if resident and "NVIDIA" in device.platform.name:
+        options.append(f"-cl-nv-maxrregcount={_REGISTERS // resident // 8 * 8}")
     asked = " ".join([*options, os.environ.get("PYOPENCL_BUILD_OPTIONS", "")]).strip()
     key = compile_cache.key_of("opencl", *_facts(device), asked, text)
 
@@ -82,19 +90,14 @@ def _host_processor() -> str:
 
 
 class _Invokers(dict[Any, Any]):
-    """Keeps pyopencl's functions that call kernels, in memory."""
+    """Keeps pyopencl's functions that call kernels in memory, so that ``cl.Kernel`` reads and writes no file."""
 
     store_if_not_present = dict.setdefault
 
 
-def _keep_invokers_in_memory() -> None:
-    """Stop pyopencl from reading or writing files for each ``cl.Kernel``."""
-    before, cl._PYOPENCL_NO_CACHE = cl._PYOPENCL_NO_CACHE, True  # importing then opens no file
-    try:
-        import pyopencl.invoker as invoker
-    finally:
-        cl._PYOPENCL_NO_CACHE = before
-    invoker.invoker_cache = _Invokers()  # type: ignore[assignment]  # has the methods that pyopencl calls
-
-
-_keep_invokers_in_memory()
+_before, cl._PYOPENCL_NO_CACHE = cl._PYOPENCL_NO_CACHE, True  # importing then opens no file
+try:
+    import pyopencl.invoker as _invoker
+finally:
+    cl._PYOPENCL_NO_CACHE = _before
+_invoker.invoker_cache = _Invokers()  # type: ignore[assignment]  # has the methods that pyopencl calls

@@ -13,7 +13,8 @@ from pyopencl.tools import ImmediateAllocator, MemoryPool
 
 from gpuprims.backends.opencl.arrays import Arrays, allocated, check_allocation, place_of
 from gpuprims.backends.opencl.capabilities import capabilities_of
-from gpuprims.backends.opencl.kernel import OpenCLKernel, compiled
+from gpuprims.backends.opencl.compiling import compiled
+from gpuprims.backends.opencl.kernel import OpenCLKernel
 from gpuprims.backends.opencl.prelude import PRELUDE
 from gpuprims.backends.opencl.queues import in_order, turn_of
 from gpuprims.backends.opencl.transfer import Transfer
@@ -104,8 +105,7 @@ class OpenCLDriver:
         """Show a host array to a CPU device where it lies."""
         memory, offset = host_memory(array)
         check_allocation(self.capabilities, memory.nbytes)
-        # Not READ_ONLY: Intel's runtime then copies memory that is not aligned to 128 bytes, for 127 ms a 256 MiB array
-        # (runtime 2026.2, 2 cores, 2026-11-21); kernels take inputs as const all the same.
+        # Not READ_ONLY, with which Intel's runtime copies unaligned memory (measurements.md: read_only).
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
         form = Form(array.dtype, array.shape, array.strides, offset)
         return View(cl.Buffer(self.context, flags, hostbuf=memory), form, memory)

@@ -14,15 +14,14 @@ from typing import NamedTuple
 import numpy as np
 import pyopencl as cl
 
-from gpuprims.backends.opencl.kernel import compiled
+from gpuprims.backends.opencl.compiling import compiled
 from gpuprims.backends.opencl.remembered import Finding, keep, kept
 from gpuprims.core.capabilities import Progress
 
 # Reads of the counter before a group gives up: 40 ms on a CPU, at most a second on a GPU.
 _LOOKS = 1 << 20
-# One success proves that groups run together. A failure may only mean that other processes had the cores: on Intel's
-# CPU runtime 4 of 50 attempts failed while six other processes ran (2 cores, 2^20 looks, 2026-11-22). "No" takes this
-# many.
+# One success proves that groups run together. A failure may only mean that other processes had the cores
+# (measurements.md: attempts), so "no" takes this many.
 _ATTEMPTS, _PAUSE = 16, 0.5
 
 
@@ -37,12 +36,8 @@ class _Rule(NamedTuple):
 
 _KNOWN = (
     _Rule("nvidia", cl.device_type.GPU, True, "NVIDIA's GPUs keep groups that have started until they end"),
-    # One thread for each compute unit takes groups, one at a time, and the system gives each thread its turn. 400 of
-    # 400 attempts of 2^28 looks succeeded while six other processes ran, after 0.20 s at most (2026.22.10, 2 cores,
-    # 2026-11-22).
+    # measurements.md: intel_groups, pocl_groups
     _Rule("intel", cl.device_type.CPU, True, "Intel's CPU runtime has a thread for each compute unit"),
-    # lib/CL/devices/pthread/pthread_scheduler.c gives each thread at most the groups left divided by the threads, which
-    # is one. 200 of 200 such attempts succeeded, after 2.17 s at most (3.1, the same).
     _Rule("portable computing", cl.device_type.CPU, True, "PoCL has a thread for each compute unit"),
     # Sorensen et al., "Specifying and testing GPU workgroup progress models" (OOPSLA 2021): a group that has started
     # does not always run on before others end.
