@@ -181,10 +181,8 @@ def _parsed(call: str) -> tuple[Any, list[Any], dict[str, Any]]:
         node = ast.parse(call, mode="eval").body
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             raise ValueError("no call")
-        arguments, keywords = (
-            [_value(one) for one in node.args],
-            {str(one.arg): _value(one.value) for one in node.keywords},
-        )
+        arguments = [_value(one) for one in node.args]
+        keywords = {str(one.arg): _value(one.value) for one in node.keywords}
     except (SyntaxError, TypeError, ValueError) as error:
         raise ArgumentError(f"kernels: a call such as 'reduce(float32[1000], op=max)'; got {quoted(call)}") from error
     return _function(node.func.id), arguments, keywords
@@ -192,11 +190,8 @@ def _parsed(call: str) -> tuple[Any, list[Any], dict[str, Any]]:
 
 def _function(name: str) -> Any:
     """Return a public function, or one of a primitive's package."""
-    homes = [
-        gpuprims,
-        *(importlib.import_module(f"gpuprims.primitives.{primitive}") for primitive in REGISTRY.primitive_names),
-    ]
-    found = next((getattr(home, name) for home in homes if callable(getattr(home, name, None))), None)
+    rooms = (importlib.import_module(f"gpuprims.primitives.{primitive}") for primitive in REGISTRY.primitive_names)
+    found = next((getattr(home, name) for home in (gpuprims, *rooms) if callable(getattr(home, name, None))), None)
     if found is None:
         raise ArgumentError(f"kernels: a function of gpuprims; got {quoted(name)}")
     return found

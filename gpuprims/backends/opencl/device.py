@@ -50,7 +50,7 @@ class OpenCLDriver:
 
     @cached_property
     def capabilities(self) -> Capabilities:
-        """See :class:`~gpuprims.core.driver.Capabilities`."""
+        """The device's capabilities."""
         return capabilities_of(self.queue)
 
     @property
@@ -92,17 +92,17 @@ class OpenCLDriver:
         return self._allocate(nbytes) if self._in_order else self.empty((nbytes,), _BYTES)
 
     def form(self, array: cl_array.Array) -> Form:
-        """Say where an array's elements lie; its offset is passed on, since buffers cannot be cut at any byte."""
+        """Describe an array; kernels add its offset, since a buffer cannot be cut at any byte."""
         return Form(array.dtype, array.shape, array.strides, array.offset, 16)
 
     def span(self, array: cl_array.Array) -> tuple[int, int, int]:
-        """Return the buffer, and the bytes of it from the first to past the last."""
+        """Return the buffer, the first byte and the one past the last."""
         buffer, first = place_of(array.base_data) if array.size else (0, 0)
         low, high = reach(array.shape, array.strides, array.dtype.itemsize)
         return (buffer, first + array.offset + low, first + array.offset + high)
 
     def share(self, array: np.ndarray) -> View:
-        """Show a host array to a CPU device where it lies."""
+        """Give a CPU device a host array without a copy."""
         memory, offset = host_memory(array)
         check_allocation(self.capabilities, memory.nbytes)
         # Not READ_ONLY, with which Intel's runtime copies unaligned memory (measurements.md: read_only).
@@ -126,7 +126,6 @@ class OpenCLDriver:
         return (array := self.empty((), dtype)), lambda: self.to_host(array).item()
 
     def _kept_zeros(self, count: int, dtype: np.dtype[Any]) -> Any:
-        """Return zeros; an array, whose events keep order, where the queue does not."""
         array = self.zeros((count,), dtype)
         return array.base_data if self._in_order else array
 
