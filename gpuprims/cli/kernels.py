@@ -179,10 +179,8 @@ def _parsed(call: str) -> tuple[Any, list[Any], dict[str, Any]]:
         node = ast.parse(call, mode="eval").body
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             raise ValueError("no call")
-        arguments, keywords = (
-            [_value(one) for one in node.args],
-            {str(one.arg): _value(one.value) for one in node.keywords},
-        )
+        arguments = [_value(one) for one in node.args]
+        keywords = {str(one.arg): _value(one.value) for one in node.keywords}
     except (SyntaxError, TypeError, ValueError) as error:
         raise ArgumentError(f"kernels: a call such as 'reduce(float32[1000], op=max)'; got {quoted(call)}") from error
     return _function(node.func.id), arguments, keywords

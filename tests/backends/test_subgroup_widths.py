@@ -14,7 +14,7 @@ from kernel_cases import AFFINE, affine_fold, affine_scan, as_it_stands, assert_
 from logistic_cases import assert_descended, assert_descent, assert_logistic
 
 import gpuprims
-from gpuprims.backends.opencl.subgroups import subgroup_size, subgroup_sizes
+from gpuprims.backends.opencl.capabilities import subgroup_size, subgroup_sizes
 from gpuprims.core.geometry import Geometry
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
