@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import numpy as np
 import pytest
 
@@ -30,6 +31,15 @@ from gpuprims.core.traits import CallTraits
 
 if "OCLGRIND_LOG" in os.environ:  # which each worker of a run has of its own; see oclgrind.py
     os.environ["OCLGRIND_LOG"] += os.environ.get("PYTEST_XDIST_WORKER", "")
+
+# The same examples in each run, so that a failure shows again. Compiling a kernel takes longer than any deadline.
+hypothesis.settings.register_profile(
+    "tests",
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.function_scoped_fixture, hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("tests")
 
 # Runtimes for CPUs by a spec that names their vendor.
 RUNTIMES = ("opencl:intel", "opencl:portable")

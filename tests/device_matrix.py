@@ -17,12 +17,10 @@ from kernel_cases import (
     INTEGERS,
     affine_fold,
     affine_scan,
-    assert_descended,
-    assert_descent,
     assert_equal,
-    assert_logistic,
     random_values,
 )
+from logistic_cases import assert_descended, assert_descent, assert_logistic
 
 import gpuprims
 

@@ -1,4 +1,4 @@
-"""What the tests of kernels share: a variant on a device, and the sizes around its boundaries."""
+"""Shared by tests of kernels: a variant on a device, its boundary sizes, oracles, and arrays of all layouts."""
 
 from __future__ import annotations
 
@@ -28,9 +28,8 @@ from gpuprims.primitives.fold_variants import ScanVariant
 from gpuprims.primitives.histogram.traits import HistogramTraits
 from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
 
-# The devices that a run is restricted to, if it is.
+# The devices to which GPUPRIMS_TEST_DEVICES restricts a run.
 ASKED = tuple(spec.strip() for spec in os.environ.get("GPUPRIMS_TEST_DEVICES", "").split(",") if spec.strip())
-
 DTYPES = [dtype.name for dtype in COMPUTABLE if dtype.kind != "c"]
 COMPLEX = [dtype.name for dtype in COMPUTABLE if dtype.kind == "c"]
 INTEGERS = [name for name in DTYPES if np.dtype(name).kind in "iu"]
@@ -39,20 +38,20 @@ FLOATS = [name for name in DTYPES if np.dtype(name).kind == "f"]
 # The affine maps x -> a*x + b under composition: associative, with an identity, and not commutative.
 AFFINE = gpuprims.Op(lambda p, q: (p[0] * q[0], p[1] * q[0] + q[1]), identity=(1, 0), name="affine")
 
-# What calls that no rule objects to look like: one output, or of a scan very many side by side.
+# Calls that variants take: a reduction to one output, a scan of many columns or rows,
 _EASY = CallTraits((np.dtype(np.float32),), 1)
 _COLUMNS = CallTraits((np.dtype(np.float32),), 1000, outputs=2**20, side_by_side=True)
 _ROWS = CallTraits((np.dtype(np.float32),), 300, 4096)
-# What an argmax looks like.
+# an argmax,
 _PICKING = CallTraits((np.dtype(np.float32), np.dtype(np.int64)), 1, value_bytes=12, picks=True)
-# And what a long array by itself looks like.
+# a long array,
 FLAT = CallTraits((np.dtype(np.float32),), 5000)
 COUNTED = HistogramTraits((np.dtype(np.float32),), 5000)
 BYTES = HistogramTraits((np.dtype(np.uint8),), 5000)
-# And what a stencil of three rows and columns looks like.
+# and a stencil of three rows and columns.
 AROUND = StencilTraits((np.dtype(np.float32),) * 3, 5000, neighbourhood=Neighbourhood(True, False, False, 3, 2, 9))
 
-# Sizes above this are left to the tests of large arrays: every element is compared on the host.
+# Larger sizes are for the tests of large arrays: here the host compares each element.
 _MOST_SCANNED = 2_500_000
 
 
@@ -70,17 +69,17 @@ class Kernel:
         try:
             return gpuprims.reduce(*arrays, device=self.device, variant=self.variant.name, **keywords)
         except NoVariantError as error:
-            if not self.variant.accumulates and not self.picks:  # for what one atomic folds, and for what picks a value
+            if not self.variant.accumulates and not self.picks:  # these two kinds take few operators
                 raise
             pytest.skip(str(error))
 
     @property
     def picks(self) -> bool:
-        """Return whether the variant is for operators that pick a value."""
+        """Return whether the variant only takes operators that pick a value."""
         return self.variant.refuse(self.device.capabilities, _EASY) is not None
 
     def scan(self, *arrays: Any, **keywords: Any) -> Any:
-        """Scan, where this variant is meant for such a call; elsewhere the test is skipped by its own words."""
+        """Scan by this variant; skip the test if the variant refuses the call."""
         try:
             return gpuprims.scan(*arrays, device=self.device, variant=self.variant.name, **keywords)
         except NoVariantError as error:
@@ -90,12 +89,12 @@ class Kernel:
         need(self.device, *dtypes)
 
     def scanned_tile(self, size: int, *dtypes: Any) -> int:
-        """Return how many elements a tile has in a scan of so many elements, of values with these components."""
+        """Return the tile of a scan of so many elements, for values with these components."""
         words = value_words([np.dtype(dtype) for dtype in dtypes])
         return ScanVariant.of(self.variant).fitted(words, size, self.device.capabilities).tile
 
     def scan_sizes(self, *dtypes: Any) -> list[int]:
-        """Return sizes on both sides of a tile, of several, and of every change of tile or number of launches.
+        """Return sizes around one tile, several tiles, and each change of the tile or the number of launches.
 
         Parameters
         ----------
@@ -112,7 +111,7 @@ class Kernel:
             return sorted(size for size in sizes if 0 < size <= max(most, 3 * tile + 3))
         items = 1
         while items <= variant.items:
-            # Sizes from here on have so many items, as far as values are small enough for them.
+            # From this size on, work-items take so many elements, if values are small enough.
             first = 1 + block * (items // 2) * self.device.capabilities.compute_units
             tile = self.scanned_tile(first, *dtypes)
             whole = -(-first // tile) * tile
@@ -122,7 +121,7 @@ class Kernel:
 
     @property
     def several_scanned(self) -> int:
-        """Return a size at which a scan takes several tiles, launches or groups, and the last tile is not full."""
+        """Return a size at which a scan takes several tiles, launches or groups; the last tile is not full."""
         if self.variant.tile > 2**40:
             return 1003
         if not getattr(self.variant, "word_items", False):
@@ -131,7 +130,7 @@ class Kernel:
 
     @property
     def boundary_sizes(self) -> list[int]:
-        """Return sizes on both sides of a block, of a tile, of several tiles, and of groups that start to stride."""
+        """Return sizes around a block, a tile, several tiles, and the size from which groups take several tiles."""
         block, tile = self.variant.block, self.variant.tile
         if tile > 2**40:  # the reference has no tiles
             return [1, 2, 3, 4, 5, 7, 8, 9, 1000]
@@ -140,7 +139,7 @@ class Kernel:
 
     @property
     def striding_size(self) -> int:
-        """Return a size at which every group takes more than one tile, where the variant's groups do that."""
+        """Return a size at which each group takes more than one tile, if the variant's groups can."""
         per_unit = self.variant.groups_per_unit
         if per_unit is None or self.variant.tile > 2**40:
             return 5 * min(self.variant.tile, 10_000) + 7
@@ -148,41 +147,41 @@ class Kernel:
 
 
 def need(device: gpuprims.Device, *dtypes: Any) -> None:
-    """Skip where a dtype cannot be computed in."""
+    """Skip the test if the device does not compute in these dtypes."""
     if any(np.dtype(dtype) in DOUBLES for dtype in dtypes) and not device.capabilities.fp64:
         pytest.skip(f"{device.capabilities.name} does not compute in float64")
 
 
 def able_variants(device: gpuprims.Device, primitive: str, *calls: CallTraits) -> list[Variant]:
-    """Return the variants of a primitive that a device can run: those that take one of the calls.
+    """Return the variants of a primitive that take one of these calls on a device.
 
-    Variants whose groups wait for each other are among them, whatever a trial of the device would show: which tests
-    there are must not depend on that.
+    Variants whose groups wait for each other are among them even if a trial would find that the device's groups cannot
+    wait: the list of tests must not depend on trials.
     """
     variants = REGISTRY.variants(primitive, device.backend)
     some = calls or (_EASY, *{"scan": (_COLUMNS, _ROWS), "reduce": (_PICKING,)}.get(primitive, ()))
-    if primitive == "segments":  # of which a kernel is for many
+    if primitive == "segments":  # segments/lanes takes many segments
         some = (*some, _ROWS)
     able = replace(device.capabilities, tries_progress=lambda: True)
     return [v for v in variants if any(v.refuse(able, call) is None for call in some)]
 
 
 def is_guest(kind: str, name: str) -> bool:
-    """Whether a kernel is meant for GPUs and runs on a CPU that nobody has asked for by name."""
+    """Return whether a kernel is meant for GPUs and runs on a CPU that the run does not name."""
     return kind == "cpu" and not name.startswith("cpu_") and not ASKED
 
 
 def as_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have OpenCL kernels compiled without optimisation.
+    """Compile OpenCL kernels without optimisation.
 
-    Of the loops that a GPU unrolls a CPU's compiler makes much: it optimises scan/lookback, compacting, for 2.4 s, and
-    translates it as it stands in 0.1 s (Intel runtime 2026.2, 2026-11-22). The tests have some 3000 such kernels.
+    A CPU's compiler optimises unrolled loops at length: scan/lookback for compact takes 2.4 s with optimisation and
+    0.1 s without (Intel runtime 2026.2, 2026-11-22). The tests compile some 3000 such kernels.
     """
     monkeypatch.setenv("PYOPENCL_BUILD_OPTIONS", "-cl-opt-disable")
 
 
 def random_values(rng: np.random.Generator, dtype: Any, shape: int | tuple[int, ...]) -> np.ndarray:
-    """Return values all over an integer dtype's range, both bools, or floats and complex numbers around 1."""
+    """Return integers of the full range, bools, or floats and complex numbers around 1."""
     dtype = np.dtype(dtype)
     if dtype.kind == "b":
         return rng.random(shape) < 0.5
@@ -195,7 +194,7 @@ def random_values(rng: np.random.Generator, dtype: Any, shape: int | tuple[int, 
 
 
 def assert_equal(got: Any, expected: Any) -> None:
-    """Hold against NumPy: same dtype, same shape, same values, NaN in the same places."""
+    """Compare with NumPy: same dtype, same shape, same values, NaN in the same places."""
     got, expected = np.asarray(got), np.asarray(expected)
     assert got.dtype == expected.dtype
     assert got.shape == expected.shape
@@ -203,7 +202,7 @@ def assert_equal(got: Any, expected: Any) -> None:
 
 
 def affine_fold(slopes: np.ndarray, offsets: np.ndarray) -> tuple[np.int64, np.int64]:
-    """Compose int64 affine maps in order; integers wrap, so that any association gives the same."""
+    """Compose int64 affine maps in order; integers wrap, so each association gives the same result."""
     a, b = slopes.astype(np.int64), offsets.astype(np.int64)
     while a.size > 1:
         odd = a.size % 2
@@ -213,7 +212,7 @@ def affine_fold(slopes: np.ndarray, offsets: np.ndarray) -> tuple[np.int64, np.i
 
 
 def affine_scan(slopes: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Compose int64 affine maps up to each one: along the columns of a square one by one, then row after row."""
+    """Return the running composition of int64 affine maps: within the rows of a square, then row after row."""
     size, width = slopes.size, math.isqrt(max(slopes.size - 1, 0)) + 1
     a, b = np.ones((width, width), np.int64), np.zeros((width, width), np.int64)
     a.ravel()[:size], b.ravel()[:size] = slopes, offsets
@@ -222,86 +221,6 @@ def affine_scan(slopes: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np
     for k in range(1, width):
         a[k], b[k] = a[k - 1, -1] * a[k], b[k - 1, -1] * a[k] + b[k]
     return a.ravel()[:size], b.ravel()[:size]
-
-
-def logistic_oracle(X: Any, y: Any, weights: Any, shares: Any = None) -> tuple[Any, np.ndarray]:
-    """Return a logistic loss and its gradient in float64, with a column of ones for the intercept."""
-    X, y, weights = (np.asarray(a, np.float64) for a in (X, y, weights))
-    X = np.concatenate([X, np.ones((len(X), len(weights) - X.shape[1]))], axis=1)
-    shares = np.ones(len(y)) if shares is None else np.asarray(shares, np.float64)
-    z = X @ weights
-    small = np.exp(-np.abs(z))
-    errors = np.where(z >= 0, 1, small) / (1 + small) - y
-    return (shares * (np.logaddexp(0, z) - y * z)).sum(), X.T @ (shares * errors)
-
-
-def assert_logistic(got: Any, X: np.ndarray, *others: Any) -> None:
-    """Hold a loss and a gradient against NumPy in float64, to some roundings of what was added up."""
-    loss, gradient = (np.asarray(one) for one in got)
-    assert loss.dtype == gradient.dtype == X.dtype
-    assert loss.shape == ()
-    expected = logistic_oracle(X, *others)
-    eps = float(np.finfo(X.dtype).eps)
-    np.testing.assert_allclose(loss, expected[0], rtol=64 * eps)
-    room = 16 * eps * (1 + np.abs(X.astype(np.float64)).sum(0).max())
-    np.testing.assert_allclose(gradient, expected[1], atol=room, rtol=64 * eps)
-
-
-def descent_oracle(
-    X: Any, y: Any, weights: Any, shares: Any = None, *, rate: float, steps: int, decay: float = 0.0
-) -> np.ndarray:
-    """Return weights after so many steps of gradient descent, in float64."""
-    weights = np.array(weights, np.float64)
-    coefficients = np.arange(len(weights)) < np.shape(X)[1]
-    for _ in range(steps):
-        weights -= decay * coefficients * weights + rate * logistic_oracle(X, y, weights, shares)[1]
-    return weights
-
-
-def assert_descended(got: Any, *given: Any, **how: Any) -> None:
-    """Hold weights that were stepped against NumPy in float64, to some roundings of the largest."""
-    expected = descent_oracle(*given, **how)
-    assert got.dtype == given[0].dtype
-    np.testing.assert_allclose(got, expected, rtol=0, atol=32 * np.finfo(got.dtype).eps * np.abs(expected).max())
-
-
-def assert_product(got: Any, A: Any, dense: np.ndarray) -> None:
-    """Hold a product with a SciPy matrix against SciPy in float64, to some roundings of what was added up."""
-    got, whole = np.asarray(got), A.copy()
-    assert got.dtype == dense.dtype
-    whole.data = A.data.astype(np.float64)  # not by astype and abs, which add up what is at one place
-    expected = whole @ dense.astype(np.float64)
-    whole.data = np.abs(whole.data)
-    terms = whole @ np.abs(dense.astype(np.float64))
-    assert got.shape == expected.shape
-    room = 16 * float(np.finfo(dense.dtype).eps) * terms
-    np.testing.assert_array_less(np.abs(got - expected), room + 1e-300)
-
-
-def descended(
-    X: Any, y: Any, weights: Any, order: Any, *, rate: Any, keep: Any = 1.0, shares: Any = None
-) -> np.ndarray:
-    """Return the weights after steps by single samples in float64; one weight more than features is the intercept's."""
-    X, y, weights = (np.array(a, np.float64) for a in (X, y, weights))
-    rates, keeps = np.broadcast_arrays(np.atleast_1d(rate), np.atleast_1d(keep))
-    shares, k = np.ones(len(y)) if shares is None else np.asarray(shares, np.float64), X.shape[1]
-    for step, number in enumerate(order):
-        pace = step * len(rates) // len(order)
-        z = X[number] @ weights[:k] + weights[k:].sum()
-        moved = rates[pace] * shares[number] * (np.exp(-np.logaddexp(0, -z)) - y[number])
-        weights[:k] = keeps[pace] * weights[:k] - moved * X[number]
-        weights[k:] -= moved
-    return weights
-
-
-def assert_descent(got: Any, X: np.ndarray, y: Any, weights: Any, order: Any, **how: Any) -> None:
-    """Hold weights against steps in float64, to some roundings of how far they and their scores went."""
-    expected = descended(X, y, weights, order, **how)
-    got = np.asarray(got)
-    assert got.dtype == X.dtype
-    assert got.shape == expected.shape
-    went = 1 + float(np.abs(weights).max()) + float(np.abs(expected).max())
-    np.testing.assert_allclose(got, expected, atol=64 * float(np.finfo(X.dtype).eps) * went)
 
 
 def on_device(device: gpuprims.Device, array: np.ndarray) -> Any:
@@ -321,8 +240,11 @@ def on_host(device: gpuprims.Device, array: Any) -> np.ndarray:
 
 @contextmanager
 def two_groups(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Start two groups at most in calls not planned before: each takes many tasks, as in calls too large to test."""
-    poison(device)  # else a result of an earlier call may lie where this one is to be written
+    """Start at most two groups, so that each takes many tasks, as in calls too large to test.
+
+    Calls that were planned before keep their groups, and fail the check at the end.
+    """
+    poison(device)  # else an unwritten result may hold an earlier call's values
     asked = []
 
     def limited(variant: Variant, spec: KernelSpec) -> Any:
@@ -342,7 +264,7 @@ def two_groups(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 def poison(device: gpuprims.Device) -> None:
     """Fill memory that the next allocations will get with ones in every bit: NaN as floats, -1 as integers."""
-    if "OCLGRIND_LOG" in os.environ:  # it sees what is read before it is written, and no memory is handed out again
+    if "OCLGRIND_LOG" in os.environ:  # it reports reads of unwritten memory, and memory is not used twice
         return
     held = []
     # Pools keep blocks of like size together: sixteen sizes for each power of two, as pyopencl's does.
@@ -352,7 +274,7 @@ def poison(device: gpuprims.Device) -> None:
 
 
 def release_pools() -> None:
-    """Give freed memory back to its devices, of which pools would keep some for themselves."""
+    """Return the pools' freed memory to the devices."""
     gc.collect()
     if "cupy" in sys.modules:
         sys.modules["cupy"].get_default_memory_pool().free_all_blocks()
@@ -378,7 +300,7 @@ def _read_only(rng: np.random.Generator) -> np.ndarray:
     return array
 
 
-# Arrays of two dimensions, in every way that their elements can lie.
+# Two-dimensional arrays in every layout.
 LAYOUTS: dict[str, Callable[[np.random.Generator], np.ndarray]] = {
     "strided": _every_third,
     "sparse": lambda rng: rng.standard_normal((3, 9000, 2))[:, ::4500, 1],
@@ -400,7 +322,7 @@ LAYOUTS: dict[str, Callable[[np.random.Generator], np.ndarray]] = {
 
 
 def extreme_shapes(variant: Variant) -> list[Geometry]:
-    """Return the smallest and the largest of the shapes that a variant may be tuned to, in each of the numbers."""
+    """Return the smallest and the largest geometries that a variant may be tuned to, by each number."""
     every = variant.tunable.geometries if variant.tunable else ()
     keys: list[Callable[[Geometry], Any]] = [
         lambda shape: shape[:2],

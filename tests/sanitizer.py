@@ -27,14 +27,9 @@ EXPECTED = {
     "synccheck": ("divergent_barrier.cu", "Barrier error"),
 }
 PARTS = 4  # of the tests, for each tool; all run at the same time
-TESTS = (
-    "tests/backends/test_oclgrind_kernels.py",
-    "tests/primitives/test_reduce_each.py",
-    "-m",
-    "oclgrind",
-    "--whole",
-    "-q",
-)
+# Every test that is marked ``oclgrind``; tests/test_architecture.py checks that these are all.
+PATHS = ("tests/backends/watched", "tests/primitives/reduce/test_each.py")
+TESTS = (*PATHS, "-m", "oclgrind", "--whole", "-q")
 PLUGINS = ("-p", "tests.sanitizer", "-p", "no:cacheprovider", "-p", "no:benchmark", "-p", "no:xdist")
 
 

@@ -9,12 +9,14 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+import sanitizer
 from import_map import FLOORS, MODULES, PACKAGE, PAGE, circle, drawn, floor, imports, own_imports, room
 
 import gpuprims
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
 
+TESTS = Path(__file__).parent
 VENDORS = {"cupy", "pyopencl", "sklearn", "tqdm", "cuda", "matplotlib"}
 HOMES = {"cupy": "backends.cuda", "pyopencl": "backends.opencl", "sklearn": "models", "matplotlib": "models.pictures"}
 
@@ -70,9 +72,19 @@ def test_a_backends_device_fits_on_three_screens(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= 150
 
 
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_a_module_has_at_most_400_lines(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= 400
+def test_files_are_short() -> None:
+    limits = {PACKAGE: 300, TESTS: 400}
+    lines = {
+        (path, most): len(path.read_text().splitlines()) for room, most in limits.items() for path in room.rglob("*.py")
+    }
+    assert {str(path): length for (path, most), length in lines.items() if length > most} == {}
+
+
+def test_compute_sanitizer_watches_every_test_that_oclgrind_watches() -> None:
+    watched = [TESTS.parent / path for path in sanitizer.PATHS]
+    for path in TESTS.rglob("test_*.py"):
+        if "pytest.mark.oclgrind" in path.read_text() and path != Path(__file__):
+            assert any(path.is_relative_to(one) for one in watched), f"name {path} in tests/sanitizer.py"
 
 
 SHARED = sorted(PACKAGE.glob("primitives/*/kernels/*.cl"))

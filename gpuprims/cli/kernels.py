@@ -60,8 +60,8 @@ def add_parser(commands: Subparsers) -> None:
     actions = parser.add_subparsers(dest="action", metavar="{list,show,page}", help="list by default")
     listed = actions.add_parser("list", help="list the kernels, of a device's backend or of all")
     shown = actions.add_parser("show", help="print the text of a kernel, complete as the compiler gets it")
-    for action in (listed, shown):
-        add_device(action)
+    add_device(listed)
+    add_device(shown)
     shown.add_argument("kernel", help="such as reduce/warp; reduce alone is the kernel that the call would run")
     shown.add_argument("--call", help='such as "reduce(float32[1000000], op=max)"; by default a usual one')
     shown.add_argument("--dtype", default="float32", help="dtype of the usual call's elements (float32)")
@@ -77,9 +77,8 @@ def run(chosen: argparse.Namespace) -> int:
     if chosen.action in (None, "list"):
         print(list_of(getattr(chosen, "device", None)))
     elif chosen.action == "page":
-        path = page_path(chosen.backend)
-        path.write_text(page_of(chosen.backend))
-        print(path)
+        page_path(chosen.backend).write_text(page_of(chosen.backend))
+        print(page_path(chosen.backend))
     else:
         call = usual_call(chosen.kernel, chosen.dtype, chosen.size, chosen.op) if chosen.call is None else chosen.call
         driver = _driver(chosen.device or _best(), chosen.warp)
@@ -180,10 +179,8 @@ def _parsed(call: str) -> tuple[Any, list[Any], dict[str, Any]]:
         node = ast.parse(call, mode="eval").body
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
             raise ValueError("no call")
-        arguments, keywords = (
-            [_value(one) for one in node.args],
-            {str(one.arg): _value(one.value) for one in node.keywords},
-        )
+        arguments = [_value(one) for one in node.args]
+        keywords = {str(one.arg): _value(one.value) for one in node.keywords}
     except (SyntaxError, TypeError, ValueError) as error:
         raise ArgumentError(f"kernels: a call such as 'reduce(float32[1000], op=max)'; got {quoted(call)}") from error
     return _function(node.func.id), arguments, keywords
@@ -274,12 +271,10 @@ def _driver(spec: str, warp: int) -> TextDriver:
 
 def usual_device(kind: str, warp: int) -> Capabilities:
     """Return the capabilities of a usual GPU with such warps, or of a CPU if the kind is "cpu"."""
-    if kind == "cpu":
-        return dataclasses.replace(
-            _GPU, kind="cpu", name="a CPU that is not here", subgroup_size=0, subgroup_sizes=(), shuffles=False
-        )
-    name = f"{_GPU.name}, with warps of {warp} lanes"
-    return dataclasses.replace(_GPU, name=name, subgroup_size=warp, subgroup_sizes=(warp,), shuffles=warp > 0)
+    cpu = kind == "cpu"
+    name = "a CPU that is not here" if cpu else f"{_GPU.name}, with warps of {warp} lanes"
+    named = dataclasses.replace(_GPU, kind="cpu" if cpu else "gpu", name=name, shuffles=not cpu and warp > 0)
+    return dataclasses.replace(named, subgroup_size=0 if cpu else warp, subgroup_sizes=() if cpu else (warp,))
 
 
 # A large GPU, for texts on machines that have none.

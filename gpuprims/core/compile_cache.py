@@ -16,9 +16,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from gpuprims.core.notices import warn_once
 from gpuprims.core.private_folder import private_folder
+
+T = TypeVar("T")
 
 LIMIT = "GPUPRIMS_CACHE_BYTES"
 _DEFAULT_LIMIT = 1 << 30
@@ -36,6 +39,31 @@ def key_of(*facts: str) -> str:
     """Return the key of the binary that these facts decide; different facts give different keys."""
     told = "".join(f"{len(fact)}:{fact}" for fact in facts)
     return hashlib.sha256(_MAGIC + told.encode()).hexdigest()
+
+
+def cached(key: str, load: Callable[[bytes], T], build: Callable[[], tuple[T, bytes]], refused: type[Exception]) -> T:
+    """Load the program of a key from its binary, or build it and keep its binary.
+
+    Parameters
+    ----------
+    key : str
+        See :func:`key_of`.
+    load : callable
+        Returns the program of a binary; raises ``refused`` if the driver does not take it.
+    build : callable
+        Returns a new program and its binary, which is empty if the driver gives none.
+    refused : type
+        Class of exceptions.
+    """
+    if (binary := fetch(key)) is not None:
+        try:
+            return load(binary)
+        except refused as error:
+            discard(key, f"that the driver refuses ({error})")
+    program, binary = build()
+    if binary:
+        keep(key, binary)
+    return program
 
 
 def fetch(key: str) -> bytes | None:

@@ -15,6 +15,7 @@ from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form, View
 from gpuprims.core.variant import Variant
+from gpuprims.errors import ArrayError
 
 # Starts a kernel on the memories of its inputs and outputs, in order: arrays of the vendor's own class, or what share()
 # gave; returns before it is done.
@@ -127,7 +128,10 @@ class Driver(Protocol):
 
 
 class Backend(Protocol):
-    """A vendor's library as gpuprims sees it; importing it must not import the library."""
+    """A vendor's library as gpuprims sees it; importing it must not import the library.
+
+    A subclass inherits a backend without arrays, DLPack and kernels of its own.
+    """
 
     @property
     def name(self) -> str:
@@ -136,20 +140,25 @@ class Backend(Protocol):
     @property
     def array_library(self) -> str | None:
         """Name of the package whose arrays lie on its devices; None where it has no array class of its own."""
+        return None
 
     @property
     def dlpack_device(self) -> int | None:
         """DLPack's type of its memory (dlpack.h); None where it takes no arrays that way."""
+        return None
 
     def from_dlpack(self, array: Any) -> Any:
-        """Return an array of its own class over the memory of a DLPack producer."""
+        """Return an array of its own class over the memory of a DLPack producer; refuse by default."""
+        raise ArrayError(f"{self.name}: an array of its own or of the host; got {type(array).__name__} by DLPack")
 
     @property
     def variants(self) -> Sequence[Variant]:
         """Every kernel it ships."""
+        return ()
 
     def drivers(self) -> Sequence[Driver]:
         """List its devices; raises :class:`~gpuprims.errors.BackendUnavailableError` when there are none."""
 
     def driver_of(self, array: Any) -> Driver | None:
         """Return the driver of the device a vendor's array lies on, or None for anything else."""
+        return None

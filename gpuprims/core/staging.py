@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
-from typing import Any, Protocol
+from functools import cache, cached_property
+from threading import Lock
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -20,7 +21,7 @@ _MOST_LANES = 8
 
 
 class Lane(Protocol):
-    """One pinned buffer of ``CHUNK`` bytes, and the queue that it is transferred in."""
+    """One pinned buffer of ``CHUNK`` bytes, and the queue that transfers it."""
 
     def send(self, part: np.ndarray, array: Any, start: int) -> None:
         """Copy host bytes to the buffer once it is free, and start its transfer to the array's bytes from ``start``."""
@@ -29,35 +30,50 @@ class Lane(Protocol):
         """Transfer an array's bytes from ``start`` to the buffer, wait, and copy them to host bytes."""
 
 
-def lane_count() -> int:
-    """Return how many lanes keep a device's engine busy, as far as there are cores to fill them."""
-    return min(_MOST_LANES, os.cpu_count() or 1)
+L = TypeVar("L", bound=Lane)
 
 
-def send(lanes: Sequence[Lane], host: np.ndarray, array: Any) -> None:
-    """Copy a contiguous host array to a device array of the same size; returns when the host array has been read."""
-    part = _bytes(host)
-    _share_out(lanes, part.size, lambda lane, start: lane.send(part[start : start + CHUNK], array, start))
+class Lanes(Generic[L]):
+    """The lanes of one device, enough to keep its engine busy; the first large transfer makes them.
 
+    Callers hold ``lock`` for a transfer.
 
-def receive(lanes: Sequence[Lane], host: np.ndarray, array: Any) -> None:
-    """Copy a device array to a contiguous host array of the same size; returns when it is there."""
-    part = _bytes(host)
-    _share_out(lanes, part.size, lambda lane, start: lane.receive(part[start : start + CHUNK], array, start))
+    Parameters
+    ----------
+    make : callable
+        Returns a new lane.
+    """
 
+    def __init__(self, make: Callable[[], L]) -> None:
+        self._make = make
+        self.lock = Lock()
 
-def _bytes(host: np.ndarray) -> np.ndarray:
-    return host.reshape(-1).view(np.uint8)
+    @cached_property
+    def each(self) -> Sequence[L]:
+        """Every lane, one for each core at most."""
+        return [self._make() for _ in range(min(_MOST_LANES, os.cpu_count() or 1))]
 
+    def send(self, host: np.ndarray, array: Any) -> None:
+        """Copy a host array to a contiguous device array; returns when the host array has been read."""
+        part = np.ascontiguousarray(host).reshape(-1).view(np.uint8)
+        self._share_out(part.size, lambda lane, start: lane.send(part[start : start + CHUNK], array, start))
 
-def _share_out(lanes: Sequence[Lane], size: int, move: Callable[[Lane, int], None]) -> None:
-    """Let each lane move every so-manieth chunk; an error in one of them is raised here."""
+    def receive(self, array: Any) -> np.ndarray:
+        """Return a contiguous device array as a host array."""
+        host = np.empty(array.shape, array.dtype)
+        part = host.reshape(-1).view(np.uint8)
+        self._share_out(part.size, lambda lane, start: lane.receive(part[start : start + CHUNK], array, start))
+        return host
 
-    def work(k: int) -> None:
-        for start in range(k * CHUNK, size, len(lanes) * CHUNK):
-            move(lanes[k], start)
+    def _share_out(self, size: int, move: Callable[[L, int], None]) -> None:
+        """Give each lane an equal share of the chunks; an error in one of them is raised here."""
+        lanes = self.each
 
-    list(_threads().map(work, range(len(lanes))))
+        def work(k: int) -> None:
+            for start in range(k * CHUNK, size, len(lanes) * CHUNK):
+                move(lanes[k], start)
+
+        list(_threads().map(work, range(len(lanes))))
 
 
 @cache

@@ -198,7 +198,7 @@ from gpuprims.backends.opencl import progress
 
 progress._KNOWN = ()  # so that each device is unknown
 progress.trial = lambda queue: sys.exit("a trial was made")
-FILES = ["tests/primitives/test_scan.py", "tests/primitives/test_compact.py"]
+FILES = ["tests/primitives/scan", "tests/primitives/test_compact.py"]
 sys.exit(pytest.main(["--collect-only", "-q", "-p", "no:cacheprovider", *FILES]))
 """
 
@@ -211,3 +211,21 @@ def test_which_tests_there_are_depends_on_no_trial() -> None:
     assert done.returncode == 0, done.stdout[-2000:]
     if "opencl:cpu-" in done.stdout:
         assert "opencl:cpu-lookback" in done.stdout
+
+
+def test_a_trial_of_groups_that_run_together_ends_whatever_it_finds(
+    device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if device.backend != "opencl":
+        pytest.skip("is about OpenCL devices; the others are known")
+    for looks in (progress._LOOKS, 1, 0):
+        monkeypatch.setattr(progress, "_LOOKS", looks)
+        assert progress.trial(device.driver.queue) in (True, False)
+    assert not progress.trial(device.driver.queue)  # no group has looked once
+
+
+def test_all_queues_of_a_device_choose_the_same_kernels(device: gpuprims.Device) -> None:
+    if device.backend != "opencl":
+        pytest.skip("is about OpenCL devices; the others are known")
+    queues = [cl.CommandQueue(device.driver.context) for _ in range(3)]
+    assert {progress.groups_run_together(queue) for queue in queues} == {device.capabilities.progress}

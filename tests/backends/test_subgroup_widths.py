@@ -10,20 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from device_doubles import double_of, in_use, runtimes
-from kernel_cases import (
-    AFFINE,
-    affine_fold,
-    affine_scan,
-    as_it_stands,
-    assert_descended,
-    assert_descent,
-    assert_equal,
-    assert_logistic,
-    random_values,
-)
+from kernel_cases import AFFINE, affine_fold, affine_scan, as_it_stands, assert_equal, random_values
+from logistic_cases import assert_descended, assert_descent, assert_logistic
 
 import gpuprims
-from gpuprims.backends.opencl.subgroups import subgroup_size, subgroup_sizes
+from gpuprims.backends.opencl.capabilities import subgroup_size, subgroup_sizes
 from gpuprims.core.geometry import Geometry
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant

@@ -77,7 +77,7 @@ def test_a_refusal_is_asked_with_the_capabilities_and_the_call(fresh: Registry) 
 
 
 @given(order=st.permutations(range(5)), able=st.sets(st.integers(0, 4), min_size=1))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_the_choice_does_not_depend_on_the_order_of_registration(order: Sequence[int], able: set[int]) -> None:
     made = Registry()
     made._backends["fake"] = FakeBackend()  # type: ignore[assignment]  # it has no devices

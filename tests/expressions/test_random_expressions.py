@@ -35,7 +35,7 @@ CASTS = {name: lambda value, name=name: np.asarray(value).astype(name)[()] for n
 
 
 @given(source=SOURCES, dtypes=st.tuples(st.sampled_from(COMPUTABLE), st.sampled_from(COMPUTABLE)))
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_a_random_expression_has_numpys_dtype_and_value(source: str, dtypes: tuple[np.dtype[Any], ...]) -> None:
     scope = dict(zip("xy", (np.arange(6).astype(dtypes[0]), np.arange(6)[::-1].astype(dtypes[1])), strict=True))
     try:
@@ -57,7 +57,7 @@ def test_a_random_expression_has_numpys_dtype_and_value(source: str, dtypes: tup
 
 
 @given(source=SOURCES)
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_a_random_string_parses_to_what_tracing_its_python_gives(source: str) -> None:
     try:
         parsed = parse(source)
@@ -81,7 +81,7 @@ def test_a_random_string_parses_to_what_tracing_its_python_gives(source: str) ->
 
 
 @given(text=st.text(alphabet="xyz0123456789.+-*/%<>=!&|^~()[], '\"_aeijnor\n", max_size=30))
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_any_text_either_parses_or_raises_an_expression_error(text: str) -> None:
     try:
         with np.errstate(all="ignore"):

@@ -79,7 +79,7 @@ def test_an_analyzer_of_the_callers(device):
     np.testing.assert_array_equal(found, expected)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=30), min_size=1, max_size=6))
 def test_any_texts(texts):
     np.testing.assert_array_equal(gpuprims.hash_counts(texts, 16, device="reference"), vectorized(texts, 16))
@@ -96,7 +96,7 @@ def test_integers_are_hashed_as_scikit_learn_hashes_them(device, rng, dtype, n_f
     np.testing.assert_array_equal(found, [hashed(row, n_features) for row in ids])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.lists(st.integers(-(2**31), 2**31 - 1), max_size=8), max_size=6), st.integers(1, 50))
 def test_any_integers(ids, n_features):
     found = gpuprims.hash_counts(ids, n_features, device="reference")

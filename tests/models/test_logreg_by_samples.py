@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_cases import descended, on_device
+from kernel_cases import on_device
+from logistic_cases import descended
 from logreg_cases import Data, fit
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_iris

@@ -10,8 +10,8 @@ from typing import Any
 import logreg_cases
 import numpy as np
 import pytest
-from csr_cases import WRONG, beside, rows_of
-from kernel_cases import assert_product, on_host
+from csr_cases import WRONG, assert_product, beside, rows_of
+from kernel_cases import on_host
 from logreg_cases import need_float64
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression

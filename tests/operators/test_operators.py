@@ -252,7 +252,7 @@ LAW_DTYPES = pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "uint16"
 @LAW_DTYPES
 @EXACT
 @given(data=st.data())
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_folds_are_associative(name: str, dtype: str, data: st.DataObject) -> None:
     made = folding(name, dtype)
     parts = data.draw(elements_of(name, np.dtype(dtype)))
@@ -263,7 +263,7 @@ def test_folds_are_associative(name: str, dtype: str, data: st.DataObject) -> No
 @LAW_DTYPES
 @EXACT
 @given(data=st.data())
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 def test_folds_keep_a_value_met_by_the_identity(name: str, dtype: str, data: st.DataObject) -> None:
     made = folding(name, dtype)
     a = values(made, data.draw(elements_of(name, np.dtype(dtype))), 0)
@@ -277,7 +277,7 @@ def test_folds_keep_a_value_met_by_the_identity(name: str, dtype: str, data: st.
     "name", [name for name, op in OPERATORS.items() if op.commutative and name not in ("var", "std")]
 )
 @given(data=st.data())
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 def test_folds_that_claim_to_commute_do(name: str, dtype: str, data: st.DataObject) -> None:
     made = folding(name, dtype)
     parts = data.draw(elements_of(name, np.dtype(dtype)))
@@ -288,7 +288,7 @@ def test_folds_that_claim_to_commute_do(name: str, dtype: str, data: st.DataObje
 @LAW_DTYPES
 @pytest.mark.parametrize("name", ["argmin", "argmax", "min", "max"])
 @given(data=st.data())
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_a_fold_of_elements_is_numpys_answer(name: str, dtype: str, data: st.DataObject) -> None:
     made = folding(name, dtype)
     elements = data.draw(elements_of(name, np.dtype(dtype)))

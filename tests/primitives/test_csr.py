@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from csr_cases import WRONG, beside, rows_of
-from kernel_cases import Kernel, assert_product, on_device, on_host, two_groups
+from csr_cases import WRONG, assert_product, beside, rows_of
+from kernel_cases import Kernel, on_device, on_host, two_groups
 
 import gpuprims
 from gpuprims.errors import ArgumentError, DeviceMismatchError, DtypeError, ShapeError, UnknownVariantError

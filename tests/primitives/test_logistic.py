@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_cases import Kernel, assert_logistic, on_device, on_host
+from kernel_cases import Kernel, on_device, on_host
+from logistic_cases import assert_logistic
 
 import gpuprims
 from gpuprims.errors import (

@@ -66,7 +66,7 @@ def test_map(map_kernel: Kernel, rng: np.random.Generator, width: int, monkeypat
 @pytest.mark.parametrize("width", WIDTHS)
 def test_reduce(reduce_kernel: Kernel, rng: np.random.Generator, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     if reduce_kernel.picks:
-        pytest.skip("picks a value; see test_reduce_best.py")
+        pytest.skip("picks a value; see reduce/test_best.py")
     seen = watched(reduce_kernel.device, monkeypatch)
     for size in {*sizes(reduce_kernel.variant, reduce_kernel.variant.tile, width), reduce_kernel.striding_size | 1}:
         x = random_values(rng, WIDTHS[width], size)

@@ -7,17 +7,15 @@ from functools import cached_property
 from typing import Any
 
 from gpuprims.backends.cuda.runtimes import require_cuda
-from gpuprims.core.driver import Driver
-from gpuprims.core.variant import Variant
+from gpuprims.core.driver import Backend, Driver
 
 
-class CudaBackend:
+class CudaBackend(Backend):
     """The backend ``cuda``; CuPy is imported when its devices are first asked for."""
 
     name = "cuda"
     array_library = "cupy"
     dlpack_device = 2  # kDLCUDA
-    variants: Sequence[Variant] = ()
 
     def from_dlpack(self, array: Any) -> Any:
         """Return a ``cupy.ndarray`` over a producer's memory, ordered behind the work that fills it."""
@@ -29,14 +27,14 @@ class CudaBackend:
     def drivers(self) -> Sequence[Driver]:
         """List NVIDIA's GPUs."""
         require_cuda()
-        from gpuprims.backends.cuda.discovery import drivers
+        from gpuprims.backends.cuda.device import drivers
 
         return drivers()
 
     @cached_property
     def driver_of(self) -> Callable[[Any], Driver | None]:
         """Return the driver of the GPU that a ``cupy.ndarray`` lies on."""
-        from gpuprims.backends.cuda.discovery import driver_of
+        from gpuprims.backends.cuda.device import driver_of
 
         return driver_of
 

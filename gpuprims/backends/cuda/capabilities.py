@@ -1,4 +1,4 @@
-"""What a GPU can do, read off CUDA."""
+"""The capabilities of a GPU, as CUDA reports them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpuprims.core.capabilities import Capabilities, Progress
 
 
 def capabilities_of(index: int) -> Capabilities:
-    """Return the capabilities of a GPU, given its number."""
+    """Return the capabilities of the GPU of an index."""
     able = cupy.cuda.runtime.getDeviceProperties(index)
     driver = cupy.cuda.runtime.driverGetVersion()
     return Capabilities(

@@ -1,7 +1,6 @@
 """Compiling by NVRTC, with binaries kept on disk.
 
-CuPy's own cache cannot be used: CuPy compiles all that goes through it with ``-ftz=true``, which takes the least floats
-for zero, and NumPy does not.
+CuPy's own cache is not used: CuPy compiles with ``-ftz=true``, which flushes subnormal floats to zero, unlike NumPy.
 """
 
 from __future__ import annotations
@@ -15,20 +14,17 @@ _OPTIONS = ("--std=c++17",)
 
 
 def compiled(text: str, device: cupy.cuda.Device) -> cupy.cuda.Module:
-    """Return the module of a kernel's text, from the cache on disk if it has been compiled before."""
+    """Return the module of a kernel's text, from the cache on disk if it is there."""
     compiler = f"NVRTC {nvrtc.getVersion()}, CuPy {cupy.__version__}"
     key = compile_cache.key_of("cuda", compiler, device.compute_capability, *_OPTIONS, text)
-    binary = compile_cache.fetch(key)
-    module = cupy.cuda.Module()
-    if binary is not None:
-        try:
-            module.load(binary)
-        except cupy.cuda.driver.CUDADriverError as error:
-            compile_cache.discard(key, f"that the driver refuses ({error})")
-        else:
-            return module
-    binary, _ = cupy.cuda.compiler.compile_using_nvrtc(text, _OPTIONS, cache_in_memory=True)
-    module = cupy.cuda.Module()
-    module.load(binary)
-    compile_cache.keep(key, binary)
-    return module
+
+    def load(binary: bytes) -> cupy.cuda.Module:
+        module = cupy.cuda.Module()
+        module.load(binary)
+        return module
+
+    def build() -> tuple[cupy.cuda.Module, bytes]:
+        binary, _ = cupy.cuda.compiler.compile_using_nvrtc(text, _OPTIONS, cache_in_memory=True)
+        return load(binary), binary
+
+    return compile_cache.cached(key, load, build, cupy.cuda.driver.CUDADriverError)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -20,12 +21,13 @@ from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form, View, reach
+from gpuprims.core.lifetime import Discovery
 from gpuprims.core.stream_memory import StreamMemory
 from gpuprims.core.variant import Variant
 from gpuprims.errors import BuildError, DeviceMemoryError
 
 _BYTES = np.dtype(np.uint8)
-# CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, which CuPy names in C alone.
+# CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 _LOCAL_MEMORY = 8
 _PER_THREAD = cupy.cuda.runtime.streamPerThread
 
@@ -46,7 +48,7 @@ class CudaDriver:
 
     @cached_property
     def capabilities(self) -> Capabilities:
-        """See :class:`~gpuprims.core.driver.Capabilities`."""
+        """The GPU's capabilities."""
         return capabilities_of(self.index)
 
     def build(self, variant: Variant, spec: KernelSpec) -> CudaKernel:
@@ -66,7 +68,7 @@ class CudaDriver:
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cupy.ndarray:
         """Allocate from CuPy's pool."""
         try:
-            if current_device() == self.index:  # faster than entering the device, and the case of nearly all calls
+            if current_device() == self.index:  # nearly always; faster than entering the device
                 return cupy.ndarray(shape, dtype)
             with self.device:
                 return cupy.ndarray(shape, dtype)
@@ -88,7 +90,7 @@ class CudaDriver:
         return copied
 
     def cut(self, array: cupy.ndarray, start: int, shape: tuple[int, ...]) -> cupy.ndarray:
-        """Return an array from another address of the same memory on."""
+        """Return an array over elements of another, from ``start`` on."""
         return cupy.ndarray(shape, array.dtype, array.data + start * array.itemsize)
 
     def scratch(self, nbytes: int) -> cupy.ndarray:
@@ -96,17 +98,17 @@ class CudaDriver:
         return self.empty((nbytes,), _BYTES)
 
     def form(self, array: cupy.ndarray) -> Form:
-        """Say where an array's elements lie; CuPy passes kernels the pointer of the first."""
+        """Describe an array; kernels get the pointer of its first element."""
         pointer = array.data.ptr
         return Form(array.dtype, array.shape, array.strides, 0, 16 if pointer % 16 == 0 else pointer & -pointer)
 
     def span(self, array: cupy.ndarray) -> tuple[int, int, int]:
-        """Return the addresses from the first byte to past the last; the host and all GPUs share one space."""
+        """Return the first address and the one past the last; the host and all GPUs share one space."""
         low, high = reach(array.shape, array.strides, array.itemsize)
         return (0, array.data.ptr + low, array.data.ptr + high)
 
     def share(self, array: np.ndarray) -> View:
-        """Refuse: a GPU has memory of its own."""
+        """Refuse: a GPU has its own memory."""
         raise TypeError("cuda: a copy of a host array, by asarray; got a request to share one")
 
     def asarray(self, array: np.ndarray) -> cupy.ndarray:
@@ -117,7 +119,7 @@ class CudaDriver:
 
     @property
     def room(self) -> int:
-        """Bytes that are free, those that CuPy's pool keeps included."""
+        """Free bytes, with those of CuPy's pool."""
         with self.device:
             return int(cupy.cuda.runtime.memGetInfo()[0] + cupy.get_default_memory_pool().free_bytes())
 
@@ -134,3 +136,15 @@ class CudaDriver:
     def synchronize(self) -> None:
         """Wait for the whole device."""
         self.device.synchronize()
+
+
+def _open() -> Sequence[CudaDriver]:
+    return tuple(CudaDriver(index) for index in range(cupy.cuda.runtime.getDeviceCount()))
+
+
+drivers = Discovery("cuda", _open)
+
+
+def driver_of(array: Any) -> CudaDriver | None:
+    """Return the driver of an array's GPU."""
+    return drivers()[array.device.id] if isinstance(array, cupy.ndarray) else None

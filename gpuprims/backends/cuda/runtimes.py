@@ -1,4 +1,4 @@
-"""Finding out why CUDA cannot be used, and the one command that mends it."""
+"""Why CUDA cannot be used, and the one command that mends it."""
 
 from __future__ import annotations
 
@@ -12,42 +12,32 @@ _DRIVER_LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 
 
 def require_cuda() -> None:
-    """Return when CuPy has a GPU to work with.
-
-    Raises
-    ------
-    BackendUnavailableError
-        CuPy is missing or broken, is of another CUDA than the driver, or there is no driver or no GPU.
-    """
+    """Raise BackendUnavailableError unless CuPy loads, fits the driver's CUDA, and finds a GPU."""
     supported = driver_version()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # CuPy warns of what is said below
+            warnings.simplefilter("ignore")  # the errors below say it
             import cupy
     except ImportError as error:
-        raise _absent(_why_no_cupy(error, supported), _install(supported)) from error
+        raise BackendUnavailableError("cuda", _why_no_cupy(error, supported), _install(supported)) from error
     try:
         count = cupy.cuda.runtime.getDeviceCount()
     except cupy.cuda.runtime.CUDARuntimeError as error:
-        raise _absent(*_why_no_device(cupy, supported, error)) from error
+        raise BackendUnavailableError("cuda", *_why_no_device(cupy, supported, error)) from error
     if count == 0:
-        raise _absent("the driver lists no GPU", "nvidia-smi, which says what the driver sees")
+        remedy = "nvidia-smi, which says what the driver sees"
+        raise BackendUnavailableError("cuda", "the driver lists no GPU", remedy)
 
 
 def driver_version() -> tuple[int, int] | None:
-    """Return the newest CUDA that NVIDIA's driver supports, (13, 0), or None where no driver is installed."""
+    """Return the newest CUDA that NVIDIA's driver supports, such as (13, 0); None without a driver."""
     try:
         library = ctypes.CDLL(_DRIVER_LIBRARY)
     except OSError:
         return None
     version = ctypes.c_int(0)
-    if library.cuDriverGetVersion(ctypes.byref(version)) != 0:
-        return None
-    return version.value // 1000, version.value % 1000 // 10
-
-
-def _absent(reason: str, remedy: str) -> BackendUnavailableError:
-    return BackendUnavailableError("cuda", reason, remedy)
+    failed = library.cuDriverGetVersion(ctypes.byref(version))
+    return None if failed else (version.value // 1000, version.value % 1000 // 10)
 
 
 def _install(supported: tuple[int, int] | None) -> str:
@@ -67,10 +57,8 @@ def _why_no_cupy(error: ImportError, supported: tuple[int, int] | None) -> str:
 
 def _why_no_device(cupy: object, supported: tuple[int, int] | None, error: Exception) -> tuple[str, str]:
     if supported is None:
-        return (
-            "CuPy is installed, but there is no NVIDIA driver",
-            "install NVIDIA's driver; nvidia-smi then lists the GPU",
-        )
+        remedy = "install NVIDIA's driver; nvidia-smi then lists the GPU"
+        return "CuPy is installed, but there is no NVIDIA driver", remedy
     runtime = cupy.cuda.runtime.runtimeGetVersion()  # type: ignore[attr-defined]  # CuPy has no types
     built = runtime // 1000, runtime % 1000 // 10
     if built[0] > supported[0]:

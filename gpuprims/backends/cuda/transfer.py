@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
-from threading import Lock
+from functools import partial
 from typing import Any
 
 import cupy
 import numpy as np
 
-from gpuprims.core import staging
+from gpuprims.core.staging import CHUNK, Lanes
 
 _TO_DEVICE, _TO_HOST = cupy.cuda.runtime.memcpyHostToDevice, cupy.cuda.runtime.memcpyDeviceToHost
 
 
 class CudaLane:
-    """A pinned buffer and a stream of its own."""
+    """A pinned buffer with its own stream."""
 
     def __init__(self, device: cupy.cuda.Device) -> None:
         with device:
             self.stream = cupy.cuda.Stream(non_blocking=True)
-            self._pinned = cupy.cuda.alloc_pinned_memory(staging.CHUNK)
-        self._buffer = np.frombuffer(self._pinned, np.uint8, staging.CHUNK)
+            self._pinned = cupy.cuda.alloc_pinned_memory(CHUNK)
+        self._buffer = np.frombuffer(self._pinned, np.uint8, CHUNK)
 
     def send(self, part: np.ndarray, array: cupy.ndarray, start: int) -> None:
         """Copy host bytes to the buffer, and start their transfer."""
@@ -46,37 +45,31 @@ class Transfer:
 
     def __init__(self, device: cupy.cuda.Device) -> None:
         self._device = device
-        self._lock = Lock()
-
-    @cached_property
-    def _lanes(self) -> list[CudaLane]:
-        return [CudaLane(self._device) for _ in range(staging.lane_count())]
+        self._lanes = Lanes(partial(CudaLane, device))
 
     def send(self, host: np.ndarray, array: cupy.ndarray) -> None:
-        """Copy a host array to an array on the GPU, which work started later sees."""
-        if host.nbytes <= staging.CHUNK:
+        """Copy a host array to a GPU array; later work sees it."""
+        if host.nbytes <= CHUNK:
             array.set(host)
             return
-        with self._lock, self._device:
+        with self._lanes.lock, self._device:
             stream = cupy.cuda.get_current_stream()
-            self._follow(stream)  # the array's memory may have been another's, still in use
-            staging.send(self._lanes, np.ascontiguousarray(host), array)
-            for lane in self._lanes:
+            self._follow(stream)  # earlier work may still use the array's memory
+            self._lanes.send(host, array)
+            for lane in self._lanes.each:
                 stream.wait_event(lane.stream.record())
 
     def receive(self, array: cupy.ndarray) -> np.ndarray:
-        """Copy an array on the GPU to the host, after the work before it."""
-        if array.nbytes <= staging.CHUNK or not array.flags.c_contiguous:
+        """Copy a GPU array to the host, after the work before it."""
+        if array.nbytes <= CHUNK or not array.flags.c_contiguous:
             small: np.ndarray = array.get()
             return small
-        host = np.empty(array.shape, array.dtype)
-        with self._lock, self._device:
+        with self._lanes.lock, self._device:
             self._follow(cupy.cuda.get_current_stream())
-            staging.receive(self._lanes, host, array)
-        return host
+            return self._lanes.receive(array)
 
     def scalar(self, dtype: np.dtype[Any]) -> tuple[cupy.ndarray, Callable[[], Any]]:
-        """Return pinned memory of the host for a scalar, and a function that waits and reads it."""
+        """Return a scalar in pinned host memory, and a function that waits and reads it."""
         device = self._device
         with device:
             pinned = cupy.cuda.alloc_pinned_memory(dtype.itemsize)
@@ -90,6 +83,7 @@ class Transfer:
         return cupy.ndarray((), dtype, cupy.cuda.MemoryPointer(memory, 0)), read
 
     def _follow(self, stream: cupy.cuda.Stream) -> None:
+        """Let the lanes wait for the stream's work so far."""
         done = stream.record()
-        for lane in self._lanes:
+        for lane in self._lanes.each:
             lane.stream.wait_event(done)

@@ -6,22 +6,15 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
-from gpuprims.core.driver import Driver
-from gpuprims.core.variant import Variant
-from gpuprims.errors import ArrayError, BackendUnavailableError
+from gpuprims.core.driver import Backend, Driver
+from gpuprims.errors import BackendUnavailableError
 
 
-class OpenCLBackend:
+class OpenCLBackend(Backend):
     """The backend ``opencl``; pyopencl is imported when its devices are first asked for."""
 
     name = "opencl"
     array_library = "pyopencl"
-    dlpack_device = None
-    variants: Sequence[Variant] = ()
-
-    def from_dlpack(self, array: Any) -> Any:
-        """Refuse: no DLPack producer lends memory of this kind."""
-        raise ArrayError(f"opencl: an array of its own or of the host; got {type(array).__name__} by DLPack")
 
     def drivers(self) -> Sequence[Driver]:
         """List the devices of every OpenCL platform."""

@@ -1,4 +1,4 @@
-"""pyopencl's arrays, over memory that is there already."""
+"""pyopencl's arrays and their buffers, within a device's limit."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
-from pyopencl.tools import MemoryPool
+from pyopencl.tools import ImmediateAllocator, MemoryPool
 
-from gpuprims.backends.opencl.kernel import in_order
-from gpuprims.backends.opencl.turns import turn_of
+from gpuprims.backends.opencl.queues import in_order, turn_of
+from gpuprims.core.capabilities import Capabilities
+from gpuprims.errors import DeviceMemoryError
+
+_COPIED = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
 
 
 class Arrays:
-    """Arrays of one queue, whose memory comes from a pool.
+    """Arrays of one queue, with memory from a pool.
 
-    pyopencl's constructor looks at each length again, for 10 us an array. So one of each shape and dtype is kept,
-    without memory, and the others are what :func:`copy.copy` makes of it, in 0.7 us (one core of an AMD EPYC of family
-    26, pyopencl 2026.1, 2026-11-22).
+    pyopencl's constructor is slow, so the attributes of each shape and dtype are kept (measurements.md: arrays).
     """
 
     def __init__(self, queue: cl.CommandQueue, pool: MemoryPool) -> None:
@@ -33,24 +34,24 @@ class Arrays:
     def make(
         self, shape: tuple[int, ...], dtype: np.dtype[Any], allocate: Callable[[int], cl.Buffer]
     ) -> cl_array.Array:
-        """Return an array with memory of its own."""
+        """Return an array with new memory."""
         array: cl_array.Array = cl_array.Array.__new__(cl_array.Array)
         vars(array).update(self._bare(shape, dtype), offset=0, events=[])
         with self._turn:
             array.base_data = allocate(array.nbytes) if array.nbytes else None
-            if not self._in_order:  # the memory may have been another's, which work given to the queue still uses
+            if not self._in_order:  # earlier work may still use the memory
                 array.add_event(cl.enqueue_marker(self._queue))
         return array
 
     def cut(self, array: cl_array.Array, start: int, shape: tuple[int, ...]) -> cl_array.Array:
-        """Return a stretch of a contiguous array, which has its events too: work on either is work on both."""
+        """Return a part of a contiguous array; both share one list of events."""
         cut: cl_array.Array = cl_array.Array.__new__(cl_array.Array)
         offset = array.offset + start * array.dtype.itemsize
         vars(cut).update(self._bare(shape, array.dtype), offset=offset, events=array.events, base_data=array.base_data)
         return cut
 
     def fill(self, array: cl_array.Array, source: cl_array.Array) -> cl_array.Array:
-        """Copy a contiguous array into one that was just made."""
+        """Copy a contiguous array into a new one."""
         memories: Any = array.base_data, source.base_data
         after = [*array.events, *source.events]
         with self._turn:
@@ -66,17 +67,41 @@ class Arrays:
         return array
 
     def _describe(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> dict[str, Any]:
-        """Return what an array knows of itself, contiguity included, but for its memory."""
+        """Return an array's attributes without its memory."""
         array = cl_array.Array(self._queue, shape, dtype, allocator=self._pool, data=self._pool.allocate(1))
-        array.flags.forc  # noqa: B018 - is looked up once
+        array.flags.forc  # noqa: B018 - caches contiguity
         return vars(array) | {"base_data": None}
 
 
 def place_of(memory: Any) -> tuple[int, int]:
-    """Return the handle of the buffer that holds an array's memory, and its first byte; not that of a sub-buffer."""
+    """Return the handle of the buffer that holds the memory (for a sub-buffer, its parent), and the first byte."""
     if type(memory) is cl.Buffer:  # memory of a pool is never a sub-buffer
-        told: Any = memory.get_info
-        whole = told(cl.mem_info.ASSOCIATED_MEMOBJECT)
-        if whole is not None:
-            return whole.int_ptr, told(cl.mem_info.OFFSET)
+        info: Any = memory.get_info
+        if (whole := info(cl.mem_info.ASSOCIATED_MEMOBJECT)) is not None:
+            return whole.int_ptr, info(cl.mem_info.OFFSET)
     return memory.int_ptr, 0
+
+
+def allocated(
+    queue: cl.CommandQueue, pool: MemoryPool, able: Capabilities, nbytes: int, host: np.ndarray | None = None
+) -> Any:
+    """Return a buffer, with the contents of the host array if one is given.
+
+    pyopencl's pool rounds sizes up by a sixteenth (2026.1). Where that exceeds the device's limit,
+    the buffer does not come from the pool.
+    """
+    if nbytes > able.largest_allocation:
+        check_allocation(able, nbytes)
+    try:
+        if host is not None:
+            return cl.Buffer(queue.context, _COPIED, hostbuf=host)
+        rounded = nbytes + nbytes // 16
+        return pool.allocate(nbytes) if rounded <= able.largest_allocation else ImmediateAllocator(queue)(nbytes)
+    except (cl.MemoryError, cl.LogicError) as error:  # INVALID_BUFFER_SIZE; OpenCL does not tell what is free
+        raise DeviceMemoryError(able.name, nbytes, None) from error
+
+
+def check_allocation(able: Capabilities, nbytes: int) -> None:
+    """Raise if an array is larger than the device allows; not every driver does."""
+    if nbytes > able.largest_allocation:
+        raise DeviceMemoryError(able.name, nbytes, None, able.largest_allocation)

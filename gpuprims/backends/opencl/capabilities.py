@@ -1,14 +1,20 @@
-"""What an OpenCL device can do, read off its driver."""
+"""The capabilities of an OpenCL device, as its driver reports them."""
 
 from __future__ import annotations
 
+import ctypes
 from functools import partial
+from typing import Any
 
 import pyopencl as cl
 
 from gpuprims.backends.opencl.progress import groups_run_together
-from gpuprims.backends.opencl.subgroups import subgroup_size, subgroup_sizes
 from gpuprims.core.capabilities import Capabilities
+
+# CL_DEVICE_SUB_GROUP_SIZES_INTEL of cl_intel_required_subgroup_size, which pyopencl 2026.1 lacks.
+_SIZES_INTEL, _MOST_SIZES = 0x4108, 16
+# All of Intel's devices offer this size: Arc offers 8, 16 and 32, later GPUs 16 and 32, CPUs 4 to 64.
+_INTELS = 16
 
 
 def capabilities_of(queue: cl.CommandQueue) -> Capabilities:
@@ -40,6 +46,37 @@ def capabilities_of(queue: cl.CommandQueue) -> Capabilities:
 
 
 def kind_of(device: cl.Device) -> str:
-    """Return the kind of a device as specs name it."""
+    """Return the kind of a device, as in device specs."""
     kinds = {cl.device_type.GPU: "gpu", cl.device_type.CPU: "cpu"}
     return next((kind for flag, kind in kinds.items() if device.type & flag), "accelerator")
+
+
+def subgroup_sizes(device: cl.Device) -> tuple[int, ...]:
+    """Return the sub-group sizes that a kernel can ask for, ascending; empty if it cannot ask."""
+    extensions = set(device.extensions.split())
+    if "cl_intel_required_subgroup_size" in extensions:
+        return _intels_sizes(device) or (_INTELS,)
+    return (int(device.warp_size_nv),) if "cl_nv_device_attribute_query" in extensions else ()
+
+
+def subgroup_size(device: cl.Device, sizes: tuple[int, ...]) -> int:
+    """Return the sub-group size to compile kernels for; 0 if the driver tells none.
+
+    Of several sizes it is 16, with which groups of 256 work-items fold in two passes, else the nearest.
+    """
+    if sizes:
+        return min(sizes, key=lambda size: (size < _INTELS, abs(size - _INTELS)))
+    amd = "cl_amd_device_attribute_query" in device.extensions.split()
+    return int(device.wavefront_width_amd) if amd else 0
+
+
+def _intels_sizes(device: cl.Device) -> tuple[int, ...]:
+    """Ask the loader that pyopencl is linked to; empty if it exports no C interface, as on Windows."""
+    ask: Any = getattr(ctypes.CDLL(cl._cl.__file__), "clGetDeviceInfo", None)
+    if ask is None:
+        return ()
+    sizes, written = (ctypes.c_size_t * _MOST_SIZES)(), ctypes.c_size_t()
+    place, key, room = ctypes.c_void_p(device.int_ptr), ctypes.c_uint(_SIZES_INTEL), ctypes.sizeof(sizes)
+    if ask(place, key, ctypes.c_size_t(room), sizes, ctypes.byref(written)):
+        return ()
+    return tuple(sorted(sizes[: written.value // ctypes.sizeof(ctypes.c_size_t)]))

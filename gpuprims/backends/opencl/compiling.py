@@ -1,8 +1,8 @@
 """Compiling OpenCL programs, with binaries kept on disk.
 
-pyopencl's own caches are not used. Its cache of programs unpickles the files in the user's folder; if a killed process
-left its lock, it waits a minute and then fails in every process. Its cache of Python functions that call kernels
-(``pyopencl.invoker``) unpickles too, and fails for a user without a home folder.
+pyopencl's own caches are not used. Its cache of programs unpickles files and fails in every process once a killed one
+left its lock. Its cache of Python functions that call kernels (``pyopencl.invoker``) unpickles too, and fails for a
+user without a home folder.
 """
 
 from __future__ import annotations
@@ -20,37 +20,39 @@ from gpuprims.core import compile_cache
 
 # One compilation at a time: a runtime's compiler takes all cores, or is not thread-safe.
 _COMPILING = Lock()
+# 32-bit registers of a multiprocessor, of NVIDIA's GPUs since 2014.
+_REGISTERS = 65536
 # Prefixes of environment variables that change what runtimes compile: Intel's, PoCL's, Oclgrind's.
 _SWITCHES = ("CL_CONFIG_", "POCL_CPU_", "POCL_VECTOR", "POCL_WORK_GROUP_METHOD", "OCLGRIND_")
 
 
-def program_of(context: cl.Context, device: cl.Device, text: str, options: list[str]) -> cl.Program:
-    """Return a device's program of a text, from the cache on disk if it is there.
-
-    ``PYOPENCL_BUILD_OPTIONS`` adds options, as it does in pyopencl.
-
-    Raises
-    ------
-    pyopencl.Error
-        With the compiler's log.
-    """
-    asked = " ".join([*options, os.environ.get("PYOPENCL_BUILD_OPTIONS", "")]).strip()
-    key = compile_cache.key_of("opencl", *_facts(device), asked, text)
-    with _COMPILING:
-        binary = compile_cache.fetch(key)
-        if binary is not None:
-            try:
-                return cl.Program(_built(_Program(context, [device], [binary]), device, asked))
-            except cl.Error as error:
-                compile_cache.discard(key, f"that the driver refuses ({error})")
-        program = _built(_Program(context, text), device, asked)
-        if binary := _binary(program, device):
-            compile_cache.keep(key, binary)
-    return cl.Program(program)
-
-
 # The class that cl.Program wraps; it has no cache, and does not warn of compilers' messages.
 _Program: Any = cl._cl._Program  # exported under no other name
+
+
+def compiled(queue: cl.CommandQueue, text: str, resident: int = 0) -> cl.Program:
+    """Compile a text for a queue's device, or load its binary; a pyopencl.Error holds the compiler's log.
+
+    A compute unit must have room for ``resident`` work-items. ``PYOPENCL_BUILD_OPTIONS`` adds options, as it does in
+    pyopencl.
+    """
+    context, device, options = queue.context, queue.device, ["-cl-std=CL1.2"]
+    if device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
+        options.append("-cl-fp32-correctly-rounded-divide-sqrt")  # as NumPy divides and takes roots
+    if resident and "NVIDIA" in device.platform.name:
+        options.append(f"-cl-nv-maxrregcount={_REGISTERS // resident // 8 * 8}")
+    asked = " ".join([*options, os.environ.get("PYOPENCL_BUILD_OPTIONS", "")]).strip()
+    key = compile_cache.key_of("opencl", *_facts(device), asked, text)
+
+    def load(binary: bytes) -> Any:
+        return _built(_Program(context, [device], [binary]), device, asked)
+
+    def build() -> tuple[Any, bytes]:
+        program = _built(_Program(context, text), device, asked)
+        return program, _binary(program, device)
+
+    with _COMPILING:
+        return cl.Program(compile_cache.cached(key, load, build, cl.Error))
 
 
 def _built(program: Any, device: cl.Device, options: str) -> Any:
@@ -58,15 +60,13 @@ def _built(program: Any, device: cl.Device, options: str) -> Any:
         program._build(options=options.encode(), devices=[device])
     except cl.Error as error:
         log = program.get_build_info(device, cl.program_build_info.LOG)
-        told = cl._cl._ErrorRecord(  # as pyopencl makes its own
-            msg=f"{error}\n{log}\n(options: {options})", code=error.code, routine=error.routine
-        )
-        raise cl.RuntimeError(told) from error
+        message = f"{error}\n{log}\n(options: {options})"
+        raise cl.RuntimeError(cl._cl._ErrorRecord(msg=message, code=error.code, routine=error.routine)) from error
     return program
 
 
 def _binary(program: Any, device: cl.Device) -> bytes:
-    """Return a device's binary of a program; empty if its driver gives none."""
+    """Return a device's binary; empty if its driver gives none."""
     devices, binaries = program.get_info(cl.program_info.DEVICES), program.get_info(cl.program_info.BINARIES)
     return bytes(dict(zip(devices, binaries, strict=True))[device])
 
@@ -90,21 +90,14 @@ def _host_processor() -> str:
 
 
 class _Invokers(dict[Any, Any]):
-    """Replaces pyopencl's cache of functions that call kernels; it keeps them in memory."""
+    """Keeps pyopencl's functions that call kernels in memory, so that ``cl.Kernel`` reads and writes no file."""
 
-    def store_if_not_present(self, key: Any, value: Any) -> None:
-        """Store, as pyopencl's cache does."""
-        self.setdefault(key, value)
+    store_if_not_present = dict.setdefault
 
 
-def _keep_invokers_in_memory() -> None:
-    """Stop pyopencl, in this process, from reading or writing functions on disk for every ``cl.Kernel``."""
-    before, cl._PYOPENCL_NO_CACHE = cl._PYOPENCL_NO_CACHE, True  # importing then opens no file
-    try:
-        import pyopencl.invoker as invoker
-    finally:
-        cl._PYOPENCL_NO_CACHE = before
-    invoker.invoker_cache = _Invokers()  # type: ignore[assignment]  # has the methods that pyopencl calls
-
-
-_keep_invokers_in_memory()
+_before, cl._PYOPENCL_NO_CACHE = cl._PYOPENCL_NO_CACHE, True  # importing then opens no file
+try:
+    import pyopencl.invoker as _invoker
+finally:
+    cl._PYOPENCL_NO_CACHE = _before
+_invoker.invoker_cache = _Invokers()  # type: ignore[assignment]  # has the methods that pyopencl calls

@@ -11,13 +11,13 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 from pyopencl.tools import ImmediateAllocator, MemoryPool
 
-from gpuprims.backends.opencl.arrays import Arrays, place_of
+from gpuprims.backends.opencl.arrays import Arrays, allocated, check_allocation, place_of
 from gpuprims.backends.opencl.capabilities import capabilities_of
-from gpuprims.backends.opencl.kernel import OpenCLKernel, compiled, in_order
-from gpuprims.backends.opencl.memory import allocated, check_allocation
+from gpuprims.backends.opencl.compiling import compiled
+from gpuprims.backends.opencl.kernel import OpenCLKernel
 from gpuprims.backends.opencl.prelude import PRELUDE
+from gpuprims.backends.opencl.queues import in_order, turn_of
 from gpuprims.backends.opencl.transfer import Transfer
-from gpuprims.backends.opencl.turns import turn_of
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.kernel_spec import KernelSpec
@@ -50,7 +50,7 @@ class OpenCLDriver:
 
     @cached_property
     def capabilities(self) -> Capabilities:
-        """See :class:`~gpuprims.core.driver.Capabilities`."""
+        """The device's capabilities."""
         return capabilities_of(self.queue)
 
     @property
@@ -92,21 +92,20 @@ class OpenCLDriver:
         return self._allocate(nbytes) if self._in_order else self.empty((nbytes,), _BYTES)
 
     def form(self, array: cl_array.Array) -> Form:
-        """Say where an array's elements lie; its offset is passed on, since buffers cannot be cut at any byte."""
+        """Describe an array; kernels add its offset, since a buffer cannot be cut at any byte."""
         return Form(array.dtype, array.shape, array.strides, array.offset, 16)
 
     def span(self, array: cl_array.Array) -> tuple[int, int, int]:
-        """Return the buffer, and the bytes of it from the first to past the last."""
+        """Return the buffer, the first byte and the one past the last."""
         buffer, first = place_of(array.base_data) if array.size else (0, 0)
         low, high = reach(array.shape, array.strides, array.dtype.itemsize)
         return (buffer, first + array.offset + low, first + array.offset + high)
 
     def share(self, array: np.ndarray) -> View:
-        """Show a host array to a CPU device where it lies."""
+        """Give a CPU device a host array without a copy."""
         memory, offset = host_memory(array)
         check_allocation(self.capabilities, memory.nbytes)
-        # Not READ_ONLY: Intel's runtime then copies memory that is not aligned to 128 bytes, for 127 ms a 256 MiB array
-        # (runtime 2026.2, 2 cores, 2026-11-21); kernels take inputs as const all the same.
+        # Not READ_ONLY, with which Intel's runtime copies unaligned memory (measurements.md: read_only).
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
         form = Form(array.dtype, array.shape, array.strides, offset)
         return View(cl.Buffer(self.context, flags, hostbuf=memory), form, memory)
@@ -127,7 +126,6 @@ class OpenCLDriver:
         return (array := self.empty((), dtype)), lambda: self.to_host(array).item()
 
     def _kept_zeros(self, count: int, dtype: np.dtype[Any]) -> Any:
-        """Return zeros; an array, whose events keep order, where the queue does not."""
         array = self.zeros((count,), dtype)
         return array.base_data if self._in_order else array
 

@@ -10,31 +10,12 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 
-from gpuprims.backends.opencl.compiling import program_of
-from gpuprims.backends.opencl.turns import turn_of
+from gpuprims.backends.opencl.queues import in_order, turn_of
 from gpuprims.core.driver import Launch
-
-# 32-bit registers of a multiprocessor, of NVIDIA's GPUs since 2014.
-_REGISTERS = 65536
-
-
-def compiled(queue: cl.CommandQueue, text: str, resident: int = 0) -> cl.Program:
-    """Compile a kernel's text for a queue's device, of which a compute unit must have room for so many work-items."""
-    options = ["-cl-std=CL1.2"]
-    if queue.device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
-        options.append("-cl-fp32-correctly-rounded-divide-sqrt")  # as NumPy divides and takes roots
-    if resident and "NVIDIA" in queue.device.platform.name:
-        options.append(f"-cl-nv-maxrregcount={_REGISTERS // resident // 8 * 8}")
-    return program_of(queue.context, queue.device, text, options)
-
-
-def in_order(queue: cl.CommandQueue) -> bool:
-    """Whether a queue keeps the order of what it is given, events or not."""
-    return not queue.properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
 
 
 class OpenCLKernel:
-    """A kernel bound to a queue; its first ``inputs`` memories are read, the others written."""
+    """A kernel of one queue; it reads its first ``inputs`` memories and writes the others."""
 
     def __init__(self, queue: cl.CommandQueue, program: cl.Program, entry: str, block: int, inputs: int) -> None:
         self._queue = queue
@@ -44,12 +25,12 @@ class OpenCLKernel:
         self._inputs = inputs
 
     def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
-        """Fix a launch; it has a kernel object of its own, whose last arguments stay set."""
+        """Fix a launch with its own kernel object, whose last arguments stay set."""
         ordered = self._queue if in_order(self._queue) else None
         kernel, queue, inputs = cl.Kernel(self._program, self._entry), self._queue, self._inputs
         size, block, lock, turn = (groups * self._block,), (self._block,), Lock(), turn_of(queue)
         if local:
-            memory: Any = cl.LocalMemory(local)  # which pyopencl's annotations leave out
+            memory: Any = cl.LocalMemory(local)  # missing in pyopencl's annotations
             kernel.set_arg(kernel.num_args - 1, memory)
         first = kernel.num_args - (local > 0) - 1 - len(numbers)
         kernel.set_arg(first, layout)
@@ -58,11 +39,11 @@ class OpenCLKernel:
 
         def launch(memories: Sequence[Any]) -> None:
             pending: list[cl.Event] = []
-            with lock, turn:  # arguments are the kernel object's, not the launch's
+            with lock, turn:  # the kernel object holds the arguments
                 for place, memory in enumerate(memories):
                     if isinstance(memory, cl_array.Array):
                         for one in memory.events:
-                            # Events of a queue that keeps order need no wait, which costs some 15 us between kernels.
+                            # The queue's own order needs no wait, which costs some 15 us between kernels.
                             if ordered is None or one.command_queue != ordered:
                                 pending.append(one)  # noqa: PERF401 - a comprehension is one more call of Python's
                         memory = memory.base_data
@@ -70,6 +51,6 @@ class OpenCLKernel:
                 event = cl.enqueue_nd_range_kernel(queue, kernel, size, block, wait_for=pending)
                 for memory in memories[inputs:]:
                     if isinstance(memory, cl_array.Array):
-                        memory.events[:] = [event]  # which follows those that were pending
+                        memory.events[:] = [event]  # it follows the pending ones
 
         return launch

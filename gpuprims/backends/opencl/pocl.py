@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -25,14 +26,14 @@ _ENVIRONMENT = "POCL_CACHE_DIR"
 _PREFIX = "gpuprims-pocl-"
 # Seconds after which a folder must be a killed process's.
 _ABANDONED = 7 * 86400
-# This process's folders, and what they are locked by, so that no other process takes them for abandoned.
+# This process's folders and their locks, which keep other processes from removing them.
 _own: dict[str, int] = {}
 
 
 def give_pocl_a_folder() -> None:
-    """Set ``POCL_CACHE_DIR``, if it is unset, to a folder for this process; call this before PoCL starts.
+    """Set ``POCL_CACHE_DIR`` to a folder for this process, before PoCL starts, unless the user has set it.
 
-    A child that inherits its parent's folder takes one of its own, because the parent removes its folder at its end.
+    A child process does not use its parent's folder, because the parent removes it at its end.
     """
     given = os.environ.get(_ENVIRONMENT)
     if given is not None and (given in _own or not Path(given).name.startswith(_PREFIX)):
@@ -51,12 +52,9 @@ def give_pocl_a_folder() -> None:
 
 
 def _locked(folder: str | Path) -> int:
-    """Open a folder and lock it until this process ends, in whatever way; -1 where folders have no locks.
+    """Open a folder and lock it until this process ends; -1 where folders have no locks.
 
-    Raises
-    ------
-    BlockingIOError
-        Another process has locked it.
+    Raises BlockingIOError if another process has locked it.
     """
     if sys.platform == "win32":
         return -1
@@ -86,18 +84,7 @@ def _remove(folder: str, process: int) -> None:
 
 def _remove_abandoned(folder: Path) -> None:
     for path in folder.glob(f"{_PREFIX}*"):
-        try:
-            abandoned = path.lstat().st_mtime < time.time() - _ABANDONED
-        except FileNotFoundError:  # removed by another process
-            continue
-        if abandoned and not _in_use(path):
-            shutil.rmtree(path, ignore_errors=True)
-
-
-def _in_use(path: Path) -> bool:
-    """Return True if a running process holds the folder. Its age does not tell: a process may run for weeks."""
-    try:
-        _unlock(_locked(path))
-    except BlockingIOError:
-        return True
-    return False
+        with suppress(FileNotFoundError, BlockingIOError):  # removed or in use: a process may run for weeks
+            if path.lstat().st_mtime < time.time() - _ABANDONED:
+                _unlock(_locked(path))
+                shutil.rmtree(path, ignore_errors=True)

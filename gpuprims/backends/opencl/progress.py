@@ -1,8 +1,7 @@
 """Forward progress: do the groups of one launch run at the same time? Kernels whose groups wait for each other need it.
 
-OpenCL promises nothing. The answer decides which kernel runs, and so the last bits of float sums. It must be the same
-in every process, whatever else the machine does. So a table answers for known devices; other devices are tried once,
-and the answer stays on disk.
+OpenCL promises nothing. The answer decides which kernel runs, and so the last bits of float sums, so it must be the
+same in every process. A table answers for known devices; other devices are tried once, and the answer stays on disk.
 """
 
 from __future__ import annotations
@@ -15,20 +14,19 @@ from typing import NamedTuple
 import numpy as np
 import pyopencl as cl
 
-from gpuprims.backends.opencl.kernel import compiled
+from gpuprims.backends.opencl.compiling import compiled
 from gpuprims.backends.opencl.remembered import Finding, keep, kept
 from gpuprims.core.capabilities import Progress
 
-# Reads of another group's counter in one attempt before a group gives up: 40 ms on a CPU, at most a second on a GPU.
+# Reads of the counter before a group gives up: 40 ms on a CPU, at most a second on a GPU.
 _LOOKS = 1 << 20
-# One success proves that groups run together. A failure may only mean that other processes had the cores: on Intel's
-# CPU runtime 4 of 50 attempts failed while six other processes ran (2 cores, 2^20 looks, 2026-11-22). "No" takes this
-# many.
+# One success proves that groups run together. A failure may only mean that other processes had the cores
+# (measurements.md: attempts), so "no" takes this many.
 _ATTEMPTS, _PAUSE = 16, 0.5
 
 
 class _Rule(NamedTuple):
-    """A rule for devices whose platform's name begins so: the kind of device, the answer and the reason."""
+    """An answer for devices of one kind, on platforms whose name begins with ``platform``."""
 
     platform: str
     kind: int
@@ -38,12 +36,8 @@ class _Rule(NamedTuple):
 
 _KNOWN = (
     _Rule("nvidia", cl.device_type.GPU, True, "NVIDIA's GPUs keep groups that have started until they end"),
-    # One thread for each compute unit takes groups, one at a time, and the system gives each thread its turn. 400 of
-    # 400 attempts of 2^28 looks succeeded while six other processes ran, after 0.20 s at most (2026.22.10, 2 cores,
-    # 2026-11-22).
+    # measurements.md: intel_groups, pocl_groups
     _Rule("intel", cl.device_type.CPU, True, "Intel's CPU runtime has a thread for each compute unit"),
-    # lib/CL/devices/pthread/pthread_scheduler.c gives each thread at most the groups left divided by the threads, which
-    # is one. 200 of 200 such attempts succeeded, after 2.17 s at most (3.1, the same).
     _Rule("portable computing", cl.device_type.CPU, True, "PoCL has a thread for each compute unit"),
     # Sorensen et al., "Specifying and testing GPU workgroup progress models" (OOPSLA 2021): a group that has started
     # does not always run on before others end.
@@ -57,13 +51,17 @@ _LOCK = Lock()
 
 
 def groups_run_together(queue: cl.CommandQueue) -> Progress:
-    """Return whether as many groups as compute units run at the same time and see each other's writes."""
+    """Tell whether as many groups as compute units run at the same time and see each other's writes."""
     device = queue.device
     if (known := known_progress(device.platform.name, device.type, device.max_compute_units)) is not None:
         return known
     with _LOCK:
         if device.int_ptr not in _SHOWN:
-            _SHOWN[device.int_ptr] = _remembered(queue)
+            finding = Finding.of(device)
+            if (together := kept(finding)) is None:
+                together = keep(finding, tried(queue))
+            shown = "succeeded" if together else "failed"
+            _SHOWN[device.int_ptr] = Progress(together, f"a trial of this device and driver {shown}")
         return _SHOWN[device.int_ptr]
 
 
@@ -75,18 +73,8 @@ def known_progress(platform: str, kind: int, compute_units: int) -> Progress | N
     return Progress(True, "one group runs at a time") if compute_units == 1 else None
 
 
-def _remembered(queue: cl.CommandQueue) -> Progress:
-    """Return the result of a trial on this device, from disk or made now."""
-    finding = Finding.of(queue.device)
-    together = kept(finding)
-    if together is None:
-        together = keep(finding, tried(queue))
-    shown = "succeeded" if together else "failed"
-    return Progress(together, f"a trial of this device and driver {shown}")
-
-
 def tried(queue: cl.CommandQueue) -> bool:
-    """Return whether one of several attempts succeeds; the pauses between them take 8 seconds at most."""
+    """Return True if one of several attempts succeeds; the pauses take 8 seconds at most."""
     for attempt in range(_ATTEMPTS):
         if attempt:
             time.sleep(_PAUSE)
@@ -96,10 +84,7 @@ def tried(queue: cl.CommandQueue) -> bool:
 
 
 def trial(queue: cl.CommandQueue) -> bool:
-    """Return whether each group of one launch saw all others start.
-
-    Each group waits for all others. It gives up after a number of looks, or when another group has given up.
-    """
+    """Return True if each group of one launch saw all others start, before it or another group gave up."""
     groups, block = queue.device.max_compute_units, min(queue.device.max_work_group_size, 256)
     counted = np.zeros(3, np.uint32)
     memory = cl.Buffer(queue.context, cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR, hostbuf=counted)

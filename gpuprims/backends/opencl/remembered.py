@@ -20,7 +20,7 @@ from gpuprims.core.private_folder import private_folder
 
 @dataclass(frozen=True)
 class Finding:
-    """A device and driver, whose result is kept."""
+    """A device and driver with a kept result."""
 
     platform: str
     device: str
@@ -42,28 +42,23 @@ class Finding:
 
 
 def kept(finding: Finding) -> bool | None:
-    """Return whether groups run together, as a trial found; None without a readable file."""
+    """Return the answer of a trial; None without a readable file."""
     path = finding.path
     if path is None or not path.exists():
         return None
     try:
-        return _read(path, finding)
+        with path.open(encoding="utf-8") as file:
+            found = json.loads(file.read(65536))  # a JSONDecodeError and a UnicodeDecodeError are ValueErrors
+        if not isinstance(found, dict) or found.get("about") != asdict(finding):
+            raise ValueError("it is about another device")
+        if not isinstance(found.get("together"), bool):
+            raise ValueError("it has no answer")
+        return bool(found["together"])
     except (OSError, ValueError, RecursionError) as error:
         warn_once(f"gpuprims tries {finding.device} again: {path} cannot be read ({str(error)[:200]})")
         if path.is_file():
             path.unlink(missing_ok=True)
         return None
-
-
-def _read(path: Path, finding: Finding) -> bool:
-    with path.open(encoding="utf-8") as file:
-        text = file.read(65536)
-    found = json.loads(text)  # a JSONDecodeError and a UnicodeDecodeError are ValueErrors
-    if not isinstance(found, dict) or found.get("about") != asdict(finding):
-        raise ValueError("it is about another device")
-    if not isinstance(found.get("together"), bool):
-        raise ValueError("it has no answer")
-    return bool(found["together"])
 
 
 def keep(finding: Finding, together: bool) -> bool:

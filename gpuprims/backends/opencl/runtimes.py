@@ -1,10 +1,9 @@
 """Finding OpenCL drivers: the system's, and Intel's CPU runtime where its wheel is installed.
 
-The wheel ships a driver file with a path of the machine that built it, so no loader finds it. Here the library is
-looked up in the installed package's file list and offered beside the system's drivers in a folder for
-``OCL_ICD_VENDORS``, which the loader reads once, at the first platform query. For that moment ``putenv`` sets the
-variable, not ``os.environ``, which other threads read. The folder stays, because programs started at that moment
-inherit the variable.
+The wheel's driver file has a path of the machine that built it, so no loader finds the library. The installed package's
+file list names it, and a folder for ``OCL_ICD_VENDORS`` lists it beside the system's drivers. The loader reads the
+variable once, at the first platform query; ``putenv`` sets it for that moment, because other threads read
+``os.environ``. The folder stays, because programs started at that moment inherit the variable.
 """
 
 from __future__ import annotations
@@ -25,19 +24,13 @@ from gpuprims.core.notices import warn_once
 from gpuprims.core.private_folder import private_folder
 from gpuprims.errors import BackendUnavailableError
 
-INTEL_WHEEL, INTEL_LIBRARY = "intel-opencl-rt", "libintelocl.so"
+_INTEL_WHEEL, _INTEL_LIBRARY = "intel-opencl-rt", "libintelocl.so"
 _VARIABLE = "OCL_ICD_VENDORS"
-SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
+_SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 
 
 def platforms() -> Sequence[cl.Platform]:
-    """List OpenCL platforms that have devices.
-
-    Raises
-    ------
-    BackendUnavailableError
-        When there is no driver at all.
-    """
+    """List OpenCL platforms that have devices; raise BackendUnavailableError if there is no driver."""
     give_pocl_a_folder()
     try:
         with _embedded_runtime_offered():
@@ -59,22 +52,22 @@ def _reason_and_remedy(error: cl.Error) -> tuple[str, str]:
         return f"{_VARIABLE}={folder} offers no OpenCL driver ({error})", f"unset {_VARIABLE}"
     if embedded_library() is not None:
         reinstall = "pip install --force-reinstall intel-opencl-rt intel-cmplr-lib-rt"
-        return f"{INTEL_WHEEL} is installed, but does not load ({error})", reinstall
+        return f"{_INTEL_WHEEL} is installed, but does not load ({error})", reinstall
     return f"no OpenCL driver on this machine ({error})", "pip install 'gpuprims[cpu]'"
 
 
 def embedded_library() -> Path | None:
     """Return the path of Intel's CPU runtime when its wheel is installed here."""
     try:
-        listed = files(INTEL_WHEEL) or []
+        listed = files(_INTEL_WHEEL) or []
     except PackageNotFoundError:
         return None
-    return next((Path(str(f.locate())).resolve() for f in listed if f.name == INTEL_LIBRARY), None)
+    return next((Path(str(f.locate())).resolve() for f in listed if f.name == _INTEL_LIBRARY), None)
 
 
 @contextmanager
 def _embedded_runtime_offered() -> Iterator[None]:
-    """Show the loader the system's drivers and Intel's, unless the user chose a folder; Linux loaders alone read it."""
+    """Show Linux's loader the system's drivers and Intel's, unless the user chose a folder."""
     library = embedded_library()
     if library is None or not sys.platform.startswith("linux") or _VARIABLE in os.environ:
         yield
@@ -98,26 +91,25 @@ def _folder_of(files: Mapping[str, str]) -> Iterator[Path]:
     """Yield a folder with these files: in the cache, where it stays, or without a cache a temporary one."""
     if (cache := private_folder("drivers")) is None:
         with TemporaryDirectory(prefix="gpuprims-icd-") as temporary:
-            _write(files, Path(temporary))
-            yield Path(temporary)
+            yield _written(files, Path(temporary))
         return
     folder = cache / sha256(repr(sorted(files.items())).encode()).hexdigest()[:16]
     folder.mkdir(mode=0o700, exist_ok=True)
-    _write(files, folder)
-    yield folder
+    yield _written(files, folder)
 
 
-def _write(files: Mapping[str, str], folder: Path) -> None:
-    """Write missing or different files atomically."""
+def _written(files: Mapping[str, str], folder: Path) -> Path:
+    """Write missing or different files atomically; return the folder."""
     for name, text in files.items():
         path = folder / name
         if not path.is_file() or path.read_bytes() != text.encode():
             part = folder / f"{name}.{os.getpid()}.part"
             part.write_text(text)
             part.replace(path)
+    return folder
 
 
 def _driver_files() -> list[Path]:
-    """List the driver files that the loader would have read by itself: the system's, and those of pyopencl's wheels."""
-    folders = [SYSTEM_VENDORS, Path(cl.__file__).parent / ".libs"]
+    """List the driver files that the loader reads by default: the system's, and those of pyopencl's wheels."""
+    folders = [_SYSTEM_VENDORS, Path(cl.__file__).parent / ".libs"]
     return [path for folder in folders if folder.is_dir() for path in sorted(folder.glob("*.icd"))]

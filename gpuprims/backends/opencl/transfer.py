@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from threading import Lock
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 
-from gpuprims.backends.opencl.turns import turn_of
-from gpuprims.core import staging
+from gpuprims.backends.opencl.queues import turn_of
+from gpuprims.core.staging import CHUNK, Lanes
 
 
 class OpenCLLane:
-    """A buffer that the driver pins, mapped for good, and a queue of its own."""
+    """A buffer that the driver pins and that stays mapped, with its own queue."""
 
     def __init__(self, context: cl.Context) -> None:
         self._queue = cl.CommandQueue(context)
-        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
-        self._pinned = cl.Buffer(context, flags, staging.CHUNK)
+        self._pinned = cl.Buffer(context, cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR, CHUNK)
         access: Any = cl.map_flags.READ | cl.map_flags.WRITE
-        mapped = cl.enqueue_map_buffer(self._queue, self._pinned, access, 0, (staging.CHUNK,), np.dtype(np.uint8))
+        mapped = cl.enqueue_map_buffer(self._queue, self._pinned, access, 0, (CHUNK,), np.dtype(np.uint8))
         self._buffer = mapped[0]
         self.after: list[cl.Event] = []
         self.last: cl.Event | None = None
@@ -31,10 +29,10 @@ class OpenCLLane:
         """Copy host bytes to the buffer, and start their transfer."""
         if self.last is not None:
             self.last.wait()
-        self._buffer[: part.size] = part
-        buffer, target, place = self._buffer[: part.size], _memory(array), array.offset + start
+        buffer, memory, place = self._buffer[: part.size], _memory(array), array.offset + start
+        buffer[:] = part
         self.last = cl.enqueue_copy(
-            self._queue, target, buffer, dst_offset=place, is_blocking=False, wait_for=self.after
+            self._queue, memory, buffer, dst_offset=place, is_blocking=False, wait_for=self.after
         )
         self._queue.flush()
 
@@ -54,49 +52,45 @@ class Transfer:
 
     def __init__(self, queue: cl.CommandQueue) -> None:
         self._queue = queue
-        self._lock = Lock()
+        self._lanes = Lanes(partial(OpenCLLane, queue.context))
         self._turn = turn_of(queue)
 
-    @cached_property
-    def _lanes(self) -> list[OpenCLLane]:
-        return [OpenCLLane(self._queue.context) for _ in range(staging.lane_count())]
-
     def send(self, host: np.ndarray, array: cl_array.Array) -> None:
-        """Copy a host array to an array on the device, which work that follows the array's events sees."""
-        if not host.size:  # whose strides pyopencl may find to differ from its own
+        """Copy a host array to a device array, whose events later work waits for."""
+        if not host.size:  # pyopencl may find that the strides differ
             return
-        if host.nbytes <= staging.CHUNK:
+        if host.nbytes <= CHUNK:
             with self._turn:
-                if array.events:  # of a queue without order, which pyopencl does not ask for
+                if array.events:  # of a queue without order; pyopencl does not wait for them
                     cl.wait_for_events(array.events)
                 array.set(np.ascontiguousarray(host).reshape(host.shape))
             return
-        with self._lock, self._turn:
-            self._follow()  # the array's memory may have been another's, still in use
-            staging.send(self._lanes, np.ascontiguousarray(host), array)
-            sent = [lane.last for lane in self._lanes if lane.last is not None]
-            array.events[:] = [cl.enqueue_barrier(self._queue, wait_for=sent)]  # one to wait for, in place of eight
+        with self._lanes.lock, self._turn:
+            self._follow()  # earlier work may still use the array's memory
+            self._lanes.send(host, array)
+            sent = [lane.last for lane in self._lanes.each if lane.last is not None]
+            array.events[:] = [cl.enqueue_barrier(self._queue, wait_for=sent)]  # one event in place of eight
 
     def receive(self, array: cl_array.Array) -> np.ndarray:
-        """Copy an array on the device to the host, after the work before it."""
+        """Copy a device array to the host, after the work before it."""
         if not array.flags.c_contiguous:
             with self._turn:
                 reordered: np.ndarray = array.get()
             return reordered
+        if array.nbytes > CHUNK:
+            with self._lanes.lock, self._turn:
+                self._follow()
+                return self._lanes.receive(array)
         host = np.empty(array.shape, array.dtype)
-        if array.nbytes <= staging.CHUNK:
-            if array.nbytes:
-                source: Any = array.base_data
-                with self._turn:
-                    cl.enqueue_copy(self._queue, host, source, src_offset=array.offset, wait_for=array.events)
-            return host
-        with self._lock, self._turn:
-            self._follow()
-            staging.receive(self._lanes, host, array)
+        if array.nbytes:
+            source: Any = array.base_data
+            with self._turn:
+                cl.enqueue_copy(self._queue, host, source, src_offset=array.offset, wait_for=array.events)
         return host
 
     def _follow(self) -> None:
+        """Let the lanes wait for the queue's work so far."""
         done = cl.enqueue_marker(self._queue)
         self._queue.flush()
-        for lane in self._lanes:
+        for lane in self._lanes.each:
             lane.after = [done]

@@ -1,13 +1,19 @@
-"""histogram and bincount: how many elements lie in each bin."""
+"""histogram and bincount: count the elements in each bin."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from gpuprims.core.device import Device
+from gpuprims.core.operands import as_operands
 from gpuprims.core.primitive import Primitive
-from gpuprims.primitives.histogram.calls import bind, count_numbers, count_values
-from gpuprims.primitives.histogram.plan import plan_call, sample
+from gpuprims.errors import DtypeError, ShapeError
+from gpuprims.primitives.axes import as_axis, axes_of
+from gpuprims.primitives.histogram.bins import table_of
+from gpuprims.primitives.histogram.calls import as_density, as_weighing, bind, count_numbers, weighed
+from gpuprims.primitives.histogram.plan import COUNTS, count, plan_call, sample, table_on
 from gpuprims.primitives.histogram.variants import VARIANTS
 
 PRIMITIVE = Primitive("histogram", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case")
@@ -32,19 +38,18 @@ def histogram(
     x : array_like
         Real numbers, of any shape.
     bins : int or array_like, default 10
-        How many bins of one width, or their edges, ascending.
+        The number of bins of equal width, or the bin edges in ascending order.
     range : (low, high), optional
-        The first and the last edge of so many bins; by default the smallest and the largest element. Elements outside
-        are left out, as NaN is.
+        The first and the last edge if ``bins`` is a number; by default the smallest and the largest element. Elements
+        outside, and NaN, are not counted.
     density : bool, optional
-        Return, instead of counts, a density whose integral over the bins is 1.
+        Return a density, whose integral over the bins is 1, instead of counts.
     weights : array_like, optional
-        What each element counts, of the shape of ``x``; sums have their dtype.
+        Weight of each element, in the shape of ``x``; the sums have the dtype of the weights.
     axis : int or tuple of int, optional
-        Count along these axes alone, for a histogram of each row; all have the same edges.
+        Count along these axes only, for a histogram of each row; all have the same edges.
     deterministic : bool, default True
-        Whether sums of float weights are to be the same from run to run. Without, they are added by atomic operations
-        as they come.
+        Return the same sums of float weights in every run. False adds them by atomic operations, in any order.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -53,15 +58,15 @@ def histogram(
     Returns
     -------
     counts : array
-        Of int64, or the dtype of the weights, or float64 of a density; along its last axis the bins, after the axes
-        that are not counted along.
+        Dtype int64, or the dtype of the weights, or float64 for a density. The last axis has the bins; the axes that
+        are not counted along come before it.
     edges : array
-        One more than there are bins.
+        The edges, one more than there are bins.
 
     Raises
     ------
     ArgumentError, ShapeError, AxisError
-        Bins that do not rise, a range that is not finite, weights of another shape.
+        Edges that decrease, a range that is not finite, weights of another shape.
     DtypeError
         Complex elements.
     ArrayError, DeviceMismatchError, NoVariantError
@@ -69,9 +74,9 @@ def histogram(
 
     Notes
     -----
-    A bin holds its left edge, and the last one its right edge too. The bin of an element on an edge, or so near to one
-    that arithmetic rounds, is NumPy's. So that sums are the same from run to run, float weights are cut into integers
-    on GPUs, by the size of the largest in their bin, and added up in order on CPUs.
+    A bin includes its left edge, and the last one its right edge too. Elements on an edge, or so near that arithmetic
+    rounds, fall into the same bin as in NumPy. For reproducible sums, GPUs cut float weights into integers, scaled by
+    the largest weight of the bin, and CPUs add in order.
 
     Examples
     --------
@@ -83,7 +88,17 @@ def histogram(
     array([[1, 2, 0],
            [0, 0, 2]])
     """
-    return count_values(x, bins, range, weights, axis, device, variant, density=bool(density), repeat=deterministic)
+    operands = as_operands("histogram", (x,), device) if weights is None else weighed("histogram", x, weights, device)
+    along = axis if axis is None else axes_of(as_axis(axis), operands.natives[0].ndim)
+    table = table_of(operands, bins, range)
+    weighing = COUNTS if weights is None else as_weighing(operands, deterministic, as_floats=bool(density))
+    # Copy the edges before counting: a copy from the host would wait for the counts.
+    edges = operands.copy_to_caller(table.edges, None if operands.on_host else table_on(operands, table, "edges"))
+    dtype = None if density or weights is None else operands.natives[1].dtype
+    counts = count(operands, table, len(table.edges) - 1, along, weighing, dtype, variant)
+    if density:
+        counts = as_density(operands, counts, np.diff(table.edges))
+    return operands.to_caller(counts), edges
 
 
 def bincount(
@@ -101,25 +116,25 @@ def bincount(
     Parameters
     ----------
     x : array_like of int
-        Not negative; of one dimension, or of any with ``axis``.
+        Non-negative integers, in one dimension, or in any number of dimensions with ``axis``.
     weights : array_like, optional
-        What each element counts, of the shape of ``x``; the sums are float64.
+        Weight of each element, in the shape of ``x``; the sums are float64.
     minlength : int, default 0
-        Fewest numbers to count; as many as the largest element and one, if that is more.
+        The least length of the result, which is the largest element plus one if that is more.
     axis : int, optional
-        Count along this axis alone, for counts of each row.
+        Count along this axis only, for counts of each row.
     deterministic : bool, default True
-        Whether sums of float weights are to be the same from run to run; see :func:`gpuprims.histogram`.
+        Return the same sums of float weights in every run; see :func:`gpuprims.histogram`.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
-        The kernel to use, of a histogram's, instead of the best one.
+        The kernel of a histogram to use, instead of the best one.
 
     Returns
     -------
     array
-        Of int64, or of float64 with weights; the numbers are along its last axis. Of int64 for an empty array, with or
-        without weights, as in NumPy. The call waits for the largest number.
+        Dtype int64, or float64 with weights; the last axis has the counts. An empty array gives int64, with or without
+        weights, as in NumPy. The call waits until the largest number is known.
 
     Raises
     ------
@@ -136,4 +151,14 @@ def bincount(
     >>> gpuprims.bincount([0, 1, 1], weights=[0.5, 1, 2], minlength=3, device="reference")
     array([0.5, 3. , 0. ])
     """
-    return count_numbers(x, weights, minlength, axis, device, variant, repeat=deterministic)
+    if isinstance(x, list | tuple) and not len(x):
+        x = np.zeros(0, np.int64)  # NumPy would make it float64
+    operands = weighed("bincount", x, weights, device)
+    array = operands.natives[0]
+    if array.dtype.kind not in "iub":
+        raise DtypeError(f"bincount: integers; got dtype {array.dtype}")
+    if axis is None and array.ndim != 1:
+        raise ShapeError(f"bincount: an array of one dimension, or axis=; got shape {array.shape}")
+    axes = axes_of(as_axis(axis), array.ndim)
+    weighing = as_weighing(operands, deterministic, as_floats=True)
+    return operands.to_caller(count_numbers(operands, axes, minlength, weighing, variant))

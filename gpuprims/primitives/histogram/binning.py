@@ -1,7 +1,7 @@
-"""Bins of a histogram: from NumPy's edges to the table that kernels read.
+"""Bins of a histogram: turn NumPy's edges into the table that kernels read.
 
-Kernels compare elements with thresholds, the smallest element of each bin, in the elements' own dtype, and so find
-NumPy's bin whatever arithmetic leads them near it.
+Kernels compare elements with thresholds, the smallest element of each bin, in the elements' own dtype. So they find the
+same bin as NumPy, however they round on the way.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from gpuprims.errors import ArgumentError, DtypeError
 from gpuprims.primitives.histogram.spec import TABLE_HEADER
 from gpuprims.primitives.histogram.thresholds import Order, find_thresholds
 
-# More would be counted by indices of 32 bits no more.
+# Indices of bins have 32 bits.
 MOST_BINS = 2**30
-# A cell whose neighbour's elements come nearer to its middle is none; and where more elements than these are in doubt,
-# cells of a bin each do not pay, if smaller ones can be had.
+# Cells of one bin each need elements that are certain of their bin up to this distance from the middle, in cells. They
+# do not pay if more than this share of elements is uncertain and smaller cells are possible.
 _LEAST_LIMIT, _MOST_DOUBT = 0.25, 0.125
-# Tables of more bins are soon too many to keep.
+# Only a few tables of more bins are kept.
 _LARGE = 2**16
 # Cells of the guide, for each bin and altogether.
 _CELLS_PER_BIN, _MOST_CELLS = 16, 2**16
-# How far from the edge of one of so many cells rounding may take an element, in cells, and more.
+# Upper bound of the distance, in cells, by which rounding moves an element.
 _MARGIN = 2.0**-5
 _IMPURE = np.uint32(1 << 31)
 
@@ -36,8 +36,8 @@ _IMPURE = np.uint32(1 << 31)
 class Table:
     """The bins as kernels read them; see ``binning.h``.
 
-    ``bins`` counts bins that the dtype can reach; later ones are always empty. ``edges`` are NumPy's. A table equals
-    only itself, so caches look it up without comparing contents.
+    ``bins`` is the number of bins that elements of the dtype can reach; later ones are always empty. ``edges`` are
+    NumPy's. A table equals only itself, so caches look it up without comparing contents.
     """
 
     kind: Literal["direct", "even", "edges"]
@@ -49,7 +49,7 @@ class Table:
 
     @cached_property
     def words(self) -> np.ndarray:
-        """The table as it lies in memory, 64 bits a word."""
+        """The table in memory, as 64-bit words."""
         if self.kind == "direct":
             return self.header
         size = (self.bins + 2) * self.thresholds.itemsize // 8
@@ -61,7 +61,7 @@ class Table:
 
 
 def key_dtype(dtype: Dtype) -> Dtype:
-    """Return the dtype in which elements are compared: their own, or the smallest of registers that holds it."""
+    """Return the dtype in which elements are compared: their own, or the least of 32 bits that holds it."""
     if dtype.kind == "c":
         raise DtypeError(f"histogram: real numbers, which have an order; got dtype {dtype}")
     if dtype.itemsize >= 4:
@@ -71,14 +71,14 @@ def key_dtype(dtype: Dtype) -> Dtype:
 
 @lru_cache(maxsize=64)
 def direct(bins: int) -> Table:
-    """Return the table for elements that are numbers of bins."""
+    """Return the table for elements that are indices of bins."""
     none = np.zeros(0, np.uint32)
     return Table("direct", bins, np.zeros(TABLE_HEADER, np.uint64), none, none, none)
 
 
 def table_of_range(dtype: Dtype, bins: int, low: Any, high: Any) -> Table:
-    """Return the table of so many bins between two numbers, whose types NumPy looks at too."""
-    look_up = _kept_of_range if bins <= _LARGE else _large_of_range
+    """Return the table of equal bins between two numbers; NumPy's edges also depend on the numbers' types."""
+    look_up = _small_of_range if bins <= _LARGE else _large_of_range
     return look_up(dtype, bins, low, high, type(low).__name__, type(high).__name__)
 
 
@@ -89,14 +89,11 @@ def table_of_edges(dtype: Dtype, edges: np.ndarray) -> Table:
     return _kept_of_edges(dtype, edges.tobytes(), edges.dtype)
 
 
-@lru_cache(maxsize=32)
-def _kept_of_range(dtype: Dtype, bins: int, low: Any, high: Any, *types: str) -> Table:
+def _of_range(dtype: Dtype, bins: int, low: Any, high: Any, *types: str) -> Table:
     return _table(dtype, bins, (low, high))
 
 
-@lru_cache(maxsize=2)
-def _large_of_range(dtype: Dtype, bins: int, low: Any, high: Any, *types: str) -> Table:
-    return _table(dtype, bins, (low, high))
+_small_of_range, _large_of_range = lru_cache(maxsize=32)(_of_range), lru_cache(maxsize=2)(_of_range)
 
 
 @lru_cache(maxsize=32)
@@ -108,36 +105,30 @@ def _table(dtype: Dtype, bins: Any, limits: tuple[Any, Any] | None) -> Table:
     order = Order(np.dtype(np.uint8) if dtype.kind == "b" else dtype)
     try:
         edges = np.histogram_bin_edges(np.empty(0, order.dtype), bins, limits)
-    except ValueError as error:  # NumPy's, of bins narrower than floats are apart
+    except ValueError as error:  # NumPy raises it if bins are narrower than the spacing of floats
         raise ArgumentError(f"histogram: bins that floats can tell apart; got {bins} in {limits}") from error
-    ends = (edges[0], edges[-1]) if limits is None else _outer(*limits)
+    low, high = (edges[0], edges[-1]) if limits is None else limits
+    ends = (low, high) if limits is None or low != high else (low - 0.5, high + 0.5)  # as in NumPy
     starts, last = find_thresholds(order, bins, limits, edges, ends)
     thresholds = np.append(order.elements(starts), order.elements(last)).astype(key_dtype(dtype))
     return _even(thresholds, edges) or _guided(thresholds, edges)
 
 
-def _outer(low: Any, high: Any) -> tuple[Any, Any]:
-    """Return the ends of a range as NumPy compares elements with them: wider where they are the same."""
-    return (low - 0.5, high + 0.5) if low == high else (low, high)
-
-
 def _distances(elements: np.ndarray, first: Any) -> np.ndarray:
-    """Return how far elements are above the first, as kernels compute it; see DISTANCE in ``bins.py``."""
+    """Return distances of elements above the first, as kernels compute them; see DISTANCE in ``spec.py``."""
+    kind = elements.dtype if elements.dtype.kind == "f" else np.dtype(f"u{elements.itemsize}")
     with np.errstate(over="ignore", invalid="ignore"):
-        unsigned = np.dtype(f"u{elements.itemsize}")
-        whole = elements, np.asarray(first)
-        high, low = whole if elements.dtype.kind == "f" else (whole[0].view(unsigned), whole[1].view(unsigned))
-        distances: np.ndarray = np.subtract(high, low).astype(np.float32)
+        distances: np.ndarray = np.subtract(elements.view(kind), np.asarray(first).view(kind)).astype(np.float32)
     return distances
 
 
 def _even(thresholds: np.ndarray, edges: np.ndarray) -> Table | None:
-    """Return the table of bins of one width, which are cells; None where they are not, nor nearly."""
+    """Return the table of bins of equal width, one cell each; None if the widths differ too much."""
     bins = len(thresholds) - 1
     if bins != len(edges) - 1 or not _ascending(thresholds):
         return None
-    # The width of the bins, or, where elements are integers, of the thresholds. An edge is to fall into the cell above,
-    # if only just: by no more than floats of this size are apart.
+    # Try the width of the bins, and that of the thresholds, which suits integers. The bias moves an edge just into the
+    # cell above, by one spacing of floats of this size.
     with np.errstate(all="ignore"):
         width = np.float64(edges[-1]) - np.float64(edges[0])
         scales = np.float32(bins / width), _scale(thresholds[:-1], bins - 1)
@@ -152,11 +143,11 @@ def _even(thresholds: np.ndarray, edges: np.ndarray) -> Table | None:
 
 
 def _guided(thresholds: np.ndarray, edges: np.ndarray) -> Table:
-    """Return the table of any thresholds, with a guide: in smaller cells; most cells lie within one bin."""
+    """Return the table of any thresholds, with a guide of small cells; most cells lie within one bin."""
     bins = len(thresholds) - 1
     cells = min(1 << int(_CELLS_PER_BIN * bins - 1).bit_length(), _MOST_CELLS)
     scale = _scale(thresholds, cells)
-    if not np.isfinite(scale) or scale == 0:  # no distance to divide: search among all thresholds
+    if not np.isfinite(scale) or scale == 0:  # no distance to divide, so search all thresholds
         guide = np.array([0, 0, max(bins - 1, 0)], np.uint32) | _IMPURE
         return Table("edges", bins, _header(thresholds, (0, 0, 0, 0), 1), thresholds, guide, edges)
     inner = _distances(thresholds[1:-1], thresholds[0]).astype(np.float64) * np.float64(scale)
@@ -181,9 +172,9 @@ def _ascending(thresholds: np.ndarray) -> bool:
 
 
 def _limits(thresholds: np.ndarray, scale: np.float32, bias: np.float32) -> tuple[float, float]:
-    """Return how far from the middle of a cell an element may be for it to be certain that it is of its bin.
+    """Return the distances from the middle of a cell up to which an element is certainly in the cell's bin.
 
-    It holds whether or not the kernel rounds a product and the next sum together.
+    The first holds if the kernel fuses a product and the next sum, the second in any case.
     """
     if not np.isfinite(scale) or scale == 0:
         return 0.0, 0.0
@@ -193,7 +184,7 @@ def _limits(thresholds: np.ndarray, scale: np.float32, bias: np.float32) -> tupl
     together, apart = 1.0, 1.0
     for elements, own, wrong in ((starts, bins, 1), (before, bins - 1, -1)):
         for fused, cells, aside in _cells(elements, thresholds[0], scale, bias):
-            # The first of a bin may be in the upper half of the cell below, with all up to its own; the last likewise.
+            # The first elements of a bin may lie in the upper half of the cell below; the last ones likewise above.
             near = wrong * aside[cells != own]
             if ((cells != own) & (cells != own - wrong)).any() or not (near > 0).all():
                 return 0.0, 0.0
@@ -203,7 +194,7 @@ def _limits(thresholds: np.ndarray, scale: np.float32, bias: np.float32) -> tupl
 
 
 def _cells(elements: np.ndarray, first: Any, scale: np.float32, bias: np.float32) -> Iterator[tuple[bool, Any, Any]]:
-    """Give cells, and how far elements are above the middle of theirs, by products rounded before the sum, or not."""
+    """Yield elements' cells and distances above the middle, with products rounded before the sum or not."""
     distances = _distances(elements, first)
     with np.errstate(over="ignore", invalid="ignore"):
         exact = distances.astype(np.float64) * np.float64(scale)
@@ -219,7 +210,7 @@ def _header(thresholds: np.ndarray, numbers: tuple[Any, ...], last: int) -> np.n
 
 
 def check_bins(label: str, bins: int) -> int:
-    """Return a number of bins that kernels can count to, or raise."""
+    """Return a number of bins, or raise if kernels cannot index so many."""
     if bins > MOST_BINS:
         raise ArgumentError(f"{label}: at most 2^30 bins; got {bins}")
     return bins

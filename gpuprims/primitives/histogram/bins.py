@@ -1,4 +1,4 @@
-"""The bins that a caller asks for: their number and range, or their edges."""
+"""Bins from a caller's arguments: their number and range, or their edges."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gpuprims.operators.extremes import highest, lowest
 from gpuprims.primitives.fold import FoldPlanner, with_axes
 from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype, table_of_edges, table_of_range
 
-# Bins of tables that are kept for calls like one before.
+# Tables of up to this many bins are kept for later calls.
 _MOST_KEPT = 2**16
 _PLAIN = (int, float)
 
@@ -37,7 +37,7 @@ def _plain_table(dtype: np.dtype[Any], bins: int, low: Any, high: Any) -> Table:
 
 
 def table_of(operands: Operands, bins: Any, limits: Any) -> Table:
-    """Return the table of a call's bins."""
+    """Return the table of a call's bins, or raise for bins or a range that are invalid."""
     array = operands.natives[0]
     if array.dtype.kind == "c":
         key_dtype(array.dtype)  # raises
@@ -49,9 +49,15 @@ def table_of(operands: Operands, bins: Any, limits: Any) -> Table:
         raise ArgumentError(
             f"histogram: a number of bins, or their edges; got {quoted(bins)} (numpy.histogram_bin_edges)"
         )
-    given = _given_edges(bins)
+    home = device_of(bins)
+    if home is not None:
+        given = home.driver.to_host(bins)
+    else:
+        given = plain_array("histogram", bins, "a number of bins, or their edges", ArgumentError)
     if given.ndim == 0:
-        number = _number_of(given)
+        if given.dtype.kind not in "iu" or given < 1:
+            raise ArgumentError(f"histogram: a positive number of bins, or their edges; got {quoted(given.tolist())}")
+        number = check_bins("histogram", int(given))
         low, high = limits_of(operands) if limits is None else _checked_limits(limits)
         return table_of_range(array.dtype, number, low, high)
     if given.ndim != 1:
@@ -62,20 +68,6 @@ def table_of(operands: Operands, bins: Any, limits: Any) -> Table:
         raise ArgumentError("histogram: bin edges must not decrease or be NaN; got some that do")
     check_bins("histogram", given.size - 1)
     return table_of_edges(array.dtype, given)
-
-
-def _given_edges(bins: Any) -> np.ndarray:
-    """Return edges, or a number of them, as an array of the host, wherever they lie."""
-    home = device_of(bins)
-    if home is not None:
-        return home.driver.to_host(bins)
-    return plain_array("histogram", bins, "a number of bins, or their edges", ArgumentError)
-
-
-def _number_of(bins: np.ndarray) -> int:
-    if bins.dtype.kind not in "iu" or bins < 1:
-        raise ArgumentError(f"histogram: a positive number of bins, or their edges; got {quoted(bins.tolist())}")
-    return check_bins("histogram", int(bins))
 
 
 def _checked_limits(limits: Any) -> tuple[Any, Any]:
@@ -101,7 +93,7 @@ _ENDS = Op(
 
 
 def limits_of(operands: Operands) -> tuple[Any, Any]:
-    """Return the smallest and the largest element, by one reading of the array."""
+    """Return the smallest and the largest element; one kernel finds both."""
     array, driver = operands.natives[0], operands.driver
     if not math.prod(array.shape):
         return 0, 1
@@ -120,13 +112,13 @@ def limits_of(operands: Operands) -> tuple[Any, Any]:
         plan.start_on(driver, [elements], [ends, ends])
         low, high = driver.to_host(ends)
     if not (np.isfinite(low) and np.isfinite(high)):
-        raise ArgumentError(f"histogram: a finite range, where none is given that of the elements; got [{low}, {high}]")
+        raise ArgumentError(f"histogram: finite elements where range= is not given; got [{low}, {high}]")
     return (int(low), int(high)) if array.dtype == np.bool_ else (low, high)
 
 
 @keeps_calls()
 def _plan_ends(form: Form, alignment: int, device: Device, generation: int) -> LaunchPlan:
-    """Return the plan of both ends, written one after the other."""
+    """Return the plan of a fold that stores the smallest element and, behind it, the largest."""
     folding = make_folding(_ENDS, as_map("reduce", None, 1), (form.dtype,), None)
     (dtype, _), axes = folding.outputs, tuple(range(len(form.shape)))
     places = [Form(dtype, (), (), k * dtype.itemsize, alignment) for k in range(2)]

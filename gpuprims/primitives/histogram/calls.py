@@ -1,4 +1,4 @@
-"""Calls of histogram and bincount: arguments checked, bins found, elements counted."""
+"""Calls of histogram and bincount: check the arguments, find the bins, count."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.histogram.binning import Table, check_bins, direct
 from gpuprims.primitives.histogram.bins import limits_of, table_of
-from gpuprims.primitives.histogram.plan import count, table_on
-from gpuprims.primitives.histogram.request import COUNTS, HistogramRequest, TableRequest, Weighing
+from gpuprims.primitives.histogram.plan import COUNTS, HistogramRequest, TableRequest, Weighing, count
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
 
-# Bins that bincount tries at once, so that small values are read once alone.
+# bincount first tries this many bins, to read small values only once.
 _TRIED = 1024
-# Counts that are tried whatever the number of elements.
+# Up to this many counts are tried for any number of elements.
 _ALWAYS_TRIED = 2**16
 
 
@@ -36,77 +35,21 @@ def bind(
     device: str | Device | None = None,
     variant: str | Variant | None = None,
 ) -> tuple[Operands, TableRequest, None, str | Variant | None]:
-    """Find the device and the bins of a histogram; ``arrays`` may go on with bins and range."""
+    """Find the device and the bins of a histogram; ``arrays`` may also contain bins and range."""
     x, *more = arrays
     bins, limits = more[0] if more else bins, more[1] if len(more) > 1 else range
-    operands = _bind("histogram", x, weights, device)
+    operands = weighed("histogram", x, weights, device)
     along = axis if axis is None else axes_of(as_axis(axis), operands.natives[0].ndim)
     table = table_of(operands, bins, limits)
     dtype = None if weights is None else operands.natives[1].dtype
     described = table.kind, table.bins, table.guide.size, len(table.edges) - 1
-    request = HistogramRequest(*described, along, _weighing(operands, deterministic), dtype)
+    request = HistogramRequest(*described, along, as_weighing(operands, deterministic), dtype)
     asked = None if variant is None else asked_by_name("histogram", variant)
     return operands, TableRequest(request, table), None, asked
 
 
-def count_values(
-    x: Any,
-    bins: Any,
-    limits: Any,
-    weights: Any,
-    axis: Any,
-    device: str | Device | None,
-    variant: str | Variant | None,
-    *,
-    density: bool,
-    repeat: bool,
-) -> tuple[Any, Any]:
-    """Return a histogram and its edges."""
-    operands = as_operands("histogram", (x,), device) if weights is None else _bind("histogram", x, weights, device)
-    along = axis if axis is None else axes_of(as_axis(axis), operands.natives[0].ndim)
-    table = table_of(operands, bins, limits)
-    weighing = COUNTS if weights is None else _weighing(operands, repeat, as_floats=density)
-    # Before the counts: behind these, a copy from the host would wait for the elements.
-    edges = operands.copy_to_caller(table.edges, None if operands.on_host else table_on(operands, table, "edges"))
-    dtype = None if density or weights is None else operands.natives[1].dtype
-    counts = count(operands, table, len(table.edges) - 1, along, weighing, dtype, variant)
-    if density:
-        counts = _density(operands, counts, np.diff(table.edges))
-    return operands.to_caller(counts), edges
-
-
-def count_numbers(
-    x: Any,
-    weights: Any,
-    minlength: Any,
-    axis: Any,
-    device: str | Device | None,
-    variant: str | Variant | None,
-    *,
-    repeat: bool,
-) -> Any:
-    """Return how often each number occurs."""
-    if isinstance(x, list | tuple) and not len(x):
-        x = np.zeros(0, np.int64)  # NumPy would make it float64
-    operands = _bind("bincount", x, weights, device)
-    array = operands.natives[0]
-    if array.dtype.kind not in "iub":
-        raise DtypeError(f"bincount: integers; got dtype {array.dtype}")
-    if axis is None and array.ndim != 1:
-        raise ShapeError(f"bincount: an array of one dimension, or axis=; got shape {array.shape}")
-    axes = axes_of(as_axis(axis), array.ndim)
-    weighing = _weighing(operands, repeat, as_floats=True)
-    return operands.to_caller(_numbers(operands, axes, _length(minlength), weighing, variant))
-
-
-def _length(minlength: Any) -> int:
-    if isinstance(minlength, bool) or not isinstance(minlength, int | np.integer) or minlength < 0:
-        raise ArgumentError(f"bincount: a whole minlength from 0 on; got {quoted(minlength)}")
-    return check_bins("bincount", int(minlength))
-
-
-def _bind(label: str, x: Any, weights: Any, device: str | Device | None) -> Operands:
-    """Find the device of a call, and see that each element has a weight."""
+def weighed(label: str, x: Any, weights: Any, device: str | Device | None) -> Operands:
+    """Return the operands of a call, or raise unless each element has a weight."""
     if isinstance(x, bool | int | float | complex):
         x = np.asarray(x)  # a number beside weights would take their dtype
     operands = as_operands(label, (x,) if weights is None else (x, weights), device)
@@ -116,10 +59,10 @@ def _bind(label: str, x: Any, weights: Any, device: str | Device | None) -> Oper
     return operands
 
 
-def _weighing(operands: Operands, deterministic: Any, *, as_floats: bool = False) -> Weighing:
-    """Return how weights are added up; with ``as_floats`` integers of 64 bits as float64, like the result."""
+def as_weighing(operands: Operands, deterministic: Any, *, as_floats: bool = False) -> Weighing:
+    """Return how to add up weights; with ``as_floats``, 64-bit integers are added as float64, like the result."""
     if len(operands.natives) == 1:
-        return Weighing("counts")
+        return COUNTS
     dtype = operands.natives[1].dtype
     if dtype.kind == "c":
         raise DtypeError(f"{operands.label}: real weights; got dtype {dtype}")
@@ -128,28 +71,31 @@ def _weighing(operands: Operands, deterministic: Any, *, as_floats: bool = False
     return Weighing("floats", bool(deterministic))
 
 
-def _numbers(
-    operands: Operands, axes: tuple[int, ...], minlength: int, weighing: Weighing, variant: str | Variant | None
+def count_numbers(
+    operands: Operands, axes: tuple[int, ...], minlength: Any, weighing: Weighing, variant: str | Variant | None
 ) -> Any:
-    """Return the counts of as many numbers as there are: by one reading where they are small."""
+    """Count each number up to the largest; small numbers are read only once."""
+    if isinstance(minlength, bool) or not isinstance(minlength, int | np.integer) or minlength < 0:
+        raise ArgumentError(f"bincount: a whole minlength from 0 on; got {quoted(minlength)}")
+    minlength = check_bins("bincount", int(minlength))
     array = operands.natives[0]
     size, dtype = math.prod(array.shape), None if len(operands.natives) == 1 else np.dtype(np.float64)
 
     def counted(table: Table, bins: int, dtype: Any, *, outside: bool = False) -> Any:
         return count(operands, table, bins, axes, weighing, dtype, variant, outside=outside, label="bincount")
 
-    if not size:  # NumPy ignores their weights
+    if not size:  # NumPy ignores the weights
         return counted(direct(minlength), minlength, np.dtype(np.int64))
     tried = max(minlength, 256 if array.dtype == np.uint8 else _TRIED)
     outputs = size // math.prod(array.shape[k] for k in axes)
     if weighing.sums == "counts" and outputs * tried <= max(size, _ALWAYS_TRIED):
         sums = counted(direct(tried), tried, None, outside=True)
-        seen = operands.to_host(_outside(operands, sums, tried, all_of_them=tried != minlength))
+        seen = operands.to_host(_total(operands, sums, first=tried if tried == minlength else 0))
         if not (seen[-2] or seen[-1]):
             length = tried if tried == minlength else max(minlength, int(np.flatnonzero(seen)[-1]) + 1)
             if outputs == 1:
                 return operands.cut(sums, 0, (*sums.shape[:-1], length))
-            return _mapped(operands, "x", sums[..., :length])  # an array of its own, without what lies between rows
+            return map_arrays("x", sums[..., :length], device=operands.device)  # a contiguous copy
     low, high = (int(end) for end in limits_of(operands))
     if low < 0:
         raise ArgumentError(f"bincount: elements from 0 on; got {low}")
@@ -157,19 +103,15 @@ def _numbers(
     return counted(direct(length), length, dtype)
 
 
-def _outside(operands: Operands, sums: Any, bins: int, *, all_of_them: bool) -> Any:
-    """Return how many elements of all rows are too high and too low; with ``all_of_them``, the counts before these."""
-    first = 0 if all_of_them else bins
-    if sums.size == bins + 2:
-        return operands.cut(sums, first, (bins + 2 - first,))
+def _total(operands: Operands, sums: Any, first: int) -> Any:
+    """Return the counts of all rows together, from bin ``first`` on; the last two are of elements too high and low."""
+    if sums.size == sums.shape[-1]:
+        return operands.cut(sums, first, (sums.size - first,))
     return reduce(sums[..., first:] if first else sums, axis=tuple(range(sums.ndim - 1)), device=operands.device)
 
 
-def _density(operands: Operands, sums: Any, widths: np.ndarray) -> Any:
+def as_density(operands: Operands, sums: Any, widths: np.ndarray) -> Any:
+    """Divide counts by their total and by the widths of the bins."""
     total = reduce(sums, axis=-1, keepdims=True, device=operands.device)
     wide = widths if operands.in_place or isinstance(sums, np.ndarray) else operands.driver.asarray(widths)
-    return _mapped(operands, "s / w / t", sums, wide, total)
-
-
-def _mapped(operands: Operands, fn: Any, *arrays: Any) -> Any:
-    return map_arrays(fn, *arrays, device=operands.device)
+    return map_arrays("s / w / t", sums, wide, total, device=operands.device)

@@ -1,4 +1,4 @@
-"""How a histogram is divided: parts of an output, and what each group has in local memory."""
+"""How a histogram is divided into parts, and how each group uses local memory."""
 
 from __future__ import annotations
 
@@ -10,23 +10,22 @@ from gpuprims.primitives.histogram.refusals import BEHIND_RANGE
 from gpuprims.primitives.histogram.spec import CPU_REPLICAS
 from gpuprims.primitives.histogram.variants import HistogramVariant
 
-# Counts of 32 bits: a part has fewer elements.
+# A part has fewer elements, so that 32 bits hold its counts.
 MOST_COUNTED = 2**31
 # Local memory of each group that CUDA keeps for itself.
 _RESERVED = 1024
-# Replicas in local memory, and bins that a CPU has several histograms of.
+# Most replicas in local memory, and most bins of replicas on a CPU.
 _MOST_REPLICAS, _SMALL = 32, 2048
-# Slots in local memory, of a count and a place each, for bins that a group comes across first.
+# Slots in local memory, with a count and a place each, for the bins that a group meets first.
 _MOST_SLOTS, _SLOT_BYTES = 8192, 8
-# A guide of 16 bits an entry tells fewer bins.
+# A guide with 16 bits an entry distinguishes fewer bins.
 _MOST_NEAR, _ENTRY_BYTES = 2**15, 2
 
 
 class Room(NamedTuple):
-    """What a group has beside its elements.
+    """A group's memory: its number of histograms, slots or places of a range, and its bytes of local memory.
 
-    ``copies`` are its histograms, or its slots, or the places of its range; ``near`` says whether the guide is in local
-    memory. ``local`` is the local memory in bytes.
+    ``near`` is True if the guide is in local memory.
     """
 
     copies: int
@@ -35,28 +34,14 @@ class Room(NamedTuple):
 
 
 def ranges_of(nbytes: int, local_memory: int) -> int:
-    """Return how many ranges a histogram is split into, so that each fits in local memory."""
+    """Return the number of ranges to split a histogram into, so that each fits in local memory."""
     return max(2, -(-nbytes // (local_memory - BEHIND_RANGE)))
 
 
 def room_of(
     chosen: HistogramVariant, able: Capabilities, size: int, sums: int, planes: int, dtype: Dtype, guide: int
 ) -> Room:
-    """Return the room of a group.
-
-    Parameters
-    ----------
-    chosen : HistogramVariant
-    able : Capabilities
-    size : int
-        Elements of an output.
-    sums : int
-        Of a histogram, all planes together.
-    planes : int
-    dtype : dtype
-    guide : int
-        Entries of the guide to thresholds; 0 where there is none.
-    """
+    """Return the room of a group for ``size`` elements an output, ``sums`` in all planes, and ``guide`` entries."""
     if chosen.histograms == "private":
         return Room(CPU_REPLICAS if sums <= _SMALL and size >= 16 * sums else 1, near=False, local=0)
     if not chosen.asks_local_memory:
@@ -78,14 +63,14 @@ def room_of(
 
 
 def parts_of(chosen: HistogramVariant, able: Capabilities, outputs: int, size: int, sums: int, local: int) -> int:
-    """Return in how many parts the elements of an output are counted: as many as there are groups, if they pay.
+    """Return the number of parts of an output: one for each group, if that pays.
 
-    If a histogram is split into ranges, which have groups of their own, ``outputs`` is a multiple of the outputs.
+    Each range of a split histogram counts as an output.
     """
     groups = chosen.groups_per_unit or 1
-    if able.unit_local_memory is not None:  # no more than find room at the same time
+    if able.unit_local_memory is not None:  # no more than fit at the same time
         groups = max(1, min(groups, able.unit_local_memory // (local + _RESERVED)))
-    # No part smaller than a tile, nor than the histogram that it leaves.
+    # A part has at least a tile, and at least as many elements as its histogram has sums.
     tiles = -(-size // max(chosen.tile, 1 if chosen.shares_histograms else sums))
     parts = max(1, min(tiles, groups * able.compute_units // outputs))
     return max(parts, -(-size // MOST_COUNTED))

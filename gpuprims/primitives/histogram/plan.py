@@ -1,4 +1,4 @@
-"""The launch plan of a histogram: how often its elements are read, into what memory."""
+"""Requests of a histogram, and their launch plans: one or two readings of the elements."""
 
 from __future__ import annotations
 
@@ -25,30 +25,69 @@ from gpuprims.primitives.axes import axes_of
 from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype
 from gpuprims.primitives.histogram.limbs import joining_limbs
 from gpuprims.primitives.histogram.reading import ALIGNMENT, Reader, Reading
-from gpuprims.primitives.histogram.request import COUNTS, HistogramRequest, TableRequest, Weighing
 from gpuprims.primitives.histogram.traits import HistogramTraits
 from gpuprims.primitives.histogram.variants import HistogramVariant
 
 _INT64, _FLOAT64, _UINT32 = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.uint32)
-# What weights are cut into: as many sums of 64 bits hold 2^33 integers of 30 bits.
+# 64 bits hold the sum of up to 2^33 integers of 30 bits, which weights are cut into.
 _MOST_CUT = 2**33
-# Tables of more bins take too much memory to keep many.
+# Only a few tables of more bins are kept.
 _LARGE = 2**16
 
 
-class _Readings(NamedTuple):
-    """The launches of a histogram.
+class Weighing(NamedTuple):
+    """How to add up weights: as counts, integers or floats. Sums of floats ``repeat`` from run to run or not."""
+
+    sums: Literal["counts", "integers", "floats"]
+    repeat: bool = True
+
+
+COUNTS = Weighing("counts")
+
+
+class HistogramRequest(NamedTuple):
+    """How to count any arrays.
 
     Parameters
     ----------
-    sums : Reading or None
-        None if there is nothing to count.
-    peaks : Reading or None
-        The launch before, for weights that are cut: the exponents of the largest.
-    shape : tuple of int
-        The shape of memory that begins with the result, and may go on behind it.
-    zeroed : bool
-        Whether that memory is zero before.
+    kind, bins, guide
+        Kind, number of bins and length of the guide of the table; the caller's further bins are empty.
+    asked : int
+        The number of bins that the caller asked for.
+    axis : int, tuple of int or None
+        Count along these axes.
+    weighing : Weighing
+    dtype : dtype or None
+        Dtype of the result; by default int64, or float64 for floats.
+    outside : bool
+        Whether results have two more places, for elements too high and too low for a "direct" table.
+    label : str
+        For messages.
+    """
+
+    kind: Literal["direct", "even", "edges"]
+    bins: int
+    guide: int
+    asked: int
+    axis: int | tuple[int, ...] | None
+    weighing: Weighing
+    dtype: Dtype | None = None
+    outside: bool = False
+    label: str = "histogram"
+
+
+class TableRequest(NamedTuple):
+    """A request and the table of its bins."""
+
+    request: HistogramRequest
+    table: Table
+
+
+class _Readings(NamedTuple):
+    """The launches of a histogram, and the shape of their memory, which begins with the result.
+
+    ``sums`` is None if there is nothing to count. ``peaks`` runs before, for weights that are cut into integers: it
+    finds the exponents of the largest. The memory is ``zeroed`` before the launches, if they add to it.
     """
 
     sums: Reading | None
@@ -58,15 +97,7 @@ class _Readings(NamedTuple):
 
 
 class HistogramPlan(LaunchPlan):
-    """A histogram with everything decided but the memory and the table of its bins.
-
-    Parameters
-    ----------
-    device, traits, results, asked
-        As of a :class:`LaunchPlan`.
-    reading : callable
-        From the chosen variant to the launches.
-    """
+    """The launch plan of a histogram for any table; ``reading`` returns the launches of the chosen variant."""
 
     __slots__ = ("_readings", "reading", "table")
 
@@ -85,19 +116,19 @@ class HistogramPlan(LaunchPlan):
         return Compiled()
 
     def of(self, table: Table) -> HistogramPlan:
-        """Return this plan with a table, for :meth:`run`."""
+        """Return a copy of this plan with a table, for :meth:`run`."""
         plan = copy(self)
         plan.table = table
         return plan
 
     def run(self, operands: Operands, out: Out | None) -> Any:
-        """Count by the plan's own table, and return the counts as the caller wants them."""
+        """Count by the plan's own table, and return an array of the caller's library."""
         if out is not None or self.table is None:
             raise ArgumentError("histogram: no out=; got one")
         return operands.to_caller(self.count(operands, self.table))
 
     def count(self, operands: Operands, table: Table) -> Any:
-        """Count elements, and return the sums as an array of the device, or of the host if it shares memory."""
+        """Count elements, and return the sums as an array on the device, or on a host that shares its memory."""
         if self._readings is None:
             self.compiled()
         sums, peaks, shape, zeroed = self._readings  # type: ignore[misc]  # compiled() sets it
@@ -107,7 +138,8 @@ class HistogramPlan(LaunchPlan):
             if sums is not None:
                 with operands.settled():
                     words = table_on(operands, table)
-                    sums.run(operands, words, _read_peaks(operands, words, peaks), operands.memory(counts))
+                    beside = _read_peaks(operands, words, peaks) if peaks else ()
+                    sums.run(operands, words, beside, operands.memory(counts))
                     driver.synchronize()
         else:
             counts = (driver.zeros if zeroed else driver.empty)(shape, result.dtype)
@@ -117,10 +149,8 @@ class HistogramPlan(LaunchPlan):
         return counts if shape == result.shape else operands.cut(counts, 0, result.shape)
 
 
-def _read_peaks(operands: Operands, words: Any, peaks: Reading | None) -> tuple[Any, ...]:
-    """Return the memory of the exponents of the largest weights, if they are asked for."""
-    if peaks is None:
-        return ()
+def _read_peaks(operands: Operands, words: Any, peaks: Reading) -> tuple[Any, ...]:
+    """Find the exponents of the largest weights, and return their memory."""
     driver, fold = operands.driver, peaks.fold
     largest = peaks.room(driver) if fold is None else driver.scratch(math.prod(fold.results[0].shape) * 4)
     peaks.run(operands, words, (), largest)
@@ -129,18 +159,15 @@ def _read_peaks(operands: Operands, words: Any, peaks: Reading | None) -> tuple[
 
 def table_on(operands: Operands, table: Table, part: Literal["words", "edges"] = "words") -> Any:
     """Return a part of a table on the device, in memory of the current queue or stream."""
-    look_up = _kept_table if table.bins <= _LARGE else _large_table
+    look_up = _small_tables if table.bins <= _LARGE else _large_tables
     return look_up(operands.device, operands.driver.order, table, part)
 
 
-@lru_cache(maxsize=64)
-def _kept_table(device: Device, order: int, table: Table, part: str) -> Any:
+def _copied(device: Device, order: int, table: Table, part: str) -> Any:
     return device.driver.asarray(getattr(table, part))
 
 
-@lru_cache(maxsize=4)
-def _large_table(device: Device, order: int, table: Table, part: str) -> Any:
-    return device.driver.asarray(getattr(table, part))
+_small_tables, _large_tables = lru_cache(maxsize=64)(_copied), lru_cache(maxsize=4)(_copied)
 
 
 @keeps_calls()
@@ -157,9 +184,16 @@ def plan_sums(
     weighing, asked, bins, shape = request.weighing, request.asked, request.bins, forms[0].shape
     axes = axes_of(request.axis, len(shape))
     kept = tuple(n for k, n in enumerate(shape) if k not in axes)
-    traits = _traits(tuple(form.dtype for form in forms), kept, math.prod(shape[k] for k in axes), bins, weighing)
+    floats, dtypes = weighing.sums == "floats", tuple(form.dtype for form in forms)
+    traits = HistogramTraits(
+        dtypes=(dtypes[0], key_dtype(dtypes[0]), *dtypes[1:], *([_FLOAT64] if floats else [])),
+        size=math.prod(shape[k] for k in axes),
+        outputs=math.prod(kept),
+        value_bytes=24 if floats and weighing.repeat else {"counts": 4, "integers": 8, "floats": 8}[weighing.sums],
+        bins=bins,
+    )
     length, width = asked + 2 * request.outside, bins + 2 * request.outside
-    result = Result((*kept, length), request.dtype or (_FLOAT64 if weighing.sums == "floats" else _INT64))
+    result = Result((*kept, length), request.dtype or (_FLOAT64 if floats else _INT64))
 
     def reading(variant: Variant) -> _Readings:
         chosen = HistogramVariant.of(variant)
@@ -167,19 +201,18 @@ def plan_sums(
             return _Readings(None, None, result.shape, zeroed=True)
         reader = Reader(device, chosen, forms, axes, traits, request.kind, request.guide)
         target = contiguous(result.dtype, (traits.outputs, length), alignment)._replace(shape=(traits.outputs, width))
-        floats, peaks = weighing.sums == "floats", None
+        peaks = None
         if not floats or chosen.histograms == "private" or not weighing.repeat:
             sums = reader.read(weighing.sums, _adding(floats, result.dtype), target, alone=bins == asked)
         elif math.prod(shape) > _MOST_CUT:
             raise ArgumentError(
-                f"{request.label}: at most 2^33 float weights, whose sums are the same from run to run; got"
-                f" {math.prod(shape)} (deterministic=False adds them as they come)"
+                f"{request.label}: at most 2^33 float weights for sums that repeat from run to run; got"
+                f" {math.prod(shape)} (deterministic=False adds them in any order)"
             )
         else:
             beside = contiguous(_UINT32, (traits.outputs, bins + 2), ALIGNMENT)
             peaks = reader.read("peaks", find_op("max"), beside, alone=True)
-            weights = forms[1].dtype
-            joining = joining_limbs(result.dtype, single=weights.kind == "f" and weights.itemsize < 8)
+            joining = joining_limbs(result.dtype, single=dtypes[1].kind == "f" and dtypes[1].itemsize < 8)
             sums = reader.read("limbs", joining, target, beside, alone=False)
         if sums.fold is None:
             return _Readings(sums, peaks, (bins + 2,), sums.zeroed)
@@ -200,10 +233,7 @@ def count(
     outside: bool = False,
     label: str = "histogram",
 ) -> Any:
-    """Return the sums of an array, and of weights of the same shape, as an array of the device or the shared host.
-
-    See :class:`HistogramRequest` for the arguments.
-    """
+    """Return counts of an array, or sums of its weights; see :meth:`HistogramPlan.count`, :class:`HistogramRequest`."""
     if variant is not None:
         asked_by_name("histogram", variant)
     request = HistogramRequest(table.kind, table.bins, table.guide.size, asked, axis, weighing, dtype, outside, label)
@@ -226,7 +256,7 @@ def plan_call(
 
 
 def sample(call: Sample) -> LaunchPlan:
-    """Return the plan of so many histograms."""
+    """Return the plan of ``call.outputs`` histograms."""
     form = contiguous(call.dtype, (call.outputs, call.size), 16)
     bins = check_bins("explain", call.bins)
     request = HistogramRequest("even", bins, 0, bins, 1, COUNTS)
@@ -235,19 +265,6 @@ def sample(call: Sample) -> LaunchPlan:
 
 @cache
 def _adding(floats: bool, result: Dtype) -> Op:
-    """Return the operator that adds parts up, and gives them a dtype in the end."""
+    """Return the operator that adds up parts and converts the sum to the result's dtype."""
     dtypes = (_FLOAT64 if floats else _INT64,), (result,)
     return Op("a + b", 0, name="sum", commutative=True, dtypes=lambda elements, dtype: dtypes)
-
-
-def _traits(
-    dtypes: tuple[Dtype, ...], kept: tuple[int, ...], size: int, bins: int, weighing: Weighing
-) -> HistogramTraits:
-    limbs = weighing.sums == "floats" and weighing.repeat
-    return HistogramTraits(
-        dtypes=(dtypes[0], key_dtype(dtypes[0]), *dtypes[1:], *([_FLOAT64] if weighing.sums == "floats" else [])),
-        size=size,
-        outputs=math.prod(kept),
-        value_bytes={"counts": 4, "integers": 8, "floats": 24 if limbs else 8}[weighing.sums],
-        bins=bins,
-    )

@@ -1,4 +1,4 @@
-"""One reading of a histogram's elements: the kernel's launch, and the fold of what its groups leave."""
+"""One reading of a histogram's elements: the kernel's launch, and the fold of its groups' sums."""
 
 from __future__ import annotations
 
@@ -25,25 +25,17 @@ from gpuprims.primitives.histogram.traits import HistogramTraits
 from gpuprims.primitives.histogram.variants import HistogramVariant
 
 _INT64, _FLOAT64, _UINT32, _UINT8 = (np.dtype(name) for name in ("i8", "f8", "u4", "u1"))
-# Bytes that memory of a device is aligned to.
+# Alignment of device memory, in bytes.
 ALIGNMENT = 16
-# Sums that all groups together add to one histogram, rather than leave them to be added up.
+# Up to this many sums, groups add to one histogram instead of storing one each.
 _MOST_MERGED = 2**18
 
 
 class Reading(NamedTuple):
-    """A launch that reads the elements, and the one that joins what its groups leave.
+    """A launch that reads the elements, and the fold of its groups' sums.
 
-    Parameters
-    ----------
-    launch : Launch
-    nbytes : int
-        Of what groups leave: sums by part, output, plane and place.
-    planes : int
-    zeroed : bool
-        Whether groups add to what is there.
-    fold : LaunchPlan or None
-        None if the groups leave the result itself.
+    The sums take ``nbytes``, by part, output, plane and place. If ``zeroed``, groups add to memory that is zero before.
+    ``fold`` is None if the groups store the result itself.
     """
 
     launch: Launch
@@ -53,7 +45,7 @@ class Reading(NamedTuple):
     fold: LaunchPlan | None
 
     def run(self, operands: Operands, words: Any, peaks: Sequence[Any], target: Any) -> None:
-        """Launch on the memory of a call; without a fold the target is memory as :meth:`room` gives it."""
+        """Launch on the memory of a call; without a fold the target must come from :meth:`room`."""
         left = target
         if self.fold is not None:
             left = self.room(operands.driver) if self.zeroed else operands.driver.scratch(self.nbytes)
@@ -63,12 +55,12 @@ class Reading(NamedTuple):
             self.fold.start_on(operands.driver, [*[left] * self.planes, *peaks], [target])
 
     def room(self, driver: Driver) -> Any:
-        """Allocate memory for what groups leave."""
+        """Allocate memory for the groups' sums."""
         return driver.zeros((self.nbytes,), _UINT8) if self.zeroed else driver.scratch(self.nbytes)
 
 
 class Reader(NamedTuple):
-    """Fixes the launches of one call, by one variant."""
+    """Makes the readings of one call with one variant."""
 
     device: Device
     chosen: HistogramVariant
@@ -79,19 +71,10 @@ class Reader(NamedTuple):
     guide: int
 
     def read(self, sums: Sums, op: Op, target: Form, *beside: Form, alone: bool) -> Reading:
-        """Fix a reading, and the fold of what its groups leave.
+        """Return a reading into ``target``, which has the sums by output and place.
 
-        Parameters
-        ----------
-        sums : str
-        op : Op
-            Folds parts: each plane of them, and the arrays in ``beside``.
-        target : Form
-            Where sums go, by output and place.
-        *beside : Form
-            By output and place, the same for all parts.
-        alone : bool
-            Whether the target may have more places behind it, so that groups can write to it directly.
+        ``op`` folds the parts of each plane, and the arrays of ``beside``, which all parts share. With ``alone``, the
+        target may have more places behind it, so groups can write to it directly.
         """
         device, chosen, call = self.device, self.chosen, self.call
         able, outputs, size, width = device.capabilities, call.outputs, call.size, call.bins + 2
@@ -132,12 +115,11 @@ class Reader(NamedTuple):
         return Reading(launch, math.prod(left.shape) * left.item, planes, whole, fold)
 
     def _fold(self, left: Form, op: Op, target: Form, beside: tuple[Form, ...]) -> LaunchPlan:
-        """Fix the fold of parts, in their order."""
+        """Return the plan that folds parts in order."""
         rows, _, planes, _ = left.shape
         shape, strides = (rows, *target.shape), (*left.strides[:2], left.strides[3])
         parts = [Form(left.dtype, shape, strides, k * left.strides[2], left.alignment) for k in range(planes)]
-        others = [form._replace(shape=(1, *target.shape), strides=(0, *form.strides)) for form in beside]
-        forms = [*parts, *others]
+        forms = [*parts, *(form._replace(shape=(1, *target.shape), strides=(0, *form.strides)) for form in beside)]
         folding = make_folding(op, as_map("reduce", None, len(forms)), tuple(form.dtype for form in forms), None)
         into = [with_axes(target, (0,), keepdims=False)]
         planner = FoldPlanner(self.device, forms, into, folding, shape, (0,), commutative=True)
@@ -145,7 +127,7 @@ class Reader(NamedTuple):
 
 
 def _sum_dtype(sums: Sums, chosen: HistogramVariant, total: int) -> Dtype:
-    """Return the dtype of a group's sum: of counts 32 bits where a part has fewer."""
+    """Return the dtype of a group's sum: 32 bits for counts that fit."""
     if sums == "floats":
         return _FLOAT64
     small = sums == "peaks" or (sums == "counts" and (not chosen.shares_histograms or total <= MOST_COUNTED))
@@ -153,7 +135,7 @@ def _sum_dtype(sums: Sums, chosen: HistogramVariant, total: int) -> Dtype:
 
 
 def _values(dtypes: tuple[Dtype, ...], sums: Sums) -> tuple[tuple[Dtype, ...], TypedExpr]:
-    """Return the dtypes of a key, and of a weight if there is one, and the function from elements to them."""
+    """Return the dtypes of a key and perhaps a weight, and the function from elements to these."""
     key = key_dtype(dtypes[0])
     if sums == "counts":
         return (key,), typed(trace(lambda x, j: x, 2), (*dtypes, _INT64), (key,))

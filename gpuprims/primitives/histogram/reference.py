@@ -20,7 +20,7 @@ def histogram_numpy(
     parts: int,
     replicas: int,
 ) -> None:
-    """Look up the bin of each element among the thresholds, and add up in order, in the first part and replica."""
+    """Look up each element's bin among the thresholds, and add in order to the first part and replica."""
     histograms, table = memories[len(spec.inputs) :]
     if spec.sums not in ("counts", "integers", "floats"):
         raise TypeError(f"histogram_numpy: bins of counts, integers or floats, added in order; got {spec.sums}")

@@ -7,9 +7,9 @@ from gpuprims.core.refusals import lacks_local
 from gpuprims.core.traits import CallTraits
 from gpuprims.primitives.histogram.traits import HistogramTraits
 
-# Ranges of bins, each of which fits in local memory, that are worth reading all elements for.
+# Most ranges of bins; the elements are read once for each.
 _MOST_RANGES = 8
-# Local memory for the places behind a range, one in each plane.
+# Local memory for one further place in each plane of a range.
 BEHIND_RANGE = 64
 
 
@@ -27,7 +27,7 @@ def counted(capabilities: Capabilities, call: CallTraits) -> str | None:
 
 
 def ranges_fit(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse more bins than a few ranges hold that each fit in local memory."""
+    """Refuse more bins than a few ranges that fit in local memory."""
     most = _MOST_RANGES * (capabilities.asked_local_memory - BEHIND_RANGE)
     asked = _traits(call).histogram_bytes
     if asked <= most:
@@ -36,16 +36,16 @@ def ranges_fit(capabilities: Capabilities, call: CallTraits) -> str | None:
 
 
 def counted_bytes(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse what is not a count of elements of a byte each."""
+    """Refuse weights, and elements of more than a byte."""
     if call.dtypes[0].itemsize > 1:
         return f"is for elements of one byte; this call has {call.dtypes[0]}"
     if call.value_bytes > 4:
         return counted(capabilities, call)
-    return lacks_local(256 * 32 * 4, capabilities)  # a count of each value for each of 32 lanes, and nothing else
+    return lacks_local(256 * 32 * 4, capabilities)  # one count for each value and each of 32 lanes
 
 
 def sums_add_atomically(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse devices without the atomics that add to a bin."""
+    """Refuse devices without 64-bit atomics, if bins need them."""
     if call.value_bytes > 4 and not capabilities.int64_atomics:
         return f"needs atomics on 64 bits, which {capabilities.name} lacks"
     return None

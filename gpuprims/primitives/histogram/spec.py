@@ -1,4 +1,4 @@
-"""The spec of kernels that count in bins: keys, the table of thresholds, and the sums of a bin."""
+"""The kernel spec of a histogram: keys, the table of thresholds, and the sums of a bin."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Sums = Literal["counts", "integers", "peaks", "limbs", "floats"]
 Bins = Literal["direct", "even", "edges"]
 # 64-bit words of the table before the thresholds.
 TABLE_HEADER = 8
-# Most histograms that one work-item of a CPU counts in, one after the other.
+# Most histograms among which a CPU work-item alternates.
 CPU_REPLICAS = 8
 
 
@@ -26,20 +26,20 @@ class HistogramSpec(KernelSpec):
     Parameters
     ----------
     kind : {"direct", "even", "edges"}
-        Whether a key is the number of its bin, or lies between thresholds that are evenly spaced, up to rounding, or
-        not.
+        "direct" if a key is the index of its bin, "even" for thresholds that are evenly spaced up to rounding, "edges"
+        for any others.
     sums : {"counts", "integers", "peaks", "limbs", "floats"}
-        What a bin sums: elements, integer weights, or float weights. Sums of float weights in any order are exact if
-        a first pass finds the exponent of the largest ("peaks") and a second cuts all into integers ("limbs");
-        "floats" adds the weights as they are.
+        A bin's sum: of elements, of integer weights, or of float weights. Sums of float weights do not depend on the
+        order if a first pass finds the exponent of the largest ("peaks") and a second cuts all into integers ("limbs");
+        "floats" adds the weights directly.
     group_dtype, dtype : dtype
-        Dtype of a sum within a group, and of one in global memory.
-    near : bool, default False
+        Dtype of a sum within a group, and in global memory.
+    local_guide : bool, default False
         Whether the guide to the thresholds is in local memory.
     fused : bool, default True
-        Whether a product and a sum are rounded together, which is as fast as either on GPUs.
+        Whether a product and the next sum are rounded once; on GPUs this takes no longer.
     merged : bool, default False
-        Whether groups add their sums to one histogram by atomics, instead of leaving one each.
+        Whether groups add their sums to one histogram by atomics, instead of storing one each.
     """
 
     kind: Bins
@@ -52,7 +52,7 @@ class HistogramSpec(KernelSpec):
 
     @property
     def planes(self) -> int:
-        """Sums of a bin."""
+        """The number of sums of a bin."""
         return 3 if self.sums == "limbs" else 1
 
     @property
@@ -66,7 +66,7 @@ class HistogramSpec(KernelSpec):
         return super().dtypes | {self.group_dtype}
 
     def macros(self) -> dict[str, int | str]:
-        """Define keys, weights, sums, and where the guide to the thresholds lies."""
+        """Define keys, weights, sums and the guide to the thresholds."""
         key, fields = self.values[0], Packing(self.values).fields
         peaks = ", GLOBAL const u32 *RESTRICT peaks" if self.sums == "limbs" else ""
         lowest = {"LOWEST": "(-128)" if self.inputs[0].dtype.kind == "i" else "(0)"} if self._of_bytes else {}
@@ -94,14 +94,14 @@ class HistogramSpec(KernelSpec):
         return self.inputs[0].dtype.itemsize == 1 and self.sums == "counts"
 
     def _guide(self) -> dict[str, int | str]:
-        """Define the guide as kernels read it: 16 bits an entry in local memory, or 32 in the table."""
+        """Define the guide, which has entries of 16 bits in local memory, or of 32 bits in the table."""
         near = "LOCAL const u16", "0x8000u"
         kind, impure = near if self.local_guide else ("GLOBAL const u32", "0x80000000u")
         far = "((GLOBAL const u32 *)((table) + TABLE_HEADER + ((bins) + 2) * (i64)sizeof(key_t) / 8))"
         return {"LOCAL_GUIDE": int(self.local_guide), "GUIDE": kind, "IMPURE": impure, "FAR_GUIDE(table, bins)": far}
 
     def _weights(self) -> dict[str, int | str]:
-        """Define a value's weight, and the place of the exponent in a float weight."""
+        """Define a value's weight, and the exponent of a float weight."""
         if len(self.values) == 1:
             return {"WEIGHT(value)": 1}
         macros: dict[str, int | str] = {"WEIGHT(value)": "(value).v1"}
@@ -117,7 +117,7 @@ class HistogramSpec(KernelSpec):
         return macros
 
     def text(self) -> list[str]:
-        """Write the types of keys, sums and weights, and loads of bytes that are counted later."""
+        """Write the types of keys, sums and weights, and functions that load bytes."""
         types = {"key_t": self.values[0], "bin_t": self.group_dtype, "total_t": self.dtype}
         if len(self.values) > 1:
             types["weight_t"] = self.values[1]
@@ -137,7 +137,7 @@ def _from_bits(dtype: Dtype) -> str:
 
 
 def _distance(key: Dtype) -> str:
-    """Return C text of how far a key lies above another, as a float; integers of any width subtract exactly."""
+    """Return C text of the distance between two keys, as a float; integers subtract without overflow."""
     if key.kind == "f":
         return "((f32)((x) - (first)))"
     unsigned = f"u{8 * key.itemsize}"

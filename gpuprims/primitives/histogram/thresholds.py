@@ -1,8 +1,8 @@
-"""Thresholds: the smallest element of a dtype in each bin of numpy.histogram's.
+"""Thresholds: the smallest element of a dtype in each bin of numpy.histogram.
 
-NumPy finds an element's bin by arithmetic on floats that rounds, and then compares it with the edges. Its bin never
-falls when the element rises, so that there is a smallest element of each bin. It is at the edge, or near it: where
-edges are as near to each other as floats are, NumPy itself is asked, by bisection.
+NumPy finds an element's bin by float arithmetic, which rounds, and then compares with the edges. A larger element never
+has a lower bin, so each bin has a smallest element, at its edge or near it. Where edges are as close as floats are,
+bisection with NumPy's own function finds it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gpuprims.errors import ArgumentError
 
 
 class Order:
-    """The elements of a dtype counted upwards, from 0 for the lowest: -inf, or the least integer."""
+    """Numbers the elements of a dtype in ascending order."""
 
     def __init__(self, dtype: Dtype) -> None:
         self.dtype = dtype
@@ -27,7 +27,7 @@ class Order:
         self.highest = self.numbers(np.asarray(np.inf if dtype.kind == "f" else np.iinfo(dtype).max, dtype))
 
     def numbers(self, elements: np.ndarray) -> Any:
-        """Return how many elements are below each."""
+        """Return the number of each element."""
         bits = elements.view(self._bits)
         if self.dtype.kind == "u":
             return bits.astype(np.uint64)
@@ -36,7 +36,7 @@ class Order:
         return np.where(bits & self._sign, ~bits, bits | self._sign).astype(np.uint64)
 
     def elements(self, numbers: Any) -> np.ndarray:
-        """Return the elements that so many are below."""
+        """Return the element of each number."""
         bits = np.asarray(numbers).astype(self._bits)
         if self.dtype.kind == "i":
             bits = bits ^ self._sign
@@ -49,7 +49,7 @@ class Order:
 def find_thresholds(
     order: Order, bins: Any, limits: Any, edges: np.ndarray, ends: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of the first element of each bin, as far as bins have any, and of the last element of all."""
+    """Return the numbers of the first element of each bin that has elements, and of the last element of all bins."""
 
     def bins_at(numbers: np.ndarray) -> np.ndarray:
         return _bins_at(order, numbers, bins, limits, ends)
@@ -64,7 +64,7 @@ def find_thresholds(
     last = _last_place(order, ends[1])
     if found[0] > last or order.elements(last) > ends[1]:  # no element of the dtype is in any bin
         return order.highest[None], order.lowest
-    if limits is None and order.dtype.kind != "f" and edges.dtype.kind != "f":  # which compare exactly
+    if limits is None and order.dtype.kind != "f" and edges.dtype.kind != "f":  # integers compare exactly
         within = edges[:-1] <= int(order.elements(order.highest))
         return found[: int(min(np.searchsorted(found, last, "right"), within.sum()))], last
     wanted = np.arange(count)
@@ -72,22 +72,22 @@ def find_thresholds(
     below = found > order.lowest
     before = np.where(below, found - below.astype(np.uint64), found)
     wrong |= below & (bins_at(before) >= wanted)
-    if wrong.any():  # where edges are as near to each other as floats are
+    if wrong.any():  # edges are as close as floats are
         missing = wanted[wrong]
         low, high = (np.full(missing.shape, end, np.uint64) for end in (order.lowest, order.highest))
         found[wrong] = _first_where(lambda numbers: bins_at(numbers) >= missing, low, high)
-    reached = bins_at(last[None])[0] + 1  # past the highest element there is no number
+    reached = bins_at(last[None])[0] + 1  # the highest element has no successor
     return found[: int(min(np.searchsorted(found, last, "right"), reached))], last
 
 
 def _first_places(order: Order, edges: np.ndarray) -> np.ndarray:
-    """Return the number of the first element at or above each edge; of the highest where there is none."""
+    """Return the number of the first element at or above each edge, or of the highest element if none is."""
     if edges.dtype == order.dtype and edges.dtype.kind == "f":
         found: np.ndarray = order.numbers(np.where(edges == 0, np.asarray(-0.0, edges.dtype), edges))
         return found
     low = np.full(edges.shape, order.lowest, np.uint64)
     high = np.full(edges.shape, order.highest, np.uint64)
-    if order.dtype.kind != "f" and edges.dtype.kind == "f":  # by less than a search among all
+    if order.dtype.kind != "f" and edges.dtype.kind == "f":  # narrow the search
         near = np.clip(np.ceil(edges), -(2.0**62), 2.0**62)
         bounds = [int(order.elements(end)) for end in (order.lowest, order.highest)]
         inside = (near > bounds[0]) & (near < bounds[1]) & (np.abs(near) < 2.0**62)
@@ -97,7 +97,7 @@ def _first_places(order: Order, edges: np.ndarray) -> np.ndarray:
 
 
 def _first_where(reached: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return the first numbers from low to high at which something is reached; high where it is not before."""
+    """Return the first numbers from low to high for which ``reached`` is true; high if none before it."""
     while (low < high).any():
         middle = low + (high - low) // np.uint64(2)
         going, there = low < high, reached(middle)
@@ -107,7 +107,7 @@ def _first_where(reached: Callable[[np.ndarray], np.ndarray], low: np.ndarray, h
 
 
 def _last_place(order: Order, edge: Any) -> np.ndarray:
-    """Return the number of the last element at or below an edge; the lowest where there is none."""
+    """Return the number of the last element at or below an edge, or of the lowest element if none is."""
     low, high = int(order.lowest), int(order.highest)
     while low < high:
         middle = (low + high + 1) // 2
@@ -116,19 +116,17 @@ def _last_place(order: Order, edge: Any) -> np.ndarray:
 
 
 def _bins_at(order: Order, numbers: np.ndarray, bins: Any, limits: Any, ends: Any) -> np.ndarray:
-    """Return NumPy's bin of elements: -1 below the first, and as many as there are bins above the last."""
+    """Return NumPy's bin of each element: -1 below the first bin, the number of bins above the last."""
     elements = order.elements(numbers)
     ascending = np.argsort(numbers, kind="stable")
     lined = elements[ascending]
     try:
-        with np.errstate(all="ignore"):  # of what no caller gave
+        with np.errstate(all="ignore"):  # the caller did not pass these elements
             counts = np.histogram(lined, bins, limits)[0]
-    except IndexError as error:  # NumPy's, where a difference of elements overflows
-        rule = f"a range whose width {order.dtype} holds"
-        raise ArgumentError(f"histogram: {rule}; got {limits or 'such edges'}") from error
-    except OverflowError as error:  # NumPy's, of Python's whole numbers beyond int64
-        rule = "a range of whole numbers that int64 holds, or of floats"
-        raise ArgumentError(f"histogram: {rule}; got {limits or 'such edges'}") from error
+    except (IndexError, OverflowError) as error:  # a difference of elements overflows, or a Python int exceeds int64
+        ints = isinstance(error, OverflowError)
+        rule = "whole numbers that int64 holds, or of floats" if ints else f"a width that {order.dtype} holds"
+        raise ArgumentError(f"histogram: a range of {rule}; got {limits or 'such edges'}") from error
     lower = int(np.count_nonzero(lined < ends[0]))
     lined_bins = np.full(lined.shape, len(counts))
     lined_bins[:lower] = -1

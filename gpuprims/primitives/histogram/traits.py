@@ -11,18 +11,13 @@ from gpuprims.core.traits import CallTraits
 
 @dataclass(frozen=True)
 class HistogramTraits(CallTraits):
-    """Facts about a histogram call; ``value_bytes`` are those of a bin that groups share.
-
-    Parameters
-    ----------
-    bins : int
-    """
+    """Facts about a histogram call; ``value_bytes`` are the bytes of a bin in a histogram that groups share."""
 
     bins: int = 0
 
     @property
     def histogram_bytes(self) -> int:
-        """Bytes of a histogram: its bins, and two places for elements in none."""
+        """Bytes of a histogram: its bins, and two places for elements outside them."""
         return (self.bins + 2) * self.value_bytes
 
     @property

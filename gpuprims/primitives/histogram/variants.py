@@ -27,9 +27,9 @@ class HistogramVariant(Variant):
     Parameters
     ----------
     histograms : {"shared", "cached", "local", "replicas", "split", "bytes", "private"}
-        Where groups count: in one histogram in global memory (shared), some bins of which they keep in local memory
-        (cached); in local memory, in one histogram a group (local), several (replicas), a range of one (split), or
-        counts of the values of a byte (bytes); or in global memory of their own, in order (private).
+        Where groups count: in one histogram in global memory ("shared"), with some bins in local memory ("cached"); in
+        local memory, in one histogram a group ("local"), several ("replicas"), a range of one ("split"), or counts of
+        the values of a byte ("bytes"); or in global memory of their own, in order ("private").
     """
 
     histograms: Literal["shared", "cached", "local", "replicas", "split", "bytes", "private"] = "shared"
@@ -55,7 +55,7 @@ def _local(at: Geometry) -> Refusal:
 
 
 _HISTOGRAM = Catalogue(HistogramVariant, "histogram", Path(__file__).parent)
-# A 32-bit word has a bit for each item of a tile that is left to do.
+# A 32-bit word has a bit for each remaining item of a work-item's tile.
 _GROUPS = Tunable(geometries(BLOCKS, (4, 8, 16, 32), (1, 2, 4, 8, 16)), work_items_fit)
 
 VARIANTS = (

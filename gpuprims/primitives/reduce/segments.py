@@ -15,9 +15,15 @@ from gpuprims.core.variant import Variant
 from gpuprims.errors import EmptyReductionError
 from gpuprims.primitives.reduce.plan import ReduceRequest
 from gpuprims.primitives.rows import power_of_two
-from gpuprims.primitives.segments.by_marks import MarkedRequest, plan_by_marks, results_of_nothing
 from gpuprims.primitives.segments.marks import Segments, flat_size
-from gpuprims.primitives.segments.plan import SegmentsRequest, plan_call, takes
+from gpuprims.primitives.segments.plan import (
+    MarkedRequest,
+    SegmentsRequest,
+    plan_by_marks,
+    plan_call,
+    results_of_nothing,
+    takes,
+)
 
 
 def reduce_segments(

@@ -1,4 +1,4 @@
-"""Marks of segments: what kernels of a scan read in place of row offsets."""
+"""Row offsets of a call, and the marks of segments that scan kernels read instead."""
 
 from __future__ import annotations
 
@@ -24,40 +24,39 @@ _BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
 
 
 class Segments:
-    """Row offsets, checked, and the marks that they stand for.
+    """Row offsets, checked, and the marks of their segments.
 
     Parameters
     ----------
     offsets : array_like of int
-        The first element of each segment, and after them the number of elements.
+        The first element of each segment, followed by the number of elements.
     operands : Operands
         The arrays with the elements.
     size : int
         The number of elements.
+
+    Attributes
+    ----------
+    count : int
+        The number of segments.
+    longest : int
+        Elements of the longest segment.
+    has_empty : bool
+        Whether a segment has no elements.
     """
 
     def __init__(self, offsets: Any, operands: Operands, size: int) -> None:
         self.size = size
-        self._offsets = as_offsets(operands.label, offsets, operands, size)
-        self.count = self._offsets.segments
+        self._array, shortest, self.longest = as_offsets(operands.label, offsets, operands, size)
+        self.count = int(self._array.size) - 1
+        self.has_empty = self.count > 0 and shortest == 0
         self._operands = operands
-
-    @property
-    def has_empty(self) -> bool:
-        """Whether a segment has no elements."""
-        return self.count > 0 and self._offsets.shortest == 0
-
-    @property
-    def longest(self) -> int:
-        """Elements of the longest segment."""
-        return self._offsets.longest
 
     @cached_property
     def offsets(self) -> Any:
-        """The offsets where kernels can read them: on the device, or in the host's memory that it shares."""
-        array = self._offsets.array
-        on_host = isinstance(array, np.ndarray) and not self._operands.in_place
-        return self._operands.driver.asarray(array) if on_host else array
+        """The offsets on the device, or on a host that shares its memory."""
+        on_host = isinstance(self._array, np.ndarray) and not self._operands.in_place
+        return self._operands.driver.asarray(self._array) if on_host else self._array
 
     def kept(self, *, apart: bool) -> Any:
         """Return the offsets; with ``apart`` a copy, because kernels may write to the caller's memory."""
@@ -67,15 +66,15 @@ class Segments:
         return self.offsets.copy() if self._operands.in_place else map_arrays("x", self.offsets, device=device)
 
     def heads(self) -> Any:
-        """Return an array of bools, true where a segment begins."""
+        """Return an array of bools, True where a segment begins."""
         return self._marks(_TRUE, _beginnings, _BOOL)
 
     def ends(self) -> Any:
-        """Return an array of integers: at the last element of each segment its number, counted from 1; 0 elsewhere."""
+        """Return an array with the number of each segment, counted from 1, at its last element, and 0 elsewhere."""
         return self._marks(_NUMBER, _endings, end_dtype(self.count))
 
     def fill(self, form: Form, memory: Any, value: Any) -> None:
-        """Write a value to every element of a memory on the device."""
+        """Write a value to all elements of an array on the device."""
         self._write(trace(lambda first, second, j: value, 3), _everywhere, form, memory)
 
     def _marks(self, function: Expr, places: Callable[..., Any], dtype: np.dtype[Any]) -> Any:
@@ -85,20 +84,20 @@ class Segments:
         return marks
 
     def _write(self, function: Expr, places: Callable[..., Any], form: Form, memory: Any) -> None:
-        """Write a function of each segment's number to the place that its offsets say, or a constant everywhere."""
+        """Write a function of each segment's number to the place given by its offsets, or a constant everywhere."""
         if form.shape[0]:
             launch = _writer(function, places, self._shown.form, form, self._operands.device, REGISTRY.generation)
             launch([self._shown.memory, self._shown.memory, memory])
 
     @cached_property
     def _shown(self) -> View:
-        """The offsets as the device sees them."""
+        """The form and the memory of the offsets on the device."""
         driver = self._operands.driver
         return driver.share(self.offsets) if self._operands.in_place else View(self.offsets, driver.form(self.offsets))
 
 
 def end_dtype(count: int) -> np.dtype[Any]:
-    """Return the dtype of :meth:`Segments.ends` for so many segments."""
+    """Return the dtype of :meth:`Segments.ends` for a number of segments."""
     return np.dtype(np.int32 if count < 2**31 else np.int64)
 
 
@@ -120,24 +119,20 @@ def _endings(value: Any, j: Any, first: Any, second: Any) -> Any:
 
 @keeps_calls()
 def _writer(
-    function: Expr,
-    places: Callable[..., Any],
-    offsets: Form,
-    target: Form,
-    device: Device,
-    generation: int,
+    function: Expr, places: Callable[..., Any], offsets: Form, target: Form, device: Device, generation: int
 ) -> Any:
-    """Return a launch of map over pairs of neighbouring offsets, or, everywhere, over the target's elements."""
+    """Return a launch of map over pairs of neighbouring offsets, or with ``_everywhere`` over the target's elements."""
     every = places is _everywhere
     size = target.shape[0] if every else offsets.shape[0] - 1
-    (step,) = offsets.strides
-    first = offsets._replace(shape=(size,), strides=(0 if every else step,))
-    second = first._replace(offset=first.offset + (0 if every else step))
+    stride = 0 if every else offsets.strides[0]
+    first = offsets._replace(shape=(size,), strides=(stride,))
+    second = first._replace(offset=first.offset + stride)
     shape, (inputs, targets) = along_one_axis((first, second), (target,))
     layout = plan_layout((*inputs, *targets), shape, (0,))
-    map_ = typed(function, (_INT64, _INT64, _INT64), (target.dtype,))
-    finish = typed(trace(lambda value, *_: value, 4), (target.dtype, _INT64, _INT64, _INT64), (target.dtype,))
-    place = typed(trace(places, 4), (target.dtype, _INT64, _INT64, _INT64), (_INT64,))
+    numbers = _INT64, _INT64, _INT64
+    map_ = typed(function, numbers, (target.dtype,))
+    finish = typed(trace(lambda value, *_: value, 4), (target.dtype, *numbers), (target.dtype,))
+    place = typed(trace(places, 4), (target.dtype, *numbers), (_INT64,))
     chosen = device.select("map", CallTraits((_INT64, target.dtype), 1, size, value_bytes=target.dtype.itemsize))
     accesses = layout.accesses
     spec = KernelSpec(accesses[:2], accesses[2:], (target.dtype,), map_, finish, place=place)
@@ -146,14 +141,14 @@ def _writer(
 
 
 def along_one_axis(*groups: Sequence[Form]) -> tuple[tuple[int], list[list[Form]]]:
-    """Lay arrays of one dimension along one axis, whatever their lengths: the layout keeps steps, kernels counts."""
+    """Lay one-dimensional arrays of any lengths along one axis: layouts have the strides, kernels know the lengths."""
     lengths = [form.shape[0] for forms in groups for form in forms if form.shape]
-    shape = (max(2, *lengths),)  # an axis of one element has no step
+    shape = (max(2, *lengths),)  # layouts keep no stride for an axis of one element
     return shape, [[form._replace(shape=shape) if form.shape else form for form in forms] for forms in groups]
 
 
 def flat_size(operands: Operands) -> int:
-    """Return the number of elements of arrays of one dimension and one length."""
+    """Return the common length of one-dimensional arrays, or raise."""
     shapes = {native.shape for native in operands.natives if native.shape}
     if len(shapes) != 1 or len(next(iter(shapes))) != 1:
         got = " and ".join(str(native.shape) for native in operands.natives)

@@ -1,4 +1,4 @@
-"""Row offsets as in CSR: where each segment begins, and where the last ends. They are checked where they lie."""
+"""Row offsets as in CSR: the beginning of each segment, and the end of the last. They are checked on their device."""
 
 from __future__ import annotations
 
@@ -25,34 +25,15 @@ _LEAST, _MOST = int(np.iinfo(_INT64).min), int(np.iinfo(_INT64).max)
 
 
 class Offsets(NamedTuple):
-    """Offsets that divide an array.
-
-    Parameters
-    ----------
-    array : array
-        Of int64, on the host, or on the device of the arrays that are divided.
-    shortest, longest : int
-        Elements of the shortest and the longest segment; 0 where there is none.
-    """
+    """Offsets of int64, on the host or on the device, and the lengths of the shortest and the longest segment."""
 
     array: Any
     shortest: int
     longest: int
 
-    @property
-    def segments(self) -> int:
-        """How many segments there are."""
-        return int(self.array.size) - 1
-
 
 def as_offsets(label: str, offsets: Any, operands: Operands, size: int) -> Offsets:
-    """Return row offsets that divide so many elements.
-
-    Raises
-    ------
-    ShapeError, DtypeError, ArgumentError
-        Offsets of no or several dimensions, that are no integers, do not begin at 0, end elsewhere, or fall.
-    """
+    """Return row offsets, or raise unless they are integers in one dimension that rise from 0 to ``size``."""
     given = as_operands(label, (offsets,), operands.device)
     array = given.natives[0]
     if array.ndim != 1 or not array.size:
@@ -64,7 +45,7 @@ def as_offsets(label: str, offsets: Any, operands: Operands, size: int) -> Offse
     there = array if array.dtype == _INT64 else map_arrays(_to_int64, array, device=operands.device)
     shortest, longest, first, last = _look(operands.driver, operands.device, there)
     if first != 0 or last != size or shortest < 0:
-        _on_host(label, given.to_host(array), size)  # which says where
+        _on_host(label, given.to_host(array), size)  # raises, and names the place
     return Offsets(there, shortest, longest)
 
 
@@ -86,8 +67,8 @@ def _on_host(label: str, offsets: np.ndarray, size: int) -> Offsets:
     return Offsets(whole, shortest, longest)
 
 
-# The lengths of the shortest and the longest segment, and the smallest and the largest offset: where no length is less
-# than none, the first and the last.
+# The lengths of the shortest and the longest segment, and the smallest and the largest offset, which are the first and
+# the last if no length is negative.
 _LOOK = Op(
     lambda p, q: (np.minimum(p[0], q[0]), np.maximum(p[1], q[1]), np.minimum(p[2], q[2]), np.maximum(p[3], q[3])),
     (_MOST, _LEAST, _MOST, _LEAST),
@@ -98,7 +79,7 @@ _SEEN = trace(lambda first, second: (second - first, second - first, first, seco
 
 
 def _look(driver: Driver, device: Device, offsets: Any) -> list[int]:
-    """Return shortest and longest length, first and last offset, by one reading on the device."""
+    """Return the shortest and the longest length, and the first and the last offset, found on the device."""
     seen = driver.empty((4,), _INT64)
     places = [driver.cut(seen, k, ()) for k in range(4)]
     pair = [offsets[:-1], offsets[1:]]

@@ -1,10 +1,10 @@
 """Operators of segmented scans.
 
-A segmented scan is a scan by another operator, on values beside which a flag says that a segment begins among their
-elements: ``(f, a) * (g, b) = (f | g, b if g else a*b)``, which is associative whenever ``*`` is (Blelloch, Prefix sums
-and their applications, CMU-CS-90-190, 1990). So every kernel of :func:`gpuprims.scan` does it, with work shared evenly
-whatever the segments' lengths. A reduction is the same scan, which stores the last value of each segment, unless a
-kernel that reads the offsets takes it; see :mod:`gpuprims.primitives.segments.plan`.
+A segmented scan is a scan of pairs of a value and a flag that is set if a segment begins among the value's elements:
+``(f, a) * (g, b) = (f | g, b if g else a*b)``, which is associative whenever ``*`` is (Blelloch, Prefix sums and their
+applications, CMU-CS-90-190, 1990). So every kernel of :func:`gpuprims.scan` can do it, and shares the work evenly for
+segments of any lengths. A reduction is the same scan and stores the last value of each segment, unless a kernel that
+reads offsets can run it; see :mod:`gpuprims.primitives.segments.plan`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
 def segmented(
     op: Op, mapped: Any, arrays: tuple[Any, ...], marks: tuple[Any, ...], dtype: Any, label: str
 ) -> tuple[Folding, tuple[Any, ...]]:
-    """Return the folding of values with a flag and, if results need it, a count; and the results of an empty segment.
+    """Return the folding of values with a flag and, if results need one, a count; and the results of an empty segment.
 
-    Its map takes marks after the arrays. The first mark is true where a segment begins.
+    The folding's map takes marks after the arrays. The first mark is True where a segment begins.
     """
     plain = make_folding(op, as_map(label, mapped, len(arrays)), arrays, dtype, label)
     n, m, components = len(arrays), len(marks), len(plain.values)
@@ -61,22 +61,22 @@ def segmented(
 
 
 def starting_anew(folding: Folding, nothing: tuple[Any, ...], arrays: tuple[Any, ...]) -> tuple[Folding, TypedExpr]:
-    """Return the result of nothing where a segment begins, which the last array marks."""
-    k, n = len(folding.values), len(arrays)
+    """Return the folding that gives the result of an empty segment where the last array marks a beginning."""
+    k = len(folding.values)
 
     def finish(*given: Any) -> Any:
         own = folding.finish(*given[:k], given[k])
         return tuple(np.where(given[-1], value, one) for one, value in zip(own, nothing, strict=True))
 
     def here(*given: Any) -> Any:
-        return (given[k],) * len(folding.outputs)  # the number of elements before, which is the place
+        return (given[k],) * len(folding.outputs)  # the index: the number of elements before
 
-    return _placed(folding, finish, here, k, n, arrays)
+    return _placed(folding, finish, here, arrays)
 
 
 def at_ends(folding: Folding, arrays: tuple[Any, ...]) -> tuple[Folding, TypedExpr]:
-    """Store at the segment's number where a segment ends, which the last array marks."""
-    k, n = len(folding.values), len(arrays)
+    """Return the folding that stores a result, at its segment's index, where the last array marks an end."""
+    k = len(folding.values)
 
     def finish(*given: Any) -> Any:
         return folding.finish(*given[:k], given[k])
@@ -84,14 +84,12 @@ def at_ends(folding: Folding, arrays: tuple[Any, ...]) -> tuple[Folding, TypedEx
     def number(*given: Any) -> Any:
         return (given[-1].astype(np.int64) - 1,) * len(folding.outputs)
 
-    return _placed(folding, finish, number, k, n, arrays)
+    return _placed(folding, finish, number, arrays)
 
 
-def _placed(
-    folding: Folding, finish: Any, place: Any, k: int, n: int, arrays: tuple[Any, ...]
-) -> tuple[Folding, TypedExpr]:
-    counted = (*folding.values, folding.finish.steps[k].dtype, *arrays)
+def _placed(folding: Folding, finish: Any, place: Any, arrays: tuple[Any, ...]) -> tuple[Folding, TypedExpr]:
+    counted = (*folding.values, folding.finish.steps[len(folding.values)].dtype, *arrays)
     placed = (*folding.values, _INT64, *arrays)
-    own = typed(trace(finish, k + 1 + n), counted, folding.outputs)
-    where = typed(trace(place, k + 1 + n), placed, (_INT64,) * len(folding.outputs))
+    own = typed(trace(finish, len(counted)), counted, folding.outputs)
+    where = typed(trace(place, len(placed)), placed, (_INT64,) * len(folding.outputs))
     return Folding(folding.values, folding.outputs, folding.map, folding.op, own, folding.identity), where

@@ -1,4 +1,4 @@
-"""The launch plan of a reduction of segments by a kernel that reads their offsets."""
+"""Launch plans of reductions of segments: by a kernel that reads offsets, or by a scan that reads marks."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ from gpuprims.core.variant import Variant
 from gpuprims.expressions import Expr, TypedExpr, trace, typed
 from gpuprims.operators import Folding, Op, as_map, find_op, make_folding
 from gpuprims.primitives.fold_variants import FoldVariant
-from gpuprims.primitives.segments.by_marks import MarkedRequest, plan_by_marks
-from gpuprims.primitives.segments.marks import end_dtype
+from gpuprims.primitives.prefix import ScanPlanner
+from gpuprims.primitives.segments.marks import along_one_axis, end_dtype
+from gpuprims.primitives.segments.operator import at_ends, segmented
 from gpuprims.primitives.segments.spec import SegmentSpec
 
 _INT64 = np.dtype(np.int64)
 
 
 class SegmentsRequest(NamedTuple):
-    """How to fold segments of so many elements, the longest of up to ``longest``."""
+    """How to fold segments of ``size`` elements in all, at most ``longest`` in each."""
 
     op: Op
     map: str | Expr | None
@@ -46,7 +47,7 @@ def takes(
     variant: str | Variant | None,
     generation: int,
 ) -> bool:
-    """Return whether :func:`plan_call` has a kernel for so many segments, or the one that is asked for."""
+    """Return True if :func:`plan_call` has a kernel for ``count`` segments, or the requested one."""
     if variant is not None:
         return REGISTRY.has("segments", device.backend, variant)
     return device.explain("segments", _traits(request, dtypes, count)).chosen is not None
@@ -62,7 +63,7 @@ def plan_call(
     variant: str | Variant | None,
     generation: int,
 ) -> LaunchPlan:
-    """Decide everything but the memory; the last array has the offsets."""
+    """Decide everything but the memory; the last array is the offsets."""
     last, count, size = len(forms) - 1, forms[-1].shape[0] - 1, request.size
     arrays = tuple(form.dtype for form in forms[:-1])
     folding = _folding(request, arrays)
@@ -73,10 +74,10 @@ def plan_call(
         chosen = FoldVariant.of(variant)
         if not count:
             return Compiled()
-        # Elements lie along one axis. Each segment has one offset, and one result. An axis of one element has no step.
+        # Segments lie along the first axis, elements along the second. Layouts keep no stride for an axis of length 1.
         shape = max(count, 2), max(size, 2)
         inputs = [form._replace(shape=shape[1:]) if form.shape else form for form in forms[:-1]]
-        each = [_down(form, shape[0]) for form in (forms[-1], *targets)]
+        each = [form._replace(shape=(shape[0], 1), strides=(*form.strides, 0)) for form in (forms[-1], *targets)]
         layout = plan_layout((*inputs, *each), shape, (1,))
         accesses = layout.accesses
         spec = SegmentSpec(
@@ -91,18 +92,60 @@ def plan_call(
         )
         parts = chosen.groups(-(-(size + count) // chosen.tile), device.capabilities)
         launch = device.kernel(chosen, spec).prepare(parts, layout.pack(0), count, size, parts)
-        # Each part leaves its share of its first and of its last segment, if parts share segments.
-        left = 2 * parts * 4 * value_words(folding.values) if chosen.shares_outputs else 0
-        return Compiled(launch, 1, left)
+        # If parts share segments, each stores partial results of its first and its last segment.
+        scratch = 2 * parts * 4 * value_words(folding.values) if chosen.shares_outputs else 0
+        return Compiled(launch, 1, scratch)
 
-    # Arrays without elements have no memory, so the offsets take their place; nothing reads them as elements.
+    # Empty arrays have no memory, so kernels get the offsets instead and read no elements.
     inputs = range(last + 1) if size else [last] * (last + 1)
     traits = _traits(request, arrays, count)
     return LaunchPlan(device, "segments", traits, results, compiling, asked=variant, inputs=inputs)
 
 
+class MarkedRequest(NamedTuple):
+    """How to fold a number of segments of any arrays."""
+
+    op: Op
+    map: str | Expr | None
+    dtype: np.dtype[Any] | None
+    segments: int
+
+
+@keeps_calls()
+def plan_by_marks(
+    request: MarkedRequest,
+    forms: tuple[Form, ...],
+    written: tuple[Form, ...] | None,
+    alignment: int,
+    device: Device,
+    variant: str | Variant | None,
+    generation: int,
+) -> LaunchPlan:
+    """Decide everything but the memory; the last two arrays mark where segments begin and end."""
+    arrays = tuple(form.dtype for form in forms)
+    folding, _ = _marked_folding(request, arrays[:-2])
+    results = tuple(Result((request.segments,), output) for output in folding.outputs)
+    folding, place = at_ends(folding, arrays)
+    size = forms[-1].shape[0]
+    shape, (inputs, targets) = along_one_axis(forms, result_forms("reduce", results, written, alignment))
+    planner = ScanPlanner(
+        device, inputs, targets, folding, shape, (0,), commutative=False, inclusive=True, place=place, count=size
+    )
+    return planner.plan(variant, results)
+
+
+def results_of_nothing(request: MarkedRequest, dtypes: tuple[np.dtype[Any], ...]) -> tuple[Any, ...]:
+    """Return the results of an empty segment."""
+    return _marked_folding(request, dtypes)[1]
+
+
+def _marked_folding(request: MarkedRequest, dtypes: tuple[np.dtype[Any], ...]) -> tuple[Folding, tuple[Any, ...]]:
+    marks = np.dtype(np.bool_), end_dtype(request.segments)
+    return segmented(request.op, request.map, dtypes, marks, request.dtype, "reduce")
+
+
 def sample(call: Sample) -> LaunchPlan:
-    """Return the plan for so many segments of one length, and that of a scan for devices without such kernels."""
+    """Return the plan for segments of one length, with the plan of a scan for devices without such kernels."""
     op, count, size = find_op("sum"), call.outputs, call.size * call.outputs
     form, offsets = contiguous(call.dtype, (size,), 16), contiguous(_INT64, (count + 1,), 16)
     marks = [contiguous(dtype, (size,), 16) for dtype in (np.dtype(np.bool_), end_dtype(count))]
@@ -127,12 +170,7 @@ def _folding(request: SegmentsRequest, dtypes: tuple[np.dtype[Any], ...]) -> Fol
     return make_folding(request.op, as_map("reduce", request.map, len(dtypes)), dtypes, request.dtype)
 
 
-def _down(form: Form, count: int) -> Form:
-    """See an array as a column of so many elements."""
-    return form._replace(shape=(count, 1), strides=(*form.strides, 0))
-
-
 def _beside_offsets(folding: Folding, arrays: tuple[np.dtype[Any], ...]) -> TypedExpr:
-    """Return the map of a folding that is given an offset after the elements, and has no use for it."""
+    """Return a folding's map with one further argument, an offset after the elements, which it ignores."""
     n = len(arrays)
     return typed(trace(lambda *given: folding.map(*given[:n], given[-1]), n + 2), (*arrays, _INT64, _INT64))

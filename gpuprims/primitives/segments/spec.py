@@ -9,7 +9,7 @@ from gpuprims.primitives.fold_spec import FoldSpec
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SegmentSpec(FoldSpec):
-    """The macros of a fold of segments; the last input holds the index at which each segment begins."""
+    """The macros of a fold of segments; the last input is the offsets."""
 
     def macros(self) -> dict[str, int | str]:
         """Define where a segment begins."""

@@ -1,4 +1,4 @@
-"""stencil: every element from its neighbours, by weights or by a function of one's own."""
+"""stencil: compute each element from its neighbours, by weights or by a function."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any
 
 from gpuprims.core.device import Device
 from gpuprims.core.primitive import Primitive
-from gpuprims.primitives.stencil.calls import bind, run_stencil
+from gpuprims.primitives.stencil.border import Border
+from gpuprims.primitives.stencil.calls import as_step, bind, run_step
 from gpuprims.primitives.stencil.plan import plan_call, sample
 from gpuprims.primitives.stencil.spec import Mode
 from gpuprims.primitives.stencil.variants import VARIANTS
@@ -32,24 +33,24 @@ def stencil(
     Parameters
     ----------
     x : array_like
-        Of real numbers.
+        Real numbers.
     weights : array_like or callable
-        Of one to three axes of odd length, up to 31: each neighbour times its weight, added up. Or a function of a
-        neighbourhood ``n``, whose element ``n[dy, dx]`` is so many rows and columns from the one that is computed, made
-        of operators and NumPy functions as those of :func:`gpuprims.map`.
+        Weights of one to three axes, each of odd length up to 31: the result is the sum of each neighbour times its
+        weight. Or a function of a neighbourhood ``n``, where ``n[dy, dx]`` lies ``dy`` rows and ``dx`` columns from
+        the element; it may use the operators and NumPy functions of :func:`gpuprims.map`.
     mode : {"nearest", "reflect", "mirror", "wrap", "constant"}, default "nearest"
-        What lies beyond the borders: the element at the border, ``d c b a | a b c d | d c b a``, ``d c b | a b c d | c
-        b a``, the other end, or ``cval``. SciPy's default is "reflect".
+        How the array continues beyond its borders: with the element at the border, ``d c b a | a b c d | d c b a``,
+        ``d c b | a b c d | c b a``, the other end, or ``cval``. SciPy's default is "reflect".
     cval : scalar, default 0
     channel_axis : int, optional
-        The axis of channels, which are not neighbours of each other. Of the other axes, neighbourhoods lie along the
-        last; along those before, arrays are independent of each other.
+        The axis of channels, which are not neighbours of each other. Neighbourhoods lie along the last of the other
+        axes; the axes before these are batches.
     iterations : int, default 1
-        How often in a row.
+        How many times to apply the stencil.
     dtype : dtype, optional
-        Of the result: by default that of ``x``, as SciPy's, or with a function what it returns.
+        Dtype of the result. By default that of ``x``, as in SciPy, or with a function the dtype that it returns.
     out : array, optional
-        Where to write; it is not to overlap ``x``.
+        Where to write; it must not overlap ``x``.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -58,9 +59,9 @@ def stencil(
     Returns
     -------
     array
-        Of the shape of ``x``. Floats are summed in float32, or in float64 if ``x`` or the result is float64. Sums of
-        integers by integer weights are exact. By other weights they are computed in float64, which keeps 53 bits;
-        without float64 on the device, 8 and 16 bits are computed in float32.
+        An array of the shape of ``x``. Floats are summed in float32, or in float64 if ``x`` or the result is float64.
+        Sums of integers by integer weights are exact. By other weights they are computed in float64, which keeps 53
+        bits; without float64 on the device, 8 and 16 bits are computed in float32.
 
     Raises
     ------
@@ -84,4 +85,6 @@ def stencil(
     >>> gpuprims.stencil(x, lambda n: np.maximum(n[-1], n[1]), mode="constant", device="reference")
     array([0., 4., 0., 8., 8., 8.], dtype=float32)
     """
-    return run_stencil(x, weights, mode, cval, channel_axis, iterations, dtype, out, device, variant)
+    operands, step = as_step(x, weights, dtype, device)
+    border = Border.of("stencil", mode, cval, operands.natives[0].dtype)
+    return run_step(operands, step, border, channel_axis, iterations, out, variant)

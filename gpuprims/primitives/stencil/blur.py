@@ -15,7 +15,7 @@ from gpuprims.primitives.stencil.passes import Step
 from gpuprims.primitives.stencil.spec import Mode
 
 Kind = Literal["cross", "box", "gaussian"]
-# Neighbours along an axis, beyond which no function of them is compiled; its weights are not even made.
+# Limits along an axis; wider neighbourhoods are refused before their weights are computed.
 _WIDEST, _LARGEST_SIGMA = 2**16, 2**13
 
 
@@ -38,24 +38,23 @@ def blur(
     Parameters
     ----------
     image : array_like
-        Of real numbers, the last axes rows and columns; images along further axes are blurred each by itself.
+        Real numbers; the last axes are rows and columns. Images along further axes are blurred separately.
     kind : {"cross", "box", "gaussian"}, default "cross"
-        The mean of a pixel and its four neighbours; of all pixels of a box; or weights that fall off as a normal
-        distribution.
+        The mean of a pixel and its four neighbours, the mean of all pixels in a box, or Gaussian weights.
     size : int or (int, int), optional
-        Rows and columns of the box, odd; by default 3.
+        Rows and columns of the box, both odd; by default 3.
     sigma : float or (float, float), optional
-        Standard deviation of Gaussian weights along rows and columns, in pixels, by default 1; weights end after four
-        of it.
+        Standard deviation of Gaussian weights along rows and columns, in pixels; by default 1. Weights end after four
+        standard deviations.
     mode : {"nearest", "reflect", "mirror", "wrap", "constant"}, default "nearest"
-        What lies beyond the borders; see :func:`gpuprims.stencil`.
+        How the image continues beyond its borders; see :func:`gpuprims.stencil`.
     cval : scalar, default 0
     channel_axis : int, optional
-        The axis of channels, which are blurred each by itself: -1 of an image of (rows, columns, 3).
+        The axis of channels, which are blurred separately: -1 for an image of shape (rows, columns, 3).
     iterations : int, default 1
-        How often in a row.
+        How many times to blur.
     out : array, optional
-        Where to write; it is not to overlap ``image``.
+        Where to write; it must not overlap ``image``.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -64,25 +63,25 @@ def blur(
     Returns
     -------
     array
-        Of the shape and dtype of ``image``. Means of integers are cut towards zero, once, at the end. Means of a cross
-        or a box are exact for all integers. Gaussian means of 8 bits are exact, except that those within 1/256 of the
-        next integer become that integer. Those of 16 bits (computed in float32) and of 32 bits (in float64) are off by
+        An array of the shape and dtype of ``image``. Means of integers are cut towards zero, once, at the end. Means of
+        a cross or a box are exact for all integers. Gaussian means of 8 bits are exact, except that those within 1/256
+        of the next integer become that integer. Those of 16 bits (in float32) and of 32 bits (in float64) are off by
         1 at most. Those of 64 bits (in float64) keep 53 bits. A Gaussian mean saturates where rounding takes it beyond
         the dtype's range.
 
     Raises
     ------
     ArgumentError, ShapeError, AxisError, DtypeError
-        An unknown kind or mode, a size that is even or above 65,536, a standard deviation that is not positive or above
-        8,192, or either of them with a kind that has none.
+        An unknown kind or mode, a size that is even or above 65,536, a standard deviation that is not positive or is
+        above 8,192, or a size or standard deviation for a kind that does not use it.
     ArrayError, DeviceMismatchError, NoVariantError
         As :func:`gpuprims.stencil`; also Gaussian blurs of 32- and 64-bit integers on a device without float64.
 
     Notes
     -----
-    A box and Gaussian weights are products of a row and a column, computed one after the other: in one kernel while the
-    rows fit in registers, else in two. So the cost grows with the width, not with its square. Sums of 64-bit integers
-    do not fit in 64 bits; kernels sum their high and low halves, which takes two to four times as long.
+    Box and Gaussian blurs apply a row of weights and then a column, in one kernel while the rows fit in registers, else
+    in two. So the cost grows with the width, not with its square. Sums of 64-bit integers do not fit in 64 bits;
+    kernels sum their high and low halves, which takes two to four times as long.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What lies beyond the borders of a stencil's array."""
+"""How a stencil's array continues beyond its borders."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Dtype = np.dtype[Any]
 
 
 class Border(NamedTuple):
-    """What lies beyond the borders: a mode, and the bytes of the element of the mode "constant"."""
+    """A mode, and the element beyond the borders in mode "constant", as bytes."""
 
     mode: Mode
     bits: bytes
@@ -23,7 +23,7 @@ class Border(NamedTuple):
 
     @property
     def beyond(self) -> Any:
-        """The element of the mode "constant"."""
+        """The element beyond the borders."""
         return np.frombuffer(self.bits, self.element)[0]
 
     @classmethod

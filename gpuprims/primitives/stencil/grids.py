@@ -1,4 +1,4 @@
-"""How a stencil sees an array: planes, rows and columns, between axes along which nothing is a neighbour."""
+"""An array as a stencil reads it: batches, planes, rows, columns and channels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpuprims.errors import AxisError, ShapeError, quoted
 
 
 class Grid(NamedTuple):
-    """The axes of an array: those before neighbourhoods, up to three of neighbourhoods, and perhaps one of channels."""
+    """The axes of an array: batches (``lead``), one to three of neighbourhoods (``space``), perhaps one of channels."""
 
     shape: tuple[int, ...]
     lead: tuple[int, ...]
@@ -28,7 +28,7 @@ class Grid(NamedTuple):
         return math.prod(self.shape[axis] for axis in self.lead), planes, rows, columns, channels
 
     def steps(self, form: Form) -> tuple[int, ...] | None:
-        """Return how far elements are apart along each of five axes, or None where batches have no one step."""
+        """Return the strides along five axes in elements, or None where the batches have no single stride."""
         batch = _merged([(self.shape[axis], form.strides[axis]) for axis in self.lead])
         if batch is None:
             return None
@@ -38,14 +38,14 @@ class Grid(NamedTuple):
         return in_elements(form, [0 if n == 1 else stride for n, stride in strides])
 
     def layout(self, forms: Sequence[Form]) -> Layout | None:
-        """Return the layout of operands in five axes."""
+        """Return the layout of operands in five axes, or None where batches have no single stride."""
         steps = [self.steps(form) for form in forms]
         if any(own is None for own in steps):
             return None
         return _layout(forms, self.lengths, [own for own in steps if own is not None])
 
     def lines(self, forms: Sequence[Form]) -> Layout | None:
-        """Return the layout in batches, rows, and the elements of a row side by side, where they are."""
+        """Return the layout in batches, rows and columns, or None unless the elements of a row lie side by side."""
         batches, planes, rows, columns, channels = self.lengths
         rank = len(self.space)
         if planes > 1 or rank > 2 or max(rows * (batches if rank == 1 else 1), columns * channels) >= 2**30:
@@ -74,9 +74,10 @@ def _merged(axes: Sequence[tuple[int, int]]) -> int | None:
 
 
 def grid_of(label: str, shape: tuple[int, ...], rank: int, channel_axis: Any) -> Grid:
-    """Return the axes of an array for a neighbourhood of so many."""
-    if channel_axis is not None and type(channel_axis) is not int:
-        raise AxisError(f"{label}: channel_axis from {-len(shape)} to {len(shape) - 1}; got {quoted(channel_axis)}")
+    """Return the axes of an array for a neighbourhood of ``rank`` axes."""
+    bound = len(shape)
+    if channel_axis is not None and not (type(channel_axis) is int and -bound <= channel_axis < bound):
+        raise AxisError(f"{label}: channel_axis from {-bound} to {bound - 1}; got {quoted(channel_axis)}")
     return _grid(label, shape, rank, channel_axis)
 
 
@@ -85,8 +86,6 @@ def _grid(label: str, shape: tuple[int, ...], rank: int, channel_axis: int | Non
     axes = list(range(len(shape)))
     channel = None
     if channel_axis is not None:
-        if not -len(shape) <= channel_axis < len(shape):
-            raise AxisError(f"{label}: channel_axis from {-len(shape)} to {len(shape) - 1}; got {quoted(channel_axis)}")
         channel = channel_axis % len(shape)
         axes.remove(channel)
     if len(axes) < rank:

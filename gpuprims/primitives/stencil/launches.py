@@ -1,4 +1,4 @@
-"""The launch of one pass of a stencil, by how its variant takes elements."""
+"""The launch of one pass of a stencil: element by element, or along rows."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from gpuprims.primitives.stencil.spec import StencilSpec, Window
 from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
 from gpuprims.primitives.stencil.variants import StencilVariant
 
-# Of a strip, rows for each one that is loaded beyond its end.
+# Rows of a strip for each row that it loads beyond its end.
 _LEAST_DEPTH = 4
-# Neighbours for each byte of an element that take less time than the element does. H200, 2026-11-21, 16384 x 16384
+# Up to this many neighbours a byte of an element, memory sets the pace. H200, 2026-11-21, 16384 x 16384
 # float32: five neighbours 4.00 TB/s by strips of 12 rows and 3.83 by 332; applied twice in a launch 7.1 and 7.5.
 _FEW_TAPS = 2
 
 
 class Pass(NamedTuple):
-    """What one launch computes: a step, what lies beyond the borders, and how often it is applied."""
+    """One launch: a step, its border, and how many times the launch applies it."""
 
     label: str
     step: Step
@@ -42,18 +42,17 @@ class Pass(NamedTuple):
 
 
 def listed(of: Pass, forms: tuple[Form, ...], traits: StencilTraits, chosen: StencilVariant, device: Device) -> Launch:
-    """Fix the launch of a kernel that takes elements one by one, wherever they lie."""
+    """Return the launch of a kernel that reads elements one by one, wherever they lie."""
     step, grid = of.step, of.grid
     layout = grid.layout([forms[0], *forms[2:]] if step.weights else forms)
     if layout is None:
         raise ArgumentError(f"{of.label}: out= with one stride for all axes before the neighbourhoods; got another")
-    if step.weights:  # which no axis runs along
+    if step.weights:  # no axis runs along the weights
         beside = forms[1]
         steps = layout.reduced_strides[0], (0,) * 5, layout.reduced_strides[1]
         offsets = layout.offsets[0], beside.offset // beside.item, layout.offsets[1]
         layout = Layout((forms[0], beside, forms[2]), (), layout.reduced, ((), (), ()), steps, offsets)
-    spec = _spec(of, layout, chosen.window)
-    kernel = device.kernel(chosen, spec)
+    kernel = device.kernel(chosen, _spec(of, layout, chosen.window))
     groups = chosen.groups(-(-traits.size // chosen.tile), device.capabilities)
     return kernel.prepare(groups, layout.pack(0), traits.size)
 
@@ -61,7 +60,7 @@ def listed(of: Pass, forms: tuple[Form, ...], traits: StencilTraits, chosen: Ste
 def in_lines(
     of: Pass, forms: tuple[Form, ...], traits: StencilTraits, chosen: StencilVariant, device: Device
 ) -> Launch:
-    """Fix the launch of a kernel that computes along rows whose elements lie side by side."""
+    """Return the launch of a kernel that computes along rows whose elements lie side by side."""
     grid, around = of.grid, traits.neighbourhood
     layout = grid.lines(forms)
     if layout is None or around is None:
@@ -69,22 +68,30 @@ def in_lines(
     fitted = _fitted(chosen, around, forms[0].item)
     vectors = [min(layout.width_of(k), fitted.items) if chosen.vectors else 1 for k in range(2)]
     local = min(VECTOR_BYTES // register_bytes(forms[0].dtype), fitted.items)
-    lines = _Lines(grid.lengths[-1], vectors[0], vectors[1], local, around.times)
-    spec = _spec(of, layout, chosen.window, lines)
+    spec = replace(
+        _spec(of, layout, chosen.window),
+        vector=vectors[0],
+        vector_out=vectors[1],
+        vector_local=local,
+        channels=grid.lengths[-1],
+        times=around.times,
+    )
+    beside = max(map(abs, spec.reach(2))) * spec.channels * spec.times
+    spec = replace(spec, vector_halo=min(local, 1 << (beside - 1).bit_length()) if beside else 1)
     kernel, able = device.kernel(fitted, spec), device.capabilities
     batches, rows, length = layout.reduced
     if chosen.window == "tile":
         tiles = batches * -(-rows // (fitted.tile // TILE_WIDTH)) * -(-length // TILE_WIDTH)
         return kernel.prepare(fitted.groups(tiles, able), layout.pack(0))
     across = -(-length // fitted.tile)
-    # Strips so long that there is one for each group, and that the rows loaded beyond their ends are few.
+    # Long strips: one for each group, and few rows loaded beyond their ends.
     wanted = max(1, (fitted.groups_per_unit or 1) * able.compute_units // (across * batches))
     if chosen.block == 1:
         depth = min(rows, max(-(-rows // wanted), _LEAST_DEPTH * around.span))
         strips = -(-rows // depth)
         return kernel.prepare(fitted.groups(across * strips * batches, able), layout.pack(0), strips, depth)
-    # Of rows whose neighbours are all within, a multiple of those at once; others are computed one by one. Where memory
-    # alone sets the pace, short strips are better, whose rows are still in a cache when the next strip loads them.
+    # Strips cover the rows whose neighbours all lie inside, a multiple of ROWS_AT_ONCE; other rows are computed one by
+    # one. Where memory sets the pace, strips are short: their rows are still in a cache when the next strip loads them.
     least = _LEAST_DEPTH * around.span
     depth = least if around.taps * around.times <= _FEW_TAPS * forms[0].item else max(-(-rows // wanted), least)
     depth = -(-depth // ROWS_AT_ONCE) * ROWS_AT_ONCE
@@ -94,7 +101,7 @@ def in_lines(
 
 
 def _fitted(chosen: StencilVariant, around: Neighbourhood, item: int) -> StencilVariant:
-    """Return a variant with as many elements of a row as it keeps the window of."""
+    """Return the variant with items reduced until their window fits in registers, or in a core's cache."""
     items = chosen.items if chosen.block == 1 or chosen.window == "tile" else max(VECTOR_BYTES // item, 1)
     most = CPU_NUMBERS if chosen.block == 1 else MOST_NUMBERS // around.times
     if chosen.window != "tile":
@@ -103,44 +110,22 @@ def _fitted(chosen: StencilVariant, around: Neighbourhood, item: int) -> Stencil
     return chosen.resized(items=items)
 
 
-class _Lines(NamedTuple):
-    """How a kernel reads rows: elements of a pixel, elements moved at once, and how often it is applied."""
-
-    channels: int = 1
-    vector: int = 1
-    vector_out: int = 1
-    vector_local: int = 1
-    times: int = 1
-
-
-def _spec(
-    of: Pass,
-    layout: Layout,
-    window: Window,
-    lines: _Lines = _Lines(),  # noqa: B008 - a tuple
-) -> StencilSpec:
+def _spec(of: Pass, layout: Layout, window: Window) -> StencilSpec:
     step, border, accesses = of.step, of.border, layout.accesses
-    spec = StencilSpec(
+    return StencilSpec(
         accesses[:-1],
         accesses[-1:],
         (step.value,),
         step.finish if step.function is None else step.function,
         step.finish,
-        vector=lines.vector,
         offsets=tuple(_in_space(offset) for offset in step.offsets),
         mode=border.mode,
         beyond=border.beyond,
-        channels=lines.channels,
         across=step.across,
         columns=step.columns,
         window="table" if step.weights else window,
-        vector_local=lines.vector_local,
-        vector_out=lines.vector_out,
-        times=lines.times,
         paired=step.paired if window == "strip" else None,
     )
-    beside = max(map(abs, spec.reach(2))) * lines.channels * lines.times
-    return replace(spec, vector_halo=min(lines.vector_local, 1 << (beside - 1).bit_length()) if beside else 1)
 
 
 def _in_space(offset: tuple[int, ...]) -> tuple[int, int, int]:

@@ -1,4 +1,4 @@
-"""From weights, or a function of a neighbourhood, to an expression of the neighbours that it uses."""
+"""Turn weights, or a function of a neighbourhood, into an expression of its neighbours."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpuprims.primitives.stencil.halves import Join, high_half, low_half
 
 # Elements from one end of a neighbourhood to the other, along an axis.
 WIDEST = 31
-# The largest integer weight; larger ones become floats, as all do in SciPy.
+# The largest integer weight; larger ones become floats, as in SciPy.
 _LARGEST = 2**63 - 1
 
 Offset = tuple[int, ...]
@@ -33,9 +33,9 @@ class Neighbours:
 
 
 class Neighbourhood:
-    """Stands for the elements around one while a function is traced: ``n[0, 0]`` is the element itself.
+    """The argument of a traced function: ``n[0, 0]`` is the element itself, ``n[dy, dx]`` a neighbour.
 
-    An index is a whole number along each axis that the neighbourhood has, for one axis a number alone.
+    An index has a whole number for each axis; with one axis it may be a number instead of a tuple.
     """
 
     def __init__(self, recorder: Recorder) -> None:
@@ -44,7 +44,7 @@ class Neighbourhood:
 
     @property
     def offsets(self) -> tuple[Offset, ...]:
-        """Where the elements that were asked for are, in the order in which they were."""
+        """The offsets that the function used, in order of first use."""
         return tuple(self._places)
 
     def __getitem__(self, index: Any) -> Tracer:
@@ -79,25 +79,21 @@ def trace_neighbours(function: Callable[[Neighbourhood], Any]) -> Neighbours:
     return Neighbours(recorder.finish(names, returned), around.offsets)
 
 
-def weighted(weights: np.ndarray, origin: Sequence[int], dtype: np.dtype[Any]) -> Neighbours:
-    """Return the sum of neighbours, each times its weight, computed in a dtype; those of weight zero are left out."""
-    return _summed(weights, origin, dtype, [lambda neighbour: neighbour], lambda total: total)
+def weighted(weights: np.ndarray, dtype: np.dtype[Any]) -> Neighbours:
+    """Return the sum of neighbours, each times its weight, computed in a dtype. Weights of zero are left out."""
+    return _summed(weights, dtype, [lambda neighbour: neighbour], lambda total: total)
 
 
-def weighted_halves(weights: np.ndarray, origin: Sequence[int], element: np.dtype[Any], join: Join) -> Neighbours:
-    """Return such a sum of 64-bit integers by integer weights, from two sums of halves; see :mod:`.halves`."""
+def weighted_halves(weights: np.ndarray, element: np.dtype[Any], join: Join) -> Neighbours:
+    """Return a weighted sum of 64-bit integers by integer weights, from two sums of halves; see :mod:`.halves`."""
     parts = [lambda neighbour: high_half(neighbour, element), lambda neighbour: low_half(neighbour, element)]
-    return _summed(weights, origin, np.dtype(np.int64), parts, join)
+    return _summed(weights, np.dtype(np.int64), parts, join)
 
 
 def _summed(
-    weights: np.ndarray,
-    origin: Sequence[int],
-    dtype: np.dtype[Any],
-    parts: Sequence[Callable[[Any], Any]],
-    close: Callable[..., Any],
+    weights: np.ndarray, dtype: np.dtype[Any], parts: Sequence[Callable[[Any], Any]], close: Callable[..., Any]
 ) -> Neighbours:
-    """Sum parts of the neighbours, each times its weight, and join the sums by ``close``."""
+    """Sum each part of the neighbours, times their weights, and join the sums by ``close``."""
     recorder = Recorder()
     offsets: list[Offset] = []
     totals: list[Any] = [None] * len(parts)
@@ -106,21 +102,20 @@ def _summed(
         if weight == 0:
             continue
         neighbour = recorder.add(Instruction("argument", value=str(len(offsets))))
-        offsets.append(tuple(place - start for place, start in zip(index, origin, strict=True)))
+        offsets.append(tuple(place - n // 2 for place, n in zip(index, weights.shape, strict=True)))
         for k, part in enumerate(parts):
-            share = part(neighbour).astype(dtype)
-            term = share if weight == 1 else share * dtype.type(weight)
+            number = part(neighbour).astype(dtype)
+            term = number if weight == 1 else number * dtype.type(weight)
             totals[k] = term if totals[k] is None else totals[k] + term
-    if not offsets:  # weights that are all zero
+    if not offsets:  # all weights are zero
         offsets.append((0,) * weights.ndim)
-        nothing = recorder.add(Instruction("argument", value="0")).astype(dtype) * dtype.type(0)
-        totals = [nothing] * len(parts)
+        totals = [recorder.add(Instruction("argument", value="0")).astype(dtype) * dtype.type(0)] * len(parts)
     names = [f"n{k}" for k in range(len(offsets))]
     return Neighbours(recorder.finish(names, close(*totals)), tuple(offsets))
 
 
 def separated(weights: np.ndarray, rounding: float) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return a column and a row whose products are the weights, up to a relative rounding, or None."""
+    """Return a column and a row whose products are the weights, up to relative rounding, or None."""
     if weights.ndim != 2 or min(weights.shape) == 1:
         return None
     first, second = np.unravel_index(np.argmax(np.abs(weights)), weights.shape)
@@ -132,7 +127,7 @@ def separated(weights: np.ndarray, rounding: float) -> tuple[np.ndarray, np.ndar
 
 
 def as_weights(given: Any) -> np.ndarray:
-    """Check weights: of one to three axes, each of odd length up to the widest, finite and real."""
+    """Return weights, or raise unless they are finite and real, of one to three axes of odd length up to the widest."""
     weights = plain_array("stencil", given, "weights of one shape", ArgumentError)
     if weights.dtype.kind not in "iufb":
         raise ArgumentError(f"stencil: real weights, or a function of a neighbourhood; got dtype {weights.dtype}")

@@ -1,4 +1,4 @@
-"""What one pass of a stencil computes: a function of neighbours, in one step or in two, and how it is stored."""
+"""A pass of a stencil: a function of neighbours, in one step or in two, and how to store its values."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from gpuprims.primitives.stencil.rounding import Ends, averaged, averaging, fini
 Dtype = np.dtype[Any]
 
 _INT64, _DOUBLE, _SINGLE = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.float32)
-# Two bytes' sums, one in each half.
+# Holds the sums of two bytes, one in each half.
 _PAIR = np.dtype(np.uint32)
-# Weights that are written out one by one; more are read from memory.
+# Up to this many weights are written out in the kernel; more are read from memory.
 _MOST_WRITTEN = 169
 # Most neighbours whose halves one function sums; for more, the halves become arrays. 2048 x 2048 int64, by one function
 # and by arrays: a box of 7 x 7 56 and 104 ms, of 9 x 9 96 and 72, of 13 x 13 143 and 109 (two shared cores of an AMD
 # EPYC, Intel's runtime 2026.2, 2026-11-22).
 _MOST_IN_HALVES = 49
-# Relative error that products of a column and a row may have: for elements that float32 holds, and for others.
+# Tolerated relative error of products of a column and a row, for elements that float32 holds and for others.
 _ROUNDED_SINGLE, _ROUNDED_DOUBLE = 1e-7, 1e-15
 # Standard deviations from the middle to the end of Gaussian weights.
 _TRUNCATE = 4.0
@@ -55,23 +55,23 @@ class Step:
     Parameters
     ----------
     offsets : tuple of tuple of int
-        Where the arguments of ``function`` are, along the last axes; where there is ``across``, along the rows.
+        Offsets of the arguments of ``function`` along the last axes; with ``across``, along the rows.
     function : TypedExpr or None
-        From neighbours, and a number that does not matter, to a value; None where weights are read from memory.
+        From neighbours and an unused number to a value; None where weights are read from memory.
     finish : TypedExpr
-        From the value, and a number that does not matter, to the result.
+        From the value and an unused number to the result.
     value : dtype
-        In which it is computed.
+        Dtype of the computation.
     weights : bytes or None
         Weights that are read from memory, of dtype ``value``.
     columns : tuple of int
-        Where the arguments of ``across`` are.
+        Offsets of the arguments of ``across``.
     across : TypedExpr or None
         The first of two steps, along columns.
     paired : (TypedExpr, TypedExpr or None) or None
-        Of bytes whose sums fit in 16 bits, ``function`` and ``across`` of two in the halves of a uint32.
+        ``function`` and ``across`` of two bytes in the halves of a uint32, if their sums fit in 16 bits.
     halves : Halves or None
-        The passes over both halves, for 64-bit integers with too many neighbours for one function.
+        The passes over both halves of 64-bit integers, if they have too many neighbours for one function.
     """
 
     offsets: tuple[tuple[int, ...], ...]
@@ -86,7 +86,7 @@ class Step:
 
     @property
     def rank(self) -> int:
-        """Along how many axes neighbours lie."""
+        """The number of axes along which neighbours lie."""
         return len(self.offsets[0])
 
     @property
@@ -101,12 +101,12 @@ class Step:
 
     @classmethod
     def of_weights(cls, weights: np.ndarray, element: Dtype, result: Dtype, *, double: bool) -> Step:
-        """Return the pass of weights, in two steps where their products are as good."""
+        """Return the pass of weights, in two steps if they are products of a column and a row."""
         return _of_weights(weights.shape, weights.dtype, weights.tobytes(), element, result, double)
 
     @classmethod
     def of_two(cls, column: np.ndarray, row: np.ndarray, element: Dtype, value: Dtype, finish: TypedExpr) -> Step:
-        """Return the pass of a row of weights, and then of a column of them."""
+        """Return the pass of a row of weights followed by a column of weights."""
         across, down = _two(column, row, value)
         pairs = _two(column, row, _PAIR) if _fit_in_pairs(np.outer(column, row), element) else None
         return cls(
@@ -123,26 +123,23 @@ class Step:
     @lru_cache(maxsize=64)
     def of_cross(cls, element: Dtype) -> Step:
         """Return the pass of the mean of an element and its four neighbours."""
-        return cls.of_mean(np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]]), element)
+        return cls._of_mean(np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]]), element)
 
     @classmethod
-    def of_mean(cls, weights: np.ndarray, element: Dtype) -> Step:
-        """Return the pass of a mean of neighbours, each as often as its weight says."""
+    def _of_mean(cls, weights: np.ndarray, element: Dtype) -> Step:
+        """Return the pass of a weighted mean of neighbours."""
         value = _value_of(weights, element, element, double=False)
         if value is None:
             return _of_halves(weights, element, element, joining_means(int(weights.sum()), element))
-        neighbours = weighted(weights, [n // 2 for n in weights.shape], value)
-        finish = averaging(value, int(weights.sum()), element)
-        paired = _paired(weights, element)
-        return cls(neighbours.offsets, _typed(neighbours, element), finish, value, paired=paired)
+        return _written_out(weights, element, value, averaging(value, int(weights.sum()), element))
 
     @classmethod
     @lru_cache(maxsize=64)
     def of_box(cls, rows: int, columns: int, element: Dtype) -> Step:
-        """Return the pass of a mean of all neighbours in a box."""
+        """Return the pass of the mean of a box."""
         value = _value_of(np.full(1, rows * columns), element, element, double=False)
         if rows == 1 or columns == 1 or value is None:
-            return cls.of_mean(np.ones((rows, columns), np.int64), element)
+            return cls._of_mean(np.ones((rows, columns), np.int64), element)
         finish = averaging(value, rows * columns, element)
         return cls.of_two(np.ones(rows), np.ones(columns), element, value, finish)
 
@@ -150,11 +147,7 @@ class Step:
     @lru_cache(maxsize=64)
     def of_normal(cls, down: float, across: float, element: Dtype) -> Step:
         """Return the pass of Gaussian weights, given the standard deviations along rows and columns."""
-        return cls.of_products(normal_weights(down), normal_weights(across), element)
-
-    @classmethod
-    def of_products(cls, column: np.ndarray, row: np.ndarray, element: Dtype) -> Step:
-        """Return the pass of weights, of sum 1, that are products of a column and a row."""
+        column, row = normal_weights(down), normal_weights(across)
         if element.kind == "f":
             value = _DOUBLE if element.itemsize == 8 else _SINGLE
             return cls.of_two(column, row, element, value, finishing(value, element))
@@ -163,12 +156,12 @@ class Step:
         return cls.of_two(column, row, element, value, averaged(value, element, ends))
 
     def passes(self) -> tuple[Step, Step]:
-        """Return both parts as steps of their own; the first leaves values."""
+        """Return both parts as separate steps; the first stores values."""
         if self.across is None or self.function is None:
             raise TypeError("passes of a step in two; got one in one")
         first = Step(
             offsets=tuple((dx,) for dx in self.columns),
-            function=_with_index(self.across),
+            function=TypedExpr(self.across.steps, self.across.results, self.across.arity + 1),  # adds the number
             finish=finishing(self.value, self.value),
             value=self.value,
         )
@@ -190,36 +183,41 @@ def _of_weights(
         return Step.of_two(*split, element, value, finish)
     if np.count_nonzero(weights) > _MOST_WRITTEN:
         return _of_table(weights, value, finish)
-    neighbours = weighted(weights, [n // 2 for n in shape], value)
-    paired = _paired(weights, element)
-    return Step(neighbours.offsets, _typed(neighbours, element), finish, value, paired=paired)
+    return _written_out(weights, element, value, finish)
+
+
+def _written_out(weights: np.ndarray, element: Dtype, value: Dtype, finish: TypedExpr) -> Step:
+    """Return the pass of weights that are written out in the kernel."""
+    neighbours, pairs = weighted(weights, value), None
+    if _fit_in_pairs(weights, element):
+        pairs = _typed(weighted(weights, _PAIR), _PAIR), None
+    return Step(neighbours.offsets, _typed(neighbours, element), finish, value, paired=pairs)
 
 
 def _of_table(weights: np.ndarray, value: Dtype, finish: TypedExpr) -> Step:
-    """Return the pass for weights in memory."""
+    """Return the pass of weights that are read from memory."""
     ends = tuple(tuple(end * (n // 2) for n in weights.shape) for end in (-1, 1))
     return Step(ends, None, finish, value, weights.astype(value).tobytes())
 
 
 def _of_halves(weights: np.ndarray, element: Dtype, result: Dtype, join: Join) -> Step:
-    """Return the pass for integer weights of 64-bit integers; few neighbours need one function only."""
+    """Return the pass of integer weights for 64-bit integers; one function sums the halves of few neighbours."""
     if np.count_nonzero(weights) <= _MOST_IN_HALVES:
-        neighbours = weighted_halves(weights, [n // 2 for n in weights.shape], element, join)
+        neighbours = weighted_halves(weights, element, join)
         return Step(neighbours.offsets, _typed(neighbours, element), finishing(result, result), result)
     high, low = (_sums_of(weights, half) for half in half_dtypes(element))
     return Step(high.offsets, None, finishing(result, result), result, halves=Halves(high, low, join))
 
 
 def _sums_of(weights: np.ndarray, half: Dtype) -> Step:
-    """Return the pass for integer weights of 32-bit integers; its results are the sums themselves."""
+    """Return the pass of integer weights for 32-bit halves; its results are the sums."""
     finish = finishing(_INT64, _INT64)
     if weights.ndim == 2 and min(weights.shape) > 1 and (weights == 1).all():
         rows, columns = weights.shape
         return Step.of_two(np.ones(rows), np.ones(columns), half, _INT64, finish)
     if np.count_nonzero(weights) > _MOST_WRITTEN and max(weights.shape) <= WIDEST:
         return _of_table(weights, _INT64, finish)
-    neighbours = weighted(weights, [n // 2 for n in weights.shape], _INT64)
-    return Step(neighbours.offsets, _typed(neighbours, half), finish, _INT64)
+    return _written_out(weights, half, _INT64, finish)
 
 
 @lru_cache(maxsize=256)
@@ -230,7 +228,7 @@ def _of_neighbours(neighbours: Neighbours, element: Dtype, result: Dtype | None)
 
 
 def normal_weights(sigma: float) -> np.ndarray:
-    """Return Gaussian weights, whose sum is 1, as SciPy has them: up to four standard deviations from the middle."""
+    """Return SciPy's Gaussian weights, whose sum is 1, up to four standard deviations from the middle."""
     radius = int(_TRUNCATE * sigma + 0.5)
     weights = np.exp(-0.5 * (np.arange(-radius, radius + 1) / sigma) ** 2)
     normal: np.ndarray = weights / weights.sum()
@@ -244,8 +242,8 @@ def _typed(neighbours: Neighbours, element: Dtype) -> TypedExpr:
 
 
 def _two(column: np.ndarray, row: np.ndarray, value: Dtype) -> tuple[Neighbours, Neighbours]:
-    """Return the sum of a row of weights, and then of a column of them."""
-    return weighted(row, [len(row) // 2], value), weighted(column, [len(column) // 2], value)
+    """Return the weighted sum along a row, and that along a column."""
+    return weighted(row, value), weighted(column, value)
 
 
 def _typed_across(across: Neighbours, element: Dtype, value: Dtype) -> TypedExpr:
@@ -253,23 +251,13 @@ def _typed_across(across: Neighbours, element: Dtype, value: Dtype) -> TypedExpr
 
 
 def _fit_in_pairs(weights: np.ndarray, element: Dtype) -> bool:
-    """Return True if sums of any bytes fit in 16 bits, so that none overflows into the other half of a register."""
+    """Return True if sums of bytes fit in 16 bits and so never overflow into the other half of a register."""
     whole = bool((weights == np.rint(weights)).all() and (weights >= 0).all())
     return element == np.uint8 and whole and 255 * weights.sum() < 2**16
 
 
-def _paired(weights: np.ndarray, element: Dtype) -> tuple[TypedExpr, None] | None:
-    if not _fit_in_pairs(weights, element):
-        return None
-    return _typed(weighted(weights, [n // 2 for n in weights.shape], _PAIR), _PAIR), None
-
-
-def _with_index(function: TypedExpr) -> TypedExpr:
-    return TypedExpr(function.steps, function.results, function.arity + 1)
-
-
 def _value_of(weights: np.ndarray, element: Dtype, result: Dtype, *, double: bool) -> Dtype | None:
-    """Return the dtype in which a weighted sum is computed; None for two sums of halves."""
+    """Return the dtype of a weighted sum; None for two sums of halves."""
     if element.kind == "f":
         return _DOUBLE if _DOUBLE in (element, result) else _SINGLE
     whole = weights.dtype.kind == "i" or bool((weights == np.rint(weights)).all() and np.abs(weights).max() < _SMALL)

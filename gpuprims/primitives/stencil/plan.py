@@ -1,4 +1,4 @@
-"""The launch plan of a stencil: one pass, or several in a row."""
+"""The launch plan of a stencil: one or several passes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from gpuprims.primitives.stencil.variants import StencilVariant
 
 
 class StencilRequest(NamedTuple):
-    """How to compute elements from their neighbours, and how often."""
+    """A step to apply to an array, with its border and the number of iterations."""
 
     label: str
     step: Step
@@ -34,14 +34,14 @@ class StencilRequest(NamedTuple):
 
 
 class StencilPlan(LaunchPlan):
-    """Passes one after the other, each on the results of the one before."""
+    """A chain of passes, each on the results of the previous one."""
 
     __slots__ = ("passes",)
 
     def __init__(self, passes: list[LaunchPlan]) -> None:
-        last = passes[-1]
-        what = last.device, last.primitive, passes[0].traits, last.results, last.compiling
-        super().__init__(*what, asked=last.asked, inputs=last.inputs)
+        last, traits = passes[-1], passes[0].traits
+        described = last.device, last.primitive, traits, last.results, last.compiling
+        super().__init__(*described, asked=last.asked, inputs=last.inputs)
         self.passes = passes
 
     def compiled(self) -> Compiled:
@@ -49,8 +49,8 @@ class StencilPlan(LaunchPlan):
         return [one.compiled() for one in self.passes][-1]
 
     def run(self, operands: Operands, out: Out | None) -> Any:
-        """Launch every pass on the memory of a call, and return the last one's results."""
-        kept = []  # the host's memory, until kernels have written to it
+        """Launch every pass on the memory of a call, and return the last pass's results."""
+        kept = []  # keeps host memory alive until the kernels have written to it
         weights = operands.natives[1:]
         with operands.settled():
             for one in self.passes[:-1]:
@@ -74,8 +74,8 @@ def plan_call(
 ) -> LaunchPlan:
     """Decide everything about a stencil but its memory.
 
-    A step in two parts takes a pass for each, unless a variant, or the one asked for, computes both in one launch. A
-    variant may also apply a step twice in one launch.
+    A separable step takes two passes, unless a variant, or the requested one, computes both in one launch. A variant
+    may also apply a step twice in one launch.
     """
     label, step, border, grid, iterations = request
     out = result_forms(label, [Result(grid.shape, step.result)], written, alignment)[0]

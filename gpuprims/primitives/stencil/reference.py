@@ -11,7 +11,7 @@ from gpuprims.primitives.stencil.spec import StencilSpec
 
 
 def stencil_numpy(spec: StencilSpec, memories: Sequence[np.ndarray], layout: np.ndarray, count: int) -> None:
-    """Take the neighbours of every element, one offset after the other, and apply the function to them."""
+    """Take the neighbours of all elements, offset by offset, and apply the function to them."""
     places = Places(spec, memories, layout)
     elements = places.see(0)[..., 0]
     if spec.window == "table":
@@ -28,7 +28,7 @@ def stencil_numpy(spec: StencilSpec, memories: Sequence[np.ndarray], layout: np.
 
 
 def _beside(elements: np.ndarray, offset: tuple[int, int, int], spec: StencilSpec) -> np.ndarray:
-    """Return for every element the one at an offset from it, or what lies beyond the borders."""
+    """Return each element's neighbour at an offset; beyond the borders as the mode says."""
     outside = np.zeros(elements.shape, bool)
     for axis, step in enumerate(offset, 1):
         length = elements.shape[axis]
@@ -40,9 +40,9 @@ def _beside(elements: np.ndarray, offset: tuple[int, int, int], spec: StencilSpe
 
 
 def _within(index: np.ndarray, length: int, mode: str) -> np.ndarray:
-    """Return where indices beyond the borders lead; see ``stencil.h``."""
+    """Map indices beyond the borders into the array; see ``stencil.h``."""
     if mode in ("nearest", "constant"):
         return index.clip(0, length - 1)
     period = length if mode == "wrap" else max(2 * length - 2 * (mode == "mirror"), 1)
-    walked: np.ndarray = index % period
-    return walked if mode == "wrap" else np.minimum(walked, period - walked - (mode == "reflect"))
+    wrapped: np.ndarray = index % period
+    return wrapped if mode == "wrap" else np.minimum(wrapped, period - wrapped - (mode == "reflect"))

@@ -13,30 +13,26 @@ from gpuprims.core.refusals import SPARE_LOCAL
 from gpuprims.core.traits import CallTraits
 from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
 
-# Numbers of 32 bits that a work-item keeps of a stencil's neighbourhoods in registers, the fewest elements of a row
-# that it takes, and operations in all phases of a window that are worth compiling.
+# Most 32-bit numbers of a window that a work-item keeps in registers, the fewest elements of a row that it computes,
+# and the most operations in all phases of a window that are worth compiling.
 MOST_NUMBERS, LEAST_ITEMS, MOST_OPERATIONS = 128, 4, 8192
-# Elements of a row of a tile in local memory.
+# Width of a tile in local memory.
 TILE_WIDTH = 64
-# Rows of a strip that are loaded together before they are needed.
+# Rows of a strip that are loaded together in advance.
 ROWS_AT_ONCE = 4
-# Rows of a neighbourhood that is applied twice in one launch.
+# Most rows of a neighbourhood that one launch applies twice.
 MOST_ROWS_TWICE = 3
-# Numbers that a work-item of a CPU keeps, so that they stay in a cache of its core.
+# Most numbers of a window that stay in the cache of a CPU core.
 CPU_NUMBERS = 24_576
 
 
 def one_step(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse stencils in two steps."""
-    return (
-        "computes in one step; this call has two, which it may do one after the other"
-        if neighbourhood_of(call).across
-        else None
-    )
+    return "computes in one step; this call has two" if neighbourhood_of(call).across else None
 
 
 def along_lines(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse arrays whose rows do not lie together, and weights from memory."""
+    """Refuse arrays whose rows are not contiguous, and weights in memory."""
     reads = neighbourhood_of(call)
     if not reads.lines:
         return "is for rows whose elements, and channels, lie side by side; this call's do not, or it has planes"
@@ -44,7 +40,7 @@ def along_lines(capabilities: Capabilities, call: CallTraits) -> str | None:
 
 
 def window_fits(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse neighbourhoods that do not fit in registers, or have too many operations to write out in each phase."""
+    """Refuse neighbourhoods that do not fit in registers, or take too many operations to write out."""
     reads = neighbourhood_of(call)
     numbers, work = reads.registers(LEAST_ITEMS), reads.taps * reads.span * LEAST_ITEMS
     if reads.times > 1 and reads.span > MOST_ROWS_TWICE:
@@ -58,7 +54,7 @@ def window_fits(capabilities: Capabilities, call: CallTraits) -> str | None:
 
 
 def tile_fits(block: int, items: int) -> Refusal:
-    """Refuse neighbourhoods that with a tile do not fit in local memory."""
+    """Refuse neighbourhoods if a tile and its surroundings do not fit in local memory."""
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
         reads = neighbourhood_of(call)
@@ -69,7 +65,7 @@ def tile_fits(block: int, items: int) -> Refusal:
 
 
 def strips_fit(block: int) -> Refusal:
-    """Refuse neighbourhoods so wide that rows handed round do not fit in local memory."""
+    """Refuse neighbourhoods so wide that the rows that work-items exchange do not fit in local memory."""
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
         number = register_bytes(call.dtypes[0])
@@ -82,19 +78,19 @@ def strips_fit(block: int) -> Refusal:
 
 
 def register_bytes(dtype: np.dtype[Any]) -> int:
-    """Return the bytes of a number in registers and local memory, where halves are floats."""
+    """Return the bytes of a number in registers and local memory, where float16 becomes float32."""
     return 4 if dtype == np.float16 else dtype.itemsize
 
 
 def _too_much(needed: int, capabilities: Capabilities) -> str | None:
-    """Return why a group's arrays do not fit in local memory, of which CUDA's kernels declare up to 48 KiB."""
+    """Refuse arrays that do not fit in local memory; CUDA kernels declare at most 48 KiB of it."""
     if needed <= min(capabilities.local_memory, 48 * 1024) - SPARE_LOCAL:
         return None
     return f"needs {needed} bytes of local memory; {capabilities.name} has {capabilities.local_memory}"
 
 
 def few_rows(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse windows of more rows than a work-item of a CPU keeps in the cache of its core."""
+    """Refuse windows that do not fit in the cache of a CPU core."""
     numbers = neighbourhood_of(call).numbers(64)
     if numbers <= CPU_NUMBERS:
         return None
@@ -102,7 +98,7 @@ def few_rows(capabilities: Capabilities, call: CallTraits) -> str | None:
 
 
 def neighbourhood_of(call: CallTraits) -> Neighbourhood:
-    """Return what a stencil call reads, or raise for a call of another primitive."""
+    """Return the neighbourhood of a stencil call, or raise for a call of another primitive."""
     if not isinstance(call, StencilTraits):
         raise TypeError(f"a refusal of stencils: traits of one; got {call}")
     return call.neighbourhood

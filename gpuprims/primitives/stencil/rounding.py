@@ -1,7 +1,7 @@
-"""Convert a sum or a mean to the dtype of the result: cut towards zero, and saturate at the ends of its range.
+"""Convert a sum or a mean to the result's dtype: cut towards zero, and saturate at the ends of its range.
 
-SciPy computes in double precision and converts by a C cast, which is undefined for numbers out of range. Here every
-device gives the same: see :func:`summed` for sums, and :func:`averaged` for means.
+SciPy computes in double precision and converts by a C cast, which is undefined for numbers out of range. Here all
+devices agree: see :func:`summed` for sums, and :func:`averaged` for means.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Ends(NamedTuple):
 
 
 def finishing(value: Dtype, result: Dtype) -> TypedExpr:
-    """Return the function from a value to a result: NumPy's conversion, or for floats to integers that of sums."""
+    """Return the function from a value to a result: NumPy's conversion, but from float to integer as :func:`summed`."""
     if value.kind == "f" and result.kind in "iu":
         return summed(value, result, None)
     return typed(trace(lambda v, n: v.astype(result), 2), (value, _INT64), (result,))
@@ -46,13 +46,8 @@ def summed(value: Dtype, result: Dtype, ends: Ends | None) -> TypedExpr:
     """Return the function from a sum to a result, with SciPy's meaning where that is defined.
 
     Integer results are cut towards zero. Out of range, 8 and 16 bits keep the low bits of a sum, and unsigned integers
-    those of a negative sum, as SciPy's do; all others saturate. NaN becomes the smallest number.
-
-    Parameters
-    ----------
-    value, result : dtype
-    ends : Ends or None
-        The range of the sum; None if it may be anything.
+    those of a negative sum, as SciPy's do; all others saturate. NaN becomes the smallest number. ``ends`` is the range
+    of the sum, None if unknown.
     """
 
     def store(v: Any, n: Any) -> Any:
@@ -64,10 +59,7 @@ def summed(value: Dtype, result: Dtype, ends: Ends | None) -> TypedExpr:
 
 
 def averaged(value: Dtype, result: Dtype, ends: Ends) -> TypedExpr:
-    """Return the function from a float mean to an integer: cut towards zero after rounding is made good.
-
-    A mean of integers lies in their range; if rounding takes it beyond the ends, it saturates.
-    """
+    """Return the function from a float mean to an integer: correct rounding errors, cut towards zero, and saturate."""
     little = value.type(_ROUNDING)
 
     def store(v: Any, n: Any) -> Any:
@@ -79,9 +71,9 @@ def averaged(value: Dtype, result: Dtype, ends: Ends) -> TypedExpr:
 def averaging(value: Dtype, count: int, result: Dtype) -> TypedExpr:
     """Return the function from a sum to a mean, exact for integers and cut towards zero."""
     if value.kind == "f":
-        share = value.type(1 / count)
-        return typed(trace(lambda v, n: (v * share).astype(result), 2), (value, _INT64), (result,))
-    if result.kind == "u":
+        factor = value.type(1 / count)
+        mean = trace(lambda v, n: (v * factor).astype(result), 2)
+    elif result.kind == "u":
         unsigned = np.dtype(f"u{value.itemsize}")
         mean = trace(lambda v, n: (v.astype(unsigned) // unsigned.type(count)).astype(result), 2)
     else:

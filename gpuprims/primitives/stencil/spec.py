@@ -27,7 +27,7 @@ def reach_of(offsets: Sequence[int]) -> tuple[int, int]:
 
 
 def columns_of(offsets: Sequence[int], times: int) -> tuple[int, int]:
-    """Return the reach along a row; it is symmetric for several applications, which reflect at the end of a row."""
+    """Return the reach along a row; symmetric if applied several times, because rows are reflected at their ends."""
     low, high = reach_of(offsets)
     return (low, high) if times == 1 else (-max(-low, high), max(-low, high))
 
@@ -39,12 +39,11 @@ class StencilSpec(KernelSpec):
     Parameters
     ----------
     offsets : tuple of (int, int, int)
-        Offset of each argument of ``map`` from the element, along planes, rows and columns. With ``across``, the
-        arguments are its values.
+        Offset of each argument of ``map`` along planes, rows and columns. With ``across``, arguments are its values.
     mode : {"nearest", "reflect", "mirror", "wrap", "constant"}
-        What lies beyond the borders, as in SciPy.
+        How the array continues beyond its borders, as in SciPy.
     beyond : scalar
-        The element beyond the borders in mode "constant", of the elements' dtype.
+        The element beyond the borders in mode "constant".
     channels : int, default 1
         Neighbouring elements of a pixel, for kernels that walk along rows.
     across : TypedExpr, optional
@@ -52,12 +51,12 @@ class StencilSpec(KernelSpec):
     columns : tuple of int
         Column offset of each argument of ``across``.
     window : {"listed", "ring", "strip", "tile", "table"}
-        Where neighbours are held: in an array of their own, in a ring or a strip of rows in registers, in local memory,
-        or nowhere, each being loaded with its weight from memory.
+        Where a kernel keeps neighbours: in an array, in a ring or a strip of rows in registers, or in local memory. For
+        "table" it loads each neighbour with its weight from memory.
     vector_local, vector_halo, vector_out : int, default 1
-        Elements that one instruction moves: of a row in local memory, of its ends, and of the results.
+        Elements that one instruction moves: in a row in local memory, at its ends, and to the results.
     times : int, default 1
-        How often one launch applies the stencil.
+        How many times one launch applies the stencil.
     paired : (TypedExpr, TypedExpr or None), optional
         ``map`` and ``across`` of two bytes at once, in the halves of a uint32.
     """
@@ -143,14 +142,14 @@ class StencilSpec(KernelSpec):
         ]
 
     def _across(self, across: TypedExpr) -> str:
-        """Write the first pass, over neighbours in a row of elements."""
+        """Write the function of the first pass, along a row."""
         places = [f"row[{(dx - self.reach(2)[0]) * self.channels}]" for dx in self.columns]
         function = (self.paired and self.paired[1]) or across
         head = "DEVICE sum_t gp_across(const item_t *row)"
         return emit_function(head, function, places, Packing(self.values).close)
 
     def _apply(self) -> str:
-        """Write the function of a window, whose first row is at ``first`` in a ring."""
+        """Write the function of a window; ``first`` is the index of its first row in a ring."""
         space = "LOCAL const" if self.window == "tile" else "const"
         head = f"DEVICE sum_t gp_apply({space} slot_t *window, const int first)"
         places = [self._place(k) for k in range(len(self.offsets))]

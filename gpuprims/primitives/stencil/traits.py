@@ -12,10 +12,9 @@ from gpuprims.core.traits import CallTraits
 class Neighbourhood(NamedTuple):
     """The neighbours that a stencil reads for an element.
 
-    ``lines`` is True if the elements of a row lie side by side, ``across`` if it is computed in two steps, and
-    ``table`` if weights are read from memory; ``span`` counts rows, ``beside`` elements of a row beyond one's own,
-    ``taps`` neighbours, ``times`` how often it is applied in one launch; ``paired`` is True if two elements may share a
-    register.
+    ``lines``: the elements of a row lie side by side. ``across``: it takes two steps. ``table``: weights are read from
+    memory. ``span``: its rows. ``beside``: further elements of a row that it needs. ``taps``: its neighbours.
+    ``paired``: two elements may share a register. ``times``: applications in one launch.
     """
 
     lines: bool
@@ -28,12 +27,12 @@ class Neighbourhood(NamedTuple):
     times: int = 1
 
     def numbers(self, items: int) -> int:
-        """Return how many numbers the windows of ``items`` elements of a row have."""
+        """Return the size of the windows of ``items`` elements of a row."""
         wider = self.times * (self.times - 1) // 2 * self.beside
         return self.span * (self.times * (items + (0 if self.across else self.beside)) + wider)
 
     def registers(self, items: int) -> int:
-        """Return how many registers hold those numbers."""
+        """Return the registers that these windows take."""
         return self.numbers(items) // (2 if self.paired else 1)
 
     def resembles(self, measured: Neighbourhood) -> bool:
@@ -42,18 +41,13 @@ class Neighbourhood(NamedTuple):
         return one == other and self.taps <= measured.taps
 
 
-# Stands for a call that reads no neighbours; no kernel along lines takes it.
+# A call that reads no neighbours; no kernel along lines takes it.
 _NONE = Neighbourhood(lines=False, across=False, table=False, span=1, beside=0, taps=1)
 
 
 @dataclass(frozen=True)
 class StencilTraits(CallTraits):
-    """Facts about a stencil call.
-
-    Parameters
-    ----------
-    neighbourhood : Neighbourhood
-    """
+    """Facts about a stencil call."""
 
     neighbourhood: Neighbourhood = _NONE
 

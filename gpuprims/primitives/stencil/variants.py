@@ -21,9 +21,9 @@ class StencilVariant(Variant):
     Parameters
     ----------
     window : {"listed", "ring", "strip", "tile"}
-        How neighbours are held; see :class:`gpuprims.primitives.stencil.spec.StencilSpec`.
+        Where the kernel keeps neighbours; see :class:`gpuprims.primitives.stencil.spec.StencilSpec`.
     twice : bool, default False
-        True if the kernel can apply the stencil twice in one launch.
+        Whether the kernel can apply the stencil twice in one launch.
     """
 
     window: Literal["listed", "ring", "strip", "tile"] = "listed"
@@ -60,7 +60,7 @@ VARIANTS = (
         refuse=lambda at: first_refusal(
             double_precision, group_fits(at.block), along_lines, window_fits, strips_fit(at.block)
         ),
-        # One load moves the items. With more work-items the kernel's bound of registers leaves no room for a group.
+        # One load moves the items. With more work-items a group would not fit in the registers.
         tunable=Tunable(geometries((64, 128, 256), (4,), (4, 6, 8, 12, 16, 24, 48)), _strips),
     ),
     *_STENCIL.gpu(

@@ -18,23 +18,25 @@ void reduce_tree(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, co
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
         const i64 o = task / parts, part = task % parts;
 
-        /* 1. Load and fold this part's elements, then the group. */
+        /* 1. Load and fold this part's elements. */
         value_t folded = gp_fold_elements(INPUT_NAMES, layout, o, n, part * BLOCK + tid, parts * BLOCK);
-        folded = gp_fold_tree(folded, partial, tid);
 
-        /* 2. If the output has several parts, leave the value; the last group folds all of them. */
-        if (tid == 0) {
-            last = 1;
-            if (parts > 1) {
+        /* 2. Fold the group. If the output has several parts, leave the value; the last group goes round once more and
+         * folds all of them. One tree for both: of two, PoCL 3.1 folds values of several components wrongly. */
+        for (int collected = parts == 1;; collected = 1) {
+            folded = gp_fold_tree(folded, partial, tid);
+            if (collected) break;
+            if (tid == 0) {
                 gp_leave(partials, task, folded);
                 last = gp_last_done(counters + o, parts);
             }
+            barrier(CLK_LOCAL_MEM_FENCE);
+            if (!last) break;
+            folded = gp_fold_partials(partials, o, parts, tid);
         }
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (last && parts > 1) folded = gp_fold_tree(gp_fold_partials(partials, o, parts, tid), partial, tid);
 
         /* 3. Store. After the barrier, the next task may write local memory. */
-        if (last && tid == 0) STORE(o, 0, folded);
+        if ((parts == 1 || last) && tid == 0) STORE(o, 0, folded);
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

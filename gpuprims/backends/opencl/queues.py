@@ -1,0 +1,29 @@
+"""Queues: their order, and a lock that lets one thread at a time use each."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from threading import RLock
+from typing import Any
+
+import pyopencl as cl
+
+from gpuprims.core.lifetime import after_fork
+
+# OpenCL lets any thread call at any time, but NVIDIA's driver then ends the process (measurements.md: turns). Work of
+# one queue runs in order anyway.
+_make: Callable[[], Any] = RLock  # a function, as far as type checkers know
+_TURNS: defaultdict[int, Any] = defaultdict(_make)
+after_fork(_TURNS.clear)  # another thread of the parent may have held one
+
+
+def turn_of(queue: cl.CommandQueue) -> Any:
+    """Return the lock of a queue; on NVIDIA's platform, of its device."""
+    held = queue.device if "NVIDIA" in queue.device.platform.name else queue
+    return _TURNS[held.int_ptr]
+
+
+def in_order(queue: cl.CommandQueue) -> bool:
+    """Return True if a queue runs commands in order without events."""
+    return not queue.properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE

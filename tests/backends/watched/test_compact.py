@@ -1,0 +1,48 @@
+"""compact under Oclgrind and compute-sanitizer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_cases import Kernel, assert_equal, on_device, on_host, random_values
+from watched_kernels import each, of
+
+import gpuprims
+
+pytestmark = pytest.mark.oclgrind
+
+SCANS = of("scan")
+
+# compact runs by its own variants and by those of scan; a name that both have means compact's own.
+COMPACTING = of("compact")
+COMPACTING += [variant for variant in SCANS if variant.name not in {own.name for own in COMPACTING}]
+
+
+@each(COMPACTING)
+def test_the_elements_that_a_mask_keeps(kernel: Kernel, rng: np.random.Generator) -> None:
+    how = {"device": kernel.device, "variant": kernel.variant.name}
+    for size in (1, 200, 2003):
+        x, mask = random_values(rng, np.float32, size), rng.random(size) < 0.5
+        assert_equal(gpuprims.compact(x, mask, **how), x[mask])
+        assert_equal(gpuprims.compact(x, "x > 0", **how), x[x > 0])
+    plane = random_values(rng, np.int16, (30, 50))
+    assert_equal(gpuprims.compact(plane.T, plane.T > 0, **how), plane.T[plane.T > 0])
+
+
+@each([variant for variant in SCANS if variant.name == "cpu_chunks"])
+def test_chunks_write_side_by_side_what_a_mask_keeps(kernel: Kernel, rng: np.random.Generator) -> None:
+    small: Any = kernel.variant.resized(items=300)  # each chunk ends in the middle of a stretch
+    for share in (0.02, 0.5, 0.98):
+        x, mask = random_values(rng, np.float32, 4001), rng.random(4001) < share
+        assert_equal(gpuprims.compact(x, mask, device=kernel.device, variant=small), x[mask])
+
+
+@each(COMPACTING)
+def test_the_elements_that_a_mask_keeps_on_the_device(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.uint8, 2003)
+    how = {"device": kernel.device, "variant": kernel.variant.name}
+    for mask in (rng.random(2003) < 0.1, np.zeros(2003, bool), np.ones(2003, bool)):
+        got = gpuprims.compact(on_device(kernel.device, x), on_device(kernel.device, mask), **how)
+        assert_equal(on_host(kernel.device, got), x[mask])

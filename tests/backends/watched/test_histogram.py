@@ -1,0 +1,66 @@
+"""histogram and bincount under Oclgrind and compute-sanitizer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_cases import Kernel, assert_equal, on_device, on_host, random_values, two_groups
+from watched_kernels import each, of, sizes
+
+import gpuprims
+
+pytestmark = pytest.mark.oclgrind
+
+HISTOGRAMS = of("histogram")
+
+
+def counted(kernel: Kernel, x: Any, *how: Any, **keywords: Any) -> np.ndarray:
+    if kernel.variant.name == "bytes" and x.dtype.itemsize > 1:
+        pytest.skip("counts bytes alone")
+    if kernel.variant.name in ("bytes", "cached") and "weights" in keywords:
+        pytest.skip("counts elements alone")
+    got, _ = gpuprims.histogram(x, *how, device=kernel.device, variant=kernel.variant.name, **keywords)
+    return got if isinstance(got, np.ndarray) else on_host(kernel.device, got)
+
+
+@each(HISTOGRAMS)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8", "int64"])
+def test_histograms_of_even_bins_and_of_others(kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
+    for size in sizes(kernel)[::2]:
+        x = rng.integers(0, 90, size).astype(dtype)
+        for bins, limits in ((9, (0, 81)), (7, (0.3, 60.2)), ([0, 3, 4, 4, 50, 80], None)):
+            assert_equal(counted(kernel, x, bins, limits), np.histogram(x, bins, limits)[0])
+
+
+@each(HISTOGRAMS)
+def test_a_histogram_of_each_row(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.float32, (3, 700))
+    expected = [np.histogram(row, 9, (-1, 1))[0] for row in x]
+    assert_equal(counted(kernel, x, 9, (-1, 1), axis=1), np.array(expected))
+    assert_equal(counted(kernel, on_device(kernel.device, x.T), 9, (-1, 1), axis=0), np.array(expected))
+
+
+@each(HISTOGRAMS)
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+def test_histograms_of_weights(kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
+    x, weights = random_values(rng, np.float32, 1501), rng.integers(-9, 9, 1501).astype(dtype)
+    for deterministic in (True, False):
+        got = counted(kernel, x, 9, (-1, 1), weights=weights, deterministic=deterministic)
+        assert_equal(got, np.histogram(x, 9, (-1, 1), weights=weights)[0])
+
+
+@each(HISTOGRAMS)
+def test_counts_of_numbers(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = rng.integers(0, 300, 2100).astype(np.uint8 if kernel.variant.name == "bytes" else np.int64)
+    assert_equal(gpuprims.bincount(x, device=kernel.device, variant=kernel.variant.name), np.bincount(x))
+
+
+@each(HISTOGRAMS)
+def test_a_histogram_by_two_groups(kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = rng.integers(0, 100, (4, 2 * kernel.variant.tile + 5 if kernel.variant.block > 1 else 100))
+    x = x.astype(np.uint8) if kernel.variant.name == "bytes" else x
+    with two_groups(kernel.device, monkeypatch):
+        got = counted(kernel, x, 100, (0, 100), axis=1)
+    assert_equal(got, np.array([np.bincount(row, minlength=100) for row in x]))

@@ -1,0 +1,66 @@
+"""map under Oclgrind and compute-sanitizer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from kernel_cases import Kernel, assert_equal, on_device, on_host, random_values, two_groups
+from watched_kernels import each, of, sizes
+
+pytestmark = pytest.mark.oclgrind
+
+MAPS = of("map")
+
+
+@each(MAPS)
+def test_map_of_several_arrays_to_several_results(kernel: Kernel, rng: np.random.Generator) -> None:
+    for size in sizes(kernel):
+        x, y = random_values(rng, np.float32, size), random_values(rng, np.int16, size)
+        got = kernel.map(lambda x, y, z: (x * 2 + z, y > 3, x + y), x, y, 1)
+        for one, expected in zip(got, (x * 2 + 1, y > 3, x + y), strict=True):
+            assert_equal(one, expected)
+
+
+@each(MAPS)
+def test_map_of_float16(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.float16, sizes(kernel)[-1])
+    assert_equal(kernel.map("x * x + 1", x), x * x + 1)
+
+
+@each(MAPS)
+def test_map_over_axes_that_do_not_merge(kernel: Kernel, rng: np.random.Generator) -> None:
+    x, y = random_values(rng, np.int32, (30, 40, 6))[::-1, ::3, ::2], random_values(rng, np.uint8, (14, 1))
+    assert_equal(kernel.map("x - y", x, y), x - y)
+
+
+@each(MAPS)
+def test_map_on_the_device(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.int64, 3001)
+    resident = on_device(kernel.device, x)
+    assert_equal(on_host(kernel.device, kernel.map("x + y", resident[1:], resident[:-1])), x[1:] + x[:-1])
+
+
+@each(MAPS)
+def test_map_by_groups_of_several_tiles(
+    kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = random_values(rng, np.int8, 3 * kernel.variant.tile + 5)
+    with two_groups(kernel.device, monkeypatch):
+        got = kernel.map("x ^ (5*x)", x)
+    assert_equal(got, x ^ (5 * x))
+
+
+@each(MAPS)
+def test_map_of_complex_numbers_in_vectors(kernel: Kernel, rng: np.random.Generator) -> None:
+    x, y = random_values(rng, np.complex64, (2, sizes(kernel)[-1]))
+    resident = [on_device(kernel.device, array) for array in (x, y)]
+    got, order = kernel.map("conj(x) + 2*y, x < y", *resident)
+    assert_equal(on_host(kernel.device, got), x.conj() + 2 * y)
+    assert_equal(on_host(kernel.device, order), x < y)
+
+
+@each(MAPS)
+def test_map_of_float64(kernel: Kernel, rng: np.random.Generator) -> None:
+    kernel.need(np.float64)
+    x = random_values(rng, np.float64, 700)
+    assert_equal(kernel.map("where(x > 0, x // 2, x % 3)", x), np.where(x > 0, x // 2, x % 3))

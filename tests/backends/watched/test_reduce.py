@@ -1,0 +1,123 @@
+"""reduce under Oclgrind and compute-sanitizer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_cases import AFFINE, Kernel, affine_fold, assert_equal, on_device, on_host, random_values, two_groups
+from watched_kernels import each, many, of, sizes
+
+pytestmark = pytest.mark.oclgrind
+
+PICKING = [variant for variant in of("reduce") if variant.name == "cpu_best"]
+REDUCTIONS = [variant for variant in of("reduce") if variant not in PICKING]
+
+
+@each(REDUCTIONS)
+def test_sum_in_one_pass_and_in_two(kernel: Kernel, rng: np.random.Generator) -> None:
+    for size in sizes(kernel):
+        x = random_values(rng, np.int32, size)
+        assert_equal(kernel.reduce(x), np.sum(x))
+
+
+@each(REDUCTIONS)
+@pytest.mark.parametrize("op", ["max", "argmax"])
+def test_extremes_in_one_pass_and_in_two(kernel: Kernel, rng: np.random.Generator, op: str) -> None:
+    for size in (200, sizes(kernel)[-1]):
+        x = random_values(rng, np.float32, size)
+        assert_equal(kernel.reduce(x, op=op), getattr(np, op)(x))
+
+
+@each(PICKING)
+@pytest.mark.parametrize("dtype", ["float32", "int64", "complex64"])
+def test_places_of_extremes_in_spans_and_in_parts(kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
+    for size in (1, 31, 32, 2049, 18_001):
+        x = random_values(rng, dtype, size)
+        for one in (x, np.sort(x), np.sort(x)[::-1]):
+            assert_equal(kernel.reduce(one, op="argmax"), np.argmax(one))
+            assert_equal(kernel.reduce(one, op="argmin"), np.argmin(one))
+        if x.dtype.kind == "f":
+            x[rng.integers(0, size, 3)] = np.nan
+            assert_equal(kernel.reduce(x, op="argmin"), np.argmin(x))
+
+
+@each(PICKING)
+def test_places_of_extremes_along_axes(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.float16, (5, 40, 7))
+    for axis in (0, 1, 2):
+        assert_equal(kernel.reduce(x, op="argmax", axis=axis), np.argmax(x, axis=axis))
+
+
+@each(REDUCTIONS)
+def test_an_operator_that_does_not_commute(kernel: Kernel, rng: np.random.Generator) -> None:
+    for size in (200, sizes(kernel)[-1]):
+        slopes, offsets = random_values(rng, np.int64, size) | 1, random_values(rng, np.int64, size)
+        for got, expected in zip(kernel.reduce(slopes, offsets, op=AFFINE), affine_fold(slopes, offsets), strict=True):
+            assert_equal(got, expected)
+
+
+@each(REDUCTIONS)
+def test_max_of_float16(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.float16, sizes(kernel)[-1])
+    assert_equal(kernel.reduce(x, op="max"), np.max(x))
+
+
+@each(REDUCTIONS)
+def test_sum_of_complex_numbers(kernel: Kernel, rng: np.random.Generator) -> None:
+    parts = rng.integers(-9, 9, (2, sizes(kernel)[-1])).astype(np.float32)  # whole numbers: no sum is rounded
+    x = parts[0] + 1j * parts[1]
+    assert_equal(kernel.reduce(x), np.sum(x))
+
+
+@each(REDUCTIONS)
+def test_any_of_bools(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = rng.random((50, 60)) < 0.02
+    for axis in (None, 0, 1):
+        assert_equal(kernel.reduce(x, op="any", axis=axis), np.any(x, axis=axis))
+
+
+@each(REDUCTIONS)
+def test_a_fused_map_of_several_arrays(kernel: Kernel, rng: np.random.Generator) -> None:
+    x, y = (rng.integers(-99, 99, sizes(kernel)[-1]) for _ in range(2))
+    assert_equal(kernel.reduce(x, y, map="x*y"), x @ y)
+
+
+@each(REDUCTIONS)
+@pytest.mark.parametrize("axis", [0, 1, 2, (0, 2), (0, 1)])
+def test_every_kind_of_axis(kernel: Kernel, rng: np.random.Generator, axis: Any) -> None:
+    x = random_values(rng, np.int16, (7, many(kernel, 40), 11))
+    assert_equal(kernel.reduce(x, axis=axis), np.sum(x, axis=axis))
+
+
+@each(REDUCTIONS)
+@pytest.mark.parametrize(("rows", "length"), [(3, 5000), (400, 3), (100, 1)])
+def test_long_short_many_and_few_rows(kernel: Kernel, rng: np.random.Generator, rows: int, length: int) -> None:
+    x = random_values(rng, np.int32, (many(kernel, rows) if rows > 3 else rows, length))
+    assert_equal(kernel.reduce(x, op="min", axis=1), np.min(x, axis=1))
+    assert_equal(kernel.reduce(x.T, op="min", axis=0), np.min(x, axis=1))
+
+
+@each(REDUCTIONS)
+def test_groups_that_take_several_tasks(
+    kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shape, axis = ((20, 1100), 0) if kernel.variant.outputs_per_group > 256 else ((33, 703), 1)
+    x = random_values(rng, np.int8, shape)
+    with two_groups(kernel.device, monkeypatch):
+        got = kernel.reduce(x, op="argmin", axis=axis)
+    assert_equal(got, np.argmin(x, axis=axis))
+
+
+@each(REDUCTIONS)
+def test_the_fold_of_nothing(kernel: Kernel) -> None:
+    outputs = many(kernel, 300)
+    assert_equal(kernel.reduce(np.empty((0, outputs), np.float32), axis=0), np.zeros(outputs, np.float32))
+
+
+@each(REDUCTIONS)
+def test_the_fold_of_part_of_a_device_array(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.uint8, 5000)
+    got = kernel.reduce(on_device(kernel.device, x)[13:4900:3])
+    assert_equal(on_host(kernel.device, got), np.sum(x[13:4900:3]))

@@ -1,0 +1,134 @@
+"""scan under Oclgrind and compute-sanitizer."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_cases import AFFINE, Kernel, affine_scan, assert_equal, on_device, on_host, random_values, two_groups
+from watched_kernels import BACKEND, each, of, scan_sizes
+
+from gpuprims.core.registry import REGISTRY
+
+pytestmark = pytest.mark.oclgrind
+
+SCANS = of("scan")
+
+
+@each(SCANS)
+def test_a_running_sum_of_one_tile_and_of_several(kernel: Kernel, rng: np.random.Generator) -> None:
+    for size in scan_sizes(kernel, np.int64):
+        x = random_values(rng, np.int32, size)
+        assert_equal(kernel.scan(x), np.cumsum(x))
+
+
+@each(SCANS)
+@pytest.mark.parametrize("dtype", ["float16", "float64", "complex64", "bool"])
+def test_running_sums_of_other_values(kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
+    kernel.need(dtype)
+    x = rng.integers(0, 2, 1500).astype(dtype)  # each dtype holds these sums exactly
+    assert_equal(kernel.scan(x), np.cumsum(x))
+
+
+def in_place(kernel: Kernel, x: np.ndarray) -> tuple[Any, Any]:
+    """Return an array on the device and the array to write to, which are the same but for lookback.
+
+    In lookback a group may read a tile that another group is writing. It then finds that tile's aggregate and drops the
+    value that it read, but Oclgrind reports the race.
+    """
+    place = on_device(kernel.device, x)
+    return place, on_device(kernel.device, x) if kernel.variant.name == "lookback" else place
+
+
+@each(SCANS)
+def test_an_exclusive_max_in_place(kernel: Kernel, rng: np.random.Generator) -> None:
+    for size in (200, 1501):
+        x = random_values(rng, np.float32, size)
+        expected = np.append(np.float32(-np.inf), np.maximum.accumulate(x)[:-1])
+        place, out = in_place(kernel, x)
+        kernel.scan(place, op="max", inclusive=False, out=out)
+        assert_equal(on_host(kernel.device, out), expected)
+
+
+@each(SCANS)
+@pytest.mark.parametrize("inclusive", [True, False])
+def test_a_scan_by_an_operator_that_does_not_commute(
+    kernel: Kernel, rng: np.random.Generator, *, inclusive: bool
+) -> None:
+    for size in (200, 2100):
+        slopes, offsets = random_values(rng, np.int64, size) | 1, random_values(rng, np.int64, size)
+        scanned = kernel.scan(slopes, offsets, op=AFFINE, inclusive=inclusive)
+        for got, expected, nothing in zip(scanned, affine_scan(slopes, offsets), (1, 0), strict=True):
+            assert_equal(got, expected if inclusive else np.append(nothing, expected[:-1]))
+
+
+@each(SCANS)
+@pytest.mark.parametrize(("shape", "axis"), [((3, 550), 1), ((300, 5), 0), ((5, 70, 3), 1)])
+def test_a_scan_of_several_lines(kernel: Kernel, rng: np.random.Generator, shape: tuple[int, ...], axis: int) -> None:
+    x = random_values(rng, np.int16, shape)
+    assert_equal(kernel.scan(x, axis=axis), np.cumsum(x, axis=axis))
+    assert_equal(kernel.scan(x.T, op="min", axis=-1 - axis), np.minimum.accumulate(x.T, axis=-1 - axis))
+
+
+@each(SCANS)
+def test_a_scan_of_a_fused_map_of_two_arrays_in_place_of_one(kernel: Kernel, rng: np.random.Generator) -> None:
+    x, y = rng.integers(-99, 99, (2, 1300))
+    place, out = in_place(kernel, x)
+    kernel.scan(place, on_device(kernel.device, y), map="x*y", out=out)
+    assert_equal(on_host(kernel.device, out), np.cumsum(x * y))
+
+
+@each(SCANS)
+def test_a_scan_by_groups_that_take_several_tiles(
+    kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tile = kernel.scanned_tile(1500, np.int64)
+    shapes = [((5 * tile + 5,), 0), ((4, tile + 1), 1)]
+    if kernel.variant.outputs_per_group > 1:
+        shapes = [((20, 5 * kernel.variant.block), 0)]
+    for shape, axis in shapes:
+        x = random_values(rng, np.int32, shape)
+        with two_groups(kernel.device, monkeypatch):
+            got = kernel.scan(x, axis=axis)
+        assert_equal(got, np.cumsum(x, axis=axis))
+
+
+@each(SCANS)
+def test_scans_one_after_the_other_share_a_board(kernel: Kernel, rng: np.random.Generator) -> None:
+    for size in (1500, 200, 1500, 1):
+        x = random_values(rng, np.int32, size)
+        assert_equal(kernel.scan(x), np.cumsum(x))
+
+
+@each(SCANS)
+def test_groups_stand_in_for_those_that_have_not_run(kernel: Kernel, rng: np.random.Generator) -> None:
+    if not kernel.variant.together:
+        pytest.skip("its groups wait for groups that run alone")
+    # The first of five groups reach their second tiles before the last groups start.
+    slopes, offsets = random_values(rng, np.int32, (2, 11 * kernel.scanned_tile(6000, np.int32, np.int32) + 3))
+    slopes |= 1
+    expected = [one.astype(np.int32) for one in affine_scan(slopes, offsets)]
+    # Not in place, as in `in_place`.
+    for got, one in zip(kernel.scan(slopes, offsets, op=AFFINE, dtype=np.int32), expected, strict=True):
+        assert_equal(got, one)
+
+
+@each([variant for variant in SCANS if variant.name == "lookback"])
+def test_looking_back_goes_on_until_all_tiles_before_are_folded(
+    kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # Only the first tile has an inclusive prefix, so each group folds all tiles before its own.
+    text = kernel.variant.path.read_text()
+    posted = "gp_write_status(statuses, at, tag + 1, OP(before, aggregate));"
+    assert text.count(posted) == 1
+    forgetful = tmp_path / kernel.variant.path.name
+    forgetful.write_text(text.replace(posted, ""))
+    known = REGISTRY._variants[BACKEND, "scan"]
+    monkeypatch.setitem(known, "lookback", dataclasses.replace(kernel.variant, source=forgetful))
+    size = (70 if kernel.device.capabilities.warp else 9) * kernel.scanned_tile(1500, np.int64, np.int64) + 3
+    slopes, offsets = random_values(rng, np.int64, (2, size)) | 1
+    for got, expected in zip(kernel.scan(slopes, offsets, op=AFFINE), affine_scan(slopes, offsets), strict=True):
+        assert_equal(got, expected)

@@ -1,0 +1,45 @@
+"""stencil and blur under Oclgrind and compute-sanitizer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from kernel_cases import Kernel, assert_equal
+from scipy import ndimage
+from watched_kernels import each, of
+
+import gpuprims
+
+pytestmark = pytest.mark.oclgrind
+
+STENCILS = of("stencil")
+
+
+@each(STENCILS)
+@pytest.mark.parametrize("mode", ["reflect", "constant"])
+def test_stencils_at_borders(kernel: Kernel, rng: np.random.Generator, mode: str) -> None:
+    weights = np.arange(-7, 8).reshape(3, 5)
+    for shape in ((1, 1), (3, 30), (21, 70)):
+        x = rng.integers(-9, 9, shape).astype(np.int32)
+        got = gpuprims.stencil(x, weights, mode=mode, cval=2, device=kernel.device, variant=kernel.variant.name)
+        assert_equal(got, ndimage.correlate(x, weights, mode=mode, cval=2))
+
+
+@each(STENCILS)
+def test_stencils_in_two_steps_and_of_channels(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = rng.integers(0, 9, (9, 30, 3)).astype(np.float32)
+    weights = np.outer([1, 2, 1], [1, 0, 2, 0, 1])
+    how = {"device": kernel.device, "variant": kernel.variant.name}
+    got = gpuprims.stencil(x, weights * 0.5, mode="reflect", channel_axis=-1, **how)
+    expected = [ndimage.correlate(x[..., c], weights * 0.5, mode="reflect") for c in range(3)]
+    np.testing.assert_allclose(got, np.stack(expected, -1), rtol=1e-5)
+
+
+@each(STENCILS)
+def test_stencils_of_bytes_three_times(kernel: Kernel, rng: np.random.Generator) -> None:
+    means = x = rng.integers(0, 256, (23, 40, 3)).astype(np.uint8)
+    cross = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]])[..., np.newaxis]
+    for _ in range(3):
+        means = (ndimage.correlate(means.astype(np.int64), cross, mode="reflect") // 5).astype(np.uint8)
+    how = {"device": kernel.device, "variant": kernel.variant.name}
+    assert_equal(gpuprims.blur(x, mode="reflect", channel_axis=-1, iterations=3, **how), means)

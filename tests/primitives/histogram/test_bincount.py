@@ -1,0 +1,90 @@
+"""bincount: numbers of every dtype, rows, weights, and more counts than 32 bits hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from histogram_cases import bincount
+from kernel_cases import Kernel, assert_equal, on_device, on_host, release_pools
+
+import gpuprims
+from gpuprims.errors import ArgumentError
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint32", "uint64"])
+def test_numbers_may_be_of_any_integer_dtype(
+    histogram_kernel: Kernel, rng: np.random.Generator, dtype: str, weighted: bool
+) -> None:
+    x = rng.integers(0, 2 if dtype == "bool" else 100, 3000).astype(dtype)
+    weights = rng.standard_normal(x.size) if weighted else None
+    got, expected = bincount(histogram_kernel, x, weights=weights), np.bincount(x, weights)
+    assert got.dtype == expected.dtype
+    np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_the_numbers_of_nothing_are_int64_as_in_numpy(device: gpuprims.Device) -> None:
+    for dtype in ("int64", "uint64", "uint8"):
+        for weights in (None, np.zeros(0), np.zeros(0, np.float32)):
+            for minlength in (0, 3):
+                nothing = np.zeros(0, dtype)
+                expected = np.bincount(nothing, weights, minlength)
+                assert_equal(gpuprims.bincount(nothing, weights, minlength, device=device), expected)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64"])
+@pytest.mark.parametrize("highest", [1, 100, 5000])
+def test_counts_of_numbers(histogram_kernel: Kernel, rng: np.random.Generator, dtype: str, highest: int) -> None:
+    for size in (0, 1, 300, 20_001):
+        x = rng.integers(0, min(highest, np.iinfo(dtype).max if dtype != "bool" else 1), size, endpoint=True).astype(
+            dtype
+        )
+        for minlength in (0, 7, 6000):
+            assert_equal(bincount(histogram_kernel, x, minlength=minlength), np.bincount(x, minlength=minlength))
+
+
+def test_weights_of_numbers(histogram_kernel: Kernel, rng: np.random.Generator) -> None:
+    histogram_kernel.need(np.float64)
+    x = rng.integers(0, 30, 5000)
+    integers, floats = rng.integers(-99, 99, 5000), rng.standard_normal(5000)
+    assert_equal(bincount(histogram_kernel, x, weights=integers), np.bincount(x, integers))
+    np.testing.assert_allclose(bincount(histogram_kernel, x, weights=floats), np.bincount(x, floats), atol=1e-10)
+
+
+def test_numbers_of_each_row(histogram_kernel: Kernel, rng: np.random.Generator) -> None:
+    x = rng.integers(0, 20, (30, 500))
+    x[0, 0] = 24
+    expected = np.array([np.bincount(row, minlength=25) for row in x])
+    assert_equal(bincount(histogram_kernel, x, axis=1), expected)
+    resident = on_device(histogram_kernel.device, x.T)
+    assert_equal(on_host(histogram_kernel.device, bincount(histogram_kernel, resident, axis=0)), expected)
+
+
+def test_negative_numbers_are_refused_wherever_they_are(histogram_kernel: Kernel, rng: np.random.Generator) -> None:
+    for size in (1, 5000):
+        x = rng.integers(0, 2000, size)
+        x[size // 2] = -1
+        with pytest.raises(ArgumentError, match="bincount: elements from 0 on; got -1"):
+            bincount(histogram_kernel, x)
+
+
+def test_more_counts_than_32_bits_hold(device: gpuprims.Device) -> None:
+    if device.capabilities.kind != "gpu":
+        pytest.skip("minutes on a CPU")
+    size = 2**32 + 2**20
+    if device.capabilities.memory < 2 * size:
+        pytest.skip(f"{device!r} has no room for {size} bytes")
+    x = gpuprims.map("x + 3", device.driver.zeros((size,), np.dtype(np.uint8)))
+    try:
+        for variant in (None, "global_atomic"):
+            counts = gpuprims.bincount(x, minlength=4, variant=variant)
+            assert on_host(device, counts).tolist() == [0, 0, 0, size]
+    finally:
+        del x
+        release_pools()
+
+
+def test_many_short_rows_of_numbers(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    x = rng.integers(0, 9, (3000, 4))
+    expected = np.array([np.bincount(row, minlength=9) for row in x])
+    assert_equal(gpuprims.bincount(x, axis=1, device=device), expected)

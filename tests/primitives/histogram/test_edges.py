@@ -1,0 +1,138 @@
+"""Bin edges: ranges, given edges, rounding, and how bins are found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from histogram_cases import assert_histogram, histogram, numpys
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from kernel_cases import DTYPES, Kernel, assert_equal, need, on_device, on_host, random_values
+
+import gpuprims
+from gpuprims.errors import ArgumentError
+from gpuprims.primitives.histogram.binning import key_dtype, table_of_edges, table_of_range
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_range_of_the_elements(histogram_kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
+    histogram_kernel.need(dtype)
+    for x in (random_values(rng, dtype, 4000), np.ones(5, dtype), np.zeros(0, dtype)):
+        if np.dtype(dtype).itemsize == 8 and np.dtype(dtype).kind in "iu":
+            x >>= np.asarray(12, dtype)  # NumPy finds bins in float64, which holds these differences
+        assert_histogram(histogram(histogram_kernel, x), numpys(x))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_integers_of_64_bits_are_compared_exactly(histogram_kernel: Kernel, dtype: str) -> None:
+    top = int(np.iinfo(dtype).max)
+    edges = np.array([0, 2**53, 2**53 + 1, 2**53 + 2, top - 1, top], dtype)
+    x = np.concatenate([edges, edges[:-1] + np.asarray(1, dtype), edges[1:] - np.asarray(1, dtype)])
+    assert_histogram(histogram(histogram_kernel, x, edges), numpys(x, edges))
+
+
+@pytest.mark.parametrize(
+    ("x", "bins", "limits"),
+    [
+        (np.array([2**63 - 1, 5]), 4, (0, 4e19)),
+        (np.array([2**63 - 1, -(2**63)]), 4, (-4e19, 4e19)),
+        (np.array([2**64 - 1, 7], np.uint64), [0, 1e19, 1e20, 2e20], None),
+        (np.array([2**64 - 1, 7], np.uint64), [-3.0, -2.0], None),
+        (np.array([250, 3], np.uint8), 4, (-1000, 1000)),
+    ],
+)
+def test_edges_beyond_the_integers(histogram_kernel: Kernel, x: np.ndarray, bins: Any, limits: Any) -> None:
+    assert_histogram(histogram(histogram_kernel, x, bins, limits), np.histogram(x, bins, limits))
+
+
+@pytest.mark.parametrize(("elements", "edges"), [("uint64", "int64"), ("int64", "uint64"), ("uint64", "int8")])
+def test_signed_and_unsigned_integers_are_compared_as_floats_as_in_numpy(
+    histogram_kernel: Kernel, rng: np.random.Generator, elements: str, edges: str
+) -> None:
+    near = 2**53 if edges != "int8" else 100
+    x = near + rng.integers(0, 30, 3000).astype(elements)
+    bins = near + np.array([1, 3, 6, 8, 9, 14, 21], edges)
+    assert_histogram(histogram(histogram_kernel, x, bins), np.histogram(x, bins))
+    far = np.array([-5, 0, 2**53, 2**53 + 1, 2**62 + 99] if elements == "int64" else [0, 2**63, 2**64 - 1], elements)
+    assert_histogram(histogram(histogram_kernel, far, bins), np.histogram(far, bins))
+
+
+def test_edges_may_be_booleans(device: gpuprims.Device) -> None:
+    for dtype in ("uint64", "int8", "float32"):
+        x, edges = np.array([0, 1, 1, 2], dtype), np.array([False, True])
+        assert_histogram(gpuprims.histogram(x, edges, device=device), np.histogram(x, edges))
+
+
+# Elements on edges, one last bit beside them, and far away.
+@settings(max_examples=60)
+@given(
+    st.sampled_from(["float32", "float64", "float16", "int16", "uint8", "int64"]),
+    st.integers(1, 60),
+    st.floats(-1e4, 1e4),
+    st.one_of(st.floats(1e-3, 1e4), st.integers(1, 300)),
+    st.randoms(use_true_random=False),
+)
+@example("float32", 49, 0.0, 1.0, np.random.RandomState(0))  # type: ignore[arg-type]  # which has random() too
+def test_elements_at_edges(
+    device: gpuprims.Device, dtype: str, bins: int, low: float, width: float, random: Any
+) -> None:
+    need(device, dtype)
+    limits = low, low + width
+    with np.errstate(all="ignore"):
+        at = np.linspace(*limits, bins + 1).astype(dtype)
+    if np.dtype(dtype).kind == "f":
+        beside = [np.nextafter(at, np.asarray(way, dtype)) for way in (-np.inf, np.inf)]
+    else:
+        beside = [at - np.asarray(1, dtype), at + np.asarray(1, dtype)]
+    x = np.concatenate([at, *beside, np.array([int(random.random() * 99) for _ in range(30)], dtype)])
+    try:
+        expected = np.histogram(x, bins, limits)
+    except (ValueError, IndexError):  # bins that floats cannot tell apart
+        with pytest.raises(ArgumentError):
+            gpuprims.histogram(x, bins, limits, device=device)
+        return
+    assert_histogram(gpuprims.histogram(x, bins, limits, device=device), expected)
+    assert_histogram(gpuprims.histogram(x, expected[1], device=device), np.histogram(x, expected[1]))
+
+
+@pytest.mark.parametrize(
+    ("limits", "bins", "kind"),
+    [
+        ((0.0, 1.0), 256, "even"),
+        ((0.0, 1.0), 49_152, "even"),
+        ((-3.3, 4.7), 1000, "even"),
+        ((1e6, 1e6 + 1), 7, "edges"),
+    ],
+)
+def test_bins_of_one_width_are_found_without_a_search(limits: tuple[float, float], bins: int, kind: str) -> None:
+    table = table_of_range(np.dtype(np.float32), bins, *limits)
+    assert table.kind == kind
+
+
+def test_explicit_edges_of_one_width_are_too() -> None:
+    edges = np.linspace(0, 256, 257)
+    assert table_of_edges(np.dtype(np.uint8), edges).kind == "even"
+
+
+def test_keys_hold_every_element() -> None:
+    assert all(np.can_cast(dtype, key_dtype(np.dtype(dtype))) for dtype in DTYPES)
+
+
+def test_what_numpy_takes_too(device: gpuprims.Device) -> None:
+    x = np.array([0.5, 1.5, 1.7])
+    assert_histogram(gpuprims.histogram(x, np.array(2), device=device), np.histogram(x, np.array(2)))
+    limits = np.array(0), np.array(2)
+    assert_histogram(gpuprims.histogram(x, 2, limits, device=device), np.histogram(x, 2, limits))
+    assert_equal(gpuprims.bincount([], device=device), np.bincount([]))
+    weighed = gpuprims.histogram(2**24 + 1, [0, 2**24 + 1, 2**25], weights=np.float32(1), device=device)
+    assert_histogram(weighed, np.histogram(2**24 + 1, [0, 2**24 + 1, 2**25], weights=np.float32(1)))
+
+
+def test_edges_on_the_device(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.float32, 500)
+    resident = on_device(device, x)
+    counts, edges = gpuprims.histogram(resident, 7, (-2, 2), device=device)
+    again, _ = gpuprims.histogram(resident, edges, device=device)
+    assert_equal(on_host(device, again), on_host(device, counts))

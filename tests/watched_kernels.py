@@ -1,0 +1,84 @@
+"""Variants and sizes for tests that run under Oclgrind or compute-sanitizer; see ``oclgrind.py``, ``sanitizer.py``.
+
+Oclgrind watches OpenCL kernels, compute-sanitizer CUDA kernels. OpenCL kernels for CPUs run on any OpenCL device,
+slowly.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import Any
+
+import pytest
+from kernel_cases import Kernel
+
+from gpuprims.core.geometry import Geometry, Refusal
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.variant import Variant
+from gpuprims.primitives.stencil.refusals import along_lines
+
+BACKEND = "cuda" if "GPUPRIMS_SANITIZER" in os.environ else "opencl"
+
+VARIANTS = [variant for name in REGISTRY.primitive_names for variant in REGISTRY.variants(name, BACKEND)]
+
+# Kernels that need shuffles. Without shuffles, other kernels run with warps of one work-item.
+NEED_WARPS = ("reduce_warp", "reduce_rows", "scan_rows", "segments_lanes")
+LARGEST = 20_000
+
+# Primitives whose kernels run with smaller tiles here.
+CUT = ("scan", "segments", "histogram", "stencil")
+
+
+def of(primitive: str) -> list[Variant]:
+    """Return the variants of a primitive."""
+    return [variant for variant in VARIANTS if variant.primitive == primitive]
+
+
+def small(variant: Variant) -> Variant:
+    """Return a variant that refuses no device and makes several groups and tiles of few elements.
+
+    Scans, histograms and segments get small tiles. Kernels whose groups run together, or have one work-item, get five
+    groups or more, though the simulator has one compute unit.
+    """
+    units = variant.groups_per_unit
+    if variant.together or (units and variant.block == 1):
+        units = max(units or 0, 5)
+    few = {"histogram": 4, "segments": 300}.get(
+        variant.primitive, 4 if getattr(variant, "word_items", False) else variant.items
+    )
+    if variant.primitive == "scan" and variant.tile > LARGEST:
+        few = 2048
+    refuse: Refusal = lambda *_: None  # noqa: E731 - a rule like the two below
+    if variant.primitive == "stencil":  # a kernel that cannot do it in one launch takes two
+        refuse = along_lines if variant.name == "cpu_rows" else variant.refuse
+    geometry = Geometry(variant.block, min(variant.items, few), units)
+    return dataclasses.replace(variant, refuse=refuse, geometry=geometry)
+
+
+SMALL = {variant: small(variant) for variant in VARIANTS}
+
+
+def each(variants: list[Variant]) -> pytest.MarkDecorator:
+    """Run a test for each variant, which its argument ``kernel`` runs."""
+    return pytest.mark.parametrize("kernel", variants, indirect=True, ids=lambda variant: variant.entry)
+
+
+def sizes(kernel: Kernel) -> list[int]:
+    """Return sizes of one element, part of a tile, a tile and several, as large as the simulator runs in time."""
+    tile = kernel.variant.tile
+    return [size for size in (1, 200, tile, tile + 1, 2 * tile + 3) if size <= LARGEST]
+
+
+def many(kernel: Kernel, outputs: int) -> int:
+    """Return the number of outputs, or a tenth of it where the simulator would run a whole group for each."""
+    return outputs // 10 if kernel.variant.block > 1 and kernel.variant.outputs_per_group == 1 else outputs
+
+
+def scan_sizes(kernel: Kernel, dtype: Any) -> list[int]:
+    """Return sizes as `sizes` does, for scans, whose tile depends on the size and the dtype."""
+    found = []
+    for size in (1, 1500):
+        tile = kernel.scanned_tile(size, dtype)
+        found += [size, tile, 2 * tile + 3]
+    return sorted({size for size in found if size <= LARGEST // 8})
