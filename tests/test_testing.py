@@ -22,7 +22,7 @@ from gpuprims.testing import check_backend, check_primitive, check_variant
 COVERING = (
     *("map/cpu_chunks", "map/grid", "reduce/cpu_columns", "reduce/cpu_best", "reduce/rows", "reduce/each"),
     *("scan/cpu_columns", "scan/each", "histogram/cpu_private", "histogram/bytes", "stencil/cpu_rows"),
-    *("csr/cpu_rows", "csr/rows"),
+    *("csr/cpu_rows", "csr/rows", "logistic/cpu_fused", "logistic/vec4"),
 )
 
 
@@ -54,7 +54,7 @@ def test_the_reference_backend_passes() -> None:
 
 def test_a_primitive_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpuprims.testing.primitives.devices", list)
-    for name in ("map", "histogram", "csr", "compact", "segments"):
+    for name in ("map", "histogram", "csr", "compact", "segments", "logistic"):
         assert check_primitive(name) == {}
 
 

@@ -68,7 +68,7 @@ class Explanation:
         for variant, reason in self.refusals:
             chosen = self.chosen is not None and variant.entry == self.chosen.entry
             word = "chosen" if chosen else "able" if reason is None else "refused"
-            lines.append(f"  {word:8}{variant.name:{wide}} rank {variant.rank:<4}{variant.summary}".rstrip())
+            lines.append(f"  {word:8}{variant.name:{wide}} rank {variant.rank:<3} {variant.summary}".rstrip())
             if reason is not None:
                 lines.append(f"          {reason}")
             elif chosen and self.tuned is not None:

@@ -10,7 +10,7 @@ from gpuprims.core.primitive import Primitive
 from gpuprims.primitives.logistic.plan import bind, plan_call, sample
 from gpuprims.primitives.logistic.variants import VARIANTS
 
-PRIMITIVE = Primitive("logistic", VARIANTS, plan_call, sample, bind)
+PRIMITIVE = Primitive("logistic", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case", tuned=False)
 
 
 def logistic_gradient(
