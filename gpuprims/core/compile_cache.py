@@ -40,7 +40,7 @@ def key_of(*facts: str) -> str:
 
 def fetch(key: str) -> bytes | None:
     """Return the binary of a key; None if there is none, or, with a warning, if it cannot be trusted."""
-    folder = _folder()
+    folder = private_folder("kernels")
     if folder is None:
         return None
     path = folder / key
@@ -55,7 +55,7 @@ def fetch(key: str) -> bytes | None:
 
 def keep(key: str, binary: bytes) -> None:
     """Write the binary of a key atomically; warn if that fails."""
-    folder, limit = _folder(), _limit()
+    folder, limit = private_folder("kernels"), _limit()
     if folder is None or len(binary) + _HEAD > limit:
         return
     try:
@@ -67,15 +67,11 @@ def keep(key: str, binary: bytes) -> None:
 
 def discard(key: str, reason: str) -> None:
     """Remove a useless entry and warn, once for each reason, not for each entry."""
-    folder = _folder()
+    folder = private_folder("kernels")
     if folder is None:
         return
     warn_once(f"{folder}: intact kernels of this user; got one {reason} (it is compiled again and replaced)")
     _remove(folder / key)
-
-
-def _folder() -> Path | None:
-    return private_folder("kernels")
 
 
 def _limit() -> int:

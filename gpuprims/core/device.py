@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.capabilities import Capabilities
-from gpuprims.core.choice import Explanation
-from gpuprims.core.default_device import Default
-from gpuprims.core.device_order import automatic_backends, listed, matches, preference, remedy
+from gpuprims.core.default_device import Default, automatic_backends, listed, matches, preference, remedy
 from gpuprims.core.driver import Driver, Kernel, WithConstants
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.lifetime import EndingDriver, ForkedDriver, after_fork, refuse_at_exit, wait_for_calls
@@ -22,7 +20,7 @@ from gpuprims.core.program_cache import Kernels
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.tuned_choices import tuned_on
-from gpuprims.core.variant import Variant
+from gpuprims.core.variant import Explanation, Variant
 from gpuprims.errors import BackendUnavailableError, DeviceMismatchError, NoDeviceError, UnknownDeviceError, quoted
 from gpuprims.expressions.masks import plain_array
 

@@ -1,13 +1,13 @@
 """What a backend provides: the contract between gpuprims and a vendor's library.
 
 A backend is one object (:class:`Backend`) that lists its kernels and finds its drivers; a :class:`Driver` is one device
-with its memory, compiler and queue. Everything else in the library is written against these few verbs.
+with its memory, compiler and queue. Everything else uses only these.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -31,16 +31,15 @@ class Kernel(Protocol):
         """
 
 
-class WithConstants:
+class WithConstants(NamedTuple):
     """A kernel with constants, which its launches pass after the layout."""
 
-    def __init__(self, kernel: Kernel, constants: np.ndarray) -> None:
-        self._kernel = kernel
-        self._constants = constants
+    kernel: Kernel
+    constants: np.ndarray
 
     def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
         """Fix a launch."""
-        return self._kernel.prepare(groups, np.concatenate([layout, self._constants]), *numbers, local=local)
+        return self.kernel.prepare(groups, np.concatenate([layout, self.constants]), *numbers, local=local)
 
 
 class Driver(Protocol):

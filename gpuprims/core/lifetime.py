@@ -134,15 +134,11 @@ class EndingDriver(_StandIn):
 
 def wait_for_calls() -> None:
     """Wait until no other thread is inside a call of this library, or ``_PATIENCE`` seconds have passed."""
-    end = time.monotonic() + _PATIENCE
-    while _within_calls() and time.monotonic() < end:
+    end, own = time.monotonic() + _PATIENCE, threading.get_ident()
+    while any(_is_within(frame) for thread, frame in sys._current_frames().items() if thread != own):
+        if time.monotonic() >= end:
+            return
         time.sleep(0.002)
-
-
-def _within_calls() -> bool:
-    """Return True while another thread is inside this library."""
-    own = threading.get_ident()
-    return any(_is_within(frame) for thread, frame in sys._current_frames().items() if thread != own)
 
 
 def _is_within(frame: FrameType | None) -> bool:

@@ -8,11 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.core.arrays import converter, host_array, is_number, is_scalar, is_vendors, native_of, unchanged, upload
+from gpuprims.core.arrays import (
+    converter,
+    host_array,
+    is_number,
+    is_scalar,
+    is_vendors,
+    native_of,
+    same_elements,
+    unchanged,
+    upload,
+)
 from gpuprims.core.device import Device, device_of, pick_device
 from gpuprims.core.interop import short
 from gpuprims.core.layout import Form, View, cut_array
-from gpuprims.core.overlaps import same_elements
 from gpuprims.errors import ArrayError, DeviceMismatchError
 from gpuprims.expressions import computable
 from gpuprims.expressions.expr import COMPUTABLE_SET

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuprims.core.arrays import converter, is_vendors, native_of, unchanged
+from gpuprims.core.arrays import (
+    converter,
+    is_vendors,
+    meet,
+    native_of,
+    overlap,
+    repeats,
+    same_elements,
+    span_of,
+    unchanged,
+)
 from gpuprims.core.device import device_of
 from gpuprims.core.interop import check_writable, short
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands
-from gpuprims.core.overlaps import meet, overlap, repeats, same_elements, span_of
 from gpuprims.errors import ArgumentError, DeviceMismatchError, DtypeError, ShapeError
 from gpuprims.expressions.masks import refuse_masked
 
@@ -25,6 +35,7 @@ class Result(NamedTuple):
     dtype: np.dtype[Any]
 
 
+@dataclass(slots=True, eq=False)
 class Out:
     """The caller's ``out=``.
 
@@ -32,18 +43,15 @@ class Out:
     ----------
     natives : tuple
         The arrays, as NumPy's or as the device's vendor's.
-    given : array or tuple of arrays
+    _given : array or tuple of arrays
         As the caller gave it.
-    order : callable, optional
+    _order : callable, optional
         Makes the caller's library wait for the work in the device's queue, by reading a native array by DLPack.
     """
 
-    __slots__ = ("_given", "_order", "natives")
-
-    def __init__(self, natives: tuple[Any, ...], given: Any, order: Callable[[Any], Any] | None = None) -> None:
-        self.natives = natives
-        self._given = given
-        self._order = order
+    natives: tuple[Any, ...]
+    _given: Any
+    _order: Callable[[Any], Any] | None = None
 
     @property
     def given(self) -> Any:
@@ -54,25 +62,10 @@ class Out:
         return self._given
 
 
-class _Shaped(Protocol):
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-
-    @property
-    def dtype(self) -> np.dtype[Any]: ...
-
-
 def as_out(operands: Operands, out: Any, *, in_place: bool = False) -> Out | None:
-    """Check the caller's ``out=`` as far as it does not depend on the results.
+    """Check where the arrays of ``out=`` lie, and that they can be written and do not overlap.
 
     With ``in_place``, an array may have the elements of an input.
-
-    Raises
-    ------
-    ArgumentError
-        An array that is read-only, or overlaps itself, an input or another array of ``out``.
-    DeviceMismatchError
-        An array that lies elsewhere than the inputs.
     """
     if out is None:
         return None
@@ -92,13 +85,11 @@ def as_out(operands: Operands, out: Any, *, in_place: bool = False) -> Out | Non
 
 
 def _writable(label: str, array: Any) -> Any:
-    """Return the native array over an ``out=``."""
     refuse_masked(f"{label}: out=", array)
     check_writable(label, array)
     native = native_of(label, array)
     if isinstance(native, np.ndarray) and native is not array and not native.flags.writeable:
-        # Before DLPack 1.0 a producer could not say that its memory may be written, so NumPy makes it read-only. The
-        # library's own __array__ knows better.
+        # Before DLPack 1.0 a producer could not say that its memory may be written; the library's __array__ can.
         view = np.asarray(array)
         if view.flags.writeable and view.ctypes.data == native.ctypes.data:
             return view
@@ -139,7 +130,7 @@ def _check_apart(operands: Operands, natives: Sequence[Any]) -> None:
             )
 
 
-def check_out(label: str, results: Sequence[_Shaped], given: Sequence[_Shaped]) -> None:
+def check_out(label: str, results: Sequence[Any], given: Sequence[Any]) -> None:
     """Raise unless there is one ``out=`` array for each result, of its shape and dtype."""
     if len(given) != len(results):
         raise ArgumentError(f"{label}: out= {len(results)} array(s), one a result; got {len(given)}")

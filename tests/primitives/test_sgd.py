@@ -17,8 +17,8 @@ from gpuprims.errors import (
     ShapeError,
     UnknownVariantError,
 )
-from gpuprims.primitives.sgd import plan as sgd
 from gpuprims.primitives.sgd import logistic_sgd
+from gpuprims.primitives.sgd import plan as sgd
 
 FLOATS = ("float32", "float64")
 # On both sides of a vector, of a warp, of what one work-item has of a row, and of a group.
