@@ -156,7 +156,7 @@ def _shared(one: np.ndarray, other: np.ndarray) -> bool:
 
 
 def _shadow(low: int, array: Any) -> np.ndarray:
-    """Return an array without memory that lies like another one, whose lowest byte is known."""
+    """Return an array without memory, of another one's shape and strides, whose lowest byte is ``low``."""
     below = sum(stride * (n - 1) for stride, n in zip(array.strides, array.shape, strict=True) if stride < 0)
     return _lying(low - below, array.shape, array.strides, array.dtype.itemsize)
 

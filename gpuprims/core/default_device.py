@@ -99,7 +99,7 @@ class Default:
         return choice
 
     def _relevant(self) -> tuple[Choice, ...]:
-        """Return the choices that still count: the last settled one and later ones, which may be taken back."""
+        """Return the last settled choice and later ones, which may be taken back."""
         settled = [k for k, choice in enumerate(self._choices) if not choice.open]
         return self._choices[settled[-1] if settled else 0 :]
 

@@ -68,9 +68,9 @@ class LaunchPlan:
     inputs, outputs : sequence of int
         The array, or the result, of each of the kernel's operands; ``outputs`` are by default one for each result.
     single : bool, optional
-        Whether the caller gets the one result bare, not in a tuple; by default if there is one.
+        True to return the one result bare, not in a tuple; by default if there is one.
     otherwise : LaunchPlan, optional
-        The plan to use if no variant of ``primitive`` is able, or another primitive's is asked for.
+        The plan to use if no variant of ``primitive`` is able, or a variant of another primitive is asked for.
     """
 
     device: Device
@@ -112,7 +112,7 @@ class LaunchPlan:
 
     @property
     def explanation(self) -> Explanation:
-        """What each variant says to the call, those of ``otherwise`` last."""
+        """Each variant's answer to the call, those of ``otherwise`` last."""
         own = self.device.explain(self.primitive, self.traits)
         if self.otherwise is None:
             return own

@@ -29,7 +29,7 @@ from gpuprims.expressions.masks import refuse_masked
 
 
 class Result(NamedTuple):
-    """A result as the caller gets it."""
+    """Shape and dtype of a result."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -97,11 +97,10 @@ def _writable(label: str, array: Any) -> Any:
 
 
 def _check_place(operands: Operands, native: Any) -> None:
-    place, label = device_of(native), operands.label
-    if place is not (None if operands.on_host else operands.device):
-        where = "the host" if operands.on_host else repr(operands.device)
-        got = "one on the host" if place is None else f"one on {place!r}"
-        raise DeviceMismatchError(f"{label}: out= on {where}, as the arrays are; got {got}")
+    place, label, here = device_of(native), operands.label, None if operands.on_host else operands.device
+    if place is not here:
+        where, got = ("the host" if one is None else repr(one) for one in (here, place))
+        raise DeviceMismatchError(f"{label}: out= on {where}, as the arrays are; got one on {got}")
     if operands.on_host and not (isinstance(native, np.ndarray) and native.flags.writeable):
         raise ArgumentError(f"{label}: out= an array that can be written; got {short(native)}")
 
@@ -142,7 +141,7 @@ def check_out(label: str, results: Sequence[Any], given: Sequence[Any]) -> None:
 
 
 def written_forms(operands: Operands, out: Out | None) -> tuple[Form, ...] | None:
-    """Return where a kernel writes to the caller's arrays; None if it writes to new memory."""
+    """Return the forms of the caller's arrays that a kernel writes to; None if it writes to new memory."""
     if out is None or (operands.on_host and not operands.in_place):
         return None
     return tuple([operands.form(native) for native in out.natives])
@@ -151,7 +150,7 @@ def written_forms(operands: Operands, out: Out | None) -> tuple[Form, ...] | Non
 def result_forms(
     label: str, results: Sequence[Result], written: tuple[Form, ...] | None, alignment: int
 ) -> tuple[Form, ...]:
-    """Return where a kernel writes: to the caller's arrays, which must fit, or to new memory."""
+    """Return the forms that a kernel writes to: the caller's arrays, which must fit, or new memory."""
     if written is None:
         return tuple(contiguous(result.dtype, result.shape, alignment) for result in results)
     check_out(label, results, written)
@@ -159,7 +158,7 @@ def result_forms(
 
 
 def host_results(operands: Operands, results: Sequence[np.ndarray], out: Out | None, *, single: bool) -> Any:
-    """Return results that lie on the host, or copy them to the caller's arrays."""
+    """Return host results, or copy them to the caller's arrays."""
     if out is not None:
         check_out(operands.label, results, out.natives)
         for array, result in zip(out.natives, results, strict=True):

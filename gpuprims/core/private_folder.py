@@ -22,7 +22,7 @@ ENVIRONMENT = "GPUPRIMS_CACHE_DIR"
 # The value that keeps everything off the disk.
 OFF = "off"
 _Record = TypeVar("_Record")
-# Field types that are checked, by annotation.
+# Checked field types, by annotation.
 _KINDS: dict[str, tuple[type, ...]] = {
     "str": (str,),
     "bool": (bool,),

@@ -92,12 +92,8 @@ class Registry:
 
     def _add_primitive(self, point: EntryPoint) -> None:
         found = checked_primitive(point, point.load())
+        self._add_plugged(point, None, found.variants)
         self._primitives[found.name] = found
-        try:
-            self._add_plugged(point, None, found.variants)
-        except BaseException:
-            self._primitives[found.name] = None
-            raise
 
     def backend(self, name: str) -> Backend:
         """Return a backend after registering its variants and those of installed packages; raise if it fails."""
@@ -163,10 +159,6 @@ class Registry:
         UnknownDeviceError, BackendUnavailableError
             Its backend is unknown, or comes from an installed package that fails.
 
-        See Also
-        --------
-        unregister : Remove it.
-
         Examples
         --------
         >>> import dataclasses, gpuprims
@@ -216,9 +208,8 @@ class Registry:
             known = self._variants.get(key, {})
             if variant.name not in known:
                 raise RegistryError(f"{label}: a variant that is registered; got one that is not")
-            if (*key, variant.name) not in self._origins:
+            if self._origins.pop((*key, variant.name), None) is None:
                 raise RegistryError(f"{label}: a variant from outside gpuprims; got one of its own")
-            del self._origins[(*key, variant.name)]
             self._variants = self._variants | {key: {n: one for n, one in known.items() if n != variant.name}}
             self.generation += 1
 

@@ -1,8 +1,8 @@
-"""Moving large host arrays through pinned memory: several threads copy while the device's own engine transfers.
+"""Copies of large host arrays through pinned memory: several threads copy while the device's engine transfers.
 
-Memory that a program allocates can be paged out, so a driver copies it through a small pinned buffer of its own, one
-thread, one step at a time: 10.9 GB/s to an H200 over PCIe 5, which moves 55. Eight threads with buffers of 4 MiB reach
-46, with 16 MiB 49, and one thread 9 (driver 580.159, 16 cores, 2026-11-21).
+A driver copies pageable memory through one pinned buffer in one thread: 10.9 GB/s to an H200 over PCIe 5, which moves
+55. Eight threads with buffers of 4 MiB reach 46, with 16 MiB 49, and one thread 9 (driver 580.159, 16 cores,
+2026-11-21).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Lane(Protocol):
 
 
 def lane_count() -> int:
-    """Return how many lanes keep a device's engine busy, as far as there are cores to fill them."""
+    """Return how many lanes keep a device's engine busy, at most one a core."""
     return min(_MOST_LANES, os.cpu_count() or 1)
 
 
@@ -51,7 +51,7 @@ def _bytes(host: np.ndarray) -> np.ndarray:
 
 
 def _share_out(lanes: Sequence[Lane], size: int, move: Callable[[Lane, int], None]) -> None:
-    """Let each lane move every so-manieth chunk; an error in one of them is raised here."""
+    """Let the lanes move chunks in turn; raise an error of any of them."""
 
     def work(k: int) -> None:
         for start in range(k * CHUNK, size, len(lanes) * CHUNK):

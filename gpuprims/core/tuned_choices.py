@@ -1,8 +1,7 @@
 """The choices of ``gpuprims tune``: faster variants, kept in a file and used for similar calls.
 
 The file is ``tuning.json`` in the user's cache folder. The environment variable ``GPUPRIMS_TUNING`` names another file,
-or is ``off``. If the file cannot be read, or the user has no home folder, calls go by rank, with one warning; the
-commands raise.
+or is ``off``. Without a readable file or a home folder, calls go by rank, with one warning; the commands raise.
 """
 
 from __future__ import annotations
