@@ -20,8 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 import gpuprims
 from gpuprims.core.geometry import Geometry, first_refusal
 from gpuprims.core.refusals import double_precision, group_fits
-from gpuprims.core.registration import register
-from gpuprims.core.registry import REGISTRY
+from gpuprims.core.registry import REGISTRY, register
 from gpuprims.errors import BuildError, NoVariantError
 from gpuprims.models import LogReg
 from gpuprims.primitives.descent import logistic_descent

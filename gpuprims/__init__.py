@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gpuprims.core.geometry import Geometry
     from gpuprims.core.plans import Plan, plan
     from gpuprims.core.primitive import Primitive
-    from gpuprims.core.registration import register, unregister
+    from gpuprims.core.registry import register, unregister
     from gpuprims.core.traits import CallTraits
     from gpuprims.core.use_device import use_device
     from gpuprims.core.variant import Variant
@@ -84,10 +84,10 @@ _HOMES = {
     "map": "primitives.map",
     "plan": "core.plans",
     "reduce": "primitives.reduce",
-    "register": "core.registration",
+    "register": "core.registry",
     "scan": "primitives.scan",
     "stencil": "primitives.stencil",
-    "unregister": "core.registration",
+    "unregister": "core.registry",
     "use_device": "core.use_device",
 }
 

@@ -1,11 +1,13 @@
-"""The caller's arrays as NumPy's, or as those of the device's vendor."""
+"""The caller's arrays as NumPy's or as the vendor's, and where they overlap in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from gpuprims.core.device import Device
 from gpuprims.core.interop import from_dlpack, reader_of, short
@@ -13,6 +15,12 @@ from gpuprims.core.layout import View, together
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArrayError, DtypeError, quoted
 from gpuprims.expressions.masks import plain_array, refuse_masked
+
+Span = tuple[int, int, int]
+# Most candidates of NumPy's exact search; a longer search counts as an overlap.
+_MOST_WORK = 10**6
+# Address of arrays without memory. Nothing reads there.
+_NOWHERE = 1 << 46
 
 
 def is_number(array: Any) -> bool:
@@ -32,19 +40,13 @@ def is_scalar(array: Any) -> bool:
 
 def native_of(label: str, array: Any) -> Any:
     """Return a NumPy, CuPy or pyopencl array over the caller's memory, or a Python number as it is."""
-    if isinstance(array, np.ndarray):
-        refuse_masked(label, array)
-        return _checked(label, array)
-    if isinstance(array, np.generic) or is_vendors(array) or is_number(array):
-        return _checked(label, array)
-    if hasattr(array, "__dlpack_device__"):
-        return _checked(label, from_dlpack(label, array))
-    return _checked(label, plain_array(label, array))
-
-
-def _checked(label: str, array: Any) -> Any:
     if is_number(array):
         return array
+    if isinstance(array, np.ndarray):
+        refuse_masked(label, array)
+    elif not isinstance(array, np.generic) and not is_vendors(array):
+        dlpack = hasattr(array, "__dlpack_device__")
+        array = from_dlpack(label, array) if dlpack else plain_array(label, array)
     if not hasattr(array, "dtype"):
         raise ArrayError(f"{label}: an array; got {short(array)}")
     if array.dtype.kind in "OSUTMmV":
@@ -54,8 +56,12 @@ def _checked(label: str, array: Any) -> Any:
 
 def host_array(label: str, array: Any, dtypes: list[np.dtype[Any]]) -> np.ndarray:
     """Return a host array with strides of whole items, in the machine's byte order."""
-    if is_number(array):
-        array = _number(label, array, dtypes)
+    if is_number(array):  # takes its dtype from the arrays beside it, as in NumPy
+        dtype = np.result_type(*dtypes, array)
+        try:
+            array = np.asarray(array, dtype=dtype)
+        except OverflowError as error:
+            raise DtypeError(f"{label}: a number that {dtype} can hold; got {quoted(array)} ({error})") from error
     array = np.asarray(array)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
@@ -63,7 +69,7 @@ def host_array(label: str, array: Any, dtypes: list[np.dtype[Any]]) -> np.ndarra
 
 
 def upload(array: np.ndarray, device: Device) -> View:
-    """Copy a host array to a device, each element once: axes along which it repeats itself stay of stride 0."""
+    """Copy a host array to a device, each element once: axes of stride 0 stay so."""
     repeats = tuple(stride == 0 and length > 1 for stride, length in zip(array.strides, array.shape, strict=True))
     once = array[(*(slice(0, 1) if repeated else slice(None) for repeated in repeats), ...)]
     copied = device.driver.asarray(once)
@@ -72,17 +78,8 @@ def upload(array: np.ndarray, device: Device) -> View:
     return View(copied, form._replace(shape=array.shape, strides=strides))
 
 
-def _number(label: str, number: Any, dtypes: list[np.dtype[Any]]) -> np.ndarray:
-    """Make an array of a Python number, which takes its dtype from the arrays beside it, as in NumPy."""
-    dtype = np.result_type(*dtypes, number)
-    try:
-        return np.asarray(number, dtype=dtype)
-    except OverflowError as error:
-        raise DtypeError(f"{label}: a number that {dtype} can hold; got {quoted(number)} ({error})") from error
-
-
 def converter(label: str, arrays: Sequence[Any]) -> Callable[[Any], Any]:
-    """Choose how results go back, by the first array that is not NumPy's."""
+    """Choose how results go back, by the first array that belongs neither to NumPy nor to a vendor."""
     own = (np.ndarray, np.generic)
     foreign = [a for a in arrays if hasattr(a, "__dlpack__") and not isinstance(a, own) and not is_vendors(a)]
     return reader_of(label, foreign[0]) if foreign else unchanged
@@ -91,3 +88,85 @@ def converter(label: str, arrays: Sequence[Any]) -> Callable[[Any], Any]:
 def unchanged(result: Any) -> Any:
     """Return a result as it is."""
     return result
+
+
+def meet(one: Span, other: Span) -> bool:
+    """Return True if two spans (memory object, first byte, end) have bytes in common."""
+    return one[0] == other[0] and max(one[1], other[1]) < min(one[2], other[2])
+
+
+def overlap(one: Span, first: Any, other: Span, second: Any) -> bool:
+    """Return True if two arrays in these spans have bytes in common; interleaved arrays have none."""
+    if not meet(one, other):
+        return False
+    low = min(one[1], other[1])
+    return _shared(*(_shadow(span[1] - low, array) for span, array in ((one, first), (other, second))))
+
+
+def span_of(driver: Any, array: Any) -> Span:
+    """Return the memory object, the first byte and the end of a host array, or of one on the driver's device."""
+    return (0, *byte_bounds(array)) if isinstance(array, np.ndarray) else driver.span(array)
+
+
+def same_elements(driver: Any, one: Any, other: Any) -> bool:
+    """Return True if two arrays of one library that meet in memory have each element, in order, at the same place."""
+    if one.dtype.itemsize != other.dtype.itemsize or one.size != other.size:
+        return False
+    ways = [(array.shape, array.strides) for array in (one, other)]
+    flat = all(array.flags.c_contiguous for array in (one, other))
+    return _first_byte(driver, one) == _first_byte(driver, other) and (ways[0] == ways[1] or flat)
+
+
+def _first_byte(driver: Any, array: Any) -> Any:
+    return array.__array_interface__["data"][0] if isinstance(array, np.ndarray) else driver.span(array)
+
+
+def repeats(array: Any) -> bool:
+    """Return True if two elements of an array share a byte."""
+    if array.flags.c_contiguous:
+        return False
+    steps = zip(array.strides, array.shape, strict=True)
+    axes = sorted((abs(stride), length) for stride, length in steps if length != 1)
+    if any(length == 0 for _, length in axes):
+        return False
+    reach = array.dtype.itemsize
+    for stride, length in axes:
+        if stride < reach:  # shorter than the inner axes: the elements may still interleave
+            return stride == 0 or _meets_itself(axes, array.dtype.itemsize)
+        reach += stride * (length - 1)
+    return False
+
+
+def _meets_itself(axes: Sequence[tuple[int, int]], itemsize: int) -> bool:
+    """Search for two elements with a byte in common, by the first axis along which they differ."""
+    whole = _lying(0, [length for _, length in axes], [stride for stride, _ in axes], itemsize)
+    for _ in axes:
+        first = whole[0, ...]  # a view: without the dots, the last would be read
+        if _shared(whole[1:], first):
+            return True
+        whole = first
+    return False
+
+
+def _shared(one: np.ndarray, other: np.ndarray) -> bool:
+    try:
+        return np.shares_memory(one, other, max_work=_MOST_WORK)  # type: ignore[arg-type]  # its types know 0 and -1
+    except np.exceptions.TooHardError:
+        return True
+
+
+def _shadow(low: int, array: Any) -> np.ndarray:
+    """Return an array without memory, of another one's shape and strides, whose lowest byte is ``low``."""
+    below = sum(stride * (n - 1) for stride, n in zip(array.strides, array.shape, strict=True) if stride < 0)
+    return _lying(low - below, array.shape, array.strides, array.dtype.itemsize)
+
+
+def _lying(first: int, shape: Sequence[int], strides: Sequence[int], itemsize: int) -> np.ndarray:
+    interface = {
+        "version": 3,
+        "typestr": f"|V{itemsize}",
+        "data": (_NOWHERE + first, False),
+        "shape": tuple(shape),
+        "strides": tuple(strides),
+    }
+    return np.asarray(SimpleNamespace(__array_interface__=interface))

@@ -51,7 +51,7 @@ class Capabilities:
         Sub-group sizes that a kernel can ask for, ascending; empty if it cannot ask. Kernels are compiled for
         ``subgroup_size``.
     shuffles : bool
-        Whether kernels can read the registers of others in their sub-group.
+        True if kernels can read the registers of others in their sub-group.
     fp64, fp16, int64_atomics : bool
         Double and half precision arithmetic, atomics on 64-bit integers.
     tries_progress : callable

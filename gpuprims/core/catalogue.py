@@ -27,15 +27,9 @@ class PerBackend(NamedTuple):
 
 @dataclass(frozen=True)
 class Catalogue(Generic[V]):
-    """Makes the variants of one primitive.
+    """Makes the variants, of class ``kind``, of one primitive.
 
-    Parameters
-    ----------
-    kind : type
-        Class of the variants.
-    primitive : str
-    room : Path
-        The primitive's package; its kernels are ``kernels/<primitive>_<name>.cl``.
+    ``room`` is the primitive's package; its kernels are ``kernels/<primitive>_<name>.cl``.
     """
 
     kind: type[V]
@@ -47,13 +41,12 @@ class Catalogue(Generic[V]):
 
         Any field may be a :class:`PerBackend`. ``refuse`` maps the geometry to a refusal.
         """
-        cuda, opencl = (
-            self._compiled(
-                name, backend, {key: of[k] if isinstance(of, PerBackend) else of for key, of in fields.items()}
-            )
-            for k, backend in enumerate(PerBackend._fields)
-        )
-        return cuda, opencl
+
+        def of(backend: str) -> V:
+            own = {key: getattr(one, backend) if isinstance(one, PerBackend) else one for key, one in fields.items()}
+            return self._compiled(name, backend, own)
+
+        return of("cuda"), of("opencl")
 
     def cpu(self, name: str, **fields: Any) -> V:
         """Return the variant of a kernel for CPUs, which OpenCL alone runs on."""
@@ -67,9 +60,8 @@ class Catalogue(Generic[V]):
         **fields: Any,
     ) -> V:
         """Return the variant of the reference backend."""
-        return self.kind(
-            self.primitive, "numpy", "reference", function, 0, geometry=geometry, refuse=refuse or able, **fields
-        )
+        named = self.primitive, "numpy", "reference", function, 0
+        return self.kind(*named, geometry=geometry, refuse=refuse or able, **fields)
 
     def _compiled(self, name: str, backend: str, fields: dict[str, Any]) -> V:
         refuse = fields["refuse"](fields["geometry"])

@@ -29,7 +29,7 @@ _MAGIC = b"gpuprims kernel 1\n"
 _HEAD = len(_MAGIC) + hashlib.sha256().digest_size
 _NAME = 2 * hashlib.sha256().digest_size
 _UNFINISHED = "unfinished-"
-# Seconds after which an unrenamed file must be a killed process's.
+# Seconds after which an unrenamed file is a killed process's.
 _ABANDONED = 3600
 # Read only; follow no link, and do not wait for the writer of a pipe.
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -68,12 +68,11 @@ def cached(key: str, load: Callable[[bytes], T], build: Callable[[], tuple[T, by
 
 def fetch(key: str) -> bytes | None:
     """Return the binary of a key; None if there is none, or, with a warning, if it cannot be trusted."""
-    folder = _folder()
+    folder = private_folder("kernels")
     if folder is None:
         return None
-    path = folder / key
     try:
-        return _read(path)
+        return _read(folder / key)
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
@@ -83,11 +82,11 @@ def fetch(key: str) -> bytes | None:
 
 def keep(key: str, binary: bytes) -> None:
     """Write the binary of a key atomically; warn if that fails."""
-    folder, limit = _folder(), _limit()
+    folder, limit = private_folder("kernels"), _limit()
     if folder is None or len(binary) + _HEAD > limit:
         return
     try:
-        _write(folder / key, _MAGIC + _hash(key, binary) + binary)
+        _write(folder / key, _MAGIC + hashlib.sha256(key.encode() + binary).digest() + binary)
         _evict(folder, limit)
     except OSError as error:
         warn_once(f"{folder}: room for compiled kernels; got {error.strerror or error} (kernels are kept in memory)")
@@ -95,15 +94,9 @@ def keep(key: str, binary: bytes) -> None:
 
 def discard(key: str, reason: str) -> None:
     """Remove a useless entry and warn, once for each reason, not for each entry."""
-    folder = _folder()
-    if folder is None:
-        return
-    warn_once(f"{folder}: intact kernels of this user; got one {reason} (it is compiled again and replaced)")
-    _remove(folder / key)
-
-
-def _folder() -> Path | None:
-    return private_folder("kernels")
+    if folder := private_folder("kernels"):
+        warn_once(f"{folder}: intact kernels of this user; got one {reason} (it is compiled again and replaced)")
+        _remove(folder / key)
 
 
 def _limit() -> int:
@@ -115,12 +108,8 @@ def _limit() -> int:
     return _DEFAULT_LIMIT
 
 
-def _hash(key: str, binary: bytes) -> bytes:
-    return hashlib.sha256(key.encode() + binary).digest()
-
-
 def _read(path: Path) -> bytes:
-    """Return the binary of an entry; raise ValueError, with a reason that follows "one", if the entry is bad."""
+    """Return the binary of an entry; raise ValueError if it is bad, with a reason that follows "got one"."""
     with open(path, "rb", opener=lambda name, _: os.open(name, _READ)) as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
@@ -128,10 +117,10 @@ def _read(path: Path) -> bytes:
         if hasattr(os, "geteuid") and (found.st_uid != os.geteuid() or found.st_mode & 0o022):
             raise ValueError("that others can write")
         content = file.read()
-    with contextlib.suppress(OSError):  # evicted at this moment, or read-only: the entry then only goes earlier
+    with contextlib.suppress(OSError):  # evicted now, or read-only: then it is evicted earlier
         os.utime(path)
     magic, told, binary = content[: len(_MAGIC)], content[len(_MAGIC) : _HEAD], content[_HEAD:]
-    if magic != _MAGIC or told != _hash(path.name, binary):
+    if magic != _MAGIC or told != hashlib.sha256(path.name.encode() + binary).digest():
         raise ValueError("that is damaged")
     return binary
 

@@ -1,4 +1,4 @@
-"""The device of calls that name none: one for the process, and one for each ``with`` block.
+"""The order of devices, and the device of calls that name none: one for the process, and one for each ``with`` block.
 
 A context variable holds a block's choice, so no other thread or asyncio task sees it. A choice outside blocks belongs
 to the process. ``use_device(x)`` cannot know whether a ``with`` follows. So its choice is open at first, and only its
@@ -10,14 +10,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from gpuprims.core.driver import Driver
+from gpuprims.core.registry import REGISTRY
+
 # Seconds that other threads wait for an open choice. Before a `with` it is open for two steps of the interpreter; it
 # stays open for long only if the caller keeps the object.
 _PATIENCE = 1.0
+# Backends that must be asked for by name: calls are not made to compute with NumPy.
+_BY_NAME_ONLY = frozenset({"reference"})
 
 
 @dataclass(eq=False)
@@ -37,21 +42,33 @@ class _Entry(NamedTuple):
     block: bool
 
 
-class Chosen:
-    """The choices of each context and of the process; None means the automatic choice."""
+class Default:
+    """The device of host arrays when a call names none; ``find`` returns the best device that computes."""
 
-    def __init__(self) -> None:
+    def __init__(self, find: Callable[[], Any]) -> None:
+        self._find = find
+        self._found: Any = None
+        self._finding = threading.RLock()
         self._here: ContextVar[tuple[_Entry, ...]] = ContextVar("gpuprims_device", default=())
         self._choices: tuple[Choice, ...] = ()  # replaced as a whole, so reading needs no lock
         self._lock = threading.Lock()
 
     def after_fork(self) -> None:
-        """Take a new lock: another thread of the parent may have held the old one."""
-        self._lock = threading.Lock()
+        """Take new locks: another thread of the parent may have held the old ones."""
+        self._lock, self._finding = threading.Lock(), threading.RLock()
 
     @property
-    def device(self) -> Any:
-        """The device chosen for the current context."""
+    def found(self) -> Any:
+        """The best device that computes, found once."""
+        if self._found is None:
+            with self._finding:
+                if self._found is None:
+                    self._found = self._find()
+        return self._found
+
+    @property
+    def chosen(self) -> Any:
+        """The choice of ``use_device`` for the current context or the process; None for the automatic choice."""
         if here := self._here.get():
             return here[-1].device
         while choices := self._choices:
@@ -82,7 +99,7 @@ class Chosen:
         return choice
 
     def _relevant(self) -> tuple[Choice, ...]:
-        """Return the choices that still count: the last settled one and later ones, which may be taken back."""
+        """Return the last settled choice and later ones, which may be taken back."""
         settled = [k for k, choice in enumerate(self._choices) if not choice.open]
         return self._choices[settled[-1] if settled else 0 :]
 
@@ -108,36 +125,33 @@ class Chosen:
         self._here.set(here[: begun[-1]] + here[after:])
 
 
-class Default:
-    """The device of host arrays when a call names none.
+def automatic_backends() -> list[str]:
+    """Return the names of backends whose devices a call may get unasked."""
+    return [name for name in REGISTRY.backend_names if name not in _BY_NAME_ONLY]
 
-    Parameters
-    ----------
-    find : callable
-        Returns the best device that computes.
-    """
 
-    def __init__(self, find: Callable[[], Any]) -> None:
-        self.choices = Chosen()
-        self._find = find
-        self._found: Any = None
-        self._lock = threading.RLock()
+def matches(driver: Driver, selector: str) -> bool:
+    """Return True if the part of a spec behind the colon names a driver: its number, kind, or part of a name."""
+    able = driver.capabilities
+    if not selector or selector.isdecimal():
+        return not selector or (len(selector) < 10 and driver.index == int(selector))  # int refuses thousands of digits
+    return selector == able.kind or selector in able.vendor.lower() or selector in able.name.lower()
 
-    @property
-    def chosen(self) -> Any:
-        """The choice of ``use_device`` for the current context, or for the process."""
-        return self.choices.device
 
-    @property
-    def found(self) -> Any:
-        """The best device that computes, found once."""
-        if self._found is None:
-            with self._lock:
-                if self._found is None:
-                    self._found = self._find()
-        return self._found
+def preference(driver: Driver) -> tuple[int, int, int]:
+    """Return the sort key of a driver: CUDA first, CPUs last."""
+    kinds = {"gpu": 0, "accelerator": 1, "cpu": 3}  # and whatever else a third party's devices are, before CPUs
+    return (driver.backend != "cuda", kinds.get(driver.capabilities.kind, 2), driver.index)
 
-    def after_fork(self) -> None:
-        """Take new locks: another thread of the parent may have held the old ones."""
-        self._lock = threading.RLock()
-        self.choices.after_fork()
+
+def listed(drivers: Sequence[Driver]) -> str:
+    """Return drivers in words, for messages."""
+    names = [f"{d.backend}:{d.index} ({d.capabilities.kind}, {d.capabilities.name})" for d in drivers]
+    return ", ".join(names) or "none on this machine"
+
+
+def remedy(device: Any) -> str:
+    """Return the command that mends a device that is listed but does not compute."""
+    if "portable computing" in device.capabilities.vendor.lower():
+        return "to mend it: pip uninstall -y pocl-binary-distribution && pip install 'gpuprims[cpu]'"
+    return "to mend it: update its driver"

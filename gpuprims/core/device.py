@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.capabilities import Capabilities
-from gpuprims.core.choice import Explanation
-from gpuprims.core.default_device import Default
-from gpuprims.core.device_order import automatic_backends, listed, matches, preference, remedy
+from gpuprims.core.default_device import Default, automatic_backends, listed, matches, preference, remedy
 from gpuprims.core.driver import Driver, Kernel, WithConstants
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.lifetime import EndingDriver, ForkedDriver, after_fork, refuse_at_exit, wait_for_calls
@@ -22,13 +20,11 @@ from gpuprims.core.program_cache import Kernels
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.tuned_choices import tuned_on
-from gpuprims.core.variant import Variant
+from gpuprims.core.variant import Explanation, Variant
 from gpuprims.errors import BackendUnavailableError, DeviceMismatchError, NoDeviceError, UnknownDeviceError, quoted
 from gpuprims.expressions.masks import plain_array
 
 __all__ = ["Capabilities", "Device", "absences", "device_of", "devices", "pick_device", "remedy"]
-
-_ENVIRONMENT = "GPUPRIMS_DEVICE"
 
 
 class Device:
@@ -63,7 +59,7 @@ class Device:
     _kernels: Kernels
 
     def __new__(cls, spec: str | Device | None = None) -> Device:
-        """Return the one Device of a driver, so that its kernels are compiled once."""
+        """Return the one Device of a driver."""
         if spec is None:
             return pick_device(None, None)
         return spec if isinstance(spec, Device) else cls._of(_find_driver(spec))
@@ -163,10 +159,7 @@ class Device:
         self.driver.synchronize()
 
     def check(self) -> str | None:
-        """Run a small kernel, and return the fault of the device, or None if it computes.
-
-        A driver can list a device and still fail every build on it, so nothing less than a result shows that it works.
-        """
+        """Run a small kernel, because drivers list devices that fail; return the fault, or None if it computes."""
         found: str | None = importlib.import_module("gpuprims.primitives.trial").problem_of(self)
         return found
 
@@ -222,7 +215,7 @@ def _drivers(name: str) -> list[Driver]:
 
 
 def absences() -> list[BackendUnavailableError]:
-    """Return, for each backend that cannot be used here, the reason and the remedy."""
+    """Return the error, with reason and remedy, of each backend that cannot be used here."""
     found = []
     for name in automatic_backends():
         try:
@@ -241,21 +234,9 @@ def device_of(array: Any) -> Device | None:
 
 
 def pick_device(on: Device | None, asked: str | Device | None) -> Device:
-    """Return the device of a call.
+    """Return the device of a call: ``on``, where its arrays lie, ``asked``, the caller's ``device=``, or the default.
 
-    Parameters
-    ----------
-    on : Device or None
-        Where the call's arrays already lie.
-    asked : str, Device or None
-        The caller's ``device=``.
-
-    Raises
-    ------
-    DeviceMismatchError
-        When the two differ: an array is never moved to another device unasked.
-    NoDeviceError
-        When nothing is asked for and nothing is found.
+    ``on`` and ``asked`` must agree: an array is never moved to another device unasked.
     """
     if asked is not None:
         device = Device(asked)
@@ -265,14 +246,13 @@ def pick_device(on: Device | None, asked: str | Device | None) -> Device:
     if on is not None:
         return on
     chosen: Device | None = DEFAULT.chosen
-    if chosen is None and (spec := os.environ.get(_ENVIRONMENT)):
+    if chosen is None and (spec := os.environ.get("GPUPRIMS_DEVICE")):
         return Device(spec)
-    found: Device = DEFAULT.found if chosen is None else chosen
-    return found
+    return chosen or DEFAULT.found
 
 
 def _first_working() -> Device:
-    """Return the best device that computes; one that does not is warned of, not passed over in silence."""
+    """Return the best device that computes, and warn of better ones that do not."""
     failures = [f"{error.backend}: {error.reason}; {error.remedy}" for error in absences()]
     for device in devices():
         if (problem := device.check()) is None:

@@ -1,13 +1,13 @@
 """What a backend provides: the contract between gpuprims and a vendor's library.
 
 A backend is one object (:class:`Backend`) that lists its kernels and finds its drivers; a :class:`Driver` is one device
-with its memory, compiler and queue. Everything else in the library is written against these few verbs.
+with its memory, compiler and queue. Everything else uses only these.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -17,8 +17,8 @@ from gpuprims.core.layout import Form, View
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArrayError
 
-# Starts a kernel on the memories of its inputs and outputs, in order: arrays of the vendor's own class, or what share()
-# gave; returns before it is done.
+# Starts a kernel on the memories of its inputs and outputs, in order: vendor's arrays or memories of share(). Returns
+# before the kernel is done.
 Launch = Callable[[Sequence[Any]], None]
 
 
@@ -26,22 +26,21 @@ class Kernel(Protocol):
     """A compiled kernel of one device."""
 
     def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
-        """Fix everything about a launch but the memory: how many groups, ``layout_t``, the trailing numbers.
+        """Fix everything about a launch but the memory: groups, ``layout_t``, the trailing numbers.
 
-        ``local`` is how many bytes of local memory a group is given, beside what the kernel has of its own.
+        ``local`` is the bytes of local memory a group, beside those that the kernel declares.
         """
 
 
-class WithConstants:
+class WithConstants(NamedTuple):
     """A kernel with constants, which its launches pass after the layout."""
 
-    def __init__(self, kernel: Kernel, constants: np.ndarray) -> None:
-        self._kernel = kernel
-        self._constants = constants
+    kernel: Kernel
+    constants: np.ndarray
 
     def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
         """Fix a launch."""
-        return self._kernel.prepare(groups, np.concatenate([layout, self._constants]), *numbers, local=local)
+        return self.kernel.prepare(groups, np.concatenate([layout, self.constants]), *numbers, local=local)
 
 
 class Driver(Protocol):
@@ -72,26 +71,26 @@ class Driver(Protocol):
         """Allocate as :meth:`empty`, and fill with zeros."""
 
     def copy(self, array: Any, host: np.ndarray) -> Any:
-        """Return a copy of an array of the device, whose elements the host has too, by whichever way is faster."""
+        """Return a copy of a device array that the host has too, by the faster way."""
 
     def cut(self, array: Any, start: int, shape: tuple[int, ...]) -> Any:
-        """Return an array of that shape over elements of a C-contiguous one that :meth:`empty` gave, from one on."""
+        """Return a view of consecutive elements of a C-contiguous array of :meth:`empty`."""
 
     def scratch(self, nbytes: int) -> Any:
         """Allocate memory for a kernel's partial values, aligned as :meth:`empty`, contents undefined."""
 
     def form(self, array: Any) -> Form:
-        """Say where the elements of an array of the vendor's own class lie."""
+        """Return where the elements of a vendor's array lie."""
 
     def span(self, array: Any) -> tuple[int, int, int]:
-        """Return where its bytes lie: the memory object (0 where addresses are of one space), first, past the last."""
+        """Return the memory object (0 where addresses are of one space), the first byte and the end."""
 
     @property
     def shares_host_memory(self) -> bool:
-        """Whether kernels can work on host arrays where they lie."""
+        """True if kernels can work on host arrays where they lie."""
 
     def share(self, array: np.ndarray) -> View:
-        """Make a host array an operand where it lies; the caller keeps it alive. For devices that share host memory."""
+        """Make a host array an operand where it lies; the caller keeps it alive."""
 
     def asarray(self, array: np.ndarray) -> Any:
         """Copy a host array into an array of the vendor's own class."""
@@ -101,7 +100,7 @@ class Driver(Protocol):
 
     @property
     def room(self) -> int:
-        """How many bytes of arrays the device can take, as far as its driver tells."""
+        """Bytes of arrays that the device has room for, as far as its driver tells."""
 
     def scalar(self, dtype: np.dtype[Any]) -> tuple[Any, Callable[[], Any]]:
         """Return an array of shape () that a kernel can write, and a function that waits and returns its Python number.
@@ -117,10 +116,9 @@ class Driver(Protocol):
         """Return at least ``count`` 32-bit zeros. Kernels leave them zero, for the next launch in order."""
 
     def tile_statuses(self, entries: int) -> Any:
-        """Return at least so many 64-bit tile statuses, zero at first, for the groups of launches in order.
+        """Return at least ``entries`` 64-bit tile statuses, zero at first, for launches in order.
 
-        A launch may leave anything in the lower halves; the upper ones, tags, grow by at most two with each launch, and
-        stay below 2^31.
+        The lower halves may hold anything; the upper ones, tags, grow by at most 2 a launch and stay below 2^31.
         """
 
     def synchronize(self) -> None:

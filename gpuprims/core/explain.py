@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gpuprims.core.choice import Explanation
 from gpuprims.core.device import Device, pick_device
 from gpuprims.core.launch_plan import LaunchPlan, Sample
 from gpuprims.core.registry import REGISTRY
+from gpuprims.core.variant import Explanation
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions import computable
-
-if TYPE_CHECKING:
-    from gpuprims.operators import Op
+from gpuprims.operators import Op
 
 
 def explain(

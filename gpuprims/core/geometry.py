@@ -54,13 +54,12 @@ class Tunable:
         """Return the neighbours of a geometry: the next smaller and larger value of each number."""
         found = []
         for place in range(len(geometry)):
-            line = sorted(
-                (other for other in self.geometries if _without(other, place) == _without(geometry, place)),
-                key=lambda other: other[place] or 0,
-            )
-            lower = [other for other in line if (other[place] or 0) < (geometry[place] or 0)]
-            higher = [other for other in line if (other[place] or 0) > (geometry[place] or 0)]
-            found += lower[-1:] + higher[:1]
+            line = {
+                one[place] or 0: one for one in self.geometries if _without(one, place) == _without(geometry, place)
+            }
+            here = geometry[place] or 0
+            lower, higher = [k for k in line if k < here], [k for k in line if k > here]
+            found += [line[k] for k in [*sorted(lower)[-1:], *sorted(higher)[:1]]]
         return found
 
 

@@ -1,4 +1,4 @@
-"""Arrays of libraries that gpuprims does not import, torch's and JAX's among them: read, and made, by DLPack."""
+"""Arrays of libraries that gpuprims does not import, such as torch and JAX, read and made by DLPack."""
 
 from __future__ import annotations
 
@@ -12,29 +12,19 @@ from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArgumentError, ArrayError, DtypeError, GpuprimsError, quoted
 from gpuprims.expressions.expr import COMPUTABLE
 
-# DLPack's device types (dlpack.h) of memory that the host reads: its own, and CUDA's pinned memory.
+# DLPack's device types (dlpack.h) of memory that the host reads: host memory, and CUDA's pinned memory.
 _DLPACK_HOST = (1, 3)
-# Libraries whose arrays nobody may write to, which a CuPy array over their memory would not tell.
+# Libraries with immutable arrays; a CuPy array over their memory would look writable.
 _IMMUTABLE = frozenset({"jax", "jaxlib"})
-# What torch and JAX call the dtypes that kernels compute with.
+# Names of the dtypes that kernels compute with, also in torch and JAX.
 _NAMES = frozenset(dtype.name for dtype in COMPUTABLE)
 
 
 def from_dlpack(label: str, array: Any) -> Any:
-    """Return an array of NumPy's, or of the device's vendor's, over the memory of a DLPack producer.
-
-    Raises
-    ------
-    ArrayError
-        An array that is not dense, or whose memory nobody here can reach.
-    DtypeError
-        One of a dtype that NumPy does not have.
-    """
+    """Return a NumPy array, or one of the device's vendor, over the memory of a DLPack producer."""
     try:
         return _shared(label, array)
-    except GpuprimsError:
-        raise
-    except MemoryError:
+    except (GpuprimsError, MemoryError):
         raise
     except Exception as error:  # the producer may raise anything
         dtype = str(getattr(array, "dtype", "")).rpartition(".")[2]
@@ -50,10 +40,8 @@ def from_dlpack(label: str, array: Any) -> Any:
 
 
 def _shared(label: str, array: Any) -> Any:
-    """Return a native array over the memory of a DLPack producer."""
     kind = int(array.__dlpack_device__()[0])
-    # torch: without the record of gradients, and with the signs that its views leave for later, which NumPy and CuPy
-    # would not see; tensors without any of these are taken as they are.
+    # torch: drop the gradients, and apply conjugation and negation that views postpone; NumPy and CuPy ignore them.
     for plainly in ("detach", "resolve_conj", "resolve_neg"):
         if hasattr(array, plainly):
             array = getattr(array, plainly)()
@@ -66,8 +54,8 @@ def _shared(label: str, array: Any) -> Any:
 
 
 def check_writable(label: str, array: Any) -> None:
-    """Raise for an ``out=`` of another library that must not be written, or does not stand for its memory as it is."""
-    if _library(array) in _IMMUTABLE:
+    """Raise for an ``out=`` of another library that must not be written, or whose view changes its memory's values."""
+    if _root(type(array)) in _IMMUTABLE:
         raise ArgumentError(
             f"{label}: out= an array that can be written; got a JAX array, and these are immutable"
             " (leave out= away, and take the result)"
@@ -102,10 +90,6 @@ def reader_of(label: str, array: Any) -> Callable[[Any], Any]:
         return array
 
     return read
-
-
-def _library(array: Any) -> str:
-    return _root(type(array))
 
 
 def _root(kind: type) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 from gpuprims.expressions import TypedExpr, bind, lift, trace, typed
 
 Dtype = np.dtype[Any]
-# The stride of an operand along one axis, as far as the compiler knows it: 0, 1, or None for any other.
+# A stride along one axis that the compiler knows: 0, 1, or None for any other.
 StrideClass = int | None
 # The dtypes that need double precision.
 DOUBLES = frozenset({np.dtype(np.float64), np.dtype(np.complex128)})
@@ -165,7 +165,7 @@ class KernelSpec:
 
 
 def _exact(value: Any) -> Any:
-    """Return a value to compare instead of a field: scalars by their bits, so that NaN equals NaN and -0.0 not 0.0."""
+    """Return a field's value to compare by: scalars by their bits, so NaN equals NaN, but -0.0 not 0.0."""
     if isinstance(value, tuple) and value and isinstance(value[0], np.generic):
         return tuple(map(bits_of, value))
     return bits_of(value) if isinstance(value, np.generic) else value

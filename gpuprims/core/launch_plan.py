@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import starmap
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuprims.core.choice import Explanation
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Driver, Launch
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out, Result, check_out, host_results, written_forms
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
-from gpuprims.core.variant import Variant
+from gpuprims.core.variant import Explanation, Variant
 
 
 class Sample(NamedTuple):
@@ -39,13 +38,11 @@ class Compiled(NamedTuple):
     launch : Launch or None
         None if there is nothing to compute.
     counters : int or None
-        32-bit zeros by which groups that share outputs count each other; None for kernels without.
-    scratch : int
-        Bytes of partial values.
-    statuses : int
-        Tile statuses, by which groups of one launch pass values on.
+        32-bit zeros by which groups that share outputs count each other; None for kernels without counters.
+    scratch, statuses : int
+        Bytes of partial values, and tile statuses, by which groups of one launch pass values on.
     reads : bool
-        Whether there are elements to read. Without any, a fold stores the identity and its inputs have no memory.
+        False if there are no elements: a fold then stores the identity, and its inputs have no memory.
     """
 
     launch: Launch | None = None
@@ -55,16 +52,14 @@ class Compiled(NamedTuple):
     reads: bool = True
 
 
+@dataclass(slots=True, eq=False)
 class LaunchPlan:
     """A call with everything decided but the memory; the kernel is compiled when it is first needed.
 
     Parameters
     ----------
-    device : Device
-    primitive : str
-        Its variants are asked.
-    traits : CallTraits
-        What they are asked.
+    device, primitive, traits
+        The call whose variant is chosen.
     results : tuple of Result
     compiling : callable
         From the chosen variant to the compiled launch.
@@ -73,42 +68,28 @@ class LaunchPlan:
     inputs, outputs : sequence of int
         The array, or the result, of each of the kernel's operands; ``outputs`` are by default one for each result.
     single : bool, optional
-        Whether the caller gets the one result bare, not in a tuple; by default if there is one.
+        True to return the one result bare, not in a tuple; by default if there is one.
     otherwise : LaunchPlan, optional
-        The plan to use if no variant of ``primitive`` is able, or another primitive's is asked for.
+        The plan to use if no variant of ``primitive`` is able, or a variant of another primitive is asked for.
     """
 
-    __slots__ = (
-        *("_compiled", "_variant", "asked", "compiling", "device", "inputs", "otherwise", "outputs", "primitive"),
-        *("results", "single", "traits"),
-    )
+    device: Device
+    primitive: str
+    traits: CallTraits
+    results: tuple[Result, ...]
+    compiling: Callable[[Variant], Compiled]
+    _: KW_ONLY
+    asked: str | Variant | None
+    inputs: Sequence[int]
+    outputs: Sequence[int] = ()
+    single: bool | None = None
+    otherwise: LaunchPlan | None = None
+    _variant: Variant | None = field(default=None, init=False)
+    _compiled: Compiled | None = field(default=None, init=False)
 
-    def __init__(
-        self,
-        device: Device,
-        primitive: str,
-        traits: CallTraits,
-        results: tuple[Result, ...],
-        compiling: Callable[[Variant], Compiled],
-        *,
-        asked: str | Variant | None,
-        inputs: Sequence[int],
-        outputs: Sequence[int] | None = None,
-        single: bool | None = None,
-        otherwise: LaunchPlan | None = None,
-    ) -> None:
-        self.device = device
-        self.primitive = primitive
-        self.traits = traits
-        self.results = results
-        self.compiling = compiling
-        self.asked = asked
-        self.inputs = inputs
-        self.outputs = range(len(results)) if outputs is None else outputs
-        self.single = len(results) == 1 if single is None else single
-        self.otherwise = otherwise
-        self._variant: Variant | None = None
-        self._compiled: Compiled | None = None
+    def __post_init__(self) -> None:
+        self.outputs = self.outputs or range(len(self.results))
+        self.single = len(self.results) == 1 if self.single is None else self.single
 
     @property
     def variant(self) -> Variant:
@@ -131,7 +112,7 @@ class LaunchPlan:
 
     @property
     def explanation(self) -> Explanation:
-        """What each variant says to the call, those of ``otherwise`` last."""
+        """Each variant's answer to the call, those of ``otherwise`` last."""
         own = self.device.explain(self.primitive, self.traits)
         if self.otherwise is None:
             return own
@@ -152,11 +133,10 @@ class LaunchPlan:
             own = self.compiled()
             return own._replace(launch=first if own.launch is None else in_turn([first, own.launch]))
 
-        what = self.device, self.primitive, self.traits, self.results, compiling
-        return LaunchPlan(*what, asked=self.asked, inputs=self.inputs, outputs=self.outputs, single=self.single)
+        return replace(self, compiling=compiling, otherwise=None)
 
     def run(self, operands: Operands, out: Out | None) -> Any:
-        """Launch on the memory of a call, and return its results as the caller wants them."""
+        """Launch on the memory of a call, and return its results to the caller."""
         if out is not None:
             return self._run_into(operands, out)
         if self._compiled is None:
@@ -176,7 +156,7 @@ class LaunchPlan:
             return out.given
         computed = list(starmap(operands.empty, self.results))
         self.start(operands, computed)
-        return host_results(operands, [operands.driver.to_host(one) for one in computed], out, single=self.single)
+        return host_results(operands, [operands.driver.to_host(one) for one in computed], out, single=bool(self.single))
 
     def start(self, operands: Operands, results: Sequence[Any]) -> None:
         """Launch, to write to arrays of the device, or of the host if they share memory."""

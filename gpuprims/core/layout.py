@@ -96,20 +96,17 @@ class Layout:
         if not moving or any(self.reduced_strides[k][-1] != 1 for k in moving):
             return 1
         width = VECTOR_BYTES // max(self.forms[k].item for k in moving)
-        while width > 1 and not (self._whole(width) and all(self._aligned(k, width) for k in moving)):
+        rows = self.reduced[-1] if len(self.reduced) > 1 else 0  # no vector crosses the end of a row
+        while width > 1 and (rows % width or not all(self._aligned(k, width) for k in moving)):
             width //= 2
         return max(width, 1)
 
     def width_of(self, k: int) -> int:
-        """Return how many neighbours of one operand, of stride 1 along the innermost axis, one instruction may move."""
+        """Return how many neighbours of an operand of stride 1 one instruction may move."""
         width = max(VECTOR_BYTES // self.forms[k].item, 1)
         while width > 1 and not self._aligned(k, width):
             width //= 2
         return width
-
-    def _whole(self, width: int) -> bool:
-        """Return True if no vector crosses the end of a row."""
-        return len(self.reduced) == 1 or self.reduced[-1] % width == 0
 
     def _aligned(self, k: int, width: int) -> bool:
         """Return True if every row of an operand starts at a whole vector."""
@@ -143,24 +140,15 @@ def is_contiguous(form: Form) -> bool:
 
 
 def as_lanes(form: Form, axis: int) -> tuple[Form, ...]:
-    """Make an axis the components of short vectors.
-
-    Returns
-    -------
-    tuple of Form
-        One form of vectors if one instruction can move a vector; else a form for each component, in the same memory.
-    """
+    """Make an axis the components of vectors: one form if an instruction can move a vector, else one per component."""
     axis %= len(form.shape)
     count, stride = form.shape[axis], form.strides[axis]
-    part = form._replace(shape=_without(form.shape, axis), strides=_without(form.strides, axis))
+    shape, strides = ((*own[:axis], *own[axis + 1 :]) for own in (form.shape, form.strides))
+    part = form._replace(shape=shape, strides=strides)
     vectors = part._replace(lanes=count)
     if stride == form.dtype.itemsize and _movable(vectors):
         return (vectors,)
     return tuple(part._replace(offset=part.offset + k * stride) for k in range(count))
-
-
-def _without(values: tuple[int, ...], axis: int) -> tuple[int, ...]:
-    return tuple(value for k, value in enumerate(values) if k != axis)
 
 
 def _movable(form: Form) -> bool:
@@ -238,21 +226,7 @@ _MOST_ELEMENTS = 2**62
 
 
 def plan_layout(forms: Sequence[Form], shape: tuple[int, ...], reduced_axes: Sequence[int] = ()) -> Layout:
-    """Merge the axes of a call.
-
-    Parameters
-    ----------
-    forms : sequence of Form
-        Operands that broadcast to ``shape``.
-    shape : tuple of int
-        The common shape.
-    reduced_axes : sequence of int
-        The axes of ``shape`` to fold, ascending. The other axes are kept.
-
-    Returns
-    -------
-    Layout
-    """
+    """Merge the axes of operands that broadcast to ``shape``; ``reduced_axes`` are folded, the others kept."""
     strides = [_broadcast_strides(form, shape) for form in forms]
     offsets = tuple(in_elements(form, (form.offset,))[0] for form in forms)
     chosen = set(reduced_axes)

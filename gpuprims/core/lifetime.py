@@ -1,8 +1,7 @@
 """Forks and the end of the interpreter: a forked child uses no device of its parent, and calls end before the exit.
 
-A forked child does not have the driver's threads and waits for them for ever. A thread that is inside a driver's
-library when the interpreter ends crashes the process. So after a fork and at exit another object replaces the driver of
-each device; calls before that need no check.
+A forked child lacks the driver's threads and waits for them for ever. A thread inside a driver's library when the
+interpreter ends crashes the process. So after a fork and at exit another object replaces each device's driver.
 """
 
 from __future__ import annotations
@@ -50,14 +49,9 @@ def after_fork(do: Callable[[], None]) -> None:
 
 
 class Discovery(Generic[D]):
-    """Finds a backend's drivers once, whichever threads ask first.
+    """Finds a backend's drivers once, whichever threads ask first; if ``find`` raises, the next caller tries again.
 
-    Parameters
-    ----------
-    backend : str
-        Name for the error in a child that was forked while another thread was looking for drivers.
-    find : callable
-        Returns the drivers. If it raises, the next caller tries again.
+    A child that was forked while another thread looked for drivers raises.
     """
 
     def __init__(self, backend: str, find: Callable[[], Sequence[D]]) -> None:
@@ -119,7 +113,7 @@ class ForkedDriver(_StandIn):
 
 
 class EndingDriver(_StandIn):
-    """Replaces a driver while the interpreter ends: exit functions may use it, and daemon threads end."""
+    """Replaces a driver while the interpreter ends: exit functions may use it; daemon threads that do end."""
 
     def __init__(self, driver: Driver) -> None:
         super().__init__(driver)
@@ -134,15 +128,11 @@ class EndingDriver(_StandIn):
 
 def wait_for_calls() -> None:
     """Wait until no other thread is inside a call of this library, or ``_PATIENCE`` seconds have passed."""
-    end = time.monotonic() + _PATIENCE
-    while _within_calls() and time.monotonic() < end:
+    end, own = time.monotonic() + _PATIENCE, threading.get_ident()
+    while any(_is_within(frame) for thread, frame in sys._current_frames().items() if thread != own):
+        if time.monotonic() >= end:
+            return
         time.sleep(0.002)
-
-
-def _within_calls() -> bool:
-    """Return True while another thread is inside this library."""
-    own = threading.get_ident()
-    return any(_is_within(frame) for thread, frame in sys._current_frames().items() if thread != own)
 
 
 def _is_within(frame: FrameType | None) -> bool:

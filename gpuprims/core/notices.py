@@ -12,15 +12,7 @@ _lock = threading.Lock()
 
 
 def warn_once(message: str, stacklevel: int = 2) -> None:
-    """Warn, unless this process has given the same message before.
-
-    Parameters
-    ----------
-    message : str
-        What failed, and what happens instead.
-    stacklevel : int
-        As in :func:`warnings.warn`, counted from the caller.
-    """
+    """Warn, unless this process has given the same message before; ``stacklevel`` counts from the caller."""
     with _lock:
         if message in _given:
             return

@@ -8,18 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.core.arrays import converter, host_array, is_number, is_scalar, is_vendors, native_of, unchanged, upload
+from gpuprims.core.arrays import (
+    converter,
+    host_array,
+    is_number,
+    is_scalar,
+    is_vendors,
+    native_of,
+    same_elements,
+    unchanged,
+    upload,
+)
 from gpuprims.core.device import Device, device_of, pick_device
 from gpuprims.core.interop import short
 from gpuprims.core.layout import Form, View, cut_array
-from gpuprims.core.overlaps import same_elements
 from gpuprims.errors import ArrayError, DeviceMismatchError
 from gpuprims.expressions import computable
 from gpuprims.expressions.expr import COMPUTABLE_SET
 
-# Where elements lie, and the memory of each array.
+# The form and the memory of each array.
 Placed = tuple[tuple[Form, ...], Sequence[Any]]
-# Bytes that every device takes, so that small calls need not ask how many are free.
+# Bytes that every device has room for, so small calls need not ask.
 _ALWAYS_ROOM = 64 << 20
 
 
@@ -29,26 +38,24 @@ class Operands:
     Parameters
     ----------
     label : str
-        Which primitive, for messages.
+        The primitive, for messages.
     device : Device
-        Where the call runs.
     natives : tuple
-        The arrays, as NumPy's or as the device's vendor's.
+        NumPy arrays if ``on_host``, else arrays of the device's vendor.
     on_host : bool
-        Whether they are host arrays.
     convert : callable
-        From a result, an array of NumPy's or of the device's own class, to one of the caller's library.
+        From a NumPy or vendor's array to one of the caller's library.
     forms : tuple of Form, optional
-        Where the elements lie, for arrays that are all on the device.
+        Where the elements lie, if all arrays are on the device.
 
     Attributes
     ----------
     in_place : bool
-        Whether kernels work on the host arrays where they lie.
+        True if kernels work on the host arrays where they lie.
     plain : bool
-        Whether results go back as they are, in work on the device.
+        True if results go back as they are, in work on the device.
     alignment : int
-        The address of memory from :meth:`empty` is a multiple of so many bytes.
+        Bytes; addresses of memory from :meth:`empty` are multiples of it.
     placed : (tuple of Form, sequence) or None
         Forms and memories, once :meth:`place` has made them.
     """
@@ -111,13 +118,13 @@ class Operands:
         return self.driver.share(array) if on_host and array.size else View(array, self.form(array))
 
     def form(self, array: Any) -> Form:
-        """Return where the elements of an array lie that a kernel can reach."""
-        if not array.size:  # no memory to show; the primitives never launch on nothing
+        """Return the form of an array that a kernel can reach."""
+        if not array.size:  # has no memory, and primitives never launch on it
             return Form(array.dtype, array.shape, (0,) * array.ndim)
         return self.driver.share(array).form if self.in_place else self.driver.form(array)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-        """Allocate a result where the kernel can write it and the caller will want it."""
+        """Allocate a result, on the host if kernels work there."""
         return np.empty(shape, dtype) if self.in_place else self.driver.empty(shape, dtype)
 
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
@@ -125,11 +132,11 @@ class Operands:
         return np.zeros(shape, dtype) if self.in_place else self.driver.zeros(shape, dtype)
 
     def cut(self, result: Any, start: int, shape: tuple[int, ...]) -> Any:
-        """Return an array of that shape over elements of a result, which :meth:`empty` gave, from one on."""
+        """Return a view of consecutive elements of a result of :meth:`empty`."""
         return cut_array(result, start, shape) if self.in_place else self.driver.cut(result, start, shape)
 
     def to_host(self, result: Any) -> Any:
-        """Wait for a result of a call, and return it as a NumPy array or scalar."""
+        """Wait for a result, and return it as a NumPy array or scalar."""
         return result if isinstance(result, np.generic | np.ndarray) else self.driver.to_host(result)
 
     @contextmanager
@@ -152,7 +159,7 @@ class Operands:
         return self.driver.share(result).memory
 
     def to_caller(self, result: Any) -> Any:
-        """Return a result as the caller wants it: complete on the host, perhaps still in work on a device."""
+        """Return a result to the caller: complete on the host, perhaps still in work on a device."""
         if self.plain:
             return result
         if self.in_place:
@@ -162,7 +169,7 @@ class Operands:
         return self.as_caller_wants(result)
 
     def copy_to_caller(self, host: np.ndarray, on_device: Any) -> Any:
-        """Return a copy of an array that this library keeps on the host and on the device, as the caller wants it."""
+        """Return a copy of an array that this library keeps on the host and on the device."""
         if self.on_host:
             return self.as_caller_wants(host.copy())
         copied = self.driver.copy(on_device, host)
@@ -175,45 +182,25 @@ class Operands:
 
     @property
     def exceed_room(self) -> bool:
-        """True for host arrays that the device has no room for, with results and scratch memory.
-
-        Where kernels work in the host's memory, the device's limit holds for each array alone.
-        """
+        """True for host arrays that the device has no room for, with results; in place, for each array alone."""
         if not self.on_host:
             return False
-        wanted: int = sum(native.nbytes for native in self.natives)
-        if wanted <= _ALWAYS_ROOM:
+        sizes: list[int] = [native.nbytes for native in self.natives]
+        if sum(sizes) <= _ALWAYS_ROOM:
             return False
-        if self.in_place:
-            return any(native.nbytes > self.driver.room for native in self.natives)
-        return wanted > self.driver.room // 2
+        return max(sizes) > self.driver.room if self.in_place else sum(sizes) > self.driver.room // 2
 
     def as_numpy(self) -> Operands:
-        """Leave results of host arrays as NumPy's, for a caller who wants their values alone."""
+        """Return results of host arrays as NumPy arrays from now on."""
         self.convert = unchanged
         return self
 
 
 def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None) -> Operands:
-    """Find the device of a call.
+    """Find the device of a call: ``asked`` is the caller's ``device=``.
 
-    Parameters
-    ----------
-    label : str
-        Which primitive, for messages.
-    arrays : sequence
-        NumPy arrays and whatever ``numpy.asarray`` takes, CuPy and pyopencl arrays, and any DLPack producer.
-    asked : str, Device or None
-        The caller's ``device=``.
-
-    Raises
-    ------
-    ArrayError
-        Something that is not an array.
-    DtypeError
-        An array of objects, strings or dates.
-    DeviceMismatchError
-        Arrays on two devices, or on another than the one asked for.
+    ``arrays`` are NumPy arrays and everything that ``numpy.asarray`` takes, CuPy and pyopencl arrays, and DLPack
+    producers. Other objects and dtypes raise, as do arrays on two devices or on another than the one asked for.
     """
     device = device_of(arrays[0])
     if device is not None and (asked is None or Device(asked) is device):

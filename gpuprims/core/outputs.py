@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuprims.core.arrays import converter, is_vendors, native_of, unchanged
+from gpuprims.core.arrays import (
+    converter,
+    is_vendors,
+    meet,
+    native_of,
+    overlap,
+    repeats,
+    same_elements,
+    span_of,
+    unchanged,
+)
 from gpuprims.core.device import device_of
 from gpuprims.core.interop import check_writable, short
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands
-from gpuprims.core.overlaps import meet, overlap, repeats, same_elements, span_of
 from gpuprims.errors import ArgumentError, DeviceMismatchError, DtypeError, ShapeError
 from gpuprims.expressions.masks import refuse_masked
 
 
 class Result(NamedTuple):
-    """A result as the caller gets it."""
+    """Shape and dtype of a result."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
 
 
+@dataclass(slots=True, eq=False)
 class Out:
     """The caller's ``out=``.
 
@@ -32,18 +43,15 @@ class Out:
     ----------
     natives : tuple
         The arrays, as NumPy's or as the device's vendor's.
-    given : array or tuple of arrays
+    _given : array or tuple of arrays
         As the caller gave it.
-    order : callable, optional
+    _order : callable, optional
         Makes the caller's library wait for the work in the device's queue, by reading a native array by DLPack.
     """
 
-    __slots__ = ("_given", "_order", "natives")
-
-    def __init__(self, natives: tuple[Any, ...], given: Any, order: Callable[[Any], Any] | None = None) -> None:
-        self.natives = natives
-        self._given = given
-        self._order = order
+    natives: tuple[Any, ...]
+    _given: Any
+    _order: Callable[[Any], Any] | None = None
 
     @property
     def given(self) -> Any:
@@ -54,25 +62,10 @@ class Out:
         return self._given
 
 
-class _Shaped(Protocol):
-    @property
-    def shape(self) -> tuple[int, ...]: ...
-
-    @property
-    def dtype(self) -> np.dtype[Any]: ...
-
-
 def as_out(operands: Operands, out: Any, *, in_place: bool = False) -> Out | None:
-    """Check the caller's ``out=`` as far as it does not depend on the results.
+    """Check where the arrays of ``out=`` lie, and that they can be written and do not overlap.
 
     With ``in_place``, an array may have the elements of an input.
-
-    Raises
-    ------
-    ArgumentError
-        An array that is read-only, or overlaps itself, an input or another array of ``out``.
-    DeviceMismatchError
-        An array that lies elsewhere than the inputs.
     """
     if out is None:
         return None
@@ -92,13 +85,11 @@ def as_out(operands: Operands, out: Any, *, in_place: bool = False) -> Out | Non
 
 
 def _writable(label: str, array: Any) -> Any:
-    """Return the native array over an ``out=``."""
     refuse_masked(f"{label}: out=", array)
     check_writable(label, array)
     native = native_of(label, array)
     if isinstance(native, np.ndarray) and native is not array and not native.flags.writeable:
-        # Before DLPack 1.0 a producer could not say that its memory may be written, so NumPy makes it read-only. The
-        # library's own __array__ knows better.
+        # Before DLPack 1.0 a producer could not say that its memory may be written; the library's __array__ can.
         view = np.asarray(array)
         if view.flags.writeable and view.ctypes.data == native.ctypes.data:
             return view
@@ -106,11 +97,10 @@ def _writable(label: str, array: Any) -> Any:
 
 
 def _check_place(operands: Operands, native: Any) -> None:
-    place, label = device_of(native), operands.label
-    if place is not (None if operands.on_host else operands.device):
-        where = "the host" if operands.on_host else repr(operands.device)
-        got = "one on the host" if place is None else f"one on {place!r}"
-        raise DeviceMismatchError(f"{label}: out= on {where}, as the arrays are; got {got}")
+    place, label, here = device_of(native), operands.label, None if operands.on_host else operands.device
+    if place is not here:
+        where, got = ("the host" if one is None else repr(one) for one in (here, place))
+        raise DeviceMismatchError(f"{label}: out= on {where}, as the arrays are; got one on {got}")
     if operands.on_host and not (isinstance(native, np.ndarray) and native.flags.writeable):
         raise ArgumentError(f"{label}: out= an array that can be written; got {short(native)}")
 
@@ -139,7 +129,7 @@ def _check_apart(operands: Operands, natives: Sequence[Any]) -> None:
             )
 
 
-def check_out(label: str, results: Sequence[_Shaped], given: Sequence[_Shaped]) -> None:
+def check_out(label: str, results: Sequence[Any], given: Sequence[Any]) -> None:
     """Raise unless there is one ``out=`` array for each result, of its shape and dtype."""
     if len(given) != len(results):
         raise ArgumentError(f"{label}: out= {len(results)} array(s), one a result; got {len(given)}")
@@ -151,7 +141,7 @@ def check_out(label: str, results: Sequence[_Shaped], given: Sequence[_Shaped]) 
 
 
 def written_forms(operands: Operands, out: Out | None) -> tuple[Form, ...] | None:
-    """Return where a kernel writes to the caller's arrays; None if it writes to new memory."""
+    """Return the forms of the caller's arrays that a kernel writes to; None if it writes to new memory."""
     if out is None or (operands.on_host and not operands.in_place):
         return None
     return tuple([operands.form(native) for native in out.natives])
@@ -160,7 +150,7 @@ def written_forms(operands: Operands, out: Out | None) -> tuple[Form, ...] | Non
 def result_forms(
     label: str, results: Sequence[Result], written: tuple[Form, ...] | None, alignment: int
 ) -> tuple[Form, ...]:
-    """Return where a kernel writes: to the caller's arrays, which must fit, or to new memory."""
+    """Return the forms that a kernel writes to: the caller's arrays, which must fit, or new memory."""
     if written is None:
         return tuple(contiguous(result.dtype, result.shape, alignment) for result in results)
     check_out(label, results, written)
@@ -168,7 +158,7 @@ def result_forms(
 
 
 def host_results(operands: Operands, results: Sequence[np.ndarray], out: Out | None, *, single: bool) -> Any:
-    """Return results that lie on the host, or copy them to the caller's arrays."""
+    """Return host results, or copy them to the caller's arrays."""
     if out is not None:
         check_out(operands.label, results, out.natives)
         for array, result in zip(out.natives, results, strict=True):

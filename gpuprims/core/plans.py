@@ -82,8 +82,7 @@ class Plan:
     def item(self, *arrays: Any) -> Any:
         """Run, wait, and return the result as a Python number, or a tuple of them.
 
-        If the device can write to the host's memory, the number needs no copy of its own. So this is the fastest way to
-        a number on the host.
+        This is the fastest way to a number on the host: a device that can write to the host's memory copies nothing.
 
         Raises
         ------
@@ -91,8 +90,7 @@ class Plan:
             As calling the plan, and for results that are not scalars.
         """
         plan = self._launch_plan
-        if any(shape for shape, _ in plan.results):
-            shapes = [shape for shape, _ in plan.results]
+        if any(shapes := [shape for shape, _ in plan.results]):
             raise ArgumentError(f"plan of {self.primitive}: results of shape () for item(); got {shapes}")
         operands = self._operands(arrays)
         if operands.on_host:
@@ -111,7 +109,7 @@ class Plan:
 
 
 def _alike(given: tuple[Form, ...], planned: tuple[Form, ...]) -> bool:
-    """Return True if a launch for ``planned`` forms serves ``given`` ones: the same, and aligned at least as well."""
+    """Return True if a launch for ``planned`` forms can run on ``given`` ones: the same, aligned as well or better."""
     return len(given) == len(planned) and all(
         one[:4] == other[:4] and one.alignment >= other.alignment for one, other in zip(given, planned, strict=True)
     )

@@ -58,14 +58,7 @@ def find_named(what: str, own: Collection[str]) -> dict[str, EntryPoint]:
 
 
 def checked_primitive(point: EntryPoint, found: Any) -> Primitive:
-    """Check the object that an entry point of a primitive names, and return it.
-
-    Raises
-    ------
-    RegistryError
-        The object is no :class:`~gpuprims.core.primitive.Primitive` of the entry point's name, or has variants of
-        another primitive.
-    """
+    """Return the primitive that an entry point names; raise RegistryError if it is none of that name."""
     if not isinstance(found, Primitive) or found.name != point.name:
         raise RegistryError(f"primitive {quoted(point.name)}: a gpuprims.Primitive of that name; got {quoted(found)}")
     for variant in found.variants:
@@ -87,13 +80,7 @@ def described(point: EntryPoint) -> str:
 
 
 def attempt(point: EntryPoint, work: Callable[[], None]) -> str | None:
-    """Load a plug-in; warn if that fails.
-
-    Returns
-    -------
-    str or None
-        The reason of a failure; None for success.
-    """
+    """Load a plug-in; if that fails, warn and return the reason."""
     try:
         work()
     except _FAILURES as error:
@@ -108,13 +95,7 @@ def _warn(point: EntryPoint, error: BaseException) -> str:
 
 
 class PluggedBackend:
-    """A backend of an installed package, whose failures affect no other backend.
-
-    Raises
-    ------
-    RegistryError
-        An object that is not a :class:`~gpuprims.core.driver.Backend`.
-    """
+    """A backend of an installed package, whose failures affect no other backend."""
 
     def __init__(self, point: EntryPoint, backend: Backend) -> None:
         missing = [name for name in _WANTED if not hasattr(backend, name)]

@@ -1,8 +1,7 @@
 """Compiled kernels in memory: the least recently used are released.
 
-A driver frees a program once nothing refers to it: neither the device's kernels nor a launch plan. Warm calls use a
-launch plan and do not look kernels up. So from time to time gpuprims forgets all launch plans; calls made again look
-their kernels up, which marks these as used.
+A driver frees a program once neither the device's kernels nor a launch plan refers to it. Warm calls use launch plans
+and look no kernels up. So gpuprims sometimes forgets all plans; calls made again mark their kernels as used.
 """
 
 from __future__ import annotations
@@ -23,15 +22,11 @@ _DEFAULT_LIMIT = 256
 _CALLS = 1024
 
 
-# The caches of launch plans.
-_caches: list[Any] = []
+_caches: list[Any] = []  # of launch plans
 
 
 def keeps_calls(*, typed: bool = False) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Cache launch plans, with their kernels, as long as kernels are kept.
-
-    ``typed`` tells equal arguments of different types apart.
-    """
+    """Cache launch plans, with their kernels; ``typed`` tells equal arguments of different types apart."""
 
     def keep(prepare: Callable[..., T]) -> Callable[..., T]:
         kept = lru_cache(_CALLS, typed=typed)(prepare)

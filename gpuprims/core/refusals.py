@@ -1,4 +1,4 @@
-"""Refusals that variants of several primitives share; each returns a reason in a sentence, or None."""
+"""Refusals that several primitives share; each returns a reason in a sentence, or None."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SPARE_LOCAL = 64
 
 
 def for_cpus(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse devices that are no CPU."""
+    """Refuse devices other than CPUs."""
     if capabilities.kind == "cpu":
         return None
     return f"is for CPUs, where each work-item is a thread of its own; {capabilities.name} is a {capabilities.kind}"
@@ -36,7 +36,7 @@ def double_precision(capabilities: Capabilities, call: CallTraits) -> str | None
 
 
 def columns(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse calls whose outputs are unlike the columns of a matrix."""
+    """Refuse calls with few outputs, or outputs that do not lie side by side."""
     if call.side_by_side and call.outputs >= 16:
         return None
     lie = "side by side" if call.side_by_side else "apart"
@@ -65,11 +65,7 @@ def group_fits(block: int) -> Refusal:
 
 def values_fit(block: int) -> Refusal:
     """Refuse devices whose local memory is too small for ``block`` values a group."""
-
-    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
-        return lacks_local(block * call.value_bytes + SPARE_LOCAL, capabilities)
-
-    return refuse
+    return lambda capabilities, call: lacks_local(block * call.value_bytes + SPARE_LOCAL, capabilities)
 
 
 def lacks_local(wanted: int, capabilities: Capabilities) -> str | None:
@@ -81,15 +77,11 @@ def lacks_local(wanted: int, capabilities: Capabilities) -> str | None:
 
 def partials_fit(block: int) -> Refusal:
     """Refuse devices whose local memory is too small for twice a value of each warp of a group."""
-
-    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
-        return values_fit(2 * warps_of(block, capabilities))(capabilities, call)
-
-    return refuse
+    return lambda capabilities, call: values_fit(2 * warps_of(block, capabilities))(capabilities, call)
 
 
 def warps_of(block: int, capabilities: Capabilities) -> int:
-    """Return how many warps scanning.h makes of a group; a work-item each if the device's warps do not fit."""
+    """Return the number of warps of a group in scanning.h; the block if the device's warps do not fit."""
     warp = capabilities.warp
     return block // warp if warp and block <= warp**2 and block % warp == 0 else block
 
@@ -110,7 +102,7 @@ def shuffles(block: int) -> Refusal:
 
 
 def whole_warps(block: int) -> Refusal:
-    """Refuse devices on which so many work-items are not whole warps."""
+    """Refuse devices on which ``block`` work-items are not whole warps."""
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
         if not capabilities.warp or block % capabilities.warp == 0:

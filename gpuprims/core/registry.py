@@ -15,7 +15,6 @@ from importlib.metadata import EntryPoint
 from threading import RLock
 
 from gpuprims.core.capabilities import Capabilities
-from gpuprims.core.choice import Explanation, Tuned
 from gpuprims.core.driver import Backend
 from gpuprims.core.lifetime import after_fork, refuse_at_exit
 from gpuprims.core.plugins import (
@@ -30,7 +29,7 @@ from gpuprims.core.plugins import (
 )
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.traits import CallTraits
-from gpuprims.core.variant import Variant
+from gpuprims.core.variant import Explanation, Tuned, Variant
 from gpuprims.core.variant_checks import check_types, check_variant
 from gpuprims.errors import (
     BackendUnavailableError,
@@ -53,10 +52,10 @@ class Registry:
         self._origins: dict[tuple[str, str, str], str] = {}  # where variants from outside come from
         self._primitives: dict[str, Primitive | None] = {}  # None for an installed package's that fails
         self._backends: dict[str, Backend] = {}
-        self._absent: dict[str, str] = {}  # installed packages' backends that fail, with the reason
+        self._absent: dict[str, str] = {}  # failing backends of installed packages: the reason
         self.by_class: dict[type, Backend | None] = {}
         self._lock = RLock()
-        self.generation = 0  # grows with every registration, so that plans made before can be told apart
+        self.generation = 0  # grows with every registration, which outdates plans
 
     def after_fork(self) -> None:
         """Take a new lock in a child: another thread of the parent may have held the old one."""
@@ -93,12 +92,8 @@ class Registry:
 
     def _add_primitive(self, point: EntryPoint) -> None:
         found = checked_primitive(point, point.load())
+        self._add_plugged(point, None, found.variants)
         self._primitives[found.name] = found
-        try:
-            self._add_plugged(point, None, found.variants)
-        except BaseException:
-            self._primitives[found.name] = None
-            raise
 
     def backend(self, name: str) -> Backend:
         """Return a backend after registering its variants and those of installed packages; raise if it fails."""
@@ -108,7 +103,7 @@ class Registry:
             return self._backends[name]
 
     def backends(self) -> list[Backend]:
-        """Return every backend except those of installed packages that fail; loading has warned of these."""
+        """Return every backend but those of installed packages that fail, with a warning."""
         with self._lock:
             for name in self.backend_names:
                 if name not in self._backends and name not in self._absent:
@@ -117,7 +112,7 @@ class Registry:
             return [self._backends[name] for name in self.backend_names if name in self._backends]
 
     def backend_of(self, kind: type) -> Backend | None:
-        """Return the backend to whose library a class of arrays belongs."""
+        """Return the backend whose library has a class of arrays."""
         try:
             return self.by_class[kind]
         except KeyError:
@@ -149,14 +144,63 @@ class Registry:
         self._add([self._from_outside(variant, described(point), backend) for variant in variants], described(point))
 
     def register(self, variant: Variant) -> None:
-        """Add a variant. See :func:`register`."""
+        """Add a kernel to those that gpuprims chooses from.
+
+        Parameters
+        ----------
+        variant : Variant
+            Installed packages name theirs under the entry point ``gpuprims.kernels.<backend>`` instead.
+
+        Raises
+        ------
+        RegistryError
+            Its name or rank is taken, a field has another type or is out of range, its primitive is unknown, or its
+            kernel file is missing or lacks the function :attr:`Variant.entry`.
+        UnknownDeviceError, BackendUnavailableError
+            Its backend is unknown, or comes from an installed package that fails.
+
+        Examples
+        --------
+        >>> import dataclasses, gpuprims
+        >>> from gpuprims.core.registry import REGISTRY
+        >>> own = REGISTRY.variants("map", "reference")[0]
+        >>> gpuprims.register(own)
+        Traceback (most recent call last):
+        ...
+        gpuprims.errors.RegistryError: reference map/numpy: a name claimed once; got a second variant of that name
+        >>> mine = dataclasses.replace(own, name="mine", rank=1)
+        >>> gpuprims.register(mine)
+        >>> gpuprims.explain("map", "reference").chosen.name
+        'mine'
+        >>> gpuprims.unregister(mine)
+        """
         checked = self._from_outside(variant, "gpuprims.register")
         with self._lock:
             self.backend(checked.backend)
             self._add([checked], "gpuprims.register")
 
     def unregister(self, variant: Variant) -> None:
-        """Remove a variant. See :func:`unregister`."""
+        """Remove a kernel that :func:`register` added or that an installed package provides.
+
+        Parameters
+        ----------
+        variant : Variant
+            Its backend, primitive and name identify it. Plans that use it keep it.
+
+        Raises
+        ------
+        RegistryError
+            It is not registered, or is one of gpuprims' own.
+
+        Examples
+        --------
+        >>> import gpuprims
+        >>> from gpuprims.core.registry import REGISTRY
+        >>> gpuprims.unregister(REGISTRY.variants("map", "reference")[0])
+        Traceback (most recent call last):
+        ...
+        gpuprims.errors.RegistryError: reference map/numpy: a variant from outside gpuprims; got one of its own
+        """
         check_types(variant)
         with self._lock:
             self.backend(variant.backend)
@@ -164,9 +208,8 @@ class Registry:
             known = self._variants.get(key, {})
             if variant.name not in known:
                 raise RegistryError(f"{label}: a variant that is registered; got one that is not")
-            if (*key, variant.name) not in self._origins:
+            if self._origins.pop((*key, variant.name), None) is None:
                 raise RegistryError(f"{label}: a variant from outside gpuprims; got one of its own")
-            del self._origins[(*key, variant.name)]
             self._variants = self._variants | {key: {n: one for n, one in known.items() if n != variant.name}}
             self.generation += 1
 
@@ -208,7 +251,7 @@ class Registry:
         return asked in {known.name for known in self.variants(primitive, backend)}
 
     def outdate(self) -> None:
-        """Let every plan that was made before be made anew."""
+        """Outdate all plans."""
         with self._lock:
             self.generation += 1
 
@@ -221,7 +264,7 @@ class Registry:
         call: CallTraits,
         tuned: Tuned | None = None,
     ) -> Explanation:
-        """Ask every variant of a primitive whether it can run a call, and ``tuned`` what is faster than the first."""
+        """Ask every variant of a primitive whether it can run a call, and ``tuned`` for a faster choice."""
         asked = tuple((v, v.refuse(capabilities, call)) for v in self.variants(primitive, backend))
         explanation = Explanation(primitive, device, asked, capabilities=capabilities)
         if tuned is None or explanation.ranked is None:
@@ -238,15 +281,7 @@ class Registry:
         name: str | Variant | None = None,
         tuned: Tuned | None = None,
     ) -> Variant:
-        """Return what was tuned or else the best able variant, or the one asked for by name or in a shape of its own.
-
-        Raises
-        ------
-        UnknownVariantError
-            When ``name`` names no variant of the primitive.
-        NoVariantError
-            When the named variant, or every variant, refuses; the message holds each reason.
-        """
+        """Return the named variant, a given one, or else the tuned or best able one; raise if it refuses the call."""
         explanation = self.explain(primitive, backend, device, capabilities, call, tuned if name is None else None)
         if name is None:
             if explanation.chosen is None:
@@ -264,4 +299,5 @@ class Registry:
 
 
 REGISTRY = Registry()
+register, unregister = REGISTRY.register, REGISTRY.unregister
 after_fork(REGISTRY.after_fork)

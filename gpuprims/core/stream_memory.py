@@ -14,14 +14,8 @@ _MOST_LAUNCHES = 2**30
 class StreamMemory:
     """Counters and tile statuses of one device; see :class:`gpuprims.core.driver.Driver`.
 
-    Launches in one stream follow each other, so each stream has its own.
-
-    Parameters
-    ----------
-    zeros : callable
-        From a number of entries and a dtype to memory of zeros, as launches take it.
-    stream : callable
-        Returns a key of the stream that work goes to now.
+    Launches in one stream follow each other, so each stream has its own. ``zeros`` allocates a number of entries of a
+    dtype; ``stream`` returns a key of the stream that work goes to now.
     """
 
     def __init__(self, zeros: Callable[[int, np.dtype[Any]], Any], stream: Callable[[], Hashable]) -> None:

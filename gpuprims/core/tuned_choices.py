@@ -1,8 +1,7 @@
 """The choices of ``gpuprims tune``: faster variants, kept in a file and used for similar calls.
 
 The file is ``tuning.json`` in the user's cache folder. The environment variable ``GPUPRIMS_TUNING`` names another file,
-or is ``off``. If the file cannot be read, or the user has no home folder, calls go by rank, with one warning; the
-commands raise.
+or is ``off``. Without a readable file or a home folder, calls go by rank, with one warning; the commands raise.
 """
 
 from __future__ import annotations
@@ -19,13 +18,12 @@ from typing import Any, NamedTuple
 
 from gpuprims import __version__
 from gpuprims.core.capabilities import Capabilities
-from gpuprims.core.choice import Choice, Tuned
 from gpuprims.core.geometry import Geometry
 from gpuprims.core.notices import warn_once
+from gpuprims.core.private_folder import checked_record, path_at_home, read_settings
 from gpuprims.core.registry import REGISTRY
-from gpuprims.core.settings import checked_record, path_at_home, read_settings
 from gpuprims.core.traits import CallTraits
-from gpuprims.core.variant import Variant
+from gpuprims.core.variant import Choice, Tuned, Variant
 from gpuprims.errors import TuningError, quoted
 
 _ENVIRONMENT, _OFF = "GPUPRIMS_TUNING", "off"
@@ -60,21 +58,9 @@ class Named(NamedTuple):
 class Entry:
     """One choice, and the call that it was measured on.
 
-    Parameters
-    ----------
-    primitive, dtype : str
-        ``dtype`` is that of the elements.
-    value_bytes : int
-        As of the call.
-    size, least : int
-        Number of elements that it was measured with, and the smallest number that it is used for.
-    default, chosen : Named
-        The variant that runs by rank, and the faster one.
-    default_seconds, seconds : float
-        Seconds of a call with each, measured in turn.
-    date : str
-    measured : dict
-        Further facts about the call; see :attr:`gpuprims.core.traits.Call.measured`.
+    It was measured with ``size`` elements of ``dtype``, and is used for ``least`` or more. ``default`` is the variant
+    that runs by rank, ``chosen`` the faster one; the seconds are those of a call with each. ``measured`` has further
+    facts about the call; see :attr:`gpuprims.core.traits.CallTraits.measured`.
     """
 
     primitive: str
@@ -132,13 +118,7 @@ Entries = dict[Place, tuple[Entry, ...]]
 
 
 def tuning_path() -> Path | None:
-    """Return the file of choices, or None if ``GPUPRIMS_TUNING`` is ``off``.
-
-    Raises
-    ------
-    TuningError
-        The user has no home folder.
-    """
+    """Return the file of choices, or None if ``GPUPRIMS_TUNING`` is ``off``; raise without a home folder."""
     named = os.environ.get(_ENVIRONMENT)
     if named == _OFF:
         return None
@@ -150,13 +130,7 @@ def tuning_path() -> Path | None:
 
 
 def read_entries(path: Path) -> Entries:
-    """Return all choices of a file; none if the file does not exist.
-
-    Raises
-    ------
-    TuningError
-        The file cannot be read, or has another format.
-    """
+    """Return all choices of a file; none if the file does not exist. Raise TuningError if it cannot be read."""
     try:
         kept = json.loads(read_settings(path, named=bool(os.environ.get(_ENVIRONMENT))))
         if kept["format"] != _FORMAT:
@@ -194,18 +168,11 @@ def _frozen(value: Any) -> Any:
 
 
 def write_entries(path: Path, entries: Mapping[Place, Iterable[Entry]]) -> None:
-    """Write the file in one step, so that others never see a part of it, and use its choices from now on.
-
-    Raises
-    ------
-    TuningError
-        The file cannot be written.
-    """
-    devices = [
-        {"place": place._asdict(), "entries": [_flat(entry) for entry in of_place]}
-        for place, of_place in entries.items()
-        if of_place
-    ]
+    """Write the file in one step, so that others never see a part of it, and use its choices from now on."""
+    devices = []
+    for place, kept in entries.items():
+        flat = [{name: getattr(entry, name) for name in _COMMON} | {**entry.measured} for entry in kept]
+        devices += [{"place": place._asdict(), "entries": flat}] if flat else []
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
@@ -214,10 +181,6 @@ def write_entries(path: Path, entries: Mapping[Place, Iterable[Entry]]) -> None:
     except OSError as error:
         raise TuningError(f"{path}: a file to keep choices in; got {error} (GPUPRIMS_TUNING names another)") from error
     forget()
-
-
-def _flat(entry: Entry) -> dict[str, Any]:
-    return {name: getattr(entry, name) for name in _COMMON} | {**entry.measured}
 
 
 def keep(path: Path, place: Place, new: Entry) -> None:
@@ -246,7 +209,7 @@ def forget() -> None:
 def tuned_on(backend: str, capabilities: Capabilities) -> Tuned | None:
     """Return a function that looks up the choice for a call on a device; None if nothing was tuned.
 
-    A file that cannot be read counts as empty, with one warning.
+    A file that cannot be read costs one warning.
     """
     try:
         path = tuning_path()

@@ -40,7 +40,7 @@ class use_device:  # noqa: N801 - called like a function, as CuPy's and torch's 
 
     def __init__(self, spec: str | Device | None) -> None:
         self._device = None if spec is None else Device(spec)
-        self._chosen = devices.DEFAULT.choices
+        self._chosen = devices.DEFAULT
         self._choice = self._chosen.choose(self, self._device)
 
     def __enter__(self) -> Device | None:

@@ -1,4 +1,4 @@
-"""Variants: the ways to run a primitive on a backend, as data."""
+"""Variants: the ways to run a primitive on a backend, as data; and which of them runs a call, and why."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.geometry import Geometry, Refusal, Tunable, first_refusal
+from gpuprims.core.traits import CallTraits
 from gpuprims.errors import RegistryError
 
 MOST_GROUPS = 2**30  # a grid's first dimension holds 2^31 - 1 in CUDA; groups take further tiles in a loop
@@ -58,13 +59,7 @@ class Variant:
 
     @classmethod
     def of(cls, variant: Variant) -> Self:
-        """Return a variant as one of this class; a plain :class:`Variant` gets the defaults of the other fields.
-
-        Raises
-        ------
-        RegistryError
-            A variant of another primitive's class.
-        """
+        """Return a variant as one of this class; a plain :class:`Variant` gets the defaults of the other fields."""
         if isinstance(variant, cls):
             return variant
         if type(variant) is not Variant:
@@ -157,3 +152,67 @@ class Variant:
 @lru_cache(maxsize=1024)
 def _tuned(variant: Variant, tunable: Tunable, geometry: Geometry) -> Variant:
     return replace(variant, geometry=geometry, refuse=first_refusal(variant.refuse, tunable.fits(geometry)))
+
+
+class Choice(NamedTuple):
+    """A variant and geometry that was measured to be faster than the variant of the best rank."""
+
+    variant: Variant
+    reason: str
+
+
+# From the variant of the best rank and a call to a faster choice, or None.
+Tuned = Callable[[Variant, CallTraits], Choice | None]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The variant that runs a call, and the reasons; prints as a list.
+
+    ``refusals`` has a pair per variant, best rank first: the variant and its refusal, or None. ``tuned`` replaces the
+    first able variant; see :mod:`gpuprims.core.tuned_choices`. If groups of a variant wait for each other, the last
+    line says whether that works on this device, and why.
+    """
+
+    primitive: str
+    device: str
+    refusals: tuple[tuple[Variant, str | None], ...]
+    tuned: Choice | None = None
+    capabilities: Capabilities | None = field(default=None, compare=False)
+
+    @property
+    def ranked(self) -> Variant | None:
+        """The able variant of the best rank, if there is one."""
+        return next((variant for variant, reason in self.refusals if reason is None), None)
+
+    @property
+    def chosen(self) -> Variant | None:
+        """The variant that runs, if any can."""
+        return self.ranked if self.tuned is None else self.tuned.variant
+
+    @property
+    def reason(self) -> str | None:
+        """The most common refusal, if no variant runs: of those that begin with "needs", and last with "is for"."""
+        if self.chosen is not None or not self.refusals:
+            return None
+        reasons = [reason for _, reason in reversed(self.refusals) if reason is not None]
+        needs = [reason for reason in reasons if reason.startswith("needs ")]
+        first = needs or [reason for reason in reasons if not reason.startswith("is for ")] or reasons
+        return max(first, key=first.count)
+
+    def __str__(self) -> str:
+        lines = [f"{self.primitive} on {self.device}:"]
+        wide = max(14, *(len(variant.name) for variant, _ in self.refusals), 0)
+        for variant, reason in self.refusals:
+            chosen = self.chosen is not None and variant.entry == self.chosen.entry
+            word = "chosen" if chosen else "able" if reason is None else "refused"
+            lines.append(f"  {word:8}{variant.name:{wide}} rank {variant.rank:<3} {variant.summary}".rstrip())
+            if reason is not None:
+                lines.append(f"          {reason}")
+            elif chosen and self.tuned is not None:
+                lines.append(f"          {self.tuned.reason}")
+        if self.capabilities is not None and any(variant.waits for variant, _ in self.refusals):
+            lines.append(f"  groups of one launch run at the same time: {self.capabilities.progress}")
+        return "\n".join(lines)
+
+    __repr__ = __str__

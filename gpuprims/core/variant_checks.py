@@ -21,27 +21,10 @@ _RANGES = {
     "groups_per_unit": (1, 2**30),
     "outputs_per_group": (1, 2**62),
 }
-# Backends that compile files, and backends that run Python functions.
-_COMPILES, _RUNS = ("cuda", "opencl"), ("reference",)
 
 
 def check_variant(variant: Variant, primitives: Collection[str], backend: str | None = None) -> None:
-    """Raise if a variant could not run.
-
-    Parameters
-    ----------
-    variant : Variant
-    primitives : collection of str
-        All primitives.
-    backend : str, optional
-        The backend that the entry point names.
-
-    Raises
-    ------
-    RegistryError
-        A field of another type or out of range, an unknown primitive, a missing kernel file, or one without the
-        kernel's function.
-    """
+    """Raise RegistryError if a variant could not run; ``backend`` is the one that an entry point names."""
     label = f"{variant.backend} {variant.primitive}/{variant.name}"
     if backend not in (None, variant.backend):
         raise RegistryError(f"{label}: backend {backend!r}, as the entry point says; got {quoted(variant.backend)}")
@@ -61,19 +44,14 @@ def check_variant(variant: Variant, primitives: Collection[str], backend: str | 
 
 
 def asked_by_name(label: str, variant: Any) -> Any:
-    """Return ``variant=`` of a call, or raise if it is neither a name nor a Variant; the registry knows the names."""
+    """Return ``variant=`` of a call, or raise if it is neither a name nor a Variant."""
     if variant is None or isinstance(variant, str) or is_dataclass(variant):  # tuning and tests pass a Variant
         return variant
     raise UnknownVariantError(f"{label}: variant= a name; got {type(variant).__name__} {quoted(variant)}")
 
 
 def check_types(variant: Any) -> None:
-    """Raise for an object that is no variant, or has a field of another type.
-
-    Raises
-    ------
-    RegistryError
-    """
+    """Raise RegistryError for an object that is no variant, or has a field of another type."""
     if not isinstance(variant, Variant):
         raise RegistryError(f"kernel: a gpuprims.Variant; got {type(variant).__name__} {quoted(variant)}")
     hints = get_type_hints(type(variant))
@@ -101,13 +79,12 @@ def _fits(value: Any, hint: Any) -> bool:
 
 
 def _check_source(label: str, variant: Variant) -> None:
-    """Check that the kernel exists: in a file, or for the reference backend in Python."""
     source = variant.source
     if not isinstance(source, Path):
-        if variant.backend in _COMPILES:
+        if variant.backend in ("cuda", "opencl"):
             raise RegistryError(f"{label}: a kernel file, as pathlib.Path; got {quoted(source)}")
         return
-    if variant.backend in _RUNS:
+    if variant.backend == "reference":
         raise RegistryError(f"{label}: a Python function; got {quoted(str(source))}")
     if not source.is_file():
         raise RegistryError(f"{label}: an existing kernel file; got {str(source)!r}")

@@ -12,7 +12,6 @@ import numpy as np
 
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.device import Device
-from gpuprims.core.registration import register, unregister
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.tuning_case import TuningCase
@@ -125,11 +124,11 @@ def _registered(variant: Variant) -> Iterator[None]:
     if variant.name in {one.name for one in REGISTRY.variants(variant.primitive, variant.backend)}:
         yield
         return
-    register(variant)
+    REGISTRY.register(variant)
     try:
         yield
     finally:
-        unregister(variant)
+        REGISTRY.unregister(variant)
 
 
 class _Trial:

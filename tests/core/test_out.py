@@ -11,7 +11,7 @@ from kernel_cases import assert_equal, on_device, on_host, random_values
 from numpy.lib.stride_tricks import as_strided
 
 import gpuprims
-from gpuprims.core.overlaps import overlap, repeats
+from gpuprims.core.arrays import overlap, repeats
 from gpuprims.errors import (
     ArgumentError,
     BackendUnavailableError,

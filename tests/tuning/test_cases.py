@@ -9,10 +9,9 @@ import pytest
 from tuned import NUMPY, REFERENCE, SIZE, entry
 
 import gpuprims
-from gpuprims.core.choice import Choice
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.tuned_choices import Named, Place, write_entries
-from gpuprims.core.variant import Variant
+from gpuprims.core.variant import Choice, Variant
 from gpuprims.tuning.cases import PRIMITIVES, case_of, traits_of
 from gpuprims.tuning.timing import Stopwatch
 

@@ -15,9 +15,9 @@ from tuned import HERE, NUMPY, QUICK, REFERENCE, SIZE, X, entry, runs
 
 import gpuprims
 from gpuprims.cli import main as cli
-from gpuprims.core import notices, settings
+from gpuprims.core import notices, private_folder
 from gpuprims.core import tuned_choices as tuning
-from gpuprims.core.settings import MOST_BYTES
+from gpuprims.core.private_folder import MOST_BYTES
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.tuned_choices import read_entries, tuned_on, write_entries
 from gpuprims.errors import (
@@ -136,7 +136,7 @@ def test_the_file_in_another_users_home_is_not_used(
 ) -> None:
     offered(QUICK)
     monkeypatch.delenv("GPUPRIMS_TUNING", raising=False)
-    monkeypatch.setattr(settings, "user_cache_path", lambda name: tmp_path / name)
+    monkeypatch.setattr(private_folder, "user_cache_path", lambda name: tmp_path / name)
     path = tmp_path / "gpuprims" / "tuning.json"
     write_entries(path, {HERE: [entry()]})
     if owner == "own":
@@ -186,7 +186,7 @@ def test_off_reads_no_file(path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
 
 def test_the_file_is_in_the_users_cache_unless_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GPUPRIMS_TUNING", raising=False)
-    monkeypatch.setattr(settings, "user_cache_path", lambda name: Path("/cache") / name)
+    monkeypatch.setattr(private_folder, "user_cache_path", lambda name: Path("/cache") / name)
     assert tuning.tuning_path() == Path("/cache/gpuprims/tuning.json")
     monkeypatch.setenv("GPUPRIMS_TUNING", "mine.json")
     assert tuning.tuning_path() == Path("mine.json")

@@ -13,8 +13,7 @@ import numpy as np
 from cupy_backends.cuda.api.driver import funcSetAttribute
 
 from gpuprims.backends.cuda.capabilities import capabilities_of
-from gpuprims.backends.cuda.compiling import compiled
-from gpuprims.backends.cuda.kernel import CudaKernel, current_device
+from gpuprims.backends.cuda.kernel import CudaKernel, compiled, current_device
 from gpuprims.backends.cuda.prelude import PRELUDE
 from gpuprims.backends.cuda.transfer import Transfer
 from gpuprims.core.capabilities import Capabilities

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyopencl as cl
@@ -29,22 +29,17 @@ class OpenCLLane:
         """Copy host bytes to the buffer, and start their transfer."""
         if self.last is not None:
             self.last.wait()
-        buffer, memory, place = self._buffer[: part.size], _memory(array), array.offset + start
+        buffer = self._buffer[: part.size]
         buffer[:] = part
-        self.last = cl.enqueue_copy(
-            self._queue, memory, buffer, dst_offset=place, is_blocking=False, wait_for=self.after
-        )
+        how: dict[str, Any] = {"dst_offset": array.offset + start, "is_blocking": False, "wait_for": self.after}
+        self.last = cl.enqueue_copy(self._queue, cast("Any", array.base_data), buffer, **how)
         self._queue.flush()
 
     def receive(self, part: np.ndarray, array: cl_array.Array, start: int) -> None:
         """Transfer bytes to the buffer, wait, and copy them to host bytes."""
-        buffer = self._buffer[: part.size]
-        cl.enqueue_copy(self._queue, buffer, _memory(array), src_offset=array.offset + start, wait_for=self.after)
+        buffer, source = self._buffer[: part.size], cast("Any", array.base_data)
+        cl.enqueue_copy(self._queue, buffer, source, src_offset=array.offset + start, wait_for=self.after)
         part[...] = buffer
-
-
-def _memory(array: cl_array.Array) -> Any:
-    return array.base_data
 
 
 class Transfer:

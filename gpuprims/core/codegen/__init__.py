@@ -20,33 +20,21 @@ _SHUFFLING = Path(__file__).parents[1] / "kernels" / "shuffling.h"
 
 
 def kernel_source(
-    spec: KernelSpec,
-    kernel: Path,
-    prelude: Path,
-    block: int,
-    items: int,
-    warp: int,
-    resident: int = 1,
+    spec: KernelSpec, kernel: Path, prelude: Path, block: int, items: int, warp: int, resident: int = 1
 ) -> str:
-    """Write the whole text of a kernel.
+    """Write the whole text of a kernel file; compiler errors name its own lines.
 
     Parameters
     ----------
     spec : KernelSpec
-    kernel : Path
-        The kernel file; compiler errors name its own lines.
-    prelude : Path
-        The backend's words: address spaces, barriers, vectors, shuffles and atomics.
+    kernel, prelude : Path
+        The kernel file; and the backend's address spaces, barriers, vectors, shuffles and atomics.
     block, items : int
         Work-items a group, elements a work-item.
     warp : int
-        Lanes of a warp; 0 where there are no shuffles.
+        Lanes of a warp; 0 without shuffles.
     resident : int
         Groups that must fit on a compute unit at once.
-
-    Returns
-    -------
-    str
     """
     constants: dict[str, int | str] = {
         "BLOCK": block,

@@ -15,11 +15,10 @@ from gpuprims.expressions import TypedExpr, converted, emit_function
 def map_text(spec: KernelSpec) -> list[str]:
     """Write MAP, for one element, and MAP_VECTOR, for VECTOR neighbours in one load.
 
-    Functions take the address of an element in registers, so that elements of one and of several lanes look alike.
+    Functions take the address of an element in registers, whatever its lanes.
     """
     inputs, pack = spec.inputs, Packing(spec.values)
-    # Only maps with constants take the layout: passing a struct costs time where nothing is inlined.
-    layout = "const layout_t layout, " if spec.constants else ""
+    layout = f"const layout_t {_layout(spec)}" if spec.constants else ""
     head = f"DEVICE value_t gp_apply({layout}{elements_of(inputs)}, const i64 j)"
     names = names_of("x", inputs)
     return [
@@ -35,12 +34,11 @@ def map_text(spec: KernelSpec) -> list[str]:
 
 
 def _layout(spec: KernelSpec) -> str:
-    """Return the first argument of gp_apply, which only maps with constants take."""
+    """Return the first argument of gp_apply, for maps with constants: a struct costs time where nothing is inlined."""
     return "layout, " if spec.constants else ""
 
 
-# With VECTOR 1, kernels loop over elements.
-_MAP_ALONE = ["#define MAP_VECTOR(o, j, values) (values)[0] = MAP(o, j)"]
+_MAP_ALONE = ["#define MAP_VECTOR(o, j, values) (values)[0] = MAP(o, j)"]  # kernels loop over elements
 _STORE_ALONE = ["#define STORE_VECTOR(o, j, values) STORE(o, j, (values)[0])"]
 
 

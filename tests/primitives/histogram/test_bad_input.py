@@ -57,7 +57,7 @@ def test_elements_that_have_no_bin_at_all(device: gpuprims.Device) -> None:
     with pytest.raises(DtypeError, match="real numbers, which have an order; got dtype complex128"):
         gpuprims.histogram([1j], device=device)
     for bad in (np.nan, np.inf):
-        with pytest.raises(ArgumentError, match="a finite range, where none is given that of the elements"):
+        with pytest.raises(ArgumentError, match="finite elements where range= is not given"):
             gpuprims.histogram([1, bad], device=device)
     with pytest.raises(DtypeError, match="integers; got dtype float64"):
         gpuprims.bincount([1.0], device=device)
