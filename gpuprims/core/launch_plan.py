@@ -107,7 +107,7 @@ class LaunchPlan:
         if self.asked is None:
             able = self.device.explain(self.primitive, self.traits).chosen is not None
         else:
-            able = REGISTRY.has(self.primitive, self.device.backend, self.asked)
+            able = asks_for(self.primitive, self.device.backend, self.asked)
         return self if able else self.otherwise.chosen
 
     @property
@@ -182,6 +182,13 @@ class LaunchPlan:
         zeros = driver.counters(counters)
         partials = driver.scratch(scratch) if scratch else zeros
         launch([*(read if reads else [zeros] * len(read)), *written, partials, zeros])
+
+
+def asks_for(primitive: str, backend: str, asked: str | Variant) -> bool:
+    """Return True if a variant, or the name of one, is of a primitive."""
+    if isinstance(asked, Variant):
+        return asked.primitive == primitive
+    return asked in {known.name for known in REGISTRY.variants(primitive, backend)}
 
 
 def find_plan(

@@ -244,12 +244,6 @@ class Registry:
         known = self._variants.get((backend, primitive), {})
         return tuple(sorted(known.values(), key=lambda variant: -variant.rank))
 
-    def has(self, primitive: str, backend: str, asked: str | Variant) -> bool:
-        """Return True if a variant, or the name of one, is of a primitive."""
-        if isinstance(asked, Variant):
-            return asked.primitive == primitive
-        return asked in {known.name for known in self.variants(primitive, backend)}
-
     def outdate(self) -> None:
         """Outdate all plans."""
         with self._lock:

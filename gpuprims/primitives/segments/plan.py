@@ -10,11 +10,10 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import value_bytes, value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
+from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample, asks_for
 from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.outputs import Result, result_forms
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import Expr, TypedExpr, trace, typed
@@ -49,7 +48,7 @@ def takes(
 ) -> bool:
     """Return True if :func:`plan_call` has a kernel for ``count`` segments, or the requested one."""
     if variant is not None:
-        return REGISTRY.has("segments", device.backend, variant)
+        return asks_for("segments", device.backend, variant)
     return device.explain("segments", _traits(request, dtypes, count)).chosen is not None
 
 
