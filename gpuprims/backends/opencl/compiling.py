@@ -16,6 +16,7 @@ from typing import Any
 
 import pyopencl as cl
 
+from gpuprims.backends.opencl.pocl import restore_folder
 from gpuprims.core import compile_cache
 
 # One compilation at a time: a runtime's compiler takes all cores, or is not thread-safe.
@@ -52,6 +53,7 @@ def compiled(queue: cl.CommandQueue, text: str, resident: int = 0) -> cl.Program
         return program, _binary(program, device)
 
     with _COMPILING:
+        restore_folder()
         return cl.Program(compile_cache.cached(key, load, build, cl.Error))
 
 

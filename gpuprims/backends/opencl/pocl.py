@@ -28,6 +28,8 @@ _PREFIX = "gpuprims-pocl-"
 _ABANDONED = 7 * 86400
 # This process's folders and their locks, which keep other processes from removing them.
 _own: dict[str, int] = {}
+# Folders that this process removed as it ended.
+_removed: set[str] = set()
 
 
 def give_pocl_a_folder() -> None:
@@ -80,6 +82,14 @@ def _remove(folder: str, process: int) -> None:
     if os.getpid() == process:
         shutil.rmtree(folder, ignore_errors=True)
         _unlock(_own.pop(folder, -1))
+        _removed.add(folder)
+
+
+def restore_folder() -> None:
+    """Make this process's folder again for a function that runs at exit and compiles; PoCL knows no other folder."""
+    folder = os.environ.get(_ENVIRONMENT)
+    if folder in _removed:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
 
 
 def _remove_abandoned(folder: Path) -> None:
