@@ -15,6 +15,7 @@ import gpuprims
 from gpuprims.backends.opencl import BACKEND
 
 WEIGHTS = np.array([[1, 2, 1], [2, 3, 2], [1, 1, 2]]) / np.float32(16)
+OFFSETS = np.array([0, 0, 500, 1000])
 # The most calls, and the call.
 CALLS: dict[str, tuple[int, Callable[[Any], Any]]] = {
     "reduce": (30, gpuprims.reduce),
@@ -24,6 +25,8 @@ CALLS: dict[str, tuple[int, Callable[[Any], Any]]] = {
     "histogram of a range": (45, lambda x: gpuprims.histogram(x, 256, (0, 1))),
     "stencil": (45, lambda x: gpuprims.stencil(x, WEIGHTS)),
     "stencil of one axis": (45, lambda x: gpuprims.stencil(x, [0.25, 0.5, 0.25])),
+    # By a scan, after a launch that fills the results of empty segments.
+    "segments": (300, lambda x: gpuprims.reduce(x, segments=OFFSETS, variant="blelloch")),
 }
 
 

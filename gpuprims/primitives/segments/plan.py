@@ -133,6 +133,7 @@ def plan_by_marks(
     return planner.plan(variant, results)
 
 
+@keeps_calls()
 def results_of_nothing(request: MarkedRequest, dtypes: tuple[np.dtype[Any], ...]) -> tuple[Any, ...]:
     """Return the results of an empty segment."""
     return _marked_folding(request, dtypes)[1]
