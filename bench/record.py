@@ -123,7 +123,7 @@ def _warm_times(run: Callable[[], Any], wait: Callable[[], None], rounds: int) -
 
 
 def _span(run: Callable[[], Any], wait: Callable[[], None], number: int) -> float:
-    """Return the seconds of one of so many calls, the last of which is waited for."""
+    """Return the seconds of one call: make ``number`` calls, wait for the last, and divide."""
     start = time.perf_counter()
     for _ in range(number):
         run()

@@ -18,7 +18,7 @@ _Model = TypeVar("_Model")
 _FORMAT = 1
 # Parameters of one machine or process, which are not saved.
 _LOCAL = ("backend", "device", "callback", "random_state")
-# The arrays of a model, of which _METADATA is a JSON text, and the one that a spam filter adds.
+# The arrays of a model, where _METADATA is a JSON text, and the array that a spam filter adds.
 _METADATA = "model"
 MODEL_ARRAYS = (_METADATA, "coef_", "intercept_", "classes_")
 SPAM_ARRAY = "spam_filter"

@@ -31,7 +31,7 @@ class Operator(Protocol):
 
     @property
     def identity_is_bool(self) -> bool:
-        """Whether the identity is a bool."""
+        """True if the identity is a bool."""
 
     def identity(self, dtypes: Dtypes) -> tuple[Any, ...]:
         """Return the identity's components."""

@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from gpuprims.core.device import Device
-from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
-from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.primitives.hogwild.plan import as_request, plan_call, sample
 from gpuprims.primitives.hogwild.variants import VARIANTS
-from gpuprims.primitives.map import map as map_arrays
-from gpuprims.primitives.sgd.arrays import bind_steps
+from gpuprims.primitives.sgd.arrays import run_steps
 
 PRIMITIVE = Primitive("hogwild", VARIANTS, plan_call, sample)
 
@@ -77,7 +74,4 @@ def logistic_hogwild(
     """
     request = as_request(threads_per_datapoint, workers)
     arrays = (X, y, weights) if sample_weight is None else (X, y, weights, sample_weight)
-    operands = bind_steps("hogwild", arrays, order, rate, keep, device)
-    if not operands.natives[-2].shape[0]:
-        return map_arrays("x", weights, device=operands.device)
-    return find_plan(plan_call, operands, request, None, asked_by_name("hogwild", variant)).run(operands, None)
+    return run_steps("hogwild", plan_call, request, arrays, order, rate, keep, device, variant)

@@ -62,7 +62,7 @@ def samples_fit(at: Geometry) -> Refusal:
 
 
 def columns_fit(most: int) -> Refusal:
-    """Refuse rows of which a warp's lanes do not have a column each."""
+    """Refuse rows of more than ``most`` columns, which a warp's lanes cannot share."""
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
         if call.outputs <= most:

@@ -34,7 +34,7 @@ class MapRequest(NamedTuple):
 
     @property
     def gives_vectors(self) -> bool:
-        """Whether the function returns a vector."""
+        """True if the function returns a vector."""
         return self.vector_axis is not None and not self.expr.single
 
 

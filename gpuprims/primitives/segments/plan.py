@@ -133,12 +133,12 @@ def plan_by_marks(
     return planner.plan(variant, results)
 
 
-@keeps_calls()
 def results_of_nothing(request: MarkedRequest, dtypes: tuple[np.dtype[Any], ...]) -> tuple[Any, ...]:
     """Return the results of an empty segment."""
     return _marked_folding(request, dtypes)[1]
 
 
+@keeps_calls()
 def _marked_folding(request: MarkedRequest, dtypes: tuple[np.dtype[Any], ...]) -> tuple[Folding, tuple[Any, ...]]:
     marks = np.dtype(np.bool_), end_dtype(request.segments)
     return segmented(request.op, request.map, dtypes, marks, request.dtype, "reduce")

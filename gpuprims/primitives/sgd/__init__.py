@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gpuprims.core.device import Device
-from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
-from gpuprims.core.variant_checks import asked_by_name
-from gpuprims.primitives.map import map as map_arrays
-from gpuprims.primitives.sgd.arrays import bind_steps
+from gpuprims.primitives.sgd.arrays import run_steps
 from gpuprims.primitives.sgd.plan import as_request, plan_call, sample
 from gpuprims.primitives.sgd.variants import VARIANTS
 
@@ -90,7 +87,4 @@ def logistic_sgd(
     """
     request = as_request(threads_per_datapoint, datapoints_per_block)
     arrays = (X, y, weights) if sample_weight is None else (X, y, weights, sample_weight)
-    operands = bind_steps("sgd", arrays, order, rate, keep, device)
-    if not operands.natives[-2].shape[0]:
-        return map_arrays("x", weights, device=operands.device)
-    return find_plan(plan_call, operands, request, None, asked_by_name("sgd", variant)).run(operands, None)
+    return run_steps("sgd", plan_call, request, arrays, order, rate, keep, device, variant)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.launch_plan import Sample
+from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan
 from gpuprims.core.layout import Form, Layout, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
+from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.expressions.masks import refuse_masked
 from gpuprims.primitives.logistic.labelled import check_samples, sigmoid
+from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.rows import sample_forms
 from gpuprims.primitives.sgd.spec import SgdSpec
 from gpuprims.primitives.together import side_by_side
@@ -100,7 +103,7 @@ def _sigmoid(dtype: np.dtype[Any]) -> TypedExpr:
     return typed(trace(sigmoid, 1), (dtype,), (dtype,))
 
 
-def bind_steps(
+def _bind_steps(
     label: str, arrays: tuple[Any, ...], order: Any, rate: Any, keep: Any, device: str | Device | None
 ) -> Operands:
     """Check X, y, weights and perhaps sample weights, and bring the order and the rates to them."""
@@ -111,6 +114,24 @@ def bind_steps(
     rates = _rates(label, rate, keep, numbers.shape[0]).astype(samples[0].dtype)
     operands = side_by_side(operands)
     return operands.beside(rates if operands.on_host else operands.device.asarray(rates))
+
+
+def run_steps(
+    label: str,
+    plan_call: Callable[..., LaunchPlan],
+    request: Any,
+    arrays: tuple[Any, ...],
+    order: Any,
+    rate: Any,
+    keep: Any,
+    device: str | Device | None,
+    variant: str | None,
+) -> Any:
+    """Take the steps of a call by single samples; without steps, copy the weights."""
+    operands = _bind_steps(label, arrays, order, rate, keep, device)
+    if not operands.natives[-2].shape[0]:
+        return map_arrays("x", arrays[2], device=operands.device)
+    return find_plan(plan_call, operands, request, None, asked_by_name(label, variant)).run(operands, None)
 
 
 def sample_steps(call: Sample) -> tuple[Form, ...]:
