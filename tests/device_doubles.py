@@ -192,11 +192,6 @@ class Double(OpenCLDriver):
             known.append((ours, kernel))
         return _Checked(self, variant, kernel)
 
-    @property
-    def shares_host_memory(self) -> bool:
-        """False, because a GPU's kernels do not work on host arrays."""
-        return False
-
 
 class _Checked:
     """A kernel that refuses launches beyond its device's limits."""

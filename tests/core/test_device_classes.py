@@ -201,14 +201,13 @@ def test_an_array_of_exactly_the_limit_is_allowed(tiny: gpuprims.Device) -> None
 def test_host_arrays_that_a_cpu_does_not_take_whole_are_done_in_slabs(
     device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    driver = device.driver
     monkeypatch.setattr(arrays, "_ALWAYS_ROOM", 0)
-    monkeypatch.setitem(driver.__dict__, "capabilities", replace(device.capabilities, largest_allocation=256 << 10))
     x = rng.integers(-100, 100, (500, 501)).astype(np.float32)
-    assert gpuprims.reduce(x, device=device) == x.sum()
-    np.testing.assert_array_equal(gpuprims.map("x * 3", x, device=device), x * 3)
-    with pytest.raises(gpuprims.errors.DeviceMemoryError, match="arrays of 262,144 bytes at most"):
-        gpuprims.cumsum(x.ravel(), device=device)
+    with in_use(double_of(device, replace(device.capabilities, largest_allocation=256 << 10))) as small:
+        assert gpuprims.reduce(x, device=small) == x.sum()
+        np.testing.assert_array_equal(gpuprims.map("x * 3", x, device=small), x * 3)
+        with pytest.raises(gpuprims.errors.DeviceMemoryError, match="arrays of 262,144 bytes at most"):
+            gpuprims.cumsum(x.ravel(), device=small)
 
 
 # Local memory at its limit
