@@ -5,7 +5,7 @@
 writes C.
 """
 
-from gpuprims.expressions.emit import c_type, constant, converted, emit_function, literal
+from gpuprims.expressions.emit import c_type, constant, converted, emit_function
 from gpuprims.expressions.expr import Expr, computable, part
 from gpuprims.expressions.lifting import bind, lift, member
 from gpuprims.expressions.parse import parse
@@ -14,7 +14,7 @@ from gpuprims.expressions.typing import TypedExpr, typed
 
 __all__ = [
     "Expr", "TypedExpr", "bind", "c_type", "computable", "constant", "converted", "emit_function", "expression", "lift",
-    "literal", "member", "parse", "part", "trace", "typed",
+    "member", "parse", "part", "trace", "typed",
 ]  # fmt: skip
 
 

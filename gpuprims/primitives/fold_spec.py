@@ -63,8 +63,7 @@ class FoldSpec(KernelSpec):
         """Write the functions of those macros."""
         pack = Packing(self.values)
         arguments = [f"{side}{field}" for side in "ab" for field in pack.fields]
-        scalars = zip(self.identity, self.values, strict=True)
-        identity = [constant(repr(scalar.item()), dtype) for scalar, dtype in scalars]
+        identity = [constant(scalar) for scalar in self.identity]
         components = ", ".join(f"const {c_type(dtype)} c{k}" for k, dtype in enumerate(self.values))
         packed = pack.close(*(f"c{k}" for k in range(len(self.values))))
         return [
