@@ -19,26 +19,7 @@ __all__ = [
 
 
 def expression(source: object, arity: int | None = None) -> Expr:
-    """Return a caller's function as an :class:`Expr`.
-
-    Parameters
-    ----------
-    source : Expr, str or callable
-        An expression, a string such as ``"2*x + y"``, or a Python function of elements.
-    arity : int, optional
-        Number of arguments of the function; needed for ``*args``.
-
-    Returns
-    -------
-    Expr
-
-    Raises
-    ------
-    ExpressionError
-        The string is not on the whitelist, or the function cannot be traced.
-    """
+    """Return an expression, a string such as ``"2*x + y"`` or a Python function of ``arity`` elements as an Expr."""
     if isinstance(source, Expr):
         return source
-    if isinstance(source, str):
-        return parse(source)
-    return trace(source, arity)
+    return parse(source) if isinstance(source, str) else trace(source, arity)

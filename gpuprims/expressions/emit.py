@@ -44,7 +44,7 @@ def literal(scalar: np.generic) -> str:
 
 
 def emit_function(head: str, expr: TypedExpr, arguments: Sequence[str], close: Callable[..., str]) -> str:
-    """Write a C function that computes an expression.
+    """Write a C function that computes an expression, one statement a line.
 
     Parameters
     ----------
@@ -54,12 +54,7 @@ def emit_function(head: str, expr: TypedExpr, arguments: Sequence[str], close: C
     arguments : sequence of str
         C text of each argument of the expression inside the body, such as ``"a"`` or ``"a.v0"``.
     close : callable
-        Given the C names of the results, returns the body's last lines.
-
-    Returns
-    -------
-    str
-        The function, one statement a line.
+        Given the C names of the results, returns the last line, such as ``"return t1;"``.
     """
     body = [
         f"    const {c_type(step.dtype)} t{k} = {_spell(step, expr.steps, arguments)};"
@@ -93,7 +88,7 @@ def converted(operand: str, source: Dtype, target: Dtype) -> str:
     if target.kind == "b":
         return f"gp_nonzero_{c_type(source)}({operand})" if source.kind == "c" else f"{operand} != 0"
     if source.kind == "f" and target.kind in "iu":
-        # As in NumPy: by way of 32 bits, or of 64 for wider integers and uint32.
+        # NumPy converts by int32, or by 64 bits to wider integers and uint32.
         wide = "i32" if target.itemsize < 4 or target == np.int32 else "u64" if target == np.uint64 else "i64"
         return f"({c_type(target)})gp_{wide}_{c_type(source)}({operand})"
     if source == np.float64 and target == np.float16:

@@ -27,22 +27,15 @@ _EXPONENTS, _DIVISORS = frozenset({"power"}), frozenset({"floor_divide", "remain
 def lift(*functions: TypedExpr | None) -> tuple[tuple[TypedExpr | None, ...], tuple[Dtype, ...], np.ndarray]:
     """Turn the constants of several functions into parameters, numbered across all functions.
 
-    Exponents, integer divisors, -1, 0, 1, bools and complex numbers stay. If there are too many constants, all stay.
-
-    Returns
-    -------
-    tuple of TypedExpr or None
-        The functions. A step ``parameter`` replaces each constant; its value is the parameter's number.
-    tuple of dtype
-        The dtypes of the parameters.
-    ndarray
-        The 64-bit words of the parameters.
+    A step ``parameter`` replaces each constant; its value is the parameter's number. Exponents, integer divisors, -1,
+    0, 1, bools and complex numbers stay. If there are too many constants, all stay. Return the functions, and the
+    dtypes and 64-bit words of the parameters.
     """
     found = [_liftable(function.steps) if function else [] for function in functions]
-    constants: list[Step] = []
-    lifted: list[TypedExpr | None] = []
     if not 0 < sum(map(len, found)) <= _MOST:
         return functions, (), np.zeros(0, np.int64)
+    constants: list[Step] = []
+    lifted: list[TypedExpr | None] = []
     for function, places in zip(functions, found, strict=True):
         if function and places:
             steps = list(function.steps)

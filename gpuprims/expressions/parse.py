@@ -47,24 +47,10 @@ _INSTEAD: dict[type[ast.AST], str] = {
 
 @lru_cache(maxsize=1024)
 def parse(source: str) -> Expr:
-    """Parse a string expression.
+    """Parse a string of names, numbers, operators, comparisons and functions of ``gpuprims.expressions.functions``.
 
-    Parameters
-    ----------
-    source : str
-        Python syntax over names, numbers, operators, comparisons and the functions of
-        ``gpuprims.expressions.functions``; dtype names convert (``"float32(x)"``), ``pi``, ``inf``, ``nan`` and ``1j``
-        are numbers, and a tuple gives several results, at most 256. Names become parameters in order of first
-        appearance. A string has at most 10,000 characters and 500 levels of nested operators and calls.
-
-    Returns
-    -------
-    Expr
-
-    Raises
-    ------
-    ExpressionError
-        The string contains something that is not on the whitelist, or exceeds a limit; the message names it.
+    Names of dtypes convert (``"float32(x)"``); ``pi``, ``inf``, ``nan`` and ``1j`` are numbers; a tuple gives several
+    results. Other names become parameters, in order of first appearance. Anything else raises :class:`ExpressionError`.
 
     Examples
     --------
@@ -106,7 +92,7 @@ class _Builder:
         self._arguments = {n: self.recorder.add(Instruction("argument", value=str(k))) for k, n in enumerate(names)}
 
     def build(self, root: ast.expr) -> object:
-        """Return the tracer or Python scalar of a node, without recursion."""
+        """Return the tracer or the number of a node, without recursion."""
         waiting: list[tuple[ast.expr | str, int]] = [(root, 0)]
         values: list[Any] = []
         while waiting:

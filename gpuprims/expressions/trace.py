@@ -162,24 +162,11 @@ _install_methods()
 
 
 def trace(function: object, arity: int | None = None) -> Expr:
-    """Record the operations of a Python function on its arguments.
+    """Record the operations of a Python function of elements, which is called once.
 
-    Parameters
-    ----------
-    function : callable
-        A function of elements. It may call NumPy ufuncs, ``np.where`` and ``np.clip``; branches, loops over elements,
-        ``math`` functions and indexing raise. It is called once; scalars that it captures become constants.
-    arity : int, optional
-        Number of arguments; by default the number of positional parameters without a default.
-
-    Returns
-    -------
-    Expr
-
-    Raises
-    ------
-    ExpressionError
-        A construct cannot be traced, the function raises, or it has more than 131,072 operations or 256 results.
+    It may call NumPy ufuncs, ``np.where`` and ``np.clip``; scalars that it captures become constants. Branches, loops
+    over elements, ``math`` functions and indexing raise :class:`ExpressionError`. ``arity`` is the number of arguments;
+    by default, the number of positional parameters without a default.
 
     Examples
     --------

@@ -54,24 +54,9 @@ class TypedExpr:
 
 
 def typed(expr: Expr, dtypes: Sequence[Dtype], results: Sequence[Dtype] | None = None) -> TypedExpr:
-    """Find the dtypes of an expression from those of its arguments.
+    """Find the dtypes of an expression, given a dtype for each parameter; convert the results to ``results``, if given.
 
-    Parameters
-    ----------
-    expr : Expr
-    dtypes : sequence of dtype
-        One for each parameter.
-    results : sequence of dtype, optional
-        Dtypes to convert the results to; NumPy's by default.
-
-    Returns
-    -------
-    TypedExpr
-
-    Raises
-    ------
-    DtypeError
-        NumPy, or this library, has no such function for these dtypes.
+    Raises :class:`DtypeError` if NumPy, or this library, has no such function for these dtypes.
     """
     typist = _Typist(dtypes)
     with np.errstate(all="ignore"):  # a constant may become infinite
