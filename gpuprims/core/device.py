@@ -7,6 +7,7 @@ import importlib
 import os
 import threading
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,15 @@ from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.tuned_choices import tuned_on
 from gpuprims.core.variant import Explanation, Variant
-from gpuprims.errors import BackendUnavailableError, DeviceMismatchError, NoDeviceError, UnknownDeviceError, quoted
+from gpuprims.errors import (
+    BackendUnavailableError,
+    DeviceMismatchError,
+    NoDeviceError,
+    NoVariantError,
+    UnknownDeviceError,
+    UnknownVariantError,
+    quoted,
+)
 from gpuprims.expressions.masks import plain_array
 
 __all__ = ["Capabilities", "Device", "absences", "device_of", "devices", "pick_device", "remedy"]
@@ -116,22 +125,31 @@ class Device:
     def __repr__(self) -> str:
         return f"<gpuprims.Device {self.spec} {self.capabilities.name}>"
 
-    def explain(self, primitive: str, call: CallTraits) -> Explanation:
-        """Return every variant's answer to a call, and what was tuned for it."""
-        return REGISTRY.explain(primitive, *self._described, call, tuned_on(self.backend, self.capabilities))
-
     def ranked(self, primitive: str, call: CallTraits) -> Explanation:
-        """Return every variant's answer to a call, whatever was tuned."""
-        return REGISTRY.explain(primitive, *self._described, call)
+        """Return every variant's answer to a call, without tuned choices."""
+        able = self.capabilities
+        asked = tuple((one, one.refuse(able, call)) for one in REGISTRY.variants(primitive, self.backend))
+        return Explanation(primitive, repr(self), asked, capabilities=able)
+
+    def explain(self, primitive: str, call: CallTraits) -> Explanation:
+        """Return every variant's answer to a call, and the tuned choice for it."""
+        explanation, tuned = self.ranked(primitive, call), tuned_on(self.backend, self.capabilities)
+        if tuned is None or explanation.ranked is None:
+            return explanation
+        return replace(explanation, tuned=tuned(explanation.ranked, call))
 
     def select(self, primitive: str, call: CallTraits, name: str | Variant | None = None) -> Variant:
-        """Return the variant that runs a call; see :meth:`gpuprims.core.registry.Registry.select`."""
-        tuned = tuned_on(self.backend, self.capabilities) if name is None else None
-        return REGISTRY.select(primitive, *self._described, call, name, tuned)
-
-    @property
-    def _described(self) -> tuple[str, str, Capabilities]:
-        return self.backend, repr(self), self.capabilities
+        """Return the variant of a name, a given one, or else the tuned or best able one; raise if it refuses."""
+        if name is None:
+            return self.explain(primitive, call).select()
+        known = {variant.name: variant for variant in REGISTRY.variants(primitive, self.backend)}
+        asked = known.get(name) if isinstance(name, str) else name
+        if not isinstance(asked, Variant) or asked.name not in known:
+            names = ", ".join(map(repr, known)) or "none at all"
+            raise UnknownVariantError(f"{primitive} on {self}: a variant among {names}; got {quoted(name)}")
+        if (reason := asked.refuse(self.capabilities, call)) is not None:
+            raise NoVariantError(f"{primitive}: variant {asked.name!r} able to run the call; got a refusal: {reason}")
+        return asked
 
     def __reduce__(self) -> tuple[type[Device], tuple[str]]:
         """Pickle, and copy, by name: there is one of each device."""
@@ -182,7 +200,7 @@ def _found(name: str) -> list[Driver]:
     drivers: list[Driver] = [driver for driver in inherited if driver.backend == name]
     if drivers:
         return drivers  # CUDA cannot even list its devices in a forked child
-    drivers = list(REGISTRY.backend(name).drivers())
+    drivers = list(REGISTRY.drivers(name))
     for driver in drivers:
         Device._of(driver)
     return drivers
