@@ -79,7 +79,7 @@ class FakeDriver:
     backend, index, capabilities = "fake", 0, ABLE
 
 
-DEVICE = gpuprims.Device._of(FakeDriver())
+DEVICE = gpuprims.Device._of(FakeDriver())  # type: ignore[arg-type]  # it has no memory
 
 
 def select(of: Registry, name: str | None = None) -> Variant:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.capabilities import Capabilities
-from gpuprims.core.default_device import Default, automatic_backends, listed, matches, preference, remedy
+from gpuprims.core.default_device import Default
 from gpuprims.core.driver import Driver, Kernel, WithConstants
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.lifetime import EndingDriver, ForkedDriver, after_fork, refuse_at_exit, wait_for_calls
@@ -32,8 +32,6 @@ from gpuprims.errors import (
     quoted,
 )
 from gpuprims.expressions.masks import plain_array
-
-__all__ = ["Capabilities", "Device", "absences", "device_of", "devices", "pick_device", "remedy"]
 
 
 class Device:
@@ -185,12 +183,17 @@ class Device:
 def _find_driver(spec: str) -> Driver:
     if not isinstance(spec, str):
         raise UnknownDeviceError(f"device: a Device or a spec such as 'cuda:0' or 'opencl:cpu'; got {quoted(spec)}")
-    name, _, selector = spec.partition(":")
-    drivers = _found(name.lower())
+    name, _, selector = spec.lower().partition(":")
+    drivers = _found(name)
     for driver in drivers:
-        if matches(driver, selector.lower()):
+        able = driver.capabilities
+        if selector.isdecimal():
+            if len(selector) < 10 and driver.index == int(selector):  # int refuses thousands of digits
+                return driver
+        elif selector == able.kind or selector in able.vendor.lower() or selector in able.name.lower():
             return driver
-    raise UnknownDeviceError(f"device: one of {listed(drivers)}; got {quoted(spec)}")
+    names = [f"{d.backend}:{d.index} ({d.capabilities.kind}, {d.capabilities.name})" for d in drivers]
+    raise UnknownDeviceError(f"device: one of {', '.join(names) or 'none on this machine'}; got {quoted(spec)}")
 
 
 def _found(name: str) -> list[Driver]:
@@ -221,26 +224,26 @@ def devices() -> list[Device]:
     >>> all(device.backend in ("cuda", "opencl") for device in gpuprims.devices())
     True
     """
-    found = [Device._of(driver) for name in automatic_backends() for driver in _drivers(name)]
-    return sorted(found, key=lambda device: preference(device.driver))
-
-
-def _drivers(name: str) -> list[Driver]:
-    try:
-        return _found(name)
-    except BackendUnavailableError:
-        return []
+    kinds = {"gpu": 0, "accelerator": 1, "cpu": 3}  # any other kind comes before CPUs
+    found = [Device._of(driver) for driver in _survey()[0]]
+    return sorted(found, key=lambda one: (one.backend != "cuda", kinds.get(one.capabilities.kind, 2), one.driver.index))
 
 
 def absences() -> list[BackendUnavailableError]:
     """Return the error, with reason and remedy, of each backend that cannot be used here."""
-    found = []
-    for name in automatic_backends():
-        try:
-            _found(name)
-        except BackendUnavailableError as error:
-            found.append(error)
-    return found
+    return _survey()[1]
+
+
+def _survey() -> tuple[list[Driver], list[BackendUnavailableError]]:
+    """Return the drivers of all backends, and the errors of those without; NumPy's is used by name only."""
+    drivers, errors = [], []
+    for name in REGISTRY.backend_names:
+        if name != "reference":
+            try:
+                drivers += _found(name)
+            except BackendUnavailableError as error:
+                errors.append(error)
+    return drivers, errors
 
 
 def device_of(array: Any) -> Device | None:
@@ -278,6 +281,13 @@ def _first_working() -> Device:
         failures.append(f"{device.spec} {device.capabilities.name}: {problem}; {remedy(device)}")
         warnings.warn(f"gpuprims passes over {failures[-1]}", RuntimeWarning, stacklevel=4)
     raise NoDeviceError("device: a CUDA GPU, an OpenCL GPU or an OpenCL CPU; got\n  " + "\n  ".join(failures))
+
+
+def remedy(device: Device) -> str:
+    """Return the command that mends a device that is listed but does not compute."""
+    if "portable computing" in device.capabilities.vendor.lower():
+        return "to mend it: pip uninstall -y pocl-binary-distribution && pip install 'gpuprims[cpu]'"
+    return "to mend it: update its driver"
 
 
 DEFAULT = Default(_first_working)

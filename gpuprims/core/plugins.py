@@ -12,7 +12,6 @@ from gpuprims.core.geometry import Refusal
 from gpuprims.core.notices import warn_once
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.traits import CallTraits
-from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import check_types
 from gpuprims.errors import BackendUnavailableError, RegistryError, quoted
 
