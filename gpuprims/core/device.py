@@ -224,7 +224,7 @@ def devices() -> list[Device]:
     >>> all(device.backend in ("cuda", "opencl") for device in gpuprims.devices())
     True
     """
-    kinds = {"gpu": 0, "accelerator": 1, "cpu": 3}  # any other kind comes before CPUs
+    kinds = {"gpu": 0, "accelerator": 1, "cpu": 3, "reference": 4}  # any other kind has rank 2
     found = [Device._of(driver) for driver in _survey()[0]]
     return sorted(found, key=lambda one: (one.backend != "cuda", kinds.get(one.capabilities.kind, 2), one.driver.index))
 
