@@ -31,7 +31,7 @@ class Choice:
 
 
 class _Entry(NamedTuple):
-    """A choice within a context: of a block, or of a plain call inside that block."""
+    """A choice within a context: by a block, or by a plain call inside a block."""
 
     owner: object
     device: Any
@@ -102,9 +102,6 @@ class Default:
         """End the last block of an object and the plain choices made in it; blocks that began later go on."""
         here = self._here.get()
         begun = [k for k, entry in enumerate(here) if entry.owner is owner and entry.block]
-        if not begun:  # it began in another context, which has its own choice
-            return
-        after = begun[-1] + 1
-        while after < len(here) and not here[after].block:
-            after += 1
-        self._here.set(here[: begun[-1]] + here[after:])
+        if begun:  # else it began in another context, which has its own choice
+            after = next((k for k in range(begun[-1] + 1, len(here)) if here[k].block), len(here))
+            self._here.set(here[: begun[-1]] + here[after:])

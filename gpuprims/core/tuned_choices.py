@@ -245,17 +245,8 @@ def forget() -> None:
 
 
 def tuned_on(backend: str, capabilities: Capabilities) -> Tuned | None:
-    """Return a function that looks up the choice for a call on a device; None if nothing was tuned.
-
-    A file that cannot be read costs one warning.
-    """
-    try:
-        path = tuning_path()
-    except TuningError as error:
-        _warn(error)
-        return None
-    entries = () if path is None else _used(path, Place.of(backend, capabilities))
-    if not entries:
+    """Return a function that looks up the choice for a call on a device; None if nothing was tuned."""
+    if not (entries := _used(os.environ.get(_ENVIRONMENT), Place.of(backend, capabilities))):
         return None
 
     def choose(ranked: Variant, call: CallTraits) -> Choice | None:
@@ -270,13 +261,11 @@ def tuned_on(backend: str, capabilities: Capabilities) -> Tuned | None:
 
 
 @lru_cache(maxsize=64)
-def _used(path: Path, place: Place) -> tuple[Entry, ...]:
+def _used(named: str | None, place: Place) -> tuple[Entry, ...]:
+    """Return the choices for a place; warn if the file cannot be read. ``named`` is the environment variable."""
     try:
-        return read_entries(path).get(place, ())
+        path = tuning_path()
+        return () if path is None else read_entries(path).get(place, ())
     except TuningError as error:
-        _warn(error)
+        warn_once(f"gpuprims chooses kernels by rank, not by what was tuned: {error}")
         return ()
-
-
-def _warn(error: TuningError) -> None:
-    warn_once(f"gpuprims chooses kernels by rank, not by what was tuned: {error}")
