@@ -43,8 +43,7 @@ class Registry:
         self._variants: dict[tuple[str, str], dict[str, Variant]] = {}
         self._outside: set[tuple[str, str, str]] = set()  # backend, primitive and name of variants from outside
         self._primitives: dict[str, Primitive | None] = {}  # None if its package fails
-        self._backends: dict[str, Backend] = {}
-        self._absent: dict[str, str] = {}  # why the backend of a package fails
+        self._backends: dict[str, Backend | str] = {}  # the reason if its package fails
         self.by_class: dict[type, Backend | None] = {}  # by class of arrays
         self._lock = RLock()
         self.generation = 0  # grows with every registration, which outdates plans
@@ -92,7 +91,10 @@ class Registry:
         with self._lock:
             if name not in self._backends:
                 self._load(name)
-            return self._backends[name]
+            found = self._backends[name]
+            if isinstance(found, str):
+                raise unavailable(self._plugged_backends[name], found)
+            return found
 
     def backends(self) -> list[Backend]:
         """Return every backend but those of installed packages that fail, with a warning."""
@@ -124,15 +126,13 @@ class Registry:
             self._backends[name] = importlib.import_module(_OWN_BACKENDS[name]).BACKEND
         else:
             point = self._plugged_backends[name]
-            if name not in self._absent:
-                try:
-                    backend = checked_backend(point, point.load())
-                    self._add_outside(backend.variants, described(point), name)
-                    self._backends[name] = backend
-                except FAILURES as error:
-                    self._absent[name] = leave_out(point, error)
-            if name in self._absent:
-                raise unavailable(point, self._absent[name])
+            try:
+                backend = checked_backend(point, point.load())
+                self._add_outside(backend.variants, described(point), name)
+                self._backends[name] = backend
+            except FAILURES as error:
+                self._backends[name] = leave_out(point, error)
+                return
         for kernels in find_plugins(f"gpuprims.kernels.{name}"):
             try:
                 self._add_outside(kernels.load(), described(kernels), name)

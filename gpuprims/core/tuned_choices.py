@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 from platformdirs import user_cache_path
@@ -23,6 +22,7 @@ from gpuprims import __version__
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.geometry import Geometry
 from gpuprims.core.notices import warn_once
+from gpuprims.core.private_folder import write_atomically
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Choice, Tuned, Variant
@@ -206,16 +206,14 @@ def _frozen(value: Any) -> Any:
 
 
 def write_entries(path: Path, entries: Mapping[Place, Iterable[Entry]]) -> None:
-    """Write the file in one step, so that others never see a part of it, and use its choices from now on."""
+    """Write the file, and use its choices from now on."""
     devices = []
     for place, kept in entries.items():
         flat = [{name: getattr(entry, name) for name in _COMMON} | {**entry.measured} for entry in kept]
         devices += [{"place": place._asdict(), "entries": flat}] if flat else []
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
-            json.dump({"format": _FORMAT, "devices": devices}, file, indent=1)
-        os.replace(file.name, path)
+        write_atomically(path, json.dumps({"format": _FORMAT, "devices": devices}, indent=1).encode())
     except OSError as error:
         raise TuningError(f"{path}: a file to keep choices in; got {error} (GPUPRIMS_TUNING names another)") from error
     forget()
