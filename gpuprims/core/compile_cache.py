@@ -32,7 +32,7 @@ _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0
 
 
 def key_of(*facts: str) -> str:
-    """Return the key of the binary that these facts decide; different facts give different keys."""
+    """Return the key of a binary, a hash of the facts that decide it."""
     told = "".join(f"{len(fact)}:{fact}" for fact in facts)
     return hashlib.sha256(_MAGIC + told.encode()).hexdigest()
 

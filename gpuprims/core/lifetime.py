@@ -111,7 +111,7 @@ class ForkedDriver(_StandIn):
 
 
 class EndingDriver(_StandIn):
-    """Replaces a driver while the interpreter ends: exit functions may use it; a daemon thread that does ends."""
+    """Replaces a driver while the interpreter ends: exit functions may use it, and a daemon thread that does ends."""
 
     def __init__(self, driver: Driver) -> None:
         super().__init__(driver)

@@ -36,7 +36,7 @@ _Record = TypeVar("_Record")
 
 
 class Place(NamedTuple):
-    """Where a choice was measured. It is used only where all of this is the same."""
+    """The device, driver and version that a choice was measured with, and is used with."""
 
     backend: str
     device: str
@@ -63,9 +63,9 @@ class Named(NamedTuple):
 class Entry:
     """One choice, and the call that it was measured on.
 
-    It was measured with ``size`` elements of ``dtype``, and is used for ``least`` or more. ``default`` is the variant
-    that runs by rank, ``chosen`` the faster one; the seconds are those of a call with each. ``measured`` has further
-    facts about the call; see :attr:`gpuprims.core.traits.CallTraits.measured`.
+    The call had ``size`` elements of ``dtype``; the choice is used for ``least`` or more. ``default`` is the variant
+    that runs by rank, ``chosen`` the faster one; the seconds are the times of the call. ``measured`` has further facts
+    about it; see :attr:`gpuprims.core.traits.CallTraits.measured`.
     """
 
     primitive: str
@@ -82,16 +82,16 @@ class Entry:
 
     @property
     def subject(self) -> tuple[Any, ...]:
-        """The calls that it is for; a file has one choice for each subject."""
+        """The calls that the choice is for; a file has one choice for each subject."""
         return self.primitive, self.dtype, self.default.name, self.value_bytes, self.measured
 
     @property
     def gain(self) -> float:
-        """How many times as fast it is."""
+        """The time of the default divided by that of the choice."""
         return self.default_seconds / self.seconds
 
     def covers(self, call: CallTraits) -> bool:
-        """Return True for a call like the one that it was measured on."""
+        """Return True for a call like the measured one."""
         return (
             (call.dtypes[0].name, call.value_bytes) == (self.dtype, self.value_bytes)
             and call.commutative
