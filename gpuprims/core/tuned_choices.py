@@ -7,7 +7,6 @@ or is ``off``. Without a readable file or a home folder, calls go by rank, with 
 from __future__ import annotations
 
 import json
-import math
 import os
 import stat
 from collections.abc import Iterable, Mapping
@@ -159,7 +158,7 @@ def _text(path: Path) -> str:
     HOME may be another user's.
     """
     # O_NONBLOCK: opening a pipe without a writer would wait. Windows has neither the flag nor such pipes.
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with open(handle, "rb") as file:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):
@@ -181,7 +180,7 @@ def _entry(kept: dict[str, Any]) -> Entry:
     common |= {key: _checked(Named(common[key][0], Geometry(*common[key][1]))) for key in ("default", "chosen")}
     measured = {name: _frozen(value) for name, value in kept.items() if value}  # some files also hold 0 and null
     entry = _checked(Entry(**common, measured=measured))
-    if not (0 < entry.seconds < math.inf and 0 < entry.default_seconds < math.inf):
+    if min(entry.seconds, entry.default_seconds) <= 0:
         raise ValueError(f"seconds {entry.seconds!r} and {entry.default_seconds!r}")
     return entry
 
