@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,17 +22,10 @@ from gpuprims.core.arrays import (
 )
 from gpuprims.core.device import device_of
 from gpuprims.core.interop import check_writable, short
-from gpuprims.core.layout import Form, contiguous
+from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
 from gpuprims.errors import ArgumentError, DeviceMismatchError, DtypeError, ShapeError
 from gpuprims.expressions.masks import refuse_masked
-
-
-class Result(NamedTuple):
-    """Shape and dtype of a result."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
 
 
 @dataclass(slots=True, eq=False)
@@ -147,12 +140,10 @@ def written_forms(operands: Operands, out: Out | None) -> tuple[Form, ...] | Non
     return tuple([operands.form(native) for native in out.natives])
 
 
-def result_forms(
-    label: str, results: Sequence[Result], written: tuple[Form, ...] | None, alignment: int
-) -> tuple[Form, ...]:
+def result_forms(label: str, results: Sequence[Form], written: Sequence[Form] | None) -> Sequence[Form]:
     """Return the forms that a kernel writes to: the caller's arrays, which must fit, or new memory."""
     if written is None:
-        return tuple(contiguous(result.dtype, result.shape, alignment) for result in results)
+        return results
     check_out(label, results, written)
     return written
 

@@ -40,7 +40,7 @@ class Plan:
         self._launch_plan = launch_plan
         self._forms = operands.forms
         written = written_forms(operands, out)
-        self._written = result_forms(room.name, launch_plan.results, written, operands.alignment)
+        self._written = tuple(result_forms(room.name, launch_plan.results, written))
         self._lock = Lock()
         self._scalars: list[tuple[Any, Callable[[], Any]]] = []
 
@@ -90,7 +90,7 @@ class Plan:
             As calling the plan, and for results that are not scalars.
         """
         plan = self._launch_plan
-        if any(shapes := [shape for shape, _ in plan.results]):
+        if any(shapes := [result.shape for result in plan.results]):
             raise ArgumentError(f"plan of {self.primitive}: results of shape () for item(); got {shapes}")
         operands = self._operands(arrays)
         if operands.on_host:
@@ -98,7 +98,7 @@ class Plan:
             return results.item() if plan.single else tuple(result.item() for result in results)
         with self._lock:  # the plan has one array for each scalar
             if not self._scalars:
-                self._scalars = [self.device.driver.scalar(dtype) for _, dtype in plan.results]
+                self._scalars = [self.device.driver.scalar(result.dtype) for result in plan.results]
             plan.start(operands, [array for array, _ in self._scalars])
             items = tuple([read() for _, read in self._scalars])
         return items[0] if plan.single else items

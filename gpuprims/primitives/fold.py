@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 
 from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import value_bytes
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
+from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing, with_counters
 from gpuprims.core.layout import Form, contiguous, plan_layout
-from gpuprims.core.outputs import Result
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.operators import Folding
@@ -77,24 +77,25 @@ class FoldPlanner:
         self.value_bytes = value_bytes(folding.values)
         self.counted = self.count if counted is None else counted
 
-    def plan(self, asked: str | Variant | None, results: tuple[Result, ...]) -> LaunchPlan:
+    def plan(self, asked: str | Variant | None, results: Sequence[Form]) -> LaunchPlan:
         """Return the plan of the fold, by the variant that is asked for or the best one."""
         return LaunchPlan(
             self.device, "reduce", self._call(), results, self._compiled, asked=asked, inputs=range(self.inputs)
         )
 
-    def _compiled(self, variant: Variant) -> Compiled:
+    def _compiled(self, variant: Variant) -> Launch:
         """Fix the launch and its scratch memory."""
         chosen = FoldVariant.of(variant)
         if not self.outputs:
-            return Compiled()
+            return nothing
         parts = self._parts(chosen)
         kernel = self.device.kernel(chosen, self._spec(vectors=chosen.vectors))
         groups = min(self._rows(chosen) * parts, MOST_GROUPS)
         if not chosen.shares_outputs or chosen.block == 1:  # a group of one is a thread: no more than there are to run
             groups = chosen.groups(groups, self.device.capabilities)
         launch = kernel.prepare(groups, self.layout.pack(self.counted), self.outputs, self.count, parts)
-        return Compiled(launch, *self._scratch(chosen, parts), reads=bool(self.count))
+        unread = 0 if self.count else self.inputs
+        return with_counters(self.device, launch, *self._scratch(chosen, parts), unread=unread)
 
     def _scratch(self, variant: FoldVariant, parts: int) -> tuple[int, int]:
         """Return how many zeroed words, and how many bytes of partial values, a launch needs."""

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Kernel, Launch
 from gpuprims.core.kernel_spec import value_bytes, value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, in_turn
+from gpuprims.core.launch_plan import LaunchPlan, in_turn, nothing, with_scratch, with_statuses
 from gpuprims.core.layout import Form, plan_layout
-from gpuprims.core.outputs import Result
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import TypedExpr
@@ -84,7 +83,7 @@ class ScanPlanner:
     def plan(
         self,
         asked: str | Variant | None,
-        results: tuple[Result, ...],
+        results: Sequence[Form],
         otherwise: LaunchPlan | None = None,
         kind: type[LaunchPlan] = LaunchPlan,
     ) -> LaunchPlan:
@@ -92,29 +91,29 @@ class ScanPlanner:
         what = self.device, self.primitive, self._call(), results, self._compiled
         return kind(*what, asked=asked, inputs=range(self.inputs), otherwise=otherwise)
 
-    def _compiled(self, variant: Variant) -> Compiled:
+    def _compiled(self, variant: Variant) -> Launch:
         """Fix the launches and their scratch memory."""
         chosen = ScanVariant.of(variant)
         able = self.device.capabilities
         if not self.outputs * self.count:
-            return Compiled()
+            return nothing
         # No more items than one output fills, and than fill the device.
         most = min(self.outputs, able.compute_units) * self.count
         fitted = chosen.fitted(self.item_words, most, able)
         kernel = self.device.kernel(fitted, self._spec(fitted))
         if chosen.scratch == "levels":
-            launch, scratch = self._levels(fitted, kernel)
-            return Compiled(launch, scratch=scratch)
+            return with_scratch(self.device, *self._levels(fitted, kernel))
         layout = self.layout.pack(self.counted)
         if chosen.scratch == "none":
             rows = -(-self.outputs // fitted.outputs_per_group)
-            return Compiled(kernel.prepare(fitted.groups(rows, able), layout, self.outputs, self.count), scratch=4)
+            launch = kernel.prepare(fitted.groups(rows, able), layout, self.outputs, self.count)
+            return with_scratch(self.device, launch, 4)
         tiles = -(-self.count // fitted.tile)
         groups = fitted.groups(self.outputs * tiles, able)
         if fitted.together:
             groups = min(groups, fitted.block)  # a work-item looks after each of the other groups
         launch = kernel.prepare(groups, layout, self.outputs, self.count, tiles)
-        return Compiled(launch, statuses=1 + self.outputs * tiles * self.words)
+        return with_statuses(self.device, launch, 1 + self.outputs * tiles * self.words)
 
     def _levels(self, variant: Variant, kernel: Kernel) -> tuple[Launch, int]:
         """Return launches over tile aggregates, aggregates of these, and back; and the bytes of all aggregates."""

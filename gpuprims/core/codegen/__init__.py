@@ -10,8 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from gpuprims.core.codegen.functions import map_text, store_text
-from gpuprims.core.codegen.operands import types_text
-from gpuprims.core.codegen.values import words_text
+from gpuprims.core.codegen.operands import types_text, words_text
 from gpuprims.core.kernel_spec import KernelSpec, value_words
 from gpuprims.expressions import c_type, part
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import LaunchPlan, Sample
-from gpuprims.core.layout import Form, broadcast_shapes
+from gpuprims.core.layout import Form, broadcast_shapes, contiguous
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, Result, as_out, host_results, result_forms
+from gpuprims.core.outputs import Out, as_out, host_results, result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
@@ -86,10 +86,10 @@ def plan_call(
     function = as_map("reduce", request.map, len(forms))
     folding = make_folding(operator, function, tuple(form.dtype for form in forms), request.dtype)
     kept = tuple(1 if k in axes else n for k, n in enumerate(shape) if keepdims or k not in axes)
-    results = tuple(Result(kept, output) for output in folding.outputs)
+    results = [contiguous(output, kept, alignment) for output in folding.outputs]
     if math.prod(kept) and not math.prod(shape) and not operator.of_nothing:
         raise EmptyReductionError(f"reduce with {operator.name}: at least one element to fold; got shape {shape}")
-    targets = [with_axes(form, axes, keepdims) for form in result_forms("reduce", results, written, alignment)]
+    targets = [with_axes(form, axes, keepdims) for form in result_forms("reduce", results, written)]
     planner = FoldPlanner(device, forms, targets, folding, shape, axes, commutative=operator.commutative)
     return planner.plan(variant, results)
 

@@ -11,7 +11,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import LaunchPlan, Sample
 from gpuprims.core.layout import Form, broadcast_shapes, contiguous
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, Result, as_out, result_forms
+from gpuprims.core.outputs import Out, as_out, result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
@@ -91,10 +91,10 @@ def plan_call(
     function = as_map("scan", request.map, len(forms))
     folding = make_folding(operator, function, tuple(form.dtype for form in forms), request.dtype, "scan")
     flat = (math.prod(shape),)
-    results = tuple(Result(flat if axis is None else shape, output) for output in folding.outputs)
-    targets = result_forms("scan", results, written, alignment)
+    results = [contiguous(output, flat if axis is None else shape, alignment) for output in folding.outputs]
+    targets = result_forms("scan", results, written)
     if axis is None:
-        targets = tuple(_as_shaped(form, shape) for form in targets)
+        targets = [_as_shaped(form, shape) for form in targets]
     planner = ScanPlanner(
         device, forms, targets, folding, shape, axes, commutative=operator.commutative, inclusive=inclusive
     )

@@ -8,9 +8,9 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import LaunchPlan, find_plan
-from gpuprims.core.layout import Form
+from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands
-from gpuprims.core.outputs import Out, Result, result_forms
+from gpuprims.core.outputs import Out, result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.prefix import ScanPlanner
@@ -44,11 +44,11 @@ def plan_by_marks(
     arrays, shape = tuple(form.dtype for form in forms), (forms[-1].shape[0],)
     marks = (np.dtype(np.bool_),)
     folding, nothing = segmented(request.operator, request.map, arrays[:-1], marks, request.dtype, "scan")
-    results = tuple(Result(shape, output) for output in folding.outputs)
+    results = [contiguous(output, shape, alignment) for output in folding.outputs]
     place = None
     if not request.inclusive:  # the first element of a segment has nothing before it
         folding, place = starting_anew(folding, nothing, arrays)
-    targets = result_forms("scan", results, written, alignment)
+    targets = result_forms("scan", results, written)
     planner = ScanPlanner(
         device, forms, targets, folding, shape, (0,), commutative=False, inclusive=request.inclusive, place=place
     )

@@ -11,7 +11,6 @@ from gpuprims.core.driver import Driver
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Result
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
@@ -84,7 +83,7 @@ def _look(driver: Driver, device: Device, offsets: Any) -> list[int]:
     places = [driver.cut(seen, k, ()) for k in range(4)]
     pair = [offsets[:-1], offsets[1:]]
     forms, targets = (tuple(map(driver.form, arrays)) for arrays in (pair, places))
-    _plan(forms, targets, device, REGISTRY.generation).start_on(driver, pair, places)
+    _plan(forms, targets, device, REGISTRY.generation).compiled()([*pair, *places])
     return [int(value) for value in driver.to_host(seen)]
 
 
@@ -93,4 +92,4 @@ def _plan(forms: tuple[Form, ...], targets: tuple[Form, ...], device: Device, ge
     folding = make_folding(_LOOK, _SEEN, (_INT64, _INT64), None)
     written = [with_axes(form, (0,), keepdims=False) for form in targets]
     planner = FoldPlanner(device, forms, written, folding, forms[0].shape, (0,), commutative=True)
-    return planner.plan(None, (Result((), _INT64),) * 4)
+    return planner.plan(None, targets)

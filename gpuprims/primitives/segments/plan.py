@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import value_bytes, value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample, asks_for
+from gpuprims.core.launch_plan import LaunchPlan, Sample, asks_for, nothing, with_counters
 from gpuprims.core.layout import Form, contiguous, plan_layout
-from gpuprims.core.outputs import Result, result_forms
+from gpuprims.core.outputs import result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
@@ -66,13 +67,13 @@ def plan_call(
     last, count, size = len(forms) - 1, forms[-1].shape[0] - 1, request.size
     arrays = tuple(form.dtype for form in forms[:-1])
     folding = _folding(request, arrays)
-    results = tuple(Result((count,), output) for output in folding.outputs)
-    targets = result_forms("reduce", results, written, alignment)
+    results = [contiguous(output, (count,), alignment) for output in folding.outputs]
+    targets = result_forms("reduce", results, written)
 
-    def compiling(variant: Variant) -> Compiled:
+    def compiling(variant: Variant) -> Launch:
         chosen = FoldVariant.of(variant)
         if not count:
-            return Compiled()
+            return nothing
         # Segments lie along the first axis, elements along the second. Layouts keep no stride for an axis of length 1.
         shape = max(count, 2), max(size, 2)
         inputs = [form._replace(shape=shape[1:]) if form.shape else form for form in forms[:-1]]
@@ -93,7 +94,7 @@ def plan_call(
         launch = device.kernel(chosen, spec).prepare(parts, layout.pack(0), count, size, parts)
         # If parts share segments, each stores partial results of its first and its last segment.
         scratch = 2 * parts * 4 * value_words(folding.values) if chosen.shares_outputs else 0
-        return Compiled(launch, 1, scratch)
+        return with_counters(device, launch, 1, scratch)
 
     # Empty arrays have no memory, so kernels get the offsets instead and read no elements.
     inputs = range(last + 1) if size else [last] * (last + 1)
@@ -123,10 +124,10 @@ def plan_by_marks(
     """Decide everything but the memory; the last two arrays mark where segments begin and end."""
     arrays = tuple(form.dtype for form in forms)
     folding, _ = _marked_folding(request, arrays[:-2])
-    results = tuple(Result((request.segments,), output) for output in folding.outputs)
+    results = [contiguous(output, (request.segments,), alignment) for output in folding.outputs]
     folding, place = at_ends(folding, arrays)
     size = forms[-1].shape[0]
-    shape, (inputs, targets) = along_one_axis(forms, result_forms("reduce", results, written, alignment))
+    shape, (inputs, targets) = along_one_axis(forms, result_forms("reduce", results, written))
     planner = ScanPlanner(
         device, inputs, targets, folding, shape, (0,), commutative=False, inclusive=True, place=place, count=size
     )
