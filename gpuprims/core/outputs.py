@@ -30,16 +30,9 @@ from gpuprims.expressions.masks import refuse_masked
 
 @dataclass(slots=True, eq=False)
 class Out:
-    """The caller's ``out=``.
+    """The arrays of the caller's ``out=``, as NumPy's or the vendor's.
 
-    Parameters
-    ----------
-    natives : tuple
-        The arrays, as NumPy's or as the device's vendor's.
-    _given : array or tuple of arrays
-        As the caller gave it.
-    _order : callable, optional
-        Makes the caller's library wait for the work in the device's queue, by reading a native array by DLPack.
+    ``_order`` reads one by DLPack, so that the caller's library waits for the work in the device's queue.
     """
 
     natives: tuple[Any, ...]
@@ -56,10 +49,7 @@ class Out:
 
 
 def as_out(operands: Operands, out: Any, *, in_place: bool = False) -> Out | None:
-    """Check where the arrays of ``out=`` lie, and that they can be written and do not overlap.
-
-    With ``in_place``, an array may have the elements of an input.
-    """
+    """Check that the arrays of ``out=`` can be written and do not overlap; ``in_place`` ones may be an input."""
     if out is None:
         return None
     label, given = operands.label, out if isinstance(out, tuple) else (out,)

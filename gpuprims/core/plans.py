@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any, NoReturn
 
+from gpuprims.core.arrays import unchanged
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import LaunchPlan, find_plan
 from gpuprims.core.layout import Form
@@ -102,7 +103,8 @@ class Plan:
         self._check_new()
         operands = self._operands(arrays)
         if operands.on_host:
-            results = plan.run(operands.as_numpy(), None)
+            operands.convert = unchanged
+            results = plan.run(operands, None)
             return results.item() if plan.single else tuple(result.item() for result in results)
         with self._lock:  # the plan has one array for each scalar
             if not self._scalars:

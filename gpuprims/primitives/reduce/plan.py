@@ -20,7 +20,7 @@ from gpuprims.expressions import Expr, expression
 from gpuprims.operators import Op, as_ddof, as_dtype, as_map, find_op, make_folding, make_stages
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.fold import FoldPlanner, sample_rows, with_axes
-from gpuprims.primitives.slabs import FoldSlabs
+from gpuprims.primitives.slabs import FoldSlabs, slab_bytes
 
 
 class ReduceRequest(NamedTuple):
@@ -108,7 +108,7 @@ def run_in_slabs(request: ReduceRequest, operands: Operands, out: Out | None, va
     axes = axes_of(request.axis, len(shape))
     function = as_map("reduce", request.map, len(operands.natives))
     stages = make_stages(operator, function, tuple(a.dtype for a in operands.natives), request.dtype)
-    slabs = FoldSlabs(operands.device, stages, axes, variant, commutative=operator.commutative)
+    slabs = FoldSlabs(operands.device, stages, axes, variant, operator.commutative, slab_bytes(operands.device))
     results = slabs.run([np.broadcast_to(native, shape) for native in operands.natives])
     shaped = results if request.keepdims else [result.squeeze(axes) for result in results]
     return host_results(operands, shaped, out, single=len(shaped) == 1)
