@@ -14,10 +14,9 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.layout import contiguous
 from gpuprims.core.operands import as_operands
-from gpuprims.core.outputs import Result
 from gpuprims.core.variant import Variant
 from gpuprims.operators import Folding, Stages
-from gpuprims.primitives.fold import FoldPlanner
+from gpuprims.primitives.fold import plan_fold
 
 # Large enough that a kernel's launch and a download of a few bytes take nothing beside the upload.
 _LARGEST_SLAB = 1 << 30
@@ -132,13 +131,11 @@ class FoldSlabs:
         operands = as_operands("reduce", tuple(arrays), self._device)
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
         kept = tuple(1 if k in axes else length for k, length in enumerate(shape))
-        results = tuple(Result(kept, dtype) for dtype in folding.outputs)
         targets = [contiguous(dtype, kept, operands.alignment) for dtype in folding.outputs]
-        planner = FoldPlanner(
-            self._device, operands.forms, targets, folding, shape, axes, commutative=self._commutative, counted=counted
-        )
-        outputs = [operands.empty(*result) for result in results]
-        planner.plan(variant, results).start(operands, outputs)
+        what = self._device, operands.forms, targets, folding, shape, axes, variant
+        plan = plan_fold(*what, commutative=self._commutative, counted=counted)
+        outputs = [operands.empty(*result) for result in plan.results]
+        plan.start(operands, outputs)
         if operands.in_place:
             operands.driver.synchronize()
         return [operands.to_host(output) for output in outputs]
