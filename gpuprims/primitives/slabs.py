@@ -17,7 +17,7 @@ from gpuprims.core.layout import contiguous
 from gpuprims.core.operands import as_operands
 from gpuprims.core.variant import Variant
 from gpuprims.operators import Folding, Stages
-from gpuprims.primitives.fold import FoldPlanner
+from gpuprims.primitives.fold import plan_fold
 
 # Large enough that a kernel's launch and a download of a few bytes take nothing beside the upload.
 _LARGEST_SLAB = 1 << 30
@@ -119,11 +119,10 @@ class FoldSlabs(NamedTuple):
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
         kept = tuple(1 if k in axes else length for k, length in enumerate(shape))
         targets = [contiguous(dtype, kept, operands.alignment) for dtype in folding.outputs]
-        planner = FoldPlanner(
-            self.device, operands.forms, targets, folding, shape, axes, commutative=self.commutative, counted=counted
-        )
+        what = self.device, operands.forms, targets, folding, shape, axes, variant
+        plan = plan_fold(*what, commutative=self.commutative, counted=counted)
         outputs = [operands.empty(kept, dtype) for dtype in folding.outputs]
-        planner.plan(variant, targets).start(operands, outputs)
+        plan.start(operands, outputs)
         if operands.in_place:
             operands.driver.synchronize()
         return [operands.to_host(output) for output in outputs]

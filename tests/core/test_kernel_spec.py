@@ -12,8 +12,7 @@ import pytest
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.kernel_spec import Access, KernelSpec
 from gpuprims.expressions import expression, typed
-from gpuprims.primitives.fold_spec import FoldSpec
-from gpuprims.primitives.scan_spec import ScanSpec
+from gpuprims.primitives.fold_spec import FoldSpec, ScanSpec
 from gpuprims.primitives.segments.spec import SegmentSpec
 
 F32, I64 = np.dtype(np.float32), np.dtype(np.int64)

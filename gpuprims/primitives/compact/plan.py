@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, ExpressionError, ShapeError, quoted
 from gpuprims.expressions import Expr, expression, trace, typed
 from gpuprims.operators import Folding, find_op
-from gpuprims.primitives.prefix import ScanPlanner
+from gpuprims.primitives.fold import plan_scan
 
 _INT64 = np.dtype(np.int64)
 
@@ -97,28 +98,10 @@ def plan_call(
     targets = contiguous(forms[0].dtype, shape, alignment), Form(_INT64, shape, (0,) * len(shape), 0, alignment)
     rank = np.dtype(np.int32) if size < 2**31 else _INT64
     folding, place = _ranking(request.predicate, tuple(form.dtype for form in forms), rank)
-    axes = tuple(range(len(shape)))
+    what = device, forms, targets, results, folding, shape, tuple(range(len(shape))), variant
+    ranked = partial(plan_scan, *what, commutative=True, inclusive=False, place=place, packed=True, counted=1 - size)
     words = value_words([forms[0].dtype])
-
-    def planner(primitive: str, item_words: int | None) -> ScanPlanner:
-        return ScanPlanner(
-            device,
-            forms,
-            targets,
-            folding,
-            shape,
-            axes,
-            commutative=True,
-            inclusive=False,
-            place=place,
-            packed=True,
-            primitive=primitive,
-            item_words=item_words,
-            counted=1 - size,
-        )
-
-    by_scan = planner("scan", None).plan(variant, results)
-    return planner("compact", words).plan(variant, results, by_scan, CompactPlan)
+    return ranked(primitive="compact", item_words=words, kind=CompactPlan, otherwise=ranked())
 
 
 def sample(call: Sample) -> LaunchPlan:

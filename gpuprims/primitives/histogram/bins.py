@@ -18,7 +18,7 @@ from gpuprims.errors import ArgumentError, ShapeError, quoted
 from gpuprims.expressions.masks import plain_array, refuse_masked
 from gpuprims.operators import Op, as_map, make_folding
 from gpuprims.operators.extremes import highest, lowest
-from gpuprims.primitives.fold import FoldPlanner, with_axes
+from gpuprims.primitives.fold import plan_fold
 from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype, table_of_edges, table_of_range
 
 # Tables of up to this many bins are kept for later calls.
@@ -121,6 +121,4 @@ def _plan_ends(form: Form, alignment: int, device: Device, generation: int) -> L
     folding = make_folding(_ENDS, as_map("reduce", None, 1), (form.dtype,), None)
     (dtype, _), axes = folding.outputs, tuple(range(len(form.shape)))
     places = [Form(dtype, (), (), k * dtype.itemsize, alignment) for k in range(2)]
-    targets = [with_axes(place, axes, keepdims=False) for place in places]
-    planner = FoldPlanner(device, (form,), targets, folding, form.shape, axes, commutative=True)
-    return planner.plan(None, places)
+    return plan_fold(device, (form,), places, folding, form.shape, axes, commutative=True)

@@ -15,7 +15,7 @@ from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.operands import Operands
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.operators import Op, as_map, make_folding
-from gpuprims.primitives.fold import FoldPlanner, with_axes
+from gpuprims.primitives.fold import plan_fold
 from gpuprims.primitives.histogram.binning import key_dtype
 from gpuprims.primitives.histogram.division import MOST_COUNTED, parts_of, room_of
 from gpuprims.primitives.histogram.spec import HistogramSpec, Sums
@@ -121,9 +121,7 @@ class Reader(NamedTuple):
         parts = [Form(left.dtype, shape, strides, k * left.strides[2], left.alignment) for k in range(planes)]
         forms = [*parts, *(form._replace(shape=(1, *target.shape), strides=(0, *form.strides)) for form in beside)]
         folding = make_folding(op, as_map("reduce", None, len(forms)), tuple(form.dtype for form in forms), None)
-        into = [with_axes(target, (0,), keepdims=False)]
-        planner = FoldPlanner(self.device, forms, into, folding, shape, (0,), commutative=True)
-        return planner.plan(None, (target,)).compiled()
+        return plan_fold(self.device, forms, [target], folding, shape, (0,), commutative=True).compiled()
 
 
 def _sum_dtype(sums: Sums, chosen: HistogramVariant, total: int) -> Dtype:

@@ -19,7 +19,7 @@ from gpuprims.errors import ArgumentError, EmptyReductionError
 from gpuprims.expressions import Expr, expression
 from gpuprims.operators import Op, as_ddof, as_dtype, as_map, find_op, make_folding, make_stages
 from gpuprims.primitives.axes import as_axis, axes_of
-from gpuprims.primitives.fold import FoldPlanner, sample_rows, with_axes
+from gpuprims.primitives.fold import plan_fold, sample_rows
 from gpuprims.primitives.slabs import FoldSlabs, slab_bytes
 
 
@@ -89,9 +89,8 @@ def plan_call(
     results = [contiguous(output, kept, alignment) for output in folding.outputs]
     if math.prod(kept) and not math.prod(shape) and not operator.of_nothing:
         raise EmptyReductionError(f"reduce with {operator.name}: at least one element to fold; got shape {shape}")
-    targets = [with_axes(form, axes, keepdims) for form in result_forms("reduce", results, written)]
-    planner = FoldPlanner(device, forms, targets, folding, shape, axes, commutative=operator.commutative)
-    return planner.plan(variant, results)
+    targets = result_forms("reduce", results, written)
+    return plan_fold(device, forms, targets, folding, shape, axes, variant, commutative=operator.commutative)
 
 
 def sample(call: Sample) -> LaunchPlan:

@@ -18,8 +18,7 @@ from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, quoted
 from gpuprims.expressions import Expr, expression
 from gpuprims.operators import Op, as_dtype, as_map, find_op, make_folding
-from gpuprims.primitives.fold import sample_rows
-from gpuprims.primitives.prefix import ScanPlanner
+from gpuprims.primitives.fold import plan_scan, sample_rows
 
 
 class ScanRequest(NamedTuple):
@@ -95,10 +94,8 @@ def plan_call(
     targets = result_forms("scan", results, written)
     if axis is None:
         targets = [_as_shaped(form, shape) for form in targets]
-    planner = ScanPlanner(
-        device, forms, targets, folding, shape, axes, commutative=operator.commutative, inclusive=inclusive
-    )
-    return planner.plan(variant, results)
+    what = device, forms, targets, results, folding, shape, axes, variant
+    return plan_scan(*what, commutative=operator.commutative, inclusive=inclusive)
 
 
 def sample(call: Sample) -> LaunchPlan:

@@ -13,7 +13,7 @@ from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out, result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
-from gpuprims.primitives.prefix import ScanPlanner
+from gpuprims.primitives.fold import plan_scan
 from gpuprims.primitives.scan.plan import ScanRequest
 from gpuprims.primitives.segments.marks import Segments, flat_size
 from gpuprims.primitives.segments.operator import segmented, starting_anew
@@ -49,7 +49,5 @@ def plan_by_marks(
     if not request.inclusive:  # the first element of a segment has nothing before it
         folding, place = starting_anew(folding, nothing, arrays)
     targets = result_forms("scan", results, written)
-    planner = ScanPlanner(
-        device, forms, targets, folding, shape, (0,), commutative=False, inclusive=request.inclusive, place=place
-    )
-    return planner.plan(variant, results)
+    what = device, forms, targets, results, folding, shape, (0,), variant
+    return plan_scan(*what, commutative=False, inclusive=request.inclusive, place=place)

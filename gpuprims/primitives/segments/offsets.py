@@ -16,7 +16,7 @@ from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.expressions import trace
 from gpuprims.operators import Op, make_folding
-from gpuprims.primitives.fold import FoldPlanner, with_axes
+from gpuprims.primitives.fold import plan_fold
 from gpuprims.primitives.map import map as map_arrays
 
 _INT64 = np.dtype(np.int64)
@@ -90,6 +90,4 @@ def _look(driver: Driver, device: Device, offsets: Any) -> list[int]:
 @keeps_calls()
 def _plan(forms: tuple[Form, ...], targets: tuple[Form, ...], device: Device, generation: int) -> LaunchPlan:
     folding = make_folding(_LOOK, _SEEN, (_INT64, _INT64), None)
-    written = [with_axes(form, (0,), keepdims=False) for form in targets]
-    planner = FoldPlanner(device, forms, written, folding, forms[0].shape, (0,), commutative=True)
-    return planner.plan(None, targets)
+    return plan_fold(device, forms, targets, folding, forms[0].shape, (0,), commutative=True)

@@ -19,8 +19,8 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import Expr, TypedExpr, trace, typed
 from gpuprims.operators import Folding, Op, as_map, find_op, make_folding
+from gpuprims.primitives.fold import plan_scan
 from gpuprims.primitives.fold_variants import FoldVariant
-from gpuprims.primitives.prefix import ScanPlanner
 from gpuprims.primitives.segments.marks import along_one_axis, end_dtype
 from gpuprims.primitives.segments.operator import at_ends, segmented
 from gpuprims.primitives.segments.spec import SegmentSpec
@@ -128,10 +128,8 @@ def plan_by_marks(
     folding, place = at_ends(folding, arrays)
     size = forms[-1].shape[0]
     shape, (inputs, targets) = along_one_axis(forms, result_forms("reduce", results, written))
-    planner = ScanPlanner(
-        device, inputs, targets, folding, shape, (0,), commutative=False, inclusive=True, place=place, count=size
-    )
-    return planner.plan(variant, results)
+    what = device, inputs, targets, results, folding, shape, (0,), variant
+    return plan_scan(*what, commutative=False, inclusive=True, place=place, count=size)
 
 
 def results_of_nothing(request: MarkedRequest, dtypes: tuple[np.dtype[Any], ...]) -> tuple[Any, ...]:
