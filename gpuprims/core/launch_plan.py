@@ -78,7 +78,7 @@ class LaunchPlan:
 
     @property
     def variant(self) -> Variant:
-        """The kernel that runs; raises as :meth:`gpuprims.core.registry.Registry.select`."""
+        """The kernel that runs; raises as :meth:`gpuprims.core.device.Device.select`."""
         if self._variant is None:
             plan = self.chosen
             self._variant = plan.device.select(plan.primitive, plan.traits, plan.asked)
