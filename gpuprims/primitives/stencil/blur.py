@@ -9,10 +9,9 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.operands import as_operands
 from gpuprims.errors import ArgumentError, DtypeError, quoted
-from gpuprims.primitives.stencil.border import Border
-from gpuprims.primitives.stencil.calls import run_step
-from gpuprims.primitives.stencil.passes import Step
+from gpuprims.primitives.stencil.calls import bind_stencil, run
 from gpuprims.primitives.stencil.spec import Mode
+from gpuprims.primitives.stencil.stencils import of_box, of_cross, of_normal
 
 Kind = Literal["cross", "box", "gaussian"]
 # Limits along an axis; wider neighbourhoods are refused before their weights are computed.
@@ -101,17 +100,16 @@ def blur(
         if given is not None and kind != owner and kind in get_args(Kind):
             raise ArgumentError(f'blur: {name}= with kind="{owner}" alone; got kind={quoted(kind)}')
     if kind == "cross":
-        step = Step.of_cross(element)
+        stencil = of_cross(element)
     elif kind == "box":
         rows, columns = _sizes(3 if size is None else size)
-        step = Step.of_box(rows, columns, element)
+        stencil = of_box(rows, columns, element)
     elif kind == "gaussian":
         down, across = (_deviation(one) for one in _pair("sigma", 1.0 if sigma is None else sigma))
-        step = Step.of_normal(down, across, element)
+        stencil = of_normal(down, across, element)
     else:
         raise ArgumentError(f"blur: a kind among {', '.join(get_args(Kind))}; got {quoted(kind)}")
-    border = Border.of("blur", mode, cval, element)
-    return run_step(operands, step, border, channel_axis, iterations, out, variant)
+    return run(*bind_stencil(operands, stencil, mode, cval, channel_axis, iterations, out, variant))
 
 
 def _pair(name: str, given: Any) -> tuple[Any, Any]:
