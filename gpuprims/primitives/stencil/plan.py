@@ -94,21 +94,22 @@ def plan_call(
     if stencil.halves is not None or len(forms) != 1 + (stencil.weights is not None):
         raise ArgumentError(f"plan of {label}: weights that one kernel holds; got too many")
     out = result_forms(label, [Result(grid.shape, stencil.result)], written, alignment)[0]
-    once = Pass(label, stencil, border, 1, grid, (*forms, out))
-    parts = [(stencil, border, 1)] * iterations
+    once, twice = (Pass(request._replace(iterations=times), (*forms, out)) for times in (1, 2))
+    parts = [once.request] * iterations
     if stencil.across is not None and not _in_one_launch(once.traits, device, variant):
         first, second = stencil.passes()
         beyond = stencil.across(*[np.asarray(border.beyond)] * len(stencil.columns))[0]  # the first pass's result
         after = Border.around(border.mode, stencil.value.type(beyond))
-        parts = [(first, border, 1), (second, after, 1)] * iterations
+        passes = [once.request._replace(stencil=first), once.request._replace(stencil=second, border=after)]
+        parts = passes * iterations
     elif iterations > 1:
         chosen = StencilVariant.of(device.select("stencil", once.traits, variant))
-        if chosen.twice and chosen.refuse(device.capabilities, once._replace(times=2).traits) is None:
-            parts = [(stencil, border, 2)] * (iterations // 2) + [(stencil, border, 1)] * (iterations % 2)
+        if chosen.twice and chosen.refuse(device.capabilities, twice.traits) is None:
+            parts = [twice.request] * (iterations // 2) + parts[: iterations % 2]
     array, plans = forms[0], []
     for k, part in enumerate(parts, 1):
-        target = out if k == len(parts) else contiguous(part[0].result, grid.shape, alignment)
-        plans.append(Pass(label, *part, grid, (array, *forms[1:], target)).plan(device, variant))
+        target = out if k == len(parts) else contiguous(part.stencil.result, grid.shape, alignment)
+        plans.append(Pass(part, (array, *forms[1:], target)).plan(device, variant))
         array = target
     return plans[0] if len(plans) == 1 else StencilPlan(plans)
 
@@ -132,20 +133,16 @@ def _nine(n: Any) -> Any:
 
 
 class Pass(NamedTuple):
-    """One launch: a stencil, its border, how often it is applied, and the array, perhaps weights, and the result."""
+    """One launch: how often it applies which stencil, and the forms of the array, perhaps weights, and the result."""
 
-    label: str
-    stencil: Stencil
-    border: Border
-    times: int
-    grid: Grid
+    request: StencilRequest
     forms: tuple[Form, ...]
 
     @property
     def traits(self) -> StencilTraits:
         """Facts for the variants."""
-        stencil, grid = self.stencil, self.grid
-        left, right = columns_of(stencil.column_offsets, self.times)
+        _, stencil, _, grid, times = self.request
+        left, right = columns_of(stencil.column_offsets, times)
         top, bottom = reach_of([offset[-2] for offset in stencil.offsets] if stencil.rank > 1 else [0])
         reads = Neighbourhood(
             lines=grid.lines((self.forms[0], self.forms[-1])) is not None,
@@ -155,7 +152,7 @@ class Pass(NamedTuple):
             beside=(right - left) * grid.channels,
             taps=len(stencil.offsets) + len(stencil.columns),
             paired=stencil.paired is not None,
-            times=self.times,
+            times=times,
         )
         computed = () if stencil.function is None else tuple(one.dtype for one in stencil.function.steps)
         dtypes = (self.forms[0].dtype, stencil.value, stencil.result, *computed)
@@ -172,17 +169,17 @@ class Pass(NamedTuple):
             launch = self._listed if chosen.window == "listed" else self._in_lines
             return Compiled(launch(traits, chosen, device))
 
-        results = (Result(self.grid.shape, self.stencil.result),)
+        results = (Result(self.request.grid.shape, self.request.stencil.result),)
         inputs = range(len(self.forms) - 1)
         return LaunchPlan(device, "stencil", traits, results, compiling, asked=variant, inputs=inputs)
 
     def _listed(self, traits: StencilTraits, chosen: StencilVariant, device: Device) -> Launch:
         """Return the launch of a kernel that reads elements one by one, wherever they lie."""
         array, *weights, out = self.forms
-        layout = self.grid.layout([array, out])
+        layout = self.request.grid.layout([array, out])
         if layout is None:
             rule = "out= with one stride for all axes before the neighbourhoods"
-            raise ArgumentError(f"{self.label}: {rule}; got another")
+            raise ArgumentError(f"{self.request.label}: {rule}; got another")
         if weights:  # their strides are not used
             (steps, steps_out), (offset, offset_out) = layout.reduced_strides, layout.offsets
             strides, offsets = (steps, (0,) * 5, steps_out), (offset, weights[0].offset // weights[0].item, offset_out)
@@ -193,14 +190,15 @@ class Pass(NamedTuple):
 
     def _in_lines(self, traits: StencilTraits, chosen: StencilVariant, device: Device) -> Launch:
         """Return the launch of a kernel that computes along rows whose elements lie side by side."""
-        grid, around, able = self.grid, traits.neighbourhood, device.capabilities
+        _, stencil, _, grid, times = self.request
+        around, able = traits.neighbourhood, device.capabilities
         layout = grid.lines(self.forms)
         if layout is None:
-            raise TypeError(f"{self.label}: rows side by side; got {self.forms}")
+            raise TypeError(f"{self.request.label}: rows side by side; got {self.forms}")
         fitted = _fitted(chosen, around, self.forms[0].item)
         vector, vector_out = (min(layout.width_of(k), fitted.items) if chosen.vectors else 1 for k in range(2))
         local = min(VECTOR_BYTES // register_bytes(self.forms[0].dtype), fitted.items)
-        reach = max(map(abs, columns_of(self.stencil.column_offsets, self.times))) * grid.channels * self.times
+        reach = max(map(abs, columns_of(stencil.column_offsets, times))) * grid.channels * times
         spec = self._spec(
             layout,
             chosen,
@@ -209,7 +207,7 @@ class Pass(NamedTuple):
             vector_local=local,
             vector_halo=min(local, 1 << (reach - 1).bit_length()) if reach else 1,
             channels=grid.channels,
-            times=self.times,
+            times=times,
         )
         kernel, packed = device.kernel(fitted, spec), layout.pack(0)
         batches, rows, length = layout.reduced
@@ -228,15 +226,16 @@ class Pass(NamedTuple):
         # Strips cover the rows whose neighbours all lie inside, a multiple of ROWS_AT_ONCE; other rows are computed one
         # by one. Where memory sets the pace, strips are short: their rows are still in a cache when the next strip
         # loads them.
-        if around.taps * self.times <= _FEW_TAPS * self.forms[0].item:
+        if around.taps * times <= _FEW_TAPS * self.forms[0].item:
             depth = least
         depth = -(-depth // ROWS_AT_ONCE) * ROWS_AT_ONCE
-        covered = max(rows - self.times * (around.span - 1), 0) // ROWS_AT_ONCE * ROWS_AT_ONCE
+        covered = max(rows - times * (around.span - 1), 0) // ROWS_AT_ONCE * ROWS_AT_ONCE
         tasks = -(-covered // depth) + rows - covered
         return kernel.prepare(fitted.groups(across * tasks * batches, able), packed, depth, covered)
 
     def _spec(self, layout: Layout, chosen: StencilVariant, **more: Any) -> StencilSpec:
-        stencil, border, accesses = self.stencil, self.border, layout.accesses
+        _, stencil, border, *_ = self.request
+        accesses = layout.accesses
         return StencilSpec(
             accesses[:-1],
             accesses[-1:],
