@@ -60,7 +60,7 @@ class StencilSpec(KernelSpec):
         ``map`` and ``across`` of two bytes at once, in the halves of a uint32.
     """
 
-    offsets: tuple[tuple[int, int, int], ...]
+    offsets: tuple[tuple[int, ...], ...]
     mode: Mode
     beyond: Any
     channels: int = 1
