@@ -15,7 +15,7 @@ _COLUMNS = 41
 
 
 def _matrix(size: int, dtype: Any, outputs: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return columns, row offsets and the dense matrix for so many stored elements; some rows are empty."""
+    """Return indices, indptr and the dense matrix for ``size`` stored elements; some rows are empty."""
     rng = np.random.default_rng(size)
     indptr = np.sort(np.concatenate([[0, size], rng.integers(0, size + 1, size // 5)])).astype(np.int32)
     dense = small_integers(rng, np.dtype(dtype), _COLUMNS * int(np.prod(outputs))).reshape(_COLUMNS, *outputs)

@@ -1,4 +1,4 @@
-"""The calls of logistic that ``gpuprims.testing`` checks: the loss of two classes, the gradient of one."""
+"""The calls of logistic that ``gpuprims.testing`` checks: a loss with two classes, a gradient with one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WEIGHTS = np.linspace(-0.5, 0.75, _FEATURES)
 
 
 def _samples(rng: np.random.Generator, dtype: np.dtype[Any], size: int) -> np.ndarray:
-    """Return positive features, so that no sum of the gradient of one class cancels."""
+    """Return positive features, so that sums of a gradient with one class do not cancel."""
     return (rng.random((size // _FEATURES + 1, _FEATURES)) + 0.5).astype(dtype)
 
 
