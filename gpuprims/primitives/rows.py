@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.device import device_of
 from gpuprims.core.launch_plan import Sample
 from gpuprims.core.layout import VECTOR_BYTES, Form, contiguous, is_contiguous
 from gpuprims.core.operands import Operands
@@ -35,3 +40,9 @@ def sample_forms(call: Sample) -> tuple[Form, ...]:
     """Return samples, labels and weights for ``explain``: a row for each element, a feature for each output."""
     n, k = call.size, call.outputs
     return tuple(contiguous(call.dtype, shape, 16) for shape in ((n, k), (n,), (k,)))
+
+
+def beside(array: Any, *others: np.ndarray) -> tuple[Any, ...]:
+    """Return an array and others, copied to its device, for tuning cases."""
+    device = device_of(array)
+    return (array, *(others if device is None else map(device.asarray, others)))

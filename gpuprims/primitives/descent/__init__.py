@@ -19,7 +19,7 @@ from gpuprims.primitives.descent.variants import VARIANTS
 from gpuprims.primitives.logistic.labelled import check_samples
 from gpuprims.primitives.rows import side_by_side
 
-PRIMITIVE = Primitive("descent", VARIANTS, plan_call, sample)
+PRIMITIVE = Primitive("descent", VARIANTS, plan_call, sample, tuning_case=f"{__name__}.tuning_case", tuned=False)
 
 
 def logistic_descent(

@@ -10,7 +10,7 @@ from gpuprims.primitives.hogwild.plan import as_request, plan_call, sample
 from gpuprims.primitives.hogwild.variants import VARIANTS
 from gpuprims.primitives.sgd.steps import run_steps
 
-PRIMITIVE = Primitive("hogwild", VARIANTS, plan_call, sample)
+PRIMITIVE = Primitive("hogwild", VARIANTS, plan_call, sample, tuning_case=f"{__name__}.tuning_case", tuned=False)
 
 
 def logistic_hogwild(

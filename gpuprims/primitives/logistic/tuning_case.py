@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.core.device import device_of
 from gpuprims.core.tuning_case import TuningCase
 from gpuprims.primitives.logistic import logistic_gradient
+from gpuprims.primitives.rows import beside
 
 _FEATURES = 5
 _WEIGHTS = np.linspace(-0.5, 0.75, _FEATURES)
@@ -25,8 +25,7 @@ def _labels(x: Any, classes: int) -> np.ndarray:
 
 
 def _arguments(x: Any, classes: int) -> tuple[Any, ...]:
-    device, others = device_of(x), (_labels(x, classes), _WEIGHTS.astype(x.dtype))
-    return (x, *(others if device is None else map(device.asarray, others)))
+    return beside(x, _labels(x, classes), _WEIGHTS.astype(x.dtype))
 
 
 def _loss(x: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from gpuprims.primitives.sgd.plan import as_request, plan_call, sample
 from gpuprims.primitives.sgd.steps import run_steps
 from gpuprims.primitives.sgd.variants import VARIANTS
 
-PRIMITIVE = Primitive("sgd", VARIANTS, plan_call, sample)
+PRIMITIVE = Primitive("sgd", VARIANTS, plan_call, sample, tuning_case=f"{__name__}.tuning_case", tuned=False)
 
 
 def logistic_sgd(
