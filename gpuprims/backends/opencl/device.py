@@ -11,11 +11,11 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 from pyopencl.tools import ImmediateAllocator, MemoryPool
 
+from gpuprims.backends import PRELUDES
 from gpuprims.backends.opencl.arrays import Arrays, allocated, check_allocation, place_of
 from gpuprims.backends.opencl.capabilities import capabilities_of
 from gpuprims.backends.opencl.compiling import compiled
 from gpuprims.backends.opencl.kernel import OpenCLKernel
-from gpuprims.backends.opencl.prelude import PRELUDE
 from gpuprims.backends.opencl.queues import in_order, turn_of
 from gpuprims.backends.opencl.transfer import Transfer
 from gpuprims.core.capabilities import Capabilities
@@ -60,8 +60,7 @@ class OpenCLDriver:
 
     def build(self, variant: Variant, spec: KernelSpec) -> OpenCLKernel:
         """Compile a kernel file with its spec."""
-        shape = variant.block, variant.items, self.capabilities.warp, variant.resident
-        text = kernel_source(spec, variant.path, PRELUDE, *shape)
+        text = kernel_source(spec, variant, PRELUDES["opencl"], self.capabilities.warp)
         try:
             program = compiled(self.queue, text, variant.block * variant.resident if variant.together else 0)
         except cl.Error as error:
