@@ -125,13 +125,8 @@ class Expr:
         return results[0] if self.single else results
 
 
-COMPUTABLE = tuple(
-    np.dtype(name)
-    for name in (
-        "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
-        "float64", "complex64", "complex128",
-    )
-)  # fmt: skip
+_CODES = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")
+COMPUTABLE = tuple(map(np.dtype, _CODES))
 COMPUTABLE_SET = frozenset(COMPUTABLE)
 _DTYPE_CLASSES = frozenset(type(dtype) for dtype in COMPUTABLE)
 

@@ -66,9 +66,9 @@ class Op:
 
     Notes
     -----
-    Without ``check=True`` nothing checks the laws, and a fold by an operator that breaks them depends on the kernel.
-    Values are int64 and compared exactly. If the function or the identity takes no integers, they are float64 and
-    compared up to rounding.
+    Without ``check=True`` nothing checks the laws, and results of an operator that breaks them depend on the kernel.
+    The check draws int64 values and compares exactly. If the function or the identity takes no integers, it draws
+    float64 values and compares up to rounding.
 
     Examples
     --------
@@ -146,10 +146,8 @@ class Op:
             held = tuple(dtype.type(value) for dtype, value in zip(dtypes, components, strict=True))
         except (OverflowError, ValueError, TypeError) as error:
             raise DtypeError(message) from error
-        exact = all(
-            d.kind in "fc" or scalar == value for d, scalar, value in zip(dtypes, held, components, strict=True)
-        )
-        if not exact:  # floats round, as all constants do
+        # Floats round, as all constants do.
+        if not all(d.kind in "fc" or one == value for d, one, value in zip(dtypes, held, components, strict=True)):
             raise DtypeError(message)
         return held
 
