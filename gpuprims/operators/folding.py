@@ -43,8 +43,8 @@ class Folding:
 
     @property
     def computed_in(self) -> Dtypes:
-        """The dtypes of all steps, which a device must support."""
-        return tuple(step.dtype for typed in (self.map, self.op, self.finish) for step in typed.steps)
+        """Dtypes of all nodes, which a device must support."""
+        return self.map.computed_in + self.op.computed_in + self.finish.computed_in
 
 
 @lru_cache(maxsize=1024)

@@ -29,7 +29,7 @@ def segmented(
     plain = make_folding(op, as_map(label, mapped, len(arrays)), arrays, dtype, label)
     n, m, components = len(arrays), len(marks), len(plain.values)
     counts = op.finish is not None
-    count = plain.finish.steps[components].dtype
+    count = plain.finish.nodes[components].dtype
     beside = (_BOOL, count) if counts else (_BOOL,)
     values = (*beside, *plain.values)
     first = len(beside)
@@ -88,7 +88,7 @@ def at_ends(folding: Folding, arrays: tuple[Any, ...]) -> tuple[Folding, TypedEx
 
 
 def _placed(folding: Folding, finish: Any, place: Any, arrays: tuple[Any, ...]) -> tuple[Folding, TypedExpr]:
-    counted = (*folding.values, folding.finish.steps[len(folding.values)].dtype, *arrays)
+    counted = (*folding.values, folding.finish.nodes[len(folding.values)].dtype, *arrays)
     placed = (*folding.values, _INT64, *arrays)
     own = typed(trace(finish, len(counted)), counted, folding.outputs)
     where = typed(trace(place, len(placed)), placed, (_INT64,) * len(folding.outputs))
