@@ -20,7 +20,7 @@ from gpuprims.primitives.histogram.plan import count
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.scan import scan
-from gpuprims.primitives.segments.marks import Segments
+from gpuprims.primitives.segments.offsets import Segments
 
 _LABEL = "hash_counts"
 _INT32 = np.dtype(np.int32)
@@ -89,7 +89,7 @@ def hash_counts(
     words, offsets, hashed = _flatten(documents, analyzer) if segments is None else (documents, segments, False)
     operands = as_operands(_LABEL, (words,), device)
     ids = _checked_ids(operands)
-    rows = Segments(offsets, operands, ids.size)
+    rows = Segments(offsets, operands)
     size = rows.count * features
     if size > MOST_BINS:
         raise ArgumentError(f"{_LABEL}: documents times n_features up to 2^30; got {rows.count} x {features}")

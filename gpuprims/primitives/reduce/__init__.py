@@ -9,8 +9,7 @@ from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
 from gpuprims.errors import ArgumentError
 from gpuprims.operators import Op
-from gpuprims.primitives.reduce.plan import bind, plan_call, run_in_slabs, sample
-from gpuprims.primitives.reduce.segments import reduce_segments
+from gpuprims.primitives.reduce.plan import bind, plan_call, reduce_segments, run_in_slabs, sample
 from gpuprims.primitives.reduce.variants import VARIANTS
 
 PRIMITIVE = Primitive("reduce", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case")

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.launch_plan import LaunchPlan, Sample
+from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan
 from gpuprims.core.layout import Form, broadcast_shapes
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, Result, as_out, host_results, result_forms
+from gpuprims.core.outputs import Out, Result, as_out, host_results, result_forms, written_forms
 from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, EmptyReductionError
@@ -20,6 +22,8 @@ from gpuprims.expressions import Expr, expression
 from gpuprims.operators import Op, as_ddof, as_dtype, as_map, find_op, make_folding, make_stages
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.fold import plan_fold, sample_rows
+from gpuprims.primitives.segments.offsets import Segments
+from gpuprims.primitives.segments.plan import SegmentsRequest, marked_folding, plan_by_marks, plan_by_offsets, takes
 from gpuprims.primitives.slabs import FoldSlabs
 
 
@@ -111,3 +115,33 @@ def run_in_slabs(request: ReduceRequest, operands: Operands, out: Out | None, va
     results = slabs.run([np.broadcast_to(native, shape) for native in operands.natives])
     shaped = results if request.keepdims else [result.squeeze(axes) for result in results]
     return host_results(operands, shaped, out, single=len(shaped) == 1)
+
+
+def reduce_segments(
+    operands: Operands, out: Out | None, offsets: Any, request: ReduceRequest, variant: str | Variant | None
+) -> Any:
+    """Fold each segment by itself: by a kernel that reads offsets, or by a scan that reads marks."""
+    op, device = request.operator, operands.device
+    segments = Segments(offsets, operands)
+    if not op.of_nothing and segments.has_empty:
+        raise EmptyReductionError(f"reduce with {op.name}: at least one element a segment; got an empty segment")
+    dtypes = tuple(np.dtype(native.dtype) for native in operands.natives)
+    longest = 1 << max(segments.longest - 1, 0).bit_length()  # a power of two, so that few plans differ
+    own = SegmentsRequest(op, request.map, request.dtype, segments.count, longest)
+    with operands.settled():
+        if takes(own, dtypes, device, variant, REGISTRY.generation):
+            beside = operands.beside(segments.kept(apart=out is not None))
+            return find_plan(plan_by_offsets, beside, own, out, variant).run(beside, out)
+        marked = own._replace(longest=0)
+        beside = operands.beside(segments.heads(), segments.ends())
+        plan = find_plan(plan_by_marks, beside, marked, out, variant)
+        if segments.has_empty:  # a scan writes no results for these, so they are written everywhere before
+            written = result_forms("reduce", plan.results, written_forms(beside, out), beside.alignment)
+            _, nothing = marked_folding(marked, dtypes)
+
+            def fill(memories: Sequence[Any]) -> None:
+                for form, memory, value in zip(written, memories[len(beside.natives) :], nothing, strict=False):
+                    segments.fill(form, memory, value)
+
+            plan = plan.after(fill)
+        return plan.run(beside, out)

@@ -9,8 +9,7 @@ from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
 from gpuprims.errors import ArgumentError
 from gpuprims.operators import Op
-from gpuprims.primitives.scan.plan import bind, plan_call, sample
-from gpuprims.primitives.scan.segments import scan_segments
+from gpuprims.primitives.scan.plan import bind, plan_call, sample, scan_segments
 from gpuprims.primitives.scan.variants import VARIANTS
 
 PRIMITIVE = Primitive("scan", VARIANTS, plan_call, sample, bind, in_place=True, tuning_case=f"{__name__}.tuning_case")

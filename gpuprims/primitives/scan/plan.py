@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.launch_plan import LaunchPlan, Sample
+from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan
 from gpuprims.core.layout import Form, broadcast_shapes, contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, Result, as_out, result_forms
@@ -19,6 +19,8 @@ from gpuprims.errors import ArgumentError, AxisError, quoted
 from gpuprims.expressions import Expr, expression
 from gpuprims.operators import Op, as_dtype, as_map, find_op, make_folding
 from gpuprims.primitives.fold import plan_scan, sample_rows
+from gpuprims.primitives.segments.offsets import Segments
+from gpuprims.primitives.segments.operator import placed, segmented
 
 
 class ScanRequest(NamedTuple):
@@ -29,6 +31,7 @@ class ScanRequest(NamedTuple):
     inclusive: bool = True
     axis: int | None = None
     dtype: np.dtype[Any] | None = None
+    marked: bool = False  # the last array is True where a segment begins
 
     @property
     def operator(self) -> Op:
@@ -82,20 +85,38 @@ def plan_call(
     generation: int,
 ) -> LaunchPlan:
     """Decide everything about a scan but its memory."""
-    operator, axis, inclusive = request.operator, request.axis, request.inclusive
+    operator, axis, inclusive, place = request.operator, request.axis, request.inclusive, None
     shape = broadcast_shapes("scan", [form.shape for form in forms]) or (1,)
     if axis is not None and not -len(shape) <= axis < len(shape):
         raise AxisError(f"axis: from {-len(shape)} to {len(shape) - 1} for {len(shape)} dimension(s); got {axis}")
     axes = tuple(range(len(shape))) if axis is None else (axis % len(shape),)
-    function = as_map("scan", request.map, len(forms))
-    folding = make_folding(operator, function, tuple(form.dtype for form in forms), request.dtype, "scan")
+    arrays = tuple(form.dtype for form in forms)
+    if request.marked:
+        marks = (np.dtype(np.bool_),)
+        folding, nothing = segmented(operator, request.map, arrays[:-1], marks, request.dtype, "scan")
+        if not inclusive:  # the first element of a segment has nothing before it
+            folding, place = placed(folding, arrays, lambda index, begins: index, nothing)
+    else:
+        folding = make_folding(operator, as_map("scan", request.map, len(forms)), arrays, request.dtype, "scan")
     flat = (math.prod(shape),)
     results = tuple(Result(flat if axis is None else shape, output) for output in folding.outputs)
     targets = result_forms("scan", results, written, alignment)
     if axis is None:
         targets = tuple(_as_shaped(form, shape) for form in targets)
     what = device, forms, targets, results, folding, shape, axes, variant
-    return plan_scan(*what, commutative=operator.commutative, inclusive=inclusive)
+    commutative = operator.commutative and not request.marked
+    return plan_scan(*what, commutative=commutative, inclusive=inclusive, place=place)
+
+
+def scan_segments(
+    operands: Operands, out: Out | None, offsets: Any, request: ScanRequest, variant: str | Variant | None
+) -> Any:
+    """Scan each segment by itself."""
+    request.operator  # noqa: B018 - raises before the offsets are read
+    segments = Segments(offsets, operands)
+    with operands.settled():
+        beside = operands.beside(segments.heads())
+        return find_plan(plan_call, beside, request._replace(marked=True), out, variant).run(beside, out)
 
 
 def sample(call: Sample) -> LaunchPlan:
