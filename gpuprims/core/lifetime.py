@@ -49,7 +49,7 @@ def after_fork(do: Callable[[], None]) -> None:
 
 
 class Discovery(Generic[D]):
-    """Finds a backend's drivers once, whichever threads ask first; if ``find`` raises, the next caller tries again.
+    """Finds a backend's drivers once for all threads; if ``find`` raises, the next caller tries again.
 
     A child that was forked while another thread looked for drivers raises.
     """
@@ -66,18 +66,16 @@ class Discovery(Generic[D]):
         """Return the drivers."""
         if self._found is None:
             with self._lock:
-                if self._found is None:
-                    self._found = self._look()
+                if self._found is not None:
+                    return self._found
+                if self._broken:
+                    refuse_after_fork(self._backend)
+                self._looking = True
+                try:
+                    self._found = self._find()
+                finally:
+                    self._looking = False
         return self._found
-
-    def _look(self) -> Sequence[D]:
-        if self._broken:
-            refuse_after_fork(self._backend)
-        self._looking = True
-        try:
-            return self._find()
-        finally:
-            self._looking = False
 
     def _after_fork(self) -> None:
         self._lock = threading.RLock()  # another thread of the parent may have held the old one
@@ -113,7 +111,7 @@ class ForkedDriver(_StandIn):
 
 
 class EndingDriver(_StandIn):
-    """Replaces a driver while the interpreter ends: exit functions may use it; daemon threads that do end."""
+    """Replaces a driver while the interpreter ends: exit functions may use it; a daemon thread that does ends."""
 
     def __init__(self, driver: Driver) -> None:
         super().__init__(driver)

@@ -6,21 +6,17 @@ and look no kernels up. So gpuprims sometimes forgets all plans; calls made agai
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Hashable
 from functools import lru_cache
 from threading import Lock
 from typing import Any, TypeVar
 
-from gpuprims.core.notices import warn_once
+from gpuprims.core.notices import limit_from
 
 T = TypeVar("T")
 
-LIMIT = "GPUPRIMS_KERNELS"
-# A kernel takes up to 3 MiB on Intel's CPU runtime.
-_DEFAULT_LIMIT = 256
+_LIMIT = 256  # kernels, of up to 3 MiB on Intel's CPU runtime
 _CALLS = 1024
-
 
 _caches: list[Any] = []  # of launch plans
 
@@ -70,7 +66,7 @@ class Kernels:
 
     def _make_room(self) -> None:
         """After every quarter of the limit, release the least recently used, and forget launch plans."""
-        limit = _limit()
+        limit = limit_from("GPUPRIMS_KERNELS", "kernels", _LIMIT, 1)
         part = max(limit // 4, 1)
         self._built += 1
         if self._built % part and len(self._kept) < limit:
@@ -80,12 +76,3 @@ class Kernels:
         if len(self._kept) >= limit // 2:  # with fewer, no release is near
             for plans in _caches:
                 plans.cache_clear()
-
-
-def _limit() -> int:
-    asked = os.environ.get(LIMIT, "")
-    if asked.isdecimal() and int(asked[:9]) > 0:
-        return int(asked[:9])
-    if asked:
-        warn_once(f"{LIMIT}: a number of kernels, at least 1; got {asked[:80]!r} ({_DEFAULT_LIMIT} are kept)")
-    return _DEFAULT_LIMIT

@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.geometry import Geometry, Refusal, Tunable, first_refusal
 from gpuprims.core.traits import CallTraits
-from gpuprims.errors import RegistryError
+from gpuprims.errors import NoVariantError, RegistryError
 
 MOST_GROUPS = 2**30  # a grid's first dimension holds 2^31 - 1 in CUDA; groups take further tiles in a loop
 
@@ -199,6 +199,13 @@ class Explanation:
         needs = [reason for reason in reasons if reason.startswith("needs ")]
         first = needs or [reason for reason in reasons if not reason.startswith("is for ")] or reasons
         return max(first, key=first.count)
+
+    def select(self) -> Variant:
+        """Return the chosen variant; raise if there is none."""
+        if self.chosen is None:
+            got = f"a refusal: {self.reason}" if self.refusals else "none at all"
+            raise NoVariantError(f"{self.primitive}: a variant able to run the call; got {got}\n{self}")
+        return self.chosen
 
     def __str__(self) -> str:
         lines = [f"{self.primitive} on {self.device}:"]

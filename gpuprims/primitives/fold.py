@@ -11,9 +11,8 @@ from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Kernel, Launch
 from gpuprims.core.kernel_spec import value_bytes, value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample, in_turn
+from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, nothing, with_counters, with_scratch, with_statuses
 from gpuprims.core.layout import Form, contiguous, plan_layout
-from gpuprims.core.outputs import Result
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.expressions import TypedExpr
@@ -62,10 +61,10 @@ def plan_fold(
         picks=folding.better is not None,
     )
 
-    def compiling(variant: Variant) -> Compiled:
+    def compiling(variant: Variant) -> Launch:
         chosen, able = FoldVariant.of(variant), device.capabilities
         if not outputs:
-            return Compiled()
+            return nothing
         rows = -(-outputs // chosen.outputs_per_group)  # groups that compute all outputs once
         parts = 1
         if chosen.shares_outputs:  # enough groups to fill the device, each with a tile of its own
@@ -84,9 +83,9 @@ def plan_fold(
             counters, scratch = 1, 0
         elif chosen.accumulates:
             counters, scratch = (outputs + 1) // 2 * 2 + outputs * nbytes // 4, 0
-        return Compiled(launch, counters, scratch, reads=bool(count))
+        return with_counters(device, launch, counters, scratch, unread=0 if count else len(forms))
 
-    results = tuple(Result(form.shape, form.dtype) for form in targets)
+    results = [contiguous(form.dtype, form.shape, form.alignment) for form in targets]
     return LaunchPlan(device, "reduce", traits, results, compiling, asked=asked, inputs=range(len(forms)))
 
 
@@ -105,7 +104,7 @@ def plan_scan(
     device: Device,
     forms: Sequence[Form],
     targets: Sequence[Form],
-    results: tuple[Result, ...],
+    results: Sequence[Form],
     folding: Folding,
     shape: tuple[int, ...],
     axes: tuple[int, ...],
@@ -143,10 +142,10 @@ def plan_scan(
         side_by_side=layout.side_by_side(inputs),
     )
 
-    def compiling(variant: Variant) -> Compiled:
+    def compiling(variant: Variant) -> Launch:
         chosen, able = ScanVariant.of(variant), device.capabilities
         if not outputs * size:
-            return Compiled()
+            return nothing
         # No more items than one output fills, and than fill the device.
         fitted = chosen.fitted(item_words or words, min(outputs, able.compute_units) * size, able)
         vector = min(layout.vector_width(), fitted.items) if fitted.vectors else 1
@@ -163,16 +162,16 @@ def plan_scan(
         kernel, numbers = device.kernel(fitted, spec), layout.pack(int(inclusive) if counted is None else counted)
         if chosen.scratch == "levels":
             launch, values = _prepare_levels(kernel, fitted, able, numbers, outputs, size)
-            return Compiled(launch, scratch=4 * words * values)
+            return with_scratch(device, launch, 4 * words * values)
         if chosen.scratch == "none":
             groups = fitted.groups(-(-outputs // fitted.outputs_per_group), able)
-            return Compiled(kernel.prepare(groups, numbers, outputs, size), scratch=4)
+            return with_scratch(device, kernel.prepare(groups, numbers, outputs, size), 4)
         tiles = -(-size // fitted.tile)
         groups = fitted.groups(outputs * tiles, able)
         if fitted.together:
             groups = min(groups, fitted.block)  # a work-item looks after each of the other groups
         launch = kernel.prepare(groups, numbers, outputs, size, tiles)
-        return Compiled(launch, statuses=1 + outputs * tiles * words)
+        return with_statuses(device, launch, 1 + outputs * tiles * words)
 
     what = device, primitive, traits, results, compiling
     return kind(*what, asked=asked, inputs=range(inputs), otherwise=otherwise)

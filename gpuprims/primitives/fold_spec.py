@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from gpuprims.core.codegen.functions import fetch_text, vector_addresses
-from gpuprims.core.codegen.operands import elements_of, load, names_of, stored, write
-from gpuprims.core.codegen.values import Packing
+from gpuprims.core.codegen.operands import elements_of, fields_of, load, names_of, return_value, stored, write
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Layout
 from gpuprims.expressions import TypedExpr, c_type, constant, emit_function
@@ -58,9 +57,9 @@ class FoldSpec(KernelSpec):
 
     def macros(self) -> dict[str, int | str]:
         """Define what kernels say of the operator, of values, and of arrays of values with an array a component."""
-        pack, numbers = Packing(self.values), range(len(self.values))
+        fields, numbers = fields_of(self.values), range(len(self.values))
         arrays = "; ".join(f"{c_type(dtype)} name##_v{k} places" for k, dtype in enumerate(self.values))
-        sets = " ".join(f"name##_v{k} place = gp_set{field};" for k, field in enumerate(pack.fields))
+        sets = " ".join(f"name##_v{k} place = gp_set{field};" for k, field in enumerate(fields))
         macros: dict[str, int | str] = {
             "COMMUTATIVE": int(self.commutative),
             "VALUES(name, places)": arrays,
@@ -70,20 +69,19 @@ class FoldSpec(KernelSpec):
             "IDENTITY": "gp_identity()",
         }
         if self.better:
-            macros |= {"BETTER(a, b)": "gp_better(a, b)", "LEAD(value)": f"(value){pack.fields[0]}"}
+            macros |= {"BETTER(a, b)": "gp_better(a, b)", "LEAD(value)": f"(value){fields[0]}"}
         return macros
 
     def text(self) -> list[str]:
         """Write the functions of those macros."""
-        pack = Packing(self.values)
-        arguments = [f"{side}{field}" for side in "ab" for field in pack.fields]
+        arguments = [f"{side}{field}" for side in "ab" for field in fields_of(self.values)]
         scalars = zip(self.identity, self.values, strict=True)
         identity = [constant(repr(scalar.item()), dtype) for scalar, dtype in scalars]
         components = ", ".join(f"const {c_type(dtype)} c{k}" for k, dtype in enumerate(self.values))
-        packed = pack.close(*(f"c{k}" for k in range(len(self.values))))
+        packed = return_value(*(f"c{k}" for k in range(len(self.values))))
         return [
-            emit_function("DEVICE value_t gp_fold(const value_t a, const value_t b)", self.op, arguments, pack.close),
-            f"DEVICE value_t gp_identity(void)\n{{\n    {pack.close(*identity)}\n}}",
+            emit_function("DEVICE value_t gp_fold(const value_t a, const value_t b)", self.op, arguments, return_value),
+            f"DEVICE value_t gp_identity(void)\n{{\n    {return_value(*identity)}\n}}",
             f"DEVICE value_t gp_pack({components})\n{{\n    {packed}\n}}",
             *self._better(),
         ]

@@ -7,7 +7,6 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import plan_layout
-from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 from gpuprims.expressions import expression, typed
 
@@ -31,7 +30,7 @@ def _trial(device: Device) -> np.ndarray:
     function = typed(expression("x + 1"), (float32,))
     finish = typed(expression(lambda value, count: value), (float32, np.dtype(np.int64)))
     spec = KernelSpec(layout.accesses[:1], layout.accesses[1:], (float32,), function, finish)
-    variant = REGISTRY.select("map", *device._described, CallTraits((float32,), 3))  # by rank, not by tuning
+    variant = device.ranked("map", CallTraits((float32,), 3)).select()
     device.kernel(variant, spec).prepare(1, layout.pack(3), 3)([source, result])
     return np.array(driver.to_host(result))
 

@@ -14,7 +14,7 @@ from gpuprims.core.kernel_spec import value_words
 from gpuprims.core.launch_plan import LaunchPlan, Sample
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, Result
+from gpuprims.core.outputs import Out
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
@@ -42,7 +42,7 @@ class CompactPlan(LaunchPlan):
         if out is not None:
             raise ArgumentError("compact: no out=, for the result's length is not known before; got one")
         self.compiled()
-        kept, (total, read) = operands.empty(*self.results[0]), _scalar(operands)
+        kept, (total, read) = operands.empty(self.results[0].shape, self.results[0].dtype), _scalar(operands)
         self.start(operands, [kept, total])
         count = read() if self.results[0].shape[0] else 0
         return operands.to_caller(operands.cut(kept, 0, (count,)))
@@ -94,7 +94,7 @@ def plan_call(
             raise DtypeError(f"compact: a mask of dtype bool, or a function; got {forms[1].dtype}")
         if forms[1].shape != shape:
             raise ShapeError(f"compact: a mask of the array's shape, {shape}; got {forms[1].shape}")
-    results = Result((size,), forms[0].dtype), Result((), _INT64)
+    results = contiguous(forms[0].dtype, (size,), alignment), contiguous(_INT64, (), alignment)
     targets = contiguous(forms[0].dtype, shape, alignment), Form(_INT64, shape, (0,) * len(shape), 0, alignment)
     rank = np.dtype(np.int32) if size < 2**31 else _INT64
     folding, place = _ranking(request.predicate, tuple(form.dtype for form in forms), rank)

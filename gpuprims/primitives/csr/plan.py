@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
+from gpuprims.core.launch_plan import LaunchPlan, Sample
 from gpuprims.core.layout import Form, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, Result
+from gpuprims.core.outputs import Out
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
@@ -58,11 +59,11 @@ def plan_call(
 ) -> LaunchPlan:
     """Decide everything about a product but its memory."""
     dtype, n, stored = forms[0].dtype, forms[2].shape[0] - 1, forms[0].shape[0]
-    result = Result((n, *forms[3].shape[1:]), dtype)
+    result = contiguous(dtype, (n, *forms[3].shape[1:]), alignment)
     traits = CallTraits((dtype,), -(-stored // n), n, value_bytes=dtype.itemsize)
 
-    def compiling(chosen: Variant) -> Compiled:
-        layout = starts_of((*forms, contiguous(dtype, result.shape, alignment)))
+    def compiling(chosen: Variant) -> Launch:
+        layout = starts_of((*forms, result))
         columns = forms[3].shape[1] if len(forms[3].shape) > 1 else 1
         held = _held(chosen, columns, dtype)
         accesses = layout.accesses
@@ -78,7 +79,7 @@ def plan_call(
         )
         tiles = -(-(stored + n) // chosen.tile) if chosen.block == 1 else -(-n * spec.lanes // chosen.block)
         groups = chosen.groups(tiles, device.capabilities)
-        return Compiled(device.kernel(chosen, spec).prepare(groups, layout.pack(0), n))
+        return device.kernel(chosen, spec).prepare(groups, layout.pack(0), n)
 
     return LaunchPlan(device, "csr", traits, (result,), compiling, asked=variant, inputs=range(4))
 

@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
+from gpuprims.core.launch_plan import LaunchPlan, Sample, with_scratch
 from gpuprims.core.layout import Form, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, Result
+from gpuprims.core.outputs import Out
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
@@ -71,11 +72,11 @@ def plan_call(
 ) -> LaunchPlan:
     """Decide everything about a descent but its memory; the last array has ``decay`` and ``rate``."""
     dtype, (n, k) = forms[0].dtype, forms[0].shape
-    result = Result(forms[2].shape, dtype)
+    result = contiguous(dtype, forms[2].shape, alignment)
 
-    def compiling(variant: Variant) -> Compiled:
+    def compiling(variant: Variant) -> Launch:
         chosen = LogisticVariant.of(variant)
-        layout = starts_of((*forms, contiguous(dtype, result.shape, alignment)))
+        layout = starts_of((*forms, result))
         accesses = layout.accesses
         spec = DescentSpec(
             accesses[:-1],
@@ -90,7 +91,7 @@ def plan_call(
         launch = device.kernel(fitted, spec).prepare(1, layout.pack(0), n, request.steps)
         vectors = -(-n // spec.vector_rows)
         copied = vectors * spec.vector_rows * (spec.columns + spec.weighted) * dtype.itemsize
-        return Compiled(launch, scratch=copied if chosen.scratch == "rows" else 0)
+        return with_scratch(device, launch, copied) if chosen.scratch == "rows" else launch
 
     traits = CallTraits((dtype,), n, result.shape[0], value_bytes=dtype.itemsize)
     return LaunchPlan(device, "descent", traits, (result,), compiling, asked=variant, inputs=range(len(forms)))

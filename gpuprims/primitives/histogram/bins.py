@@ -103,12 +103,12 @@ def limits_of(operands: Operands) -> tuple[Any, Any]:
         ends = operands.empty((2,), dtype)
         with operands.settled():
             memory = operands.memory(ends)
-            plan.start_on(driver, [elements], [memory, memory])
+            plan.compiled()([elements, memory, memory])
             driver.synchronize()
         low, high = ends
     else:
         ends = driver.empty((2,), dtype)
-        plan.start_on(driver, [elements], [ends, ends])
+        plan.compiled()([elements, ends, ends])
         low, high = driver.to_host(ends)
     if not (np.isfinite(low) and np.isfinite(high)):
         raise ArgumentError(f"histogram: finite elements where range= is not given; got [{low}, {high}]")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gpuprims.core.device import Device
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample, in_turn
+from gpuprims.core.driver import Launch
+from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, with_counters
 from gpuprims.core.layout import Form
-from gpuprims.core.outputs import Result
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError, quoted
@@ -45,7 +45,7 @@ def plan_call(
     arrays, able = SgdForms(forms, alignment), device.capabilities
     threads, workers = request
 
-    def compiling(chosen: Variant) -> Compiled:
+    def compiling(chosen: Variant) -> Launch:
         if device.backend == "reference":
             takes_none(_LABEL, chosen, threads_per_datapoint=threads, workers=workers)
         lanes = threads or (chosen.block if able.kind == "gpu" else 1)
@@ -55,12 +55,14 @@ def plan_call(
         fitted, packed = chosen.resized(block=block), arrays.layout.pack(0)
         kernel = device.kernel(fitted, arrays.spec(lanes=lanes))
         count = workers or _workers(chosen, arrays, device)
-        groups = fitted.groups(-(-arrays.result[0] // block), able), -(-count // (block // lanes))
+        groups = fitted.groups(-(-arrays.result.shape[0] // block), able), -(-count // (block // lanes))
         numbers = arrays.steps, arrays.stretch, count
-        return Compiled(in_turn([kernel.prepare(groups[part], packed, *numbers, part) for part in (0, 1)]), 1)
+        launches = [kernel.prepare(groups[part], packed, *numbers, part) for part in (0, 1)]
+        return with_counters(device, in_turn(launches), 1)
 
-    results = (Result(arrays.result, arrays.dtype),)
-    return LaunchPlan(device, _LABEL, arrays.traits, results, compiling, asked=variant, inputs=range(len(forms)))
+    return LaunchPlan(
+        device, _LABEL, arrays.traits, (arrays.result,), compiling, asked=variant, inputs=range(len(forms))
+    )
 
 
 def sample(call: Sample) -> LaunchPlan:

@@ -10,9 +10,9 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan
-from gpuprims.core.layout import Form, broadcast_shapes
+from gpuprims.core.layout import Form, broadcast_shapes, contiguous
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, Result, as_out, host_results, result_forms, written_forms
+from gpuprims.core.outputs import Out, as_out, host_results, result_forms, written_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
@@ -24,7 +24,7 @@ from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.fold import plan_fold, sample_rows
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.segments.plan import SegmentsRequest, marked_folding, plan_by_marks, plan_by_offsets, takes
-from gpuprims.primitives.slabs import FoldSlabs
+from gpuprims.primitives.slabs import FoldSlabs, slab_bytes
 
 
 class ReduceRequest(NamedTuple):
@@ -90,10 +90,10 @@ def plan_call(
     function = as_map("reduce", request.map, len(forms))
     folding = make_folding(operator, function, tuple(form.dtype for form in forms), request.dtype)
     kept = tuple(1 if k in axes else n for k, n in enumerate(shape) if keepdims or k not in axes)
-    results = tuple(Result(kept, output) for output in folding.outputs)
+    results = [contiguous(output, kept, alignment) for output in folding.outputs]
     if math.prod(kept) and not math.prod(shape) and not operator.of_nothing:
         raise EmptyReductionError(f"reduce with {operator.name}: at least one element to fold; got shape {shape}")
-    targets = result_forms("reduce", results, written, alignment)
+    targets = result_forms("reduce", results, written)
     return plan_fold(device, forms, targets, folding, shape, axes, variant, commutative=operator.commutative)
 
 
@@ -111,7 +111,7 @@ def run_in_slabs(request: ReduceRequest, operands: Operands, out: Out | None, va
     axes = axes_of(request.axis, len(shape))
     function = as_map("reduce", request.map, len(operands.natives))
     stages = make_stages(operator, function, tuple(a.dtype for a in operands.natives), request.dtype)
-    slabs = FoldSlabs(operands.device, stages, axes, variant, commutative=operator.commutative)
+    slabs = FoldSlabs(operands.device, stages, axes, variant, operator.commutative, slab_bytes(operands.device))
     results = slabs.run([np.broadcast_to(native, shape) for native in operands.natives])
     shaped = results if request.keepdims else [result.squeeze(axes) for result in results]
     return host_results(operands, shaped, out, single=len(shaped) == 1)
@@ -136,7 +136,7 @@ def reduce_segments(
         beside = operands.beside(segments.heads(), segments.ends())
         plan = find_plan(plan_by_marks, beside, marked, out, variant)
         if segments.has_empty:  # a scan writes no results for these, so they are written everywhere before
-            written = result_forms("reduce", plan.results, written_forms(beside, out), beside.alignment)
+            written = result_forms("reduce", plan.results, written_forms(beside, out))
             _, nothing = marked_folding(marked, dtypes)
 
             def fill(memories: Sequence[Any]) -> None:

@@ -11,7 +11,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan
 from gpuprims.core.layout import Form, broadcast_shapes, contiguous
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, Result, as_out, result_forms
+from gpuprims.core.outputs import Out, as_out, result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
@@ -99,10 +99,10 @@ def plan_call(
     else:
         folding = make_folding(operator, as_map("scan", request.map, len(forms)), arrays, request.dtype, "scan")
     flat = (math.prod(shape),)
-    results = tuple(Result(flat if axis is None else shape, output) for output in folding.outputs)
-    targets = result_forms("scan", results, written, alignment)
+    results = [contiguous(output, flat if axis is None else shape, alignment) for output in folding.outputs]
+    targets = result_forms("scan", results, written)
     if axis is None:
-        targets = tuple(_as_shaped(form, shape) for form in targets)
+        targets = [_as_shaped(form, shape) for form in targets]
     what = device, forms, targets, results, folding, shape, axes, variant
     commutative = operator.commutative and not request.marked
     return plan_scan(*what, commutative=commutative, inclusive=inclusive, place=place)

@@ -174,7 +174,7 @@ def _extremes(device: Device, offsets: Any) -> list[int]:
     places = [driver.cut(found, k, ()) for k in range(4)]
     pair = [offsets[:-1], offsets[1:]]
     forms, targets = (tuple(map(driver.form, arrays)) for arrays in (pair, places))
-    _plan_extremes(forms, targets, device, REGISTRY.generation).start_on(driver, pair, places)
+    _plan_extremes(forms, targets, device, REGISTRY.generation).compiled()([*pair, *places])
     return [int(value) for value in driver.to_host(found)]
 
 

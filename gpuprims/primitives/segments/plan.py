@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import value_bytes, value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample, asks_for
+from gpuprims.core.launch_plan import LaunchPlan, Sample, asks_for, nothing, with_counters
 from gpuprims.core.layout import Form, contiguous, plan_layout
-from gpuprims.core.outputs import Result, result_forms
+from gpuprims.core.outputs import result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
@@ -89,13 +90,13 @@ def plan_by_offsets(
     arrays, count = tuple(form.dtype for form in own), request.segments
     size = max(form.shape[0] for form in own if form.shape)
     folding, traits = _described(request, arrays)
-    results = tuple(Result((count,), output) for output in folding.outputs)
-    targets = result_forms("reduce", results, written, alignment)
+    results = [contiguous(output, (count,), alignment) for output in folding.outputs]
+    targets = result_forms("reduce", results, written)
 
-    def compiling(variant: Variant) -> Compiled:
+    def compiling(variant: Variant) -> Launch:
         chosen = FoldVariant.of(variant)
         if not count:
-            return Compiled()
+            return nothing
         # Segments lie along the first axis, elements along the second. Layouts keep no stride for an axis of length 1.
         shape = max(count, 2), max(size, 2)
         inputs = [form._replace(shape=shape[1:]) if form.shape else form for form in own]
@@ -108,7 +109,7 @@ def plan_by_offsets(
         launch = device.kernel(chosen, spec).prepare(parts, layout.pack(0), count, size, parts)
         # If parts share segments, each stores partial results of its first and its last segment.
         scratch = 2 * parts * 4 * value_words(folding.values) if chosen.shares_outputs else 0
-        return Compiled(launch, 1, scratch)
+        return with_counters(device, launch, 1, scratch)
 
     # Empty arrays have no memory, so kernels get the offsets instead and read no elements.
     inputs = range(len(forms)) if size else [len(own)] * len(forms)
@@ -128,9 +129,9 @@ def plan_by_marks(
     """Decide everything but the memory; the last two arrays mark where segments begin and end."""
     arrays = tuple(form.dtype for form in forms)
     folding, _ = marked_folding(request, arrays[:-2])
-    results = tuple(Result((request.segments,), output) for output in folding.outputs)
+    results = [contiguous(output, (request.segments,), alignment) for output in folding.outputs]
     folding, place = placed(folding, arrays, lambda index, end: end.astype(np.int64) - 1)
-    shape, (inputs, targets) = along_one_axis(forms, result_forms("reduce", results, written, alignment))
+    shape, (inputs, targets) = along_one_axis(forms, result_forms("reduce", results, written))
     what = device, inputs, targets, results, folding, shape, (0,), variant
     return plan_scan(*what, commutative=False, inclusive=True, place=place, count=forms[-1].shape[0])
 

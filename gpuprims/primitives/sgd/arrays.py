@@ -66,9 +66,9 @@ class SgdForms(NamedTuple):
         return self.steps // self.stretches
 
     @property
-    def result(self) -> tuple[int, ...]:
-        """Shape of the weights."""
-        return self.forms[2].shape
+    def result(self) -> Form:
+        """The new weights."""
+        return contiguous(self.dtype, self.forms[2].shape, self.alignment)
 
     @property
     def traits(self) -> CallTraits:
@@ -79,7 +79,7 @@ class SgdForms(NamedTuple):
     @property
     def layout(self) -> Layout:
         """Where operands and the result begin."""
-        return starts_of((*self.forms, contiguous(self.dtype, self.result, self.alignment)))
+        return starts_of((*self.forms, self.result))
 
     def spec(self, *, lanes: int, rows: int = 1, vector: int = 1) -> SgdSpec:
         """Return the spec of a kernel."""
@@ -91,7 +91,7 @@ class SgdForms(NamedTuple):
             _sigmoid(self.dtype),
             vector=vector,
             features=self.features,
-            intercept=self.result != (self.features,),
+            intercept=self.result.shape != (self.features,),
             weighted=len(self.forms) == 6,
             lanes=lanes,
             rows=rows,

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample, in_turn
+from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, with_counters
 from gpuprims.core.layout import Form
-from gpuprims.core.outputs import Result
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError
@@ -62,16 +62,18 @@ def plan_call(
     """Decide everything about the steps but their memory."""
     arrays = SgdForms(forms, alignment)
 
-    def compiling(variant: Variant) -> Compiled:
+    def compiling(variant: Variant) -> Launch:
         chosen = SgdVariant.of(variant)
         if chosen.scratch == "products":
             return _with_products(arrays, chosen, request, device)
         takes_none(_LABEL, chosen, threads_per_datapoint=request.threads, datapoints_per_block=request.rows)
         kernel = device.kernel(chosen, arrays.spec(lanes=1))
-        return Compiled(kernel.prepare(1, arrays.layout.pack(0), arrays.steps, arrays.stretch), 1)
+        launch = kernel.prepare(1, arrays.layout.pack(0), arrays.steps, arrays.stretch)
+        return with_counters(device, launch, 1)
 
-    results = (Result(arrays.result, arrays.dtype),)
-    return LaunchPlan(device, _LABEL, arrays.traits, results, compiling, asked=variant, inputs=range(len(forms)))
+    return LaunchPlan(
+        device, _LABEL, arrays.traits, (arrays.result,), compiling, asked=variant, inputs=range(len(forms))
+    )
 
 
 def sample(call: Sample) -> LaunchPlan:
@@ -79,7 +81,7 @@ def sample(call: Sample) -> LaunchPlan:
     return plan_call(SgdRequest(None, None), sample_steps(call), None, 16, call.device, None, 0)
 
 
-def _with_products(arrays: SgdForms, chosen: SgdVariant, asked: SgdRequest, device: Device) -> Compiled:
+def _with_products(arrays: SgdForms, chosen: SgdVariant, asked: SgdRequest, device: Device) -> Launch:
     """Fix the launches of a kernel for which products of samples are computed before it steps."""
     able, packed = device.capabilities, arrays.layout.pack(0)
     group = _group(arrays, asked, able)
@@ -93,7 +95,7 @@ def _with_products(arrays: SgdForms, chosen: SgdVariant, asked: SgdRequest, devi
         count = min(most, runs - first)
         groups = fitted.groups(count, able), 1
         launches += [kernel.prepare(groups[step], packed, arrays.stretch, first, count, step) for step in (0, 1)]
-    return Compiled(in_turn(launches), 1, min(runs, most) * each)
+    return with_counters(device, in_turn(launches), 1, min(runs, most) * each)
 
 
 class _Group(NamedTuple):

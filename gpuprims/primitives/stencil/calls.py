@@ -9,9 +9,9 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
-from gpuprims.core.layout import Form
+from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, Result, as_out, check_out, host_results
+from gpuprims.core.outputs import Out, as_out, check_out, host_results
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, quoted
@@ -119,7 +119,7 @@ def _run_in_halves(
         raise TypeError(f"a step in halves; got {step}")
     high, low, join = step.halves
     if out is not None:
-        check_out(operands.label, [Result(tuple(x.shape), step.result)], out.natives)
+        check_out(operands.label, [contiguous(step.result, tuple(x.shape), 1)], out.natives)
     for k in range(request.iterations):
         element, sums = np.dtype(x.dtype), []
         for part, own, dtype in zip((high_half, low_half), (high, low), half_dtypes(element), strict=True):

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
+from gpuprims.core.driver import Launch
+from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands
-from gpuprims.core.outputs import Out, Result, result_forms
+from gpuprims.core.outputs import Out, result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.stencil.border import Border
@@ -44,7 +45,7 @@ class StencilPlan(LaunchPlan):
         super().__init__(*described, asked=last.asked, inputs=last.inputs)
         self.passes = passes
 
-    def compiled(self) -> Compiled:
+    def compiled(self) -> Launch:
         """Compile every pass, and return the last."""
         return [one.compiled() for one in self.passes][-1]
 
@@ -55,7 +56,8 @@ class StencilPlan(LaunchPlan):
         with operands.settled():
             for one in self.passes[:-1]:
                 one.compiled()
-                result = operands.empty(*one.results[0])
+                (form,) = one.results
+                result = operands.empty(form.shape, form.dtype)
                 one.start(operands, [result])
                 kept.append(result)
                 operands = operands.instead(result, *weights)
@@ -78,7 +80,7 @@ def plan_call(
     may also apply a step twice in one launch.
     """
     label, step, border, grid, iterations = request
-    out = result_forms(label, [Result(grid.shape, step.result)], written, alignment)[0]
+    out = result_forms(label, [contiguous(step.result, grid.shape, alignment)], written)[0]
     traits = _traits(step, forms[0].dtype, grid, (forms[0], out))
     passes = [(step, border, 1)] * iterations
     if step.across is not None:
@@ -120,14 +122,14 @@ def _plan_pass(
 ) -> LaunchPlan:
     traits = _traits(of.step, forms[0].dtype, of.grid, (forms[0], out), of.times)
 
-    def compiling(variant: Variant) -> Compiled:
+    def compiling(variant: Variant) -> Launch:
         chosen = StencilVariant.of(variant)
         if not traits.size:
-            return Compiled()
+            return nothing
         fix = listed if chosen.window == "listed" else in_lines
-        return Compiled(fix(of, (*forms, out), traits, chosen, device))
+        return fix(of, (*forms, out), traits, chosen, device)
 
-    results = (Result(of.grid.shape, of.step.result),)
+    results = (contiguous(out.dtype, out.shape, out.alignment),)
     return LaunchPlan(device, "stencil", traits, results, compiling, asked=variant, inputs=range(len(forms)))
 
 
