@@ -12,14 +12,13 @@ import hashlib
 import os
 import shutil
 import stat
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 from gpuprims.core.notices import limit_from, warn_once
-from gpuprims.core.private_folder import private_folder
+from gpuprims.core.private_folder import UNFINISHED, private_folder, write_atomically
 
 T = TypeVar("T")
 
@@ -27,14 +26,13 @@ _LIMIT = 1 << 30  # bytes
 _MAGIC = b"gpuprims kernel 1\n"
 _HEAD = len(_MAGIC) + hashlib.sha256().digest_size
 _NAME = 2 * hashlib.sha256().digest_size
-_UNFINISHED = "unfinished-"
 _ABANDONED = 3600  # seconds after which an unfinished file is a killed process's
 # Read only; follow no link, and do not wait for the writer of a pipe.
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def key_of(*facts: str) -> str:
-    """Return the key of the binary that these facts decide; different facts give different keys."""
+    """Return the key of a binary, a hash of the facts that decide it."""
     told = "".join(f"{len(fact)}:{fact}" for fact in facts)
     return hashlib.sha256(_MAGIC + told.encode()).hexdigest()
 
@@ -76,7 +74,9 @@ def keep(key: str, binary: bytes) -> None:
     if folder is None or len(binary) + _HEAD > limit:
         return
     try:
-        _write(folder / key, _MAGIC + hashlib.sha256(key.encode() + binary).digest() + binary)
+        if (path := folder / key).is_dir():  # not made by this module
+            _remove(path)
+        write_atomically(path, _MAGIC + hashlib.sha256(key.encode() + binary).digest() + binary)
         _evict(folder, limit)
     except OSError as error:
         warn_once(f"{folder}: room for compiled kernels; got {error.strerror or error} (kernels are kept in memory)")
@@ -106,19 +106,6 @@ def _read(path: Path) -> bytes:
     return binary
 
 
-def _write(path: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(prefix=_UNFINISHED, dir=path.parent)  # mode 0600
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        if path.is_dir() and not path.is_symlink():  # not made by this module
-            _remove(path)
-        os.replace(name, path)
-    except BaseException:
-        _remove(Path(name))
-        raise
-
-
 def _remove(path: Path) -> None:
     """Remove a file or folder, unless another process already has."""
     with contextlib.suppress(OSError):
@@ -137,7 +124,7 @@ def _evict(folder: Path, limit: int) -> None:
                 told = entry.stat(follow_symlinks=False)
                 if len(entry.name) == _NAME:
                     entries.append((told.st_mtime, told.st_size, folder / entry.name))
-                elif entry.name.startswith(_UNFINISHED) and told.st_mtime < time.time() - _ABANDONED:
+                elif entry.name.startswith(UNFINISHED) and told.st_mtime < time.time() - _ABANDONED:
                     _remove(folder / entry.name)
     total = sum(size for _, size, _ in entries)
     for _, size, path in sorted(entries):

@@ -1,4 +1,4 @@
-"""Device: a place to compute, whatever the vendor; the devices of this machine, and the one that a call uses."""
+"""Devices of all vendors: the devices of this machine, and the choice of one for a call."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ class Device:
     Raises
     ------
     UnknownDeviceError
-        When the spec names no device here; the message lists those there are.
+        The spec names no device of this machine; the message lists the devices.
     BackendUnavailableError
-        When its backend cannot be used; the message says why, and how to mend it.
+        The backend cannot be used; the message says why, and how to mend it.
 
     Examples
     --------
@@ -74,9 +74,6 @@ class Device:
     @classmethod
     def _of(cls, driver: Driver) -> Device:
         key = id(driver.real if isinstance(driver, ForkedDriver) else driver)
-        device = cls._known.get(key)
-        if device is not None:
-            return device
         with cls._lock:
             if key not in cls._known:
                 device = super().__new__(cls)
@@ -117,7 +114,7 @@ class Device:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the device can do."""
+        """The device's properties, by which variants are chosen."""
         return self.driver.capabilities
 
     def __repr__(self) -> str:
@@ -150,7 +147,7 @@ class Device:
         return asked
 
     def __reduce__(self) -> tuple[type[Device], tuple[str]]:
-        """Pickle, and copy, by name: there is one of each device."""
+        """Pickle and copy by spec, because a driver has one Device."""
         return Device, (self.spec,)
 
     def kernel(self, variant: Variant, spec: KernelSpec) -> Kernel:
@@ -162,12 +159,12 @@ class Device:
     def asarray(self, array: np.ndarray) -> Any:
         """Copy a host array into an array of the device's own library, CuPy's or pyopencl's.
 
-        Work on such arrays stays on the device: results are of the same kind, and nothing waits.
+        Calls on such arrays return arrays of the same class, and do not wait.
         """
         return self.driver.asarray(plain_array("asarray", array))
 
     def to_host(self, array: Any) -> np.ndarray:
-        """Return a device array's contents as a NumPy array, when the work that fills it is done."""
+        """Wait for the work that fills a device array, and return its contents as a NumPy array."""
         return self.driver.to_host(array)
 
     def synchronize(self) -> None:
@@ -215,8 +212,8 @@ def devices() -> list[Device]:
     Returns
     -------
     list of Device
-        Empty where there is none; ``gpuprims info`` then says what is missing. The reference backend is asked for by
-        name and is not listed.
+        Empty if there is none; ``gpuprims info`` then says what is missing. The reference device is not listed: calls
+        use it only by name.
 
     Examples
     --------
@@ -235,7 +232,7 @@ def absences() -> list[BackendUnavailableError]:
 
 
 def _survey() -> tuple[list[Driver], list[BackendUnavailableError]]:
-    """Return the drivers of all backends, and the errors of those without; NumPy's is used by name only."""
+    """Return the drivers of all backends but the reference, and the errors of backends that cannot be used."""
     drivers, errors = [], []
     for name in REGISTRY.backend_names:
         if name != "reference":
@@ -273,7 +270,7 @@ def pick_device(on: Device | None, asked: str | Device | None) -> Device:
 
 
 def _first_working() -> Device:
-    """Return the best device that computes, and warn of better ones that do not."""
+    """Return the best device that computes, and warn about better devices that fail."""
     failures = [f"{error.backend}: {error.reason}; {error.remedy}" for error in absences()]
     for device in devices():
         if (problem := device.check()) is None:

@@ -37,14 +37,14 @@ class Geometry(NamedTuple):
 
 @dataclass(frozen=True)
 class Tunable:
-    """The geometries that a kernel's text allows, beside the registered one; not only those that are fast.
+    """Other geometries that a kernel can run in, whether fast or slow.
 
     Parameters
     ----------
     geometries : tuple of Geometry
         The kernel computes the same in all of them, except for the rounding of float sums.
     fits : callable
-        From a geometry to a refusal that depends on the geometry. The variant's own refusal holds as well.
+        Returns a refusal for a geometry. The variant's own refusal holds as well.
     """
 
     geometries: tuple[Geometry, ...]

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
 from functools import cache
 from pathlib import Path
 
 from platformdirs import user_cache_path
 
 from gpuprims.core.notices import warn_once
+
+UNFINISHED = "unfinished-"  # begins the names of files until they are whole
 
 
 @cache
@@ -56,3 +59,15 @@ def _checked(folder: Path, closed: int = 0o077) -> Path:
     if not os.access(folder, os.W_OK | os.X_OK):
         raise OSError(f"{folder}: a folder that can be written; got mode {stat.filemode(found.st_mode)}")
     return folder
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file under another name and rename it, so that no process sees a part of it."""
+    handle, name = tempfile.mkstemp(prefix=UNFINISHED, dir=path.parent)  # mode 0600
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

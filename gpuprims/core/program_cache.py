@@ -6,6 +6,7 @@ and look no kernels up. So gpuprims sometimes forgets all plans; calls made agai
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from functools import lru_cache
 from threading import Lock
@@ -21,11 +22,11 @@ _CALLS = 1024
 _caches: list[Any] = []  # of launch plans
 
 
-def keeps_calls(*, typed: bool = False) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Cache launch plans, with their kernels; ``typed`` tells equal arguments of different types apart."""
+def keeps_calls() -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Cache the launch plans that a function returns, with their kernels."""
 
     def keep(prepare: Callable[..., T]) -> Callable[..., T]:
-        kept = lru_cache(_CALLS, typed=typed)(prepare)
+        kept = lru_cache(_CALLS)(prepare)
         _caches.append(kept)
         return kept
 
@@ -36,7 +37,7 @@ class Kernels:
     """Compiled kernels of one device; beyond ``GPUPRIMS_KERNELS`` it releases the least recently used."""
 
     def __init__(self) -> None:
-        self._kept: dict[Hashable, Any] = {}  # the least recently used first
+        self._kept: OrderedDict[Hashable, Any] = OrderedDict()  # the least recently used first
         self._lock = Lock()
         self._built = 0
 
@@ -47,22 +48,18 @@ class Kernels:
         """Return the kernel of a key, and build it if it is missing; two threads that build get the first one's."""
         with self._lock:
             if key in self._kept:
-                return self._used(key)
+                self._kept.move_to_end(key)
+                return self._kept[key]
         built = build()
         with self._lock:
             if key not in self._kept:
                 self._make_room()
-                self._kept[key] = built
-            return self._used(key)
+            return self._kept.setdefault(key, built)
 
     def clear(self) -> None:
         """Release all kernels."""
         with self._lock:
             self._kept.clear()
-
-    def _used(self, key: Hashable) -> Any:
-        kernel = self._kept[key] = self._kept.pop(key)
-        return kernel
 
     def _make_room(self) -> None:
         """After every quarter of the limit, release the least recently used, and forget launch plans."""

@@ -1,6 +1,6 @@
-"""Which kernels exist, and which one runs a call.
+"""The registry of variants, backends and primitives, of this library and of installed packages.
 
-The highest-ranked variant that does not refuse a call is chosen. Two variants of one primitive and backend can share
+The highest-ranked variant that does not refuse a call runs it. Two variants of one primitive and backend can share
 neither name nor rank, so the choice never depends on the order of imports.
 """
 
@@ -13,20 +13,9 @@ from dataclasses import replace
 from functools import cached_property
 from threading import RLock
 
+from gpuprims.core import plugins
 from gpuprims.core.driver import Backend, Driver
 from gpuprims.core.lifetime import after_fork, refuse_at_exit
-from gpuprims.core.plugins import (
-    FAILURES,
-    checked_backend,
-    checked_primitive,
-    described,
-    find_named,
-    find_plugins,
-    guarded,
-    leave_out,
-    plugged_drivers,
-    unavailable,
-)
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import check_types, check_variant
@@ -43,8 +32,7 @@ class Registry:
         self._variants: dict[tuple[str, str], dict[str, Variant]] = {}
         self._outside: set[tuple[str, str, str]] = set()  # backend, primitive and name of variants from outside
         self._primitives: dict[str, Primitive | None] = {}  # None if its package fails
-        self._backends: dict[str, Backend] = {}
-        self._absent: dict[str, str] = {}  # why the backend of a package fails
+        self._backends: dict[str, Backend | str] = {}  # the reason if its package fails
         self.by_class: dict[type, Backend | None] = {}  # by class of arrays
         self._lock = RLock()
         self.generation = 0  # grows with every registration, which outdates plans
@@ -57,14 +45,14 @@ class Registry:
     def backend_names(self) -> tuple[str, ...]:
         """Names of all backends, this library's own first, then those of installed packages."""
         refuse_at_exit("backends")
-        self._plugged_backends = find_named("backend", _OWN_BACKENDS)
+        self._plugged_backends = plugins.find_named("backend", _OWN_BACKENDS)
         return (*_OWN_BACKENDS, *self._plugged_backends)
 
     @cached_property
     def primitive_names(self) -> tuple[str, ...]:
         """Names of all primitives, this library's own first, then those of installed packages."""
         own = tuple(importlib.import_module(_ROOMS).ROOMS)
-        self._plugged_primitives = find_named("primitive", own)
+        self._plugged_primitives = plugins.find_named("primitive", own)
         return (*own, *self._plugged_primitives)
 
     def primitive(self, name: str) -> Primitive | None:
@@ -80,11 +68,11 @@ class Registry:
                 else:
                     self._primitives[name] = None  # also while it loads
                     try:
-                        found = checked_primitive(point, point.load())
-                        self._add_outside(found.variants, described(point))
+                        found = plugins.checked_primitive(point, point.load())
+                        self._add_outside(found.variants, plugins.described(point))
                         self._primitives[name] = found
-                    except FAILURES as error:
-                        leave_out(point, error)
+                    except plugins.FAILURES as error:
+                        plugins.leave_out(point, error)
             return self._primitives.get(name)
 
     def backend(self, name: str) -> Backend:
@@ -92,7 +80,10 @@ class Registry:
         with self._lock:
             if name not in self._backends:
                 self._load(name)
-            return self._backends[name]
+            found = self._backends[name]
+            if isinstance(found, str):
+                raise plugins.unavailable(self._plugged_backends[name], found)
+            return found
 
     def backends(self) -> list[Backend]:
         """Return every backend but those of installed packages that fail, with a warning."""
@@ -114,7 +105,11 @@ class Registry:
     def drivers(self, name: str) -> Sequence[Driver]:
         """List the devices of a backend; raise BackendUnavailableError if there are none."""
         backend = self.backend(name)
-        return backend.drivers() if name in _OWN_BACKENDS else plugged_drivers(self._plugged_backends[name], backend)
+        return (
+            backend.drivers()
+            if name in _OWN_BACKENDS
+            else plugins.plugged_drivers(self._plugged_backends[name], backend)
+        )
 
     def _load(self, name: str) -> None:
         refuse_at_exit(name)
@@ -124,20 +119,18 @@ class Registry:
             self._backends[name] = importlib.import_module(_OWN_BACKENDS[name]).BACKEND
         else:
             point = self._plugged_backends[name]
-            if name not in self._absent:
-                try:
-                    backend = checked_backend(point, point.load())
-                    self._add_outside(backend.variants, described(point), name)
-                    self._backends[name] = backend
-                except FAILURES as error:
-                    self._absent[name] = leave_out(point, error)
-            if name in self._absent:
-                raise unavailable(point, self._absent[name])
-        for kernels in find_plugins(f"gpuprims.kernels.{name}"):
             try:
-                self._add_outside(kernels.load(), described(kernels), name)
-            except FAILURES as error:
-                leave_out(kernels, error)
+                backend = plugins.checked_backend(point, point.load())
+                self._add_outside(backend.variants, plugins.described(point), name)
+                self._backends[name] = backend
+            except plugins.FAILURES as error:
+                self._backends[name] = plugins.leave_out(point, error)
+                return
+        for kernels in plugins.find_plugins(f"gpuprims.kernels.{name}"):
+            try:
+                self._add_outside(kernels.load(), plugins.described(kernels), name)
+            except plugins.FAILURES as error:
+                plugins.leave_out(kernels, error)
 
     def register(self, variant: Variant) -> None:
         """Add a kernel to those that gpuprims chooses from.
@@ -217,7 +210,7 @@ class Registry:
             check_types(variant)
             self.primitive(variant.primitive)  # its own variants have the first claim to names and ranks
             check_variant(variant, self.primitive_names, backend)
-            checked.append(replace(variant, refuse=guarded(variant.refuse, variant.label, origin)))
+            checked.append(replace(variant, refuse=plugins.guarded(variant.refuse, variant.label, origin)))
         self._add(checked)
         self._outside.update((variant.backend, variant.primitive, variant.name) for variant in checked)
         self.generation += 1  # the library's own are added before any plan could use them

@@ -7,14 +7,12 @@ or is ``off``. Without a readable file or a home folder, calls go by rank, with 
 from __future__ import annotations
 
 import json
-import math
 import os
 import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 from platformdirs import user_cache_path
@@ -23,6 +21,7 @@ from gpuprims import __version__
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.geometry import Geometry
 from gpuprims.core.notices import warn_once
+from gpuprims.core.private_folder import write_atomically
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Choice, Tuned, Variant
@@ -36,7 +35,7 @@ _Record = TypeVar("_Record")
 
 
 class Place(NamedTuple):
-    """Where a choice was measured. It is used only where all of this is the same."""
+    """The device, driver and version that a choice was measured with, and is used with."""
 
     backend: str
     device: str
@@ -63,9 +62,9 @@ class Named(NamedTuple):
 class Entry:
     """One choice, and the call that it was measured on.
 
-    It was measured with ``size`` elements of ``dtype``, and is used for ``least`` or more. ``default`` is the variant
-    that runs by rank, ``chosen`` the faster one; the seconds are those of a call with each. ``measured`` has further
-    facts about the call; see :attr:`gpuprims.core.traits.CallTraits.measured`.
+    The call had ``size`` elements of ``dtype``; the choice is used for ``least`` or more. ``default`` is the variant
+    that runs by rank, ``chosen`` the faster one; the seconds are the times of the call. ``measured`` has further facts
+    about it; see :attr:`gpuprims.core.traits.CallTraits.measured`.
     """
 
     primitive: str
@@ -82,16 +81,16 @@ class Entry:
 
     @property
     def subject(self) -> tuple[Any, ...]:
-        """The calls that it is for; a file has one choice for each subject."""
+        """The calls that the choice is for; a file has one choice for each subject."""
         return self.primitive, self.dtype, self.default.name, self.value_bytes, self.measured
 
     @property
     def gain(self) -> float:
-        """How many times as fast it is."""
+        """The time of the default divided by that of the choice."""
         return self.default_seconds / self.seconds
 
     def covers(self, call: CallTraits) -> bool:
-        """Return True for a call like the one that it was measured on."""
+        """Return True for a call like the measured one."""
         return (
             (call.dtypes[0].name, call.value_bytes) == (self.dtype, self.value_bytes)
             and call.commutative
@@ -159,7 +158,7 @@ def _text(path: Path) -> str:
     HOME may be another user's.
     """
     # O_NONBLOCK: opening a pipe without a writer would wait. Windows has neither the flag nor such pipes.
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with open(handle, "rb") as file:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):
@@ -181,7 +180,7 @@ def _entry(kept: dict[str, Any]) -> Entry:
     common |= {key: _checked(Named(common[key][0], Geometry(*common[key][1]))) for key in ("default", "chosen")}
     measured = {name: _frozen(value) for name, value in kept.items() if value}  # some files also hold 0 and null
     entry = _checked(Entry(**common, measured=measured))
-    if not (0 < entry.seconds < math.inf and 0 < entry.default_seconds < math.inf):
+    if min(entry.seconds, entry.default_seconds) <= 0:
         raise ValueError(f"seconds {entry.seconds!r} and {entry.default_seconds!r}")
     return entry
 
@@ -206,16 +205,14 @@ def _frozen(value: Any) -> Any:
 
 
 def write_entries(path: Path, entries: Mapping[Place, Iterable[Entry]]) -> None:
-    """Write the file in one step, so that others never see a part of it, and use its choices from now on."""
+    """Write the file, and use its choices from now on."""
     devices = []
     for place, kept in entries.items():
         flat = [{name: getattr(entry, name) for name in _COMMON} | {**entry.measured} for entry in kept]
         devices += [{"place": place._asdict(), "entries": flat}] if flat else []
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
-            json.dump({"format": _FORMAT, "devices": devices}, file, indent=1)
-        os.replace(file.name, path)
+        write_atomically(path, json.dumps({"format": _FORMAT, "devices": devices}, indent=1).encode())
     except OSError as error:
         raise TuningError(f"{path}: a file to keep choices in; got {error} (GPUPRIMS_TUNING names another)") from error
     forget()

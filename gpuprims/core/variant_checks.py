@@ -25,7 +25,7 @@ _RANGES = {
 
 def check_variant(variant: Variant, primitives: Collection[str], backend: str | None = None) -> None:
     """Raise RegistryError if a variant could not run; ``backend`` is the one that an entry point names."""
-    label = f"{variant.backend} {variant.primitive}/{variant.name}"
+    label = variant.label
     if backend not in (None, variant.backend):
         raise RegistryError(f"{label}: backend {backend!r}, as the entry point says; got {quoted(variant.backend)}")
     if variant.primitive not in primitives:

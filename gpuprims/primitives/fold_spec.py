@@ -75,8 +75,7 @@ class FoldSpec(KernelSpec):
     def text(self) -> list[str]:
         """Write the functions of these macros."""
         arguments = [f"{side}{field}" for side in "ab" for field in fields_of(self.values)]
-        scalars = zip(self.identity, self.values, strict=True)
-        identity = return_value(*(constant(repr(scalar.item()), dtype) for scalar, dtype in scalars))
+        identity = return_value(*map(constant, self.identity))
         components = ", ".join(f"const {c_type(dtype)} c{k}" for k, dtype in enumerate(self.values))
         packed = return_value(*(f"c{k}" for k in range(len(self.values))))
         functions = [

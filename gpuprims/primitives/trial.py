@@ -8,6 +8,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import plan_layout
 from gpuprims.core.traits import CallTraits
+from gpuprims.errors import shortened
 from gpuprims.expressions import expression, typed
 
 
@@ -16,7 +17,7 @@ def problem_of(device: Device) -> str | None:
     try:
         computed = _trial(device)
     except Exception as error:  # an installed package's driver may raise anything
-        return f"fails a trial kernel: {_in_a_line(error)}"
+        return f"fails a trial kernel: {shortened(' '.join(str(error).split()), 400)}"
     wrong = not np.array_equal(computed, np.array([2, 3, 4], np.float32))
     return f"computes {computed} for [1, 2, 3] + 1" if wrong else None
 
@@ -33,8 +34,3 @@ def _trial(device: Device) -> np.ndarray:
     variant = device.ranked("map", CallTraits((float32,), 3)).select()
     device.kernel(variant, spec).prepare(1, layout.pack(3), 3)([source, result])
     return np.array(driver.to_host(result))
-
-
-def _in_a_line(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    return text if len(text) <= 400 else text[:397] + "..."

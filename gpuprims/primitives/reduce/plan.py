@@ -61,7 +61,7 @@ def bind(
     if not arrays:
         raise ArgumentError("reduce: at least one array; got none")
     if type(op) is not str:
-        find_op(op)  # raises for what is no operator, such as a list
+        find_op(op)  # raises for other objects, such as a list
     if type(ddof) is not int:
         ddof = as_ddof(ddof)
     mapped = map if map is None or type(map) is str else expression(map, len(arrays))
@@ -98,14 +98,14 @@ def plan_call(
 
 
 def sample(call: Sample) -> LaunchPlan:
-    """Return the plan of a reduce to so many outputs."""
+    """Return the plan of a sample call."""
     operator = find_op(call.op)
     form, axis = sample_rows(call)
     return plan_call(ReduceRequest(operator, axis=axis), (form,) * operator.elements, None, 16, call.device, None, 0)
 
 
 def run_in_slabs(request: ReduceRequest, operands: Operands, out: Out | None, variant: str | Variant | None) -> Any:
-    """Fold host arrays that the device has no room for, a slab at a time."""
+    """Fold host arrays that the device has no room for, slab by slab."""
     operator = request.operator
     shape = broadcast_shapes("reduce", [native.shape for native in operands.natives])
     axes = axes_of(request.axis, len(shape))

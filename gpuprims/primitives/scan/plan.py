@@ -18,6 +18,7 @@ from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, quoted
 from gpuprims.expressions import Expr, expression
 from gpuprims.operators import Op, as_dtype, as_map, find_op, make_folding
+from gpuprims.primitives.axes import axes_of
 from gpuprims.primitives.fold import plan_scan, sample_rows
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.segments.operator import placed, segmented
@@ -38,7 +39,7 @@ class ScanRequest(NamedTuple):
         """The operator; raises if the first result of an exclusive scan would have no value."""
         operator = find_op(self.op)
         if not self.inclusive and not operator.of_nothing and operator.finish:
-            rule = "inclusive=True, for nothing has no place"
+            rule = "inclusive=True, because no elements have no result"
             raise ArgumentError(f"scan with {operator.name}: {rule}; got inclusive=False")
         return operator
 
@@ -58,20 +59,17 @@ def bind(
     if not arrays:
         raise ArgumentError("scan: at least one array; got none")
     if type(op) is not str:
-        find_op(op)  # raises for what is no operator, such as a list
+        find_op(op)  # raises for other objects, such as a list
     mapped = map if map is None or type(map) is str else expression(map, len(arrays))
     operands = as_operands("scan", arrays, device)
     result = None if out is None else as_out(operands, out, in_place=True)
     chosen = None if dtype is None else as_dtype(dtype, "scan")
-    along = axis if axis is None or type(axis) is int else _as_axis(axis)
+    if axis is not None and type(axis) is not int:
+        if not isinstance(axis, np.integer):
+            raise AxisError(f"axis: an int; got {quoted(axis)}")
+        axis = int(axis)
     asked = None if variant is None else asked_by_name("scan", variant)
-    return operands, ScanRequest(op, mapped, bool(inclusive), along, chosen), result, asked
-
-
-def _as_axis(axis: Any) -> int:
-    if not isinstance(axis, np.integer):
-        raise AxisError(f"axis: an int; got {quoted(axis)}")
-    return int(axis)
+    return operands, ScanRequest(op, mapped, bool(inclusive), axis, chosen), result, asked
 
 
 @keeps_calls()
@@ -87,9 +85,7 @@ def plan_call(
     """Decide everything about a scan but its memory."""
     operator, axis, inclusive, place = request.operator, request.axis, request.inclusive, None
     shape = broadcast_shapes("scan", [form.shape for form in forms]) or (1,)
-    if axis is not None and not -len(shape) <= axis < len(shape):
-        raise AxisError(f"axis: from {-len(shape)} to {len(shape) - 1} for {len(shape)} dimension(s); got {axis}")
-    axes = tuple(range(len(shape))) if axis is None else (axis % len(shape),)
+    axes = axes_of(axis, len(shape))
     arrays = tuple(form.dtype for form in forms)
     if request.marked:
         marks = (np.dtype(np.bool_),)
@@ -120,14 +116,14 @@ def scan_segments(
 
 
 def sample(call: Sample) -> LaunchPlan:
-    """Return the plan of a scan of so many outputs."""
+    """Return the plan of a sample call."""
     operator = find_op(call.op)
     form, axis = sample_rows(call)
     return plan_call(ScanRequest(operator, axis=axis), (form,) * operator.elements, None, 16, call.device, None, 0)
 
 
 def _as_shaped(flat: Form, shape: tuple[int, ...]) -> Form:
-    """See a flat array as one of a shape, in C order."""
+    """Return the form of a flat array as an array of a shape, in C order."""
     (stride,) = flat.strides
     steps = contiguous(np.dtype(np.int8), shape, 1).strides
     return flat._replace(shape=shape, strides=tuple(step * stride for step in steps))

@@ -60,7 +60,7 @@ class StencilSpec(KernelSpec):
         ``map`` and ``across`` of two bytes at once, in the halves of a uint32.
     """
 
-    offsets: tuple[tuple[int, int, int], ...]
+    offsets: tuple[tuple[int, ...], ...]
     mode: Mode
     beyond: Any
     channels: int = 1
@@ -96,7 +96,7 @@ class StencilSpec(KernelSpec):
             "result_t": stored(self.outputs[0].dtype),
             "PLAIN": int(number_of("element", element) == "element"),
             "NUMBER(element)": f"({number_of('(element)', element)})",
-            "BEYOND": constant(repr(self.beyond.item()), element),
+            "BEYOND": constant(element.type(self.beyond)),
             "CHANNELS": self.channels,
             "SEPARABLE": int(self.across is not None),
             "TABLE": int(self.window == "table"),
