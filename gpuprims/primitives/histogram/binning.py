@@ -23,8 +23,6 @@ MOST_BINS = 2**30
 # Cells of one bin each need elements that are certain of their bin up to this distance from the middle, in cells. They
 # do not pay if more than this share of elements is uncertain and smaller cells are possible.
 _LEAST_LIMIT, _MOST_DOUBT = 0.25, 0.125
-# Only a few tables of more bins are kept.
-_LARGE = 2**16
 # Cells of the guide, for each bin and altogether.
 _CELLS_PER_BIN, _MOST_CELLS = 16, 2**16
 # Upper bound of the distance, in cells, by which rounding moves an element.
@@ -76,32 +74,8 @@ def direct(bins: int) -> Table:
     return Table("direct", bins, np.zeros(TABLE_HEADER, np.uint64), none, none, none)
 
 
-def table_of_range(dtype: Dtype, bins: int, low: Any, high: Any) -> Table:
-    """Return the table of equal bins between two numbers; NumPy's edges also depend on the numbers' types."""
-    look_up = _small_of_range if bins <= _LARGE else _large_of_range
-    return look_up(dtype, bins, low, high, type(low).__name__, type(high).__name__)
-
-
-def table_of_edges(dtype: Dtype, edges: np.ndarray) -> Table:
-    """Return the table of explicit edges."""
-    if edges.size > _LARGE:
-        return _table(dtype, edges.copy(), None)
-    return _kept_of_edges(dtype, edges.tobytes(), edges.dtype)
-
-
-def _of_range(dtype: Dtype, bins: int, low: Any, high: Any, *types: str) -> Table:
-    return _table(dtype, bins, (low, high))
-
-
-_small_of_range, _large_of_range = lru_cache(maxsize=32)(_of_range), lru_cache(maxsize=2)(_of_range)
-
-
-@lru_cache(maxsize=32)
-def _kept_of_edges(dtype: Dtype, edges: bytes, kind: Dtype) -> Table:
-    return _table(dtype, np.frombuffer(edges, kind), None)
-
-
-def _table(dtype: Dtype, bins: Any, limits: tuple[Any, Any] | None) -> Table:
+def make_table(dtype: Dtype, bins: Any, limits: tuple[Any, Any] | None) -> Table:
+    """Return the table of a number of bins between two limits, or of explicit edges."""
     order = Order(np.dtype(np.uint8) if dtype.kind == "b" else dtype)
     try:
         edges = np.histogram_bin_edges(np.empty(0, order.dtype), bins, limits)

@@ -25,6 +25,7 @@ from gpuprims.primitives.axes import axes_of
 from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype
 from gpuprims.primitives.histogram.limbs import joining_limbs
 from gpuprims.primitives.histogram.reading import ALIGNMENT, Reader, Reading
+from gpuprims.primitives.histogram.spec import Bins
 from gpuprims.primitives.histogram.traits import HistogramTraits
 from gpuprims.primitives.histogram.variants import HistogramVariant
 
@@ -36,7 +37,7 @@ _LARGE = 2**16
 
 
 class Weighing(NamedTuple):
-    """How to add up weights: as counts, integers or floats. Sums of floats ``repeat`` from run to run or not."""
+    """How to add weights: as counts, integers or floats. With ``repeat``, sums of floats are the same in every run."""
 
     sums: Literal["counts", "integers", "floats"]
     repeat: bool = True
@@ -46,26 +47,26 @@ COUNTS = Weighing("counts")
 
 
 class HistogramRequest(NamedTuple):
-    """How to count any arrays.
+    """How to count: all that a launch plan depends on, except the arrays and the contents of the table.
 
     Parameters
     ----------
     kind, bins, guide
-        Kind, number of bins and length of the guide of the table; the caller's further bins are empty.
+        Kind, number of bins and length of the guide of the table.
     asked : int
-        The number of bins that the caller asked for.
+        The requested number of bins; those after ``bins`` are empty.
     axis : int, tuple of int or None
         Count along these axes.
     weighing : Weighing
     dtype : dtype or None
         Dtype of the result; by default int64, or float64 for floats.
     outside : bool
-        Whether results have two more places, for elements too high and too low for a "direct" table.
+        True for two more results, for elements that are too high and too low for a "direct" table.
     label : str
-        For messages.
+        The function, for messages.
     """
 
-    kind: Literal["direct", "even", "edges"]
+    kind: Bins
     bins: int
     guide: int
     asked: int
@@ -86,8 +87,8 @@ class TableRequest(NamedTuple):
 class _Readings(NamedTuple):
     """The launches of a histogram, and the shape of their memory, which begins with the result.
 
-    ``sums`` is None if there is nothing to count. ``peaks`` runs before, for weights that are cut into integers: it
-    finds the exponents of the largest. The memory is ``zeroed`` before the launches, if they add to it.
+    ``sums`` is None if there is nothing to count. For weights that are cut into integers, ``peaks`` runs before and
+    finds the exponents of the largest weights. If ``zeroed``, the memory must be zero before the launches.
     """
 
     sums: Reading | None
@@ -97,7 +98,7 @@ class _Readings(NamedTuple):
 
 
 class HistogramPlan(LaunchPlan):
-    """The launch plan of a histogram for any table; ``reading`` returns the launches of the chosen variant."""
+    """The launch plan of a histogram for any table; ``reading`` returns the launches of a variant."""
 
     __slots__ = ("_readings", "reading", "table")
 
@@ -110,7 +111,7 @@ class HistogramPlan(LaunchPlan):
         self._readings: _Readings | None = None
 
     def compiled(self) -> Compiled:
-        """Compile the readings."""
+        """Compile the launches, which :meth:`count` starts."""
         if self._readings is None:
             self._readings = self.reading(self.variant)
         return Compiled()
@@ -122,39 +123,27 @@ class HistogramPlan(LaunchPlan):
         return plan
 
     def run(self, operands: Operands, out: Out | None) -> Any:
-        """Count by the plan's own table, and return an array of the caller's library."""
+        """Count with the plan's own table, and return the result to the caller."""
         if out is not None or self.table is None:
             raise ArgumentError("histogram: no out=; got one")
         return operands.to_caller(self.count(operands, self.table))
 
     def count(self, operands: Operands, table: Table) -> Any:
-        """Count elements, and return the sums as an array on the device, or on a host that shares its memory."""
+        """Return the sums as an array on the device, or on the host if kernels work there."""
         if self._readings is None:
             self.compiled()
         sums, peaks, shape, zeroed = self._readings  # type: ignore[misc]  # compiled() sets it
-        (result,), driver = self.results, operands.driver
-        if operands.in_place:
-            counts = (operands.zeros if zeroed else operands.empty)(shape, result.dtype)
-            if sums is not None:
-                with operands.settled():
-                    words = table_on(operands, table)
-                    beside = _read_peaks(operands, words, peaks) if peaks else ()
-                    sums.run(operands, words, beside, operands.memory(counts))
-                    driver.synchronize()
-        else:
-            counts = (driver.zeros if zeroed else driver.empty)(shape, result.dtype)
-            if sums is not None:
-                words = table_on(operands, table)
-                sums.run(operands, words, _read_peaks(operands, words, peaks) if peaks else (), counts)
+        (result,), in_place = self.results, operands.in_place
+        owner = np if in_place else operands.driver
+        counts = (owner.zeros if zeroed else owner.empty)(shape, result.dtype)
+        if sums is not None:
+            words, memory = table_on(operands, table), operands.memory(counts) if in_place else counts
+            try:
+                sums.run(operands, words, (peaks.run(operands, words),) if peaks else (), memory)
+            finally:
+                if in_place:
+                    operands.driver.synchronize()  # before an error frees the host's memory, too
         return counts if shape == result.shape else operands.cut(counts, 0, result.shape)
-
-
-def _read_peaks(operands: Operands, words: Any, peaks: Reading) -> tuple[Any, ...]:
-    """Find the exponents of the largest weights, and return their memory."""
-    driver, fold = operands.driver, peaks.fold
-    largest = peaks.room(driver) if fold is None else driver.scratch(math.prod(fold.results[0].shape) * 4)
-    peaks.run(operands, words, (), largest)
-    return (largest,)
 
 
 def table_on(operands: Operands, table: Table, part: Literal["words", "edges"] = "words") -> Any:
@@ -180,7 +169,7 @@ def plan_sums(
     variant: str | Variant | None,
     generation: int,
 ) -> HistogramPlan:
-    """Decide everything about a histogram but its memory and the table of its bins."""
+    """Decide everything about a histogram but its memory and the contents of its table."""
     weighing, asked, bins, shape = request.weighing, request.asked, request.bins, forms[0].shape
     axes = axes_of(request.axis, len(shape))
     kept = tuple(n for k, n in enumerate(shape) if k not in axes)
@@ -265,6 +254,6 @@ def sample(call: Sample) -> LaunchPlan:
 
 @cache
 def _adding(floats: bool, result: Dtype) -> Op:
-    """Return the operator that adds up parts and converts the sum to the result's dtype."""
+    """Return the operator that adds parts and converts the sum to the result's dtype."""
     dtypes = (_FLOAT64 if floats else _INT64,), (result,)
     return Op("a + b", 0, name="sum", commutative=True, dtypes=lambda elements, dtype: dtypes)
