@@ -110,7 +110,7 @@ _ENDS = Op(
 
 
 def limits_of(operands: Operands) -> tuple[Any, Any]:
-    """Return the smallest and the largest element; one kernel finds both."""
+    """Return the smallest and the largest element, which one kernel finds."""
     array, driver = operands.natives[0], operands.driver
     if not math.prod(array.shape):
         return 0, 1
@@ -133,7 +133,7 @@ def limits_of(operands: Operands) -> tuple[Any, Any]:
 
 @keeps_calls()
 def _plan_ends(form: Form, alignment: int, device: Device, generation: int) -> LaunchPlan:
-    """Return the plan of a fold that stores the smallest element and, behind it, the largest."""
+    """Return the plan of a fold that stores the smallest element and the largest in one array."""
     folding = make_folding(_ENDS, as_map("reduce", None, 1), (form.dtype,), None)
     (dtype, _), axes = folding.outputs, tuple(range(len(form.shape)))
     places = [Form(dtype, (), (), k * dtype.itemsize, alignment) for k in range(2)]

@@ -1,4 +1,4 @@
-"""Requests of a histogram, and their launch plans: one or two readings of the elements."""
+"""The launch plan of a histogram: one or two readings of the elements."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from gpuprims.primitives.histogram.traits import HistogramTraits
 from gpuprims.primitives.histogram.variants import HistogramVariant
 
 _INT64, _FLOAT64, _UINT32 = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.uint32)
-# 64 bits hold the sum of up to 2^33 integers of 30 bits, which weights are cut into.
+# Float weights are cut into integers of 30 bits; 64 bits hold the sum of this many.
 _MOST_CUT = 2**33
 # Only a few tables of more bins are kept.
 _LARGE = 2**16
@@ -47,41 +47,17 @@ COUNTS = Weighing("counts")
 
 
 class HistogramRequest(NamedTuple):
-    """How to count: all that a launch plan depends on, except the arrays and the contents of the table.
+    """How to count: all that a launch plan depends on, except the arrays and the contents of the table."""
 
-    Parameters
-    ----------
-    kind, bins, guide
-        Kind, number of bins and length of the guide of the table.
-    asked : int
-        The requested number of bins; those after ``bins`` are empty.
-    axis : int, tuple of int or None
-        Count along these axes.
-    weighing : Weighing
-    dtype : dtype or None
-        Dtype of the result; by default int64, or float64 for floats.
-    outside : bool
-        True for two more results, for elements that are too high and too low for a "direct" table.
-    label : str
-        The function, for messages.
-    """
-
+    label: str  # the function, for messages
     kind: Bins
-    bins: int
-    guide: int
-    asked: int
+    bins: int  # of the table; requested bins after these are empty
+    guide: int  # entries of the table's guide
+    asked: int  # requested bins
     axis: int | tuple[int, ...] | None
     weighing: Weighing
-    dtype: Dtype | None = None
-    outside: bool = False
-    label: str = "histogram"
-
-
-class TableRequest(NamedTuple):
-    """A request and the table of its bins."""
-
-    request: HistogramRequest
-    table: Table
+    dtype: Dtype | None = None  # of the result; by default int64, or float64 for floats
+    outside: bool = False  # two more results, for elements that are too high and too low for a "direct" table
 
 
 class _Readings(NamedTuple):
@@ -115,12 +91,6 @@ class HistogramPlan(LaunchPlan):
         if self._readings is None:
             self._readings = self.reading(self.variant)
         return Compiled()
-
-    def of(self, table: Table) -> HistogramPlan:
-        """Return a copy of this plan with a table, for :meth:`run`."""
-        plan = copy(self)
-        plan.table = table
-        return plan
 
     def run(self, operands: Operands, out: Out | None) -> Any:
         """Count with the plan's own table, and return the result to the caller."""
@@ -163,7 +133,6 @@ _small_tables, _large_tables = lru_cache(maxsize=64)(_copied), lru_cache(maxsize
 def plan_sums(
     request: HistogramRequest,
     forms: tuple[Form, ...],
-    written: tuple[Form, ...] | None,
     alignment: int,
     device: Device,
     variant: str | Variant | None,
@@ -220,19 +189,19 @@ def count(
     variant: str | Variant | None = None,
     *,
     outside: bool = False,
-    label: str = "histogram",
 ) -> Any:
-    """Return counts of an array, or sums of its weights; see :meth:`HistogramPlan.count`, :class:`HistogramRequest`."""
+    """Count as :meth:`HistogramPlan.count`; see :class:`HistogramRequest` for the arguments."""
     if variant is not None:
         asked_by_name("histogram", variant)
-    request = HistogramRequest(table.kind, table.bins, table.guide.size, asked, axis, weighing, dtype, outside, label)
+    described = operands.label, table.kind, table.bins, table.guide.size
+    request = HistogramRequest(*described, asked, axis, weighing, dtype, outside)
     forms, _ = operands.placed or operands.place()
-    plan = plan_sums(request, forms, None, operands.alignment, operands.device, variant, REGISTRY.generation)
+    plan = plan_sums(request, forms, operands.alignment, operands.device, variant, REGISTRY.generation)
     return plan.count(operands, table)
 
 
 def plan_call(
-    request: TableRequest,
+    request: tuple[HistogramRequest, Table],
     forms: tuple[Form, ...],
     written: tuple[Form, ...] | None,
     alignment: int,
@@ -241,15 +210,17 @@ def plan_call(
     generation: int,
 ) -> LaunchPlan:
     """Decide everything about a histogram but its memory."""
-    return plan_sums(request.request, forms, written, alignment, device, variant, generation).of(request.table)
+    plan = copy(plan_sums(request[0], forms, alignment, device, variant, generation))
+    plan.table = request[1]
+    return plan
 
 
 def sample(call: Sample) -> LaunchPlan:
-    """Return the plan of ``call.outputs`` histograms."""
+    """Return the plan of a histogram of each row, for ``explain``."""
     form = contiguous(call.dtype, (call.outputs, call.size), 16)
     bins = check_bins("explain", call.bins)
-    request = HistogramRequest("even", bins, 0, bins, 1, COUNTS)
-    return plan_sums(request, (form,), None, 16, call.device, None, 0)
+    request = HistogramRequest("explain", "even", bins, 0, bins, 1, COUNTS)
+    return plan_sums(request, (form,), 16, call.device, None, 0)
 
 
 @cache
