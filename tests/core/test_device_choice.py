@@ -161,7 +161,7 @@ CALL = gpuprims.Call((np.dtype(np.float32),), 3)
 def fakes(monkeypatch: pytest.MonkeyPatch, *drivers: FakeDriver) -> list[gpuprims.Device]:
     """Make these the only devices, and return them, best first."""
     monkeypatch.setattr(gpuprims.Device, "_known", dict(gpuprims.Device._known))
-    monkeypatch.setattr(device_module, "_drivers", lambda name: [d for d in drivers if d.backend == name])
+    monkeypatch.setattr(device_module, "_survey", lambda: (list(drivers), []))
     return gpuprims.devices()
 
 
@@ -177,9 +177,9 @@ def test_cuda_comes_first_then_gpus_of_opencl_then_its_cpus(monkeypatch: pytest.
     assert [one.spec for one in found] == ["cuda:0", "cuda:1", "opencl:1", "opencl:3", "opencl:2", "opencl:0"]
 
 
-def test_a_kind_that_nobody_knows_comes_before_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = fakes(monkeypatch, FakeDriver("cpu", 0), FakeDriver("npu", 1))
-    assert [one.capabilities.kind for one in found] == ["npu", "cpu"]
+def test_unknown_kinds_come_before_cpus_and_reference_devices_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = fakes(monkeypatch, FakeDriver("reference", 0), FakeDriver("cpu", 1), FakeDriver("npu", 2))
+    assert [one.capabilities.kind for one in found] == ["npu", "cpu", "reference"]
 
 
 def test_the_best_device_is_chosen_and_checked_once(nothing_chosen: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
+from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
 from gpuprims.core.layout import Form, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Result
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
@@ -57,13 +57,13 @@ def plan_call(
 ) -> LaunchPlan:
     """Decide everything about a product but its memory."""
     dtype, n, stored = forms[0].dtype, forms[2].shape[0] - 1, forms[0].shape[0]
-    result = Result((n, *forms[3].shape[1:]), dtype)
+    result = contiguous(dtype, (n, *forms[3].shape[1:]), alignment)
     traits = CallTraits((dtype,), -(-stored // max(n, 1)), n, value_bytes=dtype.itemsize)
 
-    def compiling(chosen: Variant) -> Compiled:
+    def compiling(chosen: Variant) -> Launch:
         if 0 in result.shape:
-            return Compiled()
-        layout = starts_of((*forms, contiguous(dtype, result.shape, alignment)))
+            return nothing
+        layout = starts_of((*forms, result))
         columns = result.shape[1] if len(result.shape) > 1 else 1
         held = _held(chosen, columns, dtype)
         accesses = layout.accesses
@@ -79,7 +79,7 @@ def plan_call(
         )
         tiles = -(-(stored + n) // chosen.tile) if chosen.block == 1 else -(-n * spec.lanes // chosen.block)
         groups = chosen.groups(tiles, device.capabilities)
-        return Compiled(device.kernel(chosen, spec).prepare(groups, layout.pack(0), n))
+        return device.kernel(chosen, spec).prepare(groups, layout.pack(0), n)
 
     inputs = range(4) if stored else [2] * 4  # empty arrays have no memory, and kernels read no elements
     return LaunchPlan(device, "csr", traits, (result,), compiling, asked=variant, inputs=inputs)

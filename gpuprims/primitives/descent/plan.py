@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
+from gpuprims.core.launch_plan import LaunchPlan, Sample, with_scratch
 from gpuprims.core.layout import Form, contiguous, starts_of
-from gpuprims.core.outputs import Result
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
@@ -52,17 +52,17 @@ def plan_call(
 ) -> LaunchPlan:
     """Decide everything about ``request`` iterations but their memory; the last array has ``decay`` and ``rate``."""
     dtype, n = forms[0].dtype, forms[0].shape[0]
-    result = Result(forms[2].shape, dtype)
+    result = contiguous(dtype, forms[2].shape, alignment)
 
-    def compiling(variant: Variant) -> Compiled:
+    def compiling(variant: Variant) -> Launch:
         chosen = LogisticVariant.of(variant)
-        layout = starts_of((*forms, contiguous(dtype, result.shape, alignment)))
+        layout = starts_of((*forms, result))
         spec = DescentSpec.of(layout, len(forms), typed_loss(dtype), others=1)
         fitted, spec = _held(chosen, spec, n)
         launch = device.kernel(fitted, spec).prepare(1, layout.pack(0), n, request)
         vectors = -(-n // spec.vector_rows)
         copied = vectors * spec.vector_rows * (spec.columns + spec.weighted) * dtype.itemsize
-        return Compiled(launch, scratch=copied if chosen.scratch == "rows" else 0)
+        return with_scratch(device, launch, copied) if chosen.scratch == "rows" else launch
 
     traits = CallTraits((dtype,), n, result.shape[0], value_bytes=dtype.itemsize)
     return LaunchPlan(device, "descent", traits, (result,), compiling, asked=variant, inputs=range(len(forms)))

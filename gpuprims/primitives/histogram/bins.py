@@ -12,14 +12,13 @@ from gpuprims.core.device import Device, device_of
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
-from gpuprims.core.outputs import Result
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArgumentError, ShapeError, quoted
 from gpuprims.expressions.masks import plain_array, refuse_masked
 from gpuprims.operators import Op, as_map, make_folding
 from gpuprims.operators.extremes import highest, lowest
-from gpuprims.primitives.fold import FoldPlanner, with_axes
+from gpuprims.primitives.fold import plan_fold
 from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype, make_table
 
 # Only a few tables of more bins are kept.
@@ -121,7 +120,7 @@ def limits_of(operands: Operands) -> tuple[Any, Any]:
     if operands.in_place:
         memory = operands.memory(ends)
     try:
-        plan.start_on(driver, [elements], [memory, memory])
+        plan.compiled()([elements, memory, memory])
     finally:
         if operands.in_place:
             driver.synchronize()
@@ -137,6 +136,4 @@ def _plan_ends(form: Form, alignment: int, device: Device, generation: int) -> L
     folding = make_folding(_ENDS, as_map("reduce", None, 1), (form.dtype,), None)
     (dtype, _), axes = folding.outputs, tuple(range(len(form.shape)))
     places = [Form(dtype, (), (), k * dtype.itemsize, alignment) for k in range(2)]
-    targets = [with_axes(place, axes, keepdims=False) for place in places]
-    planner = FoldPlanner(device, (form,), targets, folding, form.shape, axes, commutative=True)
-    return planner.plan(None, (Result((), dtype),) * 2)
+    return plan_fold(device, (form,), places, folding, form.shape, axes, commutative=True)

@@ -11,10 +11,10 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import Dtype
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
+from gpuprims.core.launch_plan import LaunchPlan, Sample
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands
-from gpuprims.core.outputs import Out, Result
+from gpuprims.core.outputs import Out
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
@@ -74,35 +74,21 @@ class _Readings(NamedTuple):
 
 
 class HistogramPlan(LaunchPlan):
-    """The launch plan of a histogram for any table; ``reading`` returns the launches of a variant."""
+    """The launch plan of a histogram for any table; it compiles to :class:`_Readings`, which :meth:`count` starts."""
 
-    __slots__ = ("_readings", "reading", "table")
-
-    def __init__(
-        self, device: Device, traits: HistogramTraits, result: Result, reading: Any, asked: str | Variant | None
-    ) -> None:
-        super().__init__(device, "histogram", traits, (result,), lambda chosen: Compiled(), asked=asked, inputs=())
-        self.reading = reading
-        self.table: Table | None = None
-        self._readings: _Readings | None = None
-
-    def compiled(self) -> Compiled:
-        """Compile the launches, which :meth:`count` starts."""
-        if self._readings is None:
-            self._readings = self.reading(self.variant)
-        return Compiled()
+    __slots__ = ("table",)
+    table: Table
 
     def run(self, operands: Operands, out: Out | None) -> Any:
         """Count with the plan's own table, and return the result to the caller."""
-        if out is not None or self.table is None:
+        if out is not None:
             raise ArgumentError("histogram: no out=; got one")
         return operands.to_caller(self.count(operands, self.table))
 
     def count(self, operands: Operands, table: Table) -> Any:
         """Return the sums as an array on the device, or on the host if kernels work there."""
-        if self._readings is None:
-            self.compiled()
-        sums, peaks, shape, zeroed = self._readings  # type: ignore[misc]  # compiled() sets it
+        readings: Any = self._launch or self.compiled()
+        sums, peaks, shape, zeroed = readings
         (result,), in_place = self.results, operands.in_place
         owner = np if in_place else operands.driver
         counts = (owner.zeros if zeroed else owner.empty)(shape, result.dtype)
@@ -151,9 +137,9 @@ def plan_sums(
         bins=bins,
     )
     length, width = asked + 2 * request.outside, bins + 2 * request.outside
-    result = Result((*kept, length), request.dtype or (_FLOAT64 if floats else _INT64))
+    result = contiguous(request.dtype or (_FLOAT64 if floats else _INT64), (*kept, length), alignment)
 
-    def reading(variant: Variant) -> _Readings:
+    def compiling(variant: Variant) -> Any:
         chosen = HistogramVariant.of(variant)
         if not math.prod(shape) or not width:
             return _Readings(None, None, result.shape, zeroed=True)
@@ -176,7 +162,7 @@ def plan_sums(
             return _Readings(sums, peaks, (bins + 2,), sums.zeroed)
         return _Readings(sums, peaks, result.shape, zeroed=bins < asked)
 
-    return HistogramPlan(device, traits, result, reading, variant)
+    return HistogramPlan(device, "histogram", traits, (result,), compiling, asked=variant, inputs=())
 
 
 def count(

@@ -11,13 +11,11 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import Dtype
-from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.operands import Operands
-from gpuprims.core.outputs import Result
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.operators import Op, as_map, make_folding
-from gpuprims.primitives.fold import FoldPlanner, with_axes
+from gpuprims.primitives.fold import plan_fold
 from gpuprims.primitives.histogram.binning import key_dtype
 from gpuprims.primitives.histogram.spec import CPU_REPLICAS, Bins, HistogramSpec, Sums
 from gpuprims.primitives.histogram.traits import BEHIND_RANGE, HistogramTraits
@@ -44,14 +42,15 @@ class Reading(NamedTuple):
     """A launch that reads the elements, and the fold of its groups' sums.
 
     The sums take ``nbytes``, by part, output, plane and place. If ``zeroed``, groups add to memory that must be zero
-    before. ``fold`` is None if the groups store the result itself.
+    before. ``fold`` is None if the groups store the result itself; else its result takes ``folded`` bytes.
     """
 
     launch: Launch
     nbytes: int
     planes: int
     zeroed: bool
-    fold: LaunchPlan | None
+    fold: Launch | None
+    folded: int
 
     def run(self, operands: Operands, words: Any, peaks: Sequence[Any] = (), target: Any = None) -> Any:
         """Launch on the memory of a call, and return the target, by default new memory."""
@@ -63,8 +62,8 @@ class Reading(NamedTuple):
         if self.fold is None:
             return left
         if target is None:
-            target = driver.scratch(4 * math.prod(self.fold.results[0].shape))
-        self.fold.start_on(driver, [*[left] * self.planes, *peaks], [target])
+            target = driver.scratch(self.folded)
+        self.fold([*[left] * self.planes, *peaks, target])
         return target
 
 
@@ -131,7 +130,8 @@ class Reader(NamedTuple):
         left = contiguous(total, (1 if whole else rows, outputs, planes, width), ALIGNMENT)
         is_target = alone and total == target.dtype and left.shape[:3] == (1, 1, 1)
         fold = None if is_target else self._fold(left, op, target, beside)
-        return Reading(launch, math.prod(left.shape) * left.item, planes, whole, fold)
+        nbytes, folded = (math.prod(form.shape) * form.item for form in (left, target))
+        return Reading(launch, nbytes, planes, whole, fold, folded)
 
     def _room(self, sums: int, planes: int, dtype: Dtype) -> _Room:
         """Return the memory of a group for ``sums`` sums in all planes."""
@@ -167,16 +167,14 @@ class Reader(NamedTuple):
         parts = max(1, min(tiles, groups * able.compute_units // outputs))
         return max(parts, -(-self.call.size // _MOST_COUNTED))
 
-    def _fold(self, left: Form, op: Op, target: Form, beside: tuple[Form, ...]) -> LaunchPlan:
-        """Return the plan that folds parts in order."""
+    def _fold(self, left: Form, op: Op, target: Form, beside: tuple[Form, ...]) -> Launch:
+        """Return the launch that folds parts in order."""
         rows, _, planes, _ = left.shape
         shape, strides = (rows, *target.shape), (*left.strides[:2], left.strides[3])
         parts = [Form(left.dtype, shape, strides, k * left.strides[2], left.alignment) for k in range(planes)]
         forms = [*parts, *(form._replace(shape=(1, *target.shape), strides=(0, *form.strides)) for form in beside)]
         folding = make_folding(op, as_map("reduce", None, len(forms)), tuple(form.dtype for form in forms), None)
-        into = [with_axes(target, (0,), keepdims=False)]
-        planner = FoldPlanner(self.device, forms, into, folding, shape, (0,), commutative=True)
-        return planner.plan(None, (Result(target.shape, target.dtype),))
+        return plan_fold(self.device, forms, [target], folding, shape, (0,), commutative=True).compiled()
 
 
 def _power_of_two(most: int) -> int:

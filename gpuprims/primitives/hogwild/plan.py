@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gpuprims.core.device import Device
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample, in_turn
+from gpuprims.core.driver import Launch
+from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, with_counters
 from gpuprims.core.layout import Form
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
@@ -43,7 +44,7 @@ def plan_call(
     """Decide everything about the steps but their memory."""
     able, (threads, workers) = device.capabilities, request
 
-    def compiling(chosen: Variant, steps: Steps) -> Compiled:
+    def compiling(chosen: Variant, steps: Steps) -> Launch:
         if device.backend == "reference":
             takes_none(_LABEL, chosen, threads_per_datapoint=threads, workers=workers)
         lanes = threads or (chosen.block if able.kind == "gpu" else 1)
@@ -55,7 +56,8 @@ def plan_call(
         count = workers or _workers(chosen, steps, device)
         groups = fitted.groups(-(-forms[2].shape[0] // block), able), -(-count // (block // lanes))
         numbers = steps.total, steps.stretch, count
-        return Compiled(in_turn([kernel.prepare(groups[part], packed, *numbers, part) for part in (0, 1)]), 1)
+        launches = [kernel.prepare(groups[part], packed, *numbers, part) for part in (0, 1)]
+        return with_counters(device, in_turn(launches), 1)
 
     return plan_steps(_LABEL, compiling, forms, alignment, device, variant)
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample, in_turn
+from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, with_counters
 from gpuprims.core.layout import Form, Layout, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Result
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
@@ -54,12 +54,12 @@ def plan_call(
 ) -> LaunchPlan:
     """Decide everything about a logistic gradient but its memory."""
     dtype, (n, k) = forms[0].dtype, forms[0].shape
-    results = Result((), dtype), Result(forms[2].shape, dtype)
+    results = [contiguous(dtype, shape, alignment) for shape in ((), forms[2].shape)]
     traits = CallTraits((dtype,), n, k, value_bytes=dtype.itemsize, side_by_side=True)
 
-    def compiling(variant: Variant) -> Compiled:
+    def compiling(variant: Variant) -> Launch:
         chosen = LogisticVariant.of(variant)
-        layout = starts_of((*forms, *(contiguous(result.dtype, result.shape, alignment) for result in results)))
+        layout = starts_of((*forms, *results))
         vector = vector_of(forms[0]) if chosen.vectors else 1
         lanes, rows = _teams(chosen, k, vector, dtype, device)
         fitted = _resident(chosen, lanes, -(-k // lanes) * value_words((dtype,)), device)
@@ -108,7 +108,7 @@ def _resident(variant: LogisticVariant, lanes: int, words: int, device: Device) 
     return variant.resized(groups_per_unit=2)
 
 
-def _launch(variant: LogisticVariant, spec: LogisticSpec, layout: Layout, n: int, device: Device) -> Compiled:
+def _launch(variant: LogisticVariant, spec: LogisticSpec, layout: Layout, n: int, device: Device) -> Launch:
     """Return the launches and their scratch memory."""
     kernel, able, item = device.kernel(variant, spec), device.capabilities, spec.values[0].itemsize
     packed = layout.pack(0)
@@ -116,8 +116,8 @@ def _launch(variant: LogisticVariant, spec: LogisticSpec, layout: Layout, n: int
         columns = spec.features * (variant.scratch == "columns in turn")
         groups = variant.groups(-(-max(n, spec.sums) // variant.tile), able)
         launches = [kernel.prepare(groups, packed, n, step) for step in range(3 if columns else 2)]
-        return Compiled(in_turn(launches), 1, (2 + columns) * n * item)
+        return with_counters(device, in_turn(launches), 1, (2 + columns) * n * item)
     rows = variant.items if spec.vector_rows > 1 else spec.rows * variant.block // spec.lanes
     parts = variant.groups(-(-n // rows), able) if variant.shares_outputs else 1
     numbers = n if variant.scratch == "rows" else parts * spec.sums
-    return Compiled(kernel.prepare(parts, packed, n, parts), 1, numbers * item)
+    return with_counters(device, kernel.prepare(parts, packed, n, parts), 1, numbers * item)

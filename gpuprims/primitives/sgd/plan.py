@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample, in_turn
+from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, with_counters
 from gpuprims.core.layout import Form
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
@@ -60,13 +61,14 @@ def plan_call(
 ) -> LaunchPlan:
     """Decide everything about the steps but their memory."""
 
-    def compiling(variant: Variant, steps: Steps) -> Compiled:
+    def compiling(variant: Variant, steps: Steps) -> Launch:
         chosen = SgdVariant.of(variant)
         if chosen.scratch == "products":
             return _with_products(steps, chosen, request, device)
         takes_none(_LABEL, chosen, threads_per_datapoint=request.threads, datapoints_per_block=request.rows)
         kernel = device.kernel(chosen, steps.spec(lanes=1))
-        return Compiled(kernel.prepare(1, steps.layout.pack(0), steps.total, steps.stretch), 1)
+        launch = kernel.prepare(1, steps.layout.pack(0), steps.total, steps.stretch)
+        return with_counters(device, launch, 1)
 
     return plan_steps(_LABEL, compiling, forms, alignment, device, variant)
 
@@ -76,7 +78,7 @@ def sample(call: Sample) -> LaunchPlan:
     return plan_call(SgdRequest(None, None), sample_steps(call), None, 16, call.device, None, 0)
 
 
-def _with_products(steps: Steps, chosen: SgdVariant, asked: SgdRequest, device: Device) -> Compiled:
+def _with_products(steps: Steps, chosen: SgdVariant, asked: SgdRequest, device: Device) -> Launch:
     """Return the launches of a kernel that computes the products of samples before it steps."""
     able, packed = device.capabilities, steps.layout.pack(0)
     group = _group(steps, asked, able)
@@ -90,7 +92,7 @@ def _with_products(steps: Steps, chosen: SgdVariant, asked: SgdRequest, device: 
         count = min(most, runs - first)
         groups = fitted.groups(count, able), 1
         launches += [kernel.prepare(groups[step], packed, steps.stretch, first, count, step) for step in (0, 1)]
-    return Compiled(in_turn(launches), 1, min(runs, most) * each)
+    return with_counters(device, in_turn(launches), 1, min(runs, most) * each)
 
 
 class _Group(NamedTuple):

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample, find_plan
+from gpuprims.core.driver import Launch
+from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan
 from gpuprims.core.layout import Form, Layout, contiguous, starts_of
 from gpuprims.core.operands import as_operands
-from gpuprims.core.outputs import Result
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
@@ -62,7 +62,7 @@ def _sigmoid(dtype: np.dtype[Any]) -> TypedExpr:
 
 def plan_steps(
     label: str,
-    compiling: Callable[[Variant, Steps], Compiled],
+    compiling: Callable[[Variant, Steps], Launch],
     forms: tuple[Form, ...],
     alignment: int,
     device: Device,
@@ -70,8 +70,8 @@ def plan_steps(
 ) -> LaunchPlan:
     """Return the launch plan of steps, for samples, labels, weights, any sample weights, the order and the rates."""
     (samples, features), (total,), (stretches, _) = forms[0].shape, forms[-2].shape, forms[-1].shape
-    result = Result(forms[2].shape, forms[0].dtype)
-    layout = starts_of((*forms, contiguous(result.dtype, result.shape, alignment)))
+    result = contiguous(forms[0].dtype, forms[2].shape, alignment)
+    layout = starts_of((*forms, result))
     steps = Steps(layout, samples, features, total, total // stretches)
     traits = CallTraits((result.dtype,), total, features, value_bytes=result.dtype.itemsize, side_by_side=True)
     inputs = range(len(forms))
