@@ -197,10 +197,12 @@ def test_folds_may_be_contracted() -> None:
     assert re.search(MERGED, ptx_of(variant, spec))
 
 
-def test_every_function_of_complex_numbers_compiles() -> None:
+def test_every_function_of_complex_numbers_compiles(pytestconfig: pytest.Config) -> None:
     (variant,) = (variant for variant in VARIANTS if variant.primitive == "map")
     (spec,) = specs_of(variant, lambda **where: gpuprims.map(every_complex_function, ones(9, dtype="c8"), **where))
-    assert compile_cuda(variant, spec, ARCHITECTURES[0]) == ([], True)  # one: it takes 7 s
+    assert f".entry {variant.entry}" in ptx_of(variant, spec)
+    if pytestconfig.getoption("whole"):  # machine code takes 7 s, instructions 2 s
+        assert compile_cuda(variant, spec, ARCHITECTURES[0]) == ([], True)
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,8 @@ import pytest
 from kernel_cases import COMPLEX, DTYPES, Kernel, assert_equal, need, on_device, on_host, random_values
 
 import gpuprims
-from gpuprims.core.catalogue import able
 from gpuprims.core.codegen import kernel_source
-from gpuprims.core.geometry import Geometry
+from gpuprims.core.geometry import Geometry, first_refusal
 from gpuprims.core.kernel_spec import Access, KernelSpec
 from gpuprims.core.refusals import double_precision
 from gpuprims.core.traits import CallTraits
@@ -321,7 +320,7 @@ def _text(spec: KernelSpec, folder: Path) -> str:
     """Return the text that is written around an empty kernel."""
     empty = folder / "empty"
     empty.write_text("")
-    return kernel_source(spec, Variant("map", "empty", "opencl", empty, 1, Geometry(256, 4), able), empty, 0)
+    return kernel_source(spec, Variant("map", "empty", "opencl", empty, 1, Geometry(256, 4), first_refusal()), empty, 0)
 
 
 def test_complex64_needs_no_double_precision(tmp_path: Path) -> None:

@@ -11,9 +11,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from gpuprims.core.codegen.functions import map_text, store_text
-from gpuprims.core.codegen.operands import types_text
-from gpuprims.core.codegen.values import words_text
-from gpuprims.core.kernel_spec import KernelSpec, value_words
+from gpuprims.core.codegen.operands import types_text, words_text
+from gpuprims.core.kernel_spec import DOUBLES, KernelSpec, value_words
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import c_type, part
 
@@ -36,7 +35,7 @@ def kernel_source(spec: KernelSpec, variant: Variant, prelude: Path, warp: int) 
         "WARP": warp,
         "WORDS": value_words(spec.values),
     }
-    if spec.uses_float64:
+    if not spec.dtypes.isdisjoint(DOUBLES):
         constants["HAS_F64"] = 1
     return "\n".join(
         [
