@@ -183,8 +183,10 @@ def _keys(operands: Operands, words: Any, rows: Segments, features: int, *, hash
     """Return each word's index into the flat table of counts."""
 
     def key(word: Any, row: Any) -> Any:
-        whole = word.astype(np.uint32)
-        return row * features + _feature(whole if hashed else _murmurhash3(whole), features)
+        bits = word.astype(np.uint32)
+        hash_ = bits if hashed else _murmurhash3(bits)
+        magnitude = np.minimum(hash_, -hash_)  # of a signed hash, also of -2^31
+        return row * features + (magnitude % features).astype(_INT32)
 
     return map_elements(key, words, _rows(operands, rows), device=operands.device)
 
@@ -197,11 +199,6 @@ def _rows(operands: Operands, rows: Segments) -> Any:
     ends = as_operands(_LABEL, (rows.offsets[1:],), operands.device)
     ended = count(ends, direct(check_bins(_LABEL, rows.size)), rows.size, 0)
     return scan(ended, dtype=_INT32, device=operands.device)
-
-
-def _feature(hashed: Any, features: int) -> Any:
-    """Return the magnitude of a signed hash, also of -2^31, modulo the number of features."""
-    return (np.minimum(hashed, -hashed) % features).astype(_INT32)
 
 
 def _murmurhash3(word: Any) -> Any:
