@@ -1,8 +1,8 @@
 """Archives of plain arrays (.npz): atomic writes, and reads that check first.
 
-An archive must be what ``np.savez`` writes: known members without compression, one after the other, with no bytes
-between them. So no member is larger than the file, and memory is proportional to the file's size. The dtype and shape
-in each member's header must match its number of bytes.
+An archive must have the form that ``np.savez`` writes: known members without compression, one after the other, with no
+bytes between them. So no member is larger than the file, and memory is proportional to the file's size. The dtype and
+shape in each member's header must match its number of bytes.
 """
 
 from __future__ import annotations

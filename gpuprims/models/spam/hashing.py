@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -117,12 +116,17 @@ def _flatten(documents: Any, analyzer: Callable[[Any], Iterable[str]] | None) ->
         raise ArrayError(f"{_LABEL}: a sequence of documents; got {short(documents)}")
     rows = list(documents)
     texts = sum(isinstance(row, str) for row in rows)
-    if texts < len(rows):
-        if texts or analyzer is not None:
-            got = f"{texts} texts of {len(rows)}"
-            raise ArrayError(f"{_LABEL}: only texts, or only integers and no analyzer=; got {got}")
-        return *_concatenate(rows), False
-    return *_hashed(rows, analyzer or HashingVectorizer().build_analyzer()), True
+    hashed = texts == len(rows)
+    if hashed:
+        analyze, hashes = analyzer or HashingVectorizer().build_analyzer(), _Hashes()
+        parts = [np.fromiter(map(hashes.__getitem__, analyze(text)), _INT32) for text in rows]
+    elif texts or analyzer is not None:
+        raise ArrayError(f"{_LABEL}: only texts, or only integers and no analyzer=; got {texts} texts of {len(rows)}")
+    else:
+        parts = [_row(k, document) for k, document in enumerate(rows)]
+    dtype = np.result_type(_INT32, *{part.dtype for part in parts})
+    words = np.concatenate([np.zeros(0, _INT32), *parts], dtype=dtype)
+    return words, np.cumsum([0, *(part.size for part in parts)]), hashed
 
 
 class _Hashes(dict[Any, int]):
@@ -133,21 +137,6 @@ class _Hashes(dict[Any, int]):
             raise DtypeError(f"{_LABEL}: an analyzer= that returns words as str or bytes; got {short(word)}")
         found = self[word] = int(murmurhash3_32(word, seed=0))
         return found
-
-
-def _hashed(texts: Sequence[str], analyze: Callable[[Any], Iterable[str]]) -> tuple[np.ndarray, np.ndarray]:
-    hashes = _Hashes()
-    flat, offsets = array("i"), [0]
-    for text in texts:
-        flat.extend(hashes[word] for word in analyze(text))
-        offsets.append(len(flat))
-    return np.array(flat, _INT32), np.array(offsets)
-
-
-def _concatenate(documents: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-    rows = [_row(k, document) for k, document in enumerate(documents)]
-    dtype = np.result_type(_INT32, *(row.dtype for row in rows))
-    return np.concatenate(rows, dtype=dtype), np.cumsum([0, *(row.size for row in rows)])
 
 
 def _row(k: int, document: Any) -> np.ndarray:
