@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.layout import contiguous
 from gpuprims.core.operands import as_operands
-from gpuprims.core.outputs import Result
 from gpuprims.core.variant import Variant
 from gpuprims.operators import Folding, Stages
-from gpuprims.primitives.fold import FoldPlanner
+from gpuprims.primitives.fold import plan_fold
 
 # Large enough that a kernel's launch and a download of a few bytes take nothing beside the upload.
 _LARGEST_SLAB = 1 << 30
@@ -59,34 +59,20 @@ def map_in_slabs(
         map_in_slabs([a[here] for a in arrays], [r[here] for r in results], inner, most, run)
 
 
-class FoldSlabs:
-    """A fold of host arrays along axes, in slabs.
+class FoldSlabs(NamedTuple):
+    """A fold of host arrays, in slabs of at most ``most`` bytes; results keep the folded axes, of length 1."""
 
-    Parameters
-    ----------
-    device : Device
-    stages : Stages
-    axes : tuple of int
-        The folded axes, ascending; results keep them, of length 1.
-    variant : str, Variant or None
-        The kernel that folds the slabs.
-    commutative : bool
-    """
-
-    def __init__(
-        self, device: Device, stages: Stages, axes: tuple[int, ...], variant: str | Variant | None, *, commutative: bool
-    ) -> None:
-        self._device = device
-        self._stages = stages
-        self._axes = axes
-        self._variant = variant
-        self._commutative = commutative
-        self._most = slab_bytes(device)
+    device: Device
+    stages: Stages
+    axes: tuple[int, ...]
+    variant: str | Variant | None
+    commutative: bool
+    most: int
 
     def run(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Fold arrays of one shape."""
-        count = math.prod(arrays[0].shape[axis] for axis in self._axes)
-        return self._finish(self._stages.last, self._values(arrays, 0), (), counted=count)
+        count = math.prod(arrays[0].shape[axis] for axis in self.axes)
+        return self._finish(self.stages.last, self._values(arrays, 0), (), counted=count)
 
     def _values(self, arrays: Sequence[np.ndarray], first: int) -> list[np.ndarray]:
         """Return the components that a region folds to, given the index of its first element along the folded axes.
@@ -95,27 +81,27 @@ class FoldSlabs:
         """
         shape = arrays[0].shape
         axis = next((k for k, length in enumerate(shape) if length > 1), None)
-        if axis is None or sum(array.nbytes for array in arrays) <= self._most:
+        if axis is None or sum(array.nbytes for array in arrays) <= self.most:
             index = np.broadcast_to(np.int64(first), (1,) * len(shape))
-            return self._fold(self._stages.part, [*arrays, index], self._axes, variant=self._variant)
-        each = math.prod(shape[k] for k in self._axes if k > axis) if axis in self._axes else 0
+            return self._fold(self.stages.part, [*arrays, index], self.axes, variant=self.variant)
+        each = math.prod(shape[k] for k in self.axes if k > axis) if axis in self.axes else 0
         slabs = [
             self._values([array[_along(axis, part)] for array in arrays], first + start * each)
-            for start, part in _cuts(arrays, axis, self._most)
+            for start, part in _cuts(arrays, axis, self.most)
         ]
         values = [np.concatenate(components, axis) for components in zip(*slabs, strict=True)]
-        return self._finish(self._stages.join, values, (axis,)) if axis in self._axes else values
+        return self._finish(self.stages.join, values, (axis,)) if axis in self.axes else values
 
     def _finish(
         self, folding: Folding, values: Sequence[np.ndarray], axes: tuple[int, ...], *, counted: int | None = None
     ) -> list[np.ndarray]:
         """Run a stage on values, which are many where outputs are: cut along the axes that it keeps."""
         axis = next((k for k, length in enumerate(values[0].shape) if length > 1 and k not in axes), None)
-        if axis is None or sum(component.nbytes for component in values) <= self._most:
+        if axis is None or sum(component.nbytes for component in values) <= self.most:
             return self._fold(folding, values, axes, counted=counted)
         slabs = [
             self._finish(folding, [component[_along(axis, part)] for component in values], axes, counted=counted)
-            for _, part in _cuts(values, axis, self._most)
+            for _, part in _cuts(values, axis, self.most)
         ]
         return [np.concatenate(components, axis) for components in zip(*slabs, strict=True)]
 
@@ -129,16 +115,14 @@ class FoldSlabs:
         variant: str | Variant | None = None,
     ) -> list[np.ndarray]:
         """Run one stage on the device."""
-        operands = as_operands("reduce", tuple(arrays), self._device)
+        operands = as_operands("reduce", tuple(arrays), self.device)
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
         kept = tuple(1 if k in axes else length for k, length in enumerate(shape))
-        results = tuple(Result(kept, dtype) for dtype in folding.outputs)
         targets = [contiguous(dtype, kept, operands.alignment) for dtype in folding.outputs]
-        planner = FoldPlanner(
-            self._device, operands.forms, targets, folding, shape, axes, commutative=self._commutative, counted=counted
-        )
-        outputs = [operands.empty(*result) for result in results]
-        planner.plan(variant, results).start(operands, outputs)
+        what = self.device, operands.forms, targets, folding, shape, axes, variant
+        plan = plan_fold(*what, commutative=self.commutative, counted=counted)
+        outputs = [operands.empty(kept, dtype) for dtype in folding.outputs]
+        plan.start(operands, outputs)
         if operands.in_place:
             operands.driver.synchronize()
         return [operands.to_host(output) for output in outputs]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,14 +14,14 @@ from gpuprims.core.kernel_spec import value_words
 from gpuprims.core.launch_plan import LaunchPlan, Sample
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, Result
+from gpuprims.core.outputs import Out
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, ExpressionError, ShapeError, quoted
 from gpuprims.expressions import Expr, expression, trace, typed
 from gpuprims.operators import Folding, find_op
-from gpuprims.primitives.prefix import ScanPlanner
+from gpuprims.primitives.fold import plan_scan
 
 _INT64 = np.dtype(np.int64)
 
@@ -41,7 +42,7 @@ class CompactPlan(LaunchPlan):
         if out is not None:
             raise ArgumentError("compact: no out=, for the result's length is not known before; got one")
         self.compiled()
-        kept, (total, read) = operands.empty(*self.results[0]), _scalar(operands)
+        kept, (total, read) = operands.empty(self.results[0].shape, self.results[0].dtype), _scalar(operands)
         self.start(operands, [kept, total])
         count = read() if self.results[0].shape[0] else 0
         return operands.to_caller(operands.cut(kept, 0, (count,)))
@@ -93,32 +94,14 @@ def plan_call(
             raise DtypeError(f"compact: a mask of dtype bool, or a function; got {forms[1].dtype}")
         if forms[1].shape != shape:
             raise ShapeError(f"compact: a mask of the array's shape, {shape}; got {forms[1].shape}")
-    results = Result((size,), forms[0].dtype), Result((), _INT64)
+    results = contiguous(forms[0].dtype, (size,), alignment), contiguous(_INT64, (), alignment)
     targets = contiguous(forms[0].dtype, shape, alignment), Form(_INT64, shape, (0,) * len(shape), 0, alignment)
     rank = np.dtype(np.int32) if size < 2**31 else _INT64
     folding, place = _ranking(request.predicate, tuple(form.dtype for form in forms), rank)
-    axes = tuple(range(len(shape)))
+    what = device, forms, targets, results, folding, shape, tuple(range(len(shape))), variant
+    ranked = partial(plan_scan, *what, commutative=True, inclusive=False, place=place, packed=True, counted=1 - size)
     words = value_words([forms[0].dtype])
-
-    def planner(primitive: str, item_words: int | None) -> ScanPlanner:
-        return ScanPlanner(
-            device,
-            forms,
-            targets,
-            folding,
-            shape,
-            axes,
-            commutative=True,
-            inclusive=False,
-            place=place,
-            packed=True,
-            primitive=primitive,
-            item_words=item_words,
-            counted=1 - size,
-        )
-
-    by_scan = planner("scan", None).plan(variant, results)
-    return planner("compact", words).plan(variant, results, by_scan, CompactPlan)
+    return ranked(primitive="compact", item_words=words, kind=CompactPlan, otherwise=ranked())
 
 
 def sample(call: Sample) -> LaunchPlan:

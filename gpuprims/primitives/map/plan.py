@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import KernelSpec, unchanged, value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
+from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
 from gpuprims.core.layout import Form, as_lanes, broadcast_shapes, contiguous, plan_layout
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, Result, as_out, result_forms
+from gpuprims.core.outputs import Out, as_out, result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
@@ -120,14 +121,14 @@ def plan_call(
     arguments = tuple(form.dtype for form in inputs for _ in range(form.lanes))
     function, finish = typed_map(expr, arguments, alike=request.gives_vectors)
     result_axis = vector_axis if request.gives_vectors else None
-    results = map_results(function.dtypes, shape, result_axis)
-    outputs, places = _split(result_forms("map", results, written, alignment), result_axis)
+    results = map_results(function.dtypes, shape, result_axis, alignment)
+    outputs, places = _split(result_forms("map", results, written), result_axis)
     steps = tuple(step.dtype for step in function.steps)
     size = math.prod(shape)
 
-    def compiling(chosen: Variant) -> Compiled:
+    def compiling(chosen: Variant) -> Launch:
         if not size:
-            return Compiled()
+            return nothing
         layout = plan_layout((*inputs, *outputs), shape, range(len(shape)))
         accesses = layout.accesses
         spec = KernelSpec(
@@ -140,7 +141,7 @@ def plan_call(
             contracted=False,  # map is bound by memory, so NumPy's rounding costs nothing
         )
         groups = chosen.groups(-(-size // chosen.tile), device.capabilities)
-        return Compiled(device.kernel(chosen, spec).prepare(groups, layout.pack(1), size))
+        return device.kernel(chosen, spec).prepare(groups, layout.pack(1), size)
 
     traits = CallTraits((*arguments, *steps), 1, size, value_bytes=4 * value_words(function.dtypes))
     single = expr.single or request.gives_vectors
@@ -161,12 +162,14 @@ def _split(forms: Sequence[Form], vector_axis: int | None) -> tuple[list[Form], 
     return [form for part in parts for form in part], tuple(k for k, part in enumerate(parts) for _ in part)
 
 
-def map_results(dtypes: Dtypes, shape: tuple[int, ...], vector_axis: int | None) -> tuple[Result, ...]:
+def map_results(
+    dtypes: Dtypes, shape: tuple[int, ...], vector_axis: int | None, alignment: int = 1
+) -> tuple[Form, ...]:
     """Return the results: one for each dtype, or all of them side by side along the vector axis."""
     if vector_axis is None:
-        return tuple(Result(shape, dtype) for dtype in dtypes)
+        return tuple(contiguous(dtype, shape, alignment) for dtype in dtypes)
     place = vector_axis % (len(shape) + 1)
-    return (Result((*shape[:place], len(dtypes), *shape[place:]), dtypes[0]),)
+    return (contiguous(dtypes[0], (*shape[:place], len(dtypes), *shape[place:]), alignment),)
 
 
 def typed_map(expr: Expr, dtypes: Dtypes, *, alike: bool) -> tuple[TypedExpr, TypedExpr]:

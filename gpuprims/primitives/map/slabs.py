@@ -27,7 +27,8 @@ def run_in_slabs(request: MapRequest, operands: Operands, out: Out | None, varia
     whole = [np.broadcast_to(a, (*shape, *own)) for a, own in zip(arrays, lanes, strict=True)]
     arguments = tuple(a.dtype for a, own in zip(arrays, lanes, strict=True) for _ in range(*own or (1,)))
     dtypes = typed_map(expr, arguments, alike=request.gives_vectors)[0].dtypes
-    results = [np.empty(*result) for result in map_results(dtypes, shape, axis if request.gives_vectors else None)]
+    forms = map_results(dtypes, shape, axis if request.gives_vectors else None)
+    results = [np.empty(form.shape, form.dtype) for form in forms]
     of_slab = request._replace(vector_axis=axis)
 
     def run(parts: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:

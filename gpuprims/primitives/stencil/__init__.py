@@ -6,8 +6,7 @@ from typing import Any
 
 from gpuprims.core.device import Device
 from gpuprims.core.primitive import Primitive
-from gpuprims.primitives.stencil.border import Border
-from gpuprims.primitives.stencil.calls import as_step, bind, run_step
+from gpuprims.primitives.stencil.calls import bind, run
 from gpuprims.primitives.stencil.plan import plan_call, sample
 from gpuprims.primitives.stencil.spec import Mode
 from gpuprims.primitives.stencil.variants import VARIANTS
@@ -85,6 +84,4 @@ def stencil(
     >>> gpuprims.stencil(x, lambda n: np.maximum(n[-1], n[1]), mode="constant", device="reference")
     array([0., 4., 0., 8., 8., 8.], dtype=float32)
     """
-    operands, step = as_step(x, weights, dtype, device)
-    border = Border.of("stencil", mode, cval, operands.natives[0].dtype)
-    return run_step(operands, step, border, channel_axis, iterations, out, variant)
+    return run(*bind((x, weights), None, mode, cval, channel_axis, iterations, dtype, out, device, variant))

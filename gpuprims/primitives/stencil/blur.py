@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -9,10 +10,9 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.operands import as_operands
 from gpuprims.errors import ArgumentError, DtypeError, quoted
-from gpuprims.primitives.stencil.border import Border
-from gpuprims.primitives.stencil.calls import run_step
-from gpuprims.primitives.stencil.passes import Step
+from gpuprims.primitives.stencil.calls import bind_stencil, run
 from gpuprims.primitives.stencil.spec import Mode
+from gpuprims.primitives.stencil.stencils import of_box, of_cross, of_normal
 
 Kind = Literal["cross", "box", "gaussian"]
 # Limits along an axis; wider neighbourhoods are refused before their weights are computed.
@@ -101,39 +101,34 @@ def blur(
         if given is not None and kind != owner and kind in get_args(Kind):
             raise ArgumentError(f'blur: {name}= with kind="{owner}" alone; got kind={quoted(kind)}')
     if kind == "cross":
-        step = Step.of_cross(element)
+        stencil = of_cross(element)
     elif kind == "box":
-        rows, columns = _sizes(3 if size is None else size)
-        step = Step.of_box(rows, columns, element)
+        stencil = of_box(*map(int, _pair("size", 3 if size is None else size, _is_odd, "odd whole", _WIDEST)), element)
     elif kind == "gaussian":
-        down, across = (_deviation(one) for one in _pair("sigma", 1.0 if sigma is None else sigma))
-        step = Step.of_normal(down, across, element)
+        down, across = _pair("sigma", 1.0 if sigma is None else sigma, _is_positive, "positive", _LARGEST_SIGMA)
+        stencil = of_normal(float(down), float(across), element)
     else:
         raise ArgumentError(f"blur: a kind among {', '.join(get_args(Kind))}; got {quoted(kind)}")
-    border = Border.of("blur", mode, cval, element)
-    return run_step(operands, step, border, channel_axis, iterations, out, variant)
+    return run(*bind_stencil(operands, stencil, mode, cval, channel_axis, iterations, out, variant))
 
 
-def _pair(name: str, given: Any) -> tuple[Any, Any]:
+def _pair(name: str, given: Any, holds: Callable[[Any], bool], rule: str, most: int) -> tuple[Any, Any]:
+    """Return a number for rows and one for columns, both checked."""
     found = tuple(given) if isinstance(given, tuple | list) else (given, given)
     if len(found) != 2:
         raise ArgumentError(f"blur: {name}= a number, or one for rows and one for columns; got {quoted(given)}")
+    if not all(map(holds, found)):
+        raise ArgumentError(f"blur: {name}= {rule} numbers; got {quoted(given)}")
+    if max(found) > most:
+        raise ArgumentError(f"blur: {name}= of at most {most:,}; got {quoted(given)}")
     return found
 
 
-def _sizes(size: Any) -> tuple[int, int]:
-    rows, columns = _pair("size", size)
-    for one in (rows, columns):
-        if not isinstance(one, int | np.integer) or isinstance(one, bool) or one < 1 or one % 2 == 0:
-            raise ArgumentError(f"blur: size= odd whole numbers; got {quoted(size)}")
-        if one > _WIDEST:
-            raise ArgumentError(f"blur: size= of at most {_WIDEST:,}; got {quoted(size)}")
-    return int(rows), int(columns)
+def _is_odd(size: Any) -> bool:
+    whole = isinstance(size, int | np.integer) and not isinstance(size, bool)
+    return whole and bool(size >= 1 and size % 2)
 
 
-def _deviation(sigma: Any) -> float:
-    if isinstance(sigma, bool) or not isinstance(sigma, int | float | np.number) or not 0 < sigma < np.inf:
-        raise ArgumentError(f"blur: sigma= positive numbers; got {quoted(sigma)}")
-    if sigma > _LARGEST_SIGMA:
-        raise ArgumentError(f"blur: sigma= of at most {_LARGEST_SIGMA:,}; got {quoted(sigma)}")
-    return float(sigma)
+def _is_positive(sigma: Any) -> bool:
+    number = isinstance(sigma, int | float | np.number) and not isinstance(sigma, bool)
+    return number and bool(0 < sigma < np.inf)

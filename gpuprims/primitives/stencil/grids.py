@@ -1,4 +1,4 @@
-"""An array as a stencil reads it: batches, planes, rows, columns and channels."""
+"""An array as a stencil reads it: its axes, and how it continues beyond its borders."""
 
 from __future__ import annotations
 
@@ -6,10 +6,54 @@ import itertools
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
 
 from gpuprims.core.layout import Form, Layout, in_elements
-from gpuprims.errors import AxisError, ShapeError, quoted
+from gpuprims.errors import ArgumentError, AxisError, ShapeError, quoted
+from gpuprims.expressions.masks import plain_array
+from gpuprims.primitives.stencil.spec import Mode
+
+
+class Border(NamedTuple):
+    """A mode, and the element beyond the borders in mode "constant", as bytes: all NaN are equal, 0.0 and -0.0 not."""
+
+    mode: Mode
+    bits: bytes
+    element: np.dtype[Any]
+
+    @property
+    def beyond(self) -> Any:
+        """The element beyond the borders."""
+        return np.frombuffer(self.bits, self.element)[0]
+
+    @classmethod
+    def around(cls, mode: Mode, beyond: Any) -> Border:
+        """Return the border with a NumPy scalar beyond it."""
+        return cls(mode, beyond.tobytes(), beyond.dtype)
+
+
+def border_of(label: str, mode: Any, cval: Any, element: np.dtype[Any]) -> Border:
+    """Check the mode and the element beyond the borders."""
+    check = _border if type(mode) is str and type(cval) is int else _border.__wrapped__
+    return check(label, mode, cval, element)
+
+
+@lru_cache(maxsize=64)
+def _border(label: str, mode: Any, cval: Any, element: np.dtype[Any]) -> Border:
+    if mode not in get_args(Mode):
+        raise ArgumentError(f"{label}: a mode among {', '.join(get_args(Mode))}; got {quoted(mode)}")
+    given = plain_array(label, cval, "cval= one number", ArgumentError)
+    try:
+        with np.errstate(all="ignore"):
+            beyond = given.astype(element)
+        fits = given.ndim == 0 and (element.kind == "f" or beyond == given)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(f"{label}: cval= one number; got {quoted(cval)}") from error
+    if not fits:
+        raise ArgumentError(f"{label}: cval= one number that {element} holds; got {quoted(cval)}")
+    return Border.around(mode, beyond[()])
 
 
 class Grid(NamedTuple):
@@ -24,53 +68,46 @@ class Grid(NamedTuple):
     def lengths(self) -> tuple[int, int, int, int, int]:
         """Batches, planes, rows, columns, channels."""
         planes, rows, columns = (1,) * (3 - len(self.space)) + tuple(self.shape[axis] for axis in self.space)
-        channels = 1 if self.channel is None else self.shape[self.channel]
-        return math.prod(self.shape[axis] for axis in self.lead), planes, rows, columns, channels
+        return math.prod(self.shape[axis] for axis in self.lead), planes, rows, columns, self.channels
 
-    def steps(self, form: Form) -> tuple[int, ...] | None:
-        """Return the strides along five axes in elements, or None where the batches have no single stride."""
-        batch = _merged([(self.shape[axis], form.strides[axis]) for axis in self.lead])
-        if batch is None:
+    @property
+    def channels(self) -> int:
+        """Channels of a pixel; 1 without an axis of channels."""
+        return 1 if self.channel is None else self.shape[self.channel]
+
+    def strides(self, form: Form) -> tuple[int, ...] | None:
+        """Return the strides along these axes in elements; None if the batches have no single stride."""
+        lead = [(self.shape[axis], form.strides[axis]) for axis in self.lead if self.shape[axis] != 1]
+        if any(outer != length * inner for (_, outer), (length, inner) in itertools.pairwise(lead)):
             return None
         space = [0] * (3 - len(self.space)) + [form.strides[axis] for axis in self.space]
-        channel = 0 if self.channel is None else form.strides[self.channel]
-        strides = zip(self.lengths, (batch, *space, channel), strict=True)
-        return in_elements(form, [0 if n == 1 else stride for n, stride in strides])
+        strides = (lead[-1][1] if lead else 0, *space, 0 if self.channel is None else form.strides[self.channel])
+        return in_elements(form, [0 if n == 1 else stride for n, stride in zip(self.lengths, strides, strict=True)])
 
     def layout(self, forms: Sequence[Form]) -> Layout | None:
-        """Return the layout of operands in five axes, or None where batches have no single stride."""
-        steps = [self.steps(form) for form in forms]
-        if any(own is None for own in steps):
-            return None
-        return _layout(forms, self.lengths, [own for own in steps if own is not None])
+        """Return the layout of operands along these axes; None if the batches have no single stride."""
+        steps = [own for form in forms if (own := self.strides(form)) is not None]
+        return _layout(forms, self.lengths, steps) if len(steps) == len(forms) else None
 
     def lines(self, forms: Sequence[Form]) -> Layout | None:
-        """Return the layout in batches, rows and columns, or None unless the elements of a row lie side by side."""
+        """Return the layout in batches, rows and columns; None unless the elements of a row lie side by side."""
         batches, planes, rows, columns, channels = self.lengths
-        rank = len(self.space)
-        if planes > 1 or rank > 2 or max(rows * (batches if rank == 1 else 1), columns * channels) >= 2**30:
+        if len(self.space) == 1:  # each batch is a row
+            batches, rows = 1, batches
+        if planes > 1 or len(self.space) > 2 or max(rows, columns * channels) >= 2**30:
             return None
         found = []
         for form in forms:
-            own = self.steps(form)
+            own = self.strides(form)
             if own is None or own[3] not in (0, channels) or own[4] not in (0, 1):
                 return None
-            found.append((own[0], own[2], 1) if rank == 2 else (0, own[0], 1))
-        lengths = (batches, rows, columns * channels) if rank == 2 else (1, batches, columns * channels)
-        return _layout(forms, lengths, found)
+            found.append((own[0], own[2], 1) if len(self.space) == 2 else (0, own[0], 1))
+        return _layout(forms, (batches, rows, columns * channels), found)
 
 
 def _layout(forms: Sequence[Form], lengths: tuple[int, ...], steps: Sequence[tuple[int, ...]]) -> Layout:
     offsets = tuple(in_elements(form, (form.offset,))[0] for form in forms)
     return Layout(tuple(forms), (), lengths, tuple(() for _ in forms), tuple(steps), offsets)
-
-
-def _merged(axes: Sequence[tuple[int, int]]) -> int | None:
-    """Return the stride of axes that merge into one; None if they do not merge."""
-    left = [(length, stride) for length, stride in axes if length != 1]
-    if any(outer != length * inner for (_, outer), (length, inner) in itertools.pairwise(left)):
-        return None
-    return left[-1][1] if left else 0
 
 
 def grid_of(label: str, shape: tuple[int, ...], rank: int, channel_axis: Any) -> Grid:
@@ -83,12 +120,9 @@ def grid_of(label: str, shape: tuple[int, ...], rank: int, channel_axis: Any) ->
 
 @lru_cache(maxsize=1024)
 def _grid(label: str, shape: tuple[int, ...], rank: int, channel_axis: int | None) -> Grid:
-    axes = list(range(len(shape)))
-    channel = None
-    if channel_axis is not None:
-        channel = channel_axis % len(shape)
-        axes.remove(channel)
+    channel = None if channel_axis is None else channel_axis % len(shape)
+    axes = tuple(axis for axis in range(len(shape)) if axis != channel)
     if len(axes) < rank:
         beside = "" if channel is None else " beside that of channels"
         raise ShapeError(f"{label}: an array of {rank} axes or more{beside}; got shape {shape}")
-    return Grid(shape, tuple(axes[: len(axes) - rank]), tuple(axes[len(axes) - rank :]), channel)
+    return Grid(shape, axes[: len(axes) - rank], axes[len(axes) - rank :], channel)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +16,8 @@ from gpuprims.expressions.masks import plain_array
 from gpuprims.expressions.trace import Recorder, Tracer
 from gpuprims.primitives.stencil.halves import Join, high_half, low_half
 
-# Elements from one end of a neighbourhood to the other, along an axis.
+# Most elements of a neighbourhood along an axis.
 WIDEST = 31
-# The largest integer weight; larger ones become floats, as in SciPy.
-_LARGEST = 2**63 - 1
 
 Offset = tuple[int, ...]
 
@@ -32,7 +30,7 @@ class Neighbours:
     offsets: tuple[Offset, ...]
 
 
-class Neighbourhood:
+class TracedNeighbourhood:
     """The argument of a traced function: ``n[0, 0]`` is the element itself, ``n[dy, dx]`` a neighbour.
 
     An index has a whole number for each axis; with one axis it may be a number instead of a tuple.
@@ -40,43 +38,30 @@ class Neighbourhood:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._places: dict[Offset, int] = {}
-
-    @property
-    def offsets(self) -> tuple[Offset, ...]:
-        """The offsets that the function used, in order of first use."""
-        return tuple(self._places)
+        self.places: dict[Offset, int] = {}  # in order of first use
 
     def __getitem__(self, index: Any) -> Tracer:
         offset = index if isinstance(index, tuple) else (index,)
         if not all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in offset):
             raise ExpressionError(f"neighbourhood: whole numbers as an index; got {quoted(index)}")
-        rank = len(next(iter(self._places), offset))
+        rank = len(next(iter(self.places), offset))
         if not 1 <= len(offset) <= 3 or len(offset) != rank:
             raise ExpressionError(f"neighbourhood: the same one to three axes in each index; got {quoted(index)}")
         if any(2 * abs(one) + 1 > WIDEST for one in offset):
             raise ArgumentError(f"neighbourhood: offsets from {-(WIDEST // 2)} to {WIDEST // 2}; got {quoted(index)}")
-        place = self._places.setdefault(tuple(int(one) for one in offset), len(self._places))
-        return self._recorder.add(Instruction("argument", value=str(place)))
+        return _argument(self._recorder, self.places.setdefault(tuple(map(int, offset)), len(self.places)))
 
 
-def trace_neighbours(function: Callable[[Neighbourhood], Any]) -> Neighbours:
-    """Trace a function of a neighbourhood.
-
-    Raises
-    ------
-    ExpressionError, ArgumentError
-        When the function cannot be traced, looks at no element, or too far.
-    """
+def trace_neighbours(function: Callable[[TracedNeighbourhood], Any]) -> Neighbours:
+    """Trace a function of a neighbourhood."""
     recorder = Recorder()
-    around = Neighbourhood(recorder)
+    around = TracedNeighbourhood(recorder)
     returned = function(around)
     if isinstance(returned, tuple):
         raise ExpressionError(f"function of a neighbourhood: one value to return; got a tuple of {len(returned)}")
-    if not around.offsets:
-        raise ExpressionError("function of a neighbourhood: a look at one element or more, as in n[0, 1]; got none")
-    names = [f"n{k}" for k in range(len(around.offsets))]
-    return Neighbours(recorder.finish(names, returned), around.offsets)
+    if not around.places:
+        raise ExpressionError("function of a neighbourhood: one neighbour or more, such as n[0, 1]; got none")
+    return _finished(recorder, returned, tuple(around.places))
 
 
 def weighted(weights: np.ndarray, dtype: np.dtype[Any]) -> Neighbours:
@@ -95,27 +80,29 @@ def _summed(
 ) -> Neighbours:
     """Sum each part of the neighbours, times their weights, and join the sums by ``close``."""
     recorder = Recorder()
-    offsets: list[Offset] = []
     totals: list[Any] = [None] * len(parts)
-    for index in itertools.product(*map(range, weights.shape)):
-        weight = weights[index]
-        if weight == 0:
-            continue
-        neighbour = recorder.add(Instruction("argument", value=str(len(offsets))))
-        offsets.append(tuple(place - n // 2 for place, n in zip(index, weights.shape, strict=True)))
+    middle = [n // 2 for n in weights.shape]
+    indices = np.argwhere(weights).tolist() or [middle]  # one neighbour, if all weights are zero
+    for place, index in enumerate(indices):
+        weight, neighbour = weights[tuple(index)], _argument(recorder, place)
         for k, part in enumerate(parts):
             number = part(neighbour).astype(dtype)
             term = number if weight == 1 else number * dtype.type(weight)
             totals[k] = term if totals[k] is None else totals[k] + term
-    if not offsets:  # all weights are zero
-        offsets.append((0,) * weights.ndim)
-        totals = [recorder.add(Instruction("argument", value="0")).astype(dtype) * dtype.type(0)] * len(parts)
-    names = [f"n{k}" for k in range(len(offsets))]
-    return Neighbours(recorder.finish(names, close(*totals)), tuple(offsets))
+    offsets = tuple(tuple(map(operator.sub, index, middle)) for index in indices)
+    return _finished(recorder, close(*totals), offsets)
+
+
+def _argument(recorder: Recorder, place: int) -> Tracer:
+    return recorder.add(Instruction("argument", value=str(place)))
+
+
+def _finished(recorder: Recorder, returned: Any, offsets: tuple[Offset, ...]) -> Neighbours:
+    return Neighbours(recorder.finish([f"n{k}" for k in range(len(offsets))], returned), offsets)
 
 
 def separated(weights: np.ndarray, rounding: float) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return a column and a row whose products are the weights, up to relative rounding, or None."""
+    """Return a column and a row whose products are the weights, up to a relative error, or None."""
     if weights.ndim != 2 or min(weights.shape) == 1:
         return None
     first, second = np.unravel_index(np.argmax(np.abs(weights)), weights.shape)
@@ -127,7 +114,7 @@ def separated(weights: np.ndarray, rounding: float) -> tuple[np.ndarray, np.ndar
 
 
 def as_weights(given: Any) -> np.ndarray:
-    """Return weights, or raise unless they are finite and real, of one to three axes of odd length up to the widest."""
+    """Check that weights are finite and real, and have one to three axes of odd length."""
     weights = plain_array("stencil", given, "weights of one shape", ArgumentError)
     if weights.dtype.kind not in "iufb":
         raise ArgumentError(f"stencil: real weights, or a function of a neighbourhood; got dtype {weights.dtype}")
@@ -137,5 +124,5 @@ def as_weights(given: Any) -> np.ndarray:
         raise ShapeError(f"stencil: weights of odd lengths up to {WIDEST}; got shape {weights.shape}")
     if not np.isfinite(weights).all():
         raise ArgumentError(f"stencil: finite weights; got {weights[~np.isfinite(weights)][0]}")
-    whole = weights.dtype.kind != "f" and not (weights > _LARGEST).any()
+    whole = weights.dtype.kind != "f" and not (weights > np.iinfo(np.int64).max).any()  # else floats, as in SciPy
     return weights.astype(np.int64 if whole else np.float64)

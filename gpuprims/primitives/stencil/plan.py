@@ -8,26 +8,39 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
-from gpuprims.core.layout import Form, contiguous
+from gpuprims.core.driver import Launch
+from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
+from gpuprims.core.layout import VECTOR_BYTES, Form, Layout, contiguous
 from gpuprims.core.operands import Operands
-from gpuprims.core.outputs import Out, Result, result_forms
+from gpuprims.core.outputs import Out, result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
-from gpuprims.primitives.stencil.border import Border
-from gpuprims.primitives.stencil.grids import Grid, grid_of
-from gpuprims.primitives.stencil.launches import Pass, in_lines, listed
-from gpuprims.primitives.stencil.passes import Step
-from gpuprims.primitives.stencil.spec import columns_of, reach_of
+from gpuprims.errors import ArgumentError
+from gpuprims.primitives.stencil.grids import Border, Grid, grid_of
+from gpuprims.primitives.stencil.refusals import (
+    CPU_NUMBERS,
+    LEAST_ITEMS,
+    MOST_NUMBERS,
+    ROWS_AT_ONCE,
+    TILE_WIDTH,
+    register_bytes,
+)
+from gpuprims.primitives.stencil.spec import StencilSpec, columns_of, reach_of
+from gpuprims.primitives.stencil.stencils import Stencil, of_function
 from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
 from gpuprims.primitives.stencil.variants import StencilVariant
 
+# A strip has at least this many rows for each row that it loads beyond its end.
+_LEAST_DEPTH = 4
+# Up to this many neighbours a byte of an element, memory sets the pace. Row: rolling.
+_FEW_TAPS = 2
+
 
 class StencilRequest(NamedTuple):
-    """A step to apply to an array, with its border and the number of iterations."""
+    """A stencil to apply to an array, its border, and the number of iterations."""
 
     label: str
-    step: Step
+    stencil: Stencil
     border: Border
     grid: Grid
     iterations: int = 1
@@ -44,7 +57,7 @@ class StencilPlan(LaunchPlan):
         super().__init__(*described, asked=last.asked, inputs=last.inputs)
         self.passes = passes
 
-    def compiled(self) -> Compiled:
+    def compiled(self) -> Launch:
         """Compile every pass, and return the last."""
         return [one.compiled() for one in self.passes][-1]
 
@@ -55,7 +68,8 @@ class StencilPlan(LaunchPlan):
         with operands.settled():
             for one in self.passes[:-1]:
                 one.compiled()
-                result = operands.empty(*one.results[0])
+                (form,) = one.results
+                result = operands.empty(form.shape, form.dtype)
                 one.start(operands, [result])
                 kept.append(result)
                 operands = operands.instead(result, *weights)
@@ -74,90 +88,180 @@ def plan_call(
 ) -> LaunchPlan:
     """Decide everything about a stencil but its memory.
 
-    A separable step takes two passes, unless a variant, or the requested one, computes both in one launch. A variant
-    may also apply a step twice in one launch.
+    A separable stencil takes two passes, unless a variant, or the requested one, computes both in one launch. A variant
+    may also apply a stencil twice in one launch.
     """
-    label, step, border, grid, iterations = request
-    out = result_forms(label, [Result(grid.shape, step.result)], written, alignment)[0]
-    traits = _traits(step, forms[0].dtype, grid, (forms[0], out))
-    passes = [(step, border, 1)] * iterations
-    if step.across is not None:
-        able = [known.name for known, reason in device.explain("stencil", traits).refusals if reason is None]
-        if not able or (variant is not None and variant not in able):
-            first, second = step.passes()
-            beyond = step.across(*[np.asarray(border.beyond)] * len(step.columns))[0]  # the first part's result
-            after = Border.around(border.mode, step.value.type(beyond))
-            passes = [(first, border, 1), (second, after, 1)] * iterations
-            return _chain(request, passes, (*forms, out), alignment, device, variant)
-    if iterations > 1:
-        chosen = StencilVariant.of(device.select("stencil", traits, variant))
-        both = _traits(step, forms[0].dtype, grid, (forms[0], out), 2)
-        if chosen.twice and chosen.refuse(device.capabilities, both) is None:
-            passes = [(step, border, 2)] * (iterations // 2) + [(step, border, 1)] * (iterations % 2)
-    return _chain(request, passes, (*forms, out), alignment, device, variant)
-
-
-def _chain(
-    request: StencilRequest,
-    passes: list[tuple[Step, Border, int]],
-    forms: tuple[Form, ...],
-    alignment: int,
-    device: Device,
-    variant: str | Variant | None,
-) -> LaunchPlan:
-    """Return the plan of passes; the first form is the array's, the last the result's."""
-    (array, *weights, out), plans = forms, []
-    for k, (step, border, times) in enumerate(passes, 1):
-        target = out if k == len(passes) else contiguous(step.result, request.grid.shape, alignment)
-        of = Pass(request.label, step, border, times, request.grid)
-        plans.append(_plan_pass(of, (array, *weights), target, device, variant))
+    label, stencil, border, grid, iterations = request
+    if stencil.halves is not None or len(forms) != 1 + (stencil.weights is not None):
+        raise ArgumentError(f"plan of {label}: weights that one kernel holds; got too many")
+    out = result_forms(label, [contiguous(stencil.result, grid.shape, alignment)], written)[0]
+    once, twice = (Pass(request._replace(iterations=times), (*forms, out)) for times in (1, 2))
+    parts = [once.request] * iterations
+    if stencil.across is not None and not _in_one_launch(once.traits, device, variant):
+        first, second = stencil.passes()
+        beyond = stencil.across(*[np.asarray(border.beyond)] * len(stencil.columns))[0]  # the first pass's result
+        after = Border.around(border.mode, stencil.value.type(beyond))
+        passes = [once.request._replace(stencil=first), once.request._replace(stencil=second, border=after)]
+        parts = passes * iterations
+    elif iterations > 1:
+        chosen = StencilVariant.of(device.select("stencil", once.traits, variant))
+        if chosen.twice and chosen.refuse(device.capabilities, twice.traits) is None:
+            parts = [twice.request] * (iterations // 2) + parts[: iterations % 2]
+    array, plans = forms[0], []
+    for k, part in enumerate(parts, 1):
+        target = out if k == len(parts) else contiguous(part.stencil.result, grid.shape, alignment)
+        plans.append(Pass(part, (array, *forms[1:], target)).plan(device, variant))
         array = target
     return plans[0] if len(plans) == 1 else StencilPlan(plans)
 
 
-def _plan_pass(
-    of: Pass, forms: tuple[Form, ...], out: Form, device: Device, variant: str | Variant | None
-) -> LaunchPlan:
-    traits = _traits(of.step, forms[0].dtype, of.grid, (forms[0], out), of.times)
-
-    def compiling(variant: Variant) -> Compiled:
-        chosen = StencilVariant.of(variant)
-        if not traits.size:
-            return Compiled()
-        fix = listed if chosen.window == "listed" else in_lines
-        return Compiled(fix(of, (*forms, out), traits, chosen, device))
-
-    results = (Result(of.grid.shape, of.step.result),)
-    return LaunchPlan(device, "stencil", traits, results, compiling, asked=variant, inputs=range(len(forms)))
+def _in_one_launch(traits: StencilTraits, device: Device, variant: str | Variant | None) -> bool:
+    """Return True if a variant, or the requested one, computes both passes in one launch."""
+    able = [known.name for known, reason in device.explain("stencil", traits).refusals if reason is None]
+    return bool(able) if variant is None else variant in able
 
 
 def sample(call: Sample) -> LaunchPlan:
     """Return the plan for three rows and columns of neighbours."""
     form = contiguous(call.dtype, (1, call.size), 16)
-    step = Step.of_function(_nine, call.dtype, call.dtype)
-    grid = grid_of("stencil", form.shape, 2, None)
-    request = StencilRequest("stencil", step, Border.around("nearest", call.dtype.type(0)), grid)
-    return plan_call(request, (form,), None, 16, call.device, None, 0)
+    stencil = of_function(_nine, call.dtype, call.dtype)
+    border, grid = Border.around("nearest", call.dtype.type(0)), grid_of("stencil", form.shape, 2, None)
+    return plan_call(StencilRequest("stencil", stencil, border, grid), (form,), None, 16, call.device, None, 0)
 
 
 def _nine(n: Any) -> Any:
     return sum((n[dy, dx] for dy in (-1, 0, 1) for dx in (-1, 0, 1)), n[0, 0])
 
 
-def _traits(step: Step, element: np.dtype[Any], grid: Grid, forms: tuple[Form, ...], times: int = 1) -> StencilTraits:
-    """Describe a pass to the variants."""
-    lines = grid.lines(forms)
-    left, right = columns_of(step.columns or [offset[-1] for offset in step.offsets], times)
-    top, bottom = reach_of([offset[-2] for offset in step.offsets] if step.rank > 1 else [0])
-    reads = Neighbourhood(
-        lines=lines is not None,
-        across=step.across is not None,
-        table=step.weights is not None,
-        span=bottom - top + 1,
-        beside=(right - left) * grid.lengths[-1],
-        taps=len(step.offsets) + len(step.columns),
-        paired=step.paired is not None,
-        times=times,
-    )
-    used = () if step.function is None else tuple(one.dtype for one in step.function.steps)
-    return StencilTraits((element, step.value, step.result, *used), math.prod(grid.lengths), neighbourhood=reads)
+class Pass(NamedTuple):
+    """One launch: how often it applies which stencil, and the forms of the array, perhaps weights, and the result."""
+
+    request: StencilRequest
+    forms: tuple[Form, ...]
+
+    @property
+    def traits(self) -> StencilTraits:
+        """Facts for the variants."""
+        _, stencil, _, grid, times = self.request
+        left, right = columns_of(stencil.column_offsets, times)
+        top, bottom = reach_of([offset[-2] for offset in stencil.offsets] if stencil.rank > 1 else [0])
+        reads = Neighbourhood(
+            lines=grid.lines((self.forms[0], self.forms[-1])) is not None,
+            across=stencil.across is not None,
+            table=stencil.weights is not None,
+            span=bottom - top + 1,
+            beside=(right - left) * grid.channels,
+            taps=len(stencil.offsets) + len(stencil.columns),
+            paired=stencil.paired is not None,
+            times=times,
+        )
+        computed = () if stencil.function is None else tuple(one.dtype for one in stencil.function.steps)
+        dtypes = (self.forms[0].dtype, stencil.value, stencil.result, *computed)
+        return StencilTraits(dtypes, math.prod(grid.lengths), neighbourhood=reads)
+
+    def plan(self, device: Device, variant: str | Variant | None) -> LaunchPlan:
+        """Return the plan of the launch, by the variant that is asked for or the best one."""
+        traits = self.traits
+
+        def compiling(variant: Variant) -> Launch:
+            if not traits.size:
+                return nothing
+            chosen = StencilVariant.of(variant)
+            launch = self._listed if chosen.window == "listed" else self._in_lines
+            return launch(traits, chosen, device)
+
+        inputs, out = range(len(self.forms) - 1), self.forms[-1]
+        results = (contiguous(out.dtype, out.shape, out.alignment),)
+        return LaunchPlan(device, "stencil", traits, results, compiling, asked=variant, inputs=inputs)
+
+    def _listed(self, traits: StencilTraits, chosen: StencilVariant, device: Device) -> Launch:
+        """Return the launch of a kernel that reads elements one by one, wherever they lie."""
+        array, *weights, out = self.forms
+        layout = self.request.grid.layout([array, out])
+        if layout is None:
+            rule = "out= with one stride for all axes before the neighbourhoods"
+            raise ArgumentError(f"{self.request.label}: {rule}; got another")
+        if weights:  # their strides are not used
+            (steps, steps_out), (offset, offset_out) = layout.reduced_strides, layout.offsets
+            strides, offsets = (steps, (0,) * 5, steps_out), (offset, weights[0].offset // weights[0].item, offset_out)
+            layout = Layout(self.forms, (), layout.reduced, ((),) * 3, strides, offsets)
+        kernel = device.kernel(chosen, self._spec(layout, chosen))
+        groups = chosen.groups(-(-traits.size // chosen.tile), device.capabilities)
+        return kernel.prepare(groups, layout.pack(0), traits.size)
+
+    def _in_lines(self, traits: StencilTraits, chosen: StencilVariant, device: Device) -> Launch:
+        """Return the launch of a kernel that computes along rows whose elements lie side by side."""
+        _, stencil, _, grid, times = self.request
+        around, able = traits.neighbourhood, device.capabilities
+        layout = grid.lines(self.forms)
+        if layout is None:
+            raise TypeError(f"{self.request.label}: rows side by side; got {self.forms}")
+        fitted = _fitted(chosen, around, self.forms[0].item)
+        vector, vector_out = (min(layout.width_of(k), fitted.items) if chosen.vectors else 1 for k in range(2))
+        local = min(VECTOR_BYTES // register_bytes(self.forms[0].dtype), fitted.items)
+        reach = max(map(abs, columns_of(stencil.column_offsets, times))) * grid.channels * times
+        spec = self._spec(
+            layout,
+            chosen,
+            vector=vector,
+            vector_out=vector_out,
+            vector_local=local,
+            vector_halo=min(local, 1 << (reach - 1).bit_length()) if reach else 1,
+            channels=grid.channels,
+            times=times,
+        )
+        kernel, packed = device.kernel(fitted, spec), layout.pack(0)
+        batches, rows, length = layout.reduced
+        if chosen.window == "tile":
+            tiles = batches * -(-rows // (fitted.tile // TILE_WIDTH)) * -(-length // TILE_WIDTH)
+            return kernel.prepare(fitted.groups(tiles, able), packed)
+        across = -(-length // fitted.tile)
+        # Long strips: one for each group, and few rows loaded beyond their ends.
+        wanted = max(1, (fitted.groups_per_unit or 1) * able.compute_units // (across * batches))
+        least = _LEAST_DEPTH * around.span
+        depth = max(-(-rows // wanted), least)
+        if chosen.window == "ring":
+            depth = min(rows, depth)
+            strips = -(-rows // depth)
+            return kernel.prepare(fitted.groups(across * strips * batches, able), packed, strips, depth)
+        # Strips cover the rows whose neighbours all lie inside, a multiple of ROWS_AT_ONCE; other rows are computed one
+        # by one. Where memory sets the pace, strips are short: their rows are still in a cache when the next strip
+        # loads them.
+        if around.taps * times <= _FEW_TAPS * self.forms[0].item:
+            depth = least
+        depth = -(-depth // ROWS_AT_ONCE) * ROWS_AT_ONCE
+        covered = max(rows - times * (around.span - 1), 0) // ROWS_AT_ONCE * ROWS_AT_ONCE
+        tasks = -(-covered // depth) + rows - covered
+        return kernel.prepare(fitted.groups(across * tasks * batches, able), packed, depth, covered)
+
+    def _spec(self, layout: Layout, chosen: StencilVariant, **more: Any) -> StencilSpec:
+        _, stencil, border, *_ = self.request
+        accesses = layout.accesses
+        return StencilSpec(
+            accesses[:-1],
+            accesses[-1:],
+            (stencil.value,),
+            stencil.finish if stencil.function is None else stencil.function,
+            stencil.finish,
+            offsets=tuple((0, 0, *offset)[-3:] for offset in stencil.offsets),
+            mode=border.mode,
+            beyond=border.beyond,
+            across=stencil.across,
+            columns=stencil.columns,
+            window="table" if stencil.weights else chosen.window,
+            paired=stencil.paired if chosen.window == "strip" else None,
+            **more,
+        )
+
+
+def _fitted(chosen: StencilVariant, around: Neighbourhood, item: int) -> StencilVariant:
+    """Return the variant with items reduced until the window fits in registers, or in a core's cache."""
+    if chosen.window == "tile":
+        return chosen
+    if chosen.window == "ring":
+        items, most, numbers = chosen.items, CPU_NUMBERS, around.numbers
+    else:
+        items, most, numbers = max(VECTOR_BYTES // item, 1), MOST_NUMBERS // around.times, around.registers
+    while items > LEAST_ITEMS and numbers(items) > most:
+        items //= 2
+    return chosen.resized(items=items)

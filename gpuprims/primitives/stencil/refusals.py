@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.capabilities import Capabilities
-from gpuprims.core.geometry import Refusal
+from gpuprims.core.geometry import Geometry, Refusal, first_refusal
 from gpuprims.core.layout import VECTOR_BYTES
-from gpuprims.core.refusals import SPARE_LOCAL
+from gpuprims.core.refusals import SPARE_LOCAL, group_fits
 from gpuprims.core.traits import CallTraits
 from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
 
@@ -26,9 +26,9 @@ MOST_ROWS_TWICE = 3
 CPU_NUMBERS = 24_576
 
 
-def one_step(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse stencils in two steps."""
-    return "computes in one step; this call has two" if neighbourhood_of(call).across else None
+def one_pass(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse stencils in two passes."""
+    return "computes in one pass; this call has two" if neighbourhood_of(call).across else None
 
 
 def along_lines(capabilities: Capabilities, call: CallTraits) -> str | None:
@@ -37,6 +37,14 @@ def along_lines(capabilities: Capabilities, call: CallTraits) -> str | None:
     if not reads.lines:
         return "is for rows whose elements, and channels, lie side by side; this call's do not, or it has planes"
     return "writes weights out one by one; this call has too many" if reads.table else None
+
+
+def few_rows(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse windows that do not fit in the cache of a CPU core."""
+    numbers = neighbourhood_of(call).numbers(64)
+    if numbers <= CPU_NUMBERS:
+        return None
+    return f"keeps up to {CPU_NUMBERS} numbers; this call's neighbourhood takes {numbers}"
 
 
 def window_fits(capabilities: Capabilities, call: CallTraits) -> str | None:
@@ -53,48 +61,39 @@ def window_fits(capabilities: Capabilities, call: CallTraits) -> str | None:
     return None
 
 
-def tile_fits(block: int, items: int) -> Refusal:
+def tile_fits(at: Geometry) -> Refusal:
     """Refuse neighbourhoods if a tile and its surroundings do not fit in local memory."""
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
         reads = neighbourhood_of(call)
-        rows, columns = block * items // TILE_WIDTH + reads.span - 1, TILE_WIDTH + reads.beside
-        return _too_much(rows * columns * register_bytes(call.dtypes[0]), capabilities)
+        rows, columns = at.block * at.items // TILE_WIDTH + reads.span - 1, TILE_WIDTH + reads.beside
+        return _too_much(rows * columns, call, capabilities)
 
-    return refuse
+    return first_refusal(group_fits(at.block), refuse)
 
 
-def strips_fit(block: int) -> Refusal:
+def strips_fit(at: Geometry) -> Refusal:
     """Refuse neighbourhoods so wide that the rows that work-items exchange do not fit in local memory."""
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
-        number = register_bytes(call.dtypes[0])
-        items = max(VECTOR_BYTES // call.dtypes[0].itemsize, 1)
-        reads = neighbourhood_of(call)
-        needed = 2 * ROWS_AT_ONCE * number * (block * items + 2 * reads.times * reads.beside + VECTOR_BYTES)
-        return _too_much(needed, capabilities)
+        items, reads = max(VECTOR_BYTES // call.dtypes[0].itemsize, 1), neighbourhood_of(call)
+        row = at.block * items + 2 * reads.times * reads.beside + VECTOR_BYTES
+        return _too_much(2 * ROWS_AT_ONCE * row, call, capabilities)
 
-    return refuse
+    return first_refusal(group_fits(at.block), refuse)
 
 
-def register_bytes(dtype: np.dtype[Any]) -> int:
-    """Return the bytes of a number in registers and local memory, where float16 becomes float32."""
-    return 4 if dtype == np.float16 else dtype.itemsize
-
-
-def _too_much(needed: int, capabilities: Capabilities) -> str | None:
+def _too_much(numbers: int, call: CallTraits, capabilities: Capabilities) -> str | None:
     """Refuse arrays that do not fit in local memory; CUDA kernels declare at most 48 KiB of it."""
+    needed = numbers * register_bytes(call.dtypes[0])
     if needed <= min(capabilities.local_memory, 48 * 1024) - SPARE_LOCAL:
         return None
     return f"needs {needed} bytes of local memory; {capabilities.name} has {capabilities.local_memory}"
 
 
-def few_rows(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse windows that do not fit in the cache of a CPU core."""
-    numbers = neighbourhood_of(call).numbers(64)
-    if numbers <= CPU_NUMBERS:
-        return None
-    return f"keeps up to {CPU_NUMBERS} numbers; this call's neighbourhood takes {numbers}"
+def register_bytes(dtype: np.dtype[Any]) -> int:
+    """Return the bytes of a number in registers and local memory, where float16 becomes float32."""
+    return 4 if dtype == np.float16 else dtype.itemsize
 
 
 def neighbourhood_of(call: CallTraits) -> Neighbourhood:

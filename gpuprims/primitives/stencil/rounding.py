@@ -6,6 +6,7 @@ devices agree: see :func:`summed` for sums, and :func:`averaged` for means.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,11 +36,16 @@ class Ends(NamedTuple):
         return low < self.low - rounding and self.high + rounding < high
 
 
+def _finish(value: Dtype, result: Dtype, convert: Callable[[Any], Any]) -> TypedExpr:
+    """Type a function from a value, and an unused number, to a result."""
+    return typed(trace(lambda v, n: convert(v), 2), (value, _INT64), (result,))
+
+
 def finishing(value: Dtype, result: Dtype) -> TypedExpr:
     """Return the function from a value to a result: NumPy's conversion, but from float to integer as :func:`summed`."""
     if value.kind == "f" and result.kind in "iu":
         return summed(value, result, None)
-    return typed(trace(lambda v, n: v.astype(result), 2), (value, _INT64), (result,))
+    return _finish(value, result, lambda v: v)
 
 
 def summed(value: Dtype, result: Dtype, ends: Ends | None) -> TypedExpr:
@@ -49,37 +55,28 @@ def summed(value: Dtype, result: Dtype, ends: Ends | None) -> TypedExpr:
     those of a negative sum, as SciPy's do; all others saturate. NaN becomes the smallest number. ``ends`` is the range
     of the sum, None if unknown.
     """
-
-    def store(v: Any, n: Any) -> Any:
-        if result.kind not in "iu":
-            return v.astype(result)
-        return _cut(v, value, result, ends) if value.kind == "f" else clipped(v, value, result, ends)
-
-    return typed(trace(store, 2), (value, _INT64), (result,))
+    if result.kind not in "iu":
+        return finishing(value, result)
+    convert = _cut if value.kind == "f" else clipped
+    return _finish(value, result, lambda v: convert(v, value, result, ends))
 
 
 def averaged(value: Dtype, result: Dtype, ends: Ends) -> TypedExpr:
     """Return the function from a float mean to an integer: correct rounding errors, cut towards zero, and saturate."""
     little = value.type(_ROUNDING)
-
-    def store(v: Any, n: Any) -> Any:
-        return _saturated(v + np.where(v < 0, -little, little), value, result, ends)
-
-    return typed(trace(store, 2), (value, _INT64), (result,))
+    return _finish(value, result, lambda v: _saturated(v + np.where(v < 0, -little, little), value, result, ends))
 
 
 def averaging(value: Dtype, count: int, result: Dtype) -> TypedExpr:
     """Return the function from a sum to a mean, exact for integers and cut towards zero."""
     if value.kind == "f":
         factor = value.type(1 / count)
-        mean = trace(lambda v, n: (v * factor).astype(result), 2)
-    elif result.kind == "u":
+        return _finish(value, result, lambda v: v * factor)
+    if result.kind == "u":
         unsigned = np.dtype(f"u{value.itemsize}")
-        mean = trace(lambda v, n: (v.astype(unsigned) // unsigned.type(count)).astype(result), 2)
-    else:
-        whole = value.type(count)
-        mean = trace(lambda v, n: np.where(v < 0, -(-v // whole), v // whole).astype(result), 2)
-    return typed(mean, (value, _INT64), (result,))
+        return _finish(value, result, lambda v: v.astype(unsigned) // unsigned.type(count))
+    whole = value.type(count)
+    return _finish(value, result, lambda v: np.where(v < 0, -(-v // whole), v // whole))
 
 
 def clipped(v: Any, value: Dtype, result: Dtype, ends: Ends | None) -> Any:

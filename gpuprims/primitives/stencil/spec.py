@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
 from gpuprims.core.codegen.functions import store_text
-from gpuprims.core.codegen.operands import number_of, stored
-from gpuprims.core.codegen.values import Packing
+from gpuprims.core.codegen.operands import number_of, return_value, stored
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.expressions import TypedExpr, c_type, constant, emit_function
 from gpuprims.primitives.stencil.refusals import ROWS_AT_ONCE, TILE_WIDTH
@@ -61,7 +60,7 @@ class StencilSpec(KernelSpec):
         ``map`` and ``across`` of two bytes at once, in the halves of a uint32.
     """
 
-    offsets: tuple[tuple[int, int, int], ...]
+    offsets: tuple[tuple[int, ...], ...]
     mode: Mode
     beyond: Any
     channels: int = 1
@@ -97,7 +96,7 @@ class StencilSpec(KernelSpec):
             "result_t": stored(self.outputs[0].dtype),
             "PLAIN": int(number_of("element", element) == "element"),
             "NUMBER(element)": f"({number_of('(element)', element)})",
-            "BEYOND": constant(repr(self.beyond.item()), element),
+            "BEYOND": constant(element.type(self.beyond)),
             "CHANNELS": self.channels,
             "SEPARABLE": int(self.across is not None),
             "TABLE": int(self.window == "table"),
@@ -146,7 +145,7 @@ class StencilSpec(KernelSpec):
         places = [f"row[{(dx - self.reach(2)[0]) * self.channels}]" for dx in self.columns]
         function = (self.paired and self.paired[1]) or across
         head = "DEVICE sum_t gp_across(const item_t *row)"
-        return emit_function(head, function, places, Packing(self.values).close)
+        return emit_function(head, function, places, return_value)
 
     def _apply(self) -> str:
         """Write the function of a window; ``first`` is the index of its first row in a ring."""
@@ -154,7 +153,7 @@ class StencilSpec(KernelSpec):
         head = f"DEVICE sum_t gp_apply({space} slot_t *window, const int first)"
         places = [self._place(k) for k in range(len(self.offsets))]
         function = self.paired[0] if self.paired else self.map
-        return emit_function(head, function, [*places, "0"], Packing(self.values).close)
+        return emit_function(head, function, [*places, "0"], return_value)
 
     def _place(self, k: int) -> str:
         """Return C text of an argument's place in the window."""

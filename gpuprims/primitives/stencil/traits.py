@@ -12,7 +12,7 @@ from gpuprims.core.traits import CallTraits
 class Neighbourhood(NamedTuple):
     """The neighbours that a stencil reads for an element.
 
-    ``lines``: the elements of a row lie side by side. ``across``: it takes two steps. ``table``: weights are read from
+    ``lines``: the elements of a row lie side by side. ``across``: it takes two passes. ``table``: weights are read from
     memory. ``span``: its rows. ``beside``: further elements of a row that it needs. ``taps``: its neighbours.
     ``paired``: two elements may share a register. ``times``: applications in one launch.
     """
@@ -35,13 +35,8 @@ class Neighbourhood(NamedTuple):
         """Return the registers that these windows take."""
         return self.numbers(items) // (2 if self.paired else 1)
 
-    def resembles(self, measured: Neighbourhood) -> bool:
-        """Return True for no more neighbours than measured, read in the same way."""
-        one, other = (reads._replace(beside=0, taps=0, paired=False) for reads in (self, measured))
-        return one == other and self.taps <= measured.taps
 
-
-# A call that reads no neighbours; no kernel along lines takes it.
+# One element, of an array whose rows may lie anywhere.
 _NONE = Neighbourhood(lines=False, across=False, table=False, span=1, beside=0, taps=1)
 
 
@@ -57,6 +52,10 @@ class StencilTraits(CallTraits):
         return {"around": self.neighbourhood}
 
     def resembles(self, measured: Mapping[str, Any]) -> bool:
-        """Return True for a neighbourhood like the one measured, with no more neighbours."""
+        """Return True for no more neighbours than measured, read in the same way."""
         kept = measured.get("around", ())
-        return len(kept) == len(Neighbourhood._fields) and self.neighbourhood.resembles(Neighbourhood(*kept))
+        if len(kept) != len(Neighbourhood._fields):
+            return False
+        both = self.neighbourhood, Neighbourhood(*kept)
+        one, other = (reads._replace(beside=0, taps=0, paired=False) for reads in both)
+        return one == other and both[0].taps <= both[1].taps

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Literal
 
 from gpuprims.core.catalogue import Catalogue
-from gpuprims.core.geometry import BLOCKS, THREAD_GROUPS, Geometry, Refusal, Tunable, first_refusal, geometries
+from gpuprims.core.geometry import BLOCKS, THREAD_GROUPS, Geometry, Tunable, first_refusal, geometries
 from gpuprims.core.refusals import double_precision, for_cpus, group_fits, work_item_fits, work_items_fit
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.stencil.reference import stencil_numpy
-from gpuprims.primitives.stencil.refusals import along_lines, few_rows, one_step, strips_fit, tile_fits, window_fits
+from gpuprims.primitives.stencil.refusals import along_lines, few_rows, one_pass, strips_fit, tile_fits, window_fits
 
 
 @dataclass(frozen=True)
@@ -23,19 +23,11 @@ class StencilVariant(Variant):
     window : {"listed", "ring", "strip", "tile"}
         Where the kernel keeps neighbours; see :class:`gpuprims.primitives.stencil.spec.StencilSpec`.
     twice : bool, default False
-        Whether the kernel can apply the stencil twice in one launch.
+        True if the kernel can apply the stencil twice in one launch.
     """
 
     window: Literal["listed", "ring", "strip", "tile"] = "listed"
     twice: bool = False
-
-
-def _strips(at: Geometry) -> Refusal:
-    return first_refusal(group_fits(at.block), strips_fit(at.block))
-
-
-def _tiles(at: Geometry) -> Refusal:
-    return first_refusal(group_fits(at.block), tile_fits(at.block, at.items))
 
 
 _STENCIL = Catalogue(StencilVariant, "stencil", Path(__file__).parent)
@@ -58,27 +50,25 @@ VARIANTS = (
         window="strip",
         twice=True,
         refuse=lambda at: first_refusal(
-            double_precision, group_fits(at.block), along_lines, window_fits, strips_fit(at.block)
+            double_precision, group_fits(at.block), along_lines, window_fits, strips_fit(at)
         ),
         # One load moves the items. With more work-items a group would not fit in the registers.
-        tunable=Tunable(geometries((64, 128, 256), (4,), (4, 6, 8, 12, 16, 24, 48)), _strips),
+        tunable=Tunable(geometries((64, 128, 256), (4,), (4, 6, 8, 12, 16, 24, 48)), strips_fit),
     ),
     *_STENCIL.gpu(
         "tiled",
         rank=20,
         geometry=Geometry(256, 4, 32),  # rows: others
         window="tile",
-        refuse=lambda at: first_refusal(
-            double_precision, group_fits(at.block), one_step, along_lines, tile_fits(at.block, at.items)
-        ),
-        tunable=Tunable(geometries(BLOCKS, (1, 2, 4, 8, 16), (8, 16, 32, 64)), _tiles),
+        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), one_pass, along_lines, tile_fits(at)),
+        tunable=Tunable(geometries(BLOCKS, (1, 2, 4, 8, 16), (8, 16, 32, 64)), tile_fits),
     ),
     *_STENCIL.gpu(
         "direct",
         rank=10,
         geometry=Geometry(256, 1, 64),  # rows: others
-        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), one_step),
+        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), one_pass),
         tunable=Tunable(geometries(BLOCKS, (1,), (8, 16, 32, 64, 128)), work_items_fit),
     ),
-    _STENCIL.numpy(stencil_numpy, refuse=one_step),
+    _STENCIL.numpy(stencil_numpy, refuse=one_pass),
 )

@@ -15,7 +15,7 @@ from gpuprims.core.kernel_spec import DOUBLES
 from gpuprims.core.refusals import double_precision
 from gpuprims.core.traits import CallTraits
 from gpuprims.errors import DtypeError, NoVariantError, ShapeError
-from gpuprims.primitives.stencil.passes import Step
+from gpuprims.primitives.stencil.stencils import Stencil, of_box, of_cross, of_normal, of_weights
 
 MODES = ("nearest", "reflect", "mirror", "wrap", "constant")
 PADDING = {"nearest": "edge", "reflect": "symmetric", "mirror": "reflect", "wrap": "wrap", "constant": "constant"}
@@ -278,19 +278,19 @@ def test_a_gaussian_keeps_32_bits(device: gpuprims.Device) -> None:
 
 def test_a_device_without_float64_is_told_what_to_do() -> None:
     able = replace(gpuprims.Device("reference").capabilities, fp64=False, name="Example GPU")
-    for step in (Step.of_normal(1.0, 1.0, np.dtype(np.int32)), _weighted(SHARP / 4, np.int32)):
-        told = double_precision(able, CallTraits((np.dtype(np.int32), step.value, step.result), 1))
+    for made in (of_normal(1.0, 1.0, np.dtype(np.int32)), _weighted(SHARP / 4, np.int32)):
+        told = double_precision(able, CallTraits((np.dtype(np.int32), made.value, made.result), 1))
         assert told == "needs float64, which Example GPU does not compute in (convert to float32)"
 
 
 def test_no_double_where_none_is_needed() -> None:
-    steps = [_weighted(SHARP, name, double=True) for name in INTEGERS]
-    steps += [Step.of_cross(np.dtype(name)) for name in INTEGERS]
-    steps += [Step.of_box(3, 5, np.dtype(name)) for name in INTEGERS]
-    steps += [Step.of_normal(1.0, 2.0, np.dtype(name)) for name in ("int8", "uint8", "int16", "uint16", "float32")]
-    for step in steps:
+    stencils = [_weighted(SHARP, name, double=True) for name in INTEGERS]
+    stencils += [of_cross(np.dtype(name)) for name in INTEGERS]
+    stencils += [of_box(3, 5, np.dtype(name)) for name in INTEGERS]
+    stencils += [of_normal(1.0, 2.0, np.dtype(name)) for name in ("int8", "uint8", "int16", "uint16", "float32")]
+    for made in stencils:
         used = {
-            one.dtype for function in (step.function, step.across, step.finish) if function for one in function.steps
+            one.dtype for function in (made.function, made.across, made.finish) if function for one in function.steps
         }
         assert DOUBLES.isdisjoint(used)
 
@@ -298,12 +298,12 @@ def test_no_double_where_none_is_needed() -> None:
 def test_small_results_take_no_more_steps_than_a_conversion() -> None:
     for name in ("uint8", "int8", "uint16", "int16", "float32"):
         dtype = np.dtype(name)
-        for step in (_weighted(SHARP, dtype), _weighted(CROSS / 5, dtype)):
-            assert {one.name for one in step.finish.steps} <= {"argument", "cast"}
+        for made in (_weighted(SHARP, dtype), _weighted(CROSS / 5, dtype)):
+            assert {one.name for one in made.finish.steps} <= {"argument", "cast"}
     for name in ("uint8", "int16"):
-        assert [one.name for one in Step.of_normal(1.0, 3.0, np.dtype(name)).finish.steps].count("where") == 1
+        assert [one.name for one in of_normal(1.0, 3.0, np.dtype(name)).finish.steps].count("where") == 1
 
 
-def _weighted(weights: Any, element: Any, *, double: bool = False) -> Step:
+def _weighted(weights: Any, element: Any, *, double: bool = False) -> Stencil:
     dtype = np.dtype(element)
-    return Step.of_weights(np.asarray(weights), dtype, dtype, double=double)
+    return of_weights(np.asarray(weights), dtype, dtype, double=double)

@@ -153,7 +153,7 @@ def test_two_steps_into_every_other_column(device: gpuprims.Device, rng: np.rand
 def test_strides_of_parts_of_elements_are_refused() -> None:
     form = Form(np.dtype(np.float32), (4, 6), (30, 5))
     with pytest.raises(ArrayError, match="strides that are multiples"):
-        grid_of("stencil", (4, 6), 2, None).steps(form)
+        grid_of("stencil", (4, 6), 2, None).strides(form)
 
 
 @pytest.mark.optimised
@@ -302,7 +302,7 @@ X = np.zeros((5, 6), np.float32)
         (lambda n: n[0, 0] + n[1], {}, ExpressionError, "the same one to three axes"),
         (lambda n: n[0, 16], {}, ArgumentError, "offsets from -15 to 15"),
         (lambda n: n[0.5], {}, ExpressionError, "whole numbers as an index"),
-        (lambda n: 1, {}, ExpressionError, "a look at one element or more"),
+        (lambda n: 1, {}, ExpressionError, "one neighbour or more"),
         (lambda n: (n[0], n[1]), {}, ExpressionError, "one value to return"),
     ],
 )
