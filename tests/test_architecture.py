@@ -18,7 +18,7 @@ from gpuprims.core.variant import Variant
 
 TESTS = Path(__file__).parent
 VENDORS = {"cupy", "pyopencl", "sklearn", "tqdm", "cuda", "matplotlib"}
-HOMES = {"cupy": "backends.cuda", "pyopencl": "backends.opencl", "sklearn": "models", "matplotlib": "models.pictures"}
+HOMES = {"cupy": "backends.cuda", "pyopencl": "backends.opencl", "sklearn": "models", "matplotlib": "models"}
 
 
 ROOMS = [module for module in MODULES if module != "gpuprims"]

@@ -16,6 +16,7 @@ from platformdirs import user_cache_path
 
 from gpuprims.core.notices import warn_once
 
+MOST_BYTES = 4 << 20  # of a settings file; a thousand choices of `gpuprims tune` are half a megabyte
 UNFINISHED = "unfinished-"  # begins the names of files until they are whole
 
 
@@ -59,6 +60,26 @@ def _checked(folder: Path, closed: int = 0o077) -> Path:
     if not os.access(folder, os.W_OK | os.X_OK):
         raise OSError(f"{folder}: a folder that can be written; got mode {stat.filemode(found.st_mode)}")
     return folder
+
+
+def read_settings(path: Path, *, named: bool) -> str:
+    """Read a settings file; raise OSError if it is too large, not a regular file or another user's.
+
+    A file that the user named may belong to anyone. Any other must belong to this user or to root, because HOME may be
+    another user's.
+    """
+    # O_NONBLOCK: opening a pipe without a writer would wait. Windows has neither the flag nor such pipes.
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    with open(handle, "rb") as file:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(f"not a regular file, mode {stat.filemode(found.st_mode)}")
+        if not named and hasattr(os, "geteuid") and found.st_uid not in (os.geteuid(), 0):
+            raise PermissionError(f"a file of user {found.st_uid}; this process runs as user {os.geteuid()}")
+        text = file.read(MOST_BYTES + 1)
+    if len(text) > MOST_BYTES:
+        raise OSError(f"more than {MOST_BYTES} bytes")
+    return text.decode("utf-8")
 
 
 def write_atomically(path: Path, content: bytes) -> None:

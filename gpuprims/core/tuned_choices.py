@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
@@ -21,7 +20,7 @@ from gpuprims import __version__
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.geometry import Geometry
 from gpuprims.core.notices import warn_once
-from gpuprims.core.private_folder import write_atomically
+from gpuprims.core.private_folder import read_settings, write_atomically
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Choice, Tuned, Variant
@@ -30,7 +29,6 @@ from gpuprims.errors import TuningError, quoted
 
 _ENVIRONMENT = "GPUPRIMS_TUNING"
 _FORMAT = 1  # files of other formats are not read
-MOST_BYTES = 4 << 20  # of a file; a thousand choices are half a megabyte
 _Record = TypeVar("_Record")
 
 
@@ -138,7 +136,7 @@ def tuning_path() -> Path | None:
 def read_entries(path: Path) -> Entries:
     """Return all choices of a file; none if the file does not exist. Raise TuningError if it cannot be read."""
     try:
-        kept = json.loads(_text(path))
+        kept = json.loads(read_settings(path, named=bool(os.environ.get(_ENVIRONMENT))))
         if kept["format"] != _FORMAT:
             raise ValueError(f"format {kept['format']!r}")
         return {_checked(Place(**one["place"])): tuple(map(_entry, one["entries"])) for one in kept["devices"]}
@@ -149,27 +147,6 @@ def read_entries(path: Path) -> Entries:
             f"{path}: choices of `gpuprims tune` in format {_FORMAT}; got {quoted(error, 200)} (to begin anew: gpuprims"
             " tune --reset)"
         ) from error
-
-
-def _text(path: Path) -> str:
-    """Read a file; raise OSError if it is too large, not a regular file or another user's.
-
-    A file that ``GPUPRIMS_TUNING`` names may belong to anyone. Any other must belong to this user or to root, because
-    HOME may be another user's.
-    """
-    # O_NONBLOCK: opening a pipe without a writer would wait. Windows has neither the flag nor such pipes.
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    with open(handle, "rb") as file:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
-            raise OSError(f"not a regular file, mode {stat.filemode(found.st_mode)}")
-        named = bool(os.environ.get(_ENVIRONMENT))
-        if not named and hasattr(os, "geteuid") and found.st_uid not in (os.geteuid(), 0):
-            raise PermissionError(f"a file of user {found.st_uid}; this process runs as user {os.geteuid()}")
-        text = file.read(MOST_BYTES + 1)
-    if len(text) > MOST_BYTES:
-        raise OSError(f"more than {MOST_BYTES} bytes")
-    return text.decode("utf-8")
 
 
 _COMMON = [field.name for field in fields(Entry) if field.name != "measured"]

@@ -17,8 +17,9 @@ import gpuprims
 from gpuprims.cli import main as cli
 from gpuprims.core import notices
 from gpuprims.core import tuned_choices as tuning
+from gpuprims.core.private_folder import MOST_BYTES
 from gpuprims.core.traits import CallTraits
-from gpuprims.core.tuned_choices import MOST_BYTES, read_entries, tuned_on, write_entries
+from gpuprims.core.tuned_choices import read_entries, tuned_on, write_entries
 from gpuprims.errors import (
     GpuprimsWarning,
     TuningError,
