@@ -46,15 +46,9 @@ def literal(scalar: np.generic) -> str:
 def emit_function(head: str, expr: TypedExpr, arguments: Sequence[str], close: Callable[..., str]) -> str:
     """Write a C function that computes an expression, one statement a line.
 
-    Parameters
-    ----------
-    head : str
-        The function's head, such as ``"DEVICE f32 twice(const f32 a)"``.
-    expr : TypedExpr
-    arguments : sequence of str
-        C text of each argument of the expression inside the body, such as ``"a"`` or ``"a.v0"``.
-    close : callable
-        Given the C names of the results, returns the last line, such as ``"return t1;"``.
+    ``head`` is the function's head, such as ``"DEVICE f32 twice(const f32 a)"``. ``arguments`` is the C text of each
+    argument inside the body, such as ``"a"`` or ``"a.v0"``. Given the C names of the results, ``close`` returns the
+    last line, such as ``"return t1;"``.
     """
     body = [
         f"    const {c_type(node.dtype)} t{k} = {_spell(node, expr.nodes, arguments)};"

@@ -82,18 +82,7 @@ def _cast(value: Any, dtype: Dtype) -> Any:
 
 @dataclass(frozen=True)
 class Expr:
-    """A function of elements.
-
-    Parameters
-    ----------
-    parameters : tuple of str
-        Names of the arguments, in order.
-    code : tuple of Instruction
-        Instruction ``k`` may use the results of earlier ones.
-    results : tuple of int
-        Indices of the instructions that are the results.
-    single : bool
-        True if the function returns its one result without a tuple.
+    """A function of elements. Each instruction may use the results of earlier ones.
 
     Examples
     --------
@@ -104,10 +93,10 @@ class Expr:
     array([1, 2, 5])
     """
 
-    parameters: tuple[str, ...]
+    parameters: tuple[str, ...]  # names of the arguments
     code: tuple[Instruction, ...]
-    results: tuple[int, ...]
-    single: bool = True
+    results: tuple[int, ...]  # indices of instructions
+    single: bool = True  # the function returns its one result without a tuple
 
     @cached_property
     def _hash(self) -> int:

@@ -27,20 +27,10 @@ class Node(Instruction):
 
 @dataclass(frozen=True)
 class TypedExpr:
-    """An expression with a dtype for every node. Equal ones compile to the same C.
-
-    Parameters
-    ----------
-    nodes : tuple of Node
-        Like the instructions of an :class:`Expr`, with explicit conversions.
-    results : tuple of int
-        Indices of the nodes that are the results.
-    arity : int
-        Number of arguments.
-    """
+    """An expression with a dtype for every node, and explicit conversions. Equal ones compile to the same C."""
 
     nodes: tuple[Node, ...]
-    results: tuple[int, ...]
+    results: tuple[int, ...]  # indices of nodes
     arity: int
 
     @property
