@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device, device_of
-from gpuprims.core.launch_plan import LaunchPlan
+from gpuprims.core.driver import Launch
+from gpuprims.core.kernel_spec import Dtype
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
 from gpuprims.core.program_cache import keeps_calls
@@ -97,18 +98,17 @@ def limits_of(operands: Operands) -> tuple[Any, Any]:
     if not math.prod(array.shape):
         return 0, 1
     (form, *_), (elements, *_) = operands.placed or operands.place()
-    plan = _plan_ends(form, operands.alignment, operands.device, REGISTRY.generation)
-    dtype = plan.results[0].dtype
+    launch, dtype = _launch_of_ends(form, operands.alignment, operands.device, REGISTRY.generation)
     if operands.in_place:
         ends = operands.empty((2,), dtype)
         with operands.settled():
             memory = operands.memory(ends)
-            plan.compiled()([elements, memory, memory])
+            launch([elements, memory, memory])
             driver.synchronize()
         low, high = ends
     else:
         ends = driver.empty((2,), dtype)
-        plan.compiled()([elements, ends, ends])
+        launch([elements, ends, ends])
         low, high = driver.to_host(ends)
     if not (np.isfinite(low) and np.isfinite(high)):
         raise ArgumentError(f"histogram: finite elements where range= is not given; got [{low}, {high}]")
@@ -116,9 +116,10 @@ def limits_of(operands: Operands) -> tuple[Any, Any]:
 
 
 @keeps_calls()
-def _plan_ends(form: Form, alignment: int, device: Device, generation: int) -> LaunchPlan:
-    """Return the plan of a fold that stores the smallest element and, behind it, the largest."""
+def _launch_of_ends(form: Form, alignment: int, device: Device, generation: int) -> tuple[Launch, Dtype]:
+    """Return a fold that stores the smallest element and, behind it, the largest; and their dtype."""
     folding = make_folding(_ENDS, as_map("reduce", None, 1), (form.dtype,), None)
     (dtype, _), axes = folding.outputs, tuple(range(len(form.shape)))
     places = [Form(dtype, (), (), k * dtype.itemsize, alignment) for k in range(2)]
-    return plan_fold(device, (form,), places, folding, form.shape, axes, commutative=True)
+    plan = plan_fold(device, (form,), places, folding, form.shape, axes, commutative=True)
+    return plan.compiled(), dtype

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.driver import Driver
-from gpuprims.core.launch_plan import LaunchPlan
+from gpuprims.core.driver import Driver, Launch
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.program_cache import keeps_calls
@@ -83,11 +82,11 @@ def _look(driver: Driver, device: Device, offsets: Any) -> list[int]:
     places = [driver.cut(seen, k, ()) for k in range(4)]
     pair = [offsets[:-1], offsets[1:]]
     forms, targets = (tuple(map(driver.form, arrays)) for arrays in (pair, places))
-    _plan(forms, targets, device, REGISTRY.generation).compiled()([*pair, *places])
+    _launch(forms, targets, device, REGISTRY.generation)([*pair, *places])
     return [int(value) for value in driver.to_host(seen)]
 
 
 @keeps_calls()
-def _plan(forms: tuple[Form, ...], targets: tuple[Form, ...], device: Device, generation: int) -> LaunchPlan:
+def _launch(forms: tuple[Form, ...], targets: tuple[Form, ...], device: Device, generation: int) -> Launch:
     folding = make_folding(_LOOK, _SEEN, (_INT64, _INT64), None)
-    return plan_fold(device, forms, targets, folding, forms[0].shape, (0,), commutative=True)
+    return plan_fold(device, forms, targets, folding, forms[0].shape, (0,), commutative=True).compiled()
