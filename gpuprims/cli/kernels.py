@@ -151,17 +151,8 @@ def usual_call(kernel: str, dtype: str, size: int, op: str) -> str:
 def texts_of(kernel: str, call: str, driver: TextDriver) -> list[str]:
     """Return the texts that a device's compiler gets for a kernel in a call; several if the call compiles it often.
 
-    Parameters
-    ----------
-    kernel : str
-        Such as ``reduce/warp``, or ``reduce`` for the kernel that the call runs.
-    call : str
-        Python, but ``float32[1000, 3]`` is an array, and other names are strings.
-
-    Raises
-    ------
-    GpuprimsError
-        As the call raises; a call that does not run the kernel.
+    ``kernel`` is such as ``reduce/warp``, or ``reduce`` for the kernel that the call runs. ``call`` is Python, but
+    ``float32[1000, 3]`` is an array, and other names are strings.
     """
     primitive, _, name = kernel.partition("/")
     function, arguments, keywords = _parsed(call)

@@ -33,22 +33,16 @@ def add_parser(commands: Subparsers) -> None:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Search, show or reset.
-
-    Raises
-    ------
-    GpuprimsError
-        As :func:`gpuprims.tuning.search.tune`; also if the file cannot be read.
-    """
+    """Search, show or reset."""
     path = tuning_path()
-    if path is None and (chosen.show or chosen.reset):
-        print("GPUPRIMS_TUNING is off: no choices are read or used")
-    elif chosen.show and path is not None:
-        print(shown(path, read_entries(path)))
-    elif chosen.reset and path is not None:
-        _reset(path, chosen.device)
-    else:
+    if not (chosen.show or chosen.reset):
         _search(chosen)
+    elif path is None:
+        print("GPUPRIMS_TUNING is off: no choices are read or used")
+    elif chosen.show:
+        print(shown(path, read_entries(path)))
+    else:
+        _reset(path, chosen.device)
     return 0
 
 
@@ -79,13 +73,13 @@ def table_of(results: Sequence[Found]) -> str:
 
 
 def _row(found: Found) -> tuple[str, ...]:
-    begin: tuple[str, ...] = (found.primitive, found.dtype)
     if found.note or found.default is None:
-        return (*begin, found.note, *[""] * 5)
-    begin = *begin, str(found.default), f"{found.default_seconds * 1e3:.4g}"
-    if found.chosen is None:
-        return (*begin, "the same", "", "", str(found.tried))
-    return (*begin, str(found.chosen), f"{found.seconds * 1e3:.4g}", f"{found.gain:.2f}x", str(found.tried))
+        return (found.primitive, found.dtype, found.note, *[""] * 5)
+    best: tuple[str, ...] = "the same", "", ""
+    if found.chosen is not None:
+        best = str(found.chosen), f"{found.seconds * 1e3:.4g}", f"{found.gain:.2f}x"
+    seconds = f"{found.default_seconds * 1e3:.4g}"
+    return (found.primitive, found.dtype, str(found.default), seconds, *best, str(found.tried))
 
 
 def shown(path: Path, entries: Entries) -> str:

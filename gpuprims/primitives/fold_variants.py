@@ -1,4 +1,4 @@
-"""Variants of folds and of scans, which several primitives share."""
+"""Variants of folds and scans, for several primitives."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class FoldVariant(Variant):
     shares_outputs : bool, default True
         True if several groups may share an output, each folding a part of its elements.
     accumulates : bool, default False
-        True if groups fold into one zeroed slot an output, in any order. Otherwise they leave partial values, which are
-        folded in order.
+        True if groups fold into one zeroed slot for each output, in any order. Otherwise they leave partial values, and
+        the last group folds these in order.
     """
 
     shares_outputs: bool = True
@@ -33,10 +33,10 @@ class ScanVariant(Variant):
     Parameters
     ----------
     scratch : {"none", "levels", "tile statuses"}
-        Memory beside the operands: aggregates of tiles, of tiles of those, and so on, with a launch for each level; or
-        tile statuses, which groups of one launch publish for each other.
+        Memory beside the operands: aggregates of tiles, of tiles of these, and so on, with a launch for each level; or
+        tile statuses, which groups of one launch write for each other.
     word_items : bool, default False
-        True if ``items`` counts values of one 32-bit word; a larger value takes the place of several.
+        True if ``items`` counts 32-bit words, so that a work-item takes fewer values of several words.
     """
 
     scratch: Literal["none", "levels", "tile statuses"] = "none"
@@ -48,7 +48,7 @@ class ScanVariant(Variant):
         return self.scratch == "tile statuses"
 
     def fitted(self, words: int, size: int, capabilities: Capabilities) -> Self:
-        """Return the variant for values of ``words`` words: as many items as fit, as few as fill the device."""
+        """Return the variant for values of ``words`` words, with as few items as fill the device."""
         if not self.word_items:
             return self
         items = max(self.items // words, 1)

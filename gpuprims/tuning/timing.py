@@ -24,18 +24,10 @@ Timer = Callable[[Variant, Callable[[], Any]], float]
 
 
 class Stopwatch:
-    """Times calls on a device. Short calls are repeated.
-
-    Parameters
-    ----------
-    device : Device
-    least : float
-        Seconds that repeated calls take together.
-    """
+    """Times calls on a device. It repeats short calls, which take ``least`` seconds together."""
 
     def __init__(self, device: Device, least: float = 4e-3) -> None:
-        self._device = device
-        self._least = least
+        self._device, self._least = device, least
 
     def __call__(self, variant: Variant, run: Callable[[], Any]) -> float:
         """Return the seconds of one call."""

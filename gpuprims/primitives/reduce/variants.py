@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.catalogue import Catalogue, PerBackend
-from gpuprims.core.geometry import BLOCKS, THREAD_GROUPS, Geometry, Refusal, Tunable, first_refusal, geometries
+from gpuprims.core.geometry import BLOCKS, THREAD_GROUPS, Geometry, Tunable, first_refusal, geometries
 from gpuprims.core.refusals import (
     columns,
     double_precision,
@@ -51,14 +51,6 @@ def one_atomic(capabilities: Capabilities, call: CallTraits) -> str | None:
     return None
 
 
-def _warps_fit(at: Geometry) -> Refusal:
-    return first_refusal(group_fits(at.block), shuffles(at.block), whole_warps(at.block), partials_fit(at.block))
-
-
-def _tree_fits(at: Geometry) -> Refusal:
-    return first_refusal(group_fits(at.block), values_fit(at.block))
-
-
 _REDUCE = Catalogue(FoldVariant, "reduce", Path(__file__).parent)
 # Parts of an output are as many as groups, each at least as long as the items.
 _THREADS = Tunable(geometries((1,), tuple(2**k for k in range(10, 19)), THREAD_GROUPS), work_item_fits)
@@ -70,7 +62,7 @@ VARIANTS = (
         rank=25,
         geometry=Geometry(1, 512 * 64, 2),
         outputs_per_group=512,
-        refuse=lambda at: first_refusal(for_cpus, columns, double_precision),
+        refuse=lambda at: first_refusal(for_cpus, columns(16), double_precision),
     ),
     _REDUCE.cpu(
         "cpu_best",
@@ -109,7 +101,12 @@ VARIANTS = (
         geometry=PerBackend(cuda=Geometry(256, 8, 8), opencl=Geometry(256, 16, 6)),  # rows: warp
         vectors=True,
         refuse=lambda at: first_refusal(shuffles(at.block), double_precision, group_fits(at.block), values_fit(16)),
-        tunable=Tunable(_GROUPS, _warps_fit),
+        tunable=Tunable(
+            _GROUPS,
+            lambda at: first_refusal(
+                group_fits(at.block), shuffles(at.block), whole_warps(at.block), partials_fit(at.block)
+            ),
+        ),
     ),
     *_REDUCE.gpu(
         "tree",
@@ -117,7 +114,7 @@ VARIANTS = (
         geometry=PerBackend(cuda=Geometry(256, 16, 8), opencl=Geometry(256, 16, 6)),  # rows: tree
         vectors=True,
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), values_fit(at.block)),
-        tunable=Tunable(_GROUPS, _tree_fits),
+        tunable=Tunable(_GROUPS, lambda at: first_refusal(group_fits(at.block), values_fit(at.block))),
     ),
     *_REDUCE.gpu(
         "atomic",
