@@ -161,7 +161,7 @@ def plan_scan(
         tiles = -(-size // fitted.tile)
         groups = fitted.groups(outputs * tiles, able)
         if fitted.together:
-            groups = min(groups, fitted.block)  # a work-item looks after each of the other groups
+            groups = min(groups, fitted.block)  # each work-item reads the aggregates of another group
         launch = kernel.prepare(groups, numbers, outputs, size, tiles)
         return with_statuses(device, launch, 1 + outputs * tiles * words)
 
