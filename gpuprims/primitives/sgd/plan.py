@@ -118,12 +118,12 @@ def _group(steps: Steps, asked: SgdRequest, able: Capabilities) -> _Group:
         if group.held * (group.rows + 1) * words <= room and group.local <= local:
             return group
     if not candidates:
-        rule = f"a group of {min(able.group_limit, MOST_BLOCK)} work-items at most, the product of both"
+        rule = f"a group of at most {min(able.group_limit, MOST_BLOCK)} work-items, the product of both"
         raise ArgumentError(f"{_LABEL}: {rule}; got {asked}")
     slow = candidates[-1]
     written = slow.held * slow.rows
     if written > _MOST_WRITTEN:
-        rule = f"{_MOST_WRITTEN} numbers of a run at most for a work-item"
+        rule = f"at most {_MOST_WRITTEN} numbers of a run for each work-item"
         raise ArgumentError(f"{_LABEL}: {rule}; got {written} by {asked} (more threads, or fewer datapoints)")
     if slow.local > local:
         rule = f"a group that holds a run in {local} bytes of local memory"
