@@ -191,7 +191,7 @@ def _function(name: str) -> Any:
 
 
 def _value(node: ast.expr) -> Any:
-    """Return an argument: an array of zeros for ``float32[1000]``, a string for a name, or what a literal says."""
+    """Return an argument: an array of zeros for ``float32[1000]``, a string for a name, or the value of a literal."""
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
         return np.zeros(ast.literal_eval(node.slice), np.dtype(node.value.id))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":

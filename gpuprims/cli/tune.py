@@ -83,7 +83,7 @@ def _row(found: Found) -> tuple[str, ...]:
 
 
 def shown(path: Path, entries: Entries) -> str:
-    """List every choice of a file, and whether this machine uses it."""
+    """List the choices of a file, each with its state on this machine."""
     if not any(entries.values()):
         return f"{path}: nothing is tuned"
     here = [Place.of(device.backend, device.capabilities) for device in (*devices(), Device("reference"))]
@@ -97,7 +97,7 @@ def shown(path: Path, entries: Entries) -> str:
 
 
 def state_of(place: Place, entry: Entry, here: Sequence[Place]) -> str:
-    """Return whether a choice is used on this machine's devices, and if not, why."""
+    """Return "used", or the reason why this machine does not use a choice."""
     if place not in here:
         drivers = [other.driver for other in here if other[:2] == place[:2]]
         if not drivers:

@@ -66,9 +66,9 @@ class Op:
 
     Notes
     -----
-    Without ``check=True`` nothing checks the laws, and a fold by an operator that breaks them depends on the kernel.
-    Values are int64 and compared exactly. If the function or the identity takes no integers, they are float64 and
-    compared up to rounding.
+    Without ``check=True`` nothing checks the laws, and results of an operator that breaks them depend on the kernel.
+    The check draws int64 values and compares exactly. If the function or the identity takes no integers, it draws
+    float64 values and compares up to rounding.
 
     Examples
     --------

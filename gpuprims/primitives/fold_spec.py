@@ -20,24 +20,16 @@ _STAGED = "const i64 first, LOCAL staged_t *staging"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FoldSpec(KernelSpec):
-    """The macros of a reduction.
+    """The macros of a reduction."""
 
-    Parameters
-    ----------
-    op : TypedExpr
-        From all components of a first value, then of a second one, to the components of one value.
-    identity : tuple of scalar
-        The identity's components, NumPy scalars of the values' dtypes.
-    commutative : bool, default True
-        True if ``OP`` may fold elements out of order.
-    better : TypedExpr, optional
-        For an ``OP`` that returns the better of two values, and the first of equal ones: from their first components
-        to True if the first value is better. A value that compares better than itself (NaN) wins.
-    """
-
+    # From the components of two values to those of one.
     op: TypedExpr
+    # NumPy scalars, one for each component.
     identity: tuple[Any, ...]
+    # OP may fold elements out of order.
     commutative: bool = True
+    # For an OP that returns the better of two values, and the first of equal ones: from their first components to True
+    # if the first value is better. A value that compares better than itself (NaN) wins.
     better: TypedExpr | None = None
 
     stores_vectors: ClassVar[bool] = False
@@ -97,18 +89,12 @@ class FoldSpec(KernelSpec):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ScanSpec(FoldSpec):
-    """The macros of a scan.
+    """The macros of a scan."""
 
-    Parameters
-    ----------
-    inclusive : bool
-        True if a result includes the element at its own index.
-    packed : bool, default False
-        True if ``place`` gives the first output consecutive indices. The value is then the next free index, and a group
-        can gather its elements in local memory and write them side by side.
-    """
-
+    # A result includes the element at its own index.
     inclusive: bool
+    # ``place`` gives the first output consecutive indices. The value is then the next free index, and a group can
+    # gather its elements in local memory and write them side by side.
     packed: bool = False
 
     stores_vectors: ClassVar[bool] = True

@@ -11,35 +11,23 @@ from gpuprims.core.variant import Variant
 
 @dataclass(frozen=True)
 class FoldVariant(Variant):
-    """A variant of a fold.
+    """A variant of a fold."""
 
-    Parameters
-    ----------
-    shares_outputs : bool, default True
-        True if several groups may share an output, each folding a part of its elements.
-    accumulates : bool, default False
-        True if groups fold into one zeroed slot for each output, in any order. Otherwise they leave partial values, and
-        the last group folds these in order.
-    """
-
+    # Several groups may share an output, and each folds a part of its elements.
     shares_outputs: bool = True
+    # Groups fold into one zeroed slot for each output, in any order. Others leave partial values, which the last group
+    # folds in order.
     accumulates: bool = False
 
 
 @dataclass(frozen=True)
 class ScanVariant(Variant):
-    """A variant of a scan.
+    """A variant of a scan."""
 
-    Parameters
-    ----------
-    scratch : {"none", "levels", "tile statuses"}
-        Memory beside the operands: aggregates of tiles, of tiles of these, and so on, with a launch for each level; or
-        tile statuses, which groups of one launch write for each other.
-    word_items : bool, default False
-        True if ``items`` counts 32-bit words, so that a work-item takes fewer values of several words.
-    """
-
+    # Memory beside the operands: aggregates of tiles, of tiles of these, and so on, with a launch for each level; or
+    # tile statuses, which groups of one launch write for each other.
     scratch: Literal["none", "levels", "tile statuses"] = "none"
+    # ``items`` counts 32-bit words: a work-item takes fewer values of several words.
     word_items: bool = False
 
     @property

@@ -1,4 +1,4 @@
-"""check_primitive: hold a primitive against what the core expects of its package."""
+"""check_primitive: check that a primitive's package keeps the rules of the core."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""check_variant: hold a variant against NumPy."""
+"""check_variant: compare a variant's results with NumPy's."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class _Trial:
         return str(reason)
 
     def check(self, case: TuningCase, name: str, *, whole: bool) -> None:
-        """Hold results against NumPy's: at every size, then at the largest one in every layout and dtype."""
+        """Compare results with NumPy's: at every size, then at the largest one in every layout and dtype."""
         sizes = self._sizes()
         tried = sizes if whole else [sizes[len(sizes) // 2], sizes[-1]]
         able: list[int] = []
@@ -189,7 +189,7 @@ class _Trial:
         return np.array(result if isinstance(result, np.generic | np.ndarray) else self.device.to_host(result))
 
     def _compare(self, case: TuningCase, array: Any, expected: np.ndarray, how: str) -> bool:
-        """Hold the result of a call against NumPy's; return False if the variant refuses the call."""
+        """Compare the result of a call with NumPy's; return False if the variant refuses the call."""
         got = self._run(case, array)
         if got is None:
             return False

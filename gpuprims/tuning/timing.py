@@ -88,7 +88,7 @@ class Bench:
         return variant.refuse(self._device.capabilities, self.call) is not None
 
     def wrong(self, variant: Variant) -> str | None:
-        """Return what is wrong with a variant's results, or None."""
+        """Return the fault of a variant's results, or None."""
         for array, expected in zip(self._checked, self._expected, strict=True):
             got = np.asarray(self._case.run(array, device=self._device, variant=variant))
             if got.dtype != expected.dtype or not np.array_equal(got, expected):

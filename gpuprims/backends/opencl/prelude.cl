@@ -252,7 +252,7 @@ DEVICE int gp_last_done(GLOBAL u32 *counter, const i64 parts)
     return last;
 }
 
-/* Entries: 64 bits that a group reads and writes whole, while others do. GP_ENTRIES is defined where a device has them. */
+/* Entries: 64 bits that groups read and write as a whole, also at the same time. GP_ENTRIES is defined where a device has them. */
 #if defined(__NV_CL_C_VERSION)
 #define GP_ENTRIES
 DEVICE u64 gp_read_entry(GLOBAL u64 *entry)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device, device_of
-from gpuprims.core.launch_plan import LaunchPlan
+from gpuprims.core.driver import Launch
+from gpuprims.core.kernel_spec import Dtype
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
 from gpuprims.core.program_cache import keeps_calls
@@ -114,13 +115,12 @@ def limits_of(operands: Operands) -> tuple[Any, Any]:
     if not math.prod(array.shape):
         return 0, 1
     (form, *_), (elements, *_) = operands.placed or operands.place()
-    plan = _plan_ends(form, operands.alignment, operands.device, REGISTRY.generation)
-    dtype = plan.results[0].dtype
+    launch, dtype = _launch_of_ends(form, operands.alignment, operands.device, REGISTRY.generation)
     ends = memory = (np if operands.in_place else driver).empty((2,), dtype)
     if operands.in_place:
         memory = operands.memory(ends)
     try:
-        plan.compiled()([elements, memory, memory])
+        launch([elements, memory, memory])
     finally:
         if operands.in_place:
             driver.synchronize()
@@ -131,9 +131,10 @@ def limits_of(operands: Operands) -> tuple[Any, Any]:
 
 
 @keeps_calls()
-def _plan_ends(form: Form, alignment: int, device: Device, generation: int) -> LaunchPlan:
-    """Return the plan of a fold that stores the smallest element and the largest in one array."""
+def _launch_of_ends(form: Form, alignment: int, device: Device, generation: int) -> tuple[Launch, Dtype]:
+    """Return a fold that stores the smallest element and the largest in one array, and their dtype."""
     folding = make_folding(_ENDS, as_map("reduce", None, 1), (form.dtype,), None)
     (dtype, _), axes = folding.outputs, tuple(range(len(form.shape)))
     places = [Form(dtype, (), (), k * dtype.itemsize, alignment) for k in range(2)]
-    return plan_fold(device, (form,), places, folding, form.shape, axes, commutative=True)
+    plan = plan_fold(device, (form,), places, folding, form.shape, axes, commutative=True)
+    return plan.compiled(), dtype

@@ -123,7 +123,6 @@ def plan_call(
     result_axis = vector_axis if request.gives_vectors else None
     results = map_results(function.dtypes, shape, result_axis, alignment)
     outputs, places = _split(result_forms("map", results, written), result_axis)
-    steps = tuple(step.dtype for step in function.steps)
     size = math.prod(shape)
 
     def compiling(chosen: Variant) -> Launch:
@@ -143,7 +142,7 @@ def plan_call(
         groups = chosen.groups(-(-size // chosen.tile), device.capabilities)
         return device.kernel(chosen, spec).prepare(groups, layout.pack(1), size)
 
-    traits = CallTraits((*arguments, *steps), 1, size, value_bytes=4 * value_words(function.dtypes))
+    traits = CallTraits(arguments + function.computed_in, 1, size, value_bytes=4 * value_words(function.dtypes))
     single = expr.single or request.gives_vectors
     return LaunchPlan(
         device, "map", traits, results, compiling, asked=variant, inputs=sources, outputs=places, single=single

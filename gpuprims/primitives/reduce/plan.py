@@ -18,8 +18,8 @@ from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, EmptyReductionError
-from gpuprims.expressions import Expr, expression
-from gpuprims.operators import Op, as_ddof, as_dtype, as_map, find_op, make_folding, make_stages
+from gpuprims.expressions import Expr, computable, expression
+from gpuprims.operators import Op, as_ddof, as_map, find_op, make_folding, make_stages
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.fold import plan_fold, sample_rows
 from gpuprims.primitives.segments.offsets import Segments
@@ -67,7 +67,7 @@ def bind(
     mapped = map if map is None or type(map) is str else expression(map, len(arrays))
     operands = as_operands("reduce", arrays, device)
     result = None if out is None else as_out(operands, out)
-    chosen = None if dtype is None else as_dtype(dtype, "reduce")
+    chosen = None if dtype is None else computable(dtype, "reduce")
     along = axis if axis is None or type(axis) is int else as_axis(axis)
     asked = None if variant is None else asked_by_name("reduce", variant)
     return operands, ReduceRequest(op, mapped, along, keepdims, chosen, ddof, compensated), result, asked

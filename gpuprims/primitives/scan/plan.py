@@ -16,8 +16,8 @@ from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, quoted
-from gpuprims.expressions import Expr, expression
-from gpuprims.operators import Op, as_dtype, as_map, find_op, make_folding
+from gpuprims.expressions import Expr, computable, expression
+from gpuprims.operators import Op, as_map, find_op, make_folding
 from gpuprims.primitives.axes import axes_of
 from gpuprims.primitives.fold import plan_scan, sample_rows
 from gpuprims.primitives.segments.offsets import Segments
@@ -63,7 +63,7 @@ def bind(
     mapped = map if map is None or type(map) is str else expression(map, len(arrays))
     operands = as_operands("scan", arrays, device)
     result = None if out is None else as_out(operands, out, in_place=True)
-    chosen = None if dtype is None else as_dtype(dtype, "scan")
+    chosen = None if dtype is None else computable(dtype, "scan")
     if axis is not None and type(axis) is not int:
         if not isinstance(axis, np.integer):
             raise AxisError(f"axis: an int; got {quoted(axis)}")

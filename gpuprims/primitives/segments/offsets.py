@@ -11,7 +11,7 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.launch_plan import LaunchPlan
-from gpuprims.core.layout import Form, View, plan_layout
+from gpuprims.core.layout import Form, plan_layout
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
@@ -45,25 +45,10 @@ _EVERYWHERE = trace(lambda value, j, first, second: j, 4)
 
 
 class Segments:
-    """Row offsets, checked, and the marks of their segments.
-
-    Parameters
-    ----------
-    offsets : array_like of int
-        The first element of each segment, followed by the number of elements.
-    operands : Operands
-        The arrays with the elements.
-
-    Attributes
-    ----------
-    size, count, longest : int
-        The number of elements, of segments, and of elements of the longest segment.
-    has_empty : bool
-        True if a segment has no elements.
-    """
+    """Row offsets of the arrays of a call, checked, and the marks of their segments."""
 
     def __init__(self, offsets: Any, operands: Operands) -> None:
-        self.size = _flat_size(operands)
+        self.size = _flat_size(operands)  # elements of an array
         self._operands = operands
         self._array, shortest, self.longest = _checked(offsets, operands, self.size)
         self.count = int(self._array.size) - 1
@@ -102,14 +87,14 @@ class Segments:
 
     def _write(self, function: Expr, place: Expr, form: Form, memory: Any) -> None:
         if form.shape[0]:
-            launch = _writer(function, place, self._shown.form, form, self._operands.device, REGISTRY.generation)
-            launch([self._shown.memory, self._shown.memory, memory])
+            (offsets,), (read,) = self._placed.place()
+            launch = _writer(function, place, offsets, form, self._operands.device, REGISTRY.generation)
+            launch([read, read, memory])
 
     @cached_property
-    def _shown(self) -> View:
-        """The form and the memory of the offsets on the device."""
-        driver = self._operands.driver
-        return driver.share(self.offsets) if self._operands.in_place else View(self.offsets, driver.form(self.offsets))
+    def _placed(self) -> Operands:
+        """The offsets as a kernel's operands."""
+        return self._operands.instead(self.offsets)
 
 
 def end_dtype(count: int) -> np.dtype[Any]:

@@ -30,7 +30,7 @@ def segmented(
     """
     plain = make_folding(op, as_map(label, mapped, len(arrays)), arrays, dtype, label)
     n, components, counts = len(arrays), len(plain.values), op.finish is not None
-    count = plain.finish.steps[components].dtype
+    count = plain.finish.nodes[components].dtype
     values = (_BOOL, *(count,) * counts, *plain.values)
     first = 1 + counts
 
@@ -79,7 +79,7 @@ def placed(
     def index(*given: Any) -> Any:
         return (place(given[k], given[-1]),) * len(outputs)
 
-    counted = (*folding.values, folding.finish.steps[k].dtype, *arrays)
+    counted = (*folding.values, folding.finish.nodes[k].dtype, *arrays)
     found = (*folding.values, _INT64, *arrays)
     own = replace(folding, finish=typed(trace(finish, len(counted)), counted, outputs))
     return own, typed(trace(index, len(found)), found, (_INT64,) * len(outputs))

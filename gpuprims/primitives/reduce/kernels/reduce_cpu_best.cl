@@ -96,7 +96,7 @@ void reduce_cpu_best(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters
             value = value_of(INPUT_NAMES, layout, o, at, min(at + SPAN, last), best);
         }
 
-        /* 3. Store; or leave the value, and let the last part fold all of them in order. */
+        /* 3. Store; or leave the value, and the last part folds all of them in order. */
         if (parts > 1) {
             gp_leave(partials, task, value);
             if (!gp_last_done(counters + o, parts)) continue;

@@ -76,7 +76,7 @@ void reduce_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
         for (int half_of = LANES / 2; half_of > 0; half_of /= 2)
             for (int lane = 0; lane < half_of; lane++) SET_VALUE(run, [lane], OP(VALUE(run, [lane]), VALUE(run, [lane + half_of])));
 
-        /* 3. Store; or leave the value, and let the last part fold all of them in order, pairwise too. */
+        /* 3. Store; or leave the value, and the last part folds all of them in order, pairwise too. */
         if (parts == 1) {
             STORE(o, 0, VALUE(run, [0]));
         } else {

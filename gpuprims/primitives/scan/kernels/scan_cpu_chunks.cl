@@ -103,8 +103,7 @@ void scan_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layou
 #endif
         }
 
-        /* 4. Take the other elements one by one, and all values of a level above the inputs; keep the chunk's
-         * aggregate. */
+        /* 4. Take the other elements, and values of a level above the inputs, one by one; keep the chunk's aggregate. */
         for (; j < last; j++) {
             const value_t element = gp_load_level(INPUT_NAMES, layout, partials, level, o, j, n);
             if (!folds) gp_store_level(INPUT_NAMES, OUTPUT_NAMES, layout, partials, level, o, j, n, before, element);
