@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -97,28 +98,23 @@ def plan_call(
     targets = contiguous(forms[0].dtype, shape, alignment), Form(_INT64, shape, (0,) * len(shape), 0, alignment)
     rank = np.dtype(np.int32) if size < 2**31 else _INT64
     folding, place = _ranking(request.predicate, tuple(form.dtype for form in forms), rank)
-    axes = tuple(range(len(shape)))
-    words = value_words([forms[0].dtype])
-
-    def planner(primitive: str, item_words: int | None) -> ScanPlanner:
-        return ScanPlanner(
-            device,
-            forms,
-            targets,
-            folding,
-            shape,
-            axes,
-            commutative=True,
-            inclusive=False,
-            place=place,
-            packed=True,
-            primitive=primitive,
-            item_words=item_words,
-            counted=1 - size,
-        )
-
-    by_scan = planner("scan", None).plan(variant, results)
-    return planner("compact", words).plan(variant, results, by_scan, CompactPlan)
+    planner = partial(
+        ScanPlanner,
+        device,
+        forms,
+        targets,
+        folding,
+        shape,
+        tuple(range(len(shape))),
+        commutative=True,
+        inclusive=False,
+        place=place,
+        packed=True,
+        counted=1 - size,
+    )
+    by_scan = planner().plan(variant, results)
+    own = planner(primitive="compact", item_words=value_words([forms[0].dtype]))
+    return own.plan(variant, results, by_scan, CompactPlan)
 
 
 def sample(call: Sample) -> LaunchPlan:

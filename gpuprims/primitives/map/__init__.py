@@ -7,8 +7,7 @@ from typing import Any
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
-from gpuprims.primitives.map.plan import bind, plan_call, sample
-from gpuprims.primitives.map.slabs import run_in_slabs
+from gpuprims.primitives.map.plan import bind, plan_call, run_in_slabs, sample
 from gpuprims.primitives.map.variants import VARIANTS
 
 PRIMITIVE = Primitive("map", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case")
