@@ -30,7 +30,7 @@ _PAIR = np.dtype(np.uint32)
 _MOST_WRITTEN = 169
 # One function sums the halves of up to this many neighbours; for more, the halves become arrays. Row: halves.
 _MOST_IN_HALVES = 49
-# Tolerated relative error of products of a column and a row, for elements that float32 holds and for others.
+# Relative error of products of a column and a row, for elements that float32 holds and for others.
 _ROUNDED_SINGLE, _ROUNDED_DOUBLE = 1e-7, 1e-15
 # Standard deviations from the middle to the end of Gaussian weights.
 _TRUNCATE = 4.0
@@ -53,7 +53,7 @@ class Stencil:
     Parameters
     ----------
     offsets : tuple of tuple of int
-        Offsets of the arguments of ``function`` along the last axes; with ``across``, along the rows.
+        Offsets of the arguments of ``function`` along the last axes; with ``across``, along columns only.
     function : TypedExpr or None
         From neighbours and an unused number to a value; None if weights are read from memory.
     finish : TypedExpr
@@ -61,9 +61,9 @@ class Stencil:
     weights : bytes or None
         Weights that are read from memory, of dtype ``value``.
     columns : tuple of int
-        Offsets of the arguments of ``across``.
+        Offsets of the arguments of ``across`` along a row.
     across : TypedExpr or None
-        The first of two passes, along columns.
+        The first of two passes, along a row.
     paired : (TypedExpr, TypedExpr or None) or None
         ``function`` and ``across`` of two bytes in the halves of a uint32, if their sums fit in 16 bits.
     halves : Halves or None
