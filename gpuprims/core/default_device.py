@@ -139,8 +139,8 @@ def matches(driver: Driver, selector: str) -> bool:
 
 
 def preference(driver: Driver) -> tuple[int, int, int]:
-    """Return the sort key of a driver: CUDA first, CPUs last."""
-    kinds = {"gpu": 0, "accelerator": 1, "cpu": 3}  # and whatever else a third party's devices are, before CPUs
+    """Return the sort key of a driver: CUDA, GPUs, accelerators, other hardware, CPUs, and reference devices last."""
+    kinds = {"gpu": 0, "accelerator": 1, "cpu": 3, "reference": 4}
     return (driver.backend != "cuda", kinds.get(driver.capabilities.kind, 2), driver.index)
 
 

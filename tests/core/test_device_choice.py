@@ -177,9 +177,9 @@ def test_cuda_comes_first_then_gpus_of_opencl_then_its_cpus(monkeypatch: pytest.
     assert [one.spec for one in found] == ["cuda:0", "cuda:1", "opencl:1", "opencl:3", "opencl:2", "opencl:0"]
 
 
-def test_a_kind_that_nobody_knows_comes_before_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = fakes(monkeypatch, FakeDriver("cpu", 0), FakeDriver("npu", 1))
-    assert [one.capabilities.kind for one in found] == ["npu", "cpu"]
+def test_unknown_kinds_come_before_cpus_and_reference_devices_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = fakes(monkeypatch, FakeDriver("reference", 0), FakeDriver("cpu", 1), FakeDriver("npu", 2))
+    assert [one.capabilities.kind for one in found] == ["npu", "cpu", "reference"]
 
 
 def test_the_best_device_is_chosen_and_checked_once(nothing_chosen: None, monkeypatch: pytest.MonkeyPatch) -> None:
