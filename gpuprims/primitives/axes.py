@@ -1,4 +1,4 @@
-"""Axes that a call works along, as NumPy takes them."""
+"""The ``axis=`` of a call, as in NumPy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpuprims.errors import AxisError, quoted
 
 
 def as_axis(axis: Any) -> int | tuple[int, ...] | None:
-    """Return what was given in Python's ints, which calls are looked up by; ``True``, which equals 1, is no axis."""
+    """Convert axes to Python's ints, by which plans are looked up; refuse ``True``, which equals 1."""
     if axis is None or type(axis) is int:
         return axis
     given = axis if isinstance(axis, tuple) else (axis,)
@@ -20,7 +20,7 @@ def as_axis(axis: Any) -> int | tuple[int, ...] | None:
 
 
 def axes_of(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
-    """Return the axes that are meant, of an array of so many, ascending."""
+    """Return axes of an array of ``ndim`` dimensions, ascending and none negative; None means all."""
     if axis is None:
         return tuple(range(ndim))
     given = axis if isinstance(axis, tuple) else (axis,)

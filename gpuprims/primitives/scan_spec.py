@@ -1,4 +1,4 @@
-"""The spec of kernels that scan, and that write the elements they keep side by side."""
+"""The spec of kernels that scan, or that write the elements they keep side by side."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class ScanSpec(FoldSpec):
     Parameters
     ----------
     inclusive : bool
-        Whether a result includes the element at its own index.
+        True if a result includes the element at its own index.
     packed : bool, default False
-        Whether ``place`` gives the first output consecutive indices, the value being the first that is not below it.
-        A group can then gather its elements in local memory and write them side by side.
+        True if the value counts the elements that are kept so far, and ``place`` writes the next one there. A group can
+        then gather its elements in local memory and write them side by side.
     """
 
     inclusive: bool
@@ -53,7 +53,7 @@ class ScanSpec(FoldSpec):
         return [*(self._staging() if self.packed else ()), *super().text()]
 
     def _staging(self) -> list[str]:
-        """Write functions that gather a group's elements for the first output, and write those for the others."""
+        """Write functions that gather elements for the first output, and store those for the other outputs."""
         inputs, outputs, (widths, addresses) = self.inputs, self.outputs, vector_addresses(self)
         elements, results = names_of("e", inputs), names_of("y", outputs)
         others = list(enumerate(outputs))[1:]

@@ -12,7 +12,7 @@ from gpuprims.core.variant import Variant
 from gpuprims.primitives.csr.checks import check_indices
 from gpuprims.primitives.csr.plan import CsrRequest, bind, plan_call, product_of_nothing, sample
 from gpuprims.primitives.csr.variants import VARIANTS
-from gpuprims.primitives.together import side_by_side
+from gpuprims.primitives.rows import side_by_side
 
 __all__ = ["PRIMITIVE", "check_indices", "csr_product", "product_of_checked"]
 

@@ -22,8 +22,7 @@ from gpuprims.errors import ArgumentError, quoted
 from gpuprims.primitives.descent.spec import DescentSpec
 from gpuprims.primitives.logistic.labelled import check_samples, typed_loss
 from gpuprims.primitives.logistic.variants import LogisticVariant
-from gpuprims.primitives.rows import sample_forms
-from gpuprims.primitives.together import side_by_side
+from gpuprims.primitives.rows import sample_forms, side_by_side
 
 # Work-items of the smallest group, which has the least to fold; and bytes of a vector of rows on CPUs.
 _FEWEST, _CPU_VECTOR = 128, 64

@@ -20,8 +20,7 @@ from gpuprims.errors import ArgumentError
 from gpuprims.primitives.logistic.labelled import check_samples, typed_loss
 from gpuprims.primitives.logistic.spec import LogisticSpec
 from gpuprims.primitives.logistic.variants import LogisticVariant
-from gpuprims.primitives.rows import power_of_two, sample_forms, vector_of
-from gpuprims.primitives.together import side_by_side
+from gpuprims.primitives.rows import power_of_two, sample_forms, side_by_side, vector_of
 
 # Bytes of the rows that a work-item of a CPU takes at once, how many there are at most and at least, and bytes of the
 # scores in one vector. Two cores of an AMD EPYC of family 26, runtime 2026.2, 2026-11-22, ms of

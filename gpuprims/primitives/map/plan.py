@@ -1,4 +1,4 @@
-"""The launch plan of a map: functions of elements, or of short vectors."""
+"""The launch plan of a map of elements, or of short vectors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
 from gpuprims.primitives.slabs import map_in_slabs, slab_bytes
 
 Dtypes = tuple[np.dtype[Any], ...]
-# As OpenCL's widest vectors; each component is an argument of the kernel's function.
+# OpenCL's widest vectors have as many; each component is an argument of the kernel's function.
 _MOST_LANES = 16
 
 
@@ -74,7 +74,7 @@ def bind(
         raise ArgumentError("map: at least one array; got none")
     if vector_axis is None:
         expr = expression(fn, len(arrays) + len(named))
-        operands = as_operands("map", bind_named("map", expr, arrays, named), device)
+        operands = as_operands("map", _bound(expr, arrays, named), device)
     else:
         if named:
             raise ArgumentError(f"map: positional arrays with vector_axis; got the keyword(s) {', '.join(named)}")
@@ -84,18 +84,16 @@ def bind(
     return operands, MapRequest(expr, vector_axis), None if out is None else as_out(operands, out), asked
 
 
-def bind_named(label: str, expr: Expr, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+def _bound(expr: Expr, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
     """Put positional and named arrays in the order of the function's parameters."""
     if not named and len(arrays) == len(expr.parameters):
         return arrays
     left = [name for name in expr.parameters if name not in named]
     unknown = [name for name in named if name not in expr.parameters]
     if unknown:
-        raise ArgumentError(
-            f"{label}: keywords of its own or among {quoted(expr.parameters)}; got {', '.join(unknown)}"
-        )
+        raise ArgumentError(f"map: keywords of its own or among {quoted(expr.parameters)}; got {', '.join(unknown)}")
     if len(left) != len(arrays):
-        raise ArgumentError(f"{label}: one array for each of ({shortened(', '.join(left))}); got {len(arrays)}")
+        raise ArgumentError(f"map: one array for each of ({shortened(', '.join(left))}); got {len(arrays)}")
     bound = dict(zip(left, arrays, strict=True)) | named
     return tuple(bound[name] for name in expr.parameters)
 

@@ -20,9 +20,8 @@ from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.expressions.masks import refuse_masked
 from gpuprims.primitives.logistic.labelled import check_samples, sigmoid
 from gpuprims.primitives.map import map as map_arrays
-from gpuprims.primitives.rows import sample_forms
+from gpuprims.primitives.rows import sample_forms, side_by_side
 from gpuprims.primitives.sgd.spec import SgdSpec
-from gpuprims.primitives.together import side_by_side
 
 _ORDER = np.dtype(np.int32)
 # Work-items of a group at most.

@@ -27,8 +27,8 @@ from gpuprims.primitives.stencil.variants import StencilVariant
 
 # A strip has at least this many rows for each row that it loads beyond its end.
 _LEAST_DEPTH = 4
-# Up to this many neighbours a byte of an element, memory sets the pace. Row: rolling.
-_FEW_TAPS = 2
+# Up to this many neighbours a byte of an element, memory sets the pace.
+_FEW_TAPS = 2  # rows: rolling
 
 
 class StencilRequest(NamedTuple):

@@ -28,8 +28,8 @@ _INT64, _DOUBLE, _SINGLE = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np
 _PAIR = np.dtype(np.uint32)
 # Kernels contain up to this many weights; more are read from memory.
 _MOST_WRITTEN = 169
-# One function sums the halves of up to this many neighbours; for more, the halves become arrays. Row: halves.
-_MOST_IN_HALVES = 49
+# One function sums the halves of up to this many neighbours; for more, the halves become arrays.
+_MOST_IN_HALVES = 49  # rows: halves
 # Relative error of products of a column and a row, for elements that float32 holds and for others.
 _ROUNDED_SINGLE, _ROUNDED_DOUBLE = 1e-7, 1e-15
 # Standard deviations from the middle to the end of Gaussian weights.
