@@ -45,7 +45,7 @@ def _loop(device: gpuprims.Device) -> Callable[[int], Any]:
         return lambda steps: idle((1,), (1,), (number, np.uint32(steps)))
     import pyopencl as cl
 
-    queue = device.driver.queue  # type: ignore[attr-defined]  # the OpenCL driver has it
+    queue = number.queue
     with warnings.catch_warnings(action="ignore", category=cl.CompilerWarning):  # some drivers always print a remark
         kernel = cl.Kernel(cl.Program(queue.context, _OPENCL).build(), "idle")
     return lambda steps: kernel(queue, (1,), (1,), number.base_data, np.uint32(steps))

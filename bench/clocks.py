@@ -66,13 +66,18 @@ class CudaClock:
         return Span(cupy.cuda.get_elapsed_time(before, after) * 1e-3, wall)
 
 
+def queue_of(device: gpuprims.Device) -> Any:
+    """Return pyopencl's queue of an OpenCL device."""
+    return device.asarray(np.zeros(1, np.uint32)).queue
+
+
 class OpenCLClock:
     """Markers on a profiling queue."""
 
     name = "OpenCL markers"
 
     def __init__(self, device: gpuprims.Device) -> None:
-        self._queue = device.driver.queue  # type: ignore[attr-defined]  # the OpenCL driver has it
+        self._queue = queue_of(device)
 
     def span(self, call: Callable[[], Any], times: int = 1) -> Span:
         """See :class:`Clock`."""
@@ -95,8 +100,7 @@ def timed_device(device: gpuprims.Device) -> gpuprims.Device:
     import pyopencl as cl
     import pyopencl.array as cl_array
 
-    context = device.driver.context  # type: ignore[attr-defined]
-    queue = cl.CommandQueue(context, properties=cl.command_queue_properties.PROFILING_ENABLE)
+    queue = cl.CommandQueue(queue_of(device).context, properties=cl.command_queue_properties.PROFILING_ENABLE)
     found = device_of(cl_array.empty(queue, 1, np.float32))
     assert found is not None
     return found

@@ -69,9 +69,10 @@ def ways_of(peer: Peer, device: gpuprims.Device) -> Ways | str:
     """Return a peer's functions, or the reason why it is absent: not installed, or it does not load."""
     module, _, function = peer.ways.partition(":")
     try:
-        return getattr(importlib.import_module(f".peers_{module}", __package__), function)(device)  # type: ignore[no-any-return]
+        ways: Ways = getattr(importlib.import_module(f".peers_{module}", __package__), function)(device)
     except ImportError as error:
         return f"{peer.name} is not measured: {error}"
+    return ways
 
 
 def peers_of(device: gpuprims.Device) -> tuple[dict[Peer, Ways], dict[str, str]]:

@@ -43,7 +43,7 @@ def _vendors_copy(device: gpuprims.Device, x: Any, out: Any) -> dict[str, Any]:
     if device.backend == "opencl":
         import pyopencl as cl
 
-        queue = device.driver.queue  # type: ignore[attr-defined]
+        queue = x.queue
         return {"clEnqueueCopyBuffer": lambda: cl.enqueue_copy(queue, out.base_data, x.base_data, byte_count=x.nbytes)}
     return {"NumPy copyto": lambda: np.copyto(out, x)}
 

@@ -24,6 +24,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -53,11 +54,8 @@ def variants_chosen() -> Iterator[list[str]]:
             names.append(name)
         return variant
 
-    gpuprims.Device.select = noted  # type: ignore[method-assign]
-    try:
+    with patch.object(gpuprims.Device, "select", noted):
         yield names
-    finally:
-        gpuprims.Device.select = select  # type: ignore[method-assign]
 
 
 def described(result: Any, *, exact: bool = True) -> list[dict[str, Any]]:

@@ -89,11 +89,11 @@ def found(name: str) -> Callable[..., Any]:
     inner = (module.name for module in pkgutil.walk_packages(folder.__path__, "gpuprims.primitives."))
     for home in ("gpuprims", "gpuprims.primitives", *(f"gpuprims.primitives.{home}" for home in _HOMES), *inner):
         try:
-            function = getattr(importlib.import_module(home), name, None)
+            function: Callable[..., Any] | None = getattr(importlib.import_module(home), name, None)
         except ModuleNotFoundError:
             continue
         if callable(function):
-            return function  # type: ignore[no-any-return]
+            return function
     raise LookupError(f"record: a function named {name} in gpuprims.primitives; got none")
 
 

@@ -15,6 +15,8 @@ from typing import Any
 
 import gpuprims
 
+from .clocks import queue_of
+
 SCHEMA = 1
 _LIBRARIES = (
     "numpy", "scipy", "scikit-learn", "numba", "pyopencl", "torch", "cupy-cuda12x", "cupy-cuda13x", "cuda-cccl",
@@ -61,8 +63,8 @@ def new_report(device: gpuprims.Device, *, full: bool, commit: str | None = None
 def _platform(device: gpuprims.Device) -> str:
     """Return the runtime of the kernels: for OpenCL, the platform."""
     if device.backend == "opencl":
-        platform_of: Any = device.driver.queue.device.platform  # type: ignore[attr-defined]
-        return f"{platform_of.name}, {platform_of.version}"
+        platform = queue_of(device).device.platform
+        return f"{platform.name}, {platform.version}"
     return "CUDA" if device.backend == "cuda" else device.backend
 
 

@@ -1,7 +1,6 @@
 """gpuprims: parallel primitives for any array on any GPU, or on the CPU you already have.
 
-The public names; each is loaded when it is first used, so that importing the package costs next to nothing and brings
-in no vendor's library.
+Each public name is loaded when it is first used. So importing the package is fast, and imports no vendor's library.
 """
 
 from __future__ import annotations
@@ -63,42 +62,36 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Call": "core.traits",
-    "CallTraits": "core.traits",
-    "Capabilities": "core.capabilities",
-    "Device": "core.device",
-    "Geometry": "core.geometry",
-    "Op": "operators",
-    "Plan": "core.plans",
-    "Primitive": "core.primitive",
-    "Variant": "core.variant",
-    "bincount": "primitives.histogram",
-    "blur": "primitives.stencil.blur",
-    "compact": "primitives.compact",
-    "cumprod": "primitives.scan",
-    "cumsum": "primitives.scan",
-    "devices": "core.device",
-    "explain": "core.explain",
-    "hash_counts": "models.spam.hashing",
-    "histogram": "primitives.histogram",
-    "map": "primitives.map",
-    "plan": "core.plans",
-    "reduce": "primitives.reduce",
-    "register": "core.registry",
-    "scan": "primitives.scan",
-    "stencil": "primitives.stencil",
-    "unregister": "core.registry",
-    "use_device": "core.use_device",
+    "core.capabilities": "Capabilities",
+    "core.device": "Device devices",
+    "core.explain": "explain",
+    "core.geometry": "Geometry",
+    "core.plans": "Plan plan",
+    "core.primitive": "Primitive",
+    "core.registry": "register unregister",
+    "core.traits": "Call CallTraits",
+    "core.use_device": "use_device",
+    "core.variant": "Variant",
+    "models.spam.hashing": "hash_counts",
+    "operators": "Op",
+    "primitives.compact": "compact",
+    "primitives.histogram": "bincount histogram",
+    "primitives.map": "map",
+    "primitives.reduce": "reduce",
+    "primitives.scan": "cumprod cumsum scan",
+    "primitives.stencil": "stencil",
+    "primitives.stencil.blur": "blur",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name in ("errors", "models"):
         return importlib.import_module(f"gpuprims.{name}")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'gpuprims' has no attribute {name!r}")
-    value = globals()[name] = getattr(importlib.import_module(f"gpuprims.{_HOMES[name]}"), name)
-    return value
+    for home, names in _HOMES.items():
+        if name in names.split():
+            value = globals()[name] = getattr(importlib.import_module(f"gpuprims.{home}"), name)
+            return value
+    raise AttributeError(f"module 'gpuprims' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -1,34 +1,7 @@
-"""Every exception that gpuprims raises on purpose.
+"""Every exception that gpuprims raises on purpose, and the class of its warnings.
 
-::
-
-    GpuprimsError
-    |-- ArgumentError (ValueError)         an argument has a value the call cannot take
-    |   |-- UnknownOperatorError           op="median"
-    |   |-- LawError                       Op(..., check=True) of a function that is not associative
-    |   |-- AxisError (IndexError)         axis=3 of a 2-d array
-    |   |-- ShapeError                     arrays that do not broadcast together
-    |   '-- EmptyReductionError            min of nothing
-    |-- DtypeError (TypeError)             object, string, datetime, or a cast that loses
-    |-- ArrayError (TypeError)             not an array, or an array of an unknown library
-    |-- ExpressionError (ValueError)       a string outside the whitelist, a function that cannot be traced
-    |-- DeviceError (RuntimeError)
-    |   |-- UnknownDeviceError (ValueError)    a spec that names no device
-    |   |-- NoDeviceError                      nothing to compute on
-    |   |-- DeviceMismatchError (ValueError)   arrays on two devices, or not on the one asked for
-    |   '-- DeviceMemoryError (MemoryError)    not enough memory on the device; with ``wanted`` and ``free`` bytes
-    |-- BackendUnavailableError (RuntimeError) with ``reason`` and ``remedy``
-    |-- RegistryError (ValueError)
-    |   |-- UnknownVariantError            variant="fastest"
-    |   '-- NoVariantError                 every variant refused, with each reason
-    |-- TuningError (ValueError)           a file of tuned choices that cannot be read
-    |-- ModelFileError (ValueError)        a file that holds no model, or a damaged or hostile one
-    '-- BuildError (RuntimeError)          the vendor's compiler said no; carries its log
-
-:class:`GpuprimsWarning` (a RuntimeWarning) is the class of warnings about caches, settings and plug-ins.
-
-Each message reads ``label: rule; got ...``: the call, what it takes, and what it got. :func:`quoted` quotes the
-caller's values, so that messages stay short and a failing ``repr`` does no harm.
+Each message reads ``label: rule; got ...``: the call, the values that it takes, and the value that it got.
+:func:`quoted` quotes the caller's values, so that messages stay short and a failing ``repr`` does no harm.
 """
 
 from __future__ import annotations
@@ -46,35 +19,35 @@ class ArgumentError(GpuprimsError, ValueError):
 
 
 class UnknownOperatorError(ArgumentError):
-    """``op`` names no operator."""
+    """``op`` names no operator, as ``op="median"``."""
 
 
 class LawError(ArgumentError):
-    """An operator that is not associative, whose identity changes a value, or that does not commute as it claims."""
+    """An operator breaks a law that ``Op(..., check=True)`` checks: associativity, identity or commutativity."""
 
 
 class AxisError(ArgumentError, IndexError):
-    """``axis`` is outside the array, or named twice."""
+    """``axis`` is outside the array, or named twice, as ``axis=3`` of a 2-d array."""
 
 
 class ShapeError(ArgumentError):
-    """Shapes that do not broadcast together."""
+    """The shapes of arrays do not fit, as shapes that do not broadcast together."""
 
 
 class EmptyReductionError(ArgumentError):
-    """A reduction of no elements whose operator has no value for nothing."""
+    """The reduction has no elements, and its operator has no identity, as the minimum of an empty array."""
 
 
 class DtypeError(GpuprimsError, TypeError):
-    """A dtype that the call cannot compute with."""
+    """The call cannot compute with a dtype, as object, string or datetime, or a cast would lose values."""
 
 
 class ArrayError(GpuprimsError, TypeError):
-    """Something that is not an array, or an array of a library that cannot be read or written."""
+    """An argument is not an array, or is an array of a library that cannot be read or written."""
 
 
 class ExpressionError(GpuprimsError, ValueError):
-    """A function or string that cannot become an expression."""
+    """A function or a string cannot become an expression."""
 
 
 class DeviceError(GpuprimsError, RuntimeError):
@@ -82,19 +55,19 @@ class DeviceError(GpuprimsError, RuntimeError):
 
 
 class UnknownDeviceError(DeviceError, ValueError):
-    """A device spec that names no device here."""
+    """A device spec names no device of this machine."""
 
 
 class NoDeviceError(DeviceError):
-    """No device to compute on."""
+    """There is no device to compute on."""
 
 
 class DeviceMismatchError(DeviceError, ValueError):
-    """Arrays on two devices, or on another device than the one asked for."""
+    """Arrays lie on two devices, or on another device than the one asked for."""
 
 
 class DeviceMemoryError(DeviceError, MemoryError):
-    """A device without room for an array.
+    """A device has no room for an array.
 
     Parameters
     ----------
@@ -119,7 +92,7 @@ class DeviceMemoryError(DeviceError, MemoryError):
 
 
 class BackendUnavailableError(GpuprimsError, RuntimeError):
-    """A backend that cannot be used on this machine.
+    """A backend cannot be used on this machine.
 
     Parameters
     ----------
@@ -139,44 +112,35 @@ class BackendUnavailableError(GpuprimsError, RuntimeError):
 
 
 class RegistryError(GpuprimsError, ValueError):
-    """A registration that cannot stand: a name or a rank claimed twice."""
+    """A kernel, backend or primitive cannot be registered, as its name or rank is taken."""
 
 
 class UnknownVariantError(RegistryError):
-    """``variant`` names none of a primitive's variants on this backend."""
+    """``variant`` names none of the primitive's variants on this backend."""
 
 
 class NoVariantError(RegistryError):
-    """No variant can run the call; the message holds every refusal."""
+    """Every variant refuses the call; the message holds the reasons."""
 
 
 class TuningError(GpuprimsError, ValueError):
-    """A file of tuned choices that cannot be read; the message names it, and how to begin anew."""
+    """A file of tuned choices cannot be read; the message names it, and the command that deletes it."""
 
 
 class ModelFileError(GpuprimsError, ValueError):
-    """A file that holds no model, or a damaged or hostile one; the message names the path and the reason.
-
-    A file that does not exist is a FileNotFoundError instead.
-    """
+    """A file holds no model, or a damaged or hostile one. A file that does not exist is a FileNotFoundError instead."""
 
 
 class BuildError(GpuprimsError, RuntimeError):
-    """The vendor's compiler refused a kernel; the message holds its log."""
+    """The vendor's compiler refuses a kernel; the message holds its log."""
 
 
 class GpuprimsWarning(RuntimeWarning):
-    """Something beside the computation failed: a cache, a settings file, a plug-in. Results are not affected."""
+    """A cache, a settings file or a plug-in fails. Results are not affected."""
 
 
 def shortened(text: str, most: int = 80) -> str:
-    """Cut a text for a message; one that is cut ends in three dots.
-
-    Examples
-    --------
-    >>> shortened("x" * 100)[-6:]
-    'xxx...'
-    """
+    """Cut a text for a message; a cut text ends in three dots."""
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
@@ -191,12 +155,7 @@ def said(error: BaseException) -> str:
 def quoted(value: Any, most: int = 80) -> str:
     """Quote a value in a message: its ``repr`` on one line, or the class of the error if that fails.
 
-    Parameters
-    ----------
-    value : object
-        Any object. Containers are cut as well.
-    most : int, default 80
-        Characters; a longer text ends in three dots.
+    A text of more than ``most`` characters, or a long container, is cut.
 
     Examples
     --------
@@ -206,30 +165,25 @@ def quoted(value: Any, most: int = 80) -> str:
     "'99999..."
     """
     try:
-        text = _brief(most).repr(value).replace("\n", " ")
+        text = _Brief(most).repr(value).replace("\n", " ")
     except Exception as error:  # whatever the caller's class raises; the message is about the value, not about its repr
         text = f"<{type(value).__name__}, whose repr raises {type(error).__name__}>"
     return shortened(text, most)
 
 
-def _brief(most: int) -> reprlib.Repr:
-    """Return a ``repr`` that stops at deep nesting and at the length of the message."""
-    brief = _Brief()
-    brief.maxlevel = 8
-    brief.maxtuple = brief.maxlist = brief.maxarray = brief.maxdict = brief.maxset = brief.maxfrozenset = most
-    brief.maxdeque = most
-    brief.maxstring = brief.maxlong = brief.maxother = most + 2  # so that the dots show a cut at the end
-    return brief
-
-
 class _Brief(reprlib.Repr):
     """A ``Repr`` that cuts at the end, not in the middle, and does not catch errors."""
 
-    def repr_str(self, x: str, level: int) -> str:
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        for limit in [name for name in vars(self) if name.startswith("max")]:
+            setattr(self, limit, most + 2)  # so that the dots show a cut at the end
+        self.maxlevel = 8
+
+    def repr_str(self, x: Any, level: int) -> str:
         return repr(x[: self.maxstring])
 
-    def repr_bytes(self, x: bytes, level: int) -> str:
-        return repr(x[: self.maxstring])
+    repr_bytes = repr_str
 
     def repr_int(self, x: int, level: int) -> str:
         if x.bit_length() > 4 * self.maxlong:

@@ -76,13 +76,26 @@ def present(spec: str) -> gpuprims.Device:
     return found
 
 
+CACHES: list[Any] = []  # of the primitives' functions
+
+
+def pytest_collection_finish() -> None:
+    """Find the primitives' caches, and keep all that there is now out of garbage collections.
+
+    With 20,000 tests in memory, a collection takes a second, and there is one after each file.
+    """
+    caches = (kept for kept in gc.get_objects() if type(kept) is type(find))  # proxies have no class
+    CACHES.extend(kept for kept in caches if str(kept.__module__).startswith("gpuprims.primitives"))
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="module", autouse=True)
 def kernels_let_go() -> Iterator[None]:
     """Forget what a file has compiled: all the tests' kernels together take more memory than some machines have."""
     yield
-    for kept in gc.get_objects():
-        if type(kept) is type(find) and str(kept.__module__).startswith("gpuprims.primitives"):  # proxies have no class
-            kept.cache_clear()
+    for kept in CACHES:
+        kept.cache_clear()
     for spec in SPECS:
         found = find(spec)
         if not isinstance(found, str):

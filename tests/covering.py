@@ -74,7 +74,7 @@ def covering(
     once : set of str
         Devices that are taken only for values that no other test has: each of their kernels once in each function.
     sampled : set of str
-        Devices that are tested by a part: each of their own kernels once, and every sixteenth function once.
+        Devices that are tested by a part: each of their own kernels once, and every 24th function once.
     guests : set of (str, str)
         Kernels, with their devices, that take turns: an eighth of them in each function, and each in each file.
     """
@@ -140,7 +140,7 @@ def _kernels(item: pytest.Item, places: Places) -> Values:
 def _sampled(item: pytest.Item) -> Values:
     """Return a test's function as a value, if it is among those that each device runs."""
     name = _function(item)
-    return frozenset() if zlib.crc32(name.encode()) % 16 else frozenset({name})
+    return frozenset() if zlib.crc32(name.encode()) % 24 else frozenset({name})
 
 
 def _turned(cases: list[pytest.Item], name: str) -> list[pytest.Item]:

@@ -15,6 +15,7 @@ import pytest
 from kernel_cases import ASKED
 
 import gpuprims
+from gpuprims.backends import PRELUDES
 from gpuprims.backends.opencl import BACKEND
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
@@ -27,7 +28,6 @@ try:
 
     from gpuprims.backends.opencl import device as opencl_device
     from gpuprims.backends.opencl.device import OpenCLDriver
-    from gpuprims.backends.opencl.prelude import PRELUDE
 except ImportError:  # without pyopencl there are no doubles
     OpenCLDriver = object  # type: ignore[assignment, misc]
 
@@ -158,7 +158,7 @@ _COMPILED: dict[tuple[int, str], list[tuple[frozenset[str], Any]]] = {}
 
 def _without_unused_width(text: str) -> str:
     """Return a kernel's text without the width of its warps, if only the prelude asks for it."""
-    used = len(re.findall(r"\bWARP\b", text.replace(PRELUDE.read_text(), ""))) > 1
+    used = len(re.findall(r"\bWARP\b", text.replace(PRELUDES["opencl"].read_text(), ""))) > 1
     return text if used else re.sub(r"#define WARP \d+\n", "", text)
 
 
@@ -181,7 +181,7 @@ class Double(OpenCLDriver):
 
     def build(self, variant: Variant, spec: KernelSpec) -> Any:
         """Compile below the guard, unless the text has compiled below a stricter guard."""
-        text = kernel_source(spec, variant.path, PRELUDE, variant.block, variant.items, self.capabilities.warp)
+        text = kernel_source(spec, variant, PRELUDES["opencl"], self.capabilities.warp)
         self.texts.append(text)
         ours = frozenset(guard(self.capabilities).splitlines())
         known = _COMPILED.setdefault((self.queue.int_ptr, _without_unused_width(text)), [])

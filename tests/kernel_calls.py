@@ -9,6 +9,7 @@ import numpy as np
 from kernel_cases import AFFINE, DTYPES
 
 import gpuprims
+from gpuprims.cli.kernels import TextDriver
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.operands import as_operands
 from gpuprims.core.variant import Variant
@@ -33,6 +34,14 @@ class IdleKernel:
             assert len(memories) == self.pointers
 
         return launch
+
+
+class CompilingDriver(TextDriver):
+    """A device that keeps what it should compile, and checks the arguments of launches."""
+
+    def build(self, variant: Variant, spec: KernelSpec) -> Any:
+        super().build(variant, spec)
+        return IdleKernel(spec)
 
 
 def ones(*shape: int, dtype: Any = np.float32) -> np.ndarray:

@@ -280,7 +280,7 @@ def release_pools() -> None:
         sys.modules["cupy"].get_default_memory_pool().free_all_blocks()
     if "gpuprims.backends.opencl.discovery" in sys.modules:
         for driver in sys.modules["gpuprims.backends.opencl.discovery"].drivers():
-            driver._pool.free_held()
+            driver.arrays.pool.free_held()
 
 
 def _every_third(rng: np.random.Generator) -> np.ndarray:

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import gpuprims
-from gpuprims.core import plugins
+from gpuprims.core import device, plugins
 from gpuprims.core.geometry import Geometry
 from gpuprims.core.registry import Registry
 from gpuprims.core.traits import CallTraits
-from gpuprims.core.variant import Variant
+from gpuprims.core.variant import Explanation, Variant
 
 CALL = CallTraits((np.dtype(np.float32),), 100)
 ABLE = gpuprims.Device("reference").capabilities
@@ -71,6 +71,28 @@ class FakePoint:
     def load(self) -> Any:
         self.loads.append(self.name)
         return self.loaded_value
+
+
+class FakeDriver:
+    """A device of the backend ``fake``, which runs nothing."""
+
+    backend, index, capabilities = "fake", 0, ABLE
+
+
+DEVICE = gpuprims.Device._of(FakeDriver())  # type: ignore[arg-type]  # it has no memory
+
+
+def select(of: Registry, name: str | None = None) -> Variant:
+    """Return the variant of a registry that a map on the device ``fake`` would run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(device, "REGISTRY", of)
+        return DEVICE.select("map", CALL, name)
+
+
+def explain(of: Registry) -> Explanation:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(device, "REGISTRY", of)
+        return DEVICE.explain("map", CALL)
 
 
 def offer(monkeypatch: pytest.MonkeyPatch, *points: FakePoint) -> None:

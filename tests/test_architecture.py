@@ -18,7 +18,7 @@ from gpuprims.core.variant import Variant
 
 TESTS = Path(__file__).parent
 VENDORS = {"cupy", "pyopencl", "sklearn", "tqdm", "cuda", "matplotlib"}
-HOMES = {"cupy": "backends.cuda", "pyopencl": "backends.opencl", "sklearn": "models", "matplotlib": "models.pictures"}
+HOMES = {"cupy": "backends.cuda", "pyopencl": "backends.opencl", "sklearn": "models", "matplotlib": "models"}
 
 
 ROOMS = [module for module in MODULES if module != "gpuprims"]
@@ -140,7 +140,10 @@ def test_no_module_hides_a_public_name() -> None:
 
 
 def test_models_are_loaded_on_first_use() -> None:
-    code = "import sys, gpuprims; gpuprims.map; before = 'sklearn' in sys.modules; gpuprims.models; print(before)"
+    code = (
+        "import sys, gpuprims, gpuprims.cli.main; gpuprims.map;"
+        " before = 'sklearn' in sys.modules; gpuprims.models; print(before)"
+    )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 

@@ -6,10 +6,12 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from children import child_environment
+from kernel_cases import ASKED
 
 import gpuprims
 from gpuprims.core.device import absences
@@ -17,11 +19,18 @@ from gpuprims.core.device import absences
 ROOT = Path(__file__).parent.parent
 PROGRAMS = sorted((ROOT / "examples").glob("*.py"))
 PACKAGES = sorted(path.parent for path in (ROOT / "examples").glob("*/pyproject.toml"))
-BLOCKS = [
-    pytest.param(block, id=f"{page.stem}-{number}")
+# The blocks of Python of each page.
+PAGES = {
+    page.stem: blocks
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
-    for number, block in enumerate(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
-]
+    if (blocks := re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
+}
+# Runs each of its arguments as a program of its own, under the name of the one before.
+EACH = """
+import sys
+for name, code in zip(sys.argv[1::2], sys.argv[2::2]):
+    exec(compile(code, name, "exec"), {"__name__": "__main__"})
+"""
 
 
 def run(arguments, device):
@@ -31,10 +40,17 @@ def run(arguments, device):
     )
 
 
-@pytest.mark.whole
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
-def test_an_example_runs_and_prints(program, device):
-    done = run([program], device)
+def pytest_generate_tests(metafunc):
+    """Give a test each program with each device; by default each program with one, the next program with another."""
+    if "program" in metafunc.fixturenames:
+        specs = ASKED or (*(device.spec for device in gpuprims.devices()), "reference")
+        most = len(specs) if metafunc.config.getoption("whole") else 1
+        pairs = [(path, specs[(k + n - 1) % len(specs)]) for k, path in enumerate(PROGRAMS) for n in range(most)]
+        metafunc.parametrize(("program", "spec"), pairs, ids=[f"{path.stem}-{spec}" for path, spec in pairs])
+
+
+def test_an_example_runs_and_prints(program, spec):
+    done = run([program], gpuprims.Device(spec))
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
 
@@ -86,14 +102,18 @@ def test_the_example_of_a_primitive_is_short():
 
 
 def test_every_page_of_functions_has_examples():
-    pages = {str(block.id).rpartition("-")[0] for block in BLOCKS}
-    assert pages >= {"README", "guide", "kernels", "models"}
-    assert len(BLOCKS) >= 20
+    assert PAGES.keys() >= {"README", "guide", "kernels", "models"}
+    assert sum(map(len, PAGES.values())) >= 20
 
 
-@pytest.mark.parametrize("code", BLOCKS)
-def test_the_code_of_the_pages_runs(code):
-    for library in re.findall(r"\b(?:torch|jax)\b", code.partition("\n")[0]):
-        pytest.importorskip(library, reason=f"{library} is not installed")
-    done = run(["-c", code], next(iter(gpuprims.devices()), gpuprims.Device("reference")))
+@pytest.mark.parametrize("page", PAGES)
+def test_the_code_of_the_pages_runs(page):
+    named = {f"{page}-{number}": code for number, code in enumerate(PAGES[page]) if not lacks(code)}
+    words = [word for pair in named.items() for word in pair]
+    done = run(["-c", EACH, *words], next(iter(gpuprims.devices()), gpuprims.Device("reference")))
     assert done.returncode == 0, done.stderr
+
+
+def lacks(code):
+    """Return True if the first line of a program imports a library that is not installed."""
+    return any(not find_spec(library) for library in re.findall(r"\b(?:torch|jax)\b", code.partition("\n")[0]))

@@ -22,7 +22,8 @@ from gpuprims.testing import check_backend, check_primitive, check_variant
 COVERING = (
     *("map/cpu_chunks", "map/grid", "reduce/cpu_columns", "reduce/cpu_best", "reduce/rows", "reduce/each"),
     *("scan/cpu_columns", "scan/each", "histogram/cpu_private", "histogram/bytes", "stencil/cpu_rows"),
-    *("csr/cpu_rows", "csr/rows", "logistic/cpu_fused", "logistic/vec4"),
+    *("csr/cpu_rows", "csr/rows", "logistic/cpu_fused", "logistic/vec4", "descent/cpu_persistent"),
+    *("sgd/cpu_sequential", "hogwild/lock_free"),
 )
 
 
@@ -54,7 +55,7 @@ def test_the_reference_backend_passes() -> None:
 
 def test_a_primitive_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpuprims.testing.primitives.devices", list)
-    for name in ("map", "histogram", "csr", "compact", "segments", "logistic"):
+    for name in ("map", "histogram", "csr", "compact", "segments", "logistic", "descent", "sgd", "hogwild"):
         assert check_primitive(name) == {}
 
 

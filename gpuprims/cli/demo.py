@@ -1,4 +1,8 @@
-"""``gpuprims demo``: run each primitive and a model on real data, beside NumPy, SciPy and scikit-learn."""
+"""``gpuprims demo``: run each primitive and a model on real data, beside NumPy, SciPy and scikit-learn.
+
+SciPy, scikit-learn and the models are imported where they are used, because that takes 1.5 s and all commands import
+this module.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,6 @@ from gpuprims.core.device import Device, pick_device
 from gpuprims.core.explain import explain
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import GpuprimsError
-from gpuprims.models.pictures import draw, side_by_side, sketch
 
 _WEIGHTS = tuple(np.float32(weight) for weight in (0.299, 0.587, 0.114))
 
@@ -87,6 +90,8 @@ def _statistics(device: Device, grey: np.ndarray) -> None:
 
 
 def _histogram(device: Device, grey: np.ndarray) -> None:
+    from gpuprims.models.pictures import draw, sketch
+
     (counts, edges), ours = _timed(lambda: gpuprims.histogram(grey, bins=64, range=(0, 256), device=device))
     (expected, _), theirs = _timed(lambda: np.histogram(grey, bins=64, range=(0, 256)))
     different = np.count_nonzero(counts != expected)
@@ -101,6 +106,8 @@ def _histogram(device: Device, grey: np.ndarray) -> None:
 
 def _blurred(device: Device, photo: np.ndarray) -> None:
     from scipy import ndimage
+
+    from gpuprims.models.pictures import side_by_side
 
     soft, ours = _timed(lambda: gpuprims.blur(photo, "gaussian", sigma=4, channel_axis=-1, device=device))
     expected, theirs = _timed(lambda: ndimage.gaussian_filter(photo.astype(np.float32), 4, mode="nearest", axes=(0, 1)))

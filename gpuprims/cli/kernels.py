@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import dataclasses
 import importlib
 import math
 import os
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import gpuprims
+from gpuprims.backends import PRELUDES
 from gpuprims.backends.reference.device import ReferenceDriver
 from gpuprims.cli.terminal import Subparsers, add_device
 from gpuprims.core.capabilities import Capabilities
@@ -26,6 +26,7 @@ from gpuprims.core.layout import Form
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError, BackendUnavailableError, UnknownDeviceError, quoted
+from gpuprims.primitives import ROOMS
 
 PACKAGE = Path(gpuprims.__file__).parent
 BACKENDS = {"cuda": "CUDA", "opencl": "OpenCL"}
@@ -81,7 +82,7 @@ def run(chosen: argparse.Namespace) -> int:
         print(page_path(chosen.backend))
     else:
         call = usual_call(chosen.kernel, chosen.dtype, chosen.size, chosen.op) if chosen.call is None else chosen.call
-        driver = _driver(chosen.device or _best(), chosen.warp)
+        driver = _driver(chosen.device or next((one.spec for one in devices()), "cuda"), chosen.warp)
         texts = texts_of(chosen.kernel, call, driver)
         print(f"{call} on {driver.capabilities.name}", file=sys.stderr)
         for number, text in enumerate(texts, 1):
@@ -126,8 +127,8 @@ def page_of(backend: str) -> str:
         "complete as the compiler gets it.",
     ]
     for title, variants in ((f"Shared with {BACKENDS[other]}", shared), (f"{BACKENDS[backend]} alone", alone)):
-        lines += ["", f"## {title}", "", *(_line(variant, page_path(backend).parent) for variant in variants)]
-        lines += [] if variants else ["None."]
+        listed = [_line(variant, page_path(backend).parent) for variant in variants]
+        lines += ["", f"## {title}", "", *(listed or ["None."])]
     return "\n".join([*lines, ""])
 
 
@@ -188,16 +189,13 @@ def _parsed(call: str) -> tuple[Any, list[Any], dict[str, Any]]:
 
 def _function(name: str) -> Any:
     """Return a public function, or one of a primitive's package."""
-    if name in REGISTRY.primitive_names and name not in CALLS:  # an installed package's
-        installed = REGISTRY.primitive(name)
-        if installed is None or installed.case is None:
-            raise ArgumentError(f"kernels: a primitive with a tuning case; got {quoted(name)}")
+    installed = None if name in ROOMS else REGISTRY.primitive(name)
+    if installed is not None and installed.case is not None:
         return installed.case.function
-    rooms = (primitive for primitive in REGISTRY.primitive_names if primitive in CALLS)
-    homes = [gpuprims, *(importlib.import_module(f"gpuprims.primitives.{room}") for room in rooms)]
+    homes = [gpuprims, *(importlib.import_module(f"gpuprims.primitives.{room}") for room in ROOMS)]
     found = next((getattr(home, name) for home in homes if callable(getattr(home, name, None))), None)
     if found is None:
-        raise ArgumentError(f"kernels: a function of gpuprims; got {quoted(name)}")
+        raise ArgumentError(f"kernels: a function of gpuprims or a primitive with a tuning case; got {quoted(name)}")
     return found
 
 
@@ -219,17 +217,19 @@ class IdleKernel:
 
 
 class TextDriver(ReferenceDriver):
-    """A device with the capabilities of another, which collects the text of each kernel and runs none."""
+    """A device with the capabilities of another, which keeps what it should compile and runs nothing."""
 
     def __init__(self, backend: str, able: Capabilities) -> None:
         self.backend = backend
         self.capabilities = able
-        self.texts: list[tuple[Variant, str]] = []
+        self.shares_host_memory = able.kind == "cpu"
+        self.asked: list[tuple[Variant, KernelSpec]] = []
 
     @property
-    def shares_host_memory(self) -> bool:  # type: ignore[override]  # a constant of the base class
-        """True for CPUs, as in the backends."""
-        return self.capabilities.kind == "cpu"
+    def texts(self) -> list[tuple[Variant, str]]:
+        """What the backend's compiler would get, each text with its variant."""
+        prelude, warp = PRELUDES[self.backend], self.capabilities.warp
+        return [(variant, kernel_source(spec, variant, prelude, warp)) for variant, spec in self.asked]
 
     def form(self, array: np.ndarray) -> Form:
         """Say where an array's elements lie; memory of a GPU is aligned."""
@@ -240,29 +240,18 @@ class TextDriver(ReferenceDriver):
         return np.zeros(shape, dtype)
 
     def build(self, variant: Variant, spec: KernelSpec) -> Any:
-        """Write the text that the backend compiles."""
-        prelude = importlib.import_module(f"gpuprims.backends.{self.backend}.prelude").PRELUDE
-        geometry = variant.block, variant.items, self.capabilities.warp, variant.resident
-        self.texts.append((variant, kernel_source(spec, variant.path, prelude, *geometry)))
+        """Keep what the backend would compile."""
+        self.asked.append((variant, spec))
         return IdleKernel()
 
 
-def _best() -> str:
-    found = devices()
-    return found[0].spec if found else "cuda"
-
-
-def _capabilities(spec: str) -> Capabilities:
-    return Device(spec).capabilities
-
-
 def _driver(spec: str, warp: int) -> TextDriver:
-    """Return the driver of a device, or where `cuda`, `opencl:gpu` or `opencl:cpu` is absent of a usual one."""
+    """Return a driver like a device's; where `cuda`, `opencl:gpu` or `opencl:cpu` is absent, like a usual device's."""
     backend, _, kind = spec.lower().partition(":")
     if backend not in BACKENDS:
         raise ArgumentError(f"kernels: a device of {' or '.join(BACKENDS)}; got {quoted(spec)}")
     try:
-        return TextDriver(backend, _capabilities(spec))
+        return TextDriver(backend, Device(spec).capabilities)
     except (BackendUnavailableError, UnknownDeviceError):
         if kind not in ("", "gpu", "cpu") or (backend, kind) == ("cuda", "cpu"):
             raise
@@ -270,31 +259,25 @@ def _driver(spec: str, warp: int) -> TextDriver:
 
 
 def usual_device(kind: str, warp: int) -> Capabilities:
-    """Return the capabilities of a usual GPU with such warps, or of a CPU if the kind is "cpu"."""
+    """Return the capabilities of a large GPU with such warps, or of a CPU if the kind is "cpu"."""
     cpu = kind == "cpu"
-    name = "a CPU that is not here" if cpu else f"{_GPU.name}, with warps of {warp} lanes"
-    named = dataclasses.replace(_GPU, kind="cpu" if cpu else "gpu", name=name, shuffles=not cpu and warp > 0)
-    return dataclasses.replace(named, subgroup_size=0 if cpu else warp, subgroup_sizes=() if cpu else (warp,))
-
-
-# A large GPU, for texts on machines that have none.
-_GPU = Capabilities(
-    kind="gpu",
-    name="a GPU that is not here",
-    vendor="",
-    driver="",
-    compute_units=132,
-    group_limit=1024,
-    local_memory=48 * 1024,
-    asked_local_memory=48 * 1024,
-    unit_local_memory=228 * 1024,
-    memory=64 << 30,
-    largest_allocation=16 << 30,
-    subgroup_size=32,
-    subgroup_sizes=(32,),
-    shuffles=True,
-    fp64=True,
-    fp16=True,
-    int64_atomics=True,
-    tries_progress=lambda: True,
-)
+    return Capabilities(
+        kind="cpu" if cpu else "gpu",
+        name="a CPU that is not here" if cpu else f"a GPU that is not here, with warps of {warp} lanes",
+        vendor="",
+        driver="",
+        compute_units=132,
+        group_limit=1024,
+        local_memory=48 << 10,
+        asked_local_memory=48 << 10,
+        unit_local_memory=228 << 10,
+        memory=64 << 30,
+        largest_allocation=16 << 30,
+        subgroup_size=0 if cpu else warp,
+        subgroup_sizes=() if cpu else (warp,),
+        shuffles=not cpu and warp > 0,
+        fp64=True,
+        fp16=True,
+        int64_atomics=True,
+        tries_progress=lambda: True,
+    )

@@ -11,7 +11,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from gpuprims.core.device import Device
 from gpuprims.core.interop import from_dlpack, reader_of, short
-from gpuprims.core.layout import View, together
+from gpuprims.core.layout import View
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArrayError, DtypeError, quoted
 from gpuprims.expressions.masks import plain_array, refuse_masked
@@ -55,17 +55,21 @@ def native_of(label: str, array: Any) -> Any:
 
 
 def host_array(label: str, array: Any, dtypes: list[np.dtype[Any]]) -> np.ndarray:
-    """Return a host array with strides of whole items, in the machine's byte order."""
+    """Return an aligned host array, in the machine's byte order; a copy of a sparse one is dense."""
     if is_number(array):  # takes its dtype from the arrays beside it, as in NumPy
         dtype = np.result_type(*dtypes, array)
         try:
             array = np.asarray(array, dtype=dtype)
         except OverflowError as error:
             raise DtypeError(f"{label}: a number that {dtype} can hold; got {quoted(array)} ({error})") from error
-    array = np.asarray(array)
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    return together(array) if array.size else array
+    host: np.ndarray = np.asarray(array)
+    if not host.dtype.isnative:
+        host = host.astype(host.dtype.newbyteorder("="))
+    if not host.size:
+        return host
+    low, high = byte_bounds(host)
+    misaligned = any(stride % host.itemsize for stride in host.strides) or not host.flags.aligned
+    return np.array(host, order="C") if misaligned or high - low > 2 * host.nbytes + 4096 else host
 
 
 def upload(array: np.ndarray, device: Device) -> View:

@@ -1,4 +1,4 @@
-"""What a device can do: the facts by which kernels are chosen."""
+"""Properties of a device, by which variants are chosen."""
 
 from __future__ import annotations
 

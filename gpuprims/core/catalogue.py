@@ -7,15 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from gpuprims.core.capabilities import Capabilities
-from gpuprims.core.geometry import Geometry, Refusal
-from gpuprims.core.traits import CallTraits
+from gpuprims.core.geometry import Geometry, Refusal, first_refusal
 from gpuprims.core.variant import Variant
 
 V = TypeVar("V", bound=Variant)
 
-# More items than any array has elements: the reference backend computes an output in one part.
-WHOLE = 2**62
+_WHOLE = 2**62  # more items than any array has elements: the reference backend computes an output in one part
 
 
 class PerBackend(NamedTuple):
@@ -49,26 +46,21 @@ class Catalogue(Generic[V]):
         return of("cuda"), of("opencl")
 
     def cpu(self, name: str, **fields: Any) -> V:
-        """Return the variant of a kernel for CPUs, which OpenCL alone runs on."""
+        """Return the variant of a kernel for CPUs, for OpenCL alone."""
         return self._compiled(name, "opencl", fields)
 
     def numpy(
         self,
         function: Callable[..., None],
-        geometry: Geometry = Geometry(1, WHOLE),  # noqa: B008 - a tuple
+        geometry: Geometry = Geometry(1, _WHOLE),  # noqa: B008 - a tuple
         refuse: Refusal | None = None,
         **fields: Any,
     ) -> V:
         """Return the variant of the reference backend."""
         named = self.primitive, "numpy", "reference", function, 0
-        return self.kind(*named, geometry=geometry, refuse=refuse or able, **fields)
+        return self.kind(*named, geometry=geometry, refuse=refuse or first_refusal(), **fields)
 
     def _compiled(self, name: str, backend: str, fields: dict[str, Any]) -> V:
         refuse = fields["refuse"](fields["geometry"])
         source = self.room / f"kernels/{self.primitive}_{name}.cl"
         return self.kind(self.primitive, name, backend, source, **fields | {"refuse": refuse})
-
-
-def able(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse nothing."""
-    return None

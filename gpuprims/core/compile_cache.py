@@ -2,7 +2,7 @@
 
 The name of an entry is a hash of everything that decides the binary: text, options, compiler and device. An entry
 begins with a hash of its contents, because a damaged binary crashes drivers such as Intel's. Entries are written to a
-temporary file and renamed, so that a killed process leaves no lock. The least recently used entries are deleted first.
+temporary file, which is then renamed, so a killed process leaves no lock. The least recently used are deleted first.
 """
 
 from __future__ import annotations
@@ -12,31 +12,27 @@ import hashlib
 import os
 import shutil
 import stat
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from gpuprims.core.notices import warn_once
-from gpuprims.core.private_folder import private_folder
+from gpuprims.core.notices import limit_from, warn_once
+from gpuprims.core.private_folder import UNFINISHED, private_folder, write_atomically
 
 T = TypeVar("T")
 
-LIMIT = "GPUPRIMS_CACHE_BYTES"
-_DEFAULT_LIMIT = 1 << 30
+_LIMIT = 1 << 30  # bytes
 _MAGIC = b"gpuprims kernel 1\n"
 _HEAD = len(_MAGIC) + hashlib.sha256().digest_size
 _NAME = 2 * hashlib.sha256().digest_size
-_UNFINISHED = "unfinished-"
-# Seconds after which an unrenamed file is a killed process's.
-_ABANDONED = 3600
+_ABANDONED = 3600  # seconds after which an unfinished file is a killed process's
 # Read only; follow no link, and do not wait for the writer of a pipe.
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def key_of(*facts: str) -> str:
-    """Return the key of the binary that these facts decide; different facts give different keys."""
+    """Return the key of a binary, a hash of the facts that decide it."""
     told = "".join(f"{len(fact)}:{fact}" for fact in facts)
     return hashlib.sha256(_MAGIC + told.encode()).hexdigest()
 
@@ -44,16 +40,8 @@ def key_of(*facts: str) -> str:
 def cached(key: str, load: Callable[[bytes], T], build: Callable[[], tuple[T, bytes]], refused: type[Exception]) -> T:
     """Load the program of a key from its binary, or build it and keep its binary.
 
-    Parameters
-    ----------
-    key : str
-        See :func:`key_of`.
-    load : callable
-        Returns the program of a binary; raises ``refused`` if the driver does not take it.
-    build : callable
-        Returns a new program and its binary, which is empty if the driver gives none.
-    refused : type
-        Class of exceptions.
+    ``load`` raises ``refused`` if the driver does not take the binary. ``build`` returns a program and its binary,
+    which is empty if the driver gives none.
     """
     if (binary := fetch(key)) is not None:
         try:
@@ -82,11 +70,13 @@ def fetch(key: str) -> bytes | None:
 
 def keep(key: str, binary: bytes) -> None:
     """Write the binary of a key atomically; warn if that fails."""
-    folder, limit = private_folder("kernels"), _limit()
+    folder, limit = private_folder("kernels"), limit_from("GPUPRIMS_CACHE_BYTES", "bytes", _LIMIT, 0)
     if folder is None or len(binary) + _HEAD > limit:
         return
     try:
-        _write(folder / key, _MAGIC + hashlib.sha256(key.encode() + binary).digest() + binary)
+        if (path := folder / key).is_dir():  # not made by this module
+            _remove(path)
+        write_atomically(path, _MAGIC + hashlib.sha256(key.encode() + binary).digest() + binary)
         _evict(folder, limit)
     except OSError as error:
         warn_once(f"{folder}: room for compiled kernels; got {error.strerror or error} (kernels are kept in memory)")
@@ -97,15 +87,6 @@ def discard(key: str, reason: str) -> None:
     if folder := private_folder("kernels"):
         warn_once(f"{folder}: intact kernels of this user; got one {reason} (it is compiled again and replaced)")
         _remove(folder / key)
-
-
-def _limit() -> int:
-    asked = os.environ.get(LIMIT, "")
-    if asked.isdecimal() and len(asked) < 20:
-        return int(asked)
-    if asked:
-        warn_once(f"{LIMIT}: a number of bytes; got {asked[:80]!r} ({_DEFAULT_LIMIT} is used)")
-    return _DEFAULT_LIMIT
 
 
 def _read(path: Path) -> bytes:
@@ -125,19 +106,6 @@ def _read(path: Path) -> bytes:
     return binary
 
 
-def _write(path: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(prefix=_UNFINISHED, dir=path.parent)  # mode 0600
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        if path.is_dir() and not path.is_symlink():  # not made by this module
-            _remove(path)
-        os.replace(name, path)
-    except BaseException:
-        _remove(Path(name))
-        raise
-
-
 def _remove(path: Path) -> None:
     """Remove a file or folder, unless another process already has."""
     with contextlib.suppress(OSError):
@@ -149,23 +117,18 @@ def _remove(path: Path) -> None:
 
 def _evict(folder: Path, limit: int) -> None:
     """Remove the least recently used entries beyond the limit, and files that killed processes left."""
-    entries = sorted(_listed(folder, lambda name: len(name) == _NAME))
+    entries = []
+    with os.scandir(folder) as found:
+        for entry in found:
+            with contextlib.suppress(FileNotFoundError):  # removed by another process
+                told = entry.stat(follow_symlinks=False)
+                if len(entry.name) == _NAME:
+                    entries.append((told.st_mtime, told.st_size, folder / entry.name))
+                elif entry.name.startswith(UNFINISHED) and told.st_mtime < time.time() - _ABANDONED:
+                    _remove(folder / entry.name)
     total = sum(size for _, size, _ in entries)
-    for _, size, path in entries:
+    for _, size, path in sorted(entries):
         if total <= limit:
             break
         _remove(path)
         total -= size
-    for used, _, path in _listed(folder, lambda name: name.startswith(_UNFINISHED)):
-        if used < time.time() - _ABANDONED:
-            _remove(path)
-
-
-def _listed(folder: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[float, int, Path]]:
-    """List files of the folder: last use, bytes and path."""
-    with os.scandir(folder) as found:
-        for entry in found:
-            with contextlib.suppress(FileNotFoundError):  # removed by another process
-                if wanted(entry.name):
-                    told = entry.stat(follow_symlinks=False)
-                    yield told.st_mtime, told.st_size, folder / entry.name

@@ -1,4 +1,4 @@
-"""The order of devices, and the device of calls that name none: one for the process, and one for each ``with`` block.
+"""The device of calls that name none: one for the process, and one for each ``with`` block.
 
 A context variable holds a block's choice, so no other thread or asyncio task sees it. A choice outside blocks belongs
 to the process. ``use_device(x)`` cannot know whether a ``with`` follows. So its choice is open at first, and only its
@@ -10,19 +10,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from gpuprims.core.driver import Driver
-from gpuprims.core.registry import REGISTRY
-
 # Seconds that other threads wait for an open choice. Before a `with` it is open for two steps of the interpreter; it
 # stays open for long only if the caller keeps the object.
 _PATIENCE = 1.0
-# Backends that must be asked for by name: calls are not made to compute with NumPy.
-_BY_NAME_ONLY = frozenset({"reference"})
 
 
 @dataclass(eq=False)
@@ -32,10 +27,11 @@ class Choice:
     device: Any
     open: bool = True
     thread: int = field(default_factory=threading.get_ident)
+    made: float = field(default_factory=time.monotonic)
 
 
 class _Entry(NamedTuple):
-    """A choice within a context: of a block, or of a plain call inside that block."""
+    """A choice within a context: by a block, or by a plain call inside a block."""
 
     owner: object
     device: Any
@@ -73,20 +69,12 @@ class Default:
             return here[-1].device
         while choices := self._choices:
             last = choices[-1]
-            if last.open and last.thread != threading.get_ident() and not self._settles(last):
+            if last.open and last.thread != threading.get_ident() and time.monotonic() < last.made + _PATIENCE:
+                time.sleep(0.0005)  # another thread's choice, which a block may take back
                 continue
             last.open = False
             return last.device
         return None
-
-    def _settles(self, choice: Choice) -> bool:
-        """Wait until another thread's choice is settled; False if a block took it back."""
-        end = time.monotonic() + _PATIENCE
-        while choice.open and time.monotonic() < end:
-            if choice not in self._choices:
-                return False
-            time.sleep(0.0005)
-        return choice in self._choices
 
     def choose(self, owner: object, device: Any) -> Choice | None:
         """Choose for the caller's block, or outside blocks for the process; return the latter's choice."""
@@ -95,13 +83,10 @@ class Default:
             return None
         choice = Choice(device)
         with self._lock:
-            self._choices = (*self._relevant(), choice)
+            settled = [k for k, one in enumerate(self._choices) if not one.open]
+            # The last settled choice stays, and later ones, which may be taken back.
+            self._choices = (*self._choices[settled[-1] if settled else 0 :], choice)
         return choice
-
-    def _relevant(self) -> tuple[Choice, ...]:
-        """Return the last settled choice and later ones, which may be taken back."""
-        settled = [k for k, choice in enumerate(self._choices) if not choice.open]
-        return self._choices[settled[-1] if settled else 0 :]
 
     def enter(self, owner: object, choice: Choice | None, device: Any) -> None:
         """Begin a block: take back the plain choice of the same object, and choose for the context."""
@@ -117,41 +102,6 @@ class Default:
         """End the last block of an object and the plain choices made in it; blocks that began later go on."""
         here = self._here.get()
         begun = [k for k, entry in enumerate(here) if entry.owner is owner and entry.block]
-        if not begun:  # it began in another context, which has its own choice
-            return
-        after = begun[-1] + 1
-        while after < len(here) and not here[after].block:
-            after += 1
-        self._here.set(here[: begun[-1]] + here[after:])
-
-
-def automatic_backends() -> list[str]:
-    """Return the names of backends whose devices a call may get unasked."""
-    return [name for name in REGISTRY.backend_names if name not in _BY_NAME_ONLY]
-
-
-def matches(driver: Driver, selector: str) -> bool:
-    """Return True if the part of a spec behind the colon names a driver: its number, kind, or part of a name."""
-    able = driver.capabilities
-    if not selector or selector.isdecimal():
-        return not selector or (len(selector) < 10 and driver.index == int(selector))  # int refuses thousands of digits
-    return selector == able.kind or selector in able.vendor.lower() or selector in able.name.lower()
-
-
-def preference(driver: Driver) -> tuple[int, int, int]:
-    """Return the sort key of a driver: CUDA, GPUs, accelerators, other hardware, CPUs, and reference devices last."""
-    kinds = {"gpu": 0, "accelerator": 1, "cpu": 3, "reference": 4}
-    return (driver.backend != "cuda", kinds.get(driver.capabilities.kind, 2), driver.index)
-
-
-def listed(drivers: Sequence[Driver]) -> str:
-    """Return drivers in words, for messages."""
-    names = [f"{d.backend}:{d.index} ({d.capabilities.kind}, {d.capabilities.name})" for d in drivers]
-    return ", ".join(names) or "none on this machine"
-
-
-def remedy(device: Any) -> str:
-    """Return the command that mends a device that is listed but does not compute."""
-    if "portable computing" in device.capabilities.vendor.lower():
-        return "to mend it: pip uninstall -y pocl-binary-distribution && pip install 'gpuprims[cpu]'"
-    return "to mend it: update its driver"
+        if begun:  # else it began in another context, which has its own choice
+            after = next((k for k in range(begun[-1] + 1, len(here)) if here[k].block), len(here))
+            self._here.set(here[: begun[-1]] + here[after:])

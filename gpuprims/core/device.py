@@ -1,4 +1,4 @@
-"""Device: a place to compute, whatever the vendor; the devices of this machine, and the one that a call uses."""
+"""Devices of all vendors: the devices of this machine, and the choice of one for a call."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import importlib
 import os
 import threading
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gpuprims.core.capabilities import Capabilities
-from gpuprims.core.default_device import Default, automatic_backends, listed, matches, preference, remedy
+from gpuprims.core.default_device import Default
 from gpuprims.core.driver import Driver, Kernel, WithConstants
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.lifetime import EndingDriver, ForkedDriver, after_fork, refuse_at_exit, wait_for_calls
@@ -21,10 +22,16 @@ from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.tuned_choices import tuned_on
 from gpuprims.core.variant import Explanation, Variant
-from gpuprims.errors import BackendUnavailableError, DeviceMismatchError, NoDeviceError, UnknownDeviceError, quoted
+from gpuprims.errors import (
+    BackendUnavailableError,
+    DeviceMismatchError,
+    NoDeviceError,
+    NoVariantError,
+    UnknownDeviceError,
+    UnknownVariantError,
+    quoted,
+)
 from gpuprims.expressions.masks import plain_array
-
-__all__ = ["Capabilities", "Device", "absences", "device_of", "devices", "pick_device", "remedy"]
 
 
 class Device:
@@ -40,9 +47,9 @@ class Device:
     Raises
     ------
     UnknownDeviceError
-        When the spec names no device here; the message lists those there are.
+        The spec names no device of this machine; the message lists the devices.
     BackendUnavailableError
-        When its backend cannot be used; the message says why, and how to mend it.
+        The backend cannot be used; the message says why, and how to mend it.
 
     Examples
     --------
@@ -67,9 +74,6 @@ class Device:
     @classmethod
     def _of(cls, driver: Driver) -> Device:
         key = id(driver.real if isinstance(driver, ForkedDriver) else driver)
-        device = cls._known.get(key)
-        if device is not None:
-            return device
         with cls._lock:
             if key not in cls._known:
                 device = super().__new__(cls)
@@ -110,31 +114,40 @@ class Device:
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the device can do."""
+        """The device's properties, by which variants are chosen."""
         return self.driver.capabilities
 
     def __repr__(self) -> str:
         return f"<gpuprims.Device {self.spec} {self.capabilities.name}>"
 
-    def explain(self, primitive: str, call: CallTraits) -> Explanation:
-        """Return every variant's answer to a call, and what was tuned for it."""
-        return REGISTRY.explain(primitive, *self._described, call, tuned_on(self.backend, self.capabilities))
-
     def ranked(self, primitive: str, call: CallTraits) -> Explanation:
-        """Return every variant's answer to a call, whatever was tuned."""
-        return REGISTRY.explain(primitive, *self._described, call)
+        """Return every variant's answer to a call, without tuned choices."""
+        able = self.capabilities
+        asked = tuple((one, one.refuse(able, call)) for one in REGISTRY.variants(primitive, self.backend))
+        return Explanation(primitive, repr(self), asked, capabilities=able)
+
+    def explain(self, primitive: str, call: CallTraits) -> Explanation:
+        """Return every variant's answer to a call, and the tuned choice for it."""
+        explanation, tuned = self.ranked(primitive, call), tuned_on(self.backend, self.capabilities)
+        if tuned is None or explanation.ranked is None:
+            return explanation
+        return replace(explanation, tuned=tuned(explanation.ranked, call))
 
     def select(self, primitive: str, call: CallTraits, name: str | Variant | None = None) -> Variant:
-        """Return the variant that runs a call; see :meth:`gpuprims.core.registry.Registry.select`."""
-        tuned = tuned_on(self.backend, self.capabilities) if name is None else None
-        return REGISTRY.select(primitive, *self._described, call, name, tuned)
-
-    @property
-    def _described(self) -> tuple[str, str, Capabilities]:
-        return self.backend, repr(self), self.capabilities
+        """Return the variant of a name, a given one, or else the tuned or best able one; raise if it refuses."""
+        if name is None:
+            return self.explain(primitive, call).select()
+        known = {variant.name: variant for variant in REGISTRY.variants(primitive, self.backend)}
+        asked = known.get(name) if isinstance(name, str) else name
+        if not isinstance(asked, Variant) or asked.name not in known:
+            names = ", ".join(map(repr, known)) or "none at all"
+            raise UnknownVariantError(f"{primitive} on {self}: a variant among {names}; got {quoted(name)}")
+        if (reason := asked.refuse(self.capabilities, call)) is not None:
+            raise NoVariantError(f"{primitive}: variant {asked.name!r} able to run the call; got a refusal: {reason}")
+        return asked
 
     def __reduce__(self) -> tuple[type[Device], tuple[str]]:
-        """Pickle, and copy, by name: there is one of each device."""
+        """Pickle and copy by spec, because a driver has one Device."""
         return Device, (self.spec,)
 
     def kernel(self, variant: Variant, spec: KernelSpec) -> Kernel:
@@ -146,12 +159,12 @@ class Device:
     def asarray(self, array: np.ndarray) -> Any:
         """Copy a host array into an array of the device's own library, CuPy's or pyopencl's.
 
-        Work on such arrays stays on the device: results are of the same kind, and nothing waits.
+        Calls on such arrays return arrays of the same class, and do not wait.
         """
         return self.driver.asarray(plain_array("asarray", array))
 
     def to_host(self, array: Any) -> np.ndarray:
-        """Return a device array's contents as a NumPy array, when the work that fills it is done."""
+        """Wait for the work that fills a device array, and return its contents as a NumPy array."""
         return self.driver.to_host(array)
 
     def synchronize(self) -> None:
@@ -167,12 +180,17 @@ class Device:
 def _find_driver(spec: str) -> Driver:
     if not isinstance(spec, str):
         raise UnknownDeviceError(f"device: a Device or a spec such as 'cuda:0' or 'opencl:cpu'; got {quoted(spec)}")
-    name, _, selector = spec.partition(":")
-    drivers = _found(name.lower())
+    name, _, selector = spec.lower().partition(":")
+    drivers = _found(name)
     for driver in drivers:
-        if matches(driver, selector.lower()):
+        able = driver.capabilities
+        if selector.isdecimal():
+            if len(selector) < 10 and driver.index == int(selector):  # int refuses thousands of digits
+                return driver
+        elif selector == able.kind or selector in able.vendor.lower() or selector in able.name.lower():
             return driver
-    raise UnknownDeviceError(f"device: one of {listed(drivers)}; got {quoted(spec)}")
+    names = [f"{d.backend}:{d.index} ({d.capabilities.kind}, {d.capabilities.name})" for d in drivers]
+    raise UnknownDeviceError(f"device: one of {', '.join(names) or 'none on this machine'}; got {quoted(spec)}")
 
 
 def _found(name: str) -> list[Driver]:
@@ -182,7 +200,7 @@ def _found(name: str) -> list[Driver]:
     drivers: list[Driver] = [driver for driver in inherited if driver.backend == name]
     if drivers:
         return drivers  # CUDA cannot even list its devices in a forked child
-    drivers = list(REGISTRY.backend(name).drivers())
+    drivers = list(REGISTRY.drivers(name))
     for driver in drivers:
         Device._of(driver)
     return drivers
@@ -194,8 +212,8 @@ def devices() -> list[Device]:
     Returns
     -------
     list of Device
-        Empty where there is none; ``gpuprims info`` then says what is missing. The reference backend is asked for by
-        name and is not listed.
+        Empty if there is none; ``gpuprims info`` then says what is missing. The reference device is not listed: calls
+        use it only by name.
 
     Examples
     --------
@@ -203,26 +221,26 @@ def devices() -> list[Device]:
     >>> all(device.backend in ("cuda", "opencl") for device in gpuprims.devices())
     True
     """
-    found = [Device._of(driver) for name in automatic_backends() for driver in _drivers(name)]
-    return sorted(found, key=lambda device: preference(device.driver))
-
-
-def _drivers(name: str) -> list[Driver]:
-    try:
-        return _found(name)
-    except BackendUnavailableError:
-        return []
+    kinds = {"gpu": 0, "accelerator": 1, "cpu": 3, "reference": 4}  # any other kind has rank 2
+    found = [Device._of(driver) for driver in _survey()[0]]
+    return sorted(found, key=lambda one: (one.backend != "cuda", kinds.get(one.capabilities.kind, 2), one.driver.index))
 
 
 def absences() -> list[BackendUnavailableError]:
     """Return the error, with reason and remedy, of each backend that cannot be used here."""
-    found = []
-    for name in automatic_backends():
-        try:
-            _found(name)
-        except BackendUnavailableError as error:
-            found.append(error)
-    return found
+    return _survey()[1]
+
+
+def _survey() -> tuple[list[Driver], list[BackendUnavailableError]]:
+    """Return the drivers of all backends but the reference, and the errors of backends that cannot be used."""
+    drivers, errors = [], []
+    for name in REGISTRY.backend_names:
+        if name != "reference":
+            try:
+                drivers += _found(name)
+            except BackendUnavailableError as error:
+                errors.append(error)
+    return drivers, errors
 
 
 def device_of(array: Any) -> Device | None:
@@ -252,7 +270,7 @@ def pick_device(on: Device | None, asked: str | Device | None) -> Device:
 
 
 def _first_working() -> Device:
-    """Return the best device that computes, and warn of better ones that do not."""
+    """Return the best device that computes, and warn about better devices that fail."""
     failures = [f"{error.backend}: {error.reason}; {error.remedy}" for error in absences()]
     for device in devices():
         if (problem := device.check()) is None:
@@ -260,6 +278,13 @@ def _first_working() -> Device:
         failures.append(f"{device.spec} {device.capabilities.name}: {problem}; {remedy(device)}")
         warnings.warn(f"gpuprims passes over {failures[-1]}", RuntimeWarning, stacklevel=4)
     raise NoDeviceError("device: a CUDA GPU, an OpenCL GPU or an OpenCL CPU; got\n  " + "\n  ".join(failures))
+
+
+def remedy(device: Device) -> str:
+    """Return the command that mends a device that is listed but does not compute."""
+    if "portable computing" in device.capabilities.vendor.lower():
+        return "to mend it: pip uninstall -y pocl-binary-distribution && pip install 'gpuprims[cpu]'"
+    return "to mend it: update its driver"
 
 
 DEFAULT = Default(_first_working)

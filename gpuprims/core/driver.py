@@ -1,4 +1,4 @@
-"""What a backend provides: the contract between gpuprims and a vendor's library.
+"""The contract between gpuprims and a vendor's library.
 
 A backend is one object (:class:`Backend`) that lists its kernels and finds its drivers; a :class:`Driver` is one device
 with its memory, compiler and queue. Everything else uses only these.
@@ -56,7 +56,7 @@ class Driver(Protocol):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the device can do."""
+        """Properties of the device, by which variants are chosen."""
 
     def build(self, variant: Variant, spec: KernelSpec) -> Kernel:
         """Compile a variant; raises :class:`~gpuprims.errors.BuildError` with the compiler's log."""

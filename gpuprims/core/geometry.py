@@ -11,10 +11,10 @@ from typing import NamedTuple
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.traits import CallTraits
 
-# A variant's answer to a call: a reason in a sentence, or None if it is able to run it.
+# Returns why a variant cannot run a call, in a sentence, or None if it can.
 Refusal = Callable[[Capabilities, CallTraits], str | None]
 
-# Blocks that kernels for GPUs are tuned to, and groups a unit that kernels for CPUs are.
+# Blocks to tune kernels for GPUs to, and groups a compute unit to tune kernels for CPUs to.
 BLOCKS = (64, 128, 256, 512, 1024)
 THREAD_GROUPS = (1, 2, 4, 8, 16, 32, 64)
 
@@ -37,14 +37,14 @@ class Geometry(NamedTuple):
 
 @dataclass(frozen=True)
 class Tunable:
-    """The geometries that a kernel's text allows, beside the registered one; not only those that are fast.
+    """Other geometries that a kernel can run in, whether fast or slow.
 
     Parameters
     ----------
     geometries : tuple of Geometry
         The kernel computes the same in all of them, except for the rounding of float sums.
     fits : callable
-        From a geometry to a refusal that depends on the geometry. The variant's own refusal holds as well.
+        Returns a refusal for a geometry. The variant's own refusal holds as well.
     """
 
     geometries: tuple[Geometry, ...]
@@ -53,30 +53,23 @@ class Tunable:
     def beside(self, geometry: Geometry) -> list[Geometry]:
         """Return the neighbours of a geometry: the next smaller and larger value of each number."""
         found = []
-        for place in range(len(geometry)):
-            line = {
-                one[place] or 0: one for one in self.geometries if _without(one, place) == _without(geometry, place)
-            }
-            here = geometry[place] or 0
-            lower, higher = [k for k in line if k < here], [k for k in line if k > here]
+        for name, here in geometry._asdict().items():
+            line = {getattr(one, name) or 0: one for one in self.geometries if one._replace(**{name: here}) == geometry}
+            lower, higher = [k for k in line if k < (here or 0)], [k for k in line if k > (here or 0)]
             found += [line[k] for k in [*sorted(lower)[-1:], *sorted(higher)[:1]]]
         return found
-
-
-def _without(geometry: Geometry, place: int) -> tuple[int | None, ...]:
-    return (*geometry[:place], *geometry[place + 1 :])
 
 
 def geometries(
     blocks: Sequence[int], items: Sequence[int], groups: Sequence[int | None] = (None,), most_elements: int = 2**62
 ) -> tuple[Geometry, ...]:
-    """Return every combination of numbers whose tile has at most ``most_elements``."""
+    """Return every combination of the numbers with at most ``most_elements`` in a tile."""
     every = (Geometry(*numbers) for numbers in itertools.product(blocks, items, groups))
     return tuple(geometry for geometry in every if geometry.block * geometry.items <= most_elements)
 
 
 def first_refusal(*refusals: Refusal) -> Refusal:
-    """Combine refusals: the first reason given, or None if all are able."""
+    """Return a refusal that gives the first reason of several, or None if all give None."""
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
         return next((reason for refusal in refusals if (reason := refusal(capabilities, call))), None)

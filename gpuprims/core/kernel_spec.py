@@ -26,22 +26,12 @@ DOUBLES = frozenset({np.dtype(np.float64), np.dtype(np.complex128)})
 
 @dataclass(frozen=True)
 class Access:
-    """How a kernel reads or writes one operand.
-
-    Parameters
-    ----------
-    dtype : dtype
-        Dtype in memory.
-    kept, reduced : tuple of {0, 1, None}
-        The stride along each kept and each reduced axis.
-    lanes : int, default 1
-        Numbers an element: more than 1 for short vectors that are loaded and stored whole.
-    """
+    """How a kernel reads or writes one operand."""
 
     dtype: Dtype
-    kept: tuple[StrideClass, ...]
+    kept: tuple[StrideClass, ...]  # along each kept axis
     reduced: tuple[StrideClass, ...]
-    lanes: int = 1
+    lanes: int = 1  # numbers an element: more than 1 for short vectors that are loaded and stored whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +102,7 @@ class KernelSpec:
 
     @cached_property
     def _key(self) -> tuple[Any, ...]:
-        names = _field_names(type(self))  # type: ignore[arg-type]  # mypy reads __hash__ as the metaclass's
-        return (type(self), *[_exact(getattr(self, name)) for name in names])
+        return (type(self), *[_exact(getattr(self, one.name)) for one in fields(self)])
 
     @cached_property
     def _hash(self) -> int:
@@ -158,28 +147,12 @@ class KernelSpec:
         steps = {step.dtype for function in self.functions if function for step in function.steps}
         return frozenset(steps | {access.dtype for access in self.inputs})
 
-    @property
-    def uses_float64(self) -> bool:
-        """True if the kernel needs double precision."""
-        return not self.dtypes.isdisjoint(DOUBLES)
-
 
 def _exact(value: Any) -> Any:
     """Return a field's value to compare by: scalars by their bits, so NaN equals NaN, but -0.0 not 0.0."""
     if isinstance(value, tuple) and value and isinstance(value[0], np.generic):
-        return tuple(map(bits_of, value))
-    return bits_of(value) if isinstance(value, np.generic) else value
-
-
-@cache
-def _field_names(cls: type[Any]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(cls))
-
-
-def bits_of(scalar: Any) -> tuple[Dtype, bytes]:
-    """Return a scalar's dtype and bits, which are equal for scalars that compile to the same constant."""
-    number = np.asarray(scalar)
-    return number.dtype, number.tobytes()
+        return tuple(map(_exact, value))
+    return (value.dtype, value.tobytes()) if isinstance(value, np.generic) else value
 
 
 @cache

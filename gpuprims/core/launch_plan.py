@@ -6,17 +6,21 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import starmap
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.driver import Driver, Launch
+from gpuprims.core.driver import Launch
+from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
-from gpuprims.core.outputs import Out, Result, check_out, host_results, written_forms
+from gpuprims.core.outputs import Out, check_out, host_results, written_forms
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Explanation, Variant
+
+_SHAPE_AND_DTYPE = attrgetter("shape", "dtype")
 
 
 class Sample(NamedTuple):
@@ -31,28 +35,6 @@ class Sample(NamedTuple):
     bins: int
 
 
-class Compiled(NamedTuple):
-    """A launch on any memory, and the memory that it needs beside its operands.
-
-    Parameters
-    ----------
-    launch : Launch or None
-        None if there is nothing to compute.
-    counters : int or None
-        32-bit zeros by which groups that share outputs count each other; None for kernels without counters.
-    scratch, statuses : int
-        Bytes of partial values, and tile statuses, by which groups of one launch pass values on.
-    reads : bool
-        False if there are no elements: a fold then stores the identity, and its inputs have no memory.
-    """
-
-    launch: Launch | None = None
-    counters: int | None = None
-    scratch: int = 0
-    statuses: int = 0
-    reads: bool = True
-
-
 @dataclass(slots=True, eq=False)
 class LaunchPlan:
     """A call with everything decided but the memory; the kernel is compiled when it is first needed.
@@ -61,9 +43,11 @@ class LaunchPlan:
     ----------
     device, primitive, traits
         The call whose variant is chosen.
-    results : tuple of Result
+    results : sequence of Form
+        The results in new memory.
     compiling : callable
-        From the chosen variant to the compiled launch.
+        From the chosen variant to the launch on the memories of the kernel's operands; :func:`nothing` if there is
+        nothing to compute.
     asked : str, Variant or None
         The variant that the caller asks for.
     inputs, outputs : sequence of int
@@ -77,8 +61,8 @@ class LaunchPlan:
     device: Device
     primitive: str
     traits: CallTraits
-    results: tuple[Result, ...]
-    compiling: Callable[[Variant], Compiled]
+    results: Sequence[Form]
+    compiling: Callable[[Variant], Launch]
     _: KW_ONLY
     asked: str | Variant | None
     inputs: Sequence[int]
@@ -86,7 +70,7 @@ class LaunchPlan:
     single: bool | None = None
     otherwise: LaunchPlan | None = None
     _variant: Variant | None = field(default=None, init=False)
-    _compiled: Compiled | None = field(default=None, init=False)
+    _launch: Launch | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self.outputs = self.outputs or range(len(self.results))
@@ -94,7 +78,7 @@ class LaunchPlan:
 
     @property
     def variant(self) -> Variant:
-        """The kernel that runs; raises as :meth:`gpuprims.core.registry.Registry.select`."""
+        """The kernel that runs; raises as :meth:`gpuprims.core.device.Device.select`."""
         if self._variant is None:
             plan = self.chosen
             self._variant = plan.device.select(plan.primitive, plan.traits, plan.asked)
@@ -121,26 +105,26 @@ class LaunchPlan:
         tuned = more.tuned if own.ranked is None else own.tuned
         return replace(own, refusals=(*own.refusals, *more.refusals), tuned=tuned)
 
-    def compiled(self) -> Compiled:
-        """Return the compiled launch."""
-        if self._compiled is None:
-            self._compiled = self.chosen.compiling(self.variant)
-        return self._compiled
+    def compiled(self) -> Launch:
+        """Return the launch, on the memories of the kernel's inputs and then of its outputs."""
+        if self._launch is None:
+            self._launch = self.chosen.compiling(self.variant)
+        return self._launch
 
     def after(self, first: Launch) -> LaunchPlan:
         """Return a plan that starts another launch, on the same memory, before its own."""
         own = self.compiled()
         plan = copy(self)  # with its choice, because choosing again costs each call hundreds of microseconds
-        plan._compiled = own._replace(launch=first if own.launch is None else in_turn([first, own.launch]))
+        plan._launch = first if own is nothing else in_turn([first, own])
         return plan
 
     def run(self, operands: Operands, out: Out | None) -> Any:
         """Launch on the memory of a call, and return its results to the caller."""
         if out is not None:
             return self._run_into(operands, out)
-        if self._compiled is None:
+        if self._launch is None:
             self.compiled()  # raises before memory is allocated
-        results = list(starmap(operands.empty, self.results))
+        results = list(starmap(operands.empty, map(_SHAPE_AND_DTYPE, self.results)))
         self.start(operands, results)
         if not operands.plain:
             results = [operands.to_caller(result) for result in results]
@@ -153,34 +137,61 @@ class LaunchPlan:
             if operands.in_place:
                 operands.driver.synchronize()
             return out.given
-        computed = list(starmap(operands.empty, self.results))
+        computed = list(starmap(operands.empty, map(_SHAPE_AND_DTYPE, self.results)))
         self.start(operands, computed)
         return host_results(operands, [operands.driver.to_host(one) for one in computed], out, single=bool(self.single))
 
     def start(self, operands: Operands, results: Sequence[Any]) -> None:
         """Launch, to write to arrays of the device, or of the host if they share memory."""
-        if (self._compiled or self.compiled()).launch is None:  # arrays may have no memory
+        launch = self._launch or self.compiled()
+        if launch is nothing:  # arrays may have no memory
             return
         written = list(map(results.__getitem__, self.outputs))
         if operands.in_place:
             written = [operands.memory(one) for one in written]
         _, memories = operands.placed or operands.place()
-        self.start_on(operands.driver, list(map(memories.__getitem__, self.inputs)), written)
+        launch([*map(memories.__getitem__, self.inputs), *written])
 
-    def start_on(self, driver: Driver, read: Sequence[Any], written: Sequence[Any]) -> None:
-        """Launch on the memory of the kernel's operands."""
-        launch, counters, scratch, statuses, reads = self._compiled or self.compiled()
-        if launch is None:
-            return
-        if counters is None:
-            beside = [driver.tile_statuses(statuses)] if statuses else []
-            if scratch:
-                beside.append(driver.scratch(scratch))
-            launch([*read, *written, *beside])
-            return
+
+def nothing(memories: Sequence[Any]) -> None:
+    """Launch no kernel: the launch of a call that computes nothing."""
+
+
+def in_turn(launches: Sequence[Launch]) -> Launch:
+    """Return one launch for several, in order."""
+    if len(launches) == 1:
+        return launches[0]
+
+    def start(memories: Sequence[Any]) -> None:
+        for launch in launches:
+            launch(memories)
+
+    return start
+
+
+def with_scratch(device: Device, launch: Launch, nbytes: int) -> Launch:
+    """Pass a launch bytes for partial values, after its operands."""
+    return lambda memories: launch([*memories, device.driver.scratch(nbytes)])
+
+
+def with_statuses(device: Device, launch: Launch, entries: int) -> Launch:
+    """Pass a launch tile statuses, by which groups pass values on, after its operands."""
+    return lambda memories: launch([*memories, device.driver.tile_statuses(entries)])
+
+
+def with_counters(device: Device, launch: Launch, counters: int, scratch: int = 0, unread: int = 0) -> Launch:
+    """Pass a launch bytes for partial values, and 32-bit zeros by which groups count each other, after its operands.
+
+    The first ``unread`` operands have no elements, and thus no memory: the kernel gets the zeros in their place.
+    """
+
+    def start(memories: Sequence[Any]) -> None:
+        driver = device.driver
         zeros = driver.counters(counters)
         partials = driver.scratch(scratch) if scratch else zeros
-        launch([*(read if reads else [zeros] * len(read)), *written, partials, zeros])
+        launch([*[zeros] * unread, *memories[unread:], partials, zeros])
+
+    return start
 
 
 def asks_for(primitive: str, backend: str, asked: str | Variant) -> bool:
@@ -195,18 +206,5 @@ def find_plan(
 ) -> LaunchPlan:
     """Look up the launch plan of a call like this one."""
     written = None if out is None else written_forms(operands, out)
-    where = operands.alignment, operands.device
     forms, _ = operands.placed or operands.place()
-    return plan_call(request, forms, written, *where, variant, REGISTRY.generation)
-
-
-def in_turn(launches: Sequence[Launch]) -> Launch:
-    """Return one launch for several, in order."""
-    if len(launches) == 1:
-        return launches[0]
-
-    def start(memories: Sequence[Any]) -> None:
-        for launch in launches:
-            launch(memories)
-
-    return start
+    return plan_call(request, forms, written, operands.alignment, operands.device, variant, REGISTRY.generation)

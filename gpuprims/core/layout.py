@@ -194,13 +194,6 @@ def cut_array(array: np.ndarray, start: int, shape: tuple[int, ...]) -> np.ndarr
     return array.reshape(-1)[start : start + math.prod(shape)].reshape(shape)
 
 
-def together(array: np.ndarray) -> np.ndarray:
-    """Return a host array whose strides are multiples of its items: itself, or a copy if it is sparse or misaligned."""
-    low, high = byte_bounds(array)
-    misaligned = any(stride % array.itemsize for stride in array.strides) or not array.flags.aligned
-    return np.array(array, order="C") if misaligned or high - low > 2 * array.nbytes + 4096 else array
-
-
 class _Owned(np.ndarray):
     """Bytes with a reference to their owner."""
 

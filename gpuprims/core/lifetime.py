@@ -1,4 +1,4 @@
-"""Forks and the end of the interpreter: a forked child uses no device of its parent, and calls end before the exit.
+"""Forks and the end of the interpreter.
 
 A forked child lacks the driver's threads and waits for them for ever. A thread inside a driver's library when the
 interpreter ends crashes the process. So after a fork and at exit another object replaces each device's driver.
@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from traceback import walk_stack
 from types import FrameType
 from typing import Any, Generic, NoReturn, TypeVar
 
@@ -22,18 +23,15 @@ from gpuprims.errors import DeviceError
 
 D = TypeVar("D", bound=Driver)
 
-# Seconds that the end of the interpreter waits for other threads' calls.
-_PATIENCE = 30.0
-_PACKAGE = __name__.partition(".")[0]
-_UNUSABLE_AFTER_FORK = (
-    "a device that this process opened; got one that the parent opened before the fork"
-    " (start workers by multiprocessing.get_context('spawn'), or fork before the first use of a device)"
-)
+_PATIENCE = 30.0  # seconds that the end of the interpreter waits for other threads' calls
 
 
 def refuse_after_fork(spec: str) -> NoReturn:
     """Raise DeviceError for a device that was opened before a fork."""
-    raise DeviceError(f"{spec}: {_UNUSABLE_AFTER_FORK}")
+    raise DeviceError(
+        f"{spec}: a device that this process opened; got one that the parent opened before the fork"
+        " (start workers by multiprocessing.get_context('spawn'), or fork before the first use of a device)"
+    )
 
 
 def refuse_at_exit(spec: str) -> None:
@@ -49,7 +47,7 @@ def after_fork(do: Callable[[], None]) -> None:
 
 
 class Discovery(Generic[D]):
-    """Finds a backend's drivers once, whichever threads ask first; if ``find`` raises, the next caller tries again.
+    """Finds a backend's drivers once for all threads; if ``find`` raises, the next caller tries again.
 
     A child that was forked while another thread looked for drivers raises.
     """
@@ -64,20 +62,16 @@ class Discovery(Generic[D]):
 
     def __call__(self) -> Sequence[D]:
         """Return the drivers."""
-        if self._found is None:
-            with self._lock:
-                if self._found is None:
-                    self._found = self._look()
-        return self._found
-
-    def _look(self) -> Sequence[D]:
-        if self._broken:
-            refuse_after_fork(self._backend)
-        self._looking = True
-        try:
-            return self._find()
-        finally:
-            self._looking = False
+        with self._lock:
+            if self._found is None:
+                if self._broken:
+                    refuse_after_fork(self._backend)
+                self._looking = True
+                try:
+                    self._found = self._find()
+                finally:
+                    self._looking = False
+            return self._found
 
     def _after_fork(self) -> None:
         self._lock = threading.RLock()  # another thread of the parent may have held the old one
@@ -113,7 +107,7 @@ class ForkedDriver(_StandIn):
 
 
 class EndingDriver(_StandIn):
-    """Replaces a driver while the interpreter ends: exit functions may use it; daemon threads that do end."""
+    """Replaces a driver while the interpreter ends: exit functions may use it, and a daemon thread that does ends."""
 
     def __init__(self, driver: Driver) -> None:
         super().__init__(driver)
@@ -135,9 +129,6 @@ def wait_for_calls() -> None:
         time.sleep(0.002)
 
 
-def _is_within(frame: FrameType | None) -> bool:
-    while frame is not None:
-        if str(frame.f_globals.get("__name__")).partition(".")[0] == _PACKAGE:
-            return True
-        frame = frame.f_back
-    return False
+def _is_within(frame: FrameType) -> bool:
+    names = (str(one.f_globals.get("__name__")) for one, _ in walk_stack(frame))
+    return any(name.partition(".")[0] == "gpuprims" for name in names)

@@ -33,31 +33,9 @@ _ALWAYS_ROOM = 64 << 20
 
 
 class Operands:
-    """The arrays of one call, ready for a kernel.
+    """The arrays of one call, ready for a kernel: NumPy's if ``on_host``, else of the device's vendor.
 
-    Parameters
-    ----------
-    label : str
-        The primitive, for messages.
-    device : Device
-    natives : tuple
-        NumPy arrays if ``on_host``, else arrays of the device's vendor.
-    on_host : bool
-    convert : callable
-        From a NumPy or vendor's array to one of the caller's library.
-    forms : tuple of Form, optional
-        Where the elements lie, if all arrays are on the device.
-
-    Attributes
-    ----------
-    in_place : bool
-        True if kernels work on the host arrays where they lie.
-    plain : bool
-        True if results go back as they are, in work on the device.
-    alignment : int
-        Bytes; addresses of memory from :meth:`empty` are multiples of it.
-    placed : (tuple of Form, sequence) or None
-        Forms and memories, once :meth:`place` has made them.
+    ``convert`` makes a result an array of the caller's library; ``forms`` are given for arrays on the device.
     """
 
     __slots__ = (
@@ -74,20 +52,20 @@ class Operands:
         convert: Callable[[Any], Any],
         forms: tuple[Form, ...] | None = None,
     ) -> None:
-        self.label = label
+        self.label = label  # the primitive, for messages
         self.device = device
         self.driver = device.driver
         self.natives = natives
         self.on_host = on_host
-        self.in_place = on_host and device.driver.shares_host_memory
-        self.alignment = 1 if self.in_place else 16
+        self.in_place = on_host and device.driver.shares_host_memory  # kernels work where host arrays lie
+        self.alignment = 1 if self.in_place else 16  # bytes, of memory from empty()
         self.convert = convert
-        self.plain = not on_host and convert is unchanged
+        self.plain = not on_host and convert is unchanged  # results go back as they are, perhaps still in work
         self.placed: Placed | None = None if forms is None else (forms, natives)
         self._views: tuple[View, ...] = ()
 
     def place(self) -> Placed:
-        """Return forms and memories as kernels take them; the first call copies or shares host arrays."""
+        """Return the arrays as kernels take them; the first call copies or shares host arrays."""
         if self.placed is None:
             self._views = tuple([self._view(array) for array in self.natives])
             self.placed = tuple([view.form for view in self._views]), [view.memory for view in self._views]
@@ -97,11 +75,6 @@ class Operands:
     def forms(self) -> tuple[Form, ...]:
         """Where each array's elements lie."""
         return self.place()[0]
-
-    @property
-    def memories(self) -> Sequence[Any]:
-        """The memory of each array, as kernels take it."""
-        return self.place()[1]
 
     def beside(self, *more: Any) -> Operands:
         """Return these arrays and some more, made by :meth:`empty`."""
@@ -190,17 +163,11 @@ class Operands:
             return False
         return max(sizes) > self.driver.room if self.in_place else sum(sizes) > self.driver.room // 2
 
-    def as_numpy(self) -> Operands:
-        """Return results of host arrays as NumPy arrays from now on."""
-        self.convert = unchanged
-        return self
-
 
 def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None) -> Operands:
-    """Find the device of a call: ``asked`` is the caller's ``device=``.
+    """Find the device of a call, for everything that ``numpy.asarray`` takes, vendors' arrays and DLPack producers.
 
-    ``arrays`` are NumPy arrays and everything that ``numpy.asarray`` takes, CuPy and pyopencl arrays, and DLPack
-    producers. Other objects and dtypes raise, as do arrays on two devices or on another than the one asked for.
+    ``asked`` is the caller's ``device=``.
     """
     device = device_of(arrays[0])
     if device is not None and (asked is None or Device(asked) is device):
@@ -213,19 +180,18 @@ def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None)
             forms.append(form(array))
         else:  # most calls: every array lies on one device, in its vendor's own class
             return Operands(label, device, arrays, False, unchanged, tuple(forms))
-    natives = [native_of(label, array) for array in arrays]
-    found = [(array, device_of(array)) for array in natives]
-    for array, device in found:
-        if device is None and is_vendors(array):
+    found = [(native, device_of(native)) for native in (native_of(label, array) for array in arrays)]
+    for array, place in found:
+        if place is None and is_vendors(array):
             raise ArrayError(f"{label}: an array; got {short(array)}")
-    places = {device for _, device in found if device is not None}
+    places = {place for _, place in found if place is not None}
     if len(places) > 1:
-        got = " and ".join(sorted(repr(device) for device in places))
+        got = " and ".join(sorted(map(repr, places)))
         raise DeviceMismatchError(f"{label}: arrays on one device; got arrays on {got}")
     on = next(iter(places), None)
-    if on is not None and any(device is None and not is_scalar(array) for array, device in found):
+    if on is not None and any(place is None and not is_scalar(array) for array, place in found):
         raise DeviceMismatchError(f"{label}: arrays on one device; got a host array beside one on {on!r}")
     device = pick_device(on, asked)
-    dtypes = [computable(array.dtype, label) for array in natives if not is_number(array)]
+    dtypes = [computable(array.dtype, label) for array, _ in found if not is_number(array)]
     held = tuple(array if place is not None else host_array(label, array, dtypes) for array, place in found)
     return Operands(label, device, held, on is None, converter(label, arrays))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,31 +22,17 @@ from gpuprims.core.arrays import (
 )
 from gpuprims.core.device import device_of
 from gpuprims.core.interop import check_writable, short
-from gpuprims.core.layout import Form, contiguous
+from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
 from gpuprims.errors import ArgumentError, DeviceMismatchError, DtypeError, ShapeError
 from gpuprims.expressions.masks import refuse_masked
 
 
-class Result(NamedTuple):
-    """Shape and dtype of a result."""
-
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-
-
 @dataclass(slots=True, eq=False)
 class Out:
-    """The caller's ``out=``.
+    """The arrays of the caller's ``out=``, as NumPy's or the vendor's.
 
-    Parameters
-    ----------
-    natives : tuple
-        The arrays, as NumPy's or as the device's vendor's.
-    _given : array or tuple of arrays
-        As the caller gave it.
-    _order : callable, optional
-        Makes the caller's library wait for the work in the device's queue, by reading a native array by DLPack.
+    ``_order`` reads one by DLPack, so that the caller's library waits for the work in the device's queue.
     """
 
     natives: tuple[Any, ...]
@@ -63,10 +49,7 @@ class Out:
 
 
 def as_out(operands: Operands, out: Any, *, in_place: bool = False) -> Out | None:
-    """Check where the arrays of ``out=`` lie, and that they can be written and do not overlap.
-
-    With ``in_place``, an array may have the elements of an input.
-    """
+    """Check that the arrays of ``out=`` can be written and do not overlap; ``in_place`` ones may be an input."""
     if out is None:
         return None
     label, given = operands.label, out if isinstance(out, tuple) else (out,)
@@ -147,12 +130,10 @@ def written_forms(operands: Operands, out: Out | None) -> tuple[Form, ...] | Non
     return tuple([operands.form(native) for native in out.natives])
 
 
-def result_forms(
-    label: str, results: Sequence[Result], written: tuple[Form, ...] | None, alignment: int
-) -> tuple[Form, ...]:
+def result_forms(label: str, results: Sequence[Form], written: Sequence[Form] | None) -> Sequence[Form]:
     """Return the forms that a kernel writes to: the caller's arrays, which must fit, or new memory."""
     if written is None:
-        return tuple(contiguous(result.dtype, result.shape, alignment) for result in results)
+        return results
     check_out(label, results, written)
     return written
 

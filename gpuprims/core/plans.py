@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Lock
-from typing import Any
+from typing import Any, NoReturn
 
+from gpuprims.core.arrays import unchanged
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import LaunchPlan, find_plan
 from gpuprims.core.layout import Form
@@ -39,8 +40,9 @@ class Plan:
         launch_plan.compiled()
         self._launch_plan = launch_plan
         self._forms = operands.forms
-        written = written_forms(operands, out)
-        self._written = result_forms(room.name, launch_plan.results, written, operands.alignment)
+        new = launch_plan.results
+        self._written = result_forms(room.name, new, written_forms(operands, out))
+        self._needs_out = not _alike(new, self._written)
         self._lock = Lock()
         self._scalars: list[tuple[Any, Callable[[], Any]]] = []
 
@@ -57,26 +59,32 @@ class Plan:
         Raises
         ------
         ArgumentError
-            Arrays that are not like those the plan was made for.
+            Arrays that are not like those the plan was made for; no ``out=`` for a plan made with one that lies
+            otherwise than a new array.
         """
         operands = self._operands(arrays)
         given = as_out(operands, out, in_place=self._in_place)
-        if given is not None:
+        if given is None:
+            self._check_new()
+        else:
             check_out(self.primitive, self._launch_plan.results, given.natives)
             forms = written_forms(operands, given)
             if forms is not None and not _alike(forms, self._written):
-                raise ArgumentError(
-                    f"plan of {self.primitive}: out= laid out as planned, {_said(self._written)}; got {_said(forms)}"
-                )
+                self._refuse("out=", self._written, _said(forms))
         return self._launch_plan.run(operands, given)
+
+    def _check_new(self) -> None:
+        """Raise if the kernel writes to places that a new array does not have."""
+        if self._needs_out:
+            self._refuse("out=", self._written, "none")
+
+    def _refuse(self, what: str, planned: Sequence[Form], got: str) -> NoReturn:
+        raise ArgumentError(f"plan of {self.primitive}: {what} laid out as planned, {_said(planned)}; got {got}")
 
     def _operands(self, arrays: tuple[Any, ...]) -> Operands:
         operands = as_operands(self.primitive, arrays, self.device)
         if operands.forms != self._forms and not _alike(operands.forms, self._forms):
-            raise ArgumentError(
-                f"plan of {self.primitive}: arrays laid out as planned, {_said(self._forms)}; got"
-                f" {_said(operands.forms)} (make a plan for these)"
-            )
+            self._refuse("arrays", self._forms, f"{_said(operands.forms)} (make a plan for these)")
         return operands
 
     def item(self, *arrays: Any) -> Any:
@@ -87,18 +95,20 @@ class Plan:
         Raises
         ------
         ArgumentError
-            As calling the plan, and for results that are not scalars.
+            As for calls of the plan, and for results that are not scalars.
         """
         plan = self._launch_plan
-        if any(shapes := [shape for shape, _ in plan.results]):
+        if any(shapes := [result.shape for result in plan.results]):
             raise ArgumentError(f"plan of {self.primitive}: results of shape () for item(); got {shapes}")
+        self._check_new()
         operands = self._operands(arrays)
         if operands.on_host:
-            results = plan.run(operands.as_numpy(), None)
+            operands.convert = unchanged
+            results = plan.run(operands, None)
             return results.item() if plan.single else tuple(result.item() for result in results)
         with self._lock:  # the plan has one array for each scalar
             if not self._scalars:
-                self._scalars = [self.device.driver.scalar(dtype) for _, dtype in plan.results]
+                self._scalars = [self.device.driver.scalar(result.dtype) for result in plan.results]
             plan.start(operands, [array for array, _ in self._scalars])
             items = tuple([read() for _, read in self._scalars])
         return items[0] if plan.single else items
@@ -108,14 +118,14 @@ class Plan:
         return f"<gpuprims.Plan {self.primitive}/{self.variant.name} of {arrays} on {self.device.spec}>"
 
 
-def _alike(given: tuple[Form, ...], planned: tuple[Form, ...]) -> bool:
+def _alike(given: Sequence[Form], planned: Sequence[Form]) -> bool:
     """Return True if a launch for ``planned`` forms can run on ``given`` ones: the same, aligned as well or better."""
     return len(given) == len(planned) and all(
         one[:4] == other[:4] and one.alignment >= other.alignment for one, other in zip(given, planned, strict=True)
     )
 
 
-def _said(forms: tuple[Form, ...]) -> str:
+def _said(forms: Sequence[Form]) -> str:
     return " and ".join(
         f"{form.dtype}{list(form.shape)} with strides {form.strides} at a multiple of {form.alignment} bytes"
         for form in forms

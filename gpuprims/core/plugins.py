@@ -1,9 +1,8 @@
-"""Kernels, backends and primitives of installed packages, by entry points; a failing one costs a warning."""
+"""Kernels, backends and primitives of installed packages, by entry points; one that fails causes a warning."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Collection, Iterator, Sequence
 from importlib.metadata import EntryPoint, distributions, entry_points
 from typing import Any
 
@@ -13,12 +12,11 @@ from gpuprims.core.geometry import Refusal
 from gpuprims.core.notices import warn_once
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.traits import CallTraits
-from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import check_types
 from gpuprims.errors import BackendUnavailableError, RegistryError, quoted
 
-# A plug-in may raise these; some modules call sys.exit() where they cannot work. KeyboardInterrupt goes on.
-_FAILURES = (Exception, SystemExit)
+# Exceptions that leave a plug-in out; some modules call sys.exit() where they cannot work.
+FAILURES = (Exception, SystemExit)
 # Attributes of a backend object; see Backend in driver.py. Reading `driver_of` may import the vendor's library.
 _WANTED = ("array_library", "dlpack_device", "from_dlpack", "variants", "drivers")
 
@@ -51,7 +49,7 @@ def find_named(what: str, own: Collection[str]) -> dict[str, EntryPoint]:
         if point.name in own or point.name in found:
             first = described(found[point.name]) if point.name in found else "gpuprims itself"
             rule = "a name claimed once; got a second claim, after that of"
-            _warn(point, RegistryError(f"{what} {quoted(point.name)}: {rule} {first}"))
+            leave_out(point, RegistryError(f"{what} {quoted(point.name)}: {rule} {first}"))
         else:
             found[point.name] = point
     return found
@@ -79,58 +77,35 @@ def described(point: EntryPoint) -> str:
     return f"{distribution_of(point)} (entry point {point.group}: {point.name} = {point.value})"
 
 
-def attempt(point: EntryPoint, work: Callable[[], None]) -> str | None:
-    """Load a plug-in; if that fails, warn and return the reason."""
-    try:
-        work()
-    except _FAILURES as error:
-        return _warn(point, error)
-    return None
-
-
-def _warn(point: EntryPoint, error: BaseException) -> str:
+def leave_out(point: EntryPoint, error: BaseException) -> str:
+    """Warn that a plug-in fails, and return the reason."""
     cause = str(error) if isinstance(error, RegistryError) else quoted(error, 200)
-    warn_once(f"gpuprims goes on without {described(point)}: {cause}", stacklevel=4)
+    warn_once(f"gpuprims goes on without {described(point)}: {cause}", stacklevel=3)
     return f"{described(point)} fails: {cause}"
 
 
-class PluggedBackend:
-    """A backend of an installed package, whose failures affect no other backend."""
+def checked_backend(point: EntryPoint, found: Any) -> Backend:
+    """Return the backend that an entry point names; raise RegistryError if it lacks an attribute of one."""
+    if missing := [name for name in _WANTED if not hasattr(found, name)]:
+        rule = "an object that meets gpuprims.core.driver.Backend"
+        got = f"{type(found).__name__} {quoted(found)} without {', '.join(missing)}"
+        raise RegistryError(f"backend {quoted(point.name)}: {rule}; got {got}")
+    backend: Backend = found
+    return backend
 
-    def __init__(self, point: EntryPoint, backend: Backend) -> None:
-        missing = [name for name in _WANTED if not hasattr(backend, name)]
-        if missing:
-            rule = "an object that meets gpuprims.core.driver.Backend"
-            got = f"{type(backend).__name__} {quoted(backend)} without {', '.join(missing)}"
-            raise RegistryError(f"backend {quoted(point.name)}: {rule}; got {got}")
-        self.name = point.name
-        self.array_library = backend.array_library
-        self.dlpack_device = backend.dlpack_device
-        self.variants: Sequence[Variant] = tuple(backend.variants)
-        self._point = point
-        self._backend = backend
 
-    @cached_property
-    def driver_of(self) -> Callable[[Any], Driver | None]:
-        """See :class:`~gpuprims.core.driver.Backend`."""
-        return self._backend.driver_of
-
-    def from_dlpack(self, array: Any) -> Any:
-        """See :class:`~gpuprims.core.driver.Backend`."""
-        return self._backend.from_dlpack(array)
-
-    def drivers(self) -> Sequence[Driver]:
-        """List its devices; any exception of the plug-in becomes BackendUnavailableError, with a warning."""
-        try:
-            found = tuple(self._backend.drivers())
-            for driver in found:
-                if not isinstance(driver.capabilities, Capabilities):
-                    raise TypeError(f"capabilities of {driver.backend}:{driver.index}: {quoted(driver.capabilities)}")
-        except BackendUnavailableError:
-            raise
-        except _FAILURES as error:
-            raise unavailable(self._point, _warn(self._point, error)) from error
-        return found
+def plugged_drivers(point: EntryPoint, backend: Backend) -> Sequence[Driver]:
+    """List the devices of a package's backend; if that fails, warn and raise BackendUnavailableError."""
+    try:
+        drivers = tuple(backend.drivers())
+        for driver in drivers:
+            if not isinstance(driver.capabilities, Capabilities):
+                raise TypeError(f"capabilities of {driver.backend}:{driver.index}: {quoted(driver.capabilities)}")
+    except BackendUnavailableError:
+        raise
+    except FAILURES as error:
+        raise unavailable(point, leave_out(point, error)) from error
+    return drivers
 
 
 def unavailable(point: EntryPoint, cause: str) -> BackendUnavailableError:

@@ -1,4 +1,4 @@
-"""Files that gpuprims keeps: the folder for what it writes unasked (kernels, trials of devices), and settings.
+"""The folder for files that gpuprims writes unasked: compiled kernels and trials of devices.
 
 Anyone who can write there can make this process run code. So the folder belongs to this user alone: an absolute path,
 mode 0700, not a link. Without such a folder, callers work in memory.
@@ -6,32 +6,18 @@ mode 0700, not a link. Without such a folder, callers work in memory.
 
 from __future__ import annotations
 
-import inspect
 import os
 import stat
+import tempfile
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
 
 from platformdirs import user_cache_path
 
 from gpuprims.core.notices import warn_once
-from gpuprims.errors import quoted
 
-ENVIRONMENT = "GPUPRIMS_CACHE_DIR"
-# The value that keeps everything off the disk.
-OFF = "off"
-_Record = TypeVar("_Record")
-# Checked field types, by annotation.
-_KINDS: dict[str, tuple[type, ...]] = {
-    "str": (str,),
-    "bool": (bool,),
-    "int": (int,),
-    "int | None": (int, type(None)),
-    "float": (int, float),
-}
-# Bytes of a settings file: a thousand tuned choices are half a megabyte.
-MOST_BYTES = 4 << 20
+MOST_BYTES = 4 << 20  # of a settings file; a thousand choices of `gpuprims tune` are half a megabyte
+UNFINISHED = "unfinished-"  # begins the names of files until they are whole
 
 
 @cache
@@ -40,25 +26,22 @@ def private_folder(name: str) -> Path | None:
 
     None for ``GPUPRIMS_CACHE_DIR=off``; None, with one warning, if no folder belongs to this user alone.
     """
-    if os.environ.get(ENVIRONMENT) == OFF:
+    asked = os.environ.get("GPUPRIMS_CACHE_DIR")
+    if asked == "off":
         return None
     try:
-        return _checked(_root() / name)
+        root = Path(asked) if asked else user_cache_path("gpuprims")
+        if not root.is_absolute():
+            raise OSError(f"cache folder: an absolute path; got {str(root)[:200]!r}")
+        root.parent.mkdir(parents=True, exist_ok=True)
+        _checked(root, 0o022)  # it may have other contents, so others may read it, but not write to it
+        return _checked(root / name)
     except (OSError, RuntimeError) as error:  # RuntimeError: no home folder
         warn_once(
             f"gpuprims keeps nothing on disk ({error}), so each process compiles its kernels; "
-            f"set {ENVIRONMENT} to a folder that belongs to this user alone"
+            "set GPUPRIMS_CACHE_DIR to a folder that belongs to this user alone"
         )
         return None
-
-
-def _root() -> Path:
-    asked = os.environ.get(ENVIRONMENT)
-    root = Path(asked) if asked else user_cache_path("gpuprims")
-    if not root.is_absolute():
-        raise OSError(f"cache folder: an absolute path; got {str(root)[:200]!r}")
-    root.parent.mkdir(parents=True, exist_ok=True)
-    return _checked(root, 0o022)  # it may have other contents, so others may read it, but not write to it
 
 
 def _checked(folder: Path, closed: int = 0o077) -> Path:
@@ -80,13 +63,13 @@ def _checked(folder: Path, closed: int = 0o077) -> Path:
 
 
 def read_settings(path: Path, *, named: bool) -> str:
-    """Return the text of a settings file; raise OSError if it is too large, not a regular file or another user's.
+    """Read a settings file; raise OSError if it is too large, not a regular file or another user's.
 
     A file that the user named may belong to anyone. Any other must belong to this user or to root, because HOME may be
     another user's.
     """
     # O_NONBLOCK: opening a pipe without a writer would wait. Windows has neither the flag nor such pipes.
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with open(handle, "rb") as file:
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):
@@ -99,23 +82,13 @@ def read_settings(path: Path, *, named: bool) -> str:
     return text.decode("utf-8")
 
 
-def path_at_home(name: str) -> Path:
-    """Return the path of a file in the user's cache folder; raise OSError if the user has no home folder."""
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file under another name and rename it, so that no process sees a part of it."""
+    handle, name = tempfile.mkstemp(prefix=UNFINISHED, dir=path.parent)  # mode 0600
     try:
-        path = user_cache_path("gpuprims") / name
-    except RuntimeError as error:
-        raise OSError(str(error)) from error
-    if not path.is_absolute():  # some versions of platformdirs return this where others raise
-        raise OSError(f"no absolute path: {path}")
-    return path
-
-
-def checked_record(record: _Record) -> _Record:
-    """Return a record; raise TypeError if a field has another type than annotated or a number needs over 64 bits."""
-    for key, annotation in inspect.get_annotations(type(record)).items():
-        kind, value = str(getattr(annotation, "__forward_arg__", annotation)), getattr(record, key)
-        if kind in _KINDS:
-            large = isinstance(value, int | float) and not -(2**63) <= value < 2**63  # NaN too
-            if large or not isinstance(value, _KINDS[kind]):
-                raise TypeError(f"{key} {quoted(value)}")
-    return record
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

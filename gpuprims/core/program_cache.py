@@ -6,30 +6,27 @@ and look no kernels up. So gpuprims sometimes forgets all plans; calls made agai
 
 from __future__ import annotations
 
-import os
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from functools import lru_cache
 from threading import Lock
 from typing import Any, TypeVar
 
-from gpuprims.core.notices import warn_once
+from gpuprims.core.notices import limit_from
 
 T = TypeVar("T")
 
-LIMIT = "GPUPRIMS_KERNELS"
-# A kernel takes up to 3 MiB on Intel's CPU runtime.
-_DEFAULT_LIMIT = 256
+_LIMIT = 256  # kernels, of up to 3 MiB on Intel's CPU runtime
 _CALLS = 1024
-
 
 _caches: list[Any] = []  # of launch plans
 
 
-def keeps_calls(*, typed: bool = False) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Cache launch plans, with their kernels; ``typed`` tells equal arguments of different types apart."""
+def keeps_calls() -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Cache the launch plans that a function returns, with their kernels."""
 
     def keep(prepare: Callable[..., T]) -> Callable[..., T]:
-        kept = lru_cache(_CALLS, typed=typed)(prepare)
+        kept = lru_cache(_CALLS)(prepare)
         _caches.append(kept)
         return kept
 
@@ -40,7 +37,7 @@ class Kernels:
     """Compiled kernels of one device; beyond ``GPUPRIMS_KERNELS`` it releases the least recently used."""
 
     def __init__(self) -> None:
-        self._kept: dict[Hashable, Any] = {}  # the least recently used first
+        self._kept: OrderedDict[Hashable, Any] = OrderedDict()  # the least recently used first
         self._lock = Lock()
         self._built = 0
 
@@ -51,26 +48,22 @@ class Kernels:
         """Return the kernel of a key, and build it if it is missing; two threads that build get the first one's."""
         with self._lock:
             if key in self._kept:
-                return self._used(key)
+                self._kept.move_to_end(key)
+                return self._kept[key]
         built = build()
         with self._lock:
             if key not in self._kept:
                 self._make_room()
-                self._kept[key] = built
-            return self._used(key)
+            return self._kept.setdefault(key, built)
 
     def clear(self) -> None:
         """Release all kernels."""
         with self._lock:
             self._kept.clear()
 
-    def _used(self, key: Hashable) -> Any:
-        kernel = self._kept[key] = self._kept.pop(key)
-        return kernel
-
     def _make_room(self) -> None:
         """After every quarter of the limit, release the least recently used, and forget launch plans."""
-        limit = _limit()
+        limit = limit_from("GPUPRIMS_KERNELS", "kernels", _LIMIT, 1)
         part = max(limit // 4, 1)
         self._built += 1
         if self._built % part and len(self._kept) < limit:
@@ -80,12 +73,3 @@ class Kernels:
         if len(self._kept) >= limit // 2:  # with fewer, no release is near
             for plans in _caches:
                 plans.cache_clear()
-
-
-def _limit() -> int:
-    asked = os.environ.get(LIMIT, "")
-    if asked.isdecimal() and int(asked[:9]) > 0:
-        return int(asked[:9])
-    if asked:
-        warn_once(f"{LIMIT}: a number of kernels, at least 1; got {asked[:80]!r} ({_DEFAULT_LIMIT} are kept)")
-    return _DEFAULT_LIMIT

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.geometry import Geometry, Refusal, first_refusal
 from gpuprims.core.kernel_spec import DOUBLES
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import MOST_GROUPS
 
-# Bytes of local memory for a few numbers that a group shares, beside arrays of values.
-SPARE_LOCAL = 64
+SPARE_LOCAL = 64  # bytes of local memory for a few numbers that a group shares, beside arrays of values
 
 
 def for_cpus(capabilities: Capabilities, call: CallTraits) -> str | None:
@@ -40,7 +41,7 @@ def columns(capabilities: Capabilities, call: CallTraits) -> str | None:
     if call.side_by_side and call.outputs >= 16:
         return None
     lie = "side by side" if call.side_by_side else "apart"
-    return f"is for 16 outputs side by side or more; this call has {call.outputs} that lie {lie}"
+    return f"is for 16 or more outputs side by side; this call has {call.outputs} that lie {lie}"
 
 
 def many_rows(capabilities: Capabilities, call: CallTraits) -> str | None:
@@ -49,7 +50,7 @@ def many_rows(capabilities: Capabilities, call: CallTraits) -> str | None:
         return "is for outputs whose elements lie together; this call's outputs lie side by side"
     if call.size <= 2048 and call.outputs >= 1024:
         return None
-    return f"is for 1024 outputs or more of at most 2048 elements; this call has {call.outputs} of {call.size}"
+    return f"is for 1024 or more outputs of at most 2048 elements; this call has {call.outputs} of {call.size}"
 
 
 def group_fits(block: int) -> Refusal:
@@ -92,11 +93,9 @@ def shuffles(block: int) -> Refusal:
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
         if not capabilities.warp:
             return f"needs shuffles, which {capabilities.name} does not offer here"
-        if block % capabilities.warp:
-            return whole_warps(block)(capabilities, call)
-        if block > capabilities.warp**2:
-            return f"needs warps of {block} work-items' root; those of {capabilities.name} have {capabilities.warp}"
-        return None
+        if block % capabilities.warp == 0 and block > capabilities.warp**2:
+            return f"needs warps of {math.isqrt(block - 1) + 1}; those of {capabilities.name} have {capabilities.warp}"
+        return whole_warps(block)(capabilities, call)
 
     return refuse
 
@@ -116,7 +115,7 @@ def few_outputs(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse more outputs than 32-bit counts of tiles and groups allow."""
     if call.outputs <= MOST_GROUPS:
         return None
-    return f"counts tiles in 32 bits, which is for 2^30 outputs at most; this call has {call.outputs}"
+    return f"counts tiles in 32 bits, so at most 2^30 outputs; this call has {call.outputs}"
 
 
 def forward_progress(capabilities: Capabilities, call: CallTraits) -> str | None:

@@ -7,31 +7,33 @@ or is ``off``. Without a readable file or a home folder, calls go by rank, with 
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
-from tempfile import NamedTemporaryFile
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, get_type_hints
+
+from platformdirs import user_cache_path
 
 from gpuprims import __version__
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.geometry import Geometry
 from gpuprims.core.notices import warn_once
-from gpuprims.core.private_folder import checked_record, path_at_home, read_settings
+from gpuprims.core.private_folder import read_settings, write_atomically
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Choice, Tuned, Variant
+from gpuprims.core.variant_checks import fits
 from gpuprims.errors import TuningError, quoted
 
-_ENVIRONMENT, _OFF = "GPUPRIMS_TUNING", "off"
+_ENVIRONMENT = "GPUPRIMS_TUNING"
 _FORMAT = 1  # files of other formats are not read
+_Record = TypeVar("_Record")
 
 
 class Place(NamedTuple):
-    """Where a choice was measured. It is used only where all of this is the same."""
+    """The device, driver and version that a choice was measured with, and is used with."""
 
     backend: str
     device: str
@@ -58,9 +60,9 @@ class Named(NamedTuple):
 class Entry:
     """One choice, and the call that it was measured on.
 
-    It was measured with ``size`` elements of ``dtype``, and is used for ``least`` or more. ``default`` is the variant
-    that runs by rank, ``chosen`` the faster one; the seconds are those of a call with each. ``measured`` has further
-    facts about the call; see :attr:`gpuprims.core.traits.CallTraits.measured`.
+    The call had ``size`` elements of ``dtype``; the choice is used for ``least`` or more. ``default`` is the variant
+    that runs by rank, ``chosen`` the faster one; the seconds are the times of the call. ``measured`` has further facts
+    about it; see :attr:`gpuprims.core.traits.CallTraits.measured`.
     """
 
     primitive: str
@@ -77,16 +79,16 @@ class Entry:
 
     @property
     def subject(self) -> tuple[Any, ...]:
-        """The calls that it is for; a file has one choice for each subject."""
+        """The calls that the choice is for; a file has one choice for each subject."""
         return self.primitive, self.dtype, self.default.name, self.value_bytes, self.measured
 
     @property
     def gain(self) -> float:
-        """How many times as fast it is."""
+        """The time of the default divided by that of the choice."""
         return self.default_seconds / self.seconds
 
     def covers(self, call: CallTraits) -> bool:
-        """Return True for a call like the one that it was measured on."""
+        """Return True for a call like the measured one."""
         return (
             (call.dtypes[0].name, call.value_bytes) == (self.dtype, self.value_bytes)
             and call.commutative
@@ -119,12 +121,14 @@ Entries = dict[Place, tuple[Entry, ...]]
 
 def tuning_path() -> Path | None:
     """Return the file of choices, or None if ``GPUPRIMS_TUNING`` is ``off``; raise without a home folder."""
-    named = os.environ.get(_ENVIRONMENT)
-    if named == _OFF:
-        return None
+    if named := os.environ.get(_ENVIRONMENT):
+        return None if named == "off" else Path(named)
     try:
-        return Path(named) if named else path_at_home("tuning.json")
-    except OSError as error:
+        folder = user_cache_path("gpuprims")
+        if not folder.is_absolute():  # some versions of platformdirs return this where others raise
+            raise RuntimeError(f"no absolute path: {folder}")
+        return folder / "tuning.json"
+    except RuntimeError as error:
         rule = "tuning: a home folder for the file of choices"
         raise TuningError(f"{rule}; got {quoted(error, 200)} (set {_ENVIRONMENT} to a file, or to off)") from error
 
@@ -135,7 +139,7 @@ def read_entries(path: Path) -> Entries:
         kept = json.loads(read_settings(path, named=bool(os.environ.get(_ENVIRONMENT))))
         if kept["format"] != _FORMAT:
             raise ValueError(f"format {kept['format']!r}")
-        return {checked_record(Place(**one["place"])): tuple(map(_entry, one["entries"])) for one in kept["devices"]}
+        return {_checked(Place(**one["place"])): tuple(map(_entry, one["entries"])) for one in kept["devices"]}
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
@@ -150,12 +154,22 @@ _COMMON = [field.name for field in fields(Entry) if field.name != "measured"]
 
 def _entry(kept: dict[str, Any]) -> Entry:
     common = {name: kept.pop(name) for name in _COMMON}
-    common |= {key: Named(common[key][0], checked_record(Geometry(*common[key][1]))) for key in ("default", "chosen")}
+    common |= {key: _checked(Named(common[key][0], Geometry(*common[key][1]))) for key in ("default", "chosen")}
     measured = {name: _frozen(value) for name, value in kept.items() if value}  # some files also hold 0 and null
-    entry = checked_record(Entry(**common, measured=measured))
-    if not (0 < entry.seconds < math.inf and 0 < entry.default_seconds < math.inf):
+    entry = _checked(Entry(**common, measured=measured))
+    if min(entry.seconds, entry.default_seconds) <= 0:
         raise ValueError(f"seconds {entry.seconds!r} and {entry.default_seconds!r}")
     return entry
+
+
+def _checked(record: _Record) -> _Record:
+    """Return a record; raise TypeError if a field has another type than annotated or a number needs over 64 bits."""
+    for name, hint in get_type_hints(type(record)).items():
+        value = getattr(record, name)
+        large = isinstance(value, int | float) and not -(2**63) <= value < 2**63  # NaN too
+        if large or not fits(value, hint):
+            raise TypeError(f"{name} {quoted(value)}")
+    return record
 
 
 def _frozen(value: Any) -> Any:
@@ -168,16 +182,14 @@ def _frozen(value: Any) -> Any:
 
 
 def write_entries(path: Path, entries: Mapping[Place, Iterable[Entry]]) -> None:
-    """Write the file in one step, so that others never see a part of it, and use its choices from now on."""
+    """Write the file, and use its choices from now on."""
     devices = []
     for place, kept in entries.items():
         flat = [{name: getattr(entry, name) for name in _COMMON} | {**entry.measured} for entry in kept]
         devices += [{"place": place._asdict(), "entries": flat}] if flat else []
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
-            json.dump({"format": _FORMAT, "devices": devices}, file, indent=1)
-        os.replace(file.name, path)
+        write_atomically(path, json.dumps({"format": _FORMAT, "devices": devices}, indent=1).encode())
     except OSError as error:
         raise TuningError(f"{path}: a file to keep choices in; got {error} (GPUPRIMS_TUNING names another)") from error
     forget()
@@ -207,17 +219,8 @@ def forget() -> None:
 
 
 def tuned_on(backend: str, capabilities: Capabilities) -> Tuned | None:
-    """Return a function that looks up the choice for a call on a device; None if nothing was tuned.
-
-    A file that cannot be read costs one warning.
-    """
-    try:
-        path = tuning_path()
-    except TuningError as error:
-        _warn(error)
-        return None
-    entries = () if path is None else _used(path, Place.of(backend, capabilities))
-    if not entries:
+    """Return a function that looks up the choice for a call on a device; None if nothing was tuned."""
+    if not (entries := _used(os.environ.get(_ENVIRONMENT), Place.of(backend, capabilities))):
         return None
 
     def choose(ranked: Variant, call: CallTraits) -> Choice | None:
@@ -232,13 +235,11 @@ def tuned_on(backend: str, capabilities: Capabilities) -> Tuned | None:
 
 
 @lru_cache(maxsize=64)
-def _used(path: Path, place: Place) -> tuple[Entry, ...]:
+def _used(named: str | None, place: Place) -> tuple[Entry, ...]:
+    """Return the choices for a place; warn if the file cannot be read. ``named`` is the environment variable."""
     try:
-        return read_entries(path).get(place, ())
+        path = tuning_path()
+        return () if path is None else read_entries(path).get(place, ())
     except TuningError as error:
-        _warn(error)
+        warn_once(f"gpuprims chooses kernels by rank, not by what was tuned: {error}")
         return ()
-
-
-def _warn(error: TuningError) -> None:
-    warn_once(f"gpuprims chooses kernels by rank, not by what was tuned: {error}")

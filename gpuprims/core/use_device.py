@@ -1,4 +1,4 @@
-"""use_device: the device of calls that name none."""
+"""use_device: choose the device of calls that name none."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpuprims.core.device import Device
 
 
 class use_device:  # noqa: N801 - called like a function, as CuPy's and torch's are
-    """Make a device the one that calls use when neither their arrays nor ``device=`` say otherwise.
+    """Choose the device of calls that name none, neither by their arrays nor by ``device=``.
 
     Parameters
     ----------
@@ -19,10 +19,8 @@ class use_device:  # noqa: N801 - called like a function, as CuPy's and torch's 
     -----
     In a ``with`` statement the choice holds inside the block, for the thread or asyncio task that runs it and for tasks
     created there. Threads started in the block do not see it: run them by :func:`contextvars.copy_context`, or pass
-    ``device=``. Blocks may overlap; each block's choice ends with the block.
-
-    Outside blocks, ``use_device(x)`` chooses for the process at once. Inside a block it chooses for the rest of that
-    block.
+    ``device=``. Blocks may overlap; each block's choice ends with the block. A plain ``use_device(x)`` inside a block
+    chooses for the rest of that block; outside blocks, it chooses for the process at once.
 
     Python runs ``use_device(x)`` before it enters ``with``. Another thread that needs the process's choice between
     these two steps waits. If the object is kept (``choice = use_device(x)``), that thread waits until the first thread

@@ -1,4 +1,4 @@
-"""Variants: the ways to run a primitive on a backend, as data; and which of them runs a call, and why."""
+"""Variants, the ways to run a primitive on a backend, and explanations of the choice for a call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.geometry import Geometry, Refusal, Tunable, first_refusal
 from gpuprims.core.traits import CallTraits
-from gpuprims.errors import RegistryError
+from gpuprims.errors import NoVariantError, RegistryError
 
 MOST_GROUPS = 2**30  # a grid's first dimension holds 2^31 - 1 in CUDA; groups take further tiles in a loop
 
@@ -31,7 +31,7 @@ class Variant:
     geometry : Geometry
         Work-items a group, elements a work-item, and groups a compute unit.
     refuse : callable
-        From capabilities and call traits to a reason, in a sentence, or None if able.
+        Returns why the variant cannot run a call, in a sentence, or None; takes capabilities and call traits.
     vectors : bool, default False
         True if the kernel reads several elements at once; it is compiled for as many as the call allows.
     outputs_per_group : int, default 1
@@ -167,9 +167,9 @@ Tuned = Callable[[Variant, CallTraits], Choice | None]
 
 @dataclass(frozen=True)
 class Explanation:
-    """The variant that runs a call, and the reasons; prints as a list.
+    """The variant that runs a call, and why others do not; prints as a list.
 
-    ``refusals`` has a pair per variant, best rank first: the variant and its refusal, or None. ``tuned`` replaces the
+    ``refusals`` has a pair per variant, best rank first: the variant, and its refusal or None. ``tuned`` replaces the
     first able variant; see :mod:`gpuprims.core.tuned_choices`. If groups of a variant wait for each other, the last
     line says whether that works on this device, and why.
     """
@@ -192,13 +192,20 @@ class Explanation:
 
     @property
     def reason(self) -> str | None:
-        """The most common refusal, if no variant runs: of those that begin with "needs", and last with "is for"."""
+        """The most common refusal if no variant runs; "needs ..." goes before others, "is for ..." after them."""
         if self.chosen is not None or not self.refusals:
             return None
         reasons = [reason for _, reason in reversed(self.refusals) if reason is not None]
         needs = [reason for reason in reasons if reason.startswith("needs ")]
         first = needs or [reason for reason in reasons if not reason.startswith("is for ")] or reasons
         return max(first, key=first.count)
+
+    def select(self) -> Variant:
+        """Return the chosen variant; raise if there is none."""
+        if self.chosen is None:
+            got = f"a refusal: {self.reason}" if self.refusals else "none at all"
+            raise NoVariantError(f"{self.primitive}: a variant able to run the call; got {got}\n{self}")
+        return self.chosen
 
     def __str__(self) -> str:
         lines = [f"{self.primitive} on {self.device}:"]

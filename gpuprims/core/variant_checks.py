@@ -25,7 +25,7 @@ _RANGES = {
 
 def check_variant(variant: Variant, primitives: Collection[str], backend: str | None = None) -> None:
     """Raise RegistryError if a variant could not run; ``backend`` is the one that an entry point names."""
-    label = f"{variant.backend} {variant.primitive}/{variant.name}"
+    label = variant.label
     if backend not in (None, variant.backend):
         raise RegistryError(f"{label}: backend {backend!r}, as the entry point says; got {quoted(variant.backend)}")
     if variant.primitive not in primitives:
@@ -57,25 +57,27 @@ def check_types(variant: Any) -> None:
     hints = get_type_hints(type(variant))
     for field in fields(variant):
         value = getattr(variant, field.name)
-        if not _fits(value, hints[field.name]):
+        if not fits(value, hints[field.name]):
             wanted = str(field.type).replace("Literal", "one of ")
             raise RegistryError(f"kernel {quoted(variant.name)}: {field.name} of type {wanted}; got {quoted(value)}")
 
 
-def _fits(value: Any, hint: Any) -> bool:
-    """Return True if a value has the type of an annotation; a bool is no int."""
+def fits(value: Any, hint: Any) -> bool:
+    """Return True if a value has the type of an annotation: a bool is no int, an int is a float."""
     kind = get_origin(hint)
     if kind is Literal:
         return isinstance(value, str) and value in get_args(hint)
     if kind in (Union, UnionType):
-        return any(_fits(value, one) for one in get_args(hint))
+        return any(fits(value, one) for one in get_args(hint))
     if kind is Callable:
         return callable(value)
     if hint in (int, bool, NoneType):
         return type(value) is hint
+    if hint is float:
+        return type(value) in (int, float)
     if hint is Geometry and isinstance(value, Geometry):
-        return all(_fits(number, one) for number, one in zip(value, get_type_hints(Geometry).values(), strict=True))
-    return isinstance(value, hint)
+        return all(fits(number, one) for number, one in zip(value, get_type_hints(Geometry).values(), strict=True))
+    return isinstance(value, kind or hint)
 
 
 def _check_source(label: str, variant: Variant) -> None:

@@ -5,7 +5,7 @@
 writes C.
 """
 
-from gpuprims.expressions.emit import c_type, constant, converted, emit_function, literal
+from gpuprims.expressions.emit import c_type, constant, converted, emit_function
 from gpuprims.expressions.expr import Expr, computable, part
 from gpuprims.expressions.lifting import bind, lift, member
 from gpuprims.expressions.parse import parse
@@ -14,31 +14,12 @@ from gpuprims.expressions.typing import TypedExpr, typed
 
 __all__ = [
     "Expr", "TypedExpr", "bind", "c_type", "computable", "constant", "converted", "emit_function", "expression", "lift",
-    "literal", "member", "parse", "part", "trace", "typed",
+    "member", "parse", "part", "trace", "typed",
 ]  # fmt: skip
 
 
 def expression(source: object, arity: int | None = None) -> Expr:
-    """Return a caller's function as an :class:`Expr`.
-
-    Parameters
-    ----------
-    source : Expr, str or callable
-        An expression, a string such as ``"2*x + y"``, or a Python function of elements.
-    arity : int, optional
-        Number of arguments of the function; needed for ``*args``.
-
-    Returns
-    -------
-    Expr
-
-    Raises
-    ------
-    ExpressionError
-        The string is not on the whitelist, or the function cannot be traced.
-    """
+    """Return an expression, a string such as ``"2*x + y"`` or a Python function of ``arity`` elements as an Expr."""
     if isinstance(source, Expr):
         return source
-    if isinstance(source, str):
-        return parse(source)
-    return trace(source, arity)
+    return parse(source) if isinstance(source, str) else trace(source, arity)

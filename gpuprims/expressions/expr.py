@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 
 from gpuprims.errors import DtypeError, ExpressionError, quoted, shortened
-from gpuprims.expressions.functions import FUNCTIONS
+from gpuprims.expressions.functions import COMPUTED
 
+Dtype = np.dtype[Any]
 # Most bits of an integer constant; float64 holds no larger integers.
 MOST_BITS = 1024
-_PYTHON_SCALARS: dict[str, Callable[[str], complex]] = {
-    "bool": "True".__eq__, "int": int, "float": float, "complex": complex,
-}  # fmt: skip
+_NUMBERS: dict[str, Callable[[str], Any]] = {"b": "True".__eq__, "i": int, "u": int, "f": float, "c": complex}
 
 
 @dataclass(frozen=True)
@@ -34,9 +33,16 @@ class Instruction:
     operands: tuple[int, ...] = ()
     value: str = ""
 
+    @property
+    def scalar(self) -> Any:
+        """The value of a constant: a Python number, or a NumPy scalar if it has a dtype."""
+        kind, text = self.value.split(":", 1)
+        number = _NUMBERS[np.dtype(kind).kind](text)
+        return number if kind in ("int", "float", "complex") else np.dtype(kind).type(number)
+
 
 def encode_constant(value: object) -> Instruction:
-    """Return the instruction of a Python scalar, whose dtype depends on the other operands, or of a NumPy scalar."""
+    """Return the instruction of a NumPy scalar, or of a Python number, whose dtype depends on the other operands."""
     item = value.item() if isinstance(value, np.generic) else value
     if type(item) not in (bool, int, float, complex):
         raise ExpressionError(
@@ -49,24 +55,29 @@ def encode_constant(value: object) -> Instruction:
     return Instruction("constant", value=f"{kind}:{item!r}")
 
 
-def decode_constant(instruction: Instruction) -> Any:
-    """Return the scalar of an instruction of :func:`encode_constant`."""
-    kind, text = instruction.value.split(":", 1)
-    if kind in _PYTHON_SCALARS:
-        return _PYTHON_SCALARS[kind](text)
-    dtype = np.dtype(kind)
-    python = {"b": "bool", "i": "int", "u": "int", "f": "float", "c": "complex"}[dtype.kind]
-    return dtype.type(_PYTHON_SCALARS[python](text))
+def evaluate(code: Sequence[Instruction], results: Sequence[int], arguments: Sequence[Any]) -> tuple[Any, ...]:
+    """Compute instructions on NumPy arrays or tracers, and return the results."""
+    values: list[Any] = []
+    for instruction in code:
+        operands = [values[k] for k in instruction.operands]
+        match instruction.name:
+            case "argument":
+                values.append(arguments[int(instruction.value)])
+            case "constant":
+                values.append(instruction.scalar)
+            case "cast":
+                values.append(_cast(operands[0], np.dtype(instruction.value)))
+            case name:
+                values.append(COMPUTED[name].numpy(*operands))
+    return tuple(values[k] for k in results)
 
 
-def cast(value: Any, dtype: np.dtype[Any]) -> Any:
-    """Convert one value: a tracer, an array or a scalar."""
+def _cast(value: Any, dtype: Dtype) -> Any:
+    """Convert a tracer, an array or a scalar."""
     if isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "f" and dtype == np.uint32:
-        # NumPy converts a float out of range to uint32 in two ways, depending on its alignment; kernels do this one.
+        # For floats out of range, NumPy's result depends on their alignment. Kernels convert by int64.
         return value.astype(np.int64).astype(dtype)
-    if hasattr(value, "astype"):
-        return value.astype(dtype)
-    return dtype.type(value)
+    return value.astype(dtype) if hasattr(value, "astype") else dtype.type(value)
 
 
 @dataclass(frozen=True)
@@ -110,22 +121,8 @@ class Expr:
         if len(arguments) != len(self.parameters):
             names = shortened(", ".join(self.parameters))
             raise ExpressionError(f"expression of ({names}): as many arguments as parameters; got {len(arguments)}")
-        values: list[Any] = []
-        for instruction in self.code:
-            values.append(_step(instruction, values, arguments))
-        results = tuple(values[k] for k in self.results)
+        results = evaluate(self.code, self.results, arguments)
         return results[0] if self.single else results
-
-
-def _step(instruction: Instruction, values: Sequence[Any], arguments: Sequence[Any]) -> Any:
-    if instruction.name == "argument":
-        return arguments[int(instruction.value)]
-    if instruction.name == "constant":
-        return decode_constant(instruction)
-    operands = [values[k] for k in instruction.operands]
-    if instruction.name == "cast":
-        return cast(operands[0], np.dtype(instruction.value))
-    return FUNCTIONS[instruction.name].numpy(*operands)
 
 
 COMPUTABLE = tuple(
@@ -139,17 +136,17 @@ COMPUTABLE_SET = frozenset(COMPUTABLE)
 _DTYPE_CLASSES = frozenset(type(dtype) for dtype in COMPUTABLE)
 
 
-def part(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def part(dtype: Dtype) -> Dtype:
     """Return the dtype of the real part."""
     return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
 
 
-def computable(dtype: Any, label: str) -> np.dtype[Any]:
+def computable(dtype: Any, label: str) -> Dtype:
     """Return ``dtype`` in native byte order, or raise :class:`DtypeError` if no kernel computes with it."""
     if type(dtype) in _DTYPE_CLASSES and dtype.isnative:
         return dtype  # type: ignore[no-any-return]  # one of COMPUTABLE
     try:
-        native: np.dtype[Any] = np.dtype(dtype).newbyteorder("=")
+        native: Dtype = np.dtype(dtype).newbyteorder("=")
     except (TypeError, ValueError, SyntaxError) as error:
         raise DtypeError(f"{label}: a dtype that NumPy knows; got {quoted(dtype)}") from error
     if native not in COMPUTABLE_SET:

@@ -3,7 +3,7 @@
 C templates have the operands ``{0}``, ``{1}``, ``{2}``, their type ``{T}`` and the unsigned type of the same width
 ``{U}``. A function has one template for each kind of operand, by NumPy's letters: ``b`` bool, ``i`` signed, ``u``
 unsigned, ``f`` floating, ``c`` complex. Kinds without a template are refused. Signed arithmetic is computed in unsigned
-types: NumPy wraps, and overflow is undefined in C. ``arithmetic.h`` and ``complex.h`` define the names ``gp_...``.
+types: NumPy wraps, and overflow is undefined in C. ``arithmetic.h`` and ``complex.h`` define the functions ``gp_...``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ from typing import Any
 
 import numpy as np
 
-WRAP_2 = "({T})(({U}){{0}} {op} ({U}){{1}})"
+# NumPy's name -> Python's, for operators.
+OPERATORS = {
+    "add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "floor_divide": "floordiv",
+    "remainder": "mod", "power": "pow", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor",
+    "left_shift": "lshift", "right_shift": "rshift", "less": "lt", "less_equal": "le", "greater": "gt",
+    "greater_equal": "ge", "equal": "eq", "not_equal": "ne", "negative": "neg", "positive": "pos", "invert": "invert",
+}  # fmt: skip
 # Not && and ||: both sides are cheap, and branches prevent vectorization.
 LOGICAL = {"logical_and": "&", "logical_or": "|"}
 COMPARE = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!="}
@@ -27,8 +33,8 @@ FLOATING = {
     "arctan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh",
     "arctanh": "atanh", "arctan2": "atan2", "hypot": "hypot", "copysign": "copysign", "fabs": "fabs", "rint": "rint",
 }  # fmt: skip
-# Likewise; integers and bools stay unchanged.
-ROUNDING = {"floor": "floor", "ceil": "ceil", "trunc": "trunc"}
+# Likewise, with one name in both; integers and bools stay unchanged.
+ROUNDING = ("floor", "ceil", "trunc")
 # Functions that complex.h defines under NumPy's names.
 COMPLEX = (
     "add", "subtract", "multiply", "divide", "power", "square", "reciprocal", "negative", "positive", "absolute",
@@ -42,14 +48,13 @@ COMPLEX = (
 class Function:
     """A function of elements: ``numpy`` computes it on arrays, ``templates`` holds its C for each kind."""
 
-    name: str
     numpy: Callable[..., Any]
     arity: int
     templates: Mapping[str, str]
 
 
 def _arithmetic() -> dict[str, dict[str, str]]:
-    wrap = {op: WRAP_2.replace("{op}", op).replace("{{", "{").replace("}}", "}") for op in "+-*"}
+    wrap = {op: f"({{T}})(({{U}}){{0}} {op} ({{U}}){{1}})" for op in "+-*"}
     return {
         "add": {"f": "{0} + {1}", "i": wrap["+"], "u": wrap["+"], "b": "{0} | {1}"},
         "subtract": {"f": "{0} - {1}", "i": wrap["-"], "u": wrap["-"]},
@@ -123,29 +128,32 @@ def _bits() -> dict[str, dict[str, str]]:
 
 def _ufuncs() -> dict[str, Function]:
     templates = _arithmetic() | _selection() | _predicates() | _bits()
+    operands = {1: "{0}", 2: "{0}, {1}"}
     for name, c_name in FLOATING.items():
-        operands = ", ".join(f"{{{k}}}" for k in range(getattr(np, name).nin))
-        templates[name] = {"f": f"{c_name}({operands})"}
-    for name, c_name in ROUNDING.items():
-        templates[name] = {"f": f"{c_name}({{0}})"} | dict.fromkeys("biu", "{0}")
+        templates[name] = {"f": f"{c_name}({operands[getattr(np, name).nin]})"}
+    for name in ROUNDING:
+        templates[name] = {"f": f"{name}({{0}})"} | dict.fromkeys("biu", "{0}")
     for name in COMPLEX:
-        operands = ", ".join(f"{{{k}}}" for k in range(getattr(np, name).nin))
-        templates[name]["c"] = f"gp_{name}_{{T}}({operands})"
-    return {
-        name: Function(name, getattr(np, name), getattr(np, name).nin, spelled) for name, spelled in templates.items()
-    }
+        templates[name]["c"] = f"gp_{name}_{{T}}({operands[getattr(np, name).nin]})"
+    return {name: Function(getattr(np, name), getattr(np, name).nin, spelled) for name, spelled in templates.items()}
 
 
 UFUNCS: Mapping[str, Function] = _ufuncs()
-WHERE = Function("where", np.where, 3, dict.fromkeys("biuf", "{0} ? {1} : {2}") | {"c": "gp_where_{T}({0}, {1}, {2})"})
+WHERE = Function(np.where, 3, dict.fromkeys("biuf", "{0} ? {1} : {2}") | {"c": "gp_where_{T}({0}, {1}, {2})"})
 # NumPy's functions of arrays. The imaginary part of a real number is 0.
 PARTS: Mapping[str, Function] = {
-    "real": Function("real", np.real, 1, dict.fromkeys("biuf", "{0}") | {"c": "{0}.re"}),
-    "imag": Function("imag", np.imag, 1, dict.fromkeys("biuf", "0") | {"c": "{0}.im"}),
+    "real": Function(np.real, 1, dict.fromkeys("biuf", "{0}") | {"c": "{0}.re"}),
+    "imag": Function(np.imag, 1, dict.fromkeys("biuf", "0") | {"c": "{0}.im"}),
     # No templates: it becomes arctan2 of the parts.
-    "angle": Function("angle", np.angle, 1, {}),
+    "angle": Function(np.angle, 1, {}),
 }
 FUNCTIONS: Mapping[str, Function] = {**UFUNCS, "where": WHERE, **PARTS}
+# All functions of a typed expression: also powers that callers cannot name.
+COMPUTED: Mapping[str, Function] = {
+    **FUNCTIONS,
+    "cube": Function(lambda x: np.power(x, 3), 1, {"f": "gp_cube_{T}({0})"}),
+    "fourth": Function(lambda x: np.power(x, 4), 1, {"f": "gp_fourth_{T}({0})"}),
+}
 
 # NumPy's other names for the same functions.
 ALIASES = {

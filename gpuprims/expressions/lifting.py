@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
-from gpuprims.expressions.typing import Step, TypedExpr, constant_of
+from gpuprims.expressions.expr import Dtype, encode_constant
+from gpuprims.expressions.typing import Step, TypedExpr
 
-Dtype = np.dtype[Any]
 # Every device takes 1 KiB of parameters; the layout needs most of it.
 _MOST = 32
 # Compilers write better code for these constants. With -1 as a parameter, compact by a mask took 7 % longer (H200,
@@ -28,16 +27,9 @@ _EXPONENTS, _DIVISORS = frozenset({"power"}), frozenset({"floor_divide", "remain
 def lift(*functions: TypedExpr | None) -> tuple[tuple[TypedExpr | None, ...], tuple[Dtype, ...], np.ndarray]:
     """Turn the constants of several functions into parameters, numbered across all functions.
 
-    Exponents, integer divisors, -1, 0, 1, bools and complex numbers stay. If there are too many constants, all stay.
-
-    Returns
-    -------
-    tuple of TypedExpr or None
-        The functions. A step ``parameter`` replaces each constant; its value is the parameter's number.
-    tuple of dtype
-        The dtypes of the parameters.
-    ndarray
-        The 64-bit words of the parameters.
+    A step ``parameter`` replaces each constant; its value is the parameter's number. Exponents, integer divisors, -1,
+    0, 1, bools and complex numbers stay. If there are too many constants, all stay. Return the functions, and the
+    dtypes and 64-bit words of the parameters.
     """
     found = [_liftable(function.steps) if function else [] for function in functions]
     if not 0 < sum(map(len, found)) <= _MOST:
@@ -52,14 +44,24 @@ def lift(*functions: TypedExpr | None) -> tuple[tuple[TypedExpr | None, ...], tu
                 steps[k] = replace(steps[k], name="parameter", value=str(len(constants) - 1))
             function = replace(function, steps=tuple(steps))
         lifted.append(function)
-    words = np.concatenate([_word(step) for step in constants])
+    words = np.zeros(len(constants), np.int64)
+    for number, step in enumerate(constants):
+        words[number : number + 1].view(_held(step.dtype))[0] = step.scalar
     words.flags.writeable = False  # the cache keeps it
     return tuple(lifted), tuple(step.dtype for step in constants), words
 
 
 def bind(function: TypedExpr, words: np.ndarray) -> TypedExpr:
     """Turn parameters back into constants, with values from words: the inverse of :func:`lift`."""
-    return replace(function, steps=tuple(_bound(step, words) for step in function.steps))
+
+    def bound(step: Step) -> Step:
+        if step.name != "parameter":
+            return step
+        number = int(step.value)
+        scalar = words[number : number + 1].view(_held(step.dtype))[0].astype(step.dtype)
+        return replace(step, name="constant", value=encode_constant(scalar).value)
+
+    return replace(function, steps=tuple(map(bound, function.steps)))
 
 
 def member(number: int, dtype: Dtype) -> str:
@@ -76,24 +78,9 @@ def _liftable(steps: Sequence[Step]) -> list[int]:
         if step.name in _EXPONENTS or (step.name in _DIVISORS and integer):
             kept.add(step.operands[1])
     constants = [k for k, step in enumerate(steps) if step.name == "constant" and step.dtype.kind in "iuf"]
-    return [k for k in constants if k not in kept and constant_of(steps[k]) not in _PLAIN]
-
-
-def _word(step: Step) -> np.ndarray:
-    value = constant_of(step)
-    if step.dtype.kind == "f":
-        return np.array([value] if step.dtype.itemsize == 8 else [value, 0], _held(step.dtype)).view(np.int64)
-    return np.array([value], _held(step.dtype)).view(np.int64)
+    return [k for k in constants if k not in kept and steps[k].scalar not in _PLAIN]
 
 
 def _held(dtype: Dtype) -> str:
     """Return the dtype of a value inside its word."""
-    return ("f8" if dtype.itemsize == 8 else "f4") if dtype.kind == "f" else f"{dtype.kind}8"
-
-
-def _bound(step: Step, words: np.ndarray) -> Step:
-    if step.name != "parameter":
-        return step
-    number = int(step.value)
-    value = words[number : number + 1].view(_held(step.dtype))[0].astype(step.dtype)
-    return replace(step, name="constant", value=repr(value.item()))
+    return f"{dtype.kind}{max(dtype.itemsize, 4) if dtype.kind == 'f' else 8}"

@@ -11,24 +11,12 @@ from gpuprims.errors import ArrayError, GpuprimsError, quoted
 
 # Classes of list elements without a mask; most lists have no others.
 _PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None)})
-# NumPy's arrays have at most 64 dimensions; lists nested deeper are no arrays.
+# NumPy's arrays have at most 64 dimensions.
 _DEEPEST = 64
 
 
 def refuse_masked(label: str, *given: Any) -> None:
-    """Raise for a masked array, and for a list that contains one at any depth.
-
-    Parameters
-    ----------
-    label : str
-        The call, and perhaps the argument, for the message.
-    *given
-        Arrays, or array_likes. Anything else passes.
-
-    Raises
-    ------
-    ArrayError
-        The message names ``.compressed()`` and ``.filled()``.
+    """Raise :class:`ArrayError` for a masked array, and for a list that contains one at any depth.
 
     Examples
     --------
@@ -52,15 +40,7 @@ def plain_array(
     rule: str = "an array, or nested lists of equal length",
     error: type[GpuprimsError] = ArrayError,
 ) -> np.ndarray:
-    """Return an array_like as a NumPy array without a mask.
-
-    Raises
-    ------
-    ArrayError
-        The array is masked, or a list contains a masked array.
-    GpuprimsError
-        ``numpy.asarray`` cannot convert it; of class ``error``, with ``rule`` in the message.
-    """
+    """Return an array_like as a NumPy array without a mask; raise ``error`` with ``rule`` if NumPy cannot read it."""
     try:
         refuse_masked(label, given)
         array = np.asanyarray(given)  # keeps a mask that __array__ returns

@@ -8,39 +8,27 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NoReturn
 
 import numpy as np
 
 from gpuprims.errors import ExpressionError, quoted, said, shortened
-from gpuprims.expressions.expr import COMPUTABLE, MOST_BITS, Expr, Instruction
-from gpuprims.expressions.functions import ALIASES, FUNCTIONS
+from gpuprims.expressions.expr import COMPUTABLE, MOST_BITS, Dtype, Expr, Instruction
+from gpuprims.expressions.functions import ALIASES, FUNCTIONS, OPERATORS
 from gpuprims.expressions.trace import Recorder, Tracer
 
 # Limits of a string: characters, and depth of nested operators and calls.
 MOST_CHARACTERS = 10_000
 MOST_DEPTH = 500
 
-# The function of elements for each operator, and Python's function for numbers.
-_BINARY: dict[type[ast.operator], str] = {
+_SYNTAX: dict[type[ast.AST], str] = {
     ast.Add: "add", ast.Sub: "subtract", ast.Mult: "multiply", ast.Div: "divide", ast.FloorDiv: "floor_divide",
     ast.Mod: "remainder", ast.Pow: "power", ast.BitAnd: "bitwise_and", ast.BitOr: "bitwise_or",
-    ast.BitXor: "bitwise_xor", ast.LShift: "left_shift", ast.RShift: "right_shift",
-}  # fmt: skip
-_COMPARE: dict[type[ast.cmpop], str] = {
-    ast.Lt: "less", ast.LtE: "less_equal", ast.Gt: "greater", ast.GtE: "greater_equal", ast.Eq: "equal",
-    ast.NotEq: "not_equal",
-}  # fmt: skip
-_UNARY: dict[type[ast.unaryop], str] = {ast.USub: "negative", ast.UAdd: "positive", ast.Invert: "invert"}
-_PYTHON: dict[str, Callable[..., Any]] = {
-    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "divide": operator.truediv,
-    "floor_divide": operator.floordiv, "remainder": operator.mod, "power": operator.pow, "bitwise_and": operator.and_,
-    "bitwise_or": operator.or_, "bitwise_xor": operator.xor, "left_shift": operator.lshift,
-    "right_shift": operator.rshift, "less": operator.lt, "less_equal": operator.le, "greater": operator.gt,
-    "greater_equal": operator.ge, "equal": operator.eq, "not_equal": operator.ne, "negative": operator.neg,
-    "positive": operator.pos, "invert": lambda value: ~(value + 0),  # Python warns of ~True
+    ast.BitXor: "bitwise_xor", ast.LShift: "left_shift", ast.RShift: "right_shift", ast.Lt: "less",
+    ast.LtE: "less_equal", ast.Gt: "greater", ast.GtE: "greater_equal", ast.Eq: "equal", ast.NotEq: "not_equal",
+    ast.USub: "negative", ast.UAdd: "positive", ast.Invert: "invert",
 }  # fmt: skip
 _CONSTANTS = {"pi": np.pi, "inf": np.inf, "nan": np.nan}
 _CASTS = {dtype.name: dtype for dtype in COMPUTABLE}
@@ -59,24 +47,10 @@ _INSTEAD: dict[type[ast.AST], str] = {
 
 @lru_cache(maxsize=1024)
 def parse(source: str) -> Expr:
-    """Parse a string expression.
+    """Parse a string of names, numbers, operators, comparisons and functions of ``gpuprims.expressions.functions``.
 
-    Parameters
-    ----------
-    source : str
-        Python syntax over names, numbers, operators, comparisons and the functions of
-        ``gpuprims.expressions.functions``; dtype names convert (``"float32(x)"``), ``pi``, ``inf``, ``nan`` and ``1j``
-        are numbers, and a tuple gives several results, at most 256. Names become parameters in order of first
-        appearance. A string has at most 10,000 characters and 500 levels of nested operators and calls.
-
-    Returns
-    -------
-    Expr
-
-    Raises
-    ------
-    ExpressionError
-        The string contains something that is not on the whitelist, or exceeds a limit; the message names it.
+    Names of dtypes convert (``"float32(x)"``); ``pi``, ``inf``, ``nan`` and ``1j`` are numbers; a tuple gives several
+    results. Other names become parameters, in order of first appearance. Anything else raises :class:`ExpressionError`.
 
     Examples
     --------
@@ -118,40 +92,41 @@ class _Builder:
         self._arguments = {n: self.recorder.add(Instruction("argument", value=str(k))) for k, n in enumerate(names)}
 
     def build(self, root: ast.expr) -> object:
-        """Return the tracer or Python scalar of a node, without recursion."""
-        waiting: list[tuple[ast.expr, int, str]] = [(root, 0, "")]
+        """Return the tracer or the number of a node, without recursion."""
+        waiting: list[tuple[ast.expr | str, int]] = [(root, 0)]
         values: list[Any] = []
         while waiting:
-            node, depth, name = waiting.pop()
-            if name:  # its operands are the last values
-                first = len(values) - len(_operands(node))
-                values[first:] = [self._combine(name, values[first:])]
+            node, depth = waiting.pop()
+            if isinstance(node, str):  # a function of the last values
+                count = depth
+                values[-count:] = [self._apply(node, values[-count:])]
                 continue
             if depth > MOST_DEPTH:
                 self._refuse(f"more than {MOST_DEPTH} levels of nested operators and calls")
-            name = self._function(node)
-            if name:
-                waiting.append((node, depth, name))
-                waiting += [(operand, depth + 1, "") for operand in reversed(_operands(node))]
-            else:
-                values.append(self._leaf(node))
+            match node:
+                case ast.Constant(value=bool() | int() | float() | complex() as number):
+                    values.append(self._bounded(number))
+                case ast.Name(id=name):
+                    values.append(_CONSTANTS[name] if name in _CONSTANTS else self._arguments[name])
+                case _:
+                    name, operands = self._function(node)
+                    waiting.append((name, len(operands)))
+                    waiting += [(operand, depth + 1) for operand in reversed(operands)]
         return values.pop()
 
-    def _function(self, node: ast.expr) -> str:
-        """Return the function that a node applies to its operands; "" for a name or a number."""
+    def _function(self, node: ast.expr) -> tuple[str, list[ast.expr]]:
+        """Return the function that a node applies, and its operands."""
         match node:
-            case ast.Constant(value=bool() | int() | float() | complex()) | ast.Name():
-                return ""
-            case ast.UnaryOp(op=op) if type(op) in _UNARY:
-                return _UNARY[type(op)]
-            case ast.BinOp(op=binary) if type(binary) in _BINARY:
-                return _BINARY[type(binary)]
-            case ast.Compare(ops=[op]) if type(op) in _COMPARE:
-                return _COMPARE[type(op)]
+            case ast.UnaryOp(op=unary, operand=operand) if type(unary) in _SYNTAX:
+                return _SYNTAX[type(unary)], [operand]
+            case ast.BinOp(op=binary, left=left, right=right) if type(binary) in _SYNTAX:
+                return _SYNTAX[type(binary)], [left, right]
+            case ast.Compare(ops=[compared], left=left, comparators=[right]) if type(compared) in _SYNTAX:
+                return _SYNTAX[type(compared)], [left, right]
             case ast.Compare(ops=[_, _, *_]):
-                return self._refuse("a chained comparison (use (a < x) & (x < b))")
+                self._refuse("a chained comparison (use (a < x) & (x < b))")
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
-                return self._called(name, len(arguments))
+                return self._called(name, len(arguments)), arguments
         kind = type(node.op) if isinstance(node, ast.UnaryOp) else type(node)
         return self._refuse(_INSTEAD.get(kind) or shortened(ast.get_source_segment(self.source, node) or kind.__name__))
 
@@ -159,44 +134,34 @@ class _Builder:
         canonical = ALIASES.get(name, name)
         arity = _OTHER_ARITIES.get(name) or (FUNCTIONS[canonical].arity if canonical in FUNCTIONS else None)
         if arity is None:
-            return self._refuse(f"a call of {shortened(name)}(), which is not on the whitelist")
+            self._refuse(f"a call of {shortened(name)}(), which is not on the whitelist")
         if count != arity:
-            return self._refuse(f"{name}() with {count} arguments instead of {arity}")
+            self._refuse(f"{name}() with {count} arguments instead of {arity}")
         return canonical
 
-    def _leaf(self, node: ast.expr) -> object:
-        if isinstance(node, ast.Constant):
-            return self._bounded(node.value)
-        assert isinstance(node, ast.Name)  # noqa: S101 - for mypy: _function refuses other nodes
-        return _CONSTANTS[node.id] if node.id in _CONSTANTS else self._arguments[node.id]
-
-    def _combine(self, name: str, values: Sequence[Any]) -> object:
+    def _apply(self, name: str, values: Sequence[Any]) -> object:
+        """Apply a function. If all operands are numbers, Python or NumPy computes it now, as in a traced function."""
         if name in _CASTS:
             return self._cast(_CASTS[name], values[0])
         if name == "clip":
-            value, low, high = values
-            return self._fold("minimum", self._fold("maximum", value, low), high)
-        return self._fold(name, *values)
-
-    def _cast(self, dtype: np.dtype[Any], value: Any) -> object:
-        if isinstance(value, Tracer):
-            return value.astype(dtype)
-        if np.iscomplexobj(value) and dtype.kind not in "bc":
-            return self._refuse(f"{dtype}({quoted(value)}), which would lose the imaginary part (use real(x)),")
-        try:
-            return dtype.type(value)
-        except (ArithmeticError, TypeError, ValueError) as error:
-            return self._refuse(f"{dtype} of {quoted(value)} ({said(error)})")
-
-    def _fold(self, name: str, *values: object) -> object:
-        """Apply a function. If all operands are numbers, Python or NumPy computes it now, as in a traced function."""
+            return self._apply("minimum", [self._apply("maximum", values[:2]), values[2]])
         if any(isinstance(value, Tracer) for value in values):
             return self.recorder.apply(name, *values)
-        python = name in _PYTHON and all(type(value) in (bool, int, float, complex) for value in values)
+        python = name in OPERATORS and all(type(value) in (bool, int, float, complex) for value in values)
         try:
             return self._calculate(name, values) if python else FUNCTIONS[name].numpy(*values)
         except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
-            return self._refuse(f"{name} of {shortened(', '.join(map(quoted, values)))} ({said(error)})")
+            self._refuse(f"{name} of {shortened(', '.join(map(quoted, values)))} ({said(error)})")
+
+    def _cast(self, dtype: Dtype, value: Any) -> object:
+        if isinstance(value, Tracer):
+            return value.astype(dtype)
+        if np.iscomplexobj(value) and dtype.kind not in "bc":
+            self._refuse(f"{dtype}({quoted(value)}), which would lose the imaginary part (use real(x)),")
+        try:
+            return dtype.type(value)
+        except (ArithmeticError, TypeError, ValueError) as error:
+            self._refuse(f"{dtype} of {quoted(value)} ({said(error)})")
 
     def _calculate(self, name: str, values: Sequence[Any]) -> object:
         """Apply a Python operator to numbers; refuse results of too many bits."""
@@ -205,7 +170,9 @@ class _Builder:
             bits = exponent if name == "left_shift" else exponent * max(abs(base).bit_length() - 1, 0)
             if bits > MOST_BITS:
                 self._refuse(_TOO_LONG)
-        return self._bounded(_PYTHON[name](*values))
+        if name == "invert":  # Python warns of ~True
+            values = [values[0] + 0]
+        return self._bounded(getattr(operator, f"__{OPERATORS[name]}__")(*values))
 
     def _bounded(self, number: object) -> object:
         if isinstance(number, int) and number.bit_length() > MOST_BITS:
@@ -216,17 +183,3 @@ class _Builder:
         raise ExpressionError(
             f"string expression: arithmetic, comparisons and listed functions; got {what} in {quoted(self.source)}"
         )
-
-
-def _operands(node: ast.expr) -> list[ast.expr]:
-    """Return the operands of a node that applies a function."""
-    match node:
-        case ast.UnaryOp(operand=operand):
-            return [operand]
-        case ast.BinOp(left=left, right=right):
-            return [left, right]
-        case ast.Compare(left=left, comparators=[right]):
-            return [left, right]
-        case ast.Call(args=arguments):
-            return arguments
-    return []

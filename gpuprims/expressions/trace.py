@@ -10,15 +10,24 @@ import numpy as np
 
 from gpuprims.errors import ExpressionError, GpuprimsError, quoted, said, shortened
 from gpuprims.expressions.expr import Expr, Instruction, computable, encode_constant
-from gpuprims.expressions.functions import ALIASES, FUNCTIONS, PARTS
+from gpuprims.expressions.functions import COMPARE, FUNCTIONS, OPERATORS, PARTS
 
 # Limits of a function: operations (a stencil of 31 x 31 x 31 weights has half as many) and results.
 MOST_INSTRUCTIONS = 2**17
 MOST_RESULTS = 256
 
-# NumPy functions that are not ufuncs and may be called on a tracer.
-_CLIP, _WHERE = np.clip, np.where
 _PARTS = {function.numpy: name for name, function in PARTS.items()}
+# Methods of Python's protocols that no element has: the construct that calls each, and what to write instead.
+_REFUSED = {
+    "__bool__": ("if, while, and, or, not, or a chained comparison", "np.where(condition, a, b), & and | instead"),
+    "__float__": (
+        "float() or a function of the math module", "x.astype(np.float64) or NumPy's function of that name",
+    ),
+    "__int__": ("int()", "x.astype(np.int64)"),
+    "__index__": ("range() or an index", "arithmetic on the element"),
+    "__len__": ("len()", "one element at a time; it has no length"),
+    "__iter__": ("iteration or unpacking", "one element at a time"),
+}  # fmt: skip
 
 
 class Recorder:
@@ -45,7 +54,7 @@ class Recorder:
     def finish(self, parameters: Sequence[str], returned: object) -> Expr:
         """Return the expression whose results the traced function returned."""
         single = not isinstance(returned, tuple)
-        values = (returned,) if not isinstance(returned, tuple) else returned
+        values = returned if isinstance(returned, tuple) else (returned,)
         if len(values) > MOST_RESULTS:
             raise ExpressionError(f"function of elements: at most {MOST_RESULTS} results; got {len(values):,}")
         results = tuple(self._index(value) for value in values)
@@ -106,95 +115,58 @@ class Tracer:
             _refuse(f"np.{ufunc.__name__}.{method}", "call the function itself")
         if keywords:
             _refuse(f"np.{ufunc.__name__}({', '.join(keywords)}=...)", "positional operands only")
-        name = ALIASES.get(ufunc.__name__, ufunc.__name__)
+        name = ufunc.__name__
         if name not in FUNCTIONS or FUNCTIONS[name].numpy is not ufunc:
             _refuse(f"np.{ufunc.__name__}", "the functions listed in gpuprims.expressions.functions")
         return self.recorder.apply(name, *inputs)
 
     def __array_function__(self, function: Callable[..., Any], types: object, args: Any, keywords: Any) -> Tracer:
-        if function is _WHERE and len(args) == 3 and not keywords:
+        if function is np.where and len(args) == 3 and not keywords:
             return self.recorder.apply("where", *args)
-        if function is _CLIP and len(args) == 3 and not keywords:
+        if function is np.clip and len(args) == 3 and not keywords:
             return self.recorder.apply("minimum", self.recorder.apply("maximum", args[0], args[1]), args[2])
         if function in _PARTS and len(args) == 1 and not keywords:
             return self.recorder.apply(_PARTS[function], args[0])
         return _refuse(f"np.{function.__name__}", "element-wise functions, np.where(c, a, b) and np.clip(x, low, high)")
 
-    def __bool__(self) -> bool:
-        return _refuse("if, while, and, or, not, or a chained comparison", "np.where(condition, a, b), & and | instead")
+    def __abs__(self) -> Tracer:
+        return self.recorder.apply("absolute", self)
 
-    def __float__(self) -> float:
-        return _refuse(
-            "float() or a function of the math module", "x.astype(np.float64) or NumPy's function of that name"
-        )
+    def __getitem__(self, key: object) -> NoReturn:
+        _refuse(f"indexing with [{quoted(key)}]", "one element at a time; pass each array as an argument")
 
-    def __int__(self) -> int:
-        return _refuse("int()", "x.astype(np.int64)")
-
-    def __index__(self) -> int:
-        return _refuse("range() or an index", "arithmetic on the element")
-
-    def __len__(self) -> int:
-        return _refuse("len()", "one element at a time; it has no length")
-
-    def __iter__(self) -> Any:
-        return _refuse("iteration or unpacking", "one element at a time")
-
-    def __getitem__(self, key: object) -> Any:
-        return _refuse(f"indexing with [{quoted(key)}]", "one element at a time; pass each array as an argument")
-
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):  # protocols that NumPy and copy look for
             raise AttributeError(name)
-        return _refuse(f"the attribute .{name}", "operators, NumPy functions and .astype(dtype)")
+        _refuse(f"the attribute .{name}", "operators, NumPy functions and .astype(dtype)")
 
 
 def _refuse(construct: str, instead: str) -> NoReturn:
     raise ExpressionError(f"traced function: {instead}; got {shortened(construct)}, which cannot be traced")
 
 
-def _install_operators() -> None:
-    """Add Python's operators to Tracer, with the ufuncs that ndarray uses."""
-    binary = {
-        "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
-        "mod": "remainder", "pow": "power", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
-        "lshift": "left_shift", "rshift": "right_shift",
-    }  # fmt: skip
-    compare = {
-        "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal",
-    }  # fmt: skip
-    unary = {"neg": "negative", "pos": "positive", "invert": "invert", "abs": "absolute"}
-    for method, name in binary.items():
-        setattr(Tracer, f"__{method}__", lambda self, other, name=name: self.recorder.apply(name, self, other))
-        setattr(Tracer, f"__r{method}__", lambda self, other, name=name: self.recorder.apply(name, other, self))
-    for method, name in compare.items():
-        setattr(Tracer, f"__{method}__", lambda self, other, name=name: self.recorder.apply(name, self, other))
-    for method, name in unary.items():
-        setattr(Tracer, f"__{method}__", lambda self, name=name: self.recorder.apply(name, self))
+def _install_methods() -> None:
+    """Add Python's operators to Tracer, with the ufuncs that ndarray uses, and the methods that raise."""
+    for name, method in OPERATORS.items():
+        if FUNCTIONS[name].arity == 1:
+            setattr(Tracer, f"__{method}__", lambda self, *, name=name: self.recorder.apply(name, self))
+            continue
+        setattr(Tracer, f"__{method}__", lambda self, other, *, name=name: self.recorder.apply(name, self, other))
+        if name not in COMPARE:
+            setattr(Tracer, f"__r{method}__", lambda self, other, *, name=name: self.recorder.apply(name, other, self))
+    for method, (construct, instead) in _REFUSED.items():
+        setattr(Tracer, method, lambda self, *, got=construct, instead=instead: _refuse(got, instead))
 
 
-_install_operators()
+_install_methods()
 
 
 def trace(function: object, arity: int | None = None) -> Expr:
-    """Record the operations of a Python function on its arguments.
+    """Record the operations of a Python function of elements, which is called once.
 
-    Parameters
-    ----------
-    function : callable
-        A function of elements. It may call NumPy ufuncs, ``np.where`` and ``np.clip``; branches, loops over elements,
-        ``math`` functions and indexing raise. It is called once; scalars that it captures become constants.
-    arity : int, optional
-        Number of arguments; by default the number of positional parameters without a default.
-
-    Returns
-    -------
-    Expr
-
-    Raises
-    ------
-    ExpressionError
-        A construct cannot be traced, the function raises, or it has more than 131,072 operations or 256 results.
+    It may call NumPy ufuncs, ``np.where`` and ``np.clip``; scalars that it captures become constants. Branches, loops
+    over elements, ``math`` functions and indexing raise :class:`ExpressionError`. ``arity`` is the number of arguments;
+    by default, the number of positional parameters without a default.
 
     Examples
     --------

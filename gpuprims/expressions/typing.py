@@ -1,4 +1,4 @@
-"""Find the dtype of every step of an expression by NumPy's promotion rules.
+"""Find the dtype of every node of an expression by NumPy's promotion rules.
 
 NumPy itself applies them (``ufunc.resolve_dtypes``, ``result_type``), also to Python scalars (NEP 50).
 """
@@ -6,27 +6,23 @@ NumPy itself applies them (``ufunc.resolve_dtypes``, ``result_type``), also to P
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpuprims.errors import DtypeError, ExpressionError, quoted, said
-from gpuprims.expressions.expr import Expr, Instruction, cast, decode_constant, part
+from gpuprims.expressions.expr import Dtype, Expr, Instruction, encode_constant, evaluate, part
 from gpuprims.expressions.functions import COMPARE, PARTS, UFUNCS
-from gpuprims.expressions.powers import COMPUTED, shortcut
 
-Dtype = np.dtype[Any]
+_BOOL, _UINT64 = np.dtype(bool), np.dtype(np.uint64)
 
 
 @dataclass(frozen=True)
-class Step:
-    """One typed instruction. ``value`` holds an argument's position or a constant's text; ``dtype`` is the result's."""
+class Step(Instruction):
+    """An instruction with the dtype of its result."""
 
-    name: str
-    operands: tuple[int, ...]
-    value: str
-    dtype: Dtype
+    dtype: Dtype = field(kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -54,52 +50,18 @@ class TypedExpr:
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         """Evaluate on NumPy arrays of the arguments' dtypes, as the reference backend does."""
-        values: list[Any] = []
-        for step in self.steps:
-            values.append(_evaluate(step, values, arguments))
-        return tuple(values[k] for k in self.results)
-
-
-def _evaluate(step: Step, values: Sequence[Any], arguments: Sequence[Any]) -> Any:
-    if step.name == "argument":
-        return arguments[int(step.value)]
-    if step.name == "constant":
-        return constant_of(step)
-    operands = [values[k] for k in step.operands]
-    if step.name == "cast":
-        return cast(operands[0], step.dtype)
-    return COMPUTED[step.name].numpy(*operands)
-
-
-def constant_of(step: Step) -> Any:
-    """Return the NumPy scalar of a constant."""
-    return decode_constant(Instruction("constant", value=f"{step.dtype.name}:{step.value}"))
+        return evaluate(self.steps, self.results, arguments)
 
 
 def typed(expr: Expr, dtypes: Sequence[Dtype], results: Sequence[Dtype] | None = None) -> TypedExpr:
-    """Find the dtypes of an expression from those of its arguments.
+    """Find the dtypes of an expression, given a dtype for each parameter; convert the results to ``results``, if given.
 
-    Parameters
-    ----------
-    expr : Expr
-    dtypes : sequence of dtype
-        One for each parameter.
-    results : sequence of dtype, optional
-        Dtypes to convert the results to; NumPy's by default.
-
-    Returns
-    -------
-    TypedExpr
-
-    Raises
-    ------
-    DtypeError
-        NumPy, or this library, has no such function for these dtypes.
+    Raises :class:`DtypeError` if NumPy, or this library, has no such function for these dtypes.
     """
     typist = _Typist(dtypes)
     with np.errstate(all="ignore"):  # a constant may become infinite
         for instruction in expr.code:
-            typist.add(instruction)
+            typist.values.append(typist.typed(instruction))
         chosen = [typist.settled(typist.values[k]) for k in expr.results]
         if results is not None:
             chosen = [typist.convert(step, dtype) for step, dtype in zip(chosen, results, strict=True)]
@@ -115,11 +77,8 @@ def _needed(steps: Sequence[Step], results: Sequence[int]) -> tuple[tuple[Step, 
             needed.update(steps[k].operands)
     kept = [k for k, step in enumerate(steps) if k in needed or step.name == "argument"]
     place = {k: at for at, k in enumerate(kept)}
-    left = (steps[k] for k in kept)
-    return (
-        tuple(replace(step, operands=tuple(place[k] for k in step.operands)) for step in left),
-        [place[k] for k in results],
-    )
+    left = (replace(steps[k], operands=tuple(place[operand] for operand in steps[k].operands)) for k in kept)
+    return tuple(left), [place[k] for k in results]
 
 
 # Comparisons with exchanged sides.
@@ -127,25 +86,38 @@ _MIRRORED = {"less": "greater", "less_equal": "greater_equal", "greater": "less"
 
 
 class _Weak(NamedTuple):
-    """A Python scalar, whose dtype depends on the other operands."""
+    """A Python number, whose dtype depends on the other operands."""
 
     value: complex
 
 
 class _Typist:
-    """Writes typed steps. Each instruction of the source becomes the index of a step or a weak scalar."""
+    """Writes typed steps. Each instruction of the source becomes the index of a step or a weak number."""
 
     def __init__(self, dtypes: Sequence[Dtype]) -> None:
         self.steps: list[Step] = []
+        self.values: list[int | _Weak] = []
         self._dtypes = dtypes
         self._known: dict[Step, int] = {}
-        self.values: list[int | _Weak] = []
 
-    def add(self, instruction: Instruction) -> None:
-        self.values.append(self._typed(instruction))
+    def typed(self, instruction: Instruction) -> int | _Weak:
+        """Return the value of an instruction of the source."""
+        operands = [self.values[k] for k in instruction.operands]
+        match instruction.name:
+            case "argument":
+                return self._step("argument", (), self._dtypes[int(instruction.value)], instruction.value)
+            case "constant":
+                scalar = instruction.scalar
+                return self._constant(scalar) if isinstance(scalar, np.generic) else _Weak(scalar)
+            case "cast":
+                return self.convert(self.settled(operands[0]), np.dtype(instruction.value))
+            case name if name in PARTS:
+                return self._part(name, self.settled(operands[0]))
+            case name:
+                return self._apply(name, operands)
 
     def settled(self, value: int | _Weak) -> int:
-        """Return the step of a value. A weak scalar gets NumPy's default dtype."""
+        """Return the step of a value. A weak number gets NumPy's default dtype."""
         if not isinstance(value, _Weak):
             return value
         scalar = np.asarray(value.value)[()]
@@ -155,42 +127,29 @@ class _Typist:
         return self._constant(scalar)
 
     def convert(self, step: int, dtype: Dtype) -> int:
+        """Return a step of this dtype."""
         source = self.steps[step].dtype
         if source == dtype:
             return step
         if source.kind == "c" and dtype.kind not in "bc":
             rule = "conversion of a complex number: a complex dtype, or real(x) or abs(x) first"
             raise DtypeError(f"{rule}; got {source} to {dtype}")
-        return self._step("cast", (step,), "", dtype)
+        return self._step("cast", (step,), dtype, dtype.name)
 
-    def _step(self, name: str, operands: tuple[int, ...], value: str, dtype: Dtype) -> int:
-        step = Step(name, operands, value, dtype)
+    def _step(self, name: str, operands: tuple[int, ...], dtype: Dtype, value: str = "") -> int:
+        step = Step(name, operands, value, dtype=dtype)
         index = self._known.setdefault(step, len(self.steps))
         if index == len(self.steps):
             self.steps.append(step)
         return index
 
     def _constant(self, scalar: Any) -> int:
-        return self._step("constant", (), repr(scalar.item()), scalar.dtype)
-
-    def _typed(self, instruction: Instruction) -> int | _Weak:
-        if instruction.name == "argument":
-            return self._step("argument", (), instruction.value, self._dtypes[int(instruction.value)])
-        if instruction.name == "constant":
-            scalar = decode_constant(instruction)
-            # A Python bool has NumPy's dtype. A Python number takes that of the other operands (NEP 50).
-            return self._constant(np.asarray(scalar)[()]) if isinstance(scalar, np.generic | bool) else _Weak(scalar)
-        if instruction.name == "cast":
-            return self.convert(self.settled(self.values[instruction.operands[0]]), np.dtype(instruction.value))
-        operands = [self.values[k] for k in instruction.operands]
-        if instruction.name in PARTS:
-            return self._part(instruction.name, self.settled(operands[0]))
-        return self._apply(instruction.name, operands)
+        return self._step("constant", (), scalar.dtype, encode_constant(scalar).value)
 
     def _part(self, name: str, step: int) -> int:
         dtype = self.steps[step].dtype
         if name != "angle":
-            return self._step(name, (step,), "", part(dtype))
+            return self._step(name, (step,), part(dtype))
         if dtype.kind == "c":
             return self._apply("arctan2", [self._part("imag", step), self._part("real", step)])
         return self._apply("arctan2", [_Weak(0), step])  # as in NumPy
@@ -205,25 +164,27 @@ class _Typist:
             return self._compare_signs(name, [self.settled(operand) for operand in operands])
         steps = [self._as(operand, dtype) for operand, dtype in zip(operands, wanted, strict=True)]
         if name == "power":
-            self._check_power(steps)
+            self._check_exponent(self.steps[steps[1]])
             if (shorter := self._shorter_power(steps[0], operands[1], result)) is not None:
                 return shorter
-        return self._step(name, tuple(steps), "", result)
+        return self._step(name, tuple(steps), result)
 
     def _resolve(self, name: str, operands: Sequence[int | _Weak]) -> tuple[list[Dtype], Dtype]:
         """Return the dtypes of a function's operands and of its result, as NumPy resolves them."""
-        given: list[Any] = [type(v.value) if isinstance(v, _Weak) else self.steps[v].dtype for v in operands]
         if name == "where":
             branches = [v.value if isinstance(v, _Weak) else self.steps[v].dtype for v in operands[1:]]
             result = np.result_type(*branches)
-            return [np.dtype(bool), result, result], result
+            return [_BOOL, result, result], result
+        given: list[Any] = [type(v.value) if isinstance(v, _Weak) else self.steps[v].dtype for v in operands]
+        names = " and ".join(d.name if isinstance(d, np.dtype) else f"a Python {d.__name__}" for d in given)
         try:
             resolved = UFUNCS[name].numpy.resolve_dtypes((*given, None))  # type: ignore[attr-defined]  # a ufunc's method
         except TypeError as error:
-            raise DtypeError(f"{name}: dtypes that NumPy's function takes; got {_names(given)} ({error})") from error
-        *wanted, result = (_canonical(dtype) for dtype in resolved)
+            raise DtypeError(f"{name}: dtypes that NumPy's function takes; got {names} ({error})") from error
+        # One dtype for each width: int64, not longlong.
+        *wanted, result = (np.dtype(f"{d.kind}{d.itemsize}") if d.kind in "iufc" else d for d in resolved)
         if wanted[0].kind not in UFUNCS[name].templates:
-            raise DtypeError(f"{name}: a kind of dtype it has a kernel for; got {_names(given)}")
+            raise DtypeError(f"{name}: a kind of dtype that it has a kernel for; got {names}")
         return wanted, result
 
     def _settled_beside(self, value: int | _Weak, other: int | _Weak) -> int | _Weak:
@@ -243,13 +204,11 @@ class _Typist:
         left, right = operands
         if self.steps[left].dtype.kind == "u":
             name, left, right = _MIRRORED.get(name, name), right, left
-        boolean, signed, unsigned = np.dtype(bool), self.steps[left].dtype, np.dtype(np.uint64)
-        negative = self._step("less", (left, self._constant(signed.type(0))), "", boolean)
-        sides = (self.convert(left, unsigned), self.convert(right, unsigned))
-        compared = self._step(name, sides, "", boolean)
+        negative = self._step("less", (left, self._constant(self.steps[left].dtype.type(0))), _BOOL)
+        compared = self._step(name, (self.convert(left, _UINT64), self.convert(right, _UINT64)), _BOOL)
         if name in ("less", "less_equal", "not_equal"):
-            return self._step("logical_or", (negative, compared), "", boolean)
-        return self._step("logical_and", (self._step("logical_not", (negative,), "", boolean), compared), "", boolean)
+            return self._step("logical_or", (negative, compared), _BOOL)
+        return self._step("logical_and", (self._step("logical_not", (negative,), _BOOL), compared), _BOOL)
 
     def _as(self, value: int | _Weak, dtype: Dtype) -> int:
         if not isinstance(value, _Weak):
@@ -260,39 +219,39 @@ class _Typist:
             rule = f"constant: a number that {dtype} holds"
             raise DtypeError(f"{rule}; got {quoted(value.value)} ({said(error)})") from error
 
-    def _check_power(self, steps: Sequence[int]) -> None:
-        """Refuse integer exponents that may be negative: NumPy raises for them, and a kernel cannot."""
-        exponent = self.steps[steps[1]]
-        if exponent.dtype.kind != "i":
-            return
-        if exponent.name != "constant" or int(exponent.value) < 0:
-            got = f"the exponent {exponent.value}" if exponent.name == "constant" else f"a {exponent.dtype} exponent"
-            rule = "power of integers: an unsigned or a constant exponent >= 0"
-            raise DtypeError(f"{rule}; got {got} (convert to float)")
+    # Powers. NumPy computes some as squares, reciprocals or roots, which round once. A device's ``pow`` is off by a few
+    # units in the last place, and slower than a product.
 
     def _squares_bool(self, base: int | _Weak, exponent: int | _Weak) -> bool:
         """Return True for a bool to the power of a Python 2, which NumPy squares in int8."""
         two = isinstance(exponent, _Weak) and type(exponent.value) is int and exponent.value == 2
-        return two and not isinstance(base, _Weak) and self.steps[base].dtype == np.bool_
+        return two and not isinstance(base, _Weak) and self.steps[base].dtype == _BOOL
+
+    @staticmethod
+    def _check_exponent(exponent: Step) -> None:
+        """Refuse integer exponents that may be negative: NumPy raises for them, and a kernel cannot."""
+        if exponent.dtype.kind == "i" and (exponent.name != "constant" or exponent.scalar < 0):
+            got = f"the exponent {exponent.scalar}" if exponent.name == "constant" else f"a {exponent.dtype} exponent"
+            rule = "power of integers: an unsigned or a constant exponent >= 0"
+            raise DtypeError(f"{rule}; got {got} (convert to float)")
 
     def _shorter_power(self, base: int, exponent: int | _Weak, dtype: Dtype) -> int | None:
-        """Return the step of NumPy's shortcut for a power by a constant, or None if there is none."""
-        name = None
+        """Return the step of a power by a constant without ``pow``, or None if there is none."""
         if isinstance(exponent, _Weak):
-            name = shortcut(dtype, exponent.value)
+            scalar: Any = exponent.value
         elif self.steps[exponent].name == "constant":
-            name = shortcut(dtype, constant_of(self.steps[exponent]))
-        if name is None or name == "positive":
-            return None if name is None else base
-        if name == "one":
+            scalar = self.steps[exponent].scalar
+        else:
+            return None
+        if scalar == 0:
             return self._constant(dtype.type(1))
-        return self._step(name, (base,), "", dtype)
+        name = _COMPLEX.get((type(scalar), scalar)) if dtype.kind == "c" else _REAL.get(scalar)
+        if name is None or (dtype.kind in "iu" and scalar not in (1, 2)):
+            return None
+        return base if name == "positive" else self._step(name, (base,), dtype)
 
 
-def _canonical(dtype: Dtype) -> Dtype:
-    """Return one dtype per width: int64 instead of longlong."""
-    return np.dtype(f"{dtype.kind}{dtype.itemsize}") if dtype.kind in "iufc" else dtype
-
-
-def _names(given: Sequence[Any]) -> str:
-    return " and ".join(dtype.name if isinstance(dtype, np.dtype) else f"a Python {dtype.__name__}" for dtype in given)
+# Functions of real numbers, by exponent. NumPy calls pow for 3 and 4; products nearly always give the same results.
+_REAL = {1: "positive", 2: "square", -1: "reciprocal", 0.5: "sqrt", 3: "cube", 4: "fourth"}
+# Functions of complex numbers, for Python exponents only: NumPy converts others to complex and multiplies differently.
+_COMPLEX = {(int, 2): "square", (int, -1): "reciprocal", (float, 0.5): "sqrt"}

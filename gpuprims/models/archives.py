@@ -18,16 +18,15 @@ import struct
 import sys
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import prod
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 
-from gpuprims.errors import ArgumentError, GpuprimsError, ModelFileError
+from gpuprims.errors import ArgumentError, GpuprimsError, ModelFileError, shortened
 
 _SUFFIX = ".npz"
 # Limits of an archive's directory: members and bytes. A model has 5 members in about 400 bytes.
@@ -44,12 +43,13 @@ _HEADER = re.compile(
     rb"\{'descr': '([<>|][biufU]\d{1,9})', 'fortran_order': (True|False), "
     rb"'shape': \(((?:\d{1,18}(?:, \d{1,18}|,))?)\), \} *\n"
 )
+# A flag to open a FIFO without waiting for a writer.
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0)
 # Exceptions of the standard library and NumPy for bytes that are not an archive of arrays.
 _DAMAGE = (BadZipFile, OSError, EOFError, ValueError, KeyError, TypeError, OverflowError, RuntimeError, struct.error)
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(NamedTuple):
     """An array's header."""
 
     info: ZipInfo
@@ -105,24 +105,18 @@ def open_archive(
     Errors here and inside the ``with`` block become ModelFileError, except for FileNotFoundError.
     """
     try:
-        with open(path, "rb", opener=_open_at_once) as file:
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _AT_ONCE)) as file:
             yield Archive(label, Path(path), file, required, optional)
     except (GpuprimsError, FileNotFoundError):
         raise
     except _DAMAGE as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise refusal(label, path, reason) from error
+        raise _refusal(label, path, reason) from error
 
 
-def refusal(label: str, path: str | PathLike[str], reason: str) -> ModelFileError:
-    """Return the error for an invalid file, with at most 200 characters of the reason."""
-    short = reason if len(reason) <= 200 else f"{reason[:197]}..."
-    return ModelFileError(f"{label}: a file that {label.partition('.')[0]}.save wrote; got {str(path)!r} ({short})")
-
-
-def _open_at_once(path: str, flags: int) -> int:
-    """Open a file without blocking on a FIFO."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+def _refusal(label: str, path: str | PathLike[str], reason: str) -> ModelFileError:
+    wrote = f"{label.partition('.')[0]}.save wrote"
+    return ModelFileError(f"{label}: a file that {wrote}; got {str(path)!r} ({shortened(reason, 200)})")
 
 
 class Archive:
@@ -144,7 +138,7 @@ class Archive:
     def check(self, holds: bool, reason: str) -> None:
         """Raise ModelFileError with the reason unless a condition holds."""
         if not holds:
-            raise refusal(self._label, self._path, reason)
+            raise _refusal(self._label, self._path, reason)
 
     def read(self, name: str) -> np.ndarray:
         """Return an array, in native byte order."""
@@ -176,25 +170,21 @@ class Archive:
         end = tail[-_END_BYTES:]
         is_end = len(end) == _END_BYTES and end[:4] == _END and end[-2:] == b"\0\0"
         self.check(is_end, "not a zip file, or a truncated one")
-        count, directory = struct.unpack_from("<HI", end, 10)
-        self._check_directory(count, directory)
+        directories = [struct.unpack_from("<HI", end, 10)]
         if tail[-_END_BYTES - _LOCATOR_BYTES :][:4] == _LOCATOR:  # archives beyond 2 GiB
-            end64 = tail[:_END64_BYTES]
             claimed = struct.unpack_from("<Q", tail, len(tail) - _END_BYTES - _LOCATOR_BYTES + 8)[0]
-            self.check(end64[:4] == _END64 and claimed == size - len(tail), "its end record is elsewhere")
-            count, directory = struct.unpack_from("<QQ", end64, 32)
-            self._check_directory(count, directory)
-
-    def _check_directory(self, count: int, size: int) -> None:
-        fits = count <= _MAX_MEMBERS and size <= _MAX_DIRECTORY
-        self.check(fits, f"a directory of {count:,} members in {size:,} bytes")
+            self.check(tail[:4] == _END64 and claimed == size - len(tail), "its end record is elsewhere")
+            directories.append(struct.unpack_from("<QQ", tail, 32))
+        for count, length in directories:
+            fits = count <= _MAX_MEMBERS and length <= _MAX_DIRECTORY
+            self.check(fits, f"a directory of {count:,} members in {length:,} bytes")
 
     def _check_names(self, files: list[str], required: Collection[str], optional: Collection[str]) -> None:
         missing = [name for name in required if f"{name}.npy" not in files]
         self.check(not missing, f"it has no {' and no '.join(missing)}")
         self.check(len(set(files)) == len(files), "two members with one name")
-        strange = [file for file in files if file not in {f"{name}.npy" for name in (*required, *optional)}]
-        self.check(not strange, f"an unknown member, {strange[:1]}")
+        strange = set(files).difference(f"{name}.npy" for name in (*required, *optional))
+        self.check(not strange, f"an unknown member, {sorted(strange)[:1]}")
 
     def _members(self, infos: list[ZipInfo]) -> dict[str, Member]:
         """Check that the members fill the file up to its directory without gaps, and return them."""
@@ -222,7 +212,7 @@ class Archive:
         header_bytes = prefix + int.from_bytes(begin[prefix - 2 : prefix], "little")
         header = _HEADER.fullmatch(begin[prefix:header_bytes]) if header_bytes <= len(begin) else None
         if header is None:
-            raise refusal(self._label, self._path, f"{name} is not an array of numbers or text with at most two axes")
+            raise _refusal(self._label, self._path, f"{name} is not an array of numbers or text with at most two axes")
         dtype = np.dtype(header[1].decode())
         shape = tuple(int(length) for length in header[3].decode().split(",") if length)
         expected, size = prod(shape) * dtype.itemsize, info.file_size - header_bytes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from os import PathLike
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -14,7 +14,6 @@ from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError
 from gpuprims.models.archives import Archive, open_archive, write_archive
 
-_Model = TypeVar("_Model")
 _FORMAT = 1
 # Parameters of one machine or process, which are not saved.
 _LOCAL = ("backend", "device", "callback", "random_state")
@@ -84,7 +83,8 @@ class SavedModel:
             The file does not exist.
         """
         with open_archive("LogReg.load", path, MODEL_ARRAYS, (SPAM_ARRAY,)) as archive:
-            return model_of(archive, cls, backend)
+            model: Self = model_of(archive, cls, backend)
+        return model
 
 
 # Writing -------------------------------------------------------------------------------------------------------------
@@ -122,26 +122,29 @@ def _plain(value: Any) -> Any:
 # Reading -------------------------------------------------------------------------------------------------------------
 
 
-def model_of(archive: Archive, kind: type[_Model], backend: str | Device | None) -> _Model:
+def model_of(archive: Archive, kind: Any, backend: str | Device | None) -> Any:
     """Return the model of an archive; check the metadata, then the arrays' shapes, then their elements."""
     metadata = archive.json(_METADATA)
     _check_metadata(archive, metadata)
     _check_shapes(archive, metadata["names"])
-    model: Any = kind(**_parameters(archive, kind, metadata["parameters"]))
+    model = kind(**_parameters(archive, kind, metadata["parameters"]))
     model._validate_params()
     model.set_params(backend=backend)
-    model.coef_, model.intercept_ = (_finite(archive, name) for name in ("coef_", "intercept_"))
-    model.classes_ = _classes(archive)
+    for name in ("coef_", "intercept_", "classes_"):
+        array = archive.read(name)
+        archive.check(array.dtype.kind != "f" or bool(np.isfinite(array).all()), f"{name} has NaN or infinity")
+        setattr(model, name, array)
+    classes = model.classes_
+    archive.check(bool(np.all(classes[:-1] < classes[1:])), "classes_ are not unique and sorted")
     if metadata["objects"]:
-        archive.check(model.classes_.dtype.kind == "U", "classes_ are objects other than strings")
-        model.classes_ = model.classes_.astype(object)
+        archive.check(classes.dtype.kind == "U", "classes_ are objects other than strings")
+        model.classes_ = classes.astype(object)
     for name in _ATTRIBUTES:
         setattr(model, name, metadata[name])
     model.n_features_in_ = model.coef_.shape[1]
     if metadata["names"]:
         model.feature_names_in_ = np.array(metadata["names"], dtype=object)
-    loaded: _Model = model
-    return loaded
+    return model
 
 
 def _check_metadata(archive: Archive, metadata: Mapping[str, Any]) -> None:
@@ -152,14 +155,15 @@ def _check_metadata(archive: Archive, metadata: Mapping[str, Any]) -> None:
         archive.check(type(metadata[name]) is kind, f"{name} is not a {kind.__name__}")
     archive.check(metadata["n_iter_"] >= 0, "n_iter_ is negative")
     losses, iterations = metadata["loss_curve_"], metadata["loss_iterations_"]
-    archive.check(all(_is_number(one) for one in losses + metadata["validation_errors_"]), "losses are not numbers")
-    archive.check(all(type(one) is int for one in iterations), "loss_iterations_ are not integers")
+    archive.check(_all(losses + metadata["validation_errors_"], int, float), "losses are not numbers")
+    archive.check(_all(iterations, int), "loss_iterations_ are not integers")
     archive.check(len(losses) == len(iterations), "numbers of losses and iterations differ")
-    archive.check(all(type(one) is str for one in metadata["names"]), "feature names are not strings")
+    archive.check(_all(metadata["names"], str), "feature names are not strings")
 
 
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float)
+def _all(values: list[Any], *kinds: type) -> bool:
+    """Return True if all values are of these types; a bool is no int."""
+    return all(type(one) in kinds for one in values)
 
 
 def _parameters(archive: Archive, kind: Any, given: dict[str, Any]) -> dict[str, Any]:
@@ -168,8 +172,8 @@ def _parameters(archive: Archive, kind: Any, given: dict[str, Any]) -> dict[str,
     weights = given["class_weight"]
     if not isinstance(weights, list):
         return given
-    pairs = all(isinstance(one, list) and len(one) == 2 and _is_number(one[1]) for one in weights)
-    fits = pairs and all(isinstance(one, str | int | float) for one, _ in weights)
+    fits = _all(weights, list) and all(len(one) == 2 and _all(one[1:], int, float) for one in weights)
+    fits = fits and _all([one for one, _ in weights], str, bool, int, float)
     archive.check(fits, "class_weight is not a list of pairs")
     return {**given, "class_weight": dict(weights)}
 
@@ -185,16 +189,3 @@ def _check_shapes(archive: Archive, names: list[str]) -> None:
     floats = coef.dtype.newbyteorder("=") in (np.float32, np.float64)
     archive.check(floats and intercept.dtype == coef.dtype, f"weights of {coef.dtype} and {intercept.dtype}")
     archive.check(len(names) in (0, coef.shape[1]), f"{len(names)} names for {coef.shape[1]} features")
-
-
-def _finite(archive: Archive, name: str) -> np.ndarray:
-    array = archive.read(name)
-    archive.check(bool(np.isfinite(array).all()), f"{name} has NaN or infinity")
-    return array
-
-
-def _classes(archive: Archive) -> np.ndarray:
-    classes = archive.read("classes_")
-    archive.check(classes.dtype.kind != "f" or bool(np.isfinite(classes).all()), "classes_ has NaN or infinity")
-    archive.check(bool(np.all(classes[:-1] < classes[1:])), "classes_ are not unique and sorted")
-    return classes

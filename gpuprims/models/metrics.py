@@ -126,21 +126,14 @@ def rates_table(parts: Mapping[str, Rates]) -> str:
     train    4,500     1,659  100.00   0.00     0.00
     test       500       184   94.57   1.90     3.20
     """
-    rows = [("", "samples", "positive", "TPR %", "FPR %", "error %"), *(_row(name, parts[name]) for name in parts)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join([row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True))])
-        for row in rows
-    )
-
-
-def _row(name: str, rates: Rates) -> tuple[str, ...]:
-    shares = (rates.true_positive_rate, rates.false_positive_rate, rates.error)
-    return (name, f"{rates.samples:,}", f"{rates.positives:,}", *map(_per_cent, shares))
-
-
-def _per_cent(share: float) -> str:
-    return "-" if math.isnan(share) else f"{100 * share:.2f}"
+    rows = [["", "samples", "positive", "TPR %", "FPR %", "error %"]]
+    for name, rates in parts.items():
+        shares = (rates.true_positive_rate, rates.false_positive_rate, rates.error)
+        per_cent = ("-" if math.isnan(share) else f"{100 * share:.2f}" for share in shares)
+        rows.append([name, f"{rates.samples:,}", f"{rates.positives:,}", *per_cent])
+    first, *others = (max(map(len, column)) for column in zip(*rows, strict=True))
+    lines = ([name.ljust(first), *map(str.rjust, numbers, others)] for name, *numbers in rows)
+    return "\n".join(map("  ".join, lines))
 
 
 def _share(count: int, whole: int) -> float:

@@ -6,19 +6,9 @@
 
 from gpuprims.operators.dtypes import as_dtype
 from gpuprims.operators.folding import Folding, Stages, as_map, make_folding, make_stages
-from gpuprims.operators.moments import as_ddof
-from gpuprims.operators.named import OPERATORS, find_op
+from gpuprims.operators.named import OPERATORS, as_ddof, find_op
 from gpuprims.operators.op import Op
 
 __all__ = [
-    "OPERATORS",
-    "Folding",
-    "Op",
-    "Stages",
-    "as_ddof",
-    "as_dtype",
-    "as_map",
-    "find_op",
-    "make_folding",
-    "make_stages",
-]
+    "OPERATORS", "Folding", "Op", "Stages", "as_ddof", "as_dtype", "as_map", "find_op", "make_folding", "make_stages",
+]  # fmt: skip

@@ -1,6 +1,7 @@
-"""The dtypes in which named operators fold, and those of their results, by NumPy's rules.
+"""NumPy's rules for the dtypes of named operators.
 
-A rule takes the dtypes of the elements and the caller's ``dtype=``, and returns those of the values and of the results.
+A rule takes the dtypes of the elements and the caller's ``dtype=``. It returns the dtypes of the folded values and of
+the results.
 """
 
 from __future__ import annotations
@@ -40,44 +41,17 @@ def widening(ufunc: np.ufunc) -> DtypeRule:
     return rule
 
 
-def averaging(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
-    """Apply the rule of NumPy's mean: integers are averaged in float64."""
-    return _inexact(elements, dtype, "mean", kinds="fc")
-
-
-def rooting(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
-    """Apply the rule of NumPy's linalg.norm: integers are squared in float64."""
-    return _inexact(elements, dtype, "norm", kinds="f")
-
-
-def spreading(name: str) -> DtypeRule:
-    """Return the rule of NumPy's var and std. Their values have five components."""
+def inexact(name: str, *, kinds: str = "f", components: int = 1) -> DtypeRule:
+    """Return the rule of NumPy's mean, norm, var and std: integers are computed in float64."""
 
     def rule(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
-        values, results = _inexact(elements, dtype, name, kinds="f")
-        return values * 5, results
+        result = dtype or (elements[0] if elements[0].kind in "fc" else FLOAT64)
+        if result.kind not in kinds:
+            given = f"dtype={dtype}" if dtype is not None else f"elements of {elements[0]}"
+            raise DtypeError(f"{name}: a floating dtype to compute in; got {given}")
+        return (register(result),) * components, (result,)
 
     return rule
-
-
-def _inexact(elements: Dtypes, dtype: Dtype | None, name: str, *, kinds: str) -> tuple[Dtypes, Dtypes]:
-    result = dtype or (elements[0] if elements[0].kind in "fc" else FLOAT64)
-    if result.kind not in kinds:
-        given = f"dtype={dtype}" if dtype is not None else f"elements of {elements[0]}"
-        raise DtypeError(f"{name}: a floating dtype to compute in; got {given}")
-    return (register(result),), (result,)
-
-
-def doubled(rule: DtypeRule, name: str) -> DtypeRule:
-    """Return another rule for values with an error as second component."""
-
-    def twice(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
-        values, results = rule(elements, dtype)
-        if values[0].kind == "c":
-            raise DtypeError(f"{name} with compensated=True: a real dtype; got {values[0]}")
-        return values * 2, results
-
-    return twice
 
 
 def counting(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:

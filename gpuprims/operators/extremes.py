@@ -22,18 +22,14 @@ def highest(dtypes: Dtypes) -> tuple[Any, ...]:
 
 
 def _extreme(dtypes: Dtypes, *, lowest: bool) -> tuple[Any, ...]:
-    kind = dtypes[0].kind
-    if kind == "f":
-        first: Any = -np.inf if lowest else np.inf
-    elif kind == "b":
-        first = not lowest
-    elif kind == "c":
-        first = (
-            complex(-np.inf, -np.inf) if lowest else complex(np.inf, np.inf)
-        )  # NumPy compares real, then imaginary parts
-    else:
-        info = np.iinfo(dtypes[0])
-        first = info.min if lowest else info.max
+    match dtypes[0].kind:
+        case "b":
+            first: Any = not lowest
+        case "f" | "c" as kind:  # NumPy compares complex numbers by their real parts, then by their imaginary parts
+            most = np.inf if kind == "f" else complex(np.inf, np.inf)
+            first = -most if lowest else most
+        case _:
+            first = np.iinfo(dtypes[0]).min if lowest else np.iinfo(dtypes[0]).max
     return (first, np.iinfo(np.int64).max)[: len(dtypes)]
 
 
@@ -48,7 +44,7 @@ def locating_op(name: str, better: str, identity: Callable[[Dtypes], tuple[Any, 
         return np.where(second, b, a), np.where(second, j, i)
 
     def beats(a: Any, b: Any) -> Any:
-        return ~((a <= b) if better == ">" else (a >= b))  # always true for NaN, which so beats itself
+        return ~((a <= b) if better == ">" else (a >= b))  # true for every NaN, so NaN beats itself
 
     return Op(
         fold,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from gpuprims.errors import ArgumentError
@@ -47,38 +47,18 @@ class Folding:
         return tuple(step.dtype for typed in (self.map, self.op, self.finish) for step in typed.steps)
 
 
+@lru_cache(maxsize=1024)
 def as_map(label: str, function: str | Expr | None, arity: int) -> Expr:
-    """Return the fused map of so many arrays; by default it returns the elements."""
-    mapped = _elements_themselves(arity) if function is None else expression(function)
+    """Return the fused map of ``arity`` arrays; by default it returns the elements."""
+    mapped = trace(lambda *elements: elements, arity) if function is None else expression(function)
     if len(mapped.parameters) != arity:
         raise ArgumentError(f"{label}: one array for each of ({', '.join(mapped.parameters)}); got {arity}")
     return mapped
 
 
-@cache
-def _elements_themselves(arity: int) -> Expr:
-    return trace(lambda *elements: elements, arity)
-
-
 @lru_cache(maxsize=1024)
 def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None, label: str = "reduce") -> Folding:
-    """Join a map and an operator for arrays of these dtypes.
-
-    Parameters
-    ----------
-    op : Op
-    mapped : Expr
-        From one element of each array to the operator's elements.
-    arrays : tuple of dtype
-    dtype : dtype or None
-        The caller's ``dtype=``.
-    label : str
-        The primitive, for messages.
-
-    Returns
-    -------
-    Folding
-    """
+    """Join a map and an operator for arrays of these dtypes, with the caller's ``dtype=``."""
     if len(mapped.results) != op.elements:
         raise ArgumentError(
             f"{label} with {op.name}: {op.elements} array(s), or a map with as many results; got {len(mapped.results)}"
@@ -88,14 +68,21 @@ def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None, labe
     if op.exact is not None and values[0].kind in "biu":
         return make_folding(op.exact, mapped, arrays, dtype, label)
     early = values[0] if op.converts else dtype
-    load = trace(lambda *given: _load(op, mapped, early, given), len(arrays) + 1)
+
+    def load(*given: Any) -> Any:
+        results = mapped(*given[:-1])
+        parts = (results,) if mapped.single else results
+        if early is not None:  # like NumPy's dtype=, convert elements before the fold
+            parts = tuple(part.astype(early) for part in parts)
+        return parts if op.prepare is None else op.prepare(*parts, given[-1])
+
     # The count has the dtype of the values, so that mean divides a float32 by a float32.
     count = values[0] if values[0].kind in "fc" else INT64
     finish = trace(op.finish or (lambda *folded: folded[:-1]), op.components + 1)
     return Folding(
         values,
         outputs,
-        typed(load, (*arrays, INT64), values),
+        typed(trace(load, len(arrays) + 1), (*arrays, INT64), values),
         typed(op.fold, values * 2, values),
         typed(finish, (*values, count), outputs),
         op.identity(values),
@@ -104,10 +91,10 @@ def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None, labe
 
 
 class Stages(NamedTuple):
-    """Foldings for arrays that come in slabs: of each slab, of the slabs' values, and of the last values.
+    """Foldings for arrays that come in slabs.
 
-    ``part`` takes the arrays, and the index of a slab's first element as one more array. ``part`` and ``join`` return
-    components of values, ``join`` and ``last`` take them, and ``last`` returns the results.
+    ``part`` folds a slab to a value. It takes one more array, the index of the slab's first element. ``join`` folds
+    values to a value, and ``last`` folds values to the results.
     """
 
     part: Folding
@@ -120,15 +107,6 @@ def make_stages(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None) -> St
     whole = make_folding(op, mapped, arrays, dtype)
     n, values = len(arrays), whole.values
     shifted = trace(lambda *given: whole.map(*given[:n], given[n] + given[n + 1]), n + 2)
-    unchanged = trace(lambda *given: given[:-1], len(values) + 1)
-    kept = typed(unchanged, (*values, INT64))
+    kept = typed(trace(lambda *given: given[:-1], len(values) + 1), (*values, INT64))
     part = replace(whole, outputs=values, map=typed(shifted, (*arrays, INT64, INT64), values), finish=kept)
     return Stages(part, replace(whole, outputs=values, map=kept, finish=kept), replace(whole, map=kept))
-
-
-def _load(op: Op, mapped: Expr, dtype: Dtype | None, given: tuple[Any, ...]) -> Any:
-    results = mapped(*given[:-1])
-    parts = (results,) if mapped.single else results
-    if dtype is not None:  # like NumPy's dtype=, convert elements before the fold
-        parts = tuple(part.astype(dtype) for part in parts)
-    return parts if op.prepare is None else op.prepare(*parts, given[-1])

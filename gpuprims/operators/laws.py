@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from gpuprims.errors import DtypeError, LawError, quoted
-from gpuprims.expressions import Expr, TypedExpr, trace, typed
-from gpuprims.operators.dtypes import BOOL, FLOAT64, INT64, Dtypes
+from gpuprims.errors import LawError, quoted
+from gpuprims.expressions import TypedExpr
+from gpuprims.operators.dtypes import Dtypes
 
 TRIES = 1024
 SEED = 20261121
@@ -19,83 +18,26 @@ TOLERANCE = 1e-9
 Value = tuple[np.ndarray, ...]
 
 
-class Operator(Protocol):
-    """The parts of an :class:`~gpuprims.Op` that the laws speak of."""
+@dataclass(frozen=True)
+class Trial:
+    """An operator for elements of certain dtypes, with functions of arrays of ``TRIES`` values."""
 
     name: str
-    commutative: bool
-    elements: int
-    prepare: Callable[..., Any] | None
-    better: Expr | None
-    fold: Expr
-
-    @property
-    def identity_is_bool(self) -> bool:
-        """True if the identity is a bool."""
-
-    def identity(self, dtypes: Dtypes) -> tuple[Any, ...]:
-        """Return the identity's components."""
-
-    def value_dtypes(self, elements: Dtypes, dtype: Any) -> tuple[Dtypes, Dtypes]:
-        """Return the dtypes of the values and of the results."""
-
-
-def check_laws(op: Operator) -> None:
-    """Check associativity, the identity on both sides and, if claimed, commutativity; raise for a counterexample.
-
-    NumPy evaluates the typed expressions of kernels on small integers, often 0, 1 and -1. If the operator has a
-    ``prepare``, it makes the values, and half of them are folded once, so that all of them may occur in a reduction.
-    The seed is fixed: a law fails in every run or in none.
-
-    Parameters
-    ----------
-    op : Operator
-
-    Raises
-    ------
-    LawError
-        A law fails. The message holds it, both sides and the smallest counterexample.
-    DtypeError
-        The function takes neither integers, floats nor bools.
-    """
-    trial = _trial(op)
-    a, b, c = (trial.draw(np.random.default_rng(SEED + k)) for k in range(3))
-    nothing = tuple(np.full(TRIES, scalar) for scalar in trial.identity)
-    fn = trial.fold
-    laws = [
-        ("fn(fn(a, b), c) == fn(a, fn(b, c))", fn(fn(a, b), c), fn(a, fn(b, c)), {"a": a, "b": b, "c": c}),
-        ("fn(identity, a) == a", fn(nothing, a), a, {"a": a}),
-        ("fn(a, identity) == a", fn(a, nothing), a, {"a": a}),
-    ]
-    if op.commutative:
-        laws.append(("fn(a, b) == fn(b, a)", fn(a, b), fn(b, a), {"a": a, "b": b}))
-    if trial.better is not None:
-        second, first = trial.better(b[0], a[0])[0], trial.better(a[0], b[0])[0]
-        beats = second & ~trial.better(a[0], a[0])[0]
-        picked = tuple(np.where(beats, folded, given) for folded, given in zip(fn(a, b), b, strict=True))
-        laws.append(("fn(a, b) == b where better(b[0], a[0])", picked, b, {"a": a, "b": b}))
-        kept = (np.where(second | first, a[0], fn(a, b)[0]),)
-        laws.append(("fn(a, b)[0] == a[0] where neither is better", kept, a[:1], {"a": a, "b": b}))
-    for law, left, right, operands in laws:
-        _hold(op.name, law, left, right, operands)
-
-
-@dataclass(frozen=True)
-class _Trial:
-    """An operator for one kind of elements, with functions of arrays of ``TRIES`` values."""
-
     elements: Dtypes
     load: TypedExpr
     op: TypedExpr
     identity: tuple[Any, ...]
-    prepared: bool
     better: TypedExpr | None
+    prepared: bool
+    commutative: bool
 
     def fold(self, left: Value, right: Value) -> Value:
+        """Fold pairs of values."""
         with np.errstate(all="ignore"):
             return _whole(self.op(*left, *right))
 
     def draw(self, rng: np.random.Generator) -> Value:
+        """Draw values that may occur in a reduction: prepared ones, and half of them folded once."""
         one = self._leaves(rng)
         if not self.prepared:
             return one
@@ -107,20 +49,36 @@ class _Trial:
         return _whole(self.load(*elements, rng.integers(0, 3 * TRIES, TRIES)))
 
 
-def _trial(op: Operator) -> _Trial:
-    """Return an operator for the first kind of elements that its function and identity take."""
-    refusals = []
-    load = trace(op.prepare or (lambda *given: given[:-1]), op.elements + 1)
-    for element in (BOOL, INT64, FLOAT64) if op.identity_is_bool else (INT64, FLOAT64, BOOL):
-        elements = (element,) * op.elements
-        try:
-            values, _ = op.value_dtypes(elements, None)
-            loaded, fold = typed(load, (*elements, INT64), values), typed(op.fold, values * 2, values)
-            better = None if op.better is None else typed(op.better, values[:1] * 2, (BOOL,))
-            return _Trial(elements, loaded, fold, op.identity(values), op.prepare is not None, better)
-        except DtypeError as error:
-            refusals.append(error)
-    raise refusals[0]
+def check_laws(trial: Trial) -> None:
+    """Check associativity, the identity on both sides and, if claimed, commutativity and the better value.
+
+    NumPy evaluates the typed expressions of kernels on small integers, often 0, 1 and -1. The seed is fixed: a law
+    fails in every run or in none.
+
+    Raises
+    ------
+    LawError
+        A law fails. The message holds it, both sides and the smallest counterexample.
+    """
+    a, b, c = (trial.draw(np.random.default_rng(SEED + k)) for k in range(3))
+    nothing = tuple(np.full(TRIES, scalar) for scalar in trial.identity)
+    fn = trial.fold
+    laws = [
+        ("fn(fn(a, b), c) == fn(a, fn(b, c))", fn(fn(a, b), c), fn(a, fn(b, c)), {"a": a, "b": b, "c": c}),
+        ("fn(identity, a) == a", fn(nothing, a), a, {"a": a}),
+        ("fn(a, identity) == a", fn(a, nothing), a, {"a": a}),
+    ]
+    if trial.commutative:
+        laws.append(("fn(a, b) == fn(b, a)", fn(a, b), fn(b, a), {"a": a, "b": b}))
+    if trial.better is not None:
+        second, first = trial.better(b[0], a[0])[0], trial.better(a[0], b[0])[0]
+        beats = second & ~trial.better(a[0], a[0])[0]
+        picked = tuple(np.where(beats, folded, given) for folded, given in zip(fn(a, b), b, strict=True))
+        laws.append(("fn(a, b) == b where better(b[0], a[0])", picked, b, {"a": a, "b": b}))
+        kept = (np.where(second | first, a[0], fn(a, b)[0]),)
+        laws.append(("fn(a, b)[0] == a[0] where neither is better", kept, a[:1], {"a": a, "b": b}))
+    for law, left, right, operands in laws:
+        _hold(trial.name, law, left, right, operands)
 
 
 def _whole(value: Value) -> Value:

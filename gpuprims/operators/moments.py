@@ -1,21 +1,19 @@
-"""var, std and norm: operators of sums of squares."""
+"""var and std: operators that fold the moments of elements."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from gpuprims.errors import ArgumentError, quoted
-from gpuprims.operators.dtypes import rooting, spreading
+from gpuprims.operators.dtypes import inexact
 from gpuprims.operators.op import Op
 from gpuprims.operators.rounding import fast_two_sum, two_sum
 
 # Number of elements and its error; their mean and its error; the sum of their squared distances from the mean.
 Moments = tuple[Any, Any, Any, Any, Any]
+SPREADS = ("var", "std")
 
 
 def _merge(p: Moments, q: Moments) -> Moments:
@@ -37,20 +35,20 @@ def _merge(p: Moments, q: Moments) -> Moments:
     moved, rest = two_sum(mean, distance * weight)
     # In this order the n = 0 of an identity multiplies a distance, not its square, which may overflow.
     joined = squares + other_squares + distance * (distance * (n * weight))
-    nothing = n == 0  # keeps the bits of the other mean, and inf - inf out
-    return (
-        count,
-        left,
-        np.where(nothing, other, moved),
-        np.where(nothing, other_error, mean_error + rest),
-        joined,
-    )
+    nothing = n == 0  # then the other mean is exact, and inf - inf does not arise
+    return count, left, np.where(nothing, other, moved), np.where(nothing, other_error, mean_error + rest), joined
 
 
-def _spread(name: str, ddof: float, last: Callable[[Any], Any]) -> Op:
+@lru_cache(maxsize=256)
+def spread(name: str, ddof: float = 0) -> Op:
+    """Return ``var``, the sum of squared distances from the mean divided by ``count - ddof``, or ``std``, its root.
+
+    Each ``ddof`` has one operator, because plans are looked up by operator.
+    """
+
     def finish(n: Any, n_error: Any, mean: Any, mean_error: Any, squares: Any, count: Any) -> Any:
-        # As in NumPy, too few elements for ddof divide by 0.
-        return last(squares / np.maximum(count - ddof, 0))
+        squared = squares / np.maximum(count - ddof, 0)  # as in NumPy, too few elements for ddof divide by 0
+        return np.sqrt(squared) if name == "std" else squared
 
     return Op(
         _merge,
@@ -60,58 +58,6 @@ def _spread(name: str, ddof: float, last: Callable[[Any], Any]) -> Op:
         # inf - inf makes the result nan for infinite elements, as in NumPy.
         prepare=lambda element, index: (1, 0, element, 0, element - element),
         finish=finish,
-        dtypes=spreading(name),
+        dtypes=inexact(name, components=5),
         converts=True,
     )
-
-
-@lru_cache(maxsize=256)
-def variance(ddof: float = 0) -> Op:
-    """Return ``var``, the sum of squared distances from the mean divided by ``count - ddof``.
-
-    Each ``ddof`` has one operator, because plans are looked up by operator.
-    """
-    return _spread("var", ddof, lambda squared: squared)
-
-
-@lru_cache(maxsize=256)
-def deviation(ddof: float = 0) -> Op:
-    """Return ``std``, the square root of ``var``."""
-    return _spread("std", ddof, np.sqrt)
-
-
-SPREADS = {"var": variance, "std": deviation}
-
-
-def as_ddof(ddof: object) -> float:
-    """Check a caller's ``ddof=``."""
-    if isinstance(ddof, bool) or not isinstance(ddof, int | float | np.integer | np.floating):
-        raise ArgumentError(f"ddof: a number; got {quoted(ddof)}")
-    if not _is_finite(ddof):
-        raise ArgumentError(f"ddof: a finite number; got {quoted(ddof)}")
-    return int(ddof) if ddof == int(ddof) else float(ddof)
-
-
-def norm() -> Op:
-    """Return ``norm``, the square root of the sum of squares.
-
-    Elements are converted before they are squared, which may overflow int8 or float16.
-    """
-    return Op(
-        "a + b",
-        0,
-        name="norm",
-        commutative=True,
-        prepare=lambda element, index: element * element,
-        finish=lambda squares, count: np.sqrt(squares),
-        dtypes=rooting,
-        converts=True,
-    )
-
-
-def _is_finite(number: Any) -> bool:
-    """Return True if a number is finite as a float."""
-    try:
-        return math.isfinite(number)
-    except OverflowError:
-        return False

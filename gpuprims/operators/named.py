@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from gpuprims.errors import ArgumentError, UnknownOperatorError, quoted
-from gpuprims.operators.dtypes import DtypeRule, averaging, counting, deciding, keeping, widening
+from gpuprims.operators.dtypes import DtypeRule, counting, deciding, inexact, keeping, widening
 from gpuprims.operators.extremes import highest, locating_op, lowest
-from gpuprims.operators.moments import SPREADS, as_ddof, deviation, norm, variance
+from gpuprims.operators.moments import SPREADS, spread
 from gpuprims.operators.op import Op
 from gpuprims.operators.rounding import with_errors
 
@@ -22,15 +23,22 @@ def _named() -> dict[str, Op]:
     operators = [
         op("sum", "a + b", 0, widening(np.add)),
         op("prod", "a * b", 1, widening(np.multiply)),
-        op("mean", "a + b", 0, averaging, finish=lambda total, count: total / count),
+        op("mean", "a + b", 0, inexact("mean", kinds="fc"), finish=lambda total, count: total / count),
         op("min", "minimum(a, b)", highest, keeping, of_nothing=False),
         op("max", "maximum(a, b)", lowest, keeping, of_nothing=False),
         op("any", "a | b", False, deciding, prepare=lambda element, index: element != 0),
         op("all", "a & b", True, deciding, prepare=lambda element, index: element != 0),
         op("count_nonzero", "a + b", 0, counting, prepare=lambda element, index: element != 0),
-        norm(),
-        variance(),
-        deviation(),
+        op(
+            "norm",
+            "a + b",
+            0,
+            inexact("norm"),
+            prepare=lambda element, index: element * element,
+            finish=lambda squares, count: np.sqrt(squares),
+            converts=True,
+        ),
+        *map(spread, SPREADS),
         locating_op("argmin", "<", highest),
         locating_op("argmax", ">", lowest),
     ]
@@ -38,32 +46,14 @@ def _named() -> dict[str, Op]:
 
 
 OPERATORS: Mapping[str, Op] = _named()
-
-
 _COMPENSATED: Mapping[str, Op] = {name: with_errors(OPERATORS[name]) for name in ("sum", "mean")}
 
 
 def find_op(op: object, *, ddof: object = 0, compensated: bool = False) -> Op:
-    """Return an operator by name, with the keywords of ``reduce`` applied.
+    """Return an operator, or one by name, with the keywords of ``reduce`` applied.
 
-    Parameters
-    ----------
-    op : str or Op
-    ddof : int or float, default 0
-        ``var`` and ``std`` divide by the number of elements minus ``ddof``.
-    compensated : bool, default False
-        True to let ``sum`` and ``mean`` carry their rounding errors.
-
-    Returns
-    -------
-    Op
-
-    Raises
-    ------
-    UnknownOperatorError
-        ``op`` is neither an operator nor the name of one.
-    ArgumentError
-        A keyword does not apply to the operator.
+    ``var`` and ``std`` divide by the number of elements minus ``ddof``. ``compensated`` lets ``sum`` and ``mean`` carry
+    their rounding errors.
     """
     if isinstance(op, str) and op in OPERATORS:
         operator = OPERATORS[op]
@@ -75,10 +65,23 @@ def find_op(op: object, *, ddof: object = 0, compensated: bool = False) -> Op:
     if (less := as_ddof(ddof)) != 0:
         if named not in SPREADS:
             raise ArgumentError(f"reduce with {operator.name}: ddof for {' and '.join(SPREADS)} only; got ddof={ddof}")
-        operator = SPREADS[named](less)
+        operator = spread(named, less)
     if compensated:
         if named not in _COMPENSATED:
             known = " and ".join(_COMPENSATED)
             raise ArgumentError(f"reduce with {operator.name}: compensated=True for {known} only; got {quoted(op)}")
         operator = _COMPENSATED[named]
     return operator
+
+
+def as_ddof(ddof: object) -> float:
+    """Check a caller's ``ddof=``."""
+    if isinstance(ddof, bool) or not isinstance(ddof, int | float | np.integer | np.floating):
+        raise ArgumentError(f"ddof: a number; got {quoted(ddof)}")
+    try:
+        finite = math.isfinite(ddof)
+    except OverflowError:
+        finite = False
+    if not finite:
+        raise ArgumentError(f"ddof: a finite number; got {quoted(ddof)}")
+    return int(ddof) if ddof == int(ddof) else float(ddof)

@@ -14,8 +14,8 @@ import numpy as np
 from gpuprims.errors import ArgumentError, DtypeError, ExpressionError, quoted
 from gpuprims.expressions import Expr, expression, trace, typed
 from gpuprims.expressions.masks import refuse_masked
-from gpuprims.operators.dtypes import INT64, Dtype, DtypeRule, Dtypes, register
-from gpuprims.operators.laws import check_laws
+from gpuprims.operators.dtypes import BOOL, FLOAT64, INT64, Dtype, DtypeRule, Dtypes, register
+from gpuprims.operators.laws import Trial, check_laws
 
 
 class Op:
@@ -119,10 +119,11 @@ class Op:
         self.elements = self.components if prepare is None else 1
         refuse_masked("Op: identity=", identity)
         self._identity = identity
-        self._dtypes = dtypes or self._kept_dtypes
+        # From the dtypes of elements, and dtype=, to the dtypes of the components and of the results.
+        self.value_dtypes: DtypeRule = dtypes or self._kept_dtypes
         self.fold = self._flat(fn, isinstance(identity, tuple) or self.components > 1)
         if check:
-            check_laws(self)
+            check_laws(self.trial())
 
     def _flat(self, fn: Callable[..., Any] | str, tuples: bool) -> Expr:
         """Return the fold as a function of the components of both values."""
@@ -134,12 +135,6 @@ class Op:
         if len(flat.results) != n:
             raise ArgumentError(f"Op {self.name!r}: {n} component(s), as the identity has; got {len(flat.results)}")
         return flat
-
-    @property
-    def identity_is_bool(self) -> bool:
-        """True if the identity is True or False: the operator folds bools."""
-        components = self._identity if isinstance(self._identity, tuple) else (self._identity,)
-        return all(isinstance(component, bool | np.bool_) for component in components)
 
     def identity(self, dtypes: Dtypes) -> tuple[Any, ...]:
         """Return the identity's components as scalars of these dtypes."""
@@ -158,9 +153,23 @@ class Op:
             raise DtypeError(message)
         return held
 
-    def value_dtypes(self, elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
-        """Return the dtypes of the components and of the results, for elements of these dtypes."""
-        return self._dtypes(elements, dtype)
+    def trial(self) -> Trial:
+        """Return the operator for the first dtype that its function and identity take, to check its laws."""
+        refusals = []
+        load = trace(self.prepare or (lambda *given: given[:-1]), self.elements + 1)
+        identity = self._identity if isinstance(self._identity, tuple) else (self._identity,)
+        of_bools = all(isinstance(component, bool | np.bool_) for component in identity)
+        for element in (BOOL, INT64, FLOAT64) if of_bools else (INT64, FLOAT64, BOOL):
+            elements = (element,) * self.elements
+            try:
+                values, _ = self.value_dtypes(elements, None)
+                loaded, fold = typed(load, (*elements, INT64), values), typed(self.fold, values * 2, values)
+                better = None if self.better is None else typed(self.better, values[:1] * 2, (BOOL,))
+                held, prepared = self.identity(values), self.prepare is not None
+                return Trial(self.name, elements, loaded, fold, held, better, prepared, self.commutative)
+            except DtypeError as error:
+                refusals.append(error)
+        raise refusals[0]
 
     def _kept_dtypes(self, elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
         """Fold in the dtype that the function returns for operands of that dtype."""

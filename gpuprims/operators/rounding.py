@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.operators.dtypes import averaging, doubled, widening
+from gpuprims.errors import DtypeError
+from gpuprims.operators.dtypes import Dtype, Dtypes
 from gpuprims.operators.op import Op
 
 
@@ -40,28 +41,20 @@ def _merge(p: tuple[Any, Any], q: tuple[Any, Any]) -> tuple[Any, Any]:
     return total, p[1] + q[1] + error
 
 
-def _corrected(total: Any, error: Any) -> Any:
-    """Add the error to the sum, unless it is NaN: then the sum is inf or NaN, as in NumPy."""
-    return np.where(np.isnan(error), total, total + error)
-
-
 def with_errors(plain: Op) -> Op:
-    """Return a sum or a mean that folds (sum, error) pairs of floats.
+    """Return a sum or a mean that folds (sum, error) pairs of floats; ``plain`` still folds integers and bools."""
 
-    Parameters
-    ----------
-    plain : Op
-        The operator without errors. It still folds integers and bools, which do not round.
+    def finish(total: Any, error: Any, count: Any) -> Any:
+        # The error of an infinite sum is NaN, and the result is inf or NaN, as in NumPy.
+        corrected = np.where(np.isnan(error), total, total + error)
+        return plain.finish(corrected, count) if plain.finish else corrected
 
-    Returns
-    -------
-    Op
-    """
-    finish = {
-        "sum": lambda total, error, count: _corrected(total, error),
-        "mean": lambda total, error, count: _corrected(total, error) / count,
-    }[plain.name]
-    rule = {"sum": widening(np.add), "mean": averaging}[plain.name]
+    def dtypes(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
+        values, results = plain.value_dtypes(elements, dtype)
+        if values[0].kind == "c":
+            raise DtypeError(f"{plain.name} with compensated=True: a real dtype; got {values[0]}")
+        return values * 2, results
+
     return Op(
         _merge,
         (0, 0),
@@ -69,6 +62,6 @@ def with_errors(plain: Op) -> Op:
         commutative=True,
         prepare=lambda element, index: (element, 0),
         finish=finish,
-        dtypes=doubled(rule, plain.name),
+        dtypes=dtypes,
         exact=plain,
     )

@@ -1,35 +1,28 @@
-"""The launch plan of a fold, for every operator."""
+"""The launch plans of folds and scans, for every operator."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.device import Device
-from gpuprims.core.kernel_spec import value_bytes
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
+from gpuprims.core.driver import Kernel, Launch
+from gpuprims.core.kernel_spec import value_bytes, value_words
+from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, nothing, with_counters, with_scratch, with_statuses
 from gpuprims.core.layout import Form, contiguous, plan_layout
-from gpuprims.core.outputs import Result
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import MOST_GROUPS, Variant
+from gpuprims.expressions import TypedExpr
 from gpuprims.operators import Folding
-from gpuprims.primitives.fold_spec import FoldSpec
-from gpuprims.primitives.fold_variants import FoldVariant
-
-
-def with_axes(form: Form, axes: tuple[int, ...], keepdims: bool) -> Form:
-    """Give a result the folded axes, of length 1, so that it lies beside the arrays axis for axis."""
-    if keepdims:
-        return form
-    shape, strides = list(form.shape), list(form.strides)
-    for axis in axes:
-        shape.insert(axis, 1)
-        strides.insert(axis, 0)
-    return form._replace(shape=tuple(shape), strides=tuple(strides))
+from gpuprims.primitives.fold_spec import FoldSpec, ScanSpec
+from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
 
 
 def sample_rows(call: Sample) -> tuple[Form, int]:
-    """Return an array of so many outputs for ``explain``, and the axis to fold."""
+    """Return the array of a sample call, and the axis to fold or scan."""
     if call.side_by_side:
         return contiguous(call.dtype, (call.size, call.outputs), 16), 0
     pitch = max(call.size, 2)  # outputs of one element lie apart too
@@ -37,110 +30,169 @@ def sample_rows(call: Sample) -> tuple[Form, int]:
     return rows._replace(shape=(call.outputs, call.size)), 1
 
 
-class FoldPlanner:
-    """Decides the launch of one fold.
+def plan_fold(
+    device: Device,
+    forms: Sequence[Form],
+    targets: Sequence[Form],
+    folding: Folding,
+    shape: tuple[int, ...],
+    axes: tuple[int, ...],
+    asked: str | Variant | None = None,
+    *,
+    commutative: bool,
+    counted: int | None = None,
+) -> LaunchPlan:
+    """Return the launch plan of a fold of arrays that broadcast to ``shape``, along ascending ``axes``.
 
-    Parameters
-    ----------
-    device : Device
-    forms, targets : sequence of Form
-        The arrays, and the results with their folded axes, of length 1.
-    folding : Folding
-    commutative : bool
-    shape : tuple of int
-        The arrays' common shape.
-    axes : tuple of int
-        The folded ones, ascending.
-    counted : int, optional
-        The number of elements that the result is of, where they were folded before.
+    ``targets`` are the results, with or without the folded axes. ``counted`` is the number of elements that a result is
+    made from, if the arrays are results of earlier folds.
     """
+    outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
+    count = math.prod(shape[k] for k in axes)
+    layout = plan_layout((*forms, *(_with_axes(form, shape, axes) for form in targets)), shape, axes)
+    nbytes = value_bytes(folding.values)
+    traits = CallTraits(
+        dtypes=folding.computed_in,
+        size=count,
+        outputs=outputs,
+        commutative=commutative,
+        value_bytes=nbytes,
+        side_by_side=layout.side_by_side(len(forms)),
+        picks=folding.better is not None,
+    )
 
-    def __init__(
-        self,
-        device: Device,
-        forms: Sequence[Form],
-        targets: Sequence[Form],
-        folding: Folding,
-        shape: tuple[int, ...],
-        axes: tuple[int, ...],
-        *,
-        commutative: bool,
-        counted: int | None = None,
-    ) -> None:
-        self.device = device
-        self.folding = folding
-        self.commutative = commutative
-        self.inputs = len(forms)
-        self.outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
-        self.count = math.prod(shape[k] for k in axes)
-        self.layout = plan_layout((*forms, *targets), shape, axes)
-        self.value_bytes = value_bytes(folding.values)
-        self.counted = self.count if counted is None else counted
-
-    def plan(self, asked: str | Variant | None, results: tuple[Result, ...]) -> LaunchPlan:
-        """Return the plan of the fold, by the variant that is asked for or the best one."""
-        return LaunchPlan(
-            self.device, "reduce", self._call(), results, self._compiled, asked=asked, inputs=range(self.inputs)
-        )
-
-    def _compiled(self, variant: Variant) -> Compiled:
-        """Fix the launch and its scratch memory."""
-        chosen = FoldVariant.of(variant)
-        if not self.outputs:
-            return Compiled()
-        parts = self._parts(chosen)
-        kernel = self.device.kernel(chosen, self._spec(vectors=chosen.vectors))
-        groups = min(self._rows(chosen) * parts, MOST_GROUPS)
+    def compiling(variant: Variant) -> Launch:
+        chosen, able = FoldVariant.of(variant), device.capabilities
+        if not outputs:
+            return nothing
+        rows = -(-outputs // chosen.outputs_per_group)  # groups that compute all outputs once
+        parts = 1
+        if chosen.shares_outputs:  # enough groups to fill the device, each with a tile of its own
+            tiles = max(-(-count // chosen.tile), 1)
+            parts = max(1, min(tiles, chosen.groups(rows * tiles, able) // rows))
+        groups = min(rows * parts, MOST_GROUPS)
         if not chosen.shares_outputs or chosen.block == 1:  # a group of one is a thread: no more than there are to run
-            groups = chosen.groups(groups, self.device.capabilities)
-        launch = kernel.prepare(groups, self.layout.pack(self.counted), self.outputs, self.count, parts)
-        return Compiled(launch, *self._scratch(chosen, parts), reads=bool(self.count))
+            groups = chosen.groups(groups, able)
+        # Where order matters, a work-item's run of elements may start anywhere, not at a whole vector.
+        vector = layout.vector_width() if chosen.vectors and commutative else 1
+        spec = FoldSpec.of(folding, layout, len(forms), better=folding.better, commutative=commutative, vector=vector)
+        packed = layout.pack(count if counted is None else counted)
+        launch = device.kernel(chosen, spec).prepare(groups, packed, outputs, count, parts)
+        counters, scratch = outputs, outputs * parts * nbytes
+        if parts == 1:  # unshared outputs need no counters, and there may be millions
+            counters, scratch = 1, 0
+        elif chosen.accumulates:
+            counters, scratch = (outputs + 1) // 2 * 2 + outputs * nbytes // 4, 0
+        return with_counters(device, launch, counters, scratch, unread=0 if count else len(forms))
 
-    def _scratch(self, variant: FoldVariant, parts: int) -> tuple[int, int]:
-        """Return how many zeroed words, and how many bytes of partial values, a launch needs."""
-        if parts == 1:
-            return 1, 0  # unshared outputs need none, and there may be millions
-        if variant.accumulates:
-            return (self.outputs + 1) // 2 * 2 + self.outputs * self.value_bytes // 4, 0
-        return self.outputs, self.outputs * parts * self.value_bytes
+    results = [contiguous(form.dtype, form.shape, form.alignment) for form in targets]
+    return LaunchPlan(device, "reduce", traits, results, compiling, asked=asked, inputs=range(len(forms)))
 
-    def _call(self) -> CallTraits:
-        """Describe the call to the variants."""
-        return CallTraits(
-            dtypes=self.folding.computed_in,
-            size=self.count,
-            outputs=self.outputs,
-            commutative=self.commutative,
-            value_bytes=self.value_bytes,
-            side_by_side=self.layout.side_by_side(self.inputs),
-            picks=self.folding.better is not None,
+
+def _with_axes(form: Form, shape: tuple[int, ...], axes: tuple[int, ...]) -> Form:
+    """Insert the folded axes, of length 1, into a result that lacks them."""
+    if len(form.shape) == len(shape):
+        return form
+    lengths, strides = list(form.shape), list(form.strides)
+    for axis in axes:
+        lengths.insert(axis, 1)
+        strides.insert(axis, 0)
+    return form._replace(shape=tuple(lengths), strides=tuple(strides))
+
+
+def plan_scan(
+    device: Device,
+    forms: Sequence[Form],
+    targets: Sequence[Form],
+    results: Sequence[Form],
+    folding: Folding,
+    shape: tuple[int, ...],
+    axes: tuple[int, ...],
+    asked: str | Variant | None,
+    *,
+    commutative: bool,
+    inclusive: bool,
+    place: TypedExpr | None = None,
+    packed: bool = False,
+    primitive: str = "scan",
+    item_words: int | None = None,
+    count: int | None = None,
+    counted: int | None = None,
+    otherwise: LaunchPlan | None = None,
+    kind: type[LaunchPlan] = LaunchPlan,
+) -> LaunchPlan:
+    """Return the launch plan of a scan of arrays that broadcast to ``shape``, along ``axes``, the last one fastest.
+
+    ``targets`` are the results with the axes of the arrays. ``place`` gives the index of each result, by default its
+    element's; ``packed`` says that indices of the first result rise one by one. A work-item holds ``item_words`` words
+    of an element, by default the value's. ``count`` replaces the product of the scanned axes, and ``counted`` the
+    number of elements that ``STORE`` is given for the first result: 1 if inclusive, else 0.
+    """
+    inputs = len(forms)
+    outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
+    size = math.prod(shape[k] for k in axes) if count is None else count
+    layout = plan_layout((*forms, *targets), shape, axes)
+    words = value_words(folding.values)
+    traits = CallTraits(
+        dtypes=(*folding.computed_in, *(step.dtype for step in (place.steps if place else ()))),
+        size=size,
+        outputs=outputs,
+        commutative=commutative,
+        value_bytes=value_bytes(folding.values),
+        side_by_side=layout.side_by_side(inputs),
+    )
+
+    def compiling(variant: Variant) -> Launch:
+        chosen, able = ScanVariant.of(variant), device.capabilities
+        if not outputs * size:
+            return nothing
+        # No more items than one output fills, and than fill the device.
+        fitted = chosen.fitted(item_words or words, min(outputs, able.compute_units) * size, able)
+        vector = min(layout.vector_width(), fitted.items) if fitted.vectors else 1
+        spec = ScanSpec.of(
+            folding,
+            layout,
+            inputs,
+            commutative=commutative,
+            inclusive=inclusive,
+            place=place,
+            packed=packed,
+            vector=vector,
         )
+        kernel, numbers = device.kernel(fitted, spec), layout.pack(int(inclusive) if counted is None else counted)
+        if chosen.scratch == "levels":
+            launch, values = _prepare_levels(kernel, fitted, able, numbers, outputs, size)
+            return with_scratch(device, launch, 4 * words * values)
+        if chosen.scratch == "none":
+            groups = fitted.groups(-(-outputs // fitted.outputs_per_group), able)
+            return with_scratch(device, kernel.prepare(groups, numbers, outputs, size), 4)
+        tiles = -(-size // fitted.tile)
+        groups = fitted.groups(outputs * tiles, able)
+        if fitted.together:
+            groups = min(groups, fitted.block)  # a work-item looks after each of the other groups
+        launch = kernel.prepare(groups, numbers, outputs, size, tiles)
+        return with_statuses(device, launch, 1 + outputs * tiles * words)
 
-    def _parts(self, variant: FoldVariant) -> int:
-        """Return how many groups share one output: enough to fill the device, and each with a tile of its own."""
-        if not variant.shares_outputs:
-            return 1
-        tiles = max(-(-self.count // variant.tile), 1)
-        rows = self._rows(variant)
-        groups = variant.groups(rows * tiles, self.device.capabilities)
-        return max(1, min(tiles, groups // rows))
+    what = device, primitive, traits, results, compiling
+    return kind(*what, asked=asked, inputs=range(inputs), otherwise=otherwise)
 
-    def _rows(self, variant: FoldVariant) -> int:
-        """Return how many groups compute all outputs once."""
-        return -(-self.outputs // variant.outputs_per_group)
 
-    def _spec(self, *, vectors: bool) -> FoldSpec:
-        accesses = self.layout.accesses
-        return FoldSpec(
-            inputs=accesses[: self.inputs],
-            outputs=accesses[self.inputs :],
-            values=self.folding.values,
-            map=self.folding.map,
-            finish=self.folding.finish,
-            op=self.folding.op,
-            identity=self.folding.identity,
-            better=self.folding.better,
-            commutative=self.commutative,
-            # Where order matters, a work-item's run of elements may start anywhere, not at a whole vector.
-            vector=self.layout.vector_width() if vectors and self.commutative else 1,
-        )
+def _prepare_levels(
+    kernel: Kernel, variant: Variant, able: Capabilities, layout: np.ndarray, outputs: int, size: int
+) -> tuple[Launch, int]:
+    """Return launches over aggregates of tiles, aggregates of these, and back; and the number of all aggregates."""
+    sizes, starts, end = [size], [-1], 0  # elements of an output at each level, and the level's first value
+    while sizes[-1] > variant.tile:
+        sizes.append(-(-sizes[-1] // variant.tile))
+        starts.append(end)
+        end += outputs * sizes[-1]
+    last = len(sizes) - 1
+
+    def launch(level: int, *, folds: bool) -> Launch:
+        tiles, above = (outputs * sizes[level + 1], starts[level + 1]) if level < last else (outputs, -1)
+        groups = variant.groups(tiles, able)
+        return kernel.prepare(groups, layout, outputs, sizes[level], starts[level], above, int(folds))
+
+    up = [launch(level, folds=True) for level in range(last)]
+    down = [launch(level, folds=False) for level in reversed(range(last + 1))]
+    return in_turn([*up, *down]), max(end, 1)

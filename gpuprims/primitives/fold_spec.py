@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-from gpuprims.core.codegen.values import Packing
+from gpuprims.core.codegen.functions import fetch_text, vector_addresses
+from gpuprims.core.codegen.operands import elements_of, fields_of, load, names_of, return_value, stored, write
 from gpuprims.core.kernel_spec import KernelSpec
+from gpuprims.core.layout import Layout
 from gpuprims.expressions import TypedExpr, c_type, constant, emit_function
+from gpuprims.operators import Folding
+
+_ROOMS = Path(__file__).parent
+_PLACE = "OUTPUTS, const layout_t layout, const i64 o, const i64 j"
+_STAGED = "const i64 first, LOCAL staged_t *staging"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -37,6 +44,12 @@ class FoldSpec(KernelSpec):
     scratch_pointers: ClassVar[int] = 2
     exchanges: ClassVar[bool] = True
 
+    @classmethod
+    def of(cls, folding: Folding, layout: Layout, inputs: int, **more: Any) -> Self:
+        """Return the spec of a folding; the first ``inputs`` operands of the layout are read, the others written."""
+        own = {name: getattr(folding, name) for name in ("values", "map", "finish", "op", "identity")}
+        return cls(inputs=layout.accesses[:inputs], outputs=layout.accesses[inputs:], **own | more)
+
     @property
     def functions(self) -> tuple[TypedExpr | None, ...]:
         """See :class:`KernelSpec`."""
@@ -44,9 +57,9 @@ class FoldSpec(KernelSpec):
 
     def macros(self) -> dict[str, int | str]:
         """Define what kernels say of the operator, of values, and of arrays of values with an array a component."""
-        pack, numbers = Packing(self.values), range(len(self.values))
+        fields, numbers = fields_of(self.values), range(len(self.values))
         arrays = "; ".join(f"{c_type(dtype)} name##_v{k} places" for k, dtype in enumerate(self.values))
-        sets = " ".join(f"name##_v{k} place = gp_set{field};" for k, field in enumerate(pack.fields))
+        sets = " ".join(f"name##_v{k} place = gp_set{field};" for k, field in enumerate(fields))
         macros: dict[str, int | str] = {
             "COMMUTATIVE": int(self.commutative),
             "VALUES(name, places)": arrays,
@@ -56,20 +69,18 @@ class FoldSpec(KernelSpec):
             "IDENTITY": "gp_identity()",
         }
         if self.better:
-            macros |= {"BETTER(a, b)": "gp_better(a, b)", "LEAD(value)": f"(value){pack.fields[0]}"}
+            macros |= {"BETTER(a, b)": "gp_better(a, b)", "LEAD(value)": f"(value){fields[0]}"}
         return macros
 
     def text(self) -> list[str]:
         """Write the functions of those macros."""
-        pack = Packing(self.values)
-        arguments = [f"{side}{field}" for side in "ab" for field in pack.fields]
-        scalars = zip(self.identity, self.values, strict=True)
-        identity = [constant(repr(scalar.item()), dtype) for scalar, dtype in scalars]
+        arguments = [f"{side}{field}" for side in "ab" for field in fields_of(self.values)]
+        identity = [constant(scalar) for scalar in self.identity]
         components = ", ".join(f"const {c_type(dtype)} c{k}" for k, dtype in enumerate(self.values))
-        packed = pack.close(*(f"c{k}" for k in range(len(self.values))))
+        packed = return_value(*(f"c{k}" for k in range(len(self.values))))
         return [
-            emit_function("DEVICE value_t gp_fold(const value_t a, const value_t b)", self.op, arguments, pack.close),
-            f"DEVICE value_t gp_identity(void)\n{{\n    {pack.close(*identity)}\n}}",
+            emit_function("DEVICE value_t gp_fold(const value_t a, const value_t b)", self.op, arguments, return_value),
+            f"DEVICE value_t gp_identity(void)\n{{\n    {return_value(*identity)}\n}}",
             f"DEVICE value_t gp_pack({components})\n{{\n    {packed}\n}}",
             *self._better(),
         ]
@@ -87,4 +98,80 @@ class FoldSpec(KernelSpec):
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
-        return (Path(__file__).parent / "reduce" / "kernels" / "folding.h",)
+        return (_ROOMS / "reduce" / "kernels" / "folding.h",)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScanSpec(FoldSpec):
+    """The macros of a scan.
+
+    Parameters
+    ----------
+    inclusive : bool
+        Whether a result includes the element at its own index.
+    packed : bool, default False
+        Whether ``place`` gives the first output consecutive indices, the value being the first that is not below it.
+        A group can then gather its elements in local memory and write them side by side.
+    """
+
+    inclusive: bool
+    packed: bool = False
+
+    stores_vectors: ClassVar[bool] = True
+    aliases: ClassVar[bool] = True
+    scratch_pointers: ClassVar[int] = 1
+
+    def macros(self) -> dict[str, int | str]:
+        """Define the kind of the scan, and how kernels stage elements and write them."""
+        macros = super().macros() | {"INCLUSIVE": int(self.inclusive), "PACKED": int(self.packed)}
+        if self.packed:
+            names = f"{names_of('x', self.inputs)}, {names_of('y', self.outputs)}"
+            macros |= {
+                "STAGE(o, j, value, first, to)": f"gp_stage({names}, layout, o, j, value, first, to)",
+                "STAGE_VECTOR(o, j, values, first, to)": f"gp_stage_vector({names}, layout, o, j, values, first, to)",
+                "WRITE_STAGED(o, j, element)": "y0[gp_at_y0(layout, o, j)] = element",
+                "WRITE_NUMBER(number)": "y1[gp_at_y1(layout, 0, 0)] = number",
+            }
+        return macros
+
+    def text(self) -> list[str]:
+        """See :class:`KernelSpec`."""
+        return [*(self._staging() if self.packed else ()), *super().text()]
+
+    def _staging(self) -> list[str]:
+        """Write functions that gather a group's elements for the first output, and write those for the others."""
+        inputs, outputs, (widths, addresses) = self.inputs, self.outputs, vector_addresses(self)
+        elements, results = names_of("e", inputs), names_of("y", outputs)
+        others = list(enumerate(outputs))[1:]
+        return [
+            f"typedef {stored(outputs[0].dtype)} staged_t;",
+            f"DEVICE value_t gp_stage_one({_PLACE}, {elements_of(inputs)}, const value_t value, {_STAGED})",
+            "{",
+            *(f"    i64 at{k}; {stored(access.dtype)} r{k}[1];" for k, access in enumerate(outputs)),
+            f"    gp_place(layout, j, value, {elements}, {names_of('&at', outputs)});",
+            f"    gp_finish(layout, j, value, {elements}, {names_of('r', outputs)});",
+            "    if (at0 >= 0) staging[at0 - first] = r0[0];",
+            *(f"    if (at{k} >= 0) {{ {write(k, access, 1, f'at{k}').strip()} }}" for k, access in others),
+            "    return value + (at0 >= 0);",
+            "}",
+            f"DEVICE value_t gp_stage(INPUTS, {_PLACE}, const value_t value, {_STAGED})",
+            "{",
+            *(line for k, access in enumerate(inputs) for line in load(k, access, 1)),
+            f"    return gp_stage_one({results}, layout, o, j, {elements}, value, first, staging);",
+            "}",
+            f"DEVICE value_t gp_stage_vector(INPUTS, {_PLACE}, const value_t *values, {_STAGED})",
+            "{",
+            *(line for k, access in enumerate(inputs) for line in load(k, access, widths[k])),
+            "    value_t next = values[0];",
+            "#pragma unroll",
+            "    for (int item = 0; item < VECTOR; item++)",
+            f"        next = gp_stage_one({results}, layout, o, j + item, {', '.join(addresses)}, "
+            "values[item], first, staging);",
+            "    return next;",
+            "}",
+            *fetch_text(self),
+        ]
+
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return (_ROOMS / "scan" / "kernels" / "scanning.h",)

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.layout import contiguous
 from gpuprims.core.operands import as_operands
-from gpuprims.core.outputs import Result
 from gpuprims.core.variant import Variant
 from gpuprims.operators import Folding, Stages
-from gpuprims.primitives.fold import FoldPlanner
+from gpuprims.primitives.fold import plan_fold
 
 # Large enough that a launch, and copying a few bytes back, take no time compared with the upload.
 _LARGEST_SLAB = 1 << 30
@@ -62,19 +60,15 @@ def map_in_slabs(
         map_in_slabs(parts[: len(arrays)], parts[len(arrays) :], ndim, most, run)
 
 
-@dataclass(frozen=True)
-class FoldSlabs:
-    """A fold of host arrays along ascending axes, which results keep, of length 1; ``variant`` folds the slabs."""
+class FoldSlabs(NamedTuple):
+    """A fold of host arrays, in slabs of at most ``most`` bytes; results keep the folded axes, of length 1."""
 
     device: Device
     stages: Stages
     axes: tuple[int, ...]
     variant: str | Variant | None
     commutative: bool
-
-    @cached_property
-    def _most(self) -> int:
-        return slab_bytes(self.device)
+    most: int
 
     def run(self, arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Fold arrays of one shape."""
@@ -87,7 +81,7 @@ class FoldSlabs:
         The outermost axes are cut first, so each slab has whole inner axes, and its indices are consecutive.
         """
         shape = arrays[0].shape
-        cut = _cut(arrays, self._most, range(len(shape)))
+        cut = _cut(arrays, self.most, range(len(shape)))
         if cut is None:
             index = np.broadcast_to(np.int64(first), (1,) * len(shape))
             return self._fold(self.stages.part, [*arrays, index], self.axes, variant=self.variant)
@@ -100,7 +94,7 @@ class FoldSlabs:
         self, folding: Folding, values: Sequence[np.ndarray], axes: tuple[int, ...], *, counted: int | None = None
     ) -> list[np.ndarray]:
         """Run a stage on values, in slabs along the axes that it keeps."""
-        cut = _cut(values, self._most, [k for k in range(values[0].ndim) if k not in axes])
+        cut = _cut(values, self.most, [k for k in range(values[0].ndim) if k not in axes])
         if cut is None:
             return self._fold(folding, values, axes, counted=counted)
         axis, slabs = cut
@@ -119,13 +113,11 @@ class FoldSlabs:
         operands = as_operands("reduce", tuple(arrays), self.device)
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
         kept = tuple(1 if k in axes else length for k, length in enumerate(shape))
-        results = tuple(Result(kept, dtype) for dtype in folding.outputs)
         targets = [contiguous(dtype, kept, operands.alignment) for dtype in folding.outputs]
-        planner = FoldPlanner(
-            self.device, operands.forms, targets, folding, shape, axes, commutative=self.commutative, counted=counted
-        )
-        outputs = [operands.empty(*result) for result in results]
-        planner.plan(variant, results).start(operands, outputs)
+        what = self.device, operands.forms, targets, folding, shape, axes, variant
+        plan = plan_fold(*what, commutative=self.commutative, counted=counted)
+        outputs = [operands.empty(kept, dtype) for dtype in folding.outputs]
+        plan.start(operands, outputs)
         if operands.in_place:
             operands.driver.synchronize()
         return [operands.to_host(output) for output in outputs]

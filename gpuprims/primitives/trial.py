@@ -7,8 +7,8 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import plan_layout
-from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
+from gpuprims.errors import shortened
 from gpuprims.expressions import expression, typed
 
 
@@ -17,7 +17,7 @@ def problem_of(device: Device) -> str | None:
     try:
         computed = _trial(device)
     except Exception as error:  # an installed package's driver may raise anything
-        return f"fails a trial kernel: {_in_a_line(error)}"
+        return f"fails a trial kernel: {shortened(' '.join(str(error).split()), 400)}"
     wrong = not np.array_equal(computed, np.array([2, 3, 4], np.float32))
     return f"computes {computed} for [1, 2, 3] + 1" if wrong else None
 
@@ -31,11 +31,6 @@ def _trial(device: Device) -> np.ndarray:
     function = typed(expression("x + 1"), (float32,))
     finish = typed(expression(lambda value, count: value), (float32, np.dtype(np.int64)))
     spec = KernelSpec(layout.accesses[:1], layout.accesses[1:], (float32,), function, finish)
-    variant = REGISTRY.select("map", *device._described, CallTraits((float32,), 3))  # by rank, not by tuning
+    variant = device.ranked("map", CallTraits((float32,), 3)).select()
     device.kernel(variant, spec).prepare(1, layout.pack(3), 3)([source, result])
     return np.array(driver.to_host(result))
-
-
-def _in_a_line(error: Exception) -> str:
-    text = " ".join(str(error).split())
-    return text if len(text) <= 400 else text[:397] + "..."

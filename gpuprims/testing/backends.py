@@ -77,5 +77,5 @@ def _check_counters(device: Device, label: str) -> None:
     places = device.asarray(np.ones(1000, np.uint32))
     read = bind_call("map", ("x", places), {"device": device})[3]
     result = device.driver.empty((1000,), np.dtype(np.uint32))
-    read.start_on(device.driver, [device.driver.counters(1000)], [result])
+    read.compiled()([device.driver.counters(1000), result])
     hold(not device.to_host(result).any(), label, "counters() that are zero after use", quoted(device.to_host(result)))

@@ -70,7 +70,7 @@ def check_variant(variant: Variant | str, device: str | Device | None = None) ->
 
 def devices_of(backend: str) -> list[Device]:
     """Return every device of a backend; raise if there is none."""
-    return [Device._of(driver) for driver in REGISTRY.backend(backend).drivers()]
+    return [Device._of(driver) for driver in REGISTRY.drivers(backend)]
 
 
 def _found(variant: Variant | str, device: str | Device | None) -> Variant:

@@ -63,9 +63,9 @@ def full(*given, **how):
 
 tempfile.tempdir, pathlib.Path.write_text = "/nowhere", full
 
-from gpuprims.backends.opencl.runtimes import platforms
+from gpuprims.backends.opencl.runtimes import devices
 
-print("found:", ", ".join(platform.name for platform in platforms()))
+print("found:", ", ".join(device.platform.name for device in devices()))
 """
 
 

@@ -40,9 +40,9 @@ def test_folder_is_private_and_goes_with_the_process(tmp_path):
     folder = chosen()
     assert folder.parent == tmp_path / "private" / "pocl"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    pocl._remove(str(folder), os.getpid() + 1)  # as a fork would
+    pocl._end(str(folder), os.getpid() + 1)  # as a fork would
     assert folder.exists()
-    pocl._remove(str(folder), os.getpid())
+    pocl._end(str(folder), os.getpid())
     assert not folder.exists()
 
 

@@ -16,19 +16,19 @@ import pytest
 from children import child_environment
 
 import gpuprims
+from gpuprims.core import progress as core
 from gpuprims.core.capabilities import Progress
 from gpuprims.core.private_folder import private_folder
 from gpuprims.errors import GpuprimsWarning
 
 cl = pytest.importorskip("pyopencl", reason="pyopencl is not installed")
 
-from gpuprims.backends.opencl import progress, remembered  # noqa: E402 - pyopencl first
-from gpuprims.backends.opencl.remembered import Finding  # noqa: E402 - pyopencl first
+from gpuprims.backends.opencl import progress  # noqa: E402 - pyopencl first
 
 ROOT = Path(__file__).parents[2]
 GPU, CPU = cl.device_type.GPU, cl.device_type.CPU
 _POINTERS = itertools.count(1)
-ACME = Finding("Acme OpenCL", "Acme 1", "1.0, 2.3", 8)
+ACME = {"platform": "Acme OpenCL", "device": "Acme 1", "driver": "OpenCL 3.0, 2.3", "compute_units": 8}
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     private_folder.cache_clear()
     found = private_folder("devices")
     assert found is not None
-    monkeypatch.setattr(remembered, "private_folder", lambda name: found)
+    monkeypatch.setattr(core, "private_folder", lambda name: found)
     private_folder.cache_clear()
     return found
 
@@ -50,8 +50,8 @@ def attempts(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[bool]]:
     def script(*outcomes: bool) -> list[bool]:
         left = list(outcomes)
         monkeypatch.setattr(progress, "trial", lambda queue: left.pop(0))
-        monkeypatch.setattr(progress, "_PAUSE", 0)
-        monkeypatch.setattr(progress, "_SHOWN", {})
+        monkeypatch.setattr(core, "_PAUSE", 0)
+        monkeypatch.setattr(core, "_FOUND", {})
         return left
 
     return script
@@ -98,16 +98,17 @@ def test_known_devices_are_never_tried(attempts: Callable[..., list[bool]]) -> N
 
 
 def test_one_success_is_enough_and_no_takes_every_attempt(attempts: Callable[..., list[bool]]) -> None:
-    assert attempts(False, False, True, False) is not None
-    assert progress.tried(None)
-    left = attempts(*[False] * progress._ATTEMPTS)
-    assert not progress.tried(None)
+    left = attempts(False, False, True, False)
+    assert core.tried(lambda: left.pop(0))
+    assert left == [False]
+    left = attempts(*[False] * core._ATTEMPTS)
+    assert not core.tried(lambda: left.pop(0))
     assert left == []
 
 
 @pytest.mark.parametrize("together", [True, False])
 def test_what_a_trial_found_is_kept(folder: Path, attempts: Callable[..., list[bool]], together: bool) -> None:
-    attempts(*[together] * progress._ATTEMPTS)
+    attempts(*[together] * core._ATTEMPTS)
     first = progress.groups_run_together(queue_of("Acme OpenCL"))
     assert first.together is together
     assert first.reason.startswith("a trial of this device and driver")
@@ -119,7 +120,7 @@ def test_what_a_trial_found_is_kept(folder: Path, attempts: Callable[..., list[b
 
 
 def test_each_driver_version_is_tried_by_itself(folder: Path, attempts: Callable[..., list[bool]]) -> None:
-    attempts(True, *[False] * progress._ATTEMPTS)
+    attempts(True, *[False] * core._ATTEMPTS)
     assert progress.groups_run_together(queue_of("Acme OpenCL")).together
     newer = queue_of("Acme OpenCL")
     newer.device.driver_version = "2.4"
@@ -143,7 +144,7 @@ def test_a_damaged_entry_is_warned_of_and_tried_again(
     folder: Path, attempts: Callable[..., list[bool]], text: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gpuprims.core.notices._given", set())
-    path = Finding.of(queue_of("Acme OpenCL").device).path
+    path = core.path_of(ACME)
     assert path is not None
     path.write_bytes(text)
     attempts(True)
@@ -154,24 +155,25 @@ def test_a_damaged_entry_is_warned_of_and_tried_again(
 
 def test_an_answer_without_a_bool_is_no_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpuprims.core.notices._given", set())
-    assert remembered.keep(ACME, True)
-    assert ACME.path is not None
-    ACME.path.write_text(ACME.path.read_text().replace("true", "1"))
+    assert core.keep(ACME, True)
+    path = core.path_of(ACME)
+    assert path is not None
+    path.write_text(path.read_text().replace("true", "1"))
     with pytest.warns(GpuprimsWarning, match="has no answer"):
-        assert remembered.kept(ACME) is None
+        assert core.kept(ACME) is None
 
 
 def test_the_first_process_decides_for_those_that_try_at_the_same_time(folder: Path) -> None:
-    assert remembered.keep(ACME, False) is False
-    assert remembered.keep(ACME, True) is False
-    assert remembered.kept(ACME) is False
+    assert core.keep(ACME, False) is False
+    assert core.keep(ACME, True) is False
+    assert core.kept(ACME) is False
     assert [path.suffix for path in folder.iterdir()] == [".json"]
 
 
 def test_without_a_folder_each_process_tries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembered, "private_folder", lambda name: None)
-    assert remembered.keep(ACME, True) is True
-    assert remembered.kept(ACME) is None
+    monkeypatch.setattr(core, "private_folder", lambda name: None)
+    assert core.keep(ACME, True) is True
+    assert core.kept(ACME) is None
 
 
 def test_a_full_disk_is_warned_of(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +183,7 @@ def test_a_full_disk_is_warned_of(folder: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("gpuprims.core.notices._given", set())
     monkeypatch.setattr(os, "link", full)
     with pytest.warns(GpuprimsWarning, match="tries Acme 1 in each process.*No space left"):
-        assert remembered.keep(ACME, True) is True
+        assert core.keep(ACME, True) is True
 
 
 def test_explain_says_how_forward_progress_is_known(device: gpuprims.Device) -> None:

@@ -32,7 +32,7 @@ def no_device(monkeypatch: pytest.MonkeyPatch) -> None:
     def absent(spec: str) -> Any:
         raise BackendUnavailableError(spec, "hidden by a test", "none")
 
-    monkeypatch.setattr(kernels, "_capabilities", absent)
+    monkeypatch.setattr("gpuprims.core.device._find_driver", absent)
 
 
 @pytest.mark.whole
@@ -93,7 +93,7 @@ def test_the_text_is_what_the_devices_compiler_gets(call: str, monkeypatch: pyte
         (["nothing"], "kernels: a primitive among map, reduce"),
         (["reduce/nothing"], "a variant among"),
         (["reduce", "--call", "reduce(float32[8"], "kernels: a call such as 'reduce(float32"),
-        (["reduce", "--call", "nothing(float32[8])"], "kernels: a function of gpuprims; got 'nothing'"),
+        (["reduce", "--call", "nothing(float32[8])"], "a primitive with a tuning case; got 'nothing'"),
         (["scan", "--call", "reduce(float32[8])"], "kernels: a call that runs scan; got 'reduce(float32[8])'"),
         (["reduce", "--device", "reference"], "kernels: a device of cuda or opencl; got 'reference'"),
         (["reduce", "--device", "cuda:99"], "cuda"),

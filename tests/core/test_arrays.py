@@ -161,7 +161,7 @@ def opencl(device: gpuprims.Device) -> SimpleNamespace:
     import pyopencl
     import pyopencl.array
 
-    context = pyopencl.Context([device.driver.queue.device])  # type: ignore[attr-defined]
+    context = pyopencl.Context([device.driver.queue.device])
     queue = pyopencl.CommandQueue(context)
     return SimpleNamespace(cl=pyopencl, array=pyopencl.array, context=context, queue=queue)
 

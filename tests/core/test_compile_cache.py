@@ -168,7 +168,7 @@ def test_what_exceeds_the_limit_is_not_kept(folder, monkeypatch):
 
 def test_limit_that_is_no_number_is_warned_of(monkeypatch):
     monkeypatch.setenv("GPUPRIMS_CACHE_BYTES", "1 GiB")
-    with pytest.warns(GpuprimsWarning, match="a number of bytes; got '1 GiB'"):
+    with pytest.warns(GpuprimsWarning, match="a number of bytes, at least 0; got '1 GiB'"):
         keep(KEY, BINARY)
     assert fetch(KEY) == BINARY
 

@@ -161,7 +161,7 @@ CALL = gpuprims.Call((np.dtype(np.float32),), 3)
 def fakes(monkeypatch: pytest.MonkeyPatch, *drivers: FakeDriver) -> list[gpuprims.Device]:
     """Make these the only devices, and return them, best first."""
     monkeypatch.setattr(gpuprims.Device, "_known", dict(gpuprims.Device._known))
-    monkeypatch.setattr(device_module, "_drivers", lambda name: [d for d in drivers if d.backend == name])
+    monkeypatch.setattr(device_module, "_survey", lambda: (list(drivers), []))
     return gpuprims.devices()
 
 

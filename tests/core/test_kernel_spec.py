@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from gpuprims.core.codegen import kernel_source
+from gpuprims.core.geometry import Geometry, first_refusal
 from gpuprims.core.kernel_spec import Access, KernelSpec
+from gpuprims.core.variant import Variant
 from gpuprims.expressions import expression, typed
-from gpuprims.primitives.fold_spec import FoldSpec
-from gpuprims.primitives.scan_spec import ScanSpec
+from gpuprims.primitives.fold_spec import FoldSpec, ScanSpec
 from gpuprims.primitives.segments.spec import SegmentSpec
 
 F32, I64 = np.dtype(np.float32), np.dtype(np.int64)
@@ -82,7 +83,8 @@ def test_a_primitive_brings_macros_text_and_headers(tmp_path: Path) -> None:
     for path in (prelude, header, kernel):
         path.write_text(f"/* {path.name} */")
     spec = spec_of("2.5*x", OwnSpec, gap=7, header=header)
-    lines = kernel_source(spec, kernel, prelude, 256, 4, 32).splitlines()
+    variant = Variant("own", "kernel", "opencl", kernel, 1, Geometry(256, 4), first_refusal())
+    lines = kernel_source(spec, variant, prelude, 32).splitlines()
     parts = ["#define BLOCK 256", "/* prelude.cl */", "#define GAP 7", "    return GAP;", "/* own.h */"]
     assert [line for line in lines if line in parts] == parts
     assert lines[-2:] == ['#line 1 "own_kernel.cl"', "/* own_kernel.cl */"]

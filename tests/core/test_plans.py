@@ -89,6 +89,19 @@ def test_other_places_to_write_are_refused(device: gpuprims.Device) -> None:
         assert_equal(gpuprims.plan("map", "x + 1", x, out=out, device=device)(x, out=out), x + 1)
 
 
+def test_a_plan_for_strided_results_needs_out(device: gpuprims.Device) -> None:
+    x, room = device.asarray(np.arange(6, dtype=np.float32)), device.asarray(np.zeros(12, np.float32))
+    plan = gpuprims.plan("map", "x + 1", x, out=room[::2])
+    with pytest.raises(ArgumentError, match=r"plan of map: out= laid out as planned, .*; got none"):
+        plan(x)
+    plan(x, out=room[::2])
+    assert_equal(on_host(device, room)[::2], np.arange(1, 7, dtype=np.float32))
+    total = gpuprims.plan("reduce", x, out=room[3:4].reshape(()))
+    if device.backend == "opencl":  # a kernel adds the offset of its result's first element
+        with pytest.raises(ArgumentError, match=r"plan of reduce: out= laid out as planned, .*; got none"):
+            total.item(x)
+
+
 def test_item_of_an_array_is_refused() -> None:
     x = np.zeros((4, 6))
     plan = gpuprims.plan("reduce", x, axis=0, device="reference")

@@ -13,8 +13,6 @@ from typing import Any
 
 import pytest
 from packages import (
-    ABLE,
-    CALL,
     ROOT,
     FakeBackend,
     FakePoint,
@@ -22,13 +20,13 @@ from packages import (
     package,
     register,
     run_beside,
+    select,
     variant,
 )
 
 from gpuprims.core import notices, plugins
 from gpuprims.core.geometry import Geometry
 from gpuprims.core.registry import Registry
-from gpuprims.core.variant import Variant
 from gpuprims.errors import (
     BackendUnavailableError,
     GpuprimsWarning,
@@ -44,10 +42,6 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Registry:
     """A registry that knows one more backend, ``fake``, with no variants yet."""
     offer(monkeypatch, FakePoint("fake", "gpuprims.backends", FakeBackend()))
     return Registry()
-
-
-def select(of: Registry, name: str | None = None) -> Variant:
-    return of.select("map", "fake", "<a device>", ABLE, CALL, name)
 
 
 @pytest.fixture
@@ -190,12 +184,13 @@ def test_a_backend_whose_devices_fail_is_absent(monkeypatch: pytest.MonkeyPatch,
             raise failure
 
     offer(monkeypatch, FakePoint("fake", "gpuprims.backends", Failing()))
-    backend = Registry().backend("fake")
+    known = Registry()
+    known.backend("fake")
     with (
         pytest.warns(GpuprimsWarning, match=type(failure).__name__),
         pytest.raises(BackendUnavailableError, match="update or uninstall"),
     ):
-        backend.drivers()
+        known.drivers("fake")
 
 
 @pytest.mark.usefixtures("unwarned")

@@ -14,12 +14,15 @@ from hypothesis import strategies as st
 from packages import (
     ABLE,
     CALL,
+    DEVICE,
     FakeBackend,
     FakePoint,
     compute,
+    explain,
     offer,
     refusing,
     register,
+    select,
     variant,
 )
 
@@ -41,10 +44,6 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Registry:
     """A registry that knows one more backend, ``fake``, with no variants yet."""
     offer(monkeypatch, FakePoint("fake", "gpuprims.backends", FakeBackend()))
     return Registry()
-
-
-def select(of: Registry, name: str | None = None) -> Variant:
-    return of.select("map", "fake", "<a device>", ABLE, CALL, name)
 
 
 # Choosing
@@ -134,7 +133,7 @@ def test_an_error_lists_every_refusal(fresh: Registry) -> None:
     register(fresh, variant("a", 1, "wants a GPU"), variant("b", 2, "wants float64"))
     with pytest.raises(NoVariantError, match="map: a variant able to run the call; got a refusal: wants") as caught:
         select(fresh)
-    for line in ("wants a GPU", "wants float64", "rank 1", "rank 2", "<a device>"):
+    for line in ("wants a GPU", "wants float64", "rank 1", "rank 2", "fake:0"):
         assert line in str(caught.value)
 
 
@@ -156,7 +155,7 @@ def test_an_error_begins_with_what_the_device_lacks(fresh: Registry, reasons: li
 
 def test_explain_prints_the_list_that_the_error_holds(fresh: Registry) -> None:
     register(fresh, variant("a", 1, "wants a GPU"), variant("b", 2, "wants float64"))
-    explanation = fresh.explain("map", "fake", "<a device>", ABLE, CALL)
+    explanation = explain(fresh)
     with pytest.raises(NoVariantError) as caught:
         select(fresh)
     assert str(explanation) in str(caught.value)
@@ -165,11 +164,11 @@ def test_explain_prints_the_list_that_the_error_holds(fresh: Registry) -> None:
 
 def test_explain_says_who_is_chosen_who_is_able_and_who_refused(fresh: Registry) -> None:
     register(fresh, variant("slow", 1), variant("fast", 2), variant("best", 3, "wants a GPU"))
-    explanation = fresh.explain("map", "fake", "<a device>", ABLE, CALL)
+    explanation = explain(fresh)
     assert explanation.chosen is not None
     assert explanation.chosen.name == "fast"
     assert [line.split() for line in str(explanation).splitlines()] == [
-        ["map", "on", "<a", "device>:"],
+        ["map", "on", *f"{DEVICE}:".split()],
         ["refused", "best", "rank", "3"],
         ["wants", "a", "GPU"],
         ["chosen", "fast", "rank", "2"],

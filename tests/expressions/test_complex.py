@@ -19,9 +19,11 @@ from kernel_cases import COMPLEX, DTYPES, Kernel, assert_equal, need, on_device,
 
 import gpuprims
 from gpuprims.core.codegen import kernel_source
+from gpuprims.core.geometry import Geometry, first_refusal
 from gpuprims.core.kernel_spec import Access, KernelSpec
 from gpuprims.core.refusals import double_precision
 from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
 from gpuprims.errors import DtypeError
 from gpuprims.expressions import expression, trace, typed
 from gpuprims.expressions.functions import COMPLEX as NAMES
@@ -314,23 +316,25 @@ def _spec(dtype: str) -> KernelSpec:
     return KernelSpec((place,), (place,), (given,), function, finish, vector=16 // given.itemsize)
 
 
-def test_complex64_needs_no_double_precision(tmp_path: Path) -> None:
-    empty = tmp_path / "empty"
+def _text(spec: KernelSpec, folder: Path) -> str:
+    """Return the text that is written around an empty kernel."""
+    empty = folder / "empty"
     empty.write_text("")
-    text = kernel_source(_spec("complex64"), empty, empty, 256, 4, 0)
+    return kernel_source(spec, Variant("map", "empty", "opencl", empty, 1, Geometry(256, 4), first_refusal()), empty, 0)
+
+
+def test_complex64_needs_no_double_precision(tmp_path: Path) -> None:
+    text = _text(_spec("complex64"), tmp_path)
     assert "HAS_F64 1" not in text
     assert "c64" in text
     assert "c128" not in text
     assert "f64" not in re.sub(r"#ifdef HAS_F64\n.*?#endif", "", text, flags=re.DOTALL)
     code = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
     assert re.findall(r"(?<![\w.])\d+\.\d*(?:e[+-]?\d+)?(?![\d.f])", code) == []
-    assert "HAS_F64 1" in kernel_source(_spec("complex128"), empty, empty, 256, 4, 0)
+    assert "HAS_F64 1" in _text(_spec("complex128"), tmp_path)
 
 
 def test_kernels_of_real_numbers_compile_no_complex_ones(tmp_path: Path) -> None:
-    empty = tmp_path / "empty"
-    empty.write_text("")
     real = typed(trace(lambda x, j: x, 2), [np.dtype("float32"), np.dtype("int64")])
     place = Access(np.dtype("float32"), (), (1,))
-    text = kernel_source(KernelSpec((place,), (place,), (np.dtype("float32"),), real, real), empty, empty, 1, 1, 0)
-    assert "COMPLEX" not in text
+    assert "COMPLEX" not in _text(KernelSpec((place,), (place,), (np.dtype("float32"),), real, real), tmp_path)

@@ -209,6 +209,7 @@ UNTRACEABLE: dict[str, tuple[Callable[..., Any], str]] = {
     "where without branches": (lambda x: np.where(x), r"np\.where"),
     "string": (lambda x: x + "1", "str '1'"),
     "datetime constant": (lambda x: x + np.datetime64("2020-01-01"), "datetime64"),
+    "power modulo 5": (lambda x: pow(x, 2, 5), "takes 2 positional arguments"),
     "matrix product": (lambda x: x @ x, "unsupported operand"),
     "set": (lambda x: {x}, "unhashable"),
 }

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import gpuprims
 from gpuprims.models import LogReg
-from gpuprims.models.logreg.conditioning import Standardised
+from gpuprims.models.logreg.newton import Standardised
 from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.samples import samples_of
 
@@ -136,7 +136,7 @@ def test_standardised_coordinates(rng: np.random.Generator, kind: str, classes: 
     model = LogReg("reference", feature_dtype="int8" if kind == "int8" else None)
     given = sparse.csr_array(X) if kind == "sparse" else X
     narrow = Objective(
-        samples_of(model, given, np.arange(60) % classes, shares, "reference"),
+        samples_of(model, given, np.arange(60) % classes, shares),
         1 if classes == 2 else classes, 0.1, fit_intercept=intercept,
     )  # fmt: skip
     wide = narrow.as_float64()

@@ -15,7 +15,7 @@ from tuned import HERE, NUMPY, QUICK, REFERENCE, SIZE, X, entry, runs
 
 import gpuprims
 from gpuprims.cli import main as cli
-from gpuprims.core import notices, private_folder
+from gpuprims.core import notices
 from gpuprims.core import tuned_choices as tuning
 from gpuprims.core.private_folder import MOST_BYTES
 from gpuprims.core.traits import CallTraits
@@ -136,7 +136,7 @@ def test_the_file_in_another_users_home_is_not_used(
 ) -> None:
     offered(QUICK)
     monkeypatch.delenv("GPUPRIMS_TUNING", raising=False)
-    monkeypatch.setattr(private_folder, "user_cache_path", lambda name: tmp_path / name)
+    monkeypatch.setattr(tuning, "user_cache_path", lambda name: tmp_path / name)
     path = tmp_path / "gpuprims" / "tuning.json"
     write_entries(path, {HERE: [entry()]})
     if owner == "own":
@@ -167,7 +167,7 @@ def test_without_a_home_calls_go_by_ranks(
     monkeypatch.setattr(pwd, "getpwuid", nobody)
     monkeypatch.chdir(tmp_path)
     write_entries(tmp_path / "~" / ".cache" / "gpuprims" / "tuning.json", {HERE: [entry()]})  # planted
-    assert_ranks_after_one_warning(r"by rank, .*a home folder for the file of choices; got OSError\(.*~/\.cache")
+    assert_ranks_after_one_warning(r"by rank, .*a home folder for the file of choices; got RuntimeError\(.*~/\.cache")
     assert cli.main(["tune", "--show"]) == 1
     assert "set GPUPRIMS_TUNING to a file, or to off" in capsys.readouterr().err
     with pytest.raises(TuningError, match="a home folder for the file"):
@@ -186,7 +186,7 @@ def test_off_reads_no_file(path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
 
 def test_the_file_is_in_the_users_cache_unless_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GPUPRIMS_TUNING", raising=False)
-    monkeypatch.setattr(private_folder, "user_cache_path", lambda name: Path("/cache") / name)
+    monkeypatch.setattr(tuning, "user_cache_path", lambda name: Path("/cache") / name)
     assert tuning.tuning_path() == Path("/cache/gpuprims/tuning.json")
     monkeypatch.setenv("GPUPRIMS_TUNING", "mine.json")
     assert tuning.tuning_path() == Path("mine.json")

@@ -10,9 +10,9 @@ from gpuprims import CallTraits, Geometry, Primitive, Variant
 from gpuprims.core.catalogue import Catalogue
 from gpuprims.core.geometry import first_refusal
 from gpuprims.core.kernel_spec import KernelSpec, unchanged
-from gpuprims.core.launch_plan import Compiled, LaunchPlan
+from gpuprims.core.launch_plan import LaunchPlan, nothing
 from gpuprims.core.layout import contiguous, plan_layout
-from gpuprims.core.outputs import Result, result_forms
+from gpuprims.core.outputs import result_forms
 from gpuprims.core.plans import binder, run
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.refusals import double_precision, group_fits
@@ -51,15 +51,15 @@ def plan_call(request, forms, written, alignment, device, variant, generation):
     if len(shape) != 1:
         raise ShapeError(f"{NAME}: an array of one dimension; got shape {shape}")
     minus, same = typed(expression("a - b"), (dtype, dtype)), unchanged((dtype,))  # NumPy's dtypes; bool raises
-    results = (Result(shape, dtype),)
-    layout = plan_layout((*forms, *result_forms(NAME, results, written, alignment)), shape, (0,))
+    results = (contiguous(dtype, shape, alignment),)
+    layout = plan_layout((*forms, *result_forms(NAME, results, written)), shape, (0,))
 
     def compiling(chosen):
         if not shape[0]:
-            return Compiled()  # nothing to launch
+            return nothing
         spec = DifferenceSpec(layout.accesses[:1], layout.accesses[1:], (dtype,), same, same, minus=minus)
         groups = chosen.groups(-(-shape[0] // chosen.tile), device.capabilities)
-        return Compiled(device.kernel(chosen, spec).prepare(groups, layout.pack(1), shape[0]))
+        return device.kernel(chosen, spec).prepare(groups, layout.pack(1), shape[0])
 
     return LaunchPlan(device, NAME, CallTraits((dtype,), 1, *shape), results, compiling, asked=variant, inputs=(0,))
 

@@ -12,9 +12,9 @@ import cupy
 import numpy as np
 from cupy_backends.cuda.api.driver import funcSetAttribute
 
+from gpuprims.backends import PRELUDES
 from gpuprims.backends.cuda.capabilities import capabilities_of
 from gpuprims.backends.cuda.kernel import CudaKernel, compiled, current_device
-from gpuprims.backends.cuda.prelude import PRELUDE
 from gpuprims.backends.cuda.transfer import Transfer
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
@@ -52,8 +52,7 @@ class CudaDriver:
 
     def build(self, variant: Variant, spec: KernelSpec) -> CudaKernel:
         """Compile a kernel file with its spec."""
-        shape = variant.block, variant.items, self.capabilities.warp, variant.resident
-        text = kernel_source(spec, variant.path, PRELUDE, *shape)
+        text = kernel_source(spec, variant, PRELUDES["cuda"], self.capabilities.warp)
         try:
             with self.device:
                 function = compiled(text, self.device).get_function(variant.entry)

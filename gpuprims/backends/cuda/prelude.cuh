@@ -134,27 +134,9 @@ template <typename type, int count> DEVICE void gp_write_vector(type *to, const 
 #define READ_LOCAL(type, count, from, to) gp_read_vector<type, count>(from, to)
 #define WRITE_LOCAL(type, count, to, from) gp_write_local<type, count>(to, from)
 
-/* A number as bits: 64 where it has as many, else 32. */
-#define gp_bits_b8(value) ((u32)(value))
-#define gp_bits_i8(value) ((u32)(value))
-#define gp_bits_i16(value) ((u32)(value))
-#define gp_bits_i32(value) ((u32)(value))
-#define gp_bits_i64(value) ((u64)(value))
-#define gp_bits_u8(value) ((u32)(value))
-#define gp_bits_u16(value) ((u32)(value))
-#define gp_bits_u32(value) ((u32)(value))
-#define gp_bits_u64(value) ((u64)(value))
+/* Floats as bits and back; bits.h has the same for integers. */
 #define gp_bits_f32(value) __float_as_uint(value)
 #define gp_bits_f64(value) ((u64)__double_as_longlong(value))
-#define gp_from_bits_b8(bits) ((b8)(bits))
-#define gp_from_bits_i8(bits) ((i8)(bits))
-#define gp_from_bits_i16(bits) ((i16)(bits))
-#define gp_from_bits_i32(bits) ((i32)(bits))
-#define gp_from_bits_i64(bits) ((i64)(bits))
-#define gp_from_bits_u8(bits) ((u8)(bits))
-#define gp_from_bits_u16(bits) ((u16)(bits))
-#define gp_from_bits_u32(bits) ((u32)(bits))
-#define gp_from_bits_u64(bits) ((u64)(bits))
 #define gp_from_bits_f32(bits) __uint_as_float(bits)
 #define gp_from_bits_f64(bits) __longlong_as_double((i64)(bits))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -24,21 +23,37 @@ class Arrays:
     pyopencl's constructor is slow, so the attributes of each shape and dtype are kept (measurements.md: arrays).
     """
 
-    def __init__(self, queue: cl.CommandQueue, pool: MemoryPool) -> None:
-        self._queue = queue
-        self._pool = pool
+    def __init__(self, queue: cl.CommandQueue, able: Capabilities) -> None:
+        self.pool = MemoryPool(ImmediateAllocator(queue))
+        self._queue, self._able = queue, able
+        self._in_order, self._turn = in_order(queue), turn_of(queue)
         self._bare = lru_cache(maxsize=1024)(self._describe)
-        self._in_order = in_order(queue)
-        self._turn = turn_of(queue)
 
-    def make(
-        self, shape: tuple[int, ...], dtype: np.dtype[Any], allocate: Callable[[int], cl.Buffer]
-    ) -> cl_array.Array:
-        """Return an array with new memory."""
+    def allocate(self, nbytes: int, host: np.ndarray | None = None) -> Any:
+        """Return a buffer, with the contents of the host array if one is given."""
+        if nbytes > self._able.largest_allocation:
+            self.check(nbytes)
+        try:
+            if host is not None:
+                return cl.Buffer(self._queue.context, _COPIED, hostbuf=host)
+            # pyopencl's pool rounds sizes up by a sixteenth (2026.1), which may exceed the device's limit.
+            if nbytes + nbytes // 16 > self._able.largest_allocation:
+                return ImmediateAllocator(self._queue)(nbytes)
+            return self.pool.allocate(nbytes)
+        except (cl.MemoryError, cl.LogicError) as error:  # INVALID_BUFFER_SIZE; OpenCL does not tell what is free
+            raise DeviceMemoryError(self._able.name, nbytes, None) from error
+
+    def check(self, nbytes: int) -> None:
+        """Raise if an array is larger than the device allows; not every driver does."""
+        if nbytes > self._able.largest_allocation:
+            raise DeviceMemoryError(self._able.name, nbytes, None, self._able.largest_allocation)
+
+    def make(self, shape: tuple[int, ...], dtype: np.dtype[Any], host: np.ndarray | None = None) -> cl_array.Array:
+        """Return an array with new memory, with the contents of the host array if one is given."""
         array: cl_array.Array = cl_array.Array.__new__(cl_array.Array)
         vars(array).update(self._bare(shape, dtype), offset=0, events=[])
         with self._turn:
-            array.base_data = allocate(array.nbytes) if array.nbytes else None
+            array.base_data = self.allocate(array.nbytes, host) if array.nbytes else None
             if not self._in_order:  # earlier work may still use the memory
                 array.add_event(cl.enqueue_marker(self._queue))
         return array
@@ -68,7 +83,7 @@ class Arrays:
 
     def _describe(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> dict[str, Any]:
         """Return an array's attributes without its memory."""
-        array = cl_array.Array(self._queue, shape, dtype, allocator=self._pool, data=self._pool.allocate(1))
+        array = cl_array.Array(self._queue, shape, dtype, allocator=self.pool, data=self.pool.allocate(1))
         array.flags.forc  # noqa: B018 - caches contiguity
         return vars(array) | {"base_data": None}
 
@@ -80,28 +95,3 @@ def place_of(memory: Any) -> tuple[int, int]:
         if (whole := info(cl.mem_info.ASSOCIATED_MEMOBJECT)) is not None:
             return whole.int_ptr, info(cl.mem_info.OFFSET)
     return memory.int_ptr, 0
-
-
-def allocated(
-    queue: cl.CommandQueue, pool: MemoryPool, able: Capabilities, nbytes: int, host: np.ndarray | None = None
-) -> Any:
-    """Return a buffer, with the contents of the host array if one is given.
-
-    pyopencl's pool rounds sizes up by a sixteenth (2026.1). Where that exceeds the device's limit,
-    the buffer does not come from the pool.
-    """
-    if nbytes > able.largest_allocation:
-        check_allocation(able, nbytes)
-    try:
-        if host is not None:
-            return cl.Buffer(queue.context, _COPIED, hostbuf=host)
-        rounded = nbytes + nbytes // 16
-        return pool.allocate(nbytes) if rounded <= able.largest_allocation else ImmediateAllocator(queue)(nbytes)
-    except (cl.MemoryError, cl.LogicError) as error:  # INVALID_BUFFER_SIZE; OpenCL does not tell what is free
-        raise DeviceMemoryError(able.name, nbytes, None) from error
-
-
-def check_allocation(able: Capabilities, nbytes: int) -> None:
-    """Raise if an array is larger than the device allows; not every driver does."""
-    if nbytes > able.largest_allocation:
-        raise DeviceMemoryError(able.name, nbytes, None, able.largest_allocation)

@@ -19,8 +19,7 @@ _INTELS = 16
 
 def capabilities_of(queue: cl.CommandQueue) -> Capabilities:
     """Return the capabilities of a queue's device."""
-    device = queue.device
-    extensions = set(device.extensions.split())
+    device, extensions = queue.device, queue.device.extensions.split()
     sizes = subgroup_sizes(device)
     return Capabilities(
         kind=kind_of(device),
@@ -53,7 +52,7 @@ def kind_of(device: cl.Device) -> str:
 
 def subgroup_sizes(device: cl.Device) -> tuple[int, ...]:
     """Return the sub-group sizes that a kernel can ask for, ascending; empty if it cannot ask."""
-    extensions = set(device.extensions.split())
+    extensions = device.extensions.split()
     if "cl_intel_required_subgroup_size" in extensions:
         return _intels_sizes(device) or (_INTELS,)
     return (int(device.warp_size_nv),) if "cl_nv_device_attribute_query" in extensions else ()
@@ -73,10 +72,8 @@ def subgroup_size(device: cl.Device, sizes: tuple[int, ...]) -> int:
 def _intels_sizes(device: cl.Device) -> tuple[int, ...]:
     """Ask the loader that pyopencl is linked to; empty if it exports no C interface, as on Windows."""
     ask: Any = getattr(ctypes.CDLL(cl._cl.__file__), "clGetDeviceInfo", None)
-    if ask is None:
-        return ()
     sizes, written = (ctypes.c_size_t * _MOST_SIZES)(), ctypes.c_size_t()
-    place, key, room = ctypes.c_void_p(device.int_ptr), ctypes.c_uint(_SIZES_INTEL), ctypes.sizeof(sizes)
-    if ask(place, key, ctypes.c_size_t(room), sizes, ctypes.byref(written)):
+    given = ctypes.c_void_p(device.int_ptr), ctypes.c_uint(_SIZES_INTEL), ctypes.c_size_t(ctypes.sizeof(sizes))
+    if ask is None or ask(*given, sizes, ctypes.byref(written)):
         return ()
     return tuple(sorted(sizes[: written.value // ctypes.sizeof(ctypes.c_size_t)]))

@@ -26,7 +26,6 @@ _REGISTERS = 65536
 # Prefixes of environment variables that change what runtimes compile: Intel's, PoCL's, Oclgrind's.
 _SWITCHES = ("CL_CONFIG_", "POCL_CPU_", "POCL_VECTOR", "POCL_WORK_GROUP_METHOD", "OCLGRIND_")
 
-
 # The class that cl.Program wraps; it has no cache, and does not warn of compilers' messages.
 _Program: Any = cl._cl._Program  # exported under no other name
 
@@ -58,6 +57,7 @@ def compiled(queue: cl.CommandQueue, text: str, resident: int = 0) -> cl.Program
 
 
 def _built(program: Any, device: cl.Device, options: str) -> Any:
+    """Build a program and return it; an error holds the compiler's log."""
     try:
         program._build(options=options.encode(), devices=[device])
     except cl.Error as error:

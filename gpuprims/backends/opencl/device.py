@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
-from pyopencl.tools import ImmediateAllocator, MemoryPool
 
-from gpuprims.backends.opencl.arrays import Arrays, allocated, check_allocation, place_of
+from gpuprims.backends import PRELUDES
+from gpuprims.backends.opencl.arrays import Arrays, place_of
 from gpuprims.backends.opencl.capabilities import capabilities_of
 from gpuprims.backends.opencl.compiling import compiled
 from gpuprims.backends.opencl.kernel import OpenCLKernel
-from gpuprims.backends.opencl.prelude import PRELUDE
 from gpuprims.backends.opencl.queues import in_order, turn_of
 from gpuprims.backends.opencl.transfer import Transfer
 from gpuprims.core.capabilities import Capabilities
@@ -39,12 +38,10 @@ class OpenCLDriver:
         self.index = index
         self.context = context  # held here: Intel's queues do not keep theirs alive
         self.queue = queue
-        self._pool = MemoryPool(ImmediateAllocator(queue))
-        self._arrays = Arrays(queue, self._pool)
         self._in_order = in_order(queue)
         transfer = Transfer(queue)
         # Bound once, because a warm call pays for each of Python's calls.
-        self.cut, self._send, self.to_host = self._arrays.cut, transfer.send, transfer.receive
+        self._send, self.to_host = transfer.send, transfer.receive
         memory = StreamMemory(self._kept_zeros, int)  # int() is the key of its one queue
         self.counters, self.tile_statuses = memory.counters, memory.tile_statuses
 
@@ -53,15 +50,19 @@ class OpenCLDriver:
         """The device's capabilities."""
         return capabilities_of(self.queue)
 
+    @cached_property
+    def arrays(self) -> Arrays:
+        """The arrays of the queue."""
+        return Arrays(self.queue, self.capabilities)
+
     @property
     def shares_host_memory(self) -> bool:
-        """Whether kernels can work on host arrays where they lie."""
+        """True for CPUs, whose kernels can work on host arrays where they lie."""
         return self.capabilities.kind == "cpu"
 
     def build(self, variant: Variant, spec: KernelSpec) -> OpenCLKernel:
         """Compile a kernel file with its spec."""
-        shape = variant.block, variant.items, self.capabilities.warp, variant.resident
-        text = kernel_source(spec, variant.path, PRELUDE, *shape)
+        text = kernel_source(spec, variant, PRELUDES["opencl"], self.capabilities.warp)
         try:
             program = compiled(self.queue, text, variant.block * variant.resident if variant.together else 0)
         except cl.Error as error:
@@ -71,25 +72,26 @@ class OpenCLDriver:
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cl_array.Array:
         """Allocate from a pool that keeps freed memory for the next call."""
-        return self._arrays.make(shape, dtype, self._allocate)
-
-    @cached_property
-    def _allocate(self) -> Callable[..., Any]:
-        return partial(allocated, self.queue, self._pool, self.capabilities)
+        return self.arrays.make(shape, dtype)
 
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cl_array.Array:
         """Allocate from the pool, and fill."""
-        return self._arrays.clear(self.empty(shape, dtype))
+        return self.arrays.clear(self.empty(shape, dtype))
 
     def copy(self, array: cl_array.Array, host: np.ndarray) -> cl_array.Array:
         """Copy on the queue, after the work that fills the array; on CPUs from the host, with no work queued."""
         if self.shares_host_memory:
-            return self._arrays.make(host.shape, host.dtype, partial(self._allocate, host=host))
-        return self._arrays.fill(self.empty(array.shape, array.dtype), array)
+            return self.arrays.make(host.shape, host.dtype, host)
+        return self.arrays.fill(self.empty(array.shape, array.dtype), array)
+
+    @cached_property
+    def cut(self) -> Callable[[cl_array.Array, int, tuple[int, ...]], cl_array.Array]:
+        """Return a function that returns a part of a contiguous array."""
+        return self.arrays.cut
 
     def scratch(self, nbytes: int) -> Any:
         """Allocate a buffer from the pool; an array, whose events keep order, where the queue does not."""
-        return self._allocate(nbytes) if self._in_order else self.empty((nbytes,), _BYTES)
+        return self.arrays.allocate(nbytes) if self._in_order else self.empty((nbytes,), _BYTES)
 
     def form(self, array: cl_array.Array) -> Form:
         """Describe an array; kernels add its offset, since a buffer cannot be cut at any byte."""
@@ -104,7 +106,7 @@ class OpenCLDriver:
     def share(self, array: np.ndarray) -> View:
         """Give a CPU device a host array without a copy."""
         memory, offset = host_memory(array)
-        check_allocation(self.capabilities, memory.nbytes)
+        self.arrays.check(memory.nbytes)
         # Not READ_ONLY, with which Intel's runtime copies unaligned memory (measurements.md: read_only).
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
         form = Form(array.dtype, array.shape, array.strides, offset)

@@ -11,7 +11,7 @@ import pyopencl.array as cl_array
 from gpuprims.backends.opencl.capabilities import kind_of
 from gpuprims.backends.opencl.device import OpenCLDriver
 from gpuprims.backends.opencl.queues import turn_of
-from gpuprims.backends.opencl.runtimes import platforms
+from gpuprims.backends.opencl.runtimes import devices
 from gpuprims.core.lifetime import Discovery
 from gpuprims.errors import ArrayError
 
@@ -30,9 +30,8 @@ def place(kind: str, platform: str) -> tuple[int, int, str]:
 
 def _open() -> Sequence[OpenCLDriver]:
     """Open a context and a queue on every device of every platform."""
-    devices = [device for platform in platforms() for device in platform.get_devices()]
-    devices.sort(key=lambda device: place(kind_of(device), device.platform.name))
-    contexts = [cl.Context([device]) for device in devices]
+    found = sorted(devices(), key=lambda device: place(kind_of(device), device.platform.name))
+    contexts = [cl.Context([device]) for device in found]
     return tuple(OpenCLDriver(k, context, cl.CommandQueue(context)) for k, context in enumerate(contexts))
 
 

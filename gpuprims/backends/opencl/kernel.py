@@ -18,11 +18,8 @@ class OpenCLKernel:
     """A kernel of one queue; it reads its first ``inputs`` memories and writes the others."""
 
     def __init__(self, queue: cl.CommandQueue, program: cl.Program, entry: str, block: int, inputs: int) -> None:
-        self._queue = queue
-        self._program = program
-        self._entry = entry
-        self._block = block
-        self._inputs = inputs
+        self._queue, self._program, self._entry = queue, program, entry
+        self._block, self._inputs = block, inputs
 
     def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
         """Fix a launch with its own kernel object, whose last arguments stay set."""

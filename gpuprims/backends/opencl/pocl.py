@@ -26,9 +26,8 @@ _ENVIRONMENT = "POCL_CACHE_DIR"
 _PREFIX = "gpuprims-pocl-"
 # Seconds after which a folder must be a killed process's.
 _ABANDONED = 7 * 86400
-# This process's folders and their locks, which keep other processes from removing them.
+# This process's folders and their locks, which keep other processes from removing them; those it removed as it ended.
 _own: dict[str, int] = {}
-# Folders that this process removed as it ended.
 _removed: set[str] = set()
 
 
@@ -41,8 +40,10 @@ def give_pocl_a_folder() -> None:
     if given is not None and (given in _own or not Path(given).name.startswith(_PREFIX)):
         return
     folder = private_folder("pocl")
-    if folder is not None:
-        _remove_abandoned(folder)
+    for path in [] if folder is None else folder.glob(f"{_PREFIX}*"):
+        with suppress(FileNotFoundError, BlockingIOError):  # removed or in use: a process may run for weeks
+            if path.lstat().st_mtime < time.time() - _ABANDONED:
+                _remove(str(path), _locked(path))
     try:
         own = mkdtemp(prefix=_PREFIX, dir=folder)
     except OSError as error:
@@ -50,7 +51,7 @@ def give_pocl_a_folder() -> None:
         return
     _own[own] = _locked(own)
     os.environ[_ENVIRONMENT] = own
-    atexit.register(_remove, own, os.getpid())
+    atexit.register(_end, own, os.getpid())
 
 
 def _locked(folder: str | Path) -> int:
@@ -65,23 +66,24 @@ def _locked(folder: str | Path) -> int:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        _unlock(handle)
+        if handle >= 0:
+            os.close(handle)
         if isinstance(error, BlockingIOError):
             raise
         return -1
     return handle
 
 
-def _unlock(handle: int) -> None:
-    if handle >= 0:
-        os.close(handle)
+def _remove(folder: str, lock: int) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    if lock >= 0:
+        os.close(lock)
 
 
-def _remove(folder: str, process: int) -> None:
-    """Remove a folder, unless this process is a fork of its owner."""
+def _end(folder: str, process: int) -> None:
+    """Remove a folder as its process ends, not as a fork of that ends."""
     if os.getpid() == process:
-        shutil.rmtree(folder, ignore_errors=True)
-        _unlock(_own.pop(folder, -1))
+        _remove(folder, _own.pop(folder, -1))
         _removed.add(folder)
 
 
@@ -90,11 +92,3 @@ def restore_folder() -> None:
     folder = os.environ.get(_ENVIRONMENT)
     if folder in _removed:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-
-
-def _remove_abandoned(folder: Path) -> None:
-    for path in folder.glob(f"{_PREFIX}*"):
-        with suppress(FileNotFoundError, BlockingIOError):  # removed or in use: a process may run for weeks
-            if path.lstat().st_mtime < time.time() - _ABANDONED:
-                _unlock(_locked(path))
-                shutil.rmtree(path, ignore_errors=True)

@@ -146,27 +146,9 @@ DEVICE u16 gp_half_bits(const f32 value)
 #define WRITE_LOCAL(type, count, to, from)                                                                             \
     *(__local VECTOR_OF(type, count) *)(to) = GATHER_VECTOR(type, count, from)
 
-/* A number as bits: 64 where it has as many, else 32. */
-#define gp_bits_b8(value) ((u32)(value))
-#define gp_bits_i8(value) ((u32)(value))
-#define gp_bits_i16(value) ((u32)(value))
-#define gp_bits_i32(value) ((u32)(value))
-#define gp_bits_i64(value) ((u64)(value))
-#define gp_bits_u8(value) ((u32)(value))
-#define gp_bits_u16(value) ((u32)(value))
-#define gp_bits_u32(value) ((u32)(value))
-#define gp_bits_u64(value) ((u64)(value))
+/* Floats as bits and back; bits.h has the same for integers. */
 #define gp_bits_f32(value) as_uint(value)
 #define gp_bits_f64(value) as_ulong(value)
-#define gp_from_bits_b8(bits) ((b8)(bits))
-#define gp_from_bits_i8(bits) ((i8)(bits))
-#define gp_from_bits_i16(bits) ((i16)(bits))
-#define gp_from_bits_i32(bits) ((i32)(bits))
-#define gp_from_bits_i64(bits) ((i64)(bits))
-#define gp_from_bits_u8(bits) ((u8)(bits))
-#define gp_from_bits_u16(bits) ((u16)(bits))
-#define gp_from_bits_u32(bits) ((u32)(bits))
-#define gp_from_bits_u64(bits) ((u64)(bits))
 #define gp_from_bits_f32(bits) as_float(bits)
 #define gp_from_bits_f64(bits) as_double(bits)
 

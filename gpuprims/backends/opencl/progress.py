@@ -1,28 +1,19 @@
-"""Forward progress: do the groups of one launch run at the same time? Kernels whose groups wait for each other need it.
-
-OpenCL promises nothing. The answer decides which kernel runs, and so the last bits of float sums, so it must be the
-same in every process. A table answers for known devices; other devices are tried once, and the answer stays on disk.
-"""
+"""Forward progress of OpenCL devices: known for some, tried on others. OpenCL promises nothing."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
 import pyopencl as cl
 
 from gpuprims.backends.opencl.compiling import compiled
-from gpuprims.backends.opencl.remembered import Finding, keep, kept
 from gpuprims.core.capabilities import Progress
+from gpuprims.core.progress import progress_by_trial
 
-# Reads of the counter before a group gives up: 40 ms on a CPU, at most a second on a GPU.
+# Reads of the counter before a group gives up: 40 ms on a CPU, at most a second on a GPU (measurements.md: attempts).
 _LOOKS = 1 << 20
-# One success proves that groups run together. A failure may only mean that other processes had the cores
-# (measurements.md: attempts), so "no" takes this many.
-_ATTEMPTS, _PAUSE = 16, 0.5
 
 
 class _Rule(NamedTuple):
@@ -45,24 +36,19 @@ _KNOWN = (
     _Rule("arm", cl.device_type.GPU, False, "ARM's GPUs may leave a group that has started until others end"),
 )
 
-# Results of trials in this process, by device, so that all queues of a device choose the same kernels.
-_SHOWN: dict[int, Progress] = {}
-_LOCK = Lock()
-
 
 def groups_run_together(queue: cl.CommandQueue) -> Progress:
     """Tell whether as many groups as compute units run at the same time and see each other's writes."""
-    device = queue.device
-    if (known := known_progress(device.platform.name, device.type, device.max_compute_units)) is not None:
+    device, platform = queue.device, queue.device.platform
+    if (known := known_progress(platform.name, device.type, device.max_compute_units)) is not None:
         return known
-    with _LOCK:
-        if device.int_ptr not in _SHOWN:
-            finding = Finding.of(device)
-            if (together := kept(finding)) is None:
-                together = keep(finding, tried(queue))
-            shown = "succeeded" if together else "failed"
-            _SHOWN[device.int_ptr] = Progress(together, f"a trial of this device and driver {shown}")
-        return _SHOWN[device.int_ptr]
+    about = {
+        "platform": platform.name.strip(),
+        "device": device.name.strip(),
+        "driver": f"{platform.version.strip()}, {device.driver_version.strip()}",
+        "compute_units": device.max_compute_units,
+    }
+    return progress_by_trial(about, lambda: trial(queue))
 
 
 def known_progress(platform: str, kind: int, compute_units: int) -> Progress | None:
@@ -71,16 +57,6 @@ def known_progress(platform: str, kind: int, compute_units: int) -> Progress | N
         if rule.kind & kind and platform.lower().startswith(rule.platform):
             return Progress(rule.together, rule.reason)
     return Progress(True, "one group runs at a time") if compute_units == 1 else None
-
-
-def tried(queue: cl.CommandQueue) -> bool:
-    """Return True if one of several attempts succeeds; the pauses take 8 seconds at most."""
-    for attempt in range(_ATTEMPTS):
-        if attempt:
-            time.sleep(_PAUSE)
-        if trial(queue):
-            return True
-    return False
 
 
 def trial(queue: cl.CommandQueue) -> bool:

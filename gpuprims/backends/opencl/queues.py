@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 from threading import RLock
 from typing import Any
 
@@ -13,8 +12,7 @@ from gpuprims.core.lifetime import after_fork
 
 # OpenCL lets any thread call at any time, but NVIDIA's driver then ends the process (measurements.md: turns). Work of
 # one queue runs in order anyway.
-_make: Callable[[], Any] = RLock  # a function, as far as type checkers know
-_TURNS: defaultdict[int, Any] = defaultdict(_make)
+_TURNS: defaultdict[int, Any] = defaultdict(RLock)
 after_fork(_TURNS.clear)  # another thread of the parent may have held one
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
@@ -26,25 +26,23 @@ from gpuprims.errors import BackendUnavailableError
 
 _INTEL_WHEEL, _INTEL_LIBRARY = "intel-opencl-rt", "libintelocl.so"
 _VARIABLE = "OCL_ICD_VENDORS"
-_SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
+# Folders of the driver files that the loader reads by default: the system's, and that of pyopencl's wheels.
+_DEFAULT_FOLDERS = Path("/etc/OpenCL/vendors"), Path(cl.__file__).parent / ".libs"
 
 
-def platforms() -> Sequence[cl.Platform]:
-    """List OpenCL platforms that have devices; raise BackendUnavailableError if there is no driver."""
+def devices() -> list[cl.Device]:
+    """List the devices of all OpenCL platforms; raise BackendUnavailableError if there is no driver."""
     give_pocl_a_folder()
     try:
         with _embedded_runtime_offered():
-            found = cl.get_platforms()
+            platforms = cl.get_platforms()
     except cl.LogicError as error:
         raise BackendUnavailableError("opencl", *_reason_and_remedy(error)) from error
-    return [platform for platform in found if _has_devices(platform)]
-
-
-def _has_devices(platform: cl.Platform) -> bool:
-    try:
-        return bool(platform.get_devices())
-    except cl.RuntimeError:  # DEVICE_NOT_FOUND: a driver whose hardware is absent
-        return False
+    found: list[cl.Device] = []
+    for platform in platforms:
+        with suppress(cl.RuntimeError):  # DEVICE_NOT_FOUND: a driver whose hardware is absent
+            found += platform.get_devices()
+    return found
 
 
 def _reason_and_remedy(error: cl.Error) -> tuple[str, str]:
@@ -72,10 +70,16 @@ def _embedded_runtime_offered() -> Iterator[None]:
     if library is None or not sys.platform.startswith("linux") or _VARIABLE in os.environ:
         yield
         return
-    files = {source.name: source.read_text() for source in _driver_files()}
+    listed = {path.name: path.read_text() for folder in _DEFAULT_FOLDERS for path in sorted(folder.glob("*.icd"))}
+    listed["gpuprims-intel.icd"] = f"{library}\n"
     with ExitStack() as opened:
         try:
-            offered = opened.enter_context(_folder_of(files | {"gpuprims-intel.icd": f"{library}\n"}))
+            folder = private_folder("drivers")
+            if folder is None:
+                offered = Path(opened.enter_context(TemporaryDirectory(prefix="gpuprims-icd-")))
+            else:
+                offered = folder / sha256(repr(sorted(listed.items())).encode()).hexdigest()[:16]
+            _write(listed, offered)
         except OSError as error:  # a full disk, or no folder that can be written
             warn_once(f"OpenCL: a folder to list drivers in; got none ({error}), so that Intel's CPU runtime is alone")
             offered = library  # which loaders take too
@@ -86,30 +90,12 @@ def _embedded_runtime_offered() -> Iterator[None]:
             os.unsetenv(_VARIABLE)
 
 
-@contextmanager
-def _folder_of(files: Mapping[str, str]) -> Iterator[Path]:
-    """Yield a folder with these files: in the cache, where it stays, or without a cache a temporary one."""
-    if (cache := private_folder("drivers")) is None:
-        with TemporaryDirectory(prefix="gpuprims-icd-") as temporary:
-            yield _written(files, Path(temporary))
-        return
-    folder = cache / sha256(repr(sorted(files.items())).encode()).hexdigest()[:16]
+def _write(listed: dict[str, str], folder: Path) -> None:
+    """Write missing or different files into a folder, atomically."""
     folder.mkdir(mode=0o700, exist_ok=True)
-    yield _written(files, folder)
-
-
-def _written(files: Mapping[str, str], folder: Path) -> Path:
-    """Write missing or different files atomically; return the folder."""
-    for name, text in files.items():
+    for name, text in listed.items():
         path = folder / name
         if not path.is_file() or path.read_bytes() != text.encode():
             part = folder / f"{name}.{os.getpid()}.part"
             part.write_text(text)
             part.replace(path)
-    return folder
-
-
-def _driver_files() -> list[Path]:
-    """List the driver files that the loader reads by default: the system's, and those of pyopencl's wheels."""
-    folders = [_SYSTEM_VENDORS, Path(cl.__file__).parent / ".libs"]
-    return [path for folder in folders if folder.is_dir() for path in sorted(folder.glob("*.icd"))]

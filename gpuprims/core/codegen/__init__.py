@@ -1,7 +1,8 @@
 """Write the text that a vendor's compiler gets, the same C for CUDA and OpenCL.
 
-The parts, in order: constants, the backend's prelude, NumPy's arithmetic, complex arithmetic if needed, the types of
-the call, its functions ``MAP`` and ``STORE``, its primitive's macros, functions and headers, and the kernel file.
+The parts, in order: constants, the backend's prelude, integers as bits, NumPy's arithmetic, complex arithmetic if
+needed, the types of the call, its functions ``MAP`` and ``STORE``, its primitive's macros, functions and headers, and
+the kernel file.
 """
 
 from __future__ import annotations
@@ -10,47 +11,37 @@ from importlib.resources import files
 from pathlib import Path
 
 from gpuprims.core.codegen.functions import map_text, store_text
-from gpuprims.core.codegen.operands import types_text
-from gpuprims.core.codegen.values import words_text
-from gpuprims.core.kernel_spec import KernelSpec, value_words
+from gpuprims.core.codegen.operands import types_text, words_text
+from gpuprims.core.kernel_spec import DOUBLES, KernelSpec, value_words
+from gpuprims.core.variant import Variant
 from gpuprims.expressions import c_type, part
 
-# Functions that exchange values between lanes and between groups.
-_SHUFFLING = Path(__file__).parents[1] / "kernels" / "shuffling.h"
+# Headers: integers as bits; functions that exchange values between lanes and between groups.
+_BITS, _SHUFFLING = (Path(__file__).parents[1] / "kernels" / name for name in ("bits.h", "shuffling.h"))
 
 
-def kernel_source(
-    spec: KernelSpec, kernel: Path, prelude: Path, block: int, items: int, warp: int, resident: int = 1
-) -> str:
-    """Write the whole text of a kernel file; compiler errors name its own lines.
+def kernel_source(spec: KernelSpec, variant: Variant, prelude: Path, warp: int) -> str:
+    """Write the whole text of a variant's kernel; compiler errors name the lines of its file.
 
-    Parameters
-    ----------
-    spec : KernelSpec
-    kernel, prelude : Path
-        The kernel file; and the backend's address spaces, barriers, vectors, shuffles and atomics.
-    block, items : int
-        Work-items a group, elements a work-item.
-    warp : int
-        Lanes of a warp; 0 without shuffles.
-    resident : int
-        Groups that must fit on a compute unit at once.
+    ``prelude`` has the backend's address spaces, barriers, vectors, shuffles and atomics. ``warp`` is the number of
+    lanes of a warp; 0 without shuffles.
     """
     constants: dict[str, int | str] = {
-        "BLOCK": block,
-        "RESIDENT": resident,
-        "ITEMS": max(items, spec.vector),
+        "BLOCK": variant.block,
+        "RESIDENT": variant.resident,
+        "ITEMS": max(variant.items, spec.vector),
         "VECTOR": spec.vector,
         "CONTRACTED": int(spec.contracted),
         "WARP": warp,
         "WORDS": value_words(spec.values),
     }
-    if spec.uses_float64:
+    if not spec.dtypes.isdisjoint(DOUBLES):
         constants["HAS_F64"] = 1
     return "\n".join(
         [
             *_defined(constants),
             prelude.read_text(),
+            _BITS.read_text(),
             files("gpuprims.expressions").joinpath("arithmetic.h").read_text(),
             *_complex(spec),
             *types_text(spec),
@@ -59,8 +50,8 @@ def kernel_source(
             *spec.text(),
             *([*words_text(spec.values), _SHUFFLING.read_text()] if spec.exchanges else ()),
             *(path.read_text() for path in spec.headers()),
-            f'#line 1 "{kernel.name}"',
-            kernel.read_text(),
+            f'#line 1 "{variant.path.name}"',
+            variant.path.read_text(),
         ]
     )
 

@@ -6,8 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpuprims.core.codegen.operands import elements_of, load, names_of, numbers_of, stored, times, write
-from gpuprims.core.codegen.values import Packing
+from gpuprims.core.codegen.operands import (
+    elements_of,
+    fields_of,
+    load,
+    names_of,
+    numbers_of,
+    return_value,
+    stored,
+    times,
+    write,
+)
 from gpuprims.core.kernel_spec import Access, KernelSpec
 from gpuprims.expressions import TypedExpr, converted, emit_function
 
@@ -17,12 +26,12 @@ def map_text(spec: KernelSpec) -> list[str]:
 
     Functions take the address of an element in registers, whatever its lanes.
     """
-    inputs, pack = spec.inputs, Packing(spec.values)
+    inputs = spec.inputs
     layout = f"const layout_t {_layout(spec)}" if spec.constants else ""
     head = f"DEVICE value_t gp_apply({layout}{elements_of(inputs)}, const i64 j)"
     names = names_of("x", inputs)
     return [
-        emit_function(head, spec.map, [*numbers_of(inputs), "j"], pack.close),
+        emit_function(head, spec.map, [*numbers_of(inputs), "j"], return_value),
         "DEVICE value_t gp_map(INPUTS, const layout_t layout, const i64 o, const i64 j)",
         "{",
         *(line for k, access in enumerate(inputs) for line in load(k, access, 1)),
@@ -109,7 +118,7 @@ def _of_value(spec: KernelSpec, function: TypedExpr, inputs: Sequence[Access]) -
     # The count is converted to the dtype in which the function divides. It includes j: results of scans are at every j,
     # each with a count of its own. Results of reductions are at j = 0, and the layout has the whole count.
     count = converted("(layout.count + j)", np.dtype(np.int64), function.steps[len(values)].dtype)
-    return [*(f"value{field}" for field in Packing(values).fields), count, *numbers_of(inputs)]
+    return [*(f"value{field}" for field in fields_of(values)), count, *numbers_of(inputs)]
 
 
 def _store_at_places(spec: KernelSpec, finish: TypedExpr, place: TypedExpr) -> list[str]:

@@ -1,4 +1,4 @@
-"""Write the operands of a kernel: its parameters, the positions of their elements, loads and stores."""
+"""Write a kernel's values, its parameters, the positions of their elements, loads and stores."""
 
 from __future__ import annotations
 
@@ -33,6 +33,44 @@ def types_text(spec: KernelSpec) -> list[str]:
         *(_place(f"gp_at_x{k}", k, access) for k, access in enumerate(spec.inputs)),
         *(_place(f"gp_at_y{k}", len(spec.inputs) + k, a) for k, a in enumerate(spec.outputs)),
     ]
+
+
+def fields_of(values: Sequence[Dtype]) -> list[str]:
+    """Return C text that selects each component of a value: a struct's field, or nothing if the value is a number."""
+    return [""] if len(values) == 1 else [f".v{k}" for k in range(len(values))]
+
+
+def return_value(*components: str) -> str:
+    """Return the last line of a function that returns a value of these components."""
+    if len(components) == 1:
+        return f"return {components[0]};"
+    assigned = " ".join(f"packed.v{k} = {component};" for k, component in enumerate(components))
+    return f"value_t packed; {assigned} return packed;"
+
+
+def words_text(values: Sequence[Dtype]) -> list[str]:
+    """Write gp_split, from a value to the 32-bit words that lanes and groups exchange, and gp_join, back."""
+    split: list[str] = []
+    joined: list[str] = []
+    for field, dtype in zip(fields_of(values), values, strict=True):
+        parts = (".re", ".im") if dtype.kind == "c" else ("",)
+        bits = [_split_number(f"value{field}{name}", part(dtype), split) for name in parts]
+        joined.append(f"gp_make_{c_type(dtype)}({', '.join(bits)})" if dtype.kind == "c" else bits[0])
+    return [
+        "\n".join(["DEVICE void gp_split(const value_t value, u32 *words)", "{", *split, "}"]),
+        "\n".join(["DEVICE value_t gp_join(const u32 *words)", "{", f"    {return_value(*joined)}", "}"]),
+    ]
+
+
+def _split_number(value: str, dtype: Dtype, lines: list[str]) -> str:
+    """Append lines that write a real number to the next words; return C text that reads it back."""
+    kind, word = c_type(dtype), len(lines)
+    if dtype.itemsize < 8:
+        lines.append(f"    words[{word}] = gp_bits_{kind}({value});")
+        return f"gp_from_bits_{kind}(words[{word}])"
+    lines.append(f"    words[{word}] = (u32)gp_bits_{kind}({value});")
+    lines.append(f"    words[{word + 1}] = (u32)(gp_bits_{kind}({value}) >> 32);")
+    return f"gp_from_bits_{kind}((u64)words[{word}] | ((u64)words[{word + 1}] << 32))"
 
 
 def names_of(letter: str, operands: Sequence[Access]) -> str:

@@ -1,18 +1,21 @@
-"""Gradient descent with a fixed step, by all samples or by mini-batches; weights stay on the device."""
+"""Gradient descent with a fixed step, by all samples, by mini-batches or by single samples."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from gpuprims.core.plans import Plan, plan
+from gpuprims.core.plans import plan
 from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.progress import Monitor, Settings
+from gpuprims.models.logreg.sparse import SparseFeatures
 from gpuprims.primitives.descent import able_to_descend, descend
+from gpuprims.primitives.hogwild import logistic_hogwild
 from gpuprims.primitives.map import map as map_elements
+from gpuprims.primitives.reduce import reduce
+from gpuprims.primitives.sgd import logistic_sgd
 
 # Iterations between two checks of the loss, at most: a check takes as long as some hundred iterations of small data.
 _MAX_STEPS = 16384
@@ -20,6 +23,9 @@ _MAX_STEPS = 16384
 _UPDATE = "w - (w*d + rate*g)"
 # Mini-batches whose curvature sets an automatic learning rate.
 _SAMPLED_BATCHES = 8
+# A step's share of the penalty in units of the dtype's eps. Below this it would be rounded too coarsely, and the
+# penalty is applied once an epoch.
+_COARSE = 256
 
 
 def gradient_descent(objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
@@ -32,85 +38,16 @@ def gradient_descent(objective: Objective, start: np.ndarray, settings: Settings
     rate = settings.learning_rate
     if rate is None:
         rate = 1 / (objective.max_curvature() + penalty)
-    step = GradientStep(objective, rate, rate * penalty)
+    steps = _steps(objective, rate, rate * penalty)
     weights = objective.to_device(start)
     done = 0
     while done < settings.max_iter:
         count = min(max(done, 1), _MAX_STEPS, settings.max_iter - done)
-        weights = step.repeat(weights, count)
+        weights = steps(weights, count)
         done += count
         if reason := _check(objective, weights, settings, monitor, count):
             return reason
     return "max_iter"
-
-
-def _check(objective: Objective, weights: Any, settings: Settings, monitor: Monitor, count: int = 1) -> str | None:
-    """Record device weights after ``count`` iterations; return the reason to stop, or None."""
-    flat = objective.to_host(weights)
-    if not np.isfinite(flat).all():
-        return "diverged"
-    value, gradient = objective.value_gradient(objective.loss(weights), flat)
-    if not np.isfinite(value):
-        return "diverged"
-    if reason := monitor.record(value, flat, count):
-        return reason
-    return "tolerance" if np.abs(gradient).max() <= settings.tol else None
-
-
-class GradientStep:
-    """A gradient step on the device: its learning rate, and the decay of each coefficient."""
-
-    def __init__(self, objective: Objective, rate: float, decay: float) -> None:
-        self._objective = objective
-        self._host_rates = np.array([decay, rate], objective.dtype)
-        self._rate = objective.dtype.type(rate)
-        self._decays = objective.to_device(decay * objective.zero_intercepts(np.ones(objective.size)))
-
-    @cached_property
-    def _rates(self) -> Any:
-        return self._objective.device.asarray(self._host_rates)
-
-    @cached_property
-    def _fits_one_launch(self) -> bool:
-        objective, samples = self._objective, self._objective.samples
-        fits = able_to_descend(samples.device, objective.dtype, samples.size, objective.size)
-        return fits and objective.outputs == 1 and samples.features.dense is not None
-
-    @cached_property
-    def _plans(self) -> tuple[Plan, Plan] | None:
-        """The plans of the gradient and of the update, for steps of two launches."""
-        objective = self._objective
-        if objective.outputs > 1 or objective.samples.features.dense is None:
-            return None
-        weights, where = objective.device.driver.empty((objective.size,), objective.dtype), {"device": objective.device}
-        gradient_plan = plan("logistic", *self._arguments(weights), **where)
-        return gradient_plan, plan("map", _UPDATE, weights, self._decays, self._rates[1:], weights, **where)
-
-    def _arguments(self, weights: Any) -> tuple[Any, ...]:
-        """Return the arguments of the logistic kernels: features, labels, weights and any sample weights."""
-        samples = self._objective.samples
-        sample_weight = () if samples.sample_weight is None else (samples.sample_weight,)
-        return (samples.features.dense, samples.codes, weights, *sample_weight)
-
-    def once(self, weights: Any) -> Any:
-        """Return the weights after one step."""
-        gradient = self._objective.loss(weights).gradient
-        device = self._objective.device
-        return map_elements(_UPDATE, weights, self._decays, self._rate, gradient, device=device)
-
-    def repeat(self, weights: Any, count: int) -> Any:
-        """Return the weights after ``count`` steps, in one launch where a kernel holds all samples."""
-        if self._fits_one_launch:
-            return descend((*self._arguments(weights), self._rates), count, self._objective.device)
-        if self._plans is None:
-            for _ in range(count):
-                weights = self.once(weights)
-            return weights
-        gradient_plan, update = self._plans
-        for _ in range(count):
-            _, gradient = gradient_plan(*self._arguments(weights))
-            weights = update(weights, self._decays, self._rates[1:], gradient)
-        return weights
 
 
 def minibatch(objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
@@ -122,13 +59,93 @@ def minibatch(objective: Objective, start: np.ndarray, settings: Settings, monit
     Source: H. Robbins and S. Monro, "A Stochastic Approximation Method", 1951; L. Bottou, "Online Learning and
     Stochastic Approximations", 1998.
     """
-    return run_epochs(Minibatches(objective, settings).epoch, objective, start, settings, monitor)
+    return _run_epochs(minibatch_epoch(objective, settings), objective, start, settings, monitor)
 
 
-def run_epochs(
-    epoch: Callable[[Any, int], Any], objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor
-) -> str:
-    """Call ``epoch(weights, number of epochs before)`` and check the loss after each."""
+def sgd(objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
+    """Descend along the gradients of single samples, one after the other, in a new random order each epoch.
+
+    Source: see :func:`minibatch`; an epoch is one call of :func:`gpuprims.primitives.sgd.logistic_sgd`.
+    """
+    return _run_epochs(_sample_epoch(logistic_sgd, objective, settings), objective, start, settings, monitor)
+
+
+def hogwild(objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
+    """Descend as :func:`sgd` does, by several samples at a time whose updates are added without locks.
+
+    Source: F. Niu, B. Recht, C. Re and S. Wright, "HOGWILD!: A Lock-Free Approach to Parallelizing Stochastic Gradient
+    Descent", 2011.
+    """
+    return _run_epochs(_sample_epoch(logistic_hogwild, objective, settings), objective, start, settings, monitor)
+
+
+def _check(objective: Objective, weights: Any, settings: Settings, monitor: Monitor, count: int = 1) -> str | None:
+    """Record device weights after ``count`` iterations; return the reason to stop, or None."""
+    flat = objective.to_host(weights)
+    if not np.isfinite(flat).all():
+        return "diverged"
+    value, gradient = objective.value_gradient(*objective.loss(weights), flat)
+    if not np.isfinite(value):
+        return "diverged"
+    if reason := monitor.record(value, flat, count):
+        return reason
+    return "tolerance" if np.abs(gradient).max() <= settings.tol else None
+
+
+# All samples ---------------------------------------------------------------------------------------------------------
+
+
+def _step(objective: Objective, rate: float, decay: float) -> Callable[[Any], Any]:
+    """Return a function from weights to the weights after one step; ``decay`` shrinks the coefficients."""
+    decays, device_rate = objective.to_device(decay * objective.penalised), objective.dtype.type(rate)
+
+    def step(weights: Any) -> Any:
+        _, gradient = objective.loss(weights)
+        return map_elements(_UPDATE, weights, decays, device_rate, gradient, device=objective.device)
+
+    return step
+
+
+def _steps(objective: Objective, rate: float, decay: float) -> Callable[[Any, int], Any]:
+    """Return a function that takes a number of steps, in one launch where a kernel holds all samples."""
+    samples, device, dtype = objective.samples, objective.device, objective.dtype
+    dense = samples.features.dense
+    if objective.outputs > 1 or dense is None:
+        step = _step(objective, rate, decay)
+
+        def by_calls(weights: Any, count: int) -> Any:
+            for _ in range(count):
+                weights = step(weights)
+            return weights
+
+        return by_calls
+
+    rates = device.asarray(np.array([decay, rate], dtype))
+    sample_weight = () if samples.sample_weight is None else (samples.sample_weight,)
+    if able_to_descend(device, dtype, samples.size, objective.size):
+        return lambda weights, count: descend((dense, samples.codes, weights, *sample_weight, rates), count, device)
+
+    empty, decays = device.driver.empty((objective.size,), dtype), objective.to_device(decay * objective.penalised)
+    gradient_plan = plan("logistic", dense, samples.codes, empty, *sample_weight, device=device)
+    update = plan("map", _UPDATE, empty, decays, rates[1:], empty, device=device)
+
+    def by_plans(weights: Any, count: int) -> Any:
+        for _ in range(count):
+            _, gradient = gradient_plan(dense, samples.codes, weights, *sample_weight)
+            weights = update(weights, decays, rates[1:], gradient)
+        return weights
+
+    return by_plans
+
+
+# Epochs --------------------------------------------------------------------------------------------------------------
+
+# A function from weights and the number of epochs before to the weights after one more.
+_Epoch = Callable[[Any, int], Any]
+
+
+def _run_epochs(epoch: _Epoch, objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
+    """Run epochs and check the loss after each."""
     weights = objective.to_device(start)
     for done in range(settings.max_iter):
         weights = epoch(weights, done)
@@ -137,23 +154,64 @@ def run_epochs(
     return "max_iter"
 
 
-class Minibatches:
-    """The objectives of consecutive runs of ``batch_size`` samples."""
+def minibatch_epoch(objective: Objective, settings: Settings) -> _Epoch:
+    """Return an epoch with one step by each run of ``batch_size`` samples."""
+    count, random, rate = objective.samples.size, settings.random, settings.learning_rate
+    starts = range(0, count, settings.batch_size)
+    batches = [objective.rows(start, min(start + settings.batch_size, count)) for start in starts]
+    penalty = objective.penalty * objective.samples.total / len(batches)
+    if rate is None:
+        sampled = random.permutation(len(batches))[:_SAMPLED_BATCHES]
+        rate = 1 / (max(batches[k].max_curvature() for k in sampled) + penalty)
 
-    def __init__(self, objective: Objective, settings: Settings) -> None:
-        count = objective.samples.size
-        starts = range(0, count, settings.batch_size)
-        self._batches = [objective.rows(start, min(start + settings.batch_size, count)) for start in starts]
-        self._random = settings.random
-        self._penalty = objective.penalty * objective.samples.total / len(self._batches)
-        self._rate = settings.learning_rate
-        if self._rate is None:
-            sampled = self._random.permutation(len(self._batches))[:_SAMPLED_BATCHES]
-            self._auto_rate = 1 / (max(self._batches[k].max_curvature() for k in sampled) + self._penalty)
-
-    def epoch(self, weights: Any, done: int) -> Any:
-        """Take one step by each batch, after ``done`` epochs."""
-        rate = self._auto_rate / np.sqrt(1 + done) if self._rate is None else self._rate
-        for k in self._random.permutation(len(self._batches)):
-            weights = GradientStep(self._batches[k], rate, rate * self._penalty).once(weights)
+    def epoch(weights: Any, done: int) -> Any:
+        now = _rate_after(done, rate, settings)
+        for k in random.permutation(len(batches)):
+            weights = _step(batches[k], now, now * penalty)(weights)
         return weights
+
+    return epoch
+
+
+def _sample_epoch(descent: Callable[..., Any], objective: Objective, settings: Settings) -> _Epoch:
+    """Return an epoch with one step by each sample of nonzero weight, for an objective of two classes.
+
+    ``descent`` is :func:`gpuprims.primitives.sgd.logistic_sgd` or a function with its arguments. An automatic learning
+    rate follows from the largest second derivative of one sample's loss, a quarter of its squared norm.
+    """
+    samples, device, rate = objective.samples, objective.device, settings.learning_rate
+    features, sample_weight = samples.features, device.to_host(samples.weights)
+    weighted = np.flatnonzero(sample_weight).astype(np.int32)
+    epoch_penalty = objective.penalty * samples.total
+    penalty = epoch_penalty / len(weighted)
+    if rate is None:
+        norms, constant = features.squared_norms(), int(objective.fit_intercept)
+        largest = reduce(norms, samples.weights, map=lambda q, s: s * (q + constant), op="max", device=device)
+        rate = 1 / (float(device.to_host(largest)) / 4 + penalty)
+    host_codes: Any = device.to_host(samples.codes) if isinstance(features, SparseFeatures) else None
+
+    def epoch(weights: Any, done: int) -> Any:
+        now = _rate_after(done, rate, settings)
+        decay = now * penalty
+        decay_once = decay < _COARSE * np.finfo(objective.dtype).eps
+        how = {"rate": now, "keep": 1 - decay * (not decay_once), "device": device}
+        order = settings.random.permutation(weighted)
+        if not isinstance(features, SparseFeatures):
+            given = features.dense, samples.codes, weights, device.asarray(order)
+            weights = descent(*given, sample_weight=samples.sample_weight, **how)
+        else:
+            for rows, slab in features.slabs(order):
+                codes, counts = (device.asarray(part[rows]) for part in (host_codes, sample_weight))
+                steps = device.asarray(np.arange(len(rows), dtype=np.int32))
+                weights = descent(slab, codes, weights, steps, sample_weight=counts, **how)
+        if not decay_once:
+            return weights
+        kept = np.where(objective.penalised, 1 - now * epoch_penalty, 1)
+        return map_elements("w*k", weights, objective.to_device(kept), device=device)
+
+    return epoch
+
+
+def _rate_after(done: int, first: float, settings: Settings) -> float:
+    """Return the rate after a number of epochs: constant if it is set, else divided by the square root of the epoch."""
+    return float(first / np.sqrt(1 + done)) if settings.learning_rate is None else first

@@ -17,8 +17,6 @@ from gpuprims.models.files import SavedModel
 from gpuprims.models.logreg import fitting
 from gpuprims.models.logreg.prediction import LinearScores
 from gpuprims.models.logreg.progress import Progress
-from gpuprims.models.logreg.solvers import SOLVERS
-from gpuprims.models.pictures import loss_curve
 
 # Warnings by ``stop_reason_``.
 _WARNINGS = {
@@ -126,7 +124,7 @@ class LogReg(LinearScores, SavedModel, ClassifierMixin, BaseEstimator):  # type:
         "backend": [str, Device, None],
         "device": [str, Device, None],
         "C": [Interval(Real, 0, None, closed="right")],
-        "solver": [StrOptions(set(SOLVERS))],
+        "solver": [StrOptions(set(fitting.SOLVERS))],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -269,7 +267,14 @@ class LogReg(LinearScores, SavedModel, ClassifierMixin, BaseEstimator):  # type:
     def plot_loss(self, ax: Any = None) -> Any:
         """Plot ``loss_curve_`` with matplotlib and return the axes."""
         check_is_fitted(self)
-        return loss_curve(self.loss_iterations_, self.loss_curve_, f"LogReg, {self.solver}: {self.stop_reason_}", ax)
+        if ax is None:
+            from matplotlib import pyplot
+
+            ax = pyplot.figure().gca()
+        ax.plot(self.loss_iterations_, self.loss_curve_)
+        ax.set(xlabel="iteration", ylabel="loss per sample", title=f"LogReg, {self.solver}: {self.stop_reason_}")
+        ax.grid(alpha=0.4)
+        return ax
 
     def _warn(self, reason: str) -> None:
         if reason in _WARNINGS:

@@ -1,8 +1,8 @@
-"""The features of samples on a device: the products that logistic regression needs, and dense features."""
+"""Dense features of samples on a device, with the products that logistic regression needs."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol, Self
+from typing import Any
 
 import numpy as np
 
@@ -13,62 +13,23 @@ from gpuprims.primitives.reduce import reduce
 _BLOCK = 2**20  # elements multiplied at once on a CPU (measurements.md, gram block)
 
 
-class Features(Protocol):
-    """A matrix X of n samples and k features, and its products. Arrays are of the device's own library."""
-
-    device: Device
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of samples and of features."""
-
-    @property
-    def dense(self) -> Any:
-        """X as the logistic kernels read it, or None if it is stored otherwise."""
-
-    def scores(self, coefficients: Any) -> Any:
-        """Return ``X @ coefficients.T`` of shape (n, outputs), for coefficients of shape (outputs, k)."""
-
-    def write_gradient(self, residuals: Any, gradient: Any) -> None:
-        """Write ``residuals.T @ X`` to a gradient of shape (outputs, k), for residuals of shape (n, outputs)."""
-
-    def gram(self, weights: Any) -> np.ndarray:
-        """Return ``X.T @ (weights * X)`` on the host in float64, for weights of shape (n, 1)."""
-
-    def squared_norms(self) -> Any:
-        """Return the sum of squares of each sample, of shape (n,)."""
-
-    def rows(self, start: int, stop: int) -> Self:
-        """Return the features of samples ``start`` to ``stop``."""
-
-    def as_float64(self) -> Self:
-        """Return the same features with products in float64."""
-
-    def mean_and_deviation(self, weights: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return each feature's weighted mean and standard deviation on the host, for float64 weights of (n, 1)."""
-
-
 class DenseFeatures:
-    """Features in one array of shape (n, k) on the device.
+    """A matrix X of n samples and k features in one array on the device.
 
-    Features in fewer bits have a ``scale`` of shape (k,), whose dtype is that of all products.
+    Features in fewer bits have a ``scale`` of shape (k,), whose dtype is that of all products. Results are arrays of
+    the device's own library.
     """
 
     def __init__(self, device: Device, array: Any, scale: Any = None) -> None:
         self.device, self.array, self.scale = device, array, scale
+        self.shape: tuple[int, int] = array.shape
+        self.dense = array if scale is None else None  # X as the logistic kernels read it
 
     def _host_scale(self) -> np.ndarray:
-        scale: np.ndarray = np.ones(self.shape[1]) if self.scale is None else self.device.to_host(self.scale)
-        return scale
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """See :class:`Features`."""
-        n, k = self.array.shape
-        return int(n), int(k)
+        return np.ones(self.shape[1]) if self.scale is None else self.device.to_host(self.scale)
 
     def scores(self, coefficients: Any) -> Any:
-        """See :class:`Features`."""
+        """Return ``X @ coefficients.T`` of shape (n, outputs), for coefficients of shape (outputs, k)."""
         if self.scale is not None:
             coefficients = map_elements("w*s", coefficients, self.scale.reshape(1, -1), device=self.device)
         (n, k), outputs = self.shape, coefficients.shape[0]
@@ -78,7 +39,7 @@ class DenseFeatures:
         return reduce(*beside, map="x*w", axis=2, device=self.device)
 
     def write_gradient(self, residuals: Any, gradient: Any) -> None:
-        """See :class:`Features`."""
+        """Write ``residuals.T @ X`` to a gradient of shape (outputs, k), for residuals of shape (n, outputs)."""
         (n, k), outputs = self.shape, residuals.shape[1]
         if outputs == 1:
             found = reduce(self.array, residuals, map="x*e", axis=0, device=self.device)
@@ -89,31 +50,25 @@ class DenseFeatures:
         map_elements("g*s", found.reshape(outputs, k), scale, out=gradient, device=self.device)
 
     def gram(self, weights: Any) -> np.ndarray:
-        """See :class:`Features`."""
+        """Return ``X.T @ (weights * X)`` on the host in float64, for weights of shape (n, 1)."""
         on_host = self.device.capabilities.kind in ("cpu", "reference")
         found = (gram_by_blocks if on_host else gram_by_reduce)(self.device, self.array, weights)
-        scaled: np.ndarray = found * np.outer(self._host_scale(), self._host_scale())
-        return scaled
-
-    @property
-    def dense(self) -> Any:
-        """See :class:`Features`."""
-        return self.array if self.scale is None else None
+        return found * np.outer(self._host_scale(), self._host_scale())
 
     def squared_norms(self) -> Any:
-        """See :class:`Features`."""
+        """Return the sum of squares of each sample, of shape (n,)."""
         return reduce(self.array, map="x*x", axis=1, device=self.device)
 
     def rows(self, start: int, stop: int) -> DenseFeatures:
-        """See :class:`Features`."""
+        """Return the features of samples ``start`` to ``stop``, without a copy."""
         return DenseFeatures(self.device, self.array[start:stop], self.scale)
 
     def as_float64(self) -> DenseFeatures:
-        """See :class:`Features`; kernels convert the same array as they read it."""
+        """Return the same features with products in float64; kernels convert the array as they read it."""
         return DenseFeatures(self.device, self.array, self.device.asarray(self._host_scale().astype(np.float64)))
 
     def mean_and_deviation(self, weights: Any) -> tuple[np.ndarray, np.ndarray]:
-        """See :class:`Features`."""
+        """Return each feature's weighted mean and standard deviation on the host, for float64 weights of (n, 1)."""
         device = self.device
         scale = np.abs(self._host_scale())
         total = float(device.to_host(reduce(weights, device=device)))
@@ -140,8 +95,7 @@ def gram_by_reduce(device: Device, array: Any, weights: Any) -> np.ndarray:
     """Return ``array.T @ (weights * array)`` with one reduction per element."""
     n, k = array.shape
     three = weights.reshape(n, 1, 1), array.reshape(n, k, 1), array.reshape(n, 1, k)
-    found: np.ndarray = device.to_host(reduce(*three, map="d*x*y", axis=0, device=device)).astype(np.float64)
-    return found
+    return device.to_host(reduce(*three, map="d*x*y", axis=0, device=device)).astype(np.float64)
 
 
 def gram_by_blocks(device: Device, array: Any, weights: Any) -> np.ndarray:

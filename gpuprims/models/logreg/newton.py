@@ -1,15 +1,22 @@
-"""Newton's method: the Hessian from the device, its Cholesky factors on the host."""
+"""L-BFGS and Newton's method; both continue in float64 where float32 rounding stops them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
-from scipy import linalg
+from scipy import linalg, optimize
 
-from gpuprims.models.logreg.conditioning import near_minimum, solve_in_two_precisions
 from gpuprims.models.logreg.objective import Objective
-from gpuprims.models.logreg.progress import Monitor, Settings
+from gpuprims.models.logreg.progress import Monitor, Settings, Solver
 
-# How often the line search halves a step.
+# A fit may end this far above the minimum without a warning, relative to the loss.
+_RELATIVE_GAP = 1e-6
+# Gradient with respect to standardised features at which L-BFGS stops. The loss is then within 1e-6 of the minimum,
+# unless features are so correlated that its curvature in some direction is below 1e-6.
+_STANDARDISED_TOLERANCE = 1e-6
+# How often Newton's line search halves a step.
 _HALVINGS = 30
 # Consecutive iterations that may lower the loss by less than its rounding error.
 _IDLE_ITERATIONS = 3
@@ -17,9 +24,126 @@ _IDLE_ITERATIONS = 3
 _SUFFICIENT = 1e-4
 
 
+def lbfgs(objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
+    """Minimise with SciPy's L-BFGS-B; if rounding stops it, continue in float64 and standardised coordinates.
+
+    Source: D. C. Liu and J. Nocedal, "On the limited memory BFGS method for large scale optimization", 1989.
+    """
+    return _solve_in_two_precisions(_lbfgs, _lbfgs_standardised, objective, start, settings, monitor)
+
+
 def newton_cholesky(objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
-    """Minimise by Newton's method; if rounding stops it, continue in float64."""
-    return solve_in_two_precisions(_newton, _newton, objective, start, settings, monitor)
+    """Minimise by Newton's method: the Hessian from the device, its Cholesky factors on the host."""
+    return _solve_in_two_precisions(_newton, _newton, objective, start, settings, monitor)
+
+
+def _solve_in_two_precisions(
+    coarse: Solver, fine: Solver, objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor
+) -> str:
+    """Minimise in the samples' dtype; if rounding stops that, continue in float64.
+
+    The reason is "stalled" if the weights, rounded to the samples' dtype, may be far from the minimum.
+    """
+    reason = coarse(objective, start, settings, monitor)
+    if reason not in ("rounding", "stalled"):
+        return reason
+    wide = objective.as_float64()
+    if wide is None:
+        return "stalled"
+    if settings.max_iter <= monitor.n_iter:
+        return "max_iter"
+    remaining = settings._replace(max_iter=settings.max_iter - monitor.n_iter)
+    reason = fine(wide, np.where(np.isfinite(monitor.weights), monitor.weights, 0), remaining, monitor)
+    if reason in ("tolerance", "rounding"):
+        rounded = monitor.weights.astype(objective.dtype).astype(np.float64)
+        before, after = (wide.loss_gradient(one)[0] for one in (monitor.weights, rounded))
+        if not after <= before + _RELATIVE_GAP * abs(before):
+            return "stalled"
+    return reason
+
+
+def _rounding_or_stalled(value: float, expected_decrease: float) -> str:
+    """Return "rounding" if the decrease that a quadratic model expects is negligible, else "stalled"."""
+    return "rounding" if abs(expected_decrease) <= _RELATIVE_GAP * abs(value) else "stalled"
+
+
+# L-BFGS --------------------------------------------------------------------------------------------------------------
+
+
+def _lbfgs(objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
+    found, reason = _minimise(objective.loss_gradient, start, settings, monitor, np.copy)
+    return reason or ("tolerance" if np.abs(found.jac).max() <= settings.tol else "rounding")
+
+
+def _lbfgs_standardised(objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
+    inner = Standardised(objective)
+    finer = settings._replace(tol=min(settings.tol, _STANDARDISED_TOLERANCE))
+    found, reason = _minimise(inner.loss_gradient, inner.from_weights(start), finer, monitor, inner.to_weights)
+    if reason is not None:
+        return reason
+    if np.abs(objective.loss_gradient(monitor.weights)[1]).max() <= settings.tol:
+        return "tolerance"
+    return _rounding_or_stalled(found.fun, float(found.jac @ (found.hess_inv @ found.jac)) / 2)
+
+
+def _minimise(
+    function: Callable[[np.ndarray], tuple[float, np.ndarray]],
+    start: np.ndarray,
+    settings: Settings,
+    monitor: Monitor,
+    to_weights: Callable[[np.ndarray], np.ndarray],
+) -> tuple[Any, str | None]:
+    """Return SciPy's result and why it stopped early, or None; record the weights of each point."""
+    stopped: list[str] = []
+
+    def callback(intermediate_result: Any) -> None:
+        if reason := monitor.record(float(intermediate_result.fun), to_weights(intermediate_result.x)):
+            stopped.append(reason)
+            raise StopIteration
+
+    options = {"maxiter": settings.max_iter, "maxls": 50, "gtol": settings.tol, "ftol": 64 * np.finfo(float).eps}
+    found = optimize.minimize(function, start, method="L-BFGS-B", jac=True, callback=callback, options=options)
+    monitor.weights = to_weights(found.x)
+    if stopped:
+        return found, stopped[0]
+    return found, "max_iter" if found.status == 1 else None
+
+
+class Standardised:
+    """An objective in float64, in the coordinates of standardised features.
+
+    The function and its minimum are the same; only the variables differ. For features with mean ``m`` and deviation
+    ``s``, the coefficients are ``v / s`` and the intercept is ``v0 - sum(m * coefficients)``. L-BFGS needs these
+    coordinates for features far from zero (measurements.md, standardised).
+    """
+
+    def __init__(self, objective: Objective) -> None:
+        samples = objective.samples
+        mean, deviation = samples.features.mean_and_deviation(samples.weights.reshape(-1, 1))
+        self._objective = objective
+        self._scale = np.where(deviation > 0, deviation, 1)
+        self._mean = mean if objective.fit_intercept else np.zeros_like(mean)
+
+    def to_weights(self, point: np.ndarray) -> np.ndarray:
+        """Convert a point in these coordinates to weights."""
+        scaled, constants = self._objective.split(point)
+        coefficients = scaled / self._scale
+        return self._objective.join(coefficients, constants - coefficients @ self._mean)
+
+    def from_weights(self, weights: np.ndarray) -> np.ndarray:
+        """Convert weights to a point in these coordinates."""
+        coefficients, intercepts = self._objective.split(weights)
+        return self._objective.join(coefficients * self._scale, intercepts + coefficients @ self._mean)
+
+    def loss_gradient(self, point: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the objective and its gradient with respect to these coordinates."""
+        value, gradient = self._objective.loss_gradient(self.to_weights(point))
+        slopes, of_intercepts = self._objective.split(gradient)
+        inner = (slopes - np.outer(of_intercepts, self._mean)) / self._scale
+        return value, self._objective.join(inner, of_intercepts)
+
+
+# Newton's method -----------------------------------------------------------------------------------------------------
 
 
 def _newton(objective: Objective, start: np.ndarray, settings: Settings, monitor: Monitor) -> str:
@@ -33,7 +157,7 @@ def _newton(objective: Objective, start: np.ndarray, settings: Settings, monitor
         slope = float(gradient @ step)
         moved = _line_search(objective, weights, step, value, slope)
         if moved is None or idle == _IDLE_ITERATIONS:
-            return "rounding" if near_minimum(value, slope / 2) else "stalled"
+            return _rounding_or_stalled(value, slope / 2)
         idle = 0 if moved[1] < value - rounding * abs(value) else idle + 1
         weights, value, gradient = moved
         if reason := monitor.record(value, weights):
@@ -41,24 +165,22 @@ def _newton(objective: Objective, start: np.ndarray, settings: Settings, monitor
     return "tolerance" if np.abs(gradient).max() <= settings.tol else "max_iter"
 
 
-def _newton_step(hessian: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+def _newton_step(hessian: np.ndarray, gradient: np.ndarray) -> Any:
     try:
-        step: np.ndarray = -linalg.cho_solve(linalg.cho_factor(hessian), gradient)
+        return -linalg.cho_solve(linalg.cho_factor(hessian), gradient)
     except linalg.LinAlgError:  # linearly dependent features without a penalty
-        step = -linalg.lstsq(hessian, gradient)[0]
-    return step
+        return -linalg.lstsq(hessian, gradient)[0]
 
 
 def _line_search(
     objective: Objective, weights: np.ndarray, step: np.ndarray, value: float, slope: float
 ) -> tuple[np.ndarray, float, np.ndarray] | None:
     """Halve the step until the loss falls, up to rounding; return weights, loss and gradient, or None."""
-    part = 1.0
     rounding = 16 * float(np.finfo(objective.dtype).eps) * abs(value)
-    for _ in range(_HALVINGS):
+    for halvings in range(_HALVINGS):
+        part = 0.5**halvings
         moved = weights + part * step
         found, gradient = objective.loss_gradient(moved)
-        if found <= value + _SUFFICIENT * part * slope + (rounding if part == 1.0 else 0.0):
+        if found <= value + _SUFFICIENT * part * slope + (0.0 if halvings else rounding):
             return moved, found, gradient
-        part /= 2
     return None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from itertools import combinations_with_replacement
+from typing import Any
 
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.models.logreg.features import Features
 from gpuprims.models.logreg.samples import Samples
+from gpuprims.models.logreg.sparse import Features
 from gpuprims.primitives.logistic import logistic_gradient
 from gpuprims.primitives.logistic.labelled import loss_and_residual, sigmoid
 from gpuprims.primitives.map import map as map_elements
@@ -16,13 +17,6 @@ from gpuprims.primitives.reduce import reduce
 
 # Power iteration converges by the ratio of the two largest eigenvalues; a learning rate needs a factor of 2 only.
 _POWER_ITERATIONS = 20
-
-
-class Loss(NamedTuple):
-    """The summed loss and its summed gradient, on the device."""
-
-    value: Any
-    gradient: Any
 
 
 class Objective:
@@ -34,15 +28,10 @@ class Objective:
     """
 
     def __init__(self, samples: Samples, outputs: int, penalty: float, *, fit_intercept: bool) -> None:
-        self.samples = samples
-        self.device: Device = samples.device
-        self.dtype = samples.dtype
-        self.outputs = outputs
-        self.features = int(samples.features.shape[1])
-        self.penalty = penalty
-        self.fit_intercept = fit_intercept
-        column = (-1, 1)
-        self._weight, self._code = samples.weights.reshape(column), samples.codes.reshape(column)
+        self.samples, self.device, self.dtype = samples, samples.device, samples.dtype
+        self.features, self.outputs = samples.features.shape[1], outputs
+        self.penalty, self.fit_intercept = penalty, fit_intercept
+        self._weight, self._code = samples.weights.reshape(-1, 1), samples.codes.reshape(-1, 1)
         self._classes = self.device.asarray(np.arange(outputs, dtype=self.dtype).reshape(1, -1))
 
     def _of(self, samples: Samples) -> Objective:
@@ -85,34 +74,31 @@ class Objective:
 
     def loss_gradient(self, flat: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the objective and its gradient."""
-        return self.value_gradient(self.loss(self.to_device(flat)), flat)
+        return self.value_gradient(*self.loss(self.to_device(flat)), flat)
 
-    def value_gradient(self, loss: Loss, flat: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the objective and its gradient for a loss on the device and the weights that gave it."""
-        value = float(self.device.to_host(loss.value)) / self.samples.total
-        gradient = self.to_host(loss.gradient) / self.samples.total
-        penalised = self.zero_intercepts(flat)
-        return value + self.penalty / 2 * float(penalised @ penalised), gradient + self.penalty * penalised
+    def value_gradient(self, loss: Any, slopes: Any, flat: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return the objective and its gradient for weights and the result of :meth:`loss` for them."""
+        value = float(self.device.to_host(loss)) / self.samples.total
+        gradient = self.to_host(slopes) / self.samples.total
+        coefficients = np.where(self.penalised, flat, 0.0)
+        return value + self.penalty / 2 * float(coefficients @ coefficients), gradient + self.penalty * coefficients
 
-    def zero_intercepts(self, flat: np.ndarray) -> np.ndarray:
-        """Return flat weights with the intercepts, which have no penalty, set to zero."""
-        coefficients, intercepts = self.split(flat)
-        return self.join(coefficients, np.zeros_like(intercepts))
+    @property
+    def penalised(self) -> np.ndarray:
+        """True for coefficients, False for intercepts, which have no penalty, as flat weights."""
+        return np.arange(self.size) < self.outputs * self.features
 
     def hessian(self, flat: np.ndarray) -> np.ndarray:
         """Return the second derivatives; with several outputs, a penalty on the mean intercept makes them regular."""
         probabilities = self._probabilities(self.scores(self.to_device(flat)))
         found = np.zeros((self.size, self.size))
-        intercepts = np.arange(self.outputs * self.features, self.size)
-        places = np.arange(self.outputs * self.features).reshape(self.outputs, self.features)
-        if self.fit_intercept:
-            places = np.hstack([places, intercepts[:, None]])
-        for row in range(self.outputs):
-            for column in range(row, self.outputs):
-                block = self._hessian_block(probabilities, row, column) / self.samples.total
-                found[np.ix_(places[row], places[column])] = block
-                found[np.ix_(places[column], places[row])] = block.T
-        found[np.diag_indices(self.size)] += self.penalty * self.zero_intercepts(np.ones(self.size))
+        coefficients, intercepts = np.split(np.arange(self.size), [self.outputs * self.features])
+        places = np.hstack([part.reshape(self.outputs, -1) for part in (coefficients, intercepts)])
+        for row, column in combinations_with_replacement(range(self.outputs), 2):
+            block = self._hessian_block(probabilities, row, column) / self.samples.total
+            found[np.ix_(places[row], places[column])] = block
+            found[np.ix_(places[column], places[row])] = block.T
+        found[np.diag_indices(self.size)] += self.penalty * self.penalised
         if self.outputs > 1:
             found[np.ix_(intercepts, intercepts)] += 1 / self.outputs
         return found
@@ -125,19 +111,18 @@ class Objective:
         intercepts = weights[self.outputs * self.features :] if self.fit_intercept else None
         return scores_of(self.samples.features, coefficients, intercepts)
 
-    def loss(self, weights: Any) -> Loss:
-        """Return the summed log loss without the penalty, and its gradient."""
+    def loss(self, weights: Any) -> tuple[Any, Any]:
+        """Return the summed log loss without the penalty, and its gradient, on the device."""
         samples = self.samples
         if self.outputs == 1 and samples.features.dense is not None:
             given = samples.features.dense, samples.codes, weights
-            return Loss(*logistic_gradient(*given, sample_weight=samples.sample_weight, device=self.device))
+            return logistic_gradient(*given, sample_weight=samples.sample_weight, device=self.device)
         scores = self.scores(weights)
         if self.outputs == 1:
             losses, residuals = self._map(loss_and_residual, scores, self._code, self._weight)
-            value = self._reduce(losses)
-        else:
-            value, residuals = self._multinomial(scores)
-        return Loss(value, self._gradient(residuals))
+            return self._reduce(losses), self._gradient(residuals)
+        value, residuals = self._multinomial(scores)
+        return value, self._gradient(residuals)
 
     def _multinomial(self, scores: Any) -> tuple[Any, Any]:
         """Return the summed loss of several classes and the residuals."""

@@ -10,11 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from gpuprims.core.device import Device
 from gpuprims.core.operands import Operands
-from gpuprims.errors import ArgumentError
 from gpuprims.models.device_arrays import to_host
-from gpuprims.models.logreg.labels import host_labels
 from gpuprims.models.logreg.objective import scores_of, softmax_terms
-from gpuprims.models.logreg.samples import features_of
+from gpuprims.models.logreg.samples import features_of, host_labels
 from gpuprims.primitives.logistic.labelled import sigmoid
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
@@ -110,15 +108,10 @@ class LinearScores:
             return map_elements(lambda z: z > edge, scores.reshape(-1), device=device)
         return reduce(scores, op="argmax", axis=1, device=device)
 
-    def _given_device(self) -> str | Device | None:
-        if self.backend is not None and self.device is not None:
-            raise ArgumentError(f"LogReg: backend= or device=; got both, {self.backend!r} and {self.device!r}")
-        return self.backend if self.device is None else self.device
-
     def _scores(self, X: Any) -> tuple[Operands, Any]:
         """Return scores of shape (n_samples, outputs), on the device."""
         check_is_fitted(self)
-        operands, features = features_of(self, X, self._given_device(), reset=False)
+        operands, features = features_of(self, X, reset=False)
         return operands, scores_of(features, *(features.device.asarray(own) for own in (self.coef_, self.intercept_)))
 
 

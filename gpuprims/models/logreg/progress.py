@@ -8,16 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpuprims.models.logreg.objective import Objective
 
-@dataclass(frozen=True)
-class Settings:
+
+class Settings(NamedTuple):
     """Settings of a solver. With a learning rate of None, the solver chooses one; rates multiply summed gradients."""
 
     max_iter: int
     tol: float
-    learning_rate: float | None = None
-    batch_size: int = 256
-    random: np.random.RandomState = field(default_factory=np.random.RandomState)
+    learning_rate: float | None
+    batch_size: int
+    random: np.random.RandomState
 
 
 class Progress(NamedTuple):
@@ -33,12 +34,12 @@ class Progress(NamedTuple):
 class Monitor:
     """Record the losses and the last weights of a fit, and tell its solver when to stop."""
 
-    split: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # flat weights into coefficients and intercepts
+    objective: Objective
     weights: np.ndarray
     bar: Any  # of tqdm
-    callback: Callable[[Progress], Any] | None = None
-    validation_error: Callable[[np.ndarray], float] | None = None
-    target_error: float | None = None
+    callback: Callable[[Progress], Any] | None
+    validation_error: Callable[[np.ndarray], float] | None
+    target_error: float
     # Losses and their iterations in one list, so that an interrupt leaves complete pairs.
     records: list[tuple[float, int]] = field(default_factory=list)
     errors: list[float] = field(default_factory=list)
@@ -50,10 +51,10 @@ class Monitor:
         self.bar.update(count)
         self.bar.set_postfix(loss=f"{loss:.6g}")
         if self.callback is not None:
-            progress = Progress(self.n_iter, loss, *(np.copy(part) for part in self.split(weights)))
-            if self.callback(progress):
+            parts = (np.copy(part) for part in self.objective.split(weights))
+            if self.callback(Progress(self.n_iter, loss, *parts)):
                 return "callback"
-        if self.validation_error is not None and self.target_error is not None:
+        if self.validation_error is not None:
             self.errors.append(self.validation_error(weights))
             if self.errors[-1] <= self.target_error:
                 return "target_error"
@@ -63,3 +64,8 @@ class Monitor:
     def n_iter(self) -> int:
         """Number of iterations so far."""
         return self.records[-1][1] if self.records else 0
+
+
+# A solver returns the reason why it stopped: "tolerance", "max_iter", "rounding", "stalled", "diverged", or the
+# monitor's reason. Its second argument is the initial weights.
+Solver = Callable[[Objective, np.ndarray, Settings, Monitor], str]

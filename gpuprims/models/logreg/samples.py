@@ -8,20 +8,23 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_n_features, _check_sample_weight, column_or_1d, validate_data
 
 from gpuprims.core.device import Device, pick_device
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.errors import ArgumentError
+from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions.masks import refuse_masked
 from gpuprims.models.device_arrays import on_device, to_host
-from gpuprims.models.logreg.features import DenseFeatures, Features
-from gpuprims.models.logreg.labels import encode, find_classes, find_classes_on_device, host_labels
-from gpuprims.models.logreg.sparse import SparseFeatures, check_matrix, narrowed
+from gpuprims.models.logreg.features import DenseFeatures
+from gpuprims.models.logreg.sparse import Features, SparseFeatures, check_matrix, narrowed
+from gpuprims.primitives.histogram import bincount
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 
 _LABEL = "LogReg"
+# Largest range of integer labels that are counted on a device.
+_MAX_RANGE = 4096
 
 
 @dataclass(frozen=True)
@@ -73,41 +76,35 @@ class Samples:
         return replace(self, features=self.features.as_float64(), codes=codes, weights=weights)
 
 
-def features_of(model: Any, X: Any, device: str | Device | None, *, reset: bool) -> tuple[Operands, Features]:
+def features_of(model: Any, X: Any, *, reset: bool) -> tuple[Operands, Features]:
     """Check features as scikit-learn does, and copy those of the host to the device.
 
     The operands tell the device and whether results belong on the host. ``reset`` is scikit-learn's: True in a fit.
-
-    Raises
-    ------
-    ValueError
-        Not two axes, NaN or infinity, another number of features than in the fit, sparse indices out of bounds.
     """
+    if model.backend is not None and model.device is not None:
+        raise ArgumentError(f"{_LABEL}: backend= or device=; got both, {model.backend!r} and {model.device!r}")
+    asked = model.backend if model.device is None else model.device
     refuse_masked(f"{_LABEL}: X", getattr(X, "data", None) if issparse(X) else X)  # a DOK matrix has no .data
     if on_device(_LABEL, X):
-        operands = _check_device_features(model, X, device, reset=reset)
+        operands = _check_device_features(model, X, asked, reset=reset)
         return operands, DenseFeatures(operands.device, operands.natives[0])
     if issparse(X):
         check_matrix(_LABEL, X)
     dtype = model.coef_.dtype if hasattr(model, "coef_") and not reset else (np.float64, np.float32)
     checked = validate_data(model, X, dtype=dtype, order="C", accept_sparse="csr", reset=reset)
-    found = pick_device(None, device)
+    device = pick_device(None, asked)
     if issparse(checked):
-        return as_operands(_LABEL, (checked.data,), found), SparseFeatures(found, narrowed(checked))
-    operands = as_operands(_LABEL, (checked,), found)
-    return operands, DenseFeatures(found, found.asarray(operands.natives[0]))
+        return as_operands(_LABEL, (checked.data,), device), SparseFeatures(device, narrowed(checked))
+    operands = as_operands(_LABEL, (checked,), device)
+    return operands, DenseFeatures(device, device.asarray(operands.natives[0]))
 
 
-def _check_device_features(model: Any, X: Any, device: str | Device | None, *, reset: bool) -> Operands:
+def _check_device_features(model: Any, X: Any, asked: str | Device | None, *, reset: bool) -> Operands:
     """Check features on a device without copying them to the host."""
-    operands = as_operands(_LABEL, (X,), device)
+    operands = as_operands(_LABEL, (X,), asked)
     array = operands.natives[0]
     if len(array.shape) != 2 or 0 in array.shape:
         raise ValueError(f"{_LABEL}: X of shape (n_samples, n_features), neither of them 0; got shape {array.shape}")
-    if not reset and array.shape[1] != model.n_features_in_:
-        raise ValueError(
-            f"X has {array.shape[1]} features, but {_LABEL} is expecting {model.n_features_in_} features as input"
-        )
     if array.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {_LABEL} takes real features; got dtype {array.dtype}")
     kept = np.dtype(np.float32) if array.dtype in (np.float32, np.float16) else np.dtype(np.float64)
@@ -116,54 +113,95 @@ def _check_device_features(model: Any, X: Any, device: str | Device | None, *, r
         array = map_elements(lambda x: x.astype(kept), array, device=operands.device)
     if not bool(operands.to_host(reduce(array, map="isfinite(x)", op="all", device=operands.device))):
         raise ValueError(f"Input X contains NaN or infinity: {_LABEL} takes finite features (impute them first)")
-    if reset:
-        model.n_features_in_ = array.shape[1]
+    _check_n_features(model, array, reset=reset)
     return operands.instead(array)
 
 
 def samples_of(
-    model: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    device: str | Device | None,
-    *,
-    reset: bool = True,
-    classes: np.ndarray | None = None,
+    model: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool = True, classes: np.ndarray | None = None
 ) -> Samples:
     """Check labelled samples and copy them to the device; set ``classes_`` of the model unless classes are given."""
-    operands, features = features_of(model, X, device, reset=reset)
-    found, count, dtype = operands.device, features.shape[0], np.dtype(operands.natives[0].dtype)
+    operands, features = features_of(model, X, reset=reset)
+    device, count, dtype = operands.device, features.shape[0], np.dtype(operands.natives[0].dtype)
     plain = classes is None and sample_weight is None and model.class_weight is None
-    encoded = find_classes_on_device(y, count, found, dtype) if plain else None
-    if encoded is None:
+    found = _encoded_on_device(y, count, device, dtype) if plain else None
+    if found is None:
         labels = host_labels(y, count)
-        encoded = find_classes(labels, found, dtype) if classes is None else encode(labels, classes, found, dtype)
+        values, host_codes = _encoded(labels, classes)
+        found = values, device.asarray(np.ascontiguousarray(host_codes, dtype))
+    values, codes = found
     if classes is None:
-        model.classes_ = encoded.values
-        if len(encoded.values) < 2:
-            raise ValueError(f"{_LABEL}: at least two classes; got one class, {model.classes_.tolist()[0]!r}")
+        model.classes_ = values
+        if len(values) < 2:
+            raise ValueError(f"{_LABEL}: at least two classes; got one class, {values.tolist()[0]!r}")
     if model.feature_dtype is not None:
-        features = _quantised(features, np.dtype(model.feature_dtype))
+        if isinstance(features, SparseFeatures):
+            got = f"{model.feature_dtype} (or pass X.toarray())"
+            raise ArgumentError(f"{_LABEL}: feature_dtype=None for sparse samples; got {got}")
+        features = features.quantised(np.dtype(model.feature_dtype))
     if plain:
-        ones = map_elements("z + 1", found.driver.zeros((count,), dtype), device=found)
-        return Samples(found, features, encoded.codes, ones, weighted=False, total=float(count))
+        ones = map_elements("z + 1", device.driver.zeros((count,), dtype), device=device)
+        return Samples(device, features, codes, ones, weighted=False, total=float(count))
     weights = _weights(model, labels, sample_weight)
-    device_weights = found.asarray(np.ascontiguousarray(weights, dtype))
-    return Samples(found, features, encoded.codes, device_weights, bool(np.any(weights != 1)), float(weights.sum()))
+    device_weights = device.asarray(np.ascontiguousarray(weights, dtype))
+    return Samples(device, features, codes, device_weights, bool(np.any(weights != 1)), float(weights.sum()))
 
 
-def _quantised(features: Features, kept: np.dtype[Any]) -> Features:
-    if not isinstance(features, DenseFeatures):
-        raise ArgumentError(f"{_LABEL}: feature_dtype=None for sparse samples; got {kept.name} (or pass X.toarray())")
-    return features.quantised(kept)
+def host_labels(y: Any, count: int) -> np.ndarray:
+    """Return labels on the host; raise ValueError for a wrong number of them or continuous ones."""
+    labels: np.ndarray = column_or_1d(to_host(_LABEL, y), warn=True)
+    if len(labels) != count:
+        raise ValueError(f"{_LABEL}: a label for each sample; got {len(labels)} for {count} samples")
+    check_classification_targets(labels)
+    return labels
+
+
+def _encoded(labels: np.ndarray, classes: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes and the index of each label's class; raise ValueError for a label of no given class."""
+    if classes is None:
+        return np.unique(labels, return_inverse=True)
+    codes = np.minimum(np.searchsorted(classes, labels), len(classes) - 1)
+    unknown = classes[codes] != labels
+    if np.any(unknown):
+        known = ", ".join(map(repr, classes[:10].tolist())) + (", ..." if len(classes) > 10 else "")
+        raise ValueError(f"{_LABEL}: labels among {known}; got {quoted(labels[unknown][:1].tolist()[0])}")
+    return classes, codes
+
+
+def _encoded_on_device(y: Any, count: int, device: Device, dtype: np.dtype[Any]) -> tuple[np.ndarray, Any] | None:
+    """Return the classes of labels on the samples' device, and the index of each label's class on the device.
+
+    None if the host must find them: for labels elsewhere, labels that are not integers, and many or scattered classes.
+    """
+    if not on_device(_LABEL, y):
+        return None
+    operands = as_operands(_LABEL, (y,), None)
+    labels = operands.natives[0]
+    given = np.dtype(labels.dtype)
+    if operands.device is not device or labels.shape != (count,) or given.kind not in "biuf":
+        return None
+    if given.kind == "b":  # bools have no differences
+        labels = map_elements(lambda y: y.astype(np.uint8), labels, device=device)
+    if given.kind == "f" and not bool(operands.to_host(reduce(labels, map="y == rint(y)", op="all", device=device))):
+        return None
+    low, high = (int(operands.to_host(reduce(labels, op=op, device=device))) for op in ("min", "max"))
+    if high - low >= _MAX_RANGE:
+        return None
+    first, last = (np.dtype(labels.dtype).type(one) for one in (low, high))
+    counts = operands.to_host(bincount(map_elements(lambda y: (y - first).astype(np.int32), labels, device=device)))
+    found = np.flatnonzero(counts)
+    if len(found) not in (2, high - low + 1):
+        return None
+    values = (found + low).astype(given)
+    if len(values) == 2:
+        return values, map_elements(lambda y: (y == last).astype(dtype), labels, device=device)
+    return values, map_elements(lambda y: (y - first).astype(dtype), labels, device=device)
 
 
 def _weights(model: Any, labels: np.ndarray, sample_weight: Any) -> np.ndarray:
     """Return the product of sample weights and class weights, in float64."""
     given = None if sample_weight is None else to_host(_LABEL, sample_weight)
-    like = np.broadcast_to(np.zeros(1), (len(labels), 1))
-    weights: np.ndarray = _check_sample_weight(given, like, dtype=np.float64, ensure_non_negative=True)
+    weights: np.ndarray = _check_sample_weight(given, labels, dtype=np.float64, ensure_non_negative=True)
     if model.class_weight is not None:
         how = {"sample_weight": weights} if model.class_weight == "balanced" else {}
         of_class = compute_class_weight(model.class_weight, classes=model.classes_, y=labels, **how)

@@ -42,34 +42,31 @@ class SparseFeatures:
     on the host and checked by :func:`check_matrix`; ``rows`` is its copy on the device, if there is one.
     """
 
+    dense = None  # see DenseFeatures
+
     def __init__(self, device: Device, matrix: Any, rows: _Csr | None = None) -> None:
         self.device, self.matrix = device, matrix
+        self.shape: tuple[int, int] = matrix.shape
         # A batch with fewer elements than columns would mostly store where its columns begin.
         self._keeps_columns = rows is None or matrix.shape[1] <= matrix.nnz
         self._rows = rows
         self._columns: _Csr | None = None
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """See :class:`Features`."""
-        n, k = self.matrix.shape
-        return int(n), int(k)
-
     def scores(self, coefficients: Any) -> Any:
-        """See :class:`Features`."""
+        """See :class:`DenseFeatures`."""
         n, outputs = self.shape[0], coefficients.shape[0]
         dense = coefficients.reshape(-1) if outputs == 1 else coefficients.T
         return self._by_rows().product(dense, self.device).reshape(n, outputs)
 
     def write_gradient(self, residuals: Any, gradient: Any) -> None:
-        """See :class:`Features`."""
+        """See :class:`DenseFeatures`."""
         outputs = residuals.shape[1]
         dense = residuals.reshape(-1) if outputs == 1 else residuals
         found = self._by_columns().product(dense, self.device)
         map_elements("g", found.reshape(1, -1) if outputs == 1 else found.T, out=gradient, device=self.device)
 
     def gram(self, weights: Any) -> np.ndarray:
-        """See :class:`Features`."""
+        """See :class:`DenseFeatures`."""
         (n, k), done = self.shape, 0
         total = np.zeros((k, k))
         for rows, slab in self.slabs(np.arange(n)):
@@ -77,13 +74,8 @@ class SparseFeatures:
             done += len(rows)
         return total
 
-    @property
-    def dense(self) -> None:
-        """See :class:`Features`."""
-        return None
-
     def squared_norms(self) -> Any:
-        """See :class:`Features`."""
+        """See :class:`DenseFeatures`."""
         squared = np.asarray(self.matrix.multiply(self.matrix).sum(axis=1))
         return self.device.asarray(np.ascontiguousarray(squared.reshape(-1), self.matrix.dtype))
 
@@ -95,7 +87,7 @@ class SparseFeatures:
             yield some, self.device.asarray(self.matrix[some].toarray())
 
     def rows(self, start: int, stop: int) -> SparseFeatures:
-        """See :class:`Features`."""
+        """See :class:`DenseFeatures`."""
         begin, end = (int(self.matrix.indptr[row]) for row in (start, stop))
         indptr = self.matrix.indptr[start : stop + 1] - begin
         stored = self.matrix.data[begin:end], self.matrix.indices[begin:end], indptr
@@ -104,11 +96,11 @@ class SparseFeatures:
         return SparseFeatures(self.device, sparse.csr_array(stored, (stop - start, self.shape[1])), rows)
 
     def as_float64(self) -> SparseFeatures:
-        """See :class:`Features`; copies the elements."""
+        """See :class:`DenseFeatures`; copies the elements."""
         return SparseFeatures(self.device, self.matrix.astype(np.float64))
 
     def mean_and_deviation(self, weights: Any) -> tuple[np.ndarray, np.ndarray]:
-        """See :class:`Features`."""
+        """See :class:`DenseFeatures`."""
         counts = self.device.to_host(weights).reshape(-1)
         matrix, total = self.matrix.astype(np.float64), float(counts.sum())
         mean = np.asarray(matrix.T @ counts) / total
@@ -121,9 +113,7 @@ class SparseFeatures:
         return self._rows
 
     def _by_columns(self) -> _Csr:
-        if self._columns is not None:
-            return self._columns
-        found = self._to_device(self.matrix.T.tocsr())
+        found = self._columns or self._to_device(self.matrix.T.tocsr())
         if self._keeps_columns:
             self._columns = found
         return found
@@ -141,6 +131,10 @@ class SparseFeatures:
 
     def _copy(self, *arrays: np.ndarray) -> _Csr:
         return _Csr(*(self.device.asarray(np.ascontiguousarray(array)) for array in arrays))
+
+
+# The methods of DenseFeatures, whose docstrings describe them.
+Features = DenseFeatures | SparseFeatures
 
 
 def check_matrix(label: str, X: Any) -> None:

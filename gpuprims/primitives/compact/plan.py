@@ -14,14 +14,14 @@ from gpuprims.core.kernel_spec import value_words
 from gpuprims.core.launch_plan import LaunchPlan, Sample
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, Result
+from gpuprims.core.outputs import Out
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, ExpressionError, ShapeError, quoted
 from gpuprims.expressions import Expr, expression, trace, typed
 from gpuprims.operators import Folding, find_op
-from gpuprims.primitives.prefix import ScanPlanner
+from gpuprims.primitives.fold import plan_scan
 
 _INT64 = np.dtype(np.int64)
 
@@ -44,7 +44,7 @@ class CompactPlan(LaunchPlan):
                 "compact: no out=, because the length of the result is not known before the call; got one"
             )
         self.compiled()
-        kept, (total, read) = operands.empty(*self.results[0]), _scalar(operands)
+        kept, (total, read) = operands.empty(self.results[0].shape, self.results[0].dtype), _scalar(operands)
         self.start(operands, [kept, total])
         count = read() if self.results[0].shape[0] else 0
         return operands.to_caller(operands.cut(kept, 0, (count,)))
@@ -96,27 +96,14 @@ def plan_call(
             raise DtypeError(f"compact: a mask of dtype bool, or a function; got {forms[1].dtype}")
         if forms[1].shape != shape:
             raise ShapeError(f"compact: a mask of the array's shape, {shape}; got {forms[1].shape}")
-    results = Result((size,), forms[0].dtype), Result((), _INT64)
+    results = contiguous(forms[0].dtype, (size,), alignment), contiguous(_INT64, (), alignment)
     targets = contiguous(forms[0].dtype, shape, alignment), Form(_INT64, shape, (0,) * len(shape), 0, alignment)
     rank = np.dtype(np.int32) if size < 2**31 else _INT64
     folding, place = _ranking(request.predicate, tuple(form.dtype for form in forms), rank)
-    planner = partial(
-        ScanPlanner,
-        device,
-        forms,
-        targets,
-        folding,
-        shape,
-        tuple(range(len(shape))),
-        commutative=True,
-        inclusive=False,
-        place=place,
-        packed=True,
-        counted=1 - size,
-    )
-    by_scan = planner().plan(variant, results)
-    own = planner(primitive="compact", item_words=value_words([forms[0].dtype]))
-    return own.plan(variant, results, by_scan, CompactPlan)
+    what = device, forms, targets, results, folding, shape, tuple(range(len(shape))), variant
+    ranked = partial(plan_scan, *what, commutative=True, inclusive=False, place=place, packed=True, counted=1 - size)
+    words = value_words([forms[0].dtype])
+    return ranked(primitive="compact", item_words=words, kind=CompactPlan, otherwise=ranked())
 
 
 def sample(call: Sample) -> LaunchPlan:

@@ -1,4 +1,4 @@
-"""csr: the product of a sparse matrix, held by rows, and a dense one."""
+"""csr: the product of a sparse matrix in CSR form and a dense one."""
 
 from __future__ import annotations
 
@@ -6,17 +6,14 @@ from typing import Any
 
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
-from gpuprims.core.operands import Operands
 from gpuprims.core.primitive import Primitive
-from gpuprims.core.variant import Variant
 from gpuprims.primitives.csr.checks import check_indices
-from gpuprims.primitives.csr.plan import CsrRequest, bind, plan_call, product_of_nothing, sample
+from gpuprims.primitives.csr.plan import bind, checked_operands, plan_call, sample
 from gpuprims.primitives.csr.variants import VARIANTS
-from gpuprims.primitives.rows import side_by_side
 
 __all__ = ["PRIMITIVE", "check_indices", "csr_product", "product_of_checked"]
 
-PRIMITIVE = Primitive("csr", VARIANTS, plan_call, sample, tuning_case=f"{__name__}.tuning_case", tuned=False)
+PRIMITIVE = Primitive("csr", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case", tuned=False)
 
 
 def csr_product(
@@ -28,19 +25,19 @@ def csr_product(
     device: str | Device | None = None,
     variant: str | None = None,
 ) -> Any:
-    """Return the product ``A @ dense`` of a sparse matrix, held by rows, and a dense vector or matrix.
+    """Return the product ``A @ dense`` of a sparse matrix in CSR form and a dense vector or matrix.
 
     Parameters
     ----------
     data : array_like of float32 or float64
         The stored elements of ``A``, row after row.
     indices : array_like of int32 or int64
-        The column of each.
+        The column of each element.
     indptr : array_like of int32 or int64, shape (n + 1,)
-        Where each row begins among them, and at last where the last one ends. Rows may be empty, and a column may occur
-        in a row several times: its elements add up.
+        The index in ``data`` where each row begins, then the index where the last row ends. Rows may be empty. If a
+        column occurs in a row several times, its elements add up.
     dense : array_like of shape (k,) or (k, outputs)
-        Of the dtype of ``data``.
+        The dense factor, of the dtype of ``data``.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -49,7 +46,7 @@ def csr_product(
     Returns
     -------
     array of shape (n,) or (n, outputs)
-        On the device if ``data`` is. Sums are added up in a fixed order, so they are the same from run to run.
+        The product, on the device if ``data`` is. Sums are added in a fixed order, so they are the same in every run.
 
     Raises
     ------
@@ -59,12 +56,12 @@ def csr_product(
     ArrayError, DtypeError, ShapeError, DeviceMismatchError
         Arguments that do not fit.
     NoVariantError
-        No kernel, or not the one asked for, can run the call.
+        No kernel can run the call, or the requested one cannot.
 
     Notes
     -----
-    Neighbouring work-items share a row as in N. Bell and M. Garland, "Implementing sparse matrix-vector multiplication
-    on throughput-oriented processors", 2009, as many as a row has elements on average, 32 at most.
+    Neighbouring work-items share a row: as many as the mean number of elements of a row, 32 at most. Source: N. Bell
+    and M. Garland, "Implementing sparse matrix-vector multiplication on throughput-oriented processors", 2009.
 
     Examples
     --------
@@ -74,22 +71,11 @@ def csr_product(
     >>> csr_product(data, indices, indptr, np.array([1.0, 10.0, 100.0]), device="reference")
     array([201.,   0.,  30.])
     """
-    operands, request, _, chosen = bind((data, indices, indptr, dense), device, variant)
-    stored, places, begins, beside = operands.natives
-    on = None if operands.on_host else operands.device
-    check_indices("csr_product", places, begins, stored.shape[0], beside.shape[0], on)
-    return _multiply(operands, request, chosen)
+    operands, request, out, asked = bind((data, indices, indptr, dense), device, variant)
+    return find_plan(plan_call, operands, request, out, asked).run(operands, out)
 
 
 def product_of_checked(data: Any, indices: Any, indptr: Any, dense: Any, *, device: Device) -> Any:
-    """Return :func:`csr_product` of a matrix that :func:`check_indices` has seen: kernels read where it says."""
-    operands, request, _, chosen = bind((data, indices, indptr, dense), device)
-    return _multiply(operands, request, chosen)
-
-
-def _multiply(operands: Operands, request: CsrRequest, variant: str | Variant | None) -> Any:
-    nothing = product_of_nothing(operands)
-    if nothing is not None:
-        return operands.to_caller(nothing)
-    operands = side_by_side(operands)
-    return find_plan(plan_call, operands, request, None, variant).run(operands, None)
+    """Return :func:`csr_product` for indices that :func:`check_indices` accepts; they are not checked here."""
+    operands = checked_operands((data, indices, indptr, dense), device)
+    return find_plan(plan_call, operands, None, None, None).run(operands, None)

@@ -3,52 +3,51 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
+from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
 from gpuprims.core.layout import Form, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, Result
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.expressions import TypedExpr, trace, typed
-from gpuprims.primitives.csr.checks import check_arrays
+from gpuprims.primitives.csr.checks import check_arrays, check_indices
 from gpuprims.primitives.csr.spec import CsrSpec
+from gpuprims.primitives.rows import power_of_two, side_by_side
 
 _LABEL = "csr_product"
-# Columns that a work-item sums at once, on GPUs of one word each and at most, and on CPUs.
+# Most words of sums that a work-item of a GPU holds; columns that a work-item of a CPU can sum at once.
 _MOST_HELD, _VECTORS = 8, (1, 2, 3, 4, 8)
 
 
-class CsrRequest(NamedTuple):
-    """The product; the arrays say the rest."""
+def checked_operands(arrays: tuple[Any, ...], device: str | Device | None) -> Operands:
+    """Return the operands of a product; raise for dtypes and shapes that do not fit, but not for wrong indices."""
+    operands = as_operands(_LABEL, arrays, device)
+    check_arrays(_LABEL, operands.natives)
+    return side_by_side(operands)
 
 
 def bind(
     arrays: tuple[Any, ...], device: str | Device | None = None, variant: str | Variant | None = None
-) -> tuple[Operands, CsrRequest, Out | None, str | Variant | None]:
-    """Check elements, columns, row offsets and the dense matrix, but not where they point."""
-    operands = as_operands(_LABEL, arrays, device)
-    check_arrays(_LABEL, [(array.dtype, array.shape) for array in operands.natives])
-    return operands, CsrRequest(), None, None if variant is None else asked_by_name(_LABEL, variant)
-
-
-def product_of_nothing(operands: Operands) -> Any:
-    """Return the product if it has no elements or sums nothing, else None."""
-    data, _, indptr, dense = operands.natives
-    shape = (indptr.shape[0] - 1, *dense.shape[1:])
-    return operands.zeros(shape, np.dtype(data.dtype)) if 0 in (*data.shape, *shape) else None
+) -> tuple[Operands, None, None, str | Variant | None]:
+    """Check a call's arrays, indices included. A plan does not check the indices of later calls."""
+    operands = checked_operands(arrays, device)
+    data, indices, indptr, dense = operands.natives
+    place = None if operands.on_host else operands.device
+    check_indices(_LABEL, indices, indptr, data.shape[0], dense.shape[0], place)
+    return operands, None, None, asked_by_name(_LABEL, variant)
 
 
 @keeps_calls()
 def plan_call(
-    request: CsrRequest,
+    request: None,
     forms: tuple[Form, ...],
     written: tuple[Form, ...] | None,
     alignment: int,
@@ -58,12 +57,14 @@ def plan_call(
 ) -> LaunchPlan:
     """Decide everything about a product but its memory."""
     dtype, n, stored = forms[0].dtype, forms[2].shape[0] - 1, forms[0].shape[0]
-    result = Result((n, *forms[3].shape[1:]), dtype)
-    traits = CallTraits((dtype,), -(-stored // n), n, value_bytes=dtype.itemsize)
+    result = contiguous(dtype, (n, *forms[3].shape[1:]), alignment)
+    traits = CallTraits((dtype,), -(-stored // max(n, 1)), n, value_bytes=dtype.itemsize)
 
-    def compiling(chosen: Variant) -> Compiled:
-        layout = starts_of((*forms, contiguous(dtype, result.shape, alignment)))
-        columns = forms[3].shape[1] if len(forms[3].shape) > 1 else 1
+    def compiling(chosen: Variant) -> Launch:
+        if 0 in result.shape:
+            return nothing
+        layout = starts_of((*forms, result))
+        columns = result.shape[1] if len(result.shape) > 1 else 1
         held = _held(chosen, columns, dtype)
         accesses = layout.accesses
         spec = CsrSpec(
@@ -78,17 +79,18 @@ def plan_call(
         )
         tiles = -(-(stored + n) // chosen.tile) if chosen.block == 1 else -(-n * spec.lanes // chosen.block)
         groups = chosen.groups(tiles, device.capabilities)
-        return Compiled(device.kernel(chosen, spec).prepare(groups, layout.pack(0), n))
+        return device.kernel(chosen, spec).prepare(groups, layout.pack(0), n)
 
-    return LaunchPlan(device, "csr", traits, (result,), compiling, asked=variant, inputs=range(4))
+    inputs = range(4) if stored else [2] * 4  # empty arrays have no memory, and kernels read no elements
+    return LaunchPlan(device, "csr", traits, (result,), compiling, asked=variant, inputs=inputs)
 
 
 def sample(call: Sample) -> LaunchPlan:
-    """Return the plan of a product with so many rows of so many elements."""
+    """Return the plan of a product with a vector: a row for each output, ``call.size`` elements in each."""
     stored, int32 = call.size * call.outputs, np.dtype(np.int32)
     arrays = (call.dtype, stored), (int32, stored), (int32, call.outputs + 1), (call.dtype, 1)
     forms = tuple(contiguous(dtype, (length,), 16) for dtype, length in arrays)
-    return plan_call(CsrRequest(), forms, None, 16, call.device, None, 0)
+    return plan_call(None, forms, None, 16, call.device, None, 0)
 
 
 @lru_cache(maxsize=2)
@@ -97,14 +99,14 @@ def _product(dtype: np.dtype[Any]) -> TypedExpr:
 
 
 def _lanes(variant: Variant, mean: int, device: Device) -> int:
-    """Return how many work-items share a row of so many elements."""
+    """Return how many work-items share a row, by the mean number of elements of a row."""
     if variant.block == 1:
         return 1
-    return min(1 << (mean - 1).bit_length(), device.capabilities.warp or 32, variant.block)
+    return min(power_of_two(mean), device.capabilities.warp or 32, variant.block)
 
 
 def _held(variant: Variant, columns: int, dtype: np.dtype[Any]) -> int:
-    """Return how many columns to sum at once: on CPUs in one vector, else about equally many each time."""
+    """Return how many columns to sum at once: on CPUs a vector, on GPUs about equally many each time."""
     if variant.block == 1:
         return max(width for width in _VECTORS if width <= columns)
     most = _MOST_HELD // value_words((dtype,))

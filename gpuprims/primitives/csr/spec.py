@@ -1,4 +1,4 @@
-"""The spec of kernels that multiply a CSR matrix by a dense one."""
+"""The kernel spec of csr."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpuprims.expressions import c_type
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CsrSpec(KernelSpec):
-    """The macros of a product of a CSR matrix and a dense one; ``map`` multiplies an element of each.
+    """Macros for the product of a CSR matrix and a dense one; ``map`` multiplies an element of each.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class CsrSpec(KernelSpec):
     held : int, default 1
         Columns that a work-item sums at once.
     vector_columns : int, default 1
-        Columns that it sums in one OpenCL vector.
+        Columns that a work-item sums in one OpenCL vector.
     """
 
     columns: int
@@ -36,11 +36,11 @@ class CsrSpec(KernelSpec):
     exchanges: ClassVar[bool] = True
 
     def macros(self) -> dict[str, int | str]:
-        """Define how much of the product a work-item computes."""
+        """Define the columns, and how work-items share the product."""
         return {"COLUMNS": self.columns, "LANES": self.lanes, "HELD": self.held}
 
     def text(self) -> list[str]:
-        """Write the type of a work-item's sums."""
+        """Write the type of sums."""
         number = c_type(self.values[0])
         summed = f"VECTOR_OF({number}, {self.vector_columns})" if self.vector_columns > 1 else number
         return [f"typedef {summed} sum_t;"]

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.core.device import device_of
 from gpuprims.core.tuning_case import TuningCase, small_integers
 from gpuprims.primitives.csr import csr_product
+from gpuprims.primitives.rows import beside
 
 _COLUMNS = 41
 
 
 def _matrix(size: int, dtype: Any, outputs: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return columns, row offsets and the dense matrix for so many stored elements; some rows are empty."""
+    """Return indices, indptr and the dense matrix for ``size`` stored elements; some rows are empty."""
     rng = np.random.default_rng(size)
     indptr = np.sort(np.concatenate([[0, size], rng.integers(0, size + 1, size // 5)])).astype(np.int32)
     dense = small_integers(rng, np.dtype(dtype), _COLUMNS * int(np.prod(outputs))).reshape(_COLUMNS, *outputs)
@@ -23,11 +23,6 @@ def _matrix(size: int, dtype: Any, outputs: tuple[int, ...]) -> tuple[np.ndarray
 
 
 def _case(*outputs: int) -> TuningCase:
-    def arguments(x: Any) -> tuple[Any, ...]:
-        device = device_of(x)
-        others = _matrix(x.size, x.dtype, outputs)
-        return (x, *(others if device is None else map(device.asarray, others)))
-
     def expected(x: np.ndarray) -> np.ndarray:
         columns, indptr, dense = _matrix(x.size, x.dtype, outputs)
         products = (x.astype(np.float64) * dense[columns].T.astype(np.float64)).T
@@ -35,7 +30,13 @@ def _case(*outputs: int) -> TuningCase:
         return np.asarray(np.diff(totals[indptr], axis=0), x.dtype)
 
     return TuningCase(
-        "csr", small_integers, csr_product, arguments, expected, into=False, dtypes=("float32", "float64")
+        "csr",
+        small_integers,
+        csr_product,
+        lambda x: beside(x, *_matrix(x.size, x.dtype, outputs)),
+        expected,
+        into=False,
+        dtypes=("float32", "float64"),
     )
 
 

@@ -1,7 +1,8 @@
-"""descent: many steps of batch gradient descent of logistic regression, in one launch."""
+"""descent: iterations of batch gradient descent of logistic regression, all in one launch."""
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,14 @@ from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.operands import as_operands
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.traits import CallTraits
-from gpuprims.primitives.descent.plan import as_request, bind, plan_call, sample
+from gpuprims.core.variant_checks import asked_by_name
+from gpuprims.errors import ArgumentError, quoted
+from gpuprims.primitives.descent.plan import plan_call, sample
 from gpuprims.primitives.descent.variants import VARIANTS
+from gpuprims.primitives.logistic.labelled import check_samples
+from gpuprims.primitives.rows import side_by_side
 
-PRIMITIVE = Primitive("descent", VARIANTS, plan_call, sample)
+PRIMITIVE = Primitive("descent", VARIANTS, plan_call, sample, tuning_case=f"{__name__}.tuning_case", tuned=False)
 
 
 def logistic_descent(
@@ -29,18 +34,18 @@ def logistic_descent(
     device: str | Device | None = None,
     variant: str | None = None,
 ) -> Any:
-    """Return weights after steps of batch gradient descent of binary logistic regression.
+    """Return the weights of binary logistic regression after iterations of batch gradient descent.
 
     Parameters
     ----------
     X, y, weights, sample_weight
-        As of :func:`~gpuprims.primitives.logistic.logistic_gradient`; labels are 0 or 1.
+        As for :func:`~gpuprims.primitives.logistic.logistic_gradient`.
     rate : float
-        What the gradient of the summed log loss is multiplied by in a step.
+        The factor of the gradient of the summed log loss.
     steps : int
-        How many, one or more.
+        The number of iterations, one or more.
     decay : float, default 0.0
-        What part of each coefficient a step takes off: the penalty's. An intercept has none.
+        The part of each coefficient that an iteration takes off, for a penalty. The intercept has no penalty.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -49,22 +54,21 @@ def logistic_descent(
     Returns
     -------
     array of the shape of ``weights``
-        After ``w -= decay*w + rate * X.T @ (s * (sigmoid(X @ w) - y))`` so many times; on the device if ``X`` is. The
-        same from run to run.
+        The weights after ``steps`` times ``w -= decay*w + rate * X.T @ (s * (sigmoid(X @ w) - y))``, on the device if
+        ``X`` is. They are the same in every run.
 
     Raises
     ------
     ArrayError, DtypeError, ShapeError, DeviceMismatchError, ArgumentError
         Arguments that do not fit.
     NoVariantError
-        No kernel, or not the one asked for, can run the call: samples stay in the registers of one group of a
-        GPU, or in the cache of one core, so they must be small.
+        No kernel can run the call, or the requested one cannot. The samples must be few: they stay in the registers of
+        one group of a GPU, or in the cache of one core of a CPU.
 
     Notes
     -----
-    What a step's rounding takes off a weight is kept for the next step (Kahan's sum), so that weights of float32 do not
-    stand still where steps are small. The iteration is that of "OpenCL logistic regression with gradient ascent" (the
-    repository logReg), which starts a kernel for each.
+    Weights are Kahan sums, so changes smaller than their rounding add up. The iteration is that of "OpenCL logistic
+    regression with gradient ascent" (the repository logReg), which starts a kernel for each iteration.
 
     Examples
     --------
@@ -74,21 +78,25 @@ def logistic_descent(
     >>> logistic_descent(X, y, np.zeros(2), rate=0.1, steps=2, device="reference").round(3)
     array([-0.172,  0.279])
     """
-    given = (X, y, weights) if sample_weight is None else (X, y, weights, sample_weight)
-    operands, request, out, chosen = bind(given, rate, steps, decay, device, variant)
-    return find_plan(plan_call, operands, request, out, chosen).run(operands, out)
+    arrays = (X, y, weights) if sample_weight is None else (X, y, weights, sample_weight)
+    operands = as_operands("descent", arrays, device)
+    check_samples("descent", operands.natives)
+    rates = np.array([decay, rate], operands.natives[0].dtype)
+    if steps < 1:
+        raise ArgumentError(f"descent: steps, one or more; got {quoted(steps)}")
+    operands = side_by_side(operands)
+    operands = operands.beside(rates if operands.on_host else operands.device.asarray(rates))
+    asked = asked_by_name("descent", variant)
+    return find_plan(plan_call, operands, operator.index(steps), None, asked).run(operands, None)
 
 
 def descend(arrays: tuple[Any, ...], steps: int, device: Device) -> Any:
-    """Return weights after so many steps, for arrays that a call of :func:`logistic_descent` has checked before.
-
-    They lie on the device, and the last one has ``decay`` and ``rate``.
-    """
+    """Return weights after iterations, for valid arrays on the device; the last has ``decay`` and ``rate``."""
     operands = as_operands("descent", arrays, device)
-    return find_plan(plan_call, operands, as_request(steps), None, None).run(operands, None)
+    return find_plan(plan_call, operands, steps, None, None).run(operands, None)
 
 
 def able_to_descend(device: Device, dtype: np.dtype[Any], rows: int, columns: int) -> bool:
-    """Return whether a kernel of a device takes so many samples, of so many features, the intercept's with them."""
+    """Return True if a kernel takes ``rows`` samples with ``columns`` weights, the intercept included."""
     call = CallTraits((dtype,), rows, columns, value_bytes=dtype.itemsize)
     return device.explain("descent", call).chosen is not None

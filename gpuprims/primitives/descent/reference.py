@@ -10,9 +10,9 @@ from gpuprims.primitives.descent.spec import DescentSpec
 
 
 def descent_numpy(spec: DescentSpec, memories: Sequence[np.ndarray], layout: np.ndarray, n: int, steps: int) -> None:
-    """Take one step after the other, by products of matrices."""
+    """Run the iterations, each by products of matrices."""
     rows, labels, before, *sample_weights, rates = memories[: len(spec.inputs)]
-    weights = before.astype(np.float64)  # to which small steps are not rounded off
+    weights = before.astype(np.float64)  # float32 would round off small changes
     k, (decay, rate) = spec.features, rates
     count = sample_weights[0] if sample_weights else np.ones_like(labels)
     for _ in range(steps):

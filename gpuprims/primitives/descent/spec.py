@@ -1,4 +1,4 @@
-"""The spec of kernels that descend by all samples at once."""
+"""The kernel spec of batch gradient descent."""
 
 from __future__ import annotations
 
@@ -11,13 +11,18 @@ from gpuprims.primitives.logistic.spec import SamplesSpec
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DescentSpec(SamplesSpec):
-    """The macros of gradient descent over all rows; ``map`` takes a score, label and weight to loss and residual."""
+    """Macros for batch gradient descent; ``map`` returns a row's loss and residual, as for the gradient."""
 
     scratch_pointers: ClassVar[int] = 0
 
     @property
+    def columns(self) -> int:
+        """Number of weights: one for each feature, and the intercept."""
+        return self.features + self.intercept
+
+    @property
     def pointers(self) -> int:
-        """See :class:`KernelSpec`; kernels for CPUs copy the samples to scratch memory."""
+        """Number of pointer arguments: kernels for CPUs copy the samples to scratch memory."""
         return super().pointers + (self.vector_rows > 1)
 
     def headers(self) -> tuple[Path, ...]:

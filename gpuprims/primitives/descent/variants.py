@@ -26,7 +26,7 @@ VARIANTS = (
         rank=10,
         geometry=Geometry(256, 160),  # rows: persistent
         word_items=True,
-        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), columns_fit(32), samples_fit(at)),
+        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), columns_fit, samples_fit(at)),
     ),
     _DESCENT.numpy(descent_numpy),
 )

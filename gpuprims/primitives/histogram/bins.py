@@ -12,14 +12,13 @@ from gpuprims.core.device import Device, device_of
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
-from gpuprims.core.outputs import Result
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArgumentError, ShapeError, quoted
 from gpuprims.expressions.masks import plain_array, refuse_masked
 from gpuprims.operators import Op, as_map, make_folding
 from gpuprims.operators.extremes import highest, lowest
-from gpuprims.primitives.fold import FoldPlanner, with_axes
+from gpuprims.primitives.fold import plan_fold
 from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype, table_of_edges, table_of_range
 
 # Tables of up to this many bins are kept for later calls.
@@ -104,12 +103,12 @@ def limits_of(operands: Operands) -> tuple[Any, Any]:
         ends = operands.empty((2,), dtype)
         with operands.settled():
             memory = operands.memory(ends)
-            plan.start_on(driver, [elements], [memory, memory])
+            plan.compiled()([elements, memory, memory])
             driver.synchronize()
         low, high = ends
     else:
         ends = driver.empty((2,), dtype)
-        plan.start_on(driver, [elements], [ends, ends])
+        plan.compiled()([elements, ends, ends])
         low, high = driver.to_host(ends)
     if not (np.isfinite(low) and np.isfinite(high)):
         raise ArgumentError(f"histogram: finite elements where range= is not given; got [{low}, {high}]")
@@ -122,6 +121,4 @@ def _plan_ends(form: Form, alignment: int, device: Device, generation: int) -> L
     folding = make_folding(_ENDS, as_map("reduce", None, 1), (form.dtype,), None)
     (dtype, _), axes = folding.outputs, tuple(range(len(form.shape)))
     places = [Form(dtype, (), (), k * dtype.itemsize, alignment) for k in range(2)]
-    targets = [with_axes(place, axes, keepdims=False) for place in places]
-    planner = FoldPlanner(device, (form,), targets, folding, form.shape, axes, commutative=True)
-    return planner.plan(None, (Result((), dtype),) * 2)
+    return plan_fold(device, (form,), places, folding, form.shape, axes, commutative=True)

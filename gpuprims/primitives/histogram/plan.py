@@ -10,11 +10,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import Dtype
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
+from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands
-from gpuprims.core.outputs import Out, Result
+from gpuprims.core.outputs import Out
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
@@ -102,18 +103,18 @@ class HistogramPlan(LaunchPlan):
     __slots__ = ("_readings", "reading", "table")
 
     def __init__(
-        self, device: Device, traits: HistogramTraits, result: Result, reading: Any, asked: str | Variant | None
+        self, device: Device, traits: HistogramTraits, result: Form, reading: Any, asked: str | Variant | None
     ) -> None:
-        super().__init__(device, "histogram", traits, (result,), lambda chosen: Compiled(), asked=asked, inputs=())
+        super().__init__(device, "histogram", traits, (result,), lambda chosen: nothing, asked=asked, inputs=())
         self.reading = reading
         self.table: Table | None = None
         self._readings: _Readings | None = None
 
-    def compiled(self) -> Compiled:
+    def compiled(self) -> Launch:
         """Compile the readings."""
         if self._readings is None:
             self._readings = self.reading(self.variant)
-        return Compiled()
+        return nothing
 
     def of(self, table: Table) -> HistogramPlan:
         """Return a copy of this plan with a table, for :meth:`run`."""
@@ -151,8 +152,8 @@ class HistogramPlan(LaunchPlan):
 
 def _read_peaks(operands: Operands, words: Any, peaks: Reading) -> tuple[Any, ...]:
     """Find the exponents of the largest weights, and return their memory."""
-    driver, fold = operands.driver, peaks.fold
-    largest = peaks.room(driver) if fold is None else driver.scratch(math.prod(fold.results[0].shape) * 4)
+    driver = operands.driver
+    largest = peaks.room(driver) if peaks.fold is None else driver.scratch(peaks.folded)
     peaks.run(operands, words, (), largest)
     return (largest,)
 
@@ -193,7 +194,7 @@ def plan_sums(
         bins=bins,
     )
     length, width = asked + 2 * request.outside, bins + 2 * request.outside
-    result = Result((*kept, length), request.dtype or (_FLOAT64 if floats else _INT64))
+    result = contiguous(request.dtype or (_FLOAT64 if floats else _INT64), (*kept, length), alignment)
 
     def reading(variant: Variant) -> _Readings:
         chosen = HistogramVariant.of(variant)

@@ -11,13 +11,11 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Driver, Launch
 from gpuprims.core.kernel_spec import Dtype
-from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.operands import Operands
-from gpuprims.core.outputs import Result
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.operators import Op, as_map, make_folding
-from gpuprims.primitives.fold import FoldPlanner, with_axes
+from gpuprims.primitives.fold import plan_fold
 from gpuprims.primitives.histogram.binning import key_dtype
 from gpuprims.primitives.histogram.division import MOST_COUNTED, parts_of, room_of
 from gpuprims.primitives.histogram.spec import HistogramSpec, Sums
@@ -35,14 +33,15 @@ class Reading(NamedTuple):
     """A launch that reads the elements, and the fold of its groups' sums.
 
     The sums take ``nbytes``, by part, output, plane and place. If ``zeroed``, groups add to memory that is zero before.
-    ``fold`` is None if the groups store the result itself.
+    ``fold`` is None if the groups store the result itself; else its result takes ``folded`` bytes.
     """
 
     launch: Launch
     nbytes: int
     planes: int
     zeroed: bool
-    fold: LaunchPlan | None
+    fold: Launch | None
+    folded: int
 
     def run(self, operands: Operands, words: Any, peaks: Sequence[Any], target: Any) -> None:
         """Launch on the memory of a call; without a fold the target must come from :meth:`room`."""
@@ -52,7 +51,7 @@ class Reading(NamedTuple):
         _, memories = operands.placed or operands.place()
         self.launch([*memories, left, words, *peaks])
         if self.fold is not None:
-            self.fold.start_on(operands.driver, [*[left] * self.planes, *peaks], [target])
+            self.fold([*[left] * self.planes, *peaks, target])
 
     def room(self, driver: Driver) -> Any:
         """Allocate memory for the groups' sums."""
@@ -112,18 +111,17 @@ class Reader(NamedTuple):
         left = contiguous(total, (1 if whole else rows, outputs, planes, width), ALIGNMENT)
         is_target = alone and total == target.dtype and left.shape[:3] == (1, 1, 1)
         fold = None if is_target else self._fold(left, op, target, beside)
-        return Reading(launch, math.prod(left.shape) * left.item, planes, whole, fold)
+        nbytes, folded = (math.prod(form.shape) * form.item for form in (left, target))
+        return Reading(launch, nbytes, planes, whole, fold, folded)
 
-    def _fold(self, left: Form, op: Op, target: Form, beside: tuple[Form, ...]) -> LaunchPlan:
-        """Return the plan that folds parts in order."""
+    def _fold(self, left: Form, op: Op, target: Form, beside: tuple[Form, ...]) -> Launch:
+        """Return the launch that folds parts in order."""
         rows, _, planes, _ = left.shape
         shape, strides = (rows, *target.shape), (*left.strides[:2], left.strides[3])
         parts = [Form(left.dtype, shape, strides, k * left.strides[2], left.alignment) for k in range(planes)]
         forms = [*parts, *(form._replace(shape=(1, *target.shape), strides=(0, *form.strides)) for form in beside)]
         folding = make_folding(op, as_map("reduce", None, len(forms)), tuple(form.dtype for form in forms), None)
-        into = [with_axes(target, (0,), keepdims=False)]
-        planner = FoldPlanner(self.device, forms, into, folding, shape, (0,), commutative=True)
-        return planner.plan(None, (Result(target.shape, target.dtype),))
+        return plan_fold(self.device, forms, [target], folding, shape, (0,), commutative=True).compiled()
 
 
 def _sum_dtype(sums: Sums, chosen: HistogramVariant, total: int) -> Dtype:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from gpuprims.core.codegen.functions import fetch_text
-from gpuprims.core.codegen.values import Packing
+from gpuprims.core.codegen.operands import fields_of
 from gpuprims.core.kernel_spec import Dtype, KernelSpec
 from gpuprims.expressions import c_type
 
@@ -67,7 +67,7 @@ class HistogramSpec(KernelSpec):
 
     def macros(self) -> dict[str, int | str]:
         """Define keys, weights, sums and the guide to the thresholds."""
-        key, fields = self.values[0], Packing(self.values).fields
+        key, fields = self.values[0], fields_of(self.values)
         peaks = ", GLOBAL const u32 *RESTRICT peaks" if self.sums == "limbs" else ""
         lowest = {"LOWEST": "(-128)" if self.inputs[0].dtype.kind == "i" else "(0)"} if self._of_bytes else {}
         return {

@@ -1,4 +1,4 @@
-"""hogwild: logistic regression by stochastic gradient descent of many workers at once, without locks."""
+"""hogwild: logistic regression by stochastic gradient descent, many workers at once, without locks."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from gpuprims.core.device import Device
 from gpuprims.core.primitive import Primitive
 from gpuprims.primitives.hogwild.plan import as_request, plan_call, sample
 from gpuprims.primitives.hogwild.variants import VARIANTS
-from gpuprims.primitives.sgd.arrays import run_steps
+from gpuprims.primitives.sgd.steps import run_steps
 
-PRIMITIVE = Primitive("hogwild", VARIANTS, plan_call, sample)
+PRIMITIVE = Primitive("hogwild", VARIANTS, plan_call, sample, tuning_case=f"{__name__}.tuning_case", tuned=False)
 
 
 def logistic_hogwild(
@@ -27,18 +27,18 @@ def logistic_hogwild(
     device: str | Device | None = None,
     variant: str | None = None,
 ) -> Any:
-    """Return the weights of binary logistic regression after steps by single samples, several at the same time.
+    """Return the weights of binary logistic regression after steps by several samples at a time.
 
     Parameters
     ----------
     X, y, weights, order, rate, keep, sample_weight
         As for :func:`gpuprims.primitives.sgd.logistic_sgd`.
     threads_per_datapoint : int, optional
-        Work-items that share a sample, a power of two; by default 32 of a GPU, one of a CPU.
+        Work-items that share a sample, a power of two. By default 32 on GPUs, one on CPUs.
     workers : int, optional
-        Samples that are worked on at the same time; by default a few for each compute unit of a GPU, one for each of a
-        CPU, and no more than one for 32 samples: each works with weights that the others are about to change. One
-        worker alone takes the steps of :func:`gpuprims.primitives.sgd.logistic_sgd`.
+        Samples that the kernel works on at the same time. By default a few for each compute unit of a GPU and one for
+        each of a CPU, at most one for 32 samples, because a worker reads weights that others are about to change. A
+        single worker takes the steps of :func:`gpuprims.primitives.sgd.logistic_sgd`.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -47,19 +47,19 @@ def logistic_hogwild(
     Returns
     -------
     array of the shape of ``weights``
-        On the device if ``X`` is. It **differs from run to run**, as the workers meet.
+        The weights, on the device if ``X`` is. They **differ from run to run**: workers change them in any order.
 
     Raises
     ------
     ArgumentError, ArrayError, DtypeError, ShapeError, DeviceMismatchError
         Arguments that do not fit.
     NoVariantError
-        No kernel, or not the one asked for, can run the call.
+        No kernel can run the call, or the requested one cannot.
 
     Notes
     -----
-    Each worker takes a sample in turn, reads the weights as they are, and adds its step to each of them by an atomic
-    operation. On CPUs those are slow, and :func:`gpuprims.primitives.sgd.logistic_sgd` is faster.
+    Each worker takes a sample in turn, reads the present weights, and adds its step to each weight by an atomic
+    operation. Atomic operations are slow on CPUs, where :func:`gpuprims.primitives.sgd.logistic_sgd` is faster.
 
     Source: F. Niu, B. Recht, C. Re and S. Wright, "HOGWILD!: A Lock-Free Approach to Parallelizing Stochastic Gradient
     Descent", 2011.

@@ -19,6 +19,6 @@ def hogwild_numpy(
     workers: int,
     part: int,
 ) -> None:
-    """Move the weights by one sample after the other: one thread alone has nothing to lock."""
+    """Change the weights by one sample after the other, as a single worker does."""
     if part:
         sgd_numpy(spec, memories, layout, steps, stretch)

@@ -27,13 +27,13 @@ def logistic_gradient(
     Parameters
     ----------
     X : array_like of shape (n, k), float32 or float64
-        A row for each sample. Rows side by side in memory are read where they lie; others are copied together first.
+        A row for each sample. Arrays that are not contiguous are copied first.
     y : array_like of shape (n,)
         Labels, 0 or 1, of the dtype of ``X``.
     weights : array_like of shape (k,) or (k + 1,)
-        Of the same dtype; one more than there are features is the intercept's, of a column of ones that is not stored.
+        The weights, of the same dtype. If there is one more than features, the last is the intercept.
     sample_weight : array_like of shape (n,), optional
-        What each sample counts, of the same dtype; by default 1.
+        The weight of each sample, of the same dtype; by default 1.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -44,20 +44,20 @@ def logistic_gradient(
     loss : scalar
         ``sum(s * (log(1 + exp(z)) - y*z))`` with ``z = X @ weights``, written so that nothing overflows.
     gradient : array of the shape of ``weights``
-        ``X.T @ (s * (sigmoid(z) - y))``. Both are on the device if ``X`` is, and of its dtype. They are summed in a
-        fixed order, so they are the same from run to run.
+        ``X.T @ (s * (sigmoid(z) - y))``. Both results have the dtype of ``X``, and are on the device if ``X`` is. Sums
+        are added in a fixed order, so they are the same in every run.
 
     Raises
     ------
     ArrayError, DtypeError, ShapeError, DeviceMismatchError
         Arguments that do not fit.
     NoVariantError
-        No kernel, or not the one asked for, can run the call.
+        No kernel can run the call, or the requested one cannot.
 
     Notes
     -----
-    The step is that of "OpenCL logistic regression with gradient ascent" (the repository logReg), whose kernels are
-    variants here; :func:`gpuprims.plan` keeps what is decided about a call for hot loops.
+    Some variants are the kernels of "OpenCL logistic regression with gradient ascent" (the repository logReg). In hot
+    loops, use :func:`gpuprims.plan`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Labelled samples: checks of them, their sigmoid, and their loss and residual."""
+"""Labelled samples: checks of their arrays, the sigmoid, and a row's loss and residual."""
 
 from __future__ import annotations
 
@@ -12,25 +12,23 @@ from gpuprims.errors import DtypeError, ShapeError
 from gpuprims.expressions import TypedExpr, trace, typed
 
 _FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
-_NAMES = ("X", "y", "weights", "sample_weight")
 
 
 def check_samples(label: str, arrays: Sequence[Any]) -> None:
-    """Raise for samples, labels, weights and sample weights that are not of one dtype, or of shapes that do not fit."""
+    """Raise unless samples, labels, weights and any sample weights have one dtype, and shapes that fit together."""
     dtype, shape = arrays[0].dtype, arrays[0].shape
     if dtype not in _FLOATS:
         raise DtypeError(f"{label}: X of float32 or float64; got dtype {dtype} (convert it, such as to float32)")
     if len(shape) != 2 or 0 in shape:
         raise ShapeError(f"{label}: X of shape (n, k), of at least one sample and one feature; got {shape}")
     n, k = shape
-    rules = {"y": ((n,),), "weights": ((k,), (k + 1,)), "sample_weight": ((n,),)}
-    for name, array in zip(_NAMES[1:], arrays[1:], strict=False):
-        own, found = array.dtype, array.shape
-        if own != dtype:
-            raise DtypeError(f"{label}: {name} of the dtype of X, {dtype}; got {own}")
-        if found not in rules[name]:
-            wanted = " or ".join(str(rule) for rule in rules[name])
-            raise ShapeError(f"{label}: {name} of shape {wanted}, for X of {shape}; got {found}")
+    rules = {"y": [(n,)], "weights": [(k,), (k + 1,)], "sample_weight": [(n,)]}
+    for (name, shapes), array in zip(rules.items(), arrays[1:], strict=False):
+        if array.dtype != dtype:
+            raise DtypeError(f"{label}: {name} of the dtype of X, {dtype}; got {array.dtype}")
+        if array.shape not in shapes:
+            wanted = " or ".join(map(str, shapes))
+            raise ShapeError(f"{label}: {name} of shape {wanted}, for X of {shape}; got {array.shape}")
 
 
 def sigmoid(score: Any) -> Any:

@@ -10,7 +10,7 @@ from gpuprims.primitives.logistic.spec import LogisticSpec
 
 
 def logistic_numpy(spec: LogisticSpec, memories: Sequence[np.ndarray], layout: np.ndarray, n: int, parts: int) -> None:
-    """Score all rows by a product of matrices, and add them up by its transpose."""
+    """Compute the scores and the gradient as products of matrices."""
     rows, labels, weights, *sample_weights = memories[: len(spec.inputs)]
     loss, gradient = memories[len(spec.inputs) : -2]
     k = spec.features

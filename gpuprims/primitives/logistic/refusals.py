@@ -1,4 +1,4 @@
-"""Refusals of logistic regression: of its gradient, and of steps by it or by single samples."""
+"""Refusals of logistic regression: of its gradient, of batch gradient descent, and of steps by single samples."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from gpuprims.core.refusals import values_fit
 from gpuprims.core.traits import CallTraits
 
 # Bytes of a gradient that a work-item of a CPU keeps on its stack.
-MOST_PRIVATE = 65_536
+_MOST_PRIVATE = 65_536
+# Most columns that the lanes of a warp can share.
+_MOST_COLUMNS = 32
 
 
 def number_atomics(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse numbers that a device's atomics do not add to."""
+    """Refuse numbers of 64 bits on devices without 64-bit atomics."""
     if call.value_bytes > 4 and not capabilities.int64_atomics:
         return f"needs atomics on 64 bits for {call.dtypes[0]}, which {capabilities.name} lacks (convert to float32)"
     return None
 
 
 def row_fits(at: Geometry) -> Refusal:
-    """Refuse rows that a group of so many work-items, each with so many words in registers, does not hold."""
+    """Refuse rows that do not fit in the registers of a group, where a work-item holds ``items`` words."""
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
         most = at.block * at.items * 4 // call.value_bytes
@@ -31,42 +33,33 @@ def row_fits(at: Geometry) -> Refusal:
 
 
 def gradient_fits(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse gradients that are too large for memory of a CPU thread's own."""
-    if call.outputs * call.value_bytes <= MOST_PRIVATE:
+    """Refuse gradients that do not fit on the stack of a CPU thread."""
+    most = _MOST_PRIVATE // call.value_bytes
+    if call.outputs <= most:
         return None
-    most = MOST_PRIVATE // call.value_bytes
     return f"keeps a gradient a thread, of up to {most} features of {call.dtypes[0]}; got {call.outputs}"
 
 
 def gradients_fit(block: int) -> Refusal:
-    """Refuse devices whose local memory is too small for the sums of each of so many work-items."""
-
-    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
-        return values_fit(block * (call.outputs + 3))(capabilities, call)  # NVIDIA's OpenCL lends not quite all
-
-    return refuse
+    """Refuse devices whose local memory is too small for the sums of ``block`` work-items."""
+    # One value more than the sums: NVIDIA's OpenCL does not offer all of its local memory.
+    return lambda capabilities, call: values_fit(block * (call.outputs + 3))(capabilities, call)
 
 
 def samples_fit(at: Geometry) -> Refusal:
-    """Refuse more samples than so many work-items, each with so many words, hold for all of a launch."""
+    """Refuse samples that do not fit in the registers of a group, where a work-item holds ``items`` words."""
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
-        words = call.value_bytes // 4
-        rows = -(-call.size // at.block) * at.block
-        if rows * call.outputs * words <= at.block * at.items:
+        most = at.block * at.items * 4 // call.value_bytes
+        if -(-call.size // at.block) * at.block * call.outputs <= most:
             return None
-        most = at.block * at.items // words
         return f"holds up to {most} numbers of {call.dtypes[0]}; got {call.size} rows of {call.outputs}"
 
     return refuse
 
 
-def columns_fit(most: int) -> Refusal:
-    """Refuse rows of more than ``most`` columns, which a warp's lanes cannot share."""
-
-    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
-        if call.outputs <= most:
-            return None
-        return f"folds up to {most} columns in a warp, the intercept's with them; got {call.outputs}"
-
-    return refuse
+def columns_fit(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse rows with more columns than the lanes of a warp can share."""
+    if call.outputs <= _MOST_COLUMNS:
+        return None
+    return f"folds up to {_MOST_COLUMNS} columns in a warp, the intercept's with them; got {call.outputs}"

@@ -1,13 +1,14 @@
-"""The specs of logistic kernels: of those that compute a gradient here, of others in their own packages."""
+"""The kernel specs of logistic regression: macros for rows of samples, and for the gradient."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 from gpuprims.core.kernel_spec import KernelSpec
-from gpuprims.expressions import c_type, emit_function
+from gpuprims.core.layout import Layout
+from gpuprims.expressions import TypedExpr, c_type, emit_function
 
 _KERNELS = Path(__file__).parent / "kernels"
 _ROW = "score, label, weight, loss, residual"
@@ -15,16 +16,16 @@ _ROW = "score, label, weight, loss, residual"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SamplesSpec(KernelSpec):
-    """The macros of kernels that read the rows of samples.
+    """Macros for rows of samples.
 
     Parameters
     ----------
     features : int
         Features of a row.
     intercept : bool
-        Whether the last weight is the intercept's, which multiplies 1 in every row.
+        True if the last weight is the intercept.
     weighted : bool
-        Whether each row has a sample weight.
+        True if there are sample weights.
     lanes, rows : int, default 1
         Neighbouring work-items that share a row, and rows that they hold at once.
     vector_rows : int, default 1
@@ -43,18 +44,23 @@ class SamplesSpec(KernelSpec):
     scratch_pointers: ClassVar[int] = 2
     exchanges: ClassVar[bool] = True
 
-    @property
-    def columns(self) -> int:
-        """Number of weights: one a feature, and the intercept's."""
-        return self.features + self.intercept
-
-    @property
-    def sums(self) -> int:
-        """Sums over the rows: one a feature, the intercept's, and the loss."""
-        return self.features + 2
+    @classmethod
+    def of(cls, layout: Layout, inputs: int, function: TypedExpr, *, others: int = 0, **fields: Any) -> Self:
+        """Return a spec for samples, labels, weights, any sample weights, and ``others`` more of ``inputs`` arrays."""
+        accesses, (_, features), weights = layout.accesses, layout.forms[0].shape, layout.forms[2].shape
+        return cls(
+            accesses[:inputs],
+            accesses[inputs:],
+            (accesses[0].dtype,),
+            function,
+            features=features,
+            intercept=weights != (features,),
+            weighted=inputs - others == 4,
+            **fields,
+        )
 
     def macros(self) -> dict[str, int | str]:
-        """Define the samples, and how work-items share them."""
+        """Define the size of the samples, and how work-items share them."""
         number = self.values[0]
         return {
             "NUMBER": c_type(number),
@@ -72,11 +78,11 @@ class SamplesSpec(KernelSpec):
         }
 
     def text(self) -> list[str]:
-        """Write the type of the numbers of several rows."""
+        """Write the type of a number for each of several rows."""
         return [f"typedef {self.in_vector(c_type(self.values[0]))} rows_t;"]
 
     def in_vector(self, kind: str) -> str:
-        """Return the C type of a number of each of the rows that are computed at once."""
+        """Return the C type of a number for each row that is computed at once."""
         return f"VECTOR_OF({kind}, {self.vector_rows})" if self.vector_rows > 1 else kind
 
     def headers(self) -> tuple[Path, ...]:
@@ -86,14 +92,19 @@ class SamplesSpec(KernelSpec):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LogisticSpec(SamplesSpec):
-    """The macros of a logistic gradient; ``map`` takes a row's score, label and weight to its loss and residual."""
+    """Macros for the gradient; ``map`` returns a row's loss and residual for its score, label and sample weight."""
+
+    @property
+    def sums(self) -> int:
+        """Number of sums over the rows: one for each feature, the intercept's, and the loss."""
+        return self.features + 2
 
     def macros(self) -> dict[str, int | str]:
-        """Define the loss and the residual of a row."""
+        """Define the call of the loss function."""
         return super().macros() | {f"LOSS_AND_RESIDUAL({_ROW})": f"gp_loss_and_residual({_ROW})"}
 
     def text(self) -> list[str]:
-        """Write that function; if it computes several rows in vectors, C's operators return masks."""
+        """Write the loss function. Comparisons of vectors return masks."""
         number = c_type(self.values[0])
         mask = self.in_vector(f"i{8 * self.values[0].itemsize}") if self.vector_rows > 1 else "b8"
         taken = ", ".join(f"const {number} {name}" for name in "zys")

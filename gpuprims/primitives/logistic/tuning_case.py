@@ -1,4 +1,4 @@
-"""The calls of logistic that ``gpuprims.testing`` checks: the loss of two classes, the gradient of one."""
+"""The calls of logistic that ``gpuprims.testing`` checks: a loss with two classes, a gradient with one."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.core.device import device_of
 from gpuprims.core.tuning_case import TuningCase
 from gpuprims.primitives.logistic import logistic_gradient
+from gpuprims.primitives.rows import beside
 
 _FEATURES = 5
 _WEIGHTS = np.linspace(-0.5, 0.75, _FEATURES)
 
 
 def _samples(rng: np.random.Generator, dtype: np.dtype[Any], size: int) -> np.ndarray:
-    """Return positive features, so that no sum of the gradient of one class cancels."""
+    """Return positive features, so that sums of a gradient with one class do not cancel."""
     return (rng.random((size // _FEATURES + 1, _FEATURES)) + 0.5).astype(dtype)
 
 
@@ -25,8 +25,7 @@ def _labels(x: Any, classes: int) -> np.ndarray:
 
 
 def _arguments(x: Any, classes: int) -> tuple[Any, ...]:
-    device, others = device_of(x), (_labels(x, classes), _WEIGHTS.astype(x.dtype))
-    return (x, *(others if device is None else map(device.asarray, others)))
+    return beside(x, _labels(x, classes), _WEIGHTS.astype(x.dtype))
 
 
 def _loss(x: np.ndarray) -> np.ndarray:

@@ -16,17 +16,17 @@ from gpuprims.primitives.logistic.refusals import gradient_fits, gradients_fit, 
 
 @dataclass(frozen=True)
 class LogisticVariant(Variant):
-    """A variant of a logistic gradient, or of steps by it.
+    """A variant of the gradient, or of batch gradient descent.
 
     Parameters
     ----------
     scratch : {"none", "rows", "rows in turn", "columns in turn"}
-        Memory beside the operands: the error and the loss of each row. In turn, one launch writes them and the next
-        one sums, after one that copies the samples by columns if the variant reads columns.
+        Memory beside the operands, for the residual and the loss of each row. "in turn": one launch writes them, and
+        the next launch sums them. "columns": a first launch copies the samples by columns.
     shares_outputs : bool, default True
-        True if several groups share the gradient, each summing a part of the rows.
+        True if several groups each sum a part of the rows.
     word_items : bool, default False
-        True if ``items`` counts values of one 32-bit word; a larger value takes the place of several.
+        True if ``items`` counts 32-bit words; a float64 takes two.
     """
 
     scratch: Literal["none", "rows", "rows in turn", "columns in turn"] = "none"
@@ -43,8 +43,8 @@ def _sums(at: Geometry) -> Refusal:
 
 
 _LOGISTIC = Catalogue(LogisticVariant, "logistic", Path(__file__).parent)
-# The ladder of the articles: variants that run when asked for by name, and two_kernels_local where rows are too long
-# for the variants above it.
+# The rungs of the article's ladder. Calls ask for them by name; two_kernels_local also runs where rows are too long for
+# the variants of higher rank.
 _GRID: dict[str, Any] = {"geometry": Geometry(64, 1, 16)}
 _ONE_GROUP: dict[str, Any] = {"geometry": Geometry(64, 1), "shares_outputs": False}
 _ONE_ITEM: dict[str, Any] = {"geometry": Geometry(1, 1), "shares_outputs": False}

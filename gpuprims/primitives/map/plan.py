@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import KernelSpec, unchanged, value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample, find_plan
+from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan, nothing
 from gpuprims.core.layout import Form, as_lanes, broadcast_shapes, contiguous, plan_layout
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, Result, as_out, host_results, result_forms
+from gpuprims.core.outputs import Out, as_out, host_results, result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
@@ -52,12 +53,12 @@ class MapRequest(NamedTuple):
             return function
         return typed(indexed, arguments, [np.result_type(*function.dtypes)] * len(function.dtypes))
 
-    def results(self, dtypes: Dtypes, shape: tuple[int, ...]) -> tuple[Result, ...]:
+    def results(self, dtypes: Dtypes, shape: tuple[int, ...], alignment: int = 1) -> tuple[Form, ...]:
         """Return the results: one for each dtype, or all of them side by side along the vector axis."""
         if self.result_axis is None:
-            return tuple(Result(shape, dtype) for dtype in dtypes)
+            return tuple(contiguous(dtype, shape, alignment) for dtype in dtypes)
         place = self.result_axis % (len(shape) + 1)
-        return (Result((*shape[:place], len(dtypes), *shape[place:]), dtypes[0]),)
+        return (contiguous(dtypes[0], (*shape[:place], len(dtypes), *shape[place:]), alignment),)
 
 
 def bind(
@@ -138,14 +139,14 @@ def plan_call(
     shape = broadcast_shapes("map", [form.shape for form in inputs])
     arguments = tuple(form.dtype for form in inputs for _ in range(form.lanes))
     function = request.typed(arguments)
-    results = request.results(function.dtypes, shape)
-    outputs, places = _split(result_forms("map", results, written, alignment), request.result_axis)
+    results = request.results(function.dtypes, shape, alignment)
+    outputs, places = _split(result_forms("map", results, written), request.result_axis)
     steps = tuple(step.dtype for step in function.steps)
     size = math.prod(shape)
 
-    def compiling(chosen: Variant) -> Compiled:
+    def compiling(chosen: Variant) -> Launch:
         if not size:
-            return Compiled()
+            return nothing
         layout = plan_layout((*inputs, *outputs), shape, range(len(shape)))
         accesses = layout.accesses
         spec = KernelSpec(
@@ -158,7 +159,7 @@ def plan_call(
             contracted=False,  # map is bound by memory, so NumPy's rounding costs nothing
         )
         groups = chosen.groups(-(-size // chosen.tile), device.capabilities)
-        return Compiled(device.kernel(chosen, spec).prepare(groups, layout.pack(1), size))
+        return device.kernel(chosen, spec).prepare(groups, layout.pack(1), size)
 
     traits = CallTraits((*arguments, *steps), 1, size, value_bytes=4 * value_words(function.dtypes))
     return LaunchPlan(
@@ -188,7 +189,8 @@ def run_in_slabs(request: MapRequest, operands: Operands, out: Out | None, varia
     shape = broadcast_shapes("map", [a.shape[: a.ndim - len(own)] for a, own in zip(arrays, lanes, strict=True)])
     whole = [np.broadcast_to(a, (*shape, *own)) for a, own in zip(arrays, lanes, strict=True)]
     arguments = tuple(a.dtype for a, own in zip(arrays, lanes, strict=True) for _ in range(*own or (1,)))
-    results = [np.empty(*result) for result in request.results(request.typed(arguments).dtypes, shape)]
+    forms = request.results(request.typed(arguments).dtypes, shape)
+    results = [np.empty(form.shape, form.dtype) for form in forms]
 
     def run(parts: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
         slab, places = as_operands("map", tuple(parts), operands.device), Out(tuple(outs), None)

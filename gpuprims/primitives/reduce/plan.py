@@ -9,9 +9,9 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import LaunchPlan, Sample
-from gpuprims.core.layout import Form, broadcast_shapes
+from gpuprims.core.layout import Form, broadcast_shapes, contiguous
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, Result, as_out, host_results, result_forms
+from gpuprims.core.outputs import Out, as_out, host_results, result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
@@ -19,8 +19,8 @@ from gpuprims.errors import ArgumentError, EmptyReductionError
 from gpuprims.expressions import Expr, expression
 from gpuprims.operators import Op, as_ddof, as_dtype, as_map, find_op, make_folding, make_stages
 from gpuprims.primitives.axes import as_axis, axes_of
-from gpuprims.primitives.fold import FoldPlanner, sample_rows, with_axes
-from gpuprims.primitives.slabs import FoldSlabs
+from gpuprims.primitives.fold import plan_fold, sample_rows
+from gpuprims.primitives.slabs import FoldSlabs, slab_bytes
 
 
 class ReduceRequest(NamedTuple):
@@ -86,12 +86,11 @@ def plan_call(
     function = as_map("reduce", request.map, len(forms))
     folding = make_folding(operator, function, tuple(form.dtype for form in forms), request.dtype)
     kept = tuple(1 if k in axes else n for k, n in enumerate(shape) if keepdims or k not in axes)
-    results = tuple(Result(kept, output) for output in folding.outputs)
+    results = [contiguous(output, kept, alignment) for output in folding.outputs]
     if math.prod(kept) and not math.prod(shape) and not operator.of_nothing:
         raise EmptyReductionError(f"reduce with {operator.name}: at least one element to fold; got shape {shape}")
-    targets = [with_axes(form, axes, keepdims) for form in result_forms("reduce", results, written, alignment)]
-    planner = FoldPlanner(device, forms, targets, folding, shape, axes, commutative=operator.commutative)
-    return planner.plan(variant, results)
+    targets = result_forms("reduce", results, written)
+    return plan_fold(device, forms, targets, folding, shape, axes, variant, commutative=operator.commutative)
 
 
 def sample(call: Sample) -> LaunchPlan:
@@ -108,7 +107,7 @@ def run_in_slabs(request: ReduceRequest, operands: Operands, out: Out | None, va
     axes = axes_of(request.axis, len(shape))
     function = as_map("reduce", request.map, len(operands.natives))
     stages = make_stages(operator, function, tuple(a.dtype for a in operands.natives), request.dtype)
-    slabs = FoldSlabs(operands.device, stages, axes, variant, commutative=operator.commutative)
+    slabs = FoldSlabs(operands.device, stages, axes, variant, operator.commutative, slab_bytes(operands.device))
     results = slabs.run([np.broadcast_to(native, shape) for native in operands.natives])
     shaped = results if request.keepdims else [result.squeeze(axes) for result in results]
     return host_results(operands, shaped, out, single=len(shaped) == 1)

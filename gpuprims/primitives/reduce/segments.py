@@ -53,7 +53,7 @@ def _after_filling(
     plan: LaunchPlan, segments: Segments, operands: Operands, out: Out | None, nothing: Sequence[Any]
 ) -> LaunchPlan:
     """Return a plan that first writes the results of an empty segment everywhere."""
-    written = result_forms("reduce", plan.results, written_forms(operands, out), operands.alignment)
+    written = result_forms("reduce", plan.results, written_forms(operands, out))
     first = len(operands.natives)
 
     def fill(memories: Sequence[Any]) -> None:

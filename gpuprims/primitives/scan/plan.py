@@ -11,15 +11,14 @@ from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import LaunchPlan, Sample
 from gpuprims.core.layout import Form, broadcast_shapes, contiguous
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, Result, as_out, result_forms
+from gpuprims.core.outputs import Out, as_out, result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, quoted
 from gpuprims.expressions import Expr, expression
 from gpuprims.operators import Op, as_dtype, as_map, find_op, make_folding
-from gpuprims.primitives.fold import sample_rows
-from gpuprims.primitives.prefix import ScanPlanner
+from gpuprims.primitives.fold import plan_scan, sample_rows
 
 
 class ScanRequest(NamedTuple):
@@ -91,14 +90,12 @@ def plan_call(
     function = as_map("scan", request.map, len(forms))
     folding = make_folding(operator, function, tuple(form.dtype for form in forms), request.dtype, "scan")
     flat = (math.prod(shape),)
-    results = tuple(Result(flat if axis is None else shape, output) for output in folding.outputs)
-    targets = result_forms("scan", results, written, alignment)
+    results = [contiguous(output, flat if axis is None else shape, alignment) for output in folding.outputs]
+    targets = result_forms("scan", results, written)
     if axis is None:
-        targets = tuple(_as_shaped(form, shape) for form in targets)
-    planner = ScanPlanner(
-        device, forms, targets, folding, shape, axes, commutative=operator.commutative, inclusive=inclusive
-    )
-    return planner.plan(variant, results)
+        targets = [_as_shaped(form, shape) for form in targets]
+    what = device, forms, targets, results, folding, shape, axes, variant
+    return plan_scan(*what, commutative=operator.commutative, inclusive=inclusive)
 
 
 def sample(call: Sample) -> LaunchPlan:

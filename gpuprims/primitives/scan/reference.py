@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gpuprims.primitives.fold_spec import ScanSpec
 from gpuprims.primitives.reference import Places
-from gpuprims.primitives.scan_spec import ScanSpec
 
 
 def scan_numpy(

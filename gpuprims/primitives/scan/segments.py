@@ -8,12 +8,12 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import LaunchPlan, find_plan
-from gpuprims.core.layout import Form
+from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands
-from gpuprims.core.outputs import Out, Result, result_forms
+from gpuprims.core.outputs import Out, result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
-from gpuprims.primitives.prefix import ScanPlanner
+from gpuprims.primitives.fold import plan_scan
 from gpuprims.primitives.scan.plan import ScanRequest
 from gpuprims.primitives.segments.marks import Segments, flat_size
 from gpuprims.primitives.segments.operator import segmented, starting_anew
@@ -44,12 +44,10 @@ def plan_by_marks(
     arrays, shape = tuple(form.dtype for form in forms), (forms[-1].shape[0],)
     marks = (np.dtype(np.bool_),)
     folding, nothing = segmented(request.operator, request.map, arrays[:-1], marks, request.dtype, "scan")
-    results = tuple(Result(shape, output) for output in folding.outputs)
+    results = [contiguous(output, shape, alignment) for output in folding.outputs]
     place = None
     if not request.inclusive:  # the first element of a segment has nothing before it
         folding, place = starting_anew(folding, nothing, arrays)
-    targets = result_forms("scan", results, written, alignment)
-    planner = ScanPlanner(
-        device, forms, targets, folding, shape, (0,), commutative=False, inclusive=request.inclusive, place=place
-    )
-    return planner.plan(variant, results)
+    targets = result_forms("scan", results, written)
+    what = device, forms, targets, results, folding, shape, (0,), variant
+    return plan_scan(*what, commutative=False, inclusive=request.inclusive, place=place)

@@ -11,13 +11,12 @@ from gpuprims.core.driver import Driver
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Result
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.expressions import trace
 from gpuprims.operators import Op, make_folding
-from gpuprims.primitives.fold import FoldPlanner, with_axes
+from gpuprims.primitives.fold import plan_fold
 from gpuprims.primitives.map import map as map_arrays
 
 _INT64 = np.dtype(np.int64)
@@ -84,13 +83,11 @@ def _look(driver: Driver, device: Device, offsets: Any) -> list[int]:
     places = [driver.cut(seen, k, ()) for k in range(4)]
     pair = [offsets[:-1], offsets[1:]]
     forms, targets = (tuple(map(driver.form, arrays)) for arrays in (pair, places))
-    _plan(forms, targets, device, REGISTRY.generation).start_on(driver, pair, places)
+    _plan(forms, targets, device, REGISTRY.generation).compiled()([*pair, *places])
     return [int(value) for value in driver.to_host(seen)]
 
 
 @keeps_calls()
 def _plan(forms: tuple[Form, ...], targets: tuple[Form, ...], device: Device, generation: int) -> LaunchPlan:
     folding = make_folding(_LOOK, _SEEN, (_INT64, _INT64), None)
-    written = [with_axes(form, (0,), keepdims=False) for form in targets]
-    planner = FoldPlanner(device, forms, written, folding, forms[0].shape, (0,), commutative=True)
-    return planner.plan(None, (Result((), _INT64),) * 4)
+    return plan_fold(device, forms, targets, folding, forms[0].shape, (0,), commutative=True)

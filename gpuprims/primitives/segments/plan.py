@@ -9,17 +9,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import value_bytes, value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample, asks_for
+from gpuprims.core.launch_plan import LaunchPlan, Sample, asks_for, nothing, with_counters
 from gpuprims.core.layout import Form, contiguous, plan_layout
-from gpuprims.core.outputs import Result, result_forms
+from gpuprims.core.outputs import result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import Expr, TypedExpr, trace, typed
 from gpuprims.operators import Folding, Op, as_map, find_op, make_folding
+from gpuprims.primitives.fold import plan_scan
 from gpuprims.primitives.fold_variants import FoldVariant
-from gpuprims.primitives.prefix import ScanPlanner
 from gpuprims.primitives.segments.marks import along_one_axis, end_dtype
 from gpuprims.primitives.segments.operator import at_ends, segmented
 from gpuprims.primitives.segments.spec import SegmentSpec
@@ -66,13 +67,13 @@ def plan_call(
     last, count, size = len(forms) - 1, forms[-1].shape[0] - 1, request.size
     arrays = tuple(form.dtype for form in forms[:-1])
     folding = _folding(request, arrays)
-    results = tuple(Result((count,), output) for output in folding.outputs)
-    targets = result_forms("reduce", results, written, alignment)
+    results = [contiguous(output, (count,), alignment) for output in folding.outputs]
+    targets = result_forms("reduce", results, written)
 
-    def compiling(variant: Variant) -> Compiled:
+    def compiling(variant: Variant) -> Launch:
         chosen = FoldVariant.of(variant)
         if not count:
-            return Compiled()
+            return nothing
         # Segments lie along the first axis, elements along the second. Layouts keep no stride for an axis of length 1.
         shape = max(count, 2), max(size, 2)
         inputs = [form._replace(shape=shape[1:]) if form.shape else form for form in forms[:-1]]
@@ -93,7 +94,7 @@ def plan_call(
         launch = device.kernel(chosen, spec).prepare(parts, layout.pack(0), count, size, parts)
         # If parts share segments, each stores partial results of its first and its last segment.
         scratch = 2 * parts * 4 * value_words(folding.values) if chosen.shares_outputs else 0
-        return Compiled(launch, 1, scratch)
+        return with_counters(device, launch, 1, scratch)
 
     # Empty arrays have no memory, so kernels get the offsets instead and read no elements.
     inputs = range(last + 1) if size else [last] * (last + 1)
@@ -123,14 +124,12 @@ def plan_by_marks(
     """Decide everything but the memory; the last two arrays mark where segments begin and end."""
     arrays = tuple(form.dtype for form in forms)
     folding, _ = _marked_folding(request, arrays[:-2])
-    results = tuple(Result((request.segments,), output) for output in folding.outputs)
+    results = [contiguous(output, (request.segments,), alignment) for output in folding.outputs]
     folding, place = at_ends(folding, arrays)
     size = forms[-1].shape[0]
-    shape, (inputs, targets) = along_one_axis(forms, result_forms("reduce", results, written, alignment))
-    planner = ScanPlanner(
-        device, inputs, targets, folding, shape, (0,), commutative=False, inclusive=True, place=place, count=size
-    )
-    return planner.plan(variant, results)
+    shape, (inputs, targets) = along_one_axis(forms, result_forms("reduce", results, written))
+    what = device, inputs, targets, results, folding, shape, (0,), variant
+    return plan_scan(*what, commutative=False, inclusive=True, place=place, count=size)
 
 
 def results_of_nothing(request: MarkedRequest, dtypes: tuple[np.dtype[Any], ...]) -> tuple[Any, ...]:

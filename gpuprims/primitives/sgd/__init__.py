@@ -1,4 +1,4 @@
-"""sgd: logistic regression by stochastic gradient descent, exactly one sample after the other."""
+"""sgd: logistic regression by stochastic gradient descent, one sample after the other."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 from gpuprims.core.device import Device
 from gpuprims.core.primitive import Primitive
-from gpuprims.primitives.sgd.arrays import run_steps
 from gpuprims.primitives.sgd.plan import as_request, plan_call, sample
+from gpuprims.primitives.sgd.steps import run_steps
 from gpuprims.primitives.sgd.variants import VARIANTS
 
-PRIMITIVE = Primitive("sgd", VARIANTS, plan_call, sample)
+PRIMITIVE = Primitive("sgd", VARIANTS, plan_call, sample, tuning_case=f"{__name__}.tuning_case", tuned=False)
 
 
 def logistic_sgd(
@@ -32,24 +32,22 @@ def logistic_sgd(
     Parameters
     ----------
     X : array_like of shape (n, k), float32 or float64
-        A row for each sample. Rows side by side in memory are read where they lie; others are copied together first.
+        A row for each sample. Arrays that are not contiguous are copied first.
     y : array_like of shape (n,)
         Labels, 0 or 1, of the dtype of ``X``.
     weights : array_like of shape (k,) or (k + 1,)
-        Where to start, of the same dtype; one more than there are features is the intercept's.
+        The initial weights, of the same dtype. If there is one more than features, the last is the intercept.
     order : array_like of int32
-        The sample of each step, from 0 to n - 1; several times round are one array. Numbers that lie on a device are
-        not checked.
+        The sample of each step, from 0 to n - 1, for all epochs in one array. Numbers on a device are not checked.
     rate : float or array_like of shape (r,)
-        How far steps go. Several are for as many stretches of ``order``, all equally long: for each time round, or for
-        each step.
+        The learning rate. Several rates divide ``order`` into as many stretches of equal length, such as epochs.
     keep : float or array_like of shape (r,), default 1.0
-        The part of the coefficients, not of the intercept, that a step keeps: ``1 - rate * penalty``.
+        The factor of the coefficients in each step, ``1 - rate * penalty``. The intercept has no penalty.
     sample_weight : array_like of shape (n,), optional
-        What each sample counts, of the dtype of ``X``; by default 1.
+        The weight of each sample, of the dtype of ``X``; by default 1.
     threads_per_datapoint, datapoints_per_block : int, optional
-        Of "gram": work-items for each sample of a run, and samples of a run, up to 32, powers of two. Their product, up
-        to 1024, is the group, which has 32 at least. By default what holds a run in registers.
+        For the variant "gram": work-items for each sample of a run, and samples of a run, at most 32, both powers of
+        two. A group has their product of work-items, at least 32 and at most 1024. By default a run stays in registers.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -58,22 +56,22 @@ def logistic_sgd(
     Returns
     -------
     array of the shape of ``weights``
-        After ``w = keep*w - rate*s*(sigmoid(x @ w + b) - y)*x`` for each sample in order, and of the intercept ``b``
-        the same with 1 for ``keep`` and ``x``. It is on the device if ``X`` is, and the same from run to run.
+        The weights after ``w = keep*w - rate*s*(sigmoid(x @ w + b) - y)*x`` for each sample in order. The intercept
+        ``b`` changes likewise, with 1 for ``keep`` and ``x``. The result is on the device if ``X`` is. It is the same
+        in every run.
 
     Raises
     ------
     ArgumentError, ArrayError, DtypeError, ShapeError, DeviceMismatchError
         Arguments that do not fit.
     NoVariantError
-        No kernel, or not the one asked for, can run the call.
+        No kernel can run the call, or the requested one cannot.
 
     Notes
     -----
-    A step changes the scores of the samples behind it by its error times their products with its own sample. "gram"
-    computes these products for all runs of samples at once, their Gram matrices, and the scores of a run together; what
-    is left to do one after the other is an exponential for each sample. The steps are those of single samples all the
-    same, up to rounding.
+    A step changes the score of each later sample by its residual times the product of the two samples. "gram" first
+    computes the products of all samples of a run, their Gram matrix, and then the scores of a run together. Only an
+    exponential for each sample is left to compute in order. The steps are the same up to rounding.
 
     Source: H. Robbins and S. Monro, "A Stochastic Approximation Method", 1951.
 

@@ -7,34 +7,34 @@ from typing import NamedTuple
 
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import value_words
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample, in_turn
+from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, with_counters
 from gpuprims.core.layout import Form
-from gpuprims.core.outputs import Result
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.rows import vector_of
-from gpuprims.primitives.sgd.arrays import MOST_BLOCK, SgdForms, power, sample_steps, takes_none
+from gpuprims.primitives.sgd.steps import MOST_BLOCK, Steps, plan_steps, power, sample_steps, takes_none
 from gpuprims.primitives.sgd.variants import SgdVariant
 
 _LABEL = "sgd"
-# Most samples of a run: a lane keeps the score of each. Work-items fold scores in teams of as many.
+# Most samples of a run: a lane keeps the score of each. Scores are folded by teams of as many work-items.
 _LANES = 32
-# Numbers of 32 bits that a work-item has of a run's rows and of the weights, so that all stay in registers.
+# Most 32-bit words of a run's rows and of the weights that a work-item keeps in registers.
 _MOST_HELD = 144
-# Registers of a multiprocessor of NVIDIA's, and those of a work-item that are for anything else.
+# Registers of a multiprocessor of NVIDIA's, and those that a work-item needs for other values.
 _REGISTERS, _OTHER_REGISTERS = 65_536, 24
-# Numbers of a run that a work-item has where they do not: the steps are written out for each.
+# Most numbers of a run that a work-item has: the code has a line for each.
 _MOST_WRITTEN = 1024
-# Bytes of products that are computed before steps are taken; more steps go in several rounds.
+# Most bytes of products that one launch computes; longer calls take several rounds.
 _MOST_PRODUCTS = 64 << 20
-# Bytes of local memory that kernels declare: NVIDIA's OpenCL lends not quite all of 48 KiB.
+# Bytes of local memory that a kernel may declare: NVIDIA's OpenCL offers a little less than 48 KiB.
 _MOST_LOCAL = 48 * 1024 - 64
 
 
 class SgdRequest(NamedTuple):
-    """The work-items and samples of a group that the caller asks for."""
+    """The requested work-items for each sample, and samples of a run."""
 
     threads: int | None
     rows: int | None
@@ -44,7 +44,7 @@ class SgdRequest(NamedTuple):
 
 
 def as_request(threads: int | None, rows: int | None) -> SgdRequest:
-    """Check the caller's work-items and samples of a group."""
+    """Check the requested numbers."""
     threads = power(_LABEL, "threads_per_datapoint", threads, MOST_BLOCK)
     return SgdRequest(threads, power(_LABEL, "datapoints_per_block", rows, _LANES))
 
@@ -60,91 +60,87 @@ def plan_call(
     generation: int,
 ) -> LaunchPlan:
     """Decide everything about the steps but their memory."""
-    arrays = SgdForms(forms, alignment)
 
-    def compiling(variant: Variant) -> Compiled:
+    def compiling(variant: Variant, steps: Steps) -> Launch:
         chosen = SgdVariant.of(variant)
         if chosen.scratch == "products":
-            return _with_products(arrays, chosen, request, device)
+            return _with_products(steps, chosen, request, device)
         takes_none(_LABEL, chosen, threads_per_datapoint=request.threads, datapoints_per_block=request.rows)
-        kernel = device.kernel(chosen, arrays.spec(lanes=1))
-        return Compiled(kernel.prepare(1, arrays.layout.pack(0), arrays.steps, arrays.stretch), 1)
+        kernel = device.kernel(chosen, steps.spec(lanes=1))
+        launch = kernel.prepare(1, steps.layout.pack(0), steps.total, steps.stretch)
+        return with_counters(device, launch, 1)
 
-    results = (Result(arrays.result, arrays.dtype),)
-    return LaunchPlan(device, _LABEL, arrays.traits, results, compiling, asked=variant, inputs=range(len(forms)))
+    return plan_steps(_LABEL, compiling, forms, alignment, device, variant)
 
 
 def sample(call: Sample) -> LaunchPlan:
-    """Return the plan of so many steps."""
+    """Return the plan of the steps of :func:`sample_steps`."""
     return plan_call(SgdRequest(None, None), sample_steps(call), None, 16, call.device, None, 0)
 
 
-def _with_products(arrays: SgdForms, chosen: SgdVariant, asked: SgdRequest, device: Device) -> Compiled:
-    """Fix the launches of a kernel for which products of samples are computed before it steps."""
-    able, packed = device.capabilities, arrays.layout.pack(0)
-    group = _group(arrays, asked, able)
+def _with_products(steps: Steps, chosen: SgdVariant, asked: SgdRequest, device: Device) -> Launch:
+    """Return the launches of a kernel that computes the products of samples before it steps."""
+    able, packed = device.capabilities, steps.layout.pack(0)
+    group = _group(steps, asked, able)
     fitted = chosen.resized(block=group.block)
-    kernel = device.kernel(fitted, arrays.spec(lanes=_LANES, rows=group.rows, vector=group.vector(arrays)))
-    runs = arrays.stretches * -(-arrays.stretch // group.rows)
-    each = group.rows**2 * arrays.dtype.itemsize
+    kernel = device.kernel(fitted, steps.spec(lanes=_LANES, rows=group.rows, vector=group.vector))
+    runs = steps.total // steps.stretch * -(-steps.stretch // group.rows)
+    each = group.rows**2 * steps.dtype.itemsize
     most = _MOST_PRODUCTS // each
     launches = []
     for first in range(0, runs, most):
         count = min(most, runs - first)
         groups = fitted.groups(count, able), 1
-        launches += [kernel.prepare(groups[step], packed, arrays.stretch, first, count, step) for step in (0, 1)]
-    return Compiled(in_turn(launches), 1, min(runs, most) * each)
+        launches += [kernel.prepare(groups[step], packed, steps.stretch, first, count, step) for step in (0, 1)]
+    return with_counters(device, in_turn(launches), 1, min(runs, most) * each)
 
 
 class _Group(NamedTuple):
-    """How many work-items a group has, and how many samples a run."""
+    """A group that takes ``rows`` samples in a run.
+
+    A work-item holds ``held`` columns of each row and loads ``vector`` of them at once. The group needs ``local`` bytes
+    of local memory.
+    """
 
     block: int
     rows: int
-
-    def local_bytes(self, item: int) -> int:
-        """Return the bytes of Gram matrices, sums, a value for each work-item, a tile, and two runs' order."""
-        matrices, sums = 2 * self.rows**2, 2 * self.block // _LANES * self.rows
-        return (matrices + sums + self.block + self.rows * (_LANES + 1)) * item + 8 * self.rows
-
-    def vector(self, arrays: SgdForms) -> int:
-        """Return how many columns a work-item reads at once: no more than leave all of them as few as can be."""
-        widths = [1 << k for k in range(vector_of(arrays.forms[0]).bit_length())]
-        return min(reversed(widths), key=lambda width: self._columns(arrays, width))
-
-    def held(self, arrays: SgdForms) -> int:
-        """Return how many columns of each row a work-item has."""
-        return self._columns(arrays, self.vector(arrays))
-
-    def _columns(self, arrays: SgdForms, vector: int) -> int:
-        return -(-arrays.features // (vector * self.block)) * vector
+    vector: int
+    held: int
+    local: int
 
 
-def _group(arrays: SgdForms, asked: SgdRequest, able: Capabilities) -> _Group:
-    """Return the smallest group that holds the longest runs in registers, or else the one that the caller asks for."""
-    words, local = value_words((arrays.dtype,)), min(able.local_memory, _MOST_LOCAL)
-    candidates = list(_candidates(asked, min(able.group_limit, MOST_BLOCK)))
+def _group(steps: Steps, asked: SgdRequest, able: Capabilities) -> _Group:
+    """Return the smallest group that holds the longest runs in registers, else the last one that the request allows."""
+    words, local = value_words((steps.dtype,)), min(able.local_memory, _MOST_LOCAL)
+    candidates = list(_candidates(steps, asked, min(able.group_limit, MOST_BLOCK)))
     for group in candidates:
         room = min(_MOST_HELD, _REGISTERS // group.block - _OTHER_REGISTERS)
-        fits = group.held(arrays) * (group.rows + 1) * words <= room
-        if fits and group.local_bytes(arrays.dtype.itemsize) <= local:
+        if group.held * (group.rows + 1) * words <= room and group.local <= local:
             return group
     if not candidates:
         rule = f"a group of {min(able.group_limit, MOST_BLOCK)} work-items at most, the product of both"
         raise ArgumentError(f"{_LABEL}: {rule}; got {asked}")
     slow = candidates[-1]
-    written, needed = slow.held(arrays) * slow.rows, slow.local_bytes(arrays.dtype.itemsize)
+    written = slow.held * slow.rows
     if written > _MOST_WRITTEN:
         rule = f"{_MOST_WRITTEN} numbers of a run at most for a work-item"
         raise ArgumentError(f"{_LABEL}: {rule}; got {written} by {asked} (more threads, or fewer datapoints)")
-    if needed > local:
+    if slow.local > local:
         rule = f"a group that holds a run in {local} bytes of local memory"
-        raise ArgumentError(f"{_LABEL}: {rule}; got {needed} by {asked} (fewer of either)")
+        raise ArgumentError(f"{_LABEL}: {rule}; got {slow.local} by {asked} (fewer of either)")
     return slow
 
 
-def _candidates(asked: SgdRequest, limit: int) -> Iterator[_Group]:
-    """Yield groups, those of the longest runs first."""
+def _candidates(steps: Steps, asked: SgdRequest, limit: int) -> Iterator[_Group]:
+    """Yield the groups of up to ``limit`` work-items that the request allows, those with the longest runs first."""
+    widest = vector_of(steps.layout.forms[0])
     for rows in [asked.rows] if asked.rows else [32, 16, 8, 4, 2, 1]:
-        blocks = [asked.threads * rows] if asked.threads else [32, 64, 128, 256]
-        yield from (_Group(max(block, _LANES), rows) for block in blocks if block <= limit)
+        for work_items in [asked.threads * rows] if asked.threads else [32, 64, 128, 256]:
+            if work_items > limit:
+                continue
+            block = max(work_items, _LANES)
+            columns = {width: -(-steps.features // (width * block)) * width for width in (4, 2, 1) if width <= widest}
+            vector = min(columns, key=columns.__getitem__)  # of the widths with the fewest columns, the widest
+            # Gram matrices and sums of two runs, a value for each work-item, a tile, and the order of two runs.
+            values = 2 * rows**2 + 2 * block // _LANES * rows + block + rows * (_LANES + 1)
+            yield _Group(block, rows, vector, columns[vector], values * steps.dtype.itemsize + 8 * rows)

@@ -10,7 +10,7 @@ from gpuprims.primitives.sgd.spec import SgdSpec
 
 
 def sgd_numpy(spec: SgdSpec, memories: Sequence[np.ndarray], layout: np.ndarray, steps: int, stretch: int) -> None:
-    """Move the weights by one sample after the other."""
+    """Change the weights by one sample after the other."""
     rows, labels, before, *sample_weights, order, paces = memories[: len(spec.inputs)]
     weights, k = memories[len(spec.inputs)], spec.features
     weights[...] = before

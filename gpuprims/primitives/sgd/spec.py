@@ -1,4 +1,4 @@
-"""The spec of kernels that descend by single samples."""
+"""The kernel spec of steps by single samples."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpuprims.primitives.logistic.spec import SamplesSpec
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SgdSpec(SamplesSpec):
-    """The macros of stochastic gradient descent; ``map`` is the sigmoid of a score."""
+    """Macros for steps by single samples; ``map`` is the sigmoid of a score."""
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""

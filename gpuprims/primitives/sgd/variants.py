@@ -21,7 +21,7 @@ class SgdVariant(Variant):
     Parameters
     ----------
     scratch : {"none", "products"}
-        Memory beside the operands: products of samples, which a launch before that of the steps computes.
+        Memory beside the operands, for products of samples, which an earlier launch computes.
     """
 
     scratch: Literal["none", "products"] = "none"

@@ -11,10 +11,10 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
-from gpuprims.core.launch_plan import Compiled, LaunchPlan, Sample
+from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
 from gpuprims.core.layout import VECTOR_BYTES, Form, Layout, contiguous
 from gpuprims.core.operands import Operands
-from gpuprims.core.outputs import Out, Result, result_forms
+from gpuprims.core.outputs import Out, result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError
@@ -47,7 +47,7 @@ class StencilPlan(LaunchPlan):
 
     passes: Sequence[LaunchPlan] = ()
 
-    def compiled(self) -> Compiled:
+    def compiled(self) -> Launch:
         """Compile every pass, and return the last."""
         return [one.compiled() for one in self.passes][-1]
 
@@ -58,7 +58,8 @@ class StencilPlan(LaunchPlan):
         with operands.settled():
             for one in self.passes[:-1]:
                 one.compiled()
-                result = operands.empty(*one.results[0])
+                (form,) = one.results
+                result = operands.empty(form.shape, form.dtype)
                 one.start(operands, [result])
                 kept.append(result)
                 operands = operands.instead(result, *weights)
@@ -83,7 +84,7 @@ def plan_call(
     label, stencil, border, grid, iterations = request
     if stencil.halves is not None or len(forms) != 1 + (stencil.weights is not None):
         raise ArgumentError(f"plan of {label}: weights that one kernel holds; got too many")
-    out = result_forms(label, [Result(grid.shape, stencil.result)], written, alignment)[0]
+    out = result_forms(label, [contiguous(stencil.result, grid.shape, alignment)], written)[0]
     once, twice = (Pass(request._replace(iterations=times), (*forms, out)) for times in (1, 2))
     parts = [once.request] * iterations
     if stencil.across is not None and not _in_one_launch(once.traits, device, variant):
@@ -156,15 +157,15 @@ class Pass(NamedTuple):
         """Return the plan of the launch, by the variant that is asked for or the best one."""
         traits = self.traits
 
-        def compiling(variant: Variant) -> Compiled:
+        def compiling(variant: Variant) -> Launch:
             if not traits.size:
-                return Compiled()
+                return nothing
             chosen = StencilVariant.of(variant)
             launch = self._listed if chosen.window == "listed" else self._in_lines
-            return Compiled(launch(traits, chosen, device))
+            return launch(traits, chosen, device)
 
-        results = (Result(self.request.grid.shape, self.request.stencil.result),)
-        inputs = range(len(self.forms) - 1)
+        inputs, out = range(len(self.forms) - 1), self.forms[-1]
+        results = (contiguous(out.dtype, out.shape, out.alignment),)
         return LaunchPlan(device, "stencil", traits, results, compiling, asked=variant, inputs=inputs)
 
     def _listed(self, traits: StencilTraits, chosen: StencilVariant, device: Device) -> Launch:

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
 from gpuprims.core.codegen.functions import store_text
-from gpuprims.core.codegen.operands import number_of, stored
-from gpuprims.core.codegen.values import Packing
+from gpuprims.core.codegen.operands import number_of, return_value, stored
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.expressions import TypedExpr, c_type, constant, emit_function
 from gpuprims.primitives.stencil.refusals import ROWS_AT_ONCE, TILE_WIDTH
 
-# How a kernel holds the neighbours of an element.
+# Where a kernel keeps the neighbours of an element: in an array, in a ring or a strip of rows in registers, or in a
+# tile in local memory.
 Window = Literal["listed", "ring", "strip", "tile"]
+# How an array continues beyond its borders, as in SciPy.
 Mode = Literal["nearest", "reflect", "mirror", "wrap", "constant"]
 _IN_LINES = ("ring", "strip", "tile")
 _AXES = "ZYX"
@@ -34,44 +35,27 @@ def columns_of(offsets: Sequence[int], times: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StencilSpec(KernelSpec):
-    """The macros of a stencil; ``map`` takes several elements of the first input.
+    """The macros of a stencil; ``map`` takes several elements of the first input."""
 
-    Parameters
-    ----------
-    offsets : tuple of (int, int, int)
-        Offset of each argument of ``map`` along planes, rows and columns. With ``across``, arguments are values.
-    mode : {"nearest", "reflect", "mirror", "wrap", "constant"}
-        How the array continues beyond its borders, as in SciPy.
-    beyond : scalar
-        The element beyond the borders in mode "constant".
-    channels : int, default 1
-        Elements of a pixel, which lie side by side, for kernels that compute along rows.
-    across : TypedExpr, optional
-        The first of two passes of a separable stencil, along a row.
-    columns : tuple of int
-        Column offset of each argument of ``across``.
-    window : {"listed", "ring", "strip", "tile", "table"}
-        Where a kernel keeps neighbours: in an array, in a ring or a strip of rows in registers, or in local memory.
-        With "table" it loads each neighbour and its weight from memory.
-    vector_local, vector_halo, vector_out : int, default 1
-        Elements that one instruction moves: in a row in local memory, at its ends, and to the results.
-    times : int, default 1
-        How many times one launch applies the stencil.
-    paired : (TypedExpr, TypedExpr or None), optional
-        ``map`` and ``across`` of two bytes at once, in the halves of a uint32.
-    """
-
+    # Offset of each argument of ``map`` along planes, rows and columns. With ``across``, arguments are values.
     offsets: tuple[tuple[int, ...], ...]
     mode: Mode
+    # The element beyond the borders in mode "constant", a NumPy scalar.
     beyond: Any
+    # Elements of a pixel, which lie side by side, for kernels that compute along rows.
     channels: int = 1
+    # The first of two passes of a separable stencil, and the column offset of each of its arguments.
     across: TypedExpr | None = None
     columns: tuple[int, ...] = ()
+    # With "table", a kernel loads each neighbour and its weight from memory.
     window: Window | Literal["table"] = "listed"
+    # Elements that one instruction moves: in a row in local memory, at its ends, and to the results.
     vector_local: int = 1
     vector_halo: int = 1
     vector_out: int = 1
+    # How many times one launch applies the stencil.
     times: int = 1
+    # ``map`` and ``across`` of two bytes at once, in the halves of a uint32.
     paired: tuple[TypedExpr, TypedExpr | None] | None = None
 
     maps: ClassVar[bool] = False
@@ -100,7 +84,7 @@ class StencilSpec(KernelSpec):
             "result_t": stored(self.outputs[0].dtype),
             "PLAIN": int(number_of("element", element) == "element"),
             "NUMBER(element)": f"({number_of('(element)', element)})",
-            "BEYOND": constant(repr(self.beyond.item()), element),
+            "BEYOND": constant(element.type(self.beyond)),
             "CHANNELS": self.channels,
             "SEPARABLE": int(self.across is not None),
             "TABLE": int(self.window == "table"),
@@ -142,7 +126,7 @@ class StencilSpec(KernelSpec):
         if self.window == "table":
             return []
         function, across = self.paired or (self.map, self.across)
-        close, low_y, low_x = Packing(self.values).close, self.reach(1)[0], self.reach(2)[0]
+        low_y, low_x = self.reach(1)[0], self.reach(2)[0]
         if self.window == "listed":
             places = [f"window[{k}]" for k in range(len(self.offsets))]
         else:
@@ -153,11 +137,11 @@ class StencilSpec(KernelSpec):
             ]
         space = "LOCAL const" if self.window == "tile" else "const"
         head = f"DEVICE sum_t gp_apply({space} slot_t *window, const int first)"
-        apply = emit_function(head, function, [*places, "0"], close)
+        apply = emit_function(head, function, [*places, "0"], return_value)
         if across is None:
             return [apply]
         places = [f"row[{(dx - low_x) * self.channels}]" for dx in self.columns]
-        return [emit_function("DEVICE sum_t gp_across(const item_t *row)", across, places, close), apply]
+        return [emit_function("DEVICE sum_t gp_across(const item_t *row)", across, places, return_value), apply]
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""

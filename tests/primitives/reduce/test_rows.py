@@ -61,7 +61,7 @@ def test_outer_and_inner_axes_together(rows: gpuprims.Device, rng: np.random.Gen
 
 
 def test_what_it_is_not_for_is_refused(rows: gpuprims.Device) -> None:
-    with pytest.raises(NoVariantError, match="1024 outputs or more of at most 2048 elements; this call has 1 of 100"):
+    with pytest.raises(NoVariantError, match="1024 or more outputs of at most 2048 elements; this call has 1 of 100"):
         reduce(rows, np.ones(100, np.float32))
     with pytest.raises(NoVariantError, match="this call's outputs lie side by side"):
         reduce(rows, np.ones((100, 2000), np.float32), axis=0)

@@ -1,4 +1,4 @@
-"""Arrays of steps by single samples: checked, and how their kernels see them."""
+"""Steps by single samples: their arrays, checked, and their launch plans."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
 from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan
 from gpuprims.core.layout import Form, Layout, contiguous, starts_of
-from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.operands import as_operands
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
@@ -24,77 +25,27 @@ from gpuprims.primitives.rows import sample_forms, side_by_side
 from gpuprims.primitives.sgd.spec import SgdSpec
 
 _ORDER = np.dtype(np.int32)
-# Work-items of a group at most.
+# Most work-items of a group.
 MOST_BLOCK = 1024
 
 
-class SgdForms(NamedTuple):
-    """Where the operands lie: samples, labels, weights, perhaps sample weights, order, and rates with kept parts."""
+class Steps(NamedTuple):
+    """The layout of a call's operands, its numbers of samples, features and steps, and the steps at each rate."""
 
-    forms: tuple[Form, ...]
-    alignment: int
+    layout: Layout
+    samples: int
+    features: int
+    total: int
+    stretch: int
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Dtype of all but the order."""
-        return self.forms[0].dtype
+        """Dtype of every array but the order."""
+        return self.layout.forms[0].dtype
 
-    @property
-    def samples(self) -> int:
-        """How many samples there are."""
-        return self.forms[0].shape[0]
-
-    @property
-    def features(self) -> int:
-        """Features of a sample."""
-        return self.forms[0].shape[1]
-
-    @property
-    def steps(self) -> int:
-        """Steps in all."""
-        return self.forms[-2].shape[0]
-
-    @property
-    def stretches(self) -> int:
-        """How many parts of the order have a rate of their own."""
-        return self.forms[-1].shape[0]
-
-    @property
-    def stretch(self) -> int:
-        """Steps at one rate."""
-        return self.steps // self.stretches
-
-    @property
-    def result(self) -> tuple[int, ...]:
-        """Shape of the weights."""
-        return self.forms[2].shape
-
-    @property
-    def traits(self) -> CallTraits:
-        """The traits of the call."""
-        item = self.dtype.itemsize
-        return CallTraits((self.dtype,), self.steps, self.features, value_bytes=item, side_by_side=True)
-
-    @property
-    def layout(self) -> Layout:
-        """Where operands and the result begin."""
-        return starts_of((*self.forms, contiguous(self.dtype, self.result, self.alignment)))
-
-    def spec(self, *, lanes: int, rows: int = 1, vector: int = 1) -> SgdSpec:
-        """Return the spec of a kernel."""
-        accesses = self.layout.accesses
-        return SgdSpec(
-            accesses[:-1],
-            accesses[-1:],
-            (self.dtype,),
-            _sigmoid(self.dtype),
-            vector=vector,
-            features=self.features,
-            intercept=self.result != (self.features,),
-            weighted=len(self.forms) == 6,
-            lanes=lanes,
-            rows=rows,
-        )
+    def spec(self, **fields: int) -> SgdSpec:
+        """Return the spec of a kernel; the order and the rates are beside the samples."""
+        return SgdSpec.of(self.layout, len(self.layout.forms) - 1, _sigmoid(self.dtype), others=2, **fields)
 
 
 @lru_cache(maxsize=2)
@@ -102,17 +53,24 @@ def _sigmoid(dtype: np.dtype[Any]) -> TypedExpr:
     return typed(trace(sigmoid, 1), (dtype,), (dtype,))
 
 
-def _bind_steps(
-    label: str, arrays: tuple[Any, ...], order: Any, rate: Any, keep: Any, device: str | Device | None
-) -> Operands:
-    """Check X, y, weights and perhaps sample weights, and bring the order and the rates to them."""
-    operands = as_operands(label, (*arrays, order), device)
-    *samples, numbers = operands.natives
-    check_samples(label, samples)
-    _check_order(label, numbers, samples[0].shape[0], on_host=operands.on_host)
-    rates = _rates(label, rate, keep, numbers.shape[0]).astype(samples[0].dtype)
-    operands = side_by_side(operands)
-    return operands.beside(rates if operands.on_host else operands.device.asarray(rates))
+def plan_steps(
+    label: str,
+    compiling: Callable[[Variant, Steps], Launch],
+    forms: tuple[Form, ...],
+    alignment: int,
+    device: Device,
+    variant: str | Variant | None,
+) -> LaunchPlan:
+    """Return the launch plan of steps, for samples, labels, weights, any sample weights, the order and the rates."""
+    (samples, features), (total,), (stretches, _) = forms[0].shape, forms[-2].shape, forms[-1].shape
+    result = contiguous(forms[0].dtype, forms[2].shape, alignment)
+    layout = starts_of((*forms, result))
+    steps = Steps(layout, samples, features, total, total // stretches)
+    traits = CallTraits((result.dtype,), total, features, value_bytes=result.dtype.itemsize, side_by_side=True)
+    inputs = range(len(forms))
+    return LaunchPlan(
+        device, label, traits, (result,), lambda chosen: compiling(chosen, steps), asked=variant, inputs=inputs
+    )
 
 
 def run_steps(
@@ -126,15 +84,21 @@ def run_steps(
     device: str | Device | None,
     variant: str | None,
 ) -> Any:
-    """Take the steps of a call by single samples; without steps, copy the weights."""
-    operands = _bind_steps(label, arrays, order, rate, keep, device)
-    if not operands.natives[-2].shape[0]:
+    """Check a call's arrays and take its steps; without steps, copy the weights."""
+    operands = as_operands(label, (*arrays, order), device)
+    *samples, numbers = operands.natives
+    check_samples(label, samples)
+    _check_order(label, numbers, samples[0].shape[0], on_host=operands.on_host)
+    rates = _rates(label, rate, keep, numbers.shape[0]).astype(samples[0].dtype)
+    operands = side_by_side(operands)
+    if not numbers.shape[0]:
         return map_arrays("x", arrays[2], device=operands.device)
+    operands = operands.beside(rates if operands.on_host else operands.device.asarray(rates))
     return find_plan(plan_call, operands, request, None, asked_by_name(label, variant)).run(operands, None)
 
 
 def sample_steps(call: Sample) -> tuple[Form, ...]:
-    """Return arrays for ``explain``, of so many steps by a sample of so many features."""
+    """Return arrays for ``explain``: a step for each element, a feature for each output."""
     samples, *others = sample_forms(call._replace(size=1))
     return samples, *others, contiguous(_ORDER, (call.size,), 16), contiguous(call.dtype, (1, 2), 16)
 
@@ -151,7 +115,7 @@ def _check_order(label: str, order: Any, n: int, *, on_host: bool) -> None:
 
 
 def _rates(label: str, rate: Any, keep: Any, steps: int) -> np.ndarray:
-    """Return the rate and the kept part of each stretch of the order."""
+    """Return the rate and the factor ``keep`` of each stretch of the order."""
     refuse_masked(f"{label}: rate= and keep=", rate, keep)
     try:
         given = [np.atleast_1d(np.asarray(one, np.float64)) for one in (rate, keep)]
@@ -166,12 +130,12 @@ def _rates(label: str, rate: Any, keep: Any, steps: int) -> np.ndarray:
 
 
 def whole(number: Any) -> bool:
-    """Return True for a whole number above zero."""
+    """Return True for a positive integer."""
     return isinstance(number, int | np.integer) and not isinstance(number, bool) and int(number) > 0
 
 
 def power(label: str, name: str, number: int | None, most: int) -> int | None:
-    """Check a power of two that may be left to the library."""
+    """Check an optional power of two."""
     if number is None:
         return None
     if not whole(number) or number > most or number & (number - 1):
@@ -180,7 +144,7 @@ def power(label: str, name: str, number: int | None, most: int) -> int | None:
 
 
 def takes_none(label: str, variant: Variant, **given: Any) -> None:
-    """Raise for arguments that a variant ignores."""
+    """Raise for arguments that a variant cannot obey."""
     names = [f"{name}=" for name, value in given.items() if value is not None]
     if names:
         rule = f"{', '.join(names)} for kernels whose work-items share samples"
