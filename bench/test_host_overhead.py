@@ -42,20 +42,27 @@ def _warm(device: gpuprims.Device, *, peers: bool) -> dict[str, dict[str, Callab
     }
     if device.capabilities.kind == "cpu":
         for case in list(cases)[:3]:
-            call = {"reduce sum": gpuprims.reduce, "map 2*x+1": _double, "scan sum": gpuprims.scan}[case[11:]]
-            cases[case]["gpuprims, NumPy array"] = lambda call=call: call(host, device=device)  # type: ignore[misc]
+            calls: dict[str, Callable[..., Any]]
+            calls = {"reduce sum": gpuprims.reduce, "map 2*x+1": _double, "scan sum": gpuprims.scan}
+            cases[case]["gpuprims, NumPy array"] = _calling(calls[case[11:]], host, device=device)
     for peer, ways in peers_of(device)[0].items() if peers else ():
         for case in cases:
             way = ways.get(case[11:])
             if way is not None:
-                cases[case][peer.name] = lambda way=way, peer=peer: way(host if peer.on_host else x)  # type: ignore[misc]
+                cases[case][peer.name] = _calling(way, host if peer.on_host else x)
         floats = {"CuPy": "item", "NumPy": "item", "pyopencl": "get", "PyTorch": "item"}
         if peer.name in floats and "reduce sum" in ways:
-            way, read = ways["reduce sum"], floats[peer.name]
-            cases["warm call to a Python float"][peer.name] = lambda way=way, read=read, peer=peer: float(  # type: ignore[misc]
-                getattr(way(host if peer.on_host else x), read)()
-            )
+            given = host if peer.on_host else x
+            cases["warm call to a Python float"][peer.name] = _reading(ways["reduce sum"], given, floats[peer.name])
     return cases
+
+
+def _calling(function: Callable[..., Any], x: Any, **how: Any) -> Callable[[], Any]:
+    return lambda: function(x, **how)
+
+
+def _reading(function: Callable[..., Any], x: Any, method: str) -> Callable[[], float]:
+    return lambda: float(getattr(function(x), method)())
 
 
 def _double(x: Any, **keywords: Any) -> Any:

@@ -113,7 +113,7 @@ CLASSES = (
         "float64, 64-bit atomics, 64 KiB of local memory, groups of 256; no shuffles by OpenCL, no forward progress",
         _able(**_AMD, subgroup_size=64),
     ),
-    DeviceClass("AMD GPU, wavefronts of 32", "as above, of RDNA", _able(**_AMD, subgroup_size=32)),
+    DeviceClass("AMD GPU, wavefronts of 32", "as above (RDNA)", _able(**_AMD, subgroup_size=32)),
     DeviceClass(
         "GPU of 2 GiB",
         "float64; arrays of 512 MiB at most, a quarter of its memory; else as Apple's",

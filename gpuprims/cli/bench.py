@@ -33,13 +33,7 @@ def add_parser(commands: Subparsers) -> None:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Run the suite, or draw or compare an earlier report.
-
-    Raises
-    ------
-    GpuprimsError
-        The suite is missing, or a package that it needs.
-    """
+    """Run the suite, or draw or compare an earlier report."""
     missing = [package for module, package in _NEEDED.items() if find_spec(module) is None]
     if missing:
         raise GpuprimsError(f"bench: {' and '.join(missing)} installed; got none: pip install 'gpuprims[bench]'")

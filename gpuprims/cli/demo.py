@@ -21,13 +21,11 @@ from gpuprims.core.explain import explain
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import GpuprimsError
 
-_WEIGHTS = tuple(np.float32(weight) for weight in (0.299, 0.587, 0.114))
-
 
 def _grey(pixel: tuple[Any, Any, Any]) -> Any:
     """Return the brightness of a pixel's three channels."""
     red, green, blue = pixel
-    return _WEIGHTS[0] * red + _WEIGHTS[1] * green + _WEIGHTS[2] * blue
+    return np.float32(0.299) * red + np.float32(0.587) * green + np.float32(0.114) * blue
 
 
 def add_parser(commands: Subparsers) -> None:
@@ -36,13 +34,7 @@ def add_parser(commands: Subparsers) -> None:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Run the demo and print its results.
-
-    Raises
-    ------
-    GpuprimsError
-        No device works, or Pillow is missing, which reads the photograph.
-    """
+    """Run the demo and print its results."""
     device = pick_device(None, chosen.device)
     able = device.capabilities
     print(f"gpuprims {gpuprims.__version__} on {device.spec}: {able.name} ({able.driver})\n")
@@ -59,17 +51,6 @@ def run(chosen: argparse.Namespace) -> int:
     return 0
 
 
-def _brightness(device: Device, photo: np.ndarray) -> np.ndarray:
-    grey, ours = _timed(lambda: gpuprims.map(_grey, photo, vector_axis=-1, device=device))
-    expected, theirs = _timed(lambda: _grey((photo[..., 0], photo[..., 1], photo[..., 2])))
-    rows, columns = grey.shape
-    print(f"photograph of {rows} x {columns} pixels to grey: map(grey, photo, vector_axis=-1)")
-    print(f"  largest difference from NumPy   {np.abs(grey - expected).max():.1e} of 255")
-    print(f"  {_times(ours, theirs, 'NumPy')}\n")
-    result: np.ndarray = grey
-    return result
-
-
 def _load_photo() -> np.ndarray:
     from sklearn.datasets import load_sample_image
 
@@ -78,6 +59,17 @@ def _load_photo() -> np.ndarray:
     except ImportError as error:
         raise GpuprimsError("demo: Pillow to read the photograph; got none: pip install 'gpuprims[demo]'") from error
     return photo
+
+
+def _brightness(device: Device, photo: np.ndarray) -> np.ndarray:
+    grey: np.ndarray
+    grey, ours = _timed(lambda: gpuprims.map(_grey, photo, vector_axis=-1, device=device))
+    expected, theirs = _timed(lambda: _grey((photo[..., 0], photo[..., 1], photo[..., 2])))
+    rows, columns = grey.shape
+    print(f"photograph of {rows} x {columns} pixels to grey: map(grey, photo, vector_axis=-1)")
+    print(f"  largest difference from NumPy   {np.abs(grey - expected).max():.1e} of 255")
+    print(f"  {_times(ours, theirs, 'NumPy')}\n")
+    return grey
 
 
 def _statistics(device: Device, grey: np.ndarray) -> None:

@@ -7,6 +7,7 @@ import argparse
 import gpuprims
 from gpuprims.cli.terminal import Subparsers, table
 from gpuprims.core.device import Device, absences, devices, remedy
+from gpuprims.errors import shortened
 
 # a64: atomics on 64-bit integers; fwd: forward progress of waiting groups.
 _FLAGS = "fp64 fp16 a64  fwd"
@@ -43,9 +44,9 @@ def _row(device: Device, failure: str | None) -> tuple[str, ...]:
     return (
         device.spec,
         able.kind,
-        _short(able.vendor, 20),
-        _short(able.name, 26),
-        _short(able.driver, 34),
+        shortened(able.vendor, 20),
+        shortened(able.name, 26),
+        shortened(able.driver, 34),
         str(able.compute_units),
         str(able.group_limit),
         f"{able.local_memory >> 10} KiB",
@@ -54,7 +55,3 @@ def _row(device: Device, failure: str | None) -> tuple[str, ...]:
         "".join(f"{'yes' if flag else 'no':5}" for flag in flags).rstrip(),
         "no" if failure else "yes",
     )
-
-
-def _short(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 3] + "..."

@@ -151,17 +151,8 @@ def usual_call(kernel: str, dtype: str, size: int, op: str) -> str:
 def texts_of(kernel: str, call: str, driver: TextDriver) -> list[str]:
     """Return the texts that a device's compiler gets for a kernel in a call; several if the call compiles it often.
 
-    Parameters
-    ----------
-    kernel : str
-        Such as ``reduce/warp``, or ``reduce`` for the kernel that the call runs.
-    call : str
-        Python, but ``float32[1000, 3]`` is an array, and other names are strings.
-
-    Raises
-    ------
-    GpuprimsError
-        As the call raises; a call that does not run the kernel.
+    ``kernel`` is such as ``reduce/warp``, or ``reduce`` for the kernel that the call runs. ``call`` is Python, but
+    ``float32[1000, 3]`` is an array, and other names are strings.
     """
     primitive, _, name = kernel.partition("/")
     function, arguments, keywords = _parsed(call)
@@ -200,7 +191,7 @@ def _function(name: str) -> Any:
 
 
 def _value(node: ast.expr) -> Any:
-    """Return an argument: an array of zeros for ``float32[1000]``, a string for a name, or what a literal says."""
+    """Return an argument: an array of zeros for ``float32[1000]``, a string for a name, or the value of a literal."""
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
         return np.zeros(ast.literal_eval(node.slice), np.dtype(node.value.id))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":

@@ -29,13 +29,7 @@ def add_parser(commands: Subparsers) -> None:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Train a filter and print its scores, or label texts.
-
-    Raises
-    ------
-    ArgumentError
-        Neither a file nor a model is given, or both are.
-    """
+    """Train a filter and print its scores, or label texts."""
     if (chosen.file is None) == (chosen.load is None):
         got = "neither" if chosen.file is None else "both"
         raise ArgumentError(f"spam: a FILE to learn from, or --load with a model; got {got}")
@@ -52,13 +46,9 @@ def _train(chosen: argparse.Namespace) -> None:
 
     if chosen.save is not None:
         checked_model_path("spam", chosen.save)  # before the work
-    training = train_filter(
-        read_mail(chosen.file),
-        device=chosen.device,
-        **_given(
-            n_features=chosen.features, test_share=chosen.test_share, seed=chosen.seed, threshold=chosen.threshold
-        ),
-    )
+    how = {"n_features": chosen.features, "test_share": chosen.test_share}
+    how |= {"seed": chosen.seed, "threshold": chosen.threshold}
+    training = train_filter(read_mail(chosen.file), device=chosen.device, **_given(**how))
     if chosen.save is not None:
         training.filter.save(chosen.save)  # before printing, which may fail
     print(training)

@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TypeAlias
+from typing import TextIO, TypeAlias
 
 # The object that commands add their parsers to.
 Subparsers: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -30,59 +30,44 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def run_command(command: Callable[[], int]) -> int:
-    """Run a command, and flush its output.
+    """Run a command, flush its output, and return its exit status.
 
-    Parameters
-    ----------
-    command : callable
-        Returns the exit status.
-
-    Returns
-    -------
-    int
-        The command's status; 141 if the reader of standard output went away, as with ``gpuprims explain | head``; 130
-        after Ctrl-C; 1, with a line on standard error, if standard output cannot be written for another reason.
+    The status is 141 if the reader of standard output went away, as with ``gpuprims explain | head``; 130 after Ctrl-C;
+    1, with a line on standard error, if standard output cannot be written for another reason.
     """
     try:
-        return _written(command)
+        try:
+            return command()
+        finally:  # here, because errors at the interpreter's exit come too late
+            if sys.stdout is not None:  # a program may start without standard output
+                sys.stdout.flush()
     except KeyboardInterrupt:
         status = INTERRUPTED
     except BrokenPipeError:
         status = BROKEN_PIPE
     except OSError as error:
-        if _writes(sys.stdout):  # the error is about another file
+        if _writes(sys.stdout, "\n"):  # the error is about another file
             raise
         print(f"gpuprims: standard output: a place to write to; got {error}", file=sys.stderr)
         status = 1
-    _let_go()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and not _writes(stream):
+            _discard(stream)
     return status
 
 
-def _written(command: Callable[[], int]) -> int:
-    """Run a command and flush its output here, because errors at the interpreter's exit come too late."""
+def _writes(stream: TextIO | None, text: str = "") -> bool:
+    """Return True if a stream takes a text after its unwritten output."""
     try:
-        return command()
-    finally:
-        if sys.stdout is not None:  # a program may start without standard output
-            sys.stdout.flush()
-
-
-def _writes(stream: object) -> bool:
-    try:
-        print(file=stream, flush=True)  # type: ignore[call-overload]  # None, or a replacement of the stream
+        print(text, end="", file=stream, flush=True)
     except OSError:
         return False
     return True
 
 
-def _let_go() -> None:
+def _discard(stream: TextIO) -> None:
     """Discard unwritten output, so that the interpreter does not try again at its exit."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            if stream is not None:
-                stream.flush()
-        except OSError:
-            with suppress(OSError, ValueError):  # streams of tests have no file number
-                nowhere = os.open(os.devnull, os.O_WRONLY)
-                os.dup2(nowhere, stream.fileno())
-                os.close(nowhere)
+    with suppress(OSError, ValueError):  # streams of tests have no file number
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)

@@ -33,22 +33,16 @@ def add_parser(commands: Subparsers) -> None:
 
 
 def run(chosen: argparse.Namespace) -> int:
-    """Search, show or reset.
-
-    Raises
-    ------
-    GpuprimsError
-        As :func:`gpuprims.tuning.search.tune`; also if the file cannot be read.
-    """
+    """Search, show or reset."""
     path = tuning_path()
-    if path is None and (chosen.show or chosen.reset):
-        print("GPUPRIMS_TUNING is off: no choices are read or used")
-    elif chosen.show and path is not None:
-        print(shown(path, read_entries(path)))
-    elif chosen.reset and path is not None:
-        _reset(path, chosen.device)
-    else:
+    if not (chosen.show or chosen.reset):
         _search(chosen)
+    elif path is None:
+        print("GPUPRIMS_TUNING is off: no choices are read or used")
+    elif chosen.show:
+        print(shown(path, read_entries(path)))
+    else:
+        _reset(path, chosen.device)
     return 0
 
 
@@ -79,17 +73,17 @@ def table_of(results: Sequence[Found]) -> str:
 
 
 def _row(found: Found) -> tuple[str, ...]:
-    begin: tuple[str, ...] = (found.primitive, found.dtype)
     if found.note or found.default is None:
-        return (*begin, found.note, *[""] * 5)
-    begin = *begin, str(found.default), f"{found.default_seconds * 1e3:.4g}"
-    if found.chosen is None:
-        return (*begin, "the same", "", "", str(found.tried))
-    return (*begin, str(found.chosen), f"{found.seconds * 1e3:.4g}", f"{found.gain:.2f}x", str(found.tried))
+        return (found.primitive, found.dtype, found.note, *[""] * 5)
+    best: tuple[str, ...] = "the same", "", ""
+    if found.chosen is not None:
+        best = str(found.chosen), f"{found.seconds * 1e3:.4g}", f"{found.gain:.2f}x"
+    seconds = f"{found.default_seconds * 1e3:.4g}"
+    return (found.primitive, found.dtype, str(found.default), seconds, *best, str(found.tried))
 
 
 def shown(path: Path, entries: Entries) -> str:
-    """List every choice of a file, and whether this machine uses it."""
+    """List the choices of a file, each with its state on this machine."""
     if not any(entries.values()):
         return f"{path}: nothing is tuned"
     here = [Place.of(device.backend, device.capabilities) for device in (*devices(), Device("reference"))]
@@ -103,7 +97,7 @@ def shown(path: Path, entries: Entries) -> str:
 
 
 def state_of(place: Place, entry: Entry, here: Sequence[Place]) -> str:
-    """Return whether a choice is used on this machine's devices, and if not, why."""
+    """Return "used", or the reason why this machine does not use a choice."""
     if place not in here:
         drivers = [other.driver for other in here if other[:2] == place[:2]]
         if not drivers:

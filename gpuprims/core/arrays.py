@@ -11,7 +11,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from gpuprims.core.device import Device
 from gpuprims.core.interop import from_dlpack, reader_of, short
-from gpuprims.core.layout import View
+from gpuprims.core.layout import View, reach
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArrayError, DtypeError, quoted
 from gpuprims.expressions.masks import plain_array, refuse_masked
@@ -104,7 +104,9 @@ def overlap(one: Span, first: Any, other: Span, second: Any) -> bool:
     if not meet(one, other):
         return False
     low = min(one[1], other[1])
-    return _shared(*(_shadow(span[1] - low, array) for span, array in ((one, first), (other, second))))
+    placed = ((one[1] - low, first), (other[1] - low, second))
+    lowest = ((start - reach(array.shape, array.strides, 0)[0], array) for start, array in placed)
+    return _shared(*(_lying(start, array.shape, array.strides, array.dtype.itemsize) for start, array in lowest))
 
 
 def span_of(driver: Any, array: Any) -> Span:
@@ -118,11 +120,7 @@ def same_elements(driver: Any, one: Any, other: Any) -> bool:
         return False
     ways = [(array.shape, array.strides) for array in (one, other)]
     flat = all(array.flags.c_contiguous for array in (one, other))
-    return _first_byte(driver, one) == _first_byte(driver, other) and (ways[0] == ways[1] or flat)
-
-
-def _first_byte(driver: Any, array: Any) -> Any:
-    return array.__array_interface__["data"][0] if isinstance(array, np.ndarray) else driver.span(array)
+    return span_of(driver, one) == span_of(driver, other) and (ways[0] == ways[1] or flat)
 
 
 def repeats(array: Any) -> bool:
@@ -133,11 +131,11 @@ def repeats(array: Any) -> bool:
     axes = sorted((abs(stride), length) for stride, length in steps if length != 1)
     if any(length == 0 for _, length in axes):
         return False
-    reach = array.dtype.itemsize
+    inner = array.dtype.itemsize
     for stride, length in axes:
-        if stride < reach:  # shorter than the inner axes: the elements may still interleave
+        if stride < inner:  # shorter than the inner axes: the elements may still interleave
             return stride == 0 or _meets_itself(axes, array.dtype.itemsize)
-        reach += stride * (length - 1)
+        inner += stride * (length - 1)
     return False
 
 
@@ -159,18 +157,8 @@ def _shared(one: np.ndarray, other: np.ndarray) -> bool:
         return True
 
 
-def _shadow(low: int, array: Any) -> np.ndarray:
-    """Return an array without memory, of another one's shape and strides, whose lowest byte is ``low``."""
-    below = sum(stride * (n - 1) for stride, n in zip(array.strides, array.shape, strict=True) if stride < 0)
-    return _lying(low - below, array.shape, array.strides, array.dtype.itemsize)
-
-
 def _lying(first: int, shape: Sequence[int], strides: Sequence[int], itemsize: int) -> np.ndarray:
-    interface = {
-        "version": 3,
-        "typestr": f"|V{itemsize}",
-        "data": (_NOWHERE + first, False),
-        "shape": tuple(shape),
-        "strides": tuple(strides),
-    }
+    """Return an array without memory, whose first element starts at byte ``first``."""
+    kind, place = f"|V{itemsize}", (_NOWHERE + first, False)
+    interface = {"version": 3, "typestr": kind, "data": place, "shape": tuple(shape), "strides": tuple(strides)}
     return np.asarray(SimpleNamespace(__array_interface__=interface))

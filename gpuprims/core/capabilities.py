@@ -38,15 +38,15 @@ class Capabilities:
     local_memory : int
         Bytes of local memory a group.
     asked_local_memory : int
-        Bytes of local memory a group, where the launch asks for as much as there is.
+        Bytes of local memory a group, if the launch asks for the most.
     unit_local_memory : int or None
-        Bytes of local memory that the groups on a compute unit share, where the vendor tells.
+        Bytes of local memory that the groups on a compute unit share; None if the vendor does not tell.
     memory : int
         Bytes of device memory.
     largest_allocation : int
         Bytes of the largest array, on some OpenCL devices a quarter of the memory. 0 on the reference backend.
     subgroup_size : int
-        Work-items that run in step (warp, sub-group); 0 where the driver tells none.
+        Work-items that run in step (warp, sub-group); 0 if the driver does not tell.
     subgroup_sizes : tuple of int
         Sub-group sizes that a kernel can ask for, ascending; empty if it cannot ask. Kernels are compiled for
         ``subgroup_size``.
@@ -56,7 +56,7 @@ class Capabilities:
         Double and half precision arithmetic, atomics on 64-bit integers.
     tries_progress : callable
         Returns a :class:`Progress`, or a bool: True if as many groups as compute units run at the same time and see
-        each other's writes. It is called once, at the first question. The answer must be the same in every process.
+        each other's writes. It is called at most once. The answer must be the same in every process.
     """
 
     kind: str

@@ -71,7 +71,7 @@ class Driver(Protocol):
         """Allocate as :meth:`empty`, and fill with zeros."""
 
     def copy(self, array: Any, host: np.ndarray) -> Any:
-        """Return a copy of a device array that the host has too, by the faster way."""
+        """Return a copy of a device array, from there or from ``host``, which holds the same values."""
 
     def cut(self, array: Any, start: int, shape: tuple[int, ...]) -> Any:
         """Return a view of consecutive elements of a C-contiguous array of :meth:`empty`."""
@@ -83,14 +83,14 @@ class Driver(Protocol):
         """Return where the elements of a vendor's array lie."""
 
     def span(self, array: Any) -> tuple[int, int, int]:
-        """Return the memory object (0 where addresses are of one space), the first byte and the end."""
+        """Return the memory object (0 if all share an address space), the first byte and the end of an array."""
 
     @property
     def shares_host_memory(self) -> bool:
         """True if kernels can work on host arrays where they lie."""
 
     def share(self, array: np.ndarray) -> View:
-        """Make a host array an operand where it lies; the caller keeps it alive."""
+        """Return a view of a host array for kernels, without a copy; the caller keeps the array alive."""
 
     def asarray(self, array: np.ndarray) -> Any:
         """Copy a host array into an array of the vendor's own class."""
@@ -110,7 +110,7 @@ class Driver(Protocol):
 
     @property
     def order(self) -> int:
-        """Number of the queue or stream that work goes to now, which runs it in order."""
+        """Number of the current queue or stream, which runs work in order."""
 
     def counters(self, count: int) -> Any:
         """Return at least ``count`` 32-bit zeros. Kernels leave them zero, for the next launch in order."""
@@ -128,7 +128,7 @@ class Driver(Protocol):
 class Backend(Protocol):
     """A vendor's library as gpuprims sees it; importing it must not import the library.
 
-    A subclass inherits a backend without arrays, DLPack and kernels of its own.
+    By default, a subclass has no arrays, DLPack support or kernels of its own.
     """
 
     @property
@@ -137,12 +137,12 @@ class Backend(Protocol):
 
     @property
     def array_library(self) -> str | None:
-        """Name of the package whose arrays lie on its devices; None where it has no array class of its own."""
+        """Name of the package whose arrays lie on its devices; None if it has no array class of its own."""
         return None
 
     @property
     def dlpack_device(self) -> int | None:
-        """DLPack's type of its memory (dlpack.h); None where it takes no arrays that way."""
+        """DLPack's device type of its memory (dlpack.h); None if it takes no DLPack arrays."""
         return None
 
     def from_dlpack(self, array: Any) -> Any:
@@ -151,12 +151,12 @@ class Backend(Protocol):
 
     @property
     def variants(self) -> Sequence[Variant]:
-        """Every kernel it ships."""
+        """The variants that it brings."""
         return ()
 
     def drivers(self) -> Sequence[Driver]:
-        """List its devices; raises :class:`~gpuprims.errors.BackendUnavailableError` when there are none."""
+        """List its devices; raises :class:`~gpuprims.errors.BackendUnavailableError` if there are none."""
 
     def driver_of(self, array: Any) -> Driver | None:
-        """Return the driver of the device a vendor's array lies on, or None for anything else."""
+        """Return the driver of the device that an array lies on; None for other objects."""
         return None

@@ -1,4 +1,4 @@
-"""explain: the variant that a call would run, and the reasons of every other one."""
+"""explain: the variant that a call would run, and why others would not."""
 
 from __future__ import annotations
 
@@ -29,17 +29,16 @@ def explain(
     Parameters
     ----------
     primitive : str
-        The name of a primitive; the error for any other name lists them. If it has kernels of its own and runs by those
-        of another primitive too, its own come first.
+        The name of a primitive; the error for any other name lists them. A primitive that also runs by kernels of
+        another lists its own first.
     device : str or Device, optional
         By default the device that host arrays go to.
     dtype : dtype, default float32
-        Of the array.
+        Dtype of the array.
     size : int, default 2**20
-        Elements of the array; along an axis or in several parts, elements of each output; samples; elements of a sparse
-        row.
+        Elements of the array, or of each output if there are several; samples; elements of a sparse row.
     outputs : int, default 1
-        Outputs along an axis; parts; features of a sample; rows of a sparse matrix.
+        Outputs of a call along an axis; segments; features of a sample; rows of a sparse matrix.
     side_by_side : bool, default False
         Whether neighbouring outputs read neighbouring elements, as the columns of a matrix do.
     op : str or Op, default "sum"

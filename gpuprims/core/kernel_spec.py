@@ -144,8 +144,8 @@ class KernelSpec:
     @property
     def dtypes(self) -> frozenset[Dtype]:
         """Every dtype that the kernel reads or computes in."""
-        steps = {step.dtype for function in self.functions if function for step in function.steps}
-        return frozenset(steps | {access.dtype for access in self.inputs})
+        computed = {dtype for function in self.functions if function for dtype in function.computed_in}
+        return frozenset(computed | {access.dtype for access in self.inputs})
 
 
 def _exact(value: Any) -> Any:

@@ -121,25 +121,21 @@ class LaunchPlan:
     def run(self, operands: Operands, out: Out | None) -> Any:
         """Launch on the memory of a call, and return its results to the caller."""
         if out is not None:
-            return self._run_into(operands, out)
+            check_out(operands.label, self.results, out.natives)
+            if operands.in_place or not operands.on_host:
+                self.start(operands, out.natives)
+                if operands.in_place:
+                    operands.driver.synchronize()
+                return out.given
         if self._launch is None:
             self.compiled()  # raises before memory is allocated
         results = list(starmap(operands.empty, map(_SHAPE_AND_DTYPE, self.results)))
         self.start(operands, results)
+        if out is not None:
+            return host_results(operands, list(map(operands.driver.to_host, results)), out, single=bool(self.single))
         if not operands.plain:
             results = [operands.to_caller(result) for result in results]
         return results[0] if self.single else tuple(results)
-
-    def _run_into(self, operands: Operands, out: Out) -> Any:
-        check_out(operands.label, self.results, out.natives)
-        if operands.in_place or not operands.on_host:
-            self.start(operands, out.natives)
-            if operands.in_place:
-                operands.driver.synchronize()
-            return out.given
-        computed = list(starmap(operands.empty, map(_SHAPE_AND_DTYPE, self.results)))
-        self.start(operands, computed)
-        return host_results(operands, [operands.driver.to_host(one) for one in computed], out, single=bool(self.single))
 
     def start(self, operands: Operands, results: Sequence[Any]) -> None:
         """Launch, to write to arrays of the device, or of the host if they share memory."""

@@ -59,8 +59,7 @@ def as_out(operands: Operands, out: Any, *, in_place: bool = False) -> Out | Non
     natives = tuple(_writable(label, array) for array in given)
     for native in natives:
         _check_place(operands, native)
-        _check_overlap(operands, native, in_place=in_place)
-    _check_apart(operands, natives)
+    _check_memory(operands, natives, in_place=in_place)
     if operands.on_host:
         return Out(natives, out)
     order = converter(label, given)
@@ -88,27 +87,24 @@ def _check_place(operands: Operands, native: Any) -> None:
         raise ArgumentError(f"{label}: out= an array that can be written; got {short(native)}")
 
 
-def _check_overlap(operands: Operands, native: Any, *, in_place: bool) -> None:
+def _check_memory(operands: Operands, natives: Sequence[Any], *, in_place: bool) -> None:
     label, driver = operands.label, operands.driver
-    if repeats(native):
-        raise ArgumentError(
-            f"{label}: out= an array with a place for each element; got one of shape {native.shape} that"
-            f" repeats elements, by strides {native.strides} (copy it, such as with .copy() or .contiguous())"
-        )
-    span = span_of(driver, native)
-    for array in operands.natives:
-        if meet(span, span_of(driver, array)) and not (in_place and same_elements(driver, array, native)):
-            rule = "apart from the arrays in memory" + (", or one of them" if in_place else "")
-            raise ArgumentError(f"{label}: out= {rule}; got one that overlaps an input")
-
-
-def _check_apart(operands: Operands, natives: Sequence[Any]) -> None:
-    spans = [span_of(operands.driver, native) for native in natives]
+    spans = [span_of(driver, native) for native in natives]
+    for native, span in zip(natives, spans, strict=True):
+        if repeats(native):
+            raise ArgumentError(
+                f"{label}: out= an array with a place for each element; got one of shape {native.shape} that"
+                f" repeats elements, by strides {native.strides} (copy it, such as with .copy() or .contiguous())"
+            )
+        for array in operands.natives:
+            if meet(span, span_of(driver, array)) and not (in_place and same_elements(driver, array, native)):
+                rule = "apart from the arrays in memory" + (", or one of them" if in_place else "")
+                raise ArgumentError(f"{label}: out= {rule}; got one that overlaps an input")
     for one, other in combinations(range(len(natives)), 2):
         if overlap(spans[one], natives[one], spans[other], natives[other]):
             raise ArgumentError(
-                f"{operands.label}: out= arrays that do not overlap each other; got numbers {one} and {other},"
-                " which do (pass a separate array for each result)"
+                f"{label}: out= arrays that do not overlap each other; got numbers {one} and {other}, which do"
+                " (pass a separate array for each result)"
             )
 
 

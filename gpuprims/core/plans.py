@@ -64,19 +64,14 @@ class Plan:
         """
         operands = self._operands(arrays)
         given = as_out(operands, out, in_place=self._in_place)
-        if given is None:
-            self._check_new()
-        else:
+        if given is None and self._needs_out:
+            self._refuse("out=", self._written, "none")
+        if given is not None:
             check_out(self.primitive, self._launch_plan.results, given.natives)
             forms = written_forms(operands, given)
             if forms is not None and not _alike(forms, self._written):
                 self._refuse("out=", self._written, _said(forms))
         return self._launch_plan.run(operands, given)
-
-    def _check_new(self) -> None:
-        """Raise if the kernel writes to places that a new array does not have."""
-        if self._needs_out:
-            self._refuse("out=", self._written, "none")
 
     def _refuse(self, what: str, planned: Sequence[Form], got: str) -> NoReturn:
         raise ArgumentError(f"plan of {self.primitive}: {what} laid out as planned, {_said(planned)}; got {got}")
@@ -100,7 +95,8 @@ class Plan:
         plan = self._launch_plan
         if any(shapes := [result.shape for result in plan.results]):
             raise ArgumentError(f"plan of {self.primitive}: results of shape () for item(); got {shapes}")
-        self._check_new()
+        if self._needs_out:
+            self._refuse("out=", self._written, "none")
         operands = self._operands(arrays)
         if operands.on_host:
             operands.convert = unchanged

@@ -1,6 +1,6 @@
-"""The folder for files that gpuprims writes unasked: compiled kernels and trials of devices.
+"""Settings files, and the folder for files that gpuprims writes unasked: compiled kernels and trials of devices.
 
-Anyone who can write there can make this process run code. So the folder belongs to this user alone: an absolute path,
+Anyone who can write to that folder can make this process run code. So it belongs to this user alone: an absolute path,
 mode 0700, not a link. Without such a folder, callers work in memory.
 """
 

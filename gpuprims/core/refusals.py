@@ -36,12 +36,16 @@ def double_precision(capabilities: Capabilities, call: CallTraits) -> str | None
     return f"needs {needed[0]}, which {capabilities.name} does not compute in (convert to {smaller})"
 
 
-def columns(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse calls with few outputs, or outputs that do not lie side by side."""
-    if call.side_by_side and call.outputs >= 16:
-        return None
-    lie = "side by side" if call.side_by_side else "apart"
-    return f"is for 16 or more outputs side by side; this call has {call.outputs} that lie {lie}"
+def columns(outputs: int) -> Refusal:
+    """Refuse calls with fewer outputs, or outputs that do not lie side by side."""
+
+    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
+        if call.side_by_side and call.outputs >= outputs:
+            return None
+        lie = "side by side" if call.side_by_side else "apart"
+        return f"is for {outputs} or more outputs side by side; this call has {call.outputs} that lie {lie}"
+
+    return refuse
 
 
 def many_rows(capabilities: Capabilities, call: CallTraits) -> str | None:

@@ -56,7 +56,7 @@ class Registry:
         return (*own, *self._plugged_primitives)
 
     def primitive(self, name: str) -> Primitive | None:
-        """Return a primitive after registering its variants; None if there is none, or its package fails."""
+        """Return a primitive, whose variants are registered; None if there is none, or its package fails."""
         with self._lock:
             if name not in self.primitive_names:
                 return None
@@ -76,7 +76,7 @@ class Registry:
             return self._primitives.get(name)
 
     def backend(self, name: str) -> Backend:
-        """Return a backend after registering its variants and those of installed packages; raise if it fails."""
+        """Return a backend, whose variants are registered, with those of installed packages; raise if it fails."""
         with self._lock:
             if name not in self._backends:
                 self._load(name)
@@ -94,7 +94,7 @@ class Registry:
         return found
 
     def backend_of(self, kind: type) -> Backend | None:
-        """Return the backend whose library has a class of arrays."""
+        """Return the backend whose library defines a class of arrays."""
         try:
             return self.by_class[kind]
         except KeyError:
@@ -105,11 +105,9 @@ class Registry:
     def drivers(self, name: str) -> Sequence[Driver]:
         """List the devices of a backend; raise BackendUnavailableError if there are none."""
         backend = self.backend(name)
-        return (
-            backend.drivers()
-            if name in _OWN_BACKENDS
-            else plugins.plugged_drivers(self._plugged_backends[name], backend)
-        )
+        if name in _OWN_BACKENDS:
+            return backend.drivers()
+        return plugins.plugged_drivers(self._plugged_backends[name], backend)
 
     def _load(self, name: str) -> None:
         refuse_at_exit(name)

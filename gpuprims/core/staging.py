@@ -1,8 +1,7 @@
-"""Moving large host arrays through pinned memory: several threads copy while the device's own engine transfers.
+"""Copy large host arrays through pinned memory: several threads fill buffers while the device's engine transfers.
 
-Memory that a program allocates can be paged out, so a driver copies it through a small pinned buffer of its own, one
-thread, one step at a time: 10.9 GB/s to an H200 over PCIe 5, which moves 55. Eight threads with buffers of 4 MiB reach
-46, with 16 MiB 49, and one thread 9 (driver 580.159, 16 cores, 2026-11-21).
+Memory of a program can be paged out, so a driver copies it through one pinned buffer, in one thread: 10.9 GB/s to an
+H200 over PCIe 5, which moves 55. Eight threads with buffers of 4 MiB reach 46 (driver 580.159, 16 cores, 2026-11-21).
 """
 
 from __future__ import annotations
@@ -34,15 +33,7 @@ L = TypeVar("L", bound=Lane)
 
 
 class Lanes(Generic[L]):
-    """The lanes of one device, enough to keep its engine busy; the first large transfer makes them.
-
-    Callers hold ``lock`` for a transfer.
-
-    Parameters
-    ----------
-    make : callable
-        Returns a new lane.
-    """
+    """The lanes of one device, enough to keep its engine busy. Callers hold ``lock`` for a transfer."""
 
     def __init__(self, make: Callable[[], L]) -> None:
         self._make = make
@@ -50,7 +41,7 @@ class Lanes(Generic[L]):
 
     @cached_property
     def each(self) -> Sequence[L]:
-        """Every lane, one for each core at most."""
+        """Every lane, at most one for each core; the first large transfer makes them."""
         return [self._make() for _ in range(min(_MOST_LANES, os.cpu_count() or 1))]
 
     def send(self, host: np.ndarray, array: Any) -> None:
@@ -66,7 +57,7 @@ class Lanes(Generic[L]):
         return host
 
     def _share_out(self, size: int, move: Callable[[L, int], None]) -> None:
-        """Give each lane an equal share of the chunks; an error in one of them is raised here."""
+        """Give each lane an equal share of the chunks, and raise the first error of any."""
         lanes = self.each
 
         def work(k: int) -> None:

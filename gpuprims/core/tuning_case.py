@@ -23,13 +23,13 @@ class TuningCase:
     ----------
     primitive : str
     elements : callable
-        From a generator, a dtype and a number of elements to an array.
+        Takes a generator, a dtype and a number of elements; returns an array.
     function : callable
         The primitive's public function.
     arguments : callable
-        From an array to the function's positional arguments.
+        Takes an array; returns the function's positional arguments.
     expected : callable
-        From an array to the result, or the first one of several, by NumPy.
+        Takes an array; returns NumPy's result, or the first of several.
     into : bool
         True if the call takes ``out=``, so that timed calls allocate no memory.
     dtypes : tuple of str

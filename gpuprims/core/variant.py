@@ -85,12 +85,12 @@ class Variant:
 
     @property
     def items(self) -> int:
-        """Elements a work-item takes before another group is worth adding."""
+        """Elements a work-item."""
         return self.geometry.items
 
     @property
     def groups_per_unit(self) -> int | None:
-        """Most groups a compute unit, for kernels whose groups loop over tiles; None for as many groups as tiles."""
+        """Most groups a compute unit, for kernels whose groups loop over tiles; None for a group a tile."""
         return self.geometry.groups_per_unit
 
     @property
@@ -120,7 +120,7 @@ class Variant:
 
     @property
     def tile(self) -> int:
-        """Elements of one output that a group takes: block x items, shared by its outputs."""
+        """Elements of one output that a group reads: block x items, divided by its outputs."""
         return self.block * self.items // self.outputs_per_group
 
     @property

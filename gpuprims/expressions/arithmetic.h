@@ -1,4 +1,4 @@
-/* NumPy's meaning where C's differs; compiled after the backend's prelude. */
+/* NumPy's arithmetic where C's differs; compiled after the backend's prelude. */
 
 DEVICE i64 gp_floor_divide_i64(const i64 a, const i64 b)
 {
@@ -15,7 +15,7 @@ DEVICE i64 gp_remainder_i64(const i64 a, const i64 b)
     return (rest != 0 && (rest < 0) != (b < 0)) ? rest + b : rest;
 }
 
-/* By repeated squaring; wraps like NumPy's, since the low bits of a product depend on low bits alone. */
+/* Integer powers by repeated squaring. They wrap like NumPy's: low bits of a product depend on low bits alone. */
 DEVICE u64 gp_power(u64 base, u64 exponent)
 {
     u64 result = 1;
@@ -42,7 +42,7 @@ DEVICE u64 gp_power(u64 base, u64 exponent)
         return exact - whole > (T)0.5f ? whole + 1 : whole;                                                            \
     }
 
-/* Third and fourth powers: products with what their rounding lost, so that nearly all results are the nearest number, as NumPy's. */
+/* Third and fourth powers: products with their rounding errors added. Nearly all are the nearest number, as NumPy's. */
 #define GP_POWERS(T)                                                                                                   \
     DEVICE T gp_corrected_##T(const T product, const T lost)                                                           \
     {                                                                                                                  \
@@ -60,8 +60,8 @@ DEVICE u64 gp_power(u64 base, u64 exponent)
         return gp_corrected_##T(fourth, fma(2 * fma(a, a, -square), square, fma(square, square, -fourth)));            \
     }
 
-/* What an integer cannot hold, as NumPy converts it on x86-64: 16 bits and fewer by way of 32, unsigned ones by way of 64, signed,
- * whose lowest number stands for NaN and for what is out of reach. C leaves it undefined, and devices differ. */
+/* Floats to integers, as NumPy converts them on x86-64: NaN and numbers out of range become the lowest integer.
+ * Integers of 16 bits and fewer are converted through i32, u32 through i64. C leaves these cases undefined. */
 #define GP_WHOLE(T)                                                                                                    \
     DEVICE i32 gp_i32_##T(const T a)                                                                                   \
     {                                                                                                                  \
@@ -85,8 +85,8 @@ GP_POWERS(f64)
 GP_WHOLE(f64)
 GP_FLOATING(f64)
 
-/* Round to odd: a number that f32 does not hold becomes that of its two neighbours whose last bit is 1. What has fewer bits, as
- * f16, is then rounded to as if from f64, once. */
+/* Round to odd: for a number that f32 does not hold, take the neighbour whose last bit is 1. Rounded to f16, it gives
+ * the same number as the f64. */
 DEVICE f32 gp_odd_f32(const f64 value)
 {
     const f32 near = (f32)value;

@@ -1,7 +1,7 @@
-/* Complex numbers of one width: COMPLEX is the type, REAL that of its parts. Compiled once for each width that a kernel
- * uses, and for none in most. The names are NumPy's, with the type behind: NAMED(gp_add) is gp_add_c64.
+/* Complex numbers of one width: COMPLEX is the type, REAL the type of its parts. Compiled once for each width that a
+ * kernel uses. Names are NumPy's, with the type at the end: NAMED(gp_add) is gp_add_c64.
  *
- * Parts are aligned as REAL is, not to the pair: hosts and views of other arrays promise no more.
+ * A number is aligned as REAL: hosts, and views of other arrays, do not align pairs.
  */
 #define GP_PASTED(name, type) name##_##type
 #define GP_PASTE(name, type) GP_PASTED(name, type)
@@ -37,19 +37,19 @@ DEVICE REAL NAMED(gp_absolute)(const COMPLEX a) { return hypot(a.re, a.im); }
 
 DEVICE COMPLEX NAMED(gp_add)(const COMPLEX a, const COMPLEX b) { return NAMED(gp_make)(a.re + b.re, a.im + b.im); }
 DEVICE COMPLEX NAMED(gp_subtract)(const COMPLEX a, const COMPLEX b) { return NAMED(gp_make)(a.re - b.re, a.im - b.im); }
-/* Rounded as NumPy's vectors round it: the second product, and the first with the sum. */
+/* Rounded as in NumPy's vector code: the second product is rounded, and the first together with the sum. */
 DEVICE COMPLEX NAMED(gp_multiply)(const COMPLEX a, const COMPLEX b)
 {
     return NAMED(gp_make)(fma(a.re, b.re, -TIMES(a.im, b.im)), fma(a.re, b.im, TIMES(a.im, b.re)));
 }
 DEVICE COMPLEX NAMED(gp_square)(const COMPLEX a) { return NAMED(gp_multiply)(a, a); }
-/* As C's own product of complex numbers, which NumPy takes powers by. */
+/* C's product of complex numbers, with which NumPy computes powers. */
 DEVICE COMPLEX NAMED(gp_product)(const COMPLEX a, const COMPLEX b)
 {
     return NAMED(gp_make)(TIMES(a.re, b.re) - TIMES(a.im, b.im), TIMES(a.re, b.im) + TIMES(a.im, b.re));
 }
 
-/* Smith's way, which overflows only where the quotient does. */
+/* Smith's method, which overflows only where the quotient does. */
 DEVICE COMPLEX NAMED(gp_divide)(const COMPLEX a, const COMPLEX b)
 {
     if (b.re == 0 && b.im == 0) return NAMED(gp_make)(a.re / fabs(b.re), a.im / fabs(b.re));
@@ -71,7 +71,7 @@ DEVICE COMPLEX NAMED(gp_reciprocal)(const COMPLEX a)
     return NAMED(gp_make)(ratio / scale, -1 / scale);
 }
 
-/* The number of length 1 in the same direction; of an infinite part alone, its axis. */
+/* The number of length 1 in the same direction; with one infinite part, the direction of its axis. */
 DEVICE COMPLEX NAMED(gp_sign)(const COMPLEX a)
 {
     const REAL size = hypot(a.re, a.im);
@@ -101,8 +101,8 @@ DEVICE b8 NAMED(gp_logical_and)(const COMPLEX a, const COMPLEX b)
 {
     return NAMED(gp_nonzero)(a) & NAMED(gp_nonzero)(b);
 }
-/* By what is not zero in neither: beside fmax and fmin of the same numbers, NVIDIA's OpenCL compiler (driver 580.159) leaves
- * the second number out of a plain |. */
+/* By comparisons with zero: NVIDIA's OpenCL compiler (driver 580.159) drops the second number of a plain | beside fmax
+ * and fmin of the same numbers. */
 DEVICE b8 NAMED(gp_logical_or)(const COMPLEX a, const COMPLEX b)
 {
     return !((a.re == 0) & (a.im == 0) & (b.re == 0) & (b.im == 0));
@@ -112,7 +112,7 @@ DEVICE b8 NAMED(gp_logical_xor)(const COMPLEX a, const COMPLEX b)
     return NAMED(gp_nonzero)(a) != NAMED(gp_nonzero)(b);
 }
 
-/* maximum and minimum keep a NaN, the first of two; fmax and fmin take the other number. */
+/* maximum and minimum return a NaN, the first of two; fmax and fmin return the other number. */
 DEVICE COMPLEX NAMED(gp_maximum)(const COMPLEX a, const COMPLEX b)
 {
     return NAMED(gp_where)(NAMED(gp_isnan)(a) | NAMED(gp_greater_equal)(a, b), a, b);
@@ -139,7 +139,7 @@ DEVICE COMPLEX NAMED(gp_sqrt)(const COMPLEX a)
         return a.re > 0 ? NAMED(gp_make)(a.re, copysign(zero, a.im)) : NAMED(gp_make)(zero, copysign(a.re, a.im));
     }
     if (a.re == 0 && a.im == 0) return NAMED(gp_make)(0, a.im);
-    /* The largest numbers are longer than the longest: a sixteenth of them has a quarter of the root. */
+    /* The length of the largest numbers overflows: divide them by 16, and multiply the root by 4. */
     const b8 huge = isinf(fabs(a.re) + hypot(a.re, a.im));
     const COMPLEX held = huge ? NAMED(gp_scaled)(a, (REAL)0.0625f) : a;
     const REAL root = sqrt((fabs(held.re) + hypot(held.re, held.im)) / 2), other = held.im / (2 * root);
@@ -148,7 +148,7 @@ DEVICE COMPLEX NAMED(gp_sqrt)(const COMPLEX a)
     return huge ? NAMED(gp_scaled)(found, 4) : found;
 }
 
-/* Where exp(re) overflows the parts may not: two factors then reach as far as they do. */
+/* If exp(re) overflows, the parts may still be finite: multiply by exp(re / 2) twice. */
 DEVICE COMPLEX NAMED(gp_exp)(const COMPLEX a)
 {
     const REAL length = exp(a.re);
@@ -164,7 +164,7 @@ DEVICE COMPLEX NAMED(gp_log)(const COMPLEX a)
 {
     const REAL angle = atan2(a.im, a.re), size = hypot(a.re, a.im);
     const REAL larger = fmax(fabs(a.re), fabs(a.im)), smaller = fmin(fabs(a.re), fabs(a.im));
-    /* Near 1 the logarithm of a rounded length is nothing but its error. */
+    /* Near 1, the rounding error of the length would be all of its logarithm. */
     if (size > (REAL)0.5f && size < 2)
         return NAMED(gp_make)(log1p((larger - 1) * (larger + 1) + smaller * smaller) / 2, angle);
     if (isinf(size) && !isinf(larger)) return NAMED(gp_make)(log(hypot(a.re / 2, a.im / 2)) + log((REAL)2), angle);
@@ -175,10 +175,10 @@ DEVICE COMPLEX NAMED(gp_exp2)(const COMPLEX a) { return NAMED(gp_exp)(NAMED(gp_s
 DEVICE COMPLEX NAMED(gp_log2)(const COMPLEX a) { return NAMED(gp_scaled)(NAMED(gp_log)(a), 1 / log((REAL)2)); }
 DEVICE COMPLEX NAMED(gp_log10)(const COMPLEX a) { return NAMED(gp_scaled)(NAMED(gp_log)(a), 1 / log((REAL)10)); }
 
-/* Small whole exponents by repeated squaring, which is exact where the products are; in NumPy's order. */
+/* Small whole exponents by repeated squaring, in NumPy's order: exact where the products are. */
 DEVICE COMPLEX NAMED(gp_power)(const COMPLEX a, const COMPLEX b)
 {
-    if (a.re == 0 && a.im == 0 && (b.re != 0 || b.im != 0)) { /* NumPy's: undefined, but to a positive power */
+    if (a.re == 0 && a.im == 0 && (b.re != 0 || b.im != 0)) { /* as in NumPy: 0 to a positive power, NaN to others */
         const REAL zero = b.re > 0 ? 0 : (REAL)(0.0f / 0.0f);
         return NAMED(gp_make)(zero, zero);
     }
@@ -217,7 +217,7 @@ DEVICE COMPLEX NAMED(gp_cosh)(const COMPLEX a)
     return NAMED(gp_make)(half_of.re, copysign((REAL)1, a.re) * half_of.im);
 }
 
-/* Kahan's: sinh and cosh share one division, and far out only the imaginary part still shrinks. */
+/* Kahan's method: sinh and cosh share one division. For a large real part only the imaginary part still changes. */
 DEVICE COMPLEX NAMED(gp_tanh)(const COMPLEX a)
 {
     if (a.im == 0) return NAMED(gp_make)(tanh(a.re), a.im);
@@ -227,7 +227,7 @@ DEVICE COMPLEX NAMED(gp_tanh)(const COMPLEX a)
         return NAMED(gp_make)(copysign((REAL)1, a.re), copysign((REAL)0, side));
     }
     if (fabs(a.re) > 20) {
-        const REAL shrunk = exp(-fabs(a.re)), undefined = a.im - a.im; /* zero, but of infinity and NaN */
+        const REAL shrunk = exp(-fabs(a.re)), undefined = a.im - a.im; /* 0, or NaN for infinity and NaN */
         return NAMED(gp_make)(copysign((REAL)1, a.re) + undefined, 4 * sin(a.im) * cos(a.im) * shrunk * shrunk);
     }
     const REAL tangent = tan(a.im), rising = sinh(a.re), secant = 1 + tangent * tangent;
@@ -235,7 +235,7 @@ DEVICE COMPLEX NAMED(gp_tanh)(const COMPLEX a)
     return NAMED(gp_make)(secant * sqrt(1 + rising * rising) * rising / divisor, tangent / divisor);
 }
 
-/* By -i times a number: sin(z) is i sinh(-iz), tan(z) is i tanh(-iz). */
+/* By a product with -i: sin(z) is i sinh(-iz), tan(z) is i tanh(-iz). */
 DEVICE COMPLEX NAMED(gp_sin)(const COMPLEX a)
 {
     const COMPLEX turned = NAMED(gp_sinh)(NAMED(gp_make)(a.im, -a.re));

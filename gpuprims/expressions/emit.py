@@ -11,7 +11,7 @@ import numpy as np
 
 from gpuprims.expressions.expr import Dtype, part
 from gpuprims.expressions.functions import COMPARE, COMPUTED
-from gpuprims.expressions.typing import Step, TypedExpr
+from gpuprims.expressions.typing import Node, TypedExpr
 
 
 def c_type(dtype: Dtype) -> str:
@@ -46,41 +46,35 @@ def literal(scalar: np.generic) -> str:
 def emit_function(head: str, expr: TypedExpr, arguments: Sequence[str], close: Callable[..., str]) -> str:
     """Write a C function that computes an expression, one statement a line.
 
-    Parameters
-    ----------
-    head : str
-        The function's head, such as ``"DEVICE f32 twice(const f32 a)"``.
-    expr : TypedExpr
-    arguments : sequence of str
-        C text of each argument of the expression inside the body, such as ``"a"`` or ``"a.v0"``.
-    close : callable
-        Given the C names of the results, returns the last line, such as ``"return t1;"``.
+    ``head`` is the function's head, such as ``"DEVICE f32 twice(const f32 a)"``. ``arguments`` is the C text of each
+    argument inside the body, such as ``"a"`` or ``"a.v0"``. Given the C names of the results, ``close`` returns the
+    last line, such as ``"return t1;"``.
     """
     body = [
-        f"    const {c_type(step.dtype)} t{k} = {_spell(step, expr.steps, arguments)};"
-        for k, step in enumerate(expr.steps)
+        f"    const {c_type(node.dtype)} t{k} = {_spell(node, expr.nodes, arguments)};"
+        for k, node in enumerate(expr.nodes)
     ]
     return "\n".join([head, "{", *body, f"    {close(*(f't{k}' for k in expr.results))}", "}"])
 
 
-def _spell(step: Step, steps: Sequence[Step], arguments: Sequence[str]) -> str:
-    if step.name == "argument":
-        return arguments[int(step.value)]
-    if step.name == "constant":
-        return constant(step.scalar)
-    if step.name == "parameter":
-        return f"({c_type(step.dtype)})layout.c{step.value}"
-    operands = [f"t{k}" for k in step.operands]
-    source = steps[step.operands[-1]].dtype
-    if step.name == "cast":
-        text = converted(operands[0], source, step.dtype)
-    elif step.name in COMPARE and step.operands == step.operands[:1] * 2 and source.kind in "biu":
-        text = str(int(COMPUTED[step.name].numpy(0, 0)))  # some compilers warn of a comparison with itself
+def _spell(node: Node, nodes: Sequence[Node], arguments: Sequence[str]) -> str:
+    if node.name == "argument":
+        return arguments[int(node.value)]
+    if node.name == "constant":
+        return constant(node.scalar)
+    if node.name == "parameter":
+        return f"({c_type(node.dtype)})layout.c{node.value}"
+    operands = [f"t{k}" for k in node.operands]
+    source = nodes[node.operands[-1]].dtype
+    if node.name == "cast":
+        text = converted(operands[0], source, node.dtype)
+    elif node.name in COMPARE and node.operands == node.operands[:1] * 2 and source.kind in "biu":
+        text = str(int(COMPUTED[node.name].numpy(0, 0)))  # some compilers warn of a comparison with itself
     else:
         unsigned = f"u{8 * source.itemsize}"
-        template = COMPUTED[step.name].templates[source.kind]
+        template = COMPUTED[node.name].templates[source.kind]
         text = template.format(*operands, T=c_type(source), U=unsigned)
-    return f"ROUND_F16({text})" if step.dtype == np.float16 else text
+    return f"ROUND_F16({text})" if node.dtype == np.float16 else text
 
 
 def converted(operand: str, source: Dtype, target: Dtype) -> str:

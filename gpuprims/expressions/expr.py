@@ -82,18 +82,7 @@ def _cast(value: Any, dtype: Dtype) -> Any:
 
 @dataclass(frozen=True)
 class Expr:
-    """A function of elements.
-
-    Parameters
-    ----------
-    parameters : tuple of str
-        Names of the arguments, in order.
-    code : tuple of Instruction
-        Instruction ``k`` may use the results of earlier ones.
-    results : tuple of int
-        Indices of the instructions that are the results.
-    single : bool
-        True if the function returns its one result without a tuple.
+    """A function of elements. Each instruction may use the results of earlier ones.
 
     Examples
     --------
@@ -104,10 +93,10 @@ class Expr:
     array([1, 2, 5])
     """
 
-    parameters: tuple[str, ...]
+    parameters: tuple[str, ...]  # names of the arguments
     code: tuple[Instruction, ...]
-    results: tuple[int, ...]
-    single: bool = True
+    results: tuple[int, ...]  # indices of instructions
+    single: bool = True  # the function returns its one result without a tuple
 
     @cached_property
     def _hash(self) -> int:
@@ -125,13 +114,8 @@ class Expr:
         return results[0] if self.single else results
 
 
-COMPUTABLE = tuple(
-    np.dtype(name)
-    for name in (
-        "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
-        "float64", "complex64", "complex128",
-    )
-)  # fmt: skip
+_CODES = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")
+COMPUTABLE = tuple(map(np.dtype, _CODES))
 COMPUTABLE_SET = frozenset(COMPUTABLE)
 _DTYPE_CLASSES = frozenset(type(dtype) for dtype in COMPUTABLE)
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from gpuprims.expressions.expr import Dtype, encode_constant
-from gpuprims.expressions.typing import Step, TypedExpr
+from gpuprims.expressions.typing import Node, TypedExpr
 
 # Every device takes 1 KiB of parameters; the layout needs most of it.
 _MOST = 32
@@ -27,41 +27,41 @@ _EXPONENTS, _DIVISORS = frozenset({"power"}), frozenset({"floor_divide", "remain
 def lift(*functions: TypedExpr | None) -> tuple[tuple[TypedExpr | None, ...], tuple[Dtype, ...], np.ndarray]:
     """Turn the constants of several functions into parameters, numbered across all functions.
 
-    A step ``parameter`` replaces each constant; its value is the parameter's number. Exponents, integer divisors, -1,
+    A node ``parameter`` replaces each constant; its value is the parameter's number. Exponents, integer divisors, -1,
     0, 1, bools and complex numbers stay. If there are too many constants, all stay. Return the functions, and the
     dtypes and 64-bit words of the parameters.
     """
-    found = [_liftable(function.steps) if function else [] for function in functions]
+    found = [_liftable(function.nodes) if function else [] for function in functions]
     if not 0 < sum(map(len, found)) <= _MOST:
         return functions, (), np.zeros(0, np.int64)
-    constants: list[Step] = []
+    constants: list[Node] = []
     lifted: list[TypedExpr | None] = []
     for function, places in zip(functions, found, strict=True):
         if function and places:
-            steps = list(function.steps)
+            nodes = list(function.nodes)
             for k in places:
-                constants.append(steps[k])
-                steps[k] = replace(steps[k], name="parameter", value=str(len(constants) - 1))
-            function = replace(function, steps=tuple(steps))
+                constants.append(nodes[k])
+                nodes[k] = replace(nodes[k], name="parameter", value=str(len(constants) - 1))
+            function = replace(function, nodes=tuple(nodes))
         lifted.append(function)
     words = np.zeros(len(constants), np.int64)
-    for number, step in enumerate(constants):
-        words[number : number + 1].view(_held(step.dtype))[0] = step.scalar
+    for number, node in enumerate(constants):
+        words[number : number + 1].view(_held(node.dtype))[0] = node.scalar
     words.flags.writeable = False  # the cache keeps it
-    return tuple(lifted), tuple(step.dtype for step in constants), words
+    return tuple(lifted), tuple(node.dtype for node in constants), words
 
 
 def bind(function: TypedExpr, words: np.ndarray) -> TypedExpr:
     """Turn parameters back into constants, with values from words: the inverse of :func:`lift`."""
 
-    def bound(step: Step) -> Step:
-        if step.name != "parameter":
-            return step
-        number = int(step.value)
-        scalar = words[number : number + 1].view(_held(step.dtype))[0].astype(step.dtype)
-        return replace(step, name="constant", value=encode_constant(scalar).value)
+    def bound(node: Node) -> Node:
+        if node.name != "parameter":
+            return node
+        number = int(node.value)
+        scalar = words[number : number + 1].view(_held(node.dtype))[0].astype(node.dtype)
+        return replace(node, name="constant", value=encode_constant(scalar).value)
 
-    return replace(function, steps=tuple(map(bound, function.steps)))
+    return replace(function, nodes=tuple(map(bound, function.nodes)))
 
 
 def member(number: int, dtype: Dtype) -> str:
@@ -71,14 +71,14 @@ def member(number: int, dtype: Dtype) -> str:
     return f"{'i64' if dtype.kind == 'i' else 'u64'} c{number};"
 
 
-def _liftable(steps: Sequence[Step]) -> list[int]:
+def _liftable(nodes: Sequence[Node]) -> list[int]:
     kept = set()
-    for step in steps:
-        integer = step.operands and steps[step.operands[-1]].dtype.kind in "iu"
-        if step.name in _EXPONENTS or (step.name in _DIVISORS and integer):
-            kept.add(step.operands[1])
-    constants = [k for k, step in enumerate(steps) if step.name == "constant" and step.dtype.kind in "iuf"]
-    return [k for k in constants if k not in kept and steps[k].scalar not in _PLAIN]
+    for node in nodes:
+        integer = node.operands and nodes[node.operands[-1]].dtype.kind in "iu"
+        if node.name in _EXPONENTS or (node.name in _DIVISORS and integer):
+            kept.add(node.operands[1])
+    constants = [k for k, node in enumerate(nodes) if node.name == "constant" and node.dtype.kind in "iuf"]
+    return [k for k in constants if k not in kept and nodes[k].scalar not in _PLAIN]
 
 
 def _held(dtype: Dtype) -> str:

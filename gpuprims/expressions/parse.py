@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gpuprims.errors import ExpressionError, quoted, said, shortened
-from gpuprims.expressions.expr import COMPUTABLE, MOST_BITS, Dtype, Expr, Instruction
+from gpuprims.expressions.expr import COMPUTABLE, MOST_BITS, Dtype, Expr
 from gpuprims.expressions.functions import ALIASES, FUNCTIONS, OPERATORS
 from gpuprims.expressions.trace import Recorder, Tracer
 
@@ -89,7 +89,7 @@ class _Builder:
     def __init__(self, source: str, names: list[str]) -> None:
         self.source = source
         self.recorder = Recorder()
-        self._arguments = {n: self.recorder.add(Instruction("argument", value=str(k))) for k, n in enumerate(names)}
+        self._arguments = {name: self.recorder.argument(k) for k, name in enumerate(names)}
 
     def build(self, root: ast.expr) -> object:
         """Return the tracer or the number of a node, without recursion."""

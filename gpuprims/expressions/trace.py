@@ -47,6 +47,10 @@ class Recorder:
             self.code.append(instruction)
         return Tracer(self, index)
 
+    def argument(self, number: int) -> Tracer:
+        """Return the tracer of an argument."""
+        return self.add(Instruction("argument", value=str(number)))
+
     def apply(self, name: str, *operands: object) -> Tracer:
         """Append a call of a function in ``functions.FUNCTIONS``."""
         return self.add(Instruction(name, tuple(self._index(operand) for operand in operands)))
@@ -80,7 +84,7 @@ class Recorder:
 
 
 class Tracer:
-    """An element of a function that is traced. It records the operations on it."""
+    """An element of a traced function. It records the operations on it."""
 
     __slots__ = ("index", "recorder")
     __hash__ = None  # type: ignore[assignment]  # a set or dict of elements cannot be traced
@@ -177,7 +181,7 @@ def trace(function: object, arity: int | None = None) -> Expr:
         raise ExpressionError(f"function of elements: a Python function or a string; got {type(function).__name__}")
     parameters = _parameters(function, arity)
     recorder = Recorder()
-    arguments = [recorder.add(Instruction("argument", value=str(k))) for k in range(len(parameters))]
+    arguments = map(recorder.argument, range(len(parameters)))
     try:
         returned = function(*arguments)
     except GpuprimsError:

@@ -19,7 +19,7 @@ _BOOL, _UINT64 = np.dtype(bool), np.dtype(np.uint64)
 
 
 @dataclass(frozen=True)
-class Step(Instruction):
+class Node(Instruction):
     """An instruction with the dtype of its result."""
 
     dtype: Dtype = field(kw_only=True)
@@ -27,30 +27,25 @@ class Step(Instruction):
 
 @dataclass(frozen=True)
 class TypedExpr:
-    """An expression with a dtype for every step. Equal ones compile to the same C.
+    """An expression with a dtype for every node, and explicit conversions. Equal ones compile to the same C."""
 
-    Parameters
-    ----------
-    steps : tuple of Step
-        Like the instructions of an :class:`Expr`, with explicit conversions.
-    results : tuple of int
-        Indices of the steps that are the results.
-    arity : int
-        Number of arguments.
-    """
-
-    steps: tuple[Step, ...]
-    results: tuple[int, ...]
+    nodes: tuple[Node, ...]
+    results: tuple[int, ...]  # indices of nodes
     arity: int
 
     @property
     def dtypes(self) -> tuple[Dtype, ...]:
         """Dtypes of the results."""
-        return tuple(self.steps[k].dtype for k in self.results)
+        return tuple(self.nodes[k].dtype for k in self.results)
+
+    @property
+    def computed_in(self) -> tuple[Dtype, ...]:
+        """Dtypes of all nodes, which a device must support."""
+        return tuple(node.dtype for node in self.nodes)
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         """Evaluate on NumPy arrays of the arguments' dtypes, as the reference backend does."""
-        return evaluate(self.steps, self.results, arguments)
+        return evaluate(self.nodes, self.results, arguments)
 
 
 def typed(expr: Expr, dtypes: Sequence[Dtype], results: Sequence[Dtype] | None = None) -> TypedExpr:
@@ -64,20 +59,20 @@ def typed(expr: Expr, dtypes: Sequence[Dtype], results: Sequence[Dtype] | None =
             typist.values.append(typist.typed(instruction))
         chosen = [typist.settled(typist.values[k]) for k in expr.results]
         if results is not None:
-            chosen = [typist.convert(step, dtype) for step, dtype in zip(chosen, results, strict=True)]
-    steps, chosen = _needed(typist.steps, chosen)
-    return TypedExpr(steps, tuple(chosen), len(expr.parameters))
+            chosen = [typist.convert(node, dtype) for node, dtype in zip(chosen, results, strict=True)]
+    nodes, chosen = _needed(typist.nodes, chosen)
+    return TypedExpr(nodes, tuple(chosen), len(expr.parameters))
 
 
-def _needed(steps: Sequence[Step], results: Sequence[int]) -> tuple[tuple[Step, ...], list[int]]:
-    """Drop steps that no result needs, such as the exponent of a square, but no arguments."""
+def _needed(nodes: Sequence[Node], results: Sequence[int]) -> tuple[tuple[Node, ...], list[int]]:
+    """Drop nodes that no result needs, such as the exponent of a square, but no arguments."""
     needed = set(results)
-    for k in reversed(range(len(steps))):
+    for k in reversed(range(len(nodes))):
         if k in needed:
-            needed.update(steps[k].operands)
-    kept = [k for k, step in enumerate(steps) if k in needed or step.name == "argument"]
+            needed.update(nodes[k].operands)
+    kept = [k for k, node in enumerate(nodes) if k in needed or node.name == "argument"]
     place = {k: at for at, k in enumerate(kept)}
-    left = (replace(steps[k], operands=tuple(place[operand] for operand in steps[k].operands)) for k in kept)
+    left = (replace(nodes[k], operands=tuple(place[operand] for operand in nodes[k].operands)) for k in kept)
     return tuple(left), [place[k] for k in results]
 
 
@@ -92,20 +87,20 @@ class _Weak(NamedTuple):
 
 
 class _Typist:
-    """Writes typed steps. Each instruction of the source becomes the index of a step or a weak number."""
+    """Writes typed nodes. Each instruction of the source becomes the index of a node or a weak number."""
 
     def __init__(self, dtypes: Sequence[Dtype]) -> None:
-        self.steps: list[Step] = []
+        self.nodes: list[Node] = []
         self.values: list[int | _Weak] = []
         self._dtypes = dtypes
-        self._known: dict[Step, int] = {}
+        self._known: dict[Node, int] = {}
 
     def typed(self, instruction: Instruction) -> int | _Weak:
         """Return the value of an instruction of the source."""
         operands = [self.values[k] for k in instruction.operands]
         match instruction.name:
             case "argument":
-                return self._step("argument", (), self._dtypes[int(instruction.value)], instruction.value)
+                return self._node("argument", (), self._dtypes[int(instruction.value)], instruction.value)
             case "constant":
                 scalar = instruction.scalar
                 return self._constant(scalar) if isinstance(scalar, np.generic) else _Weak(scalar)
@@ -117,7 +112,7 @@ class _Typist:
                 return self._apply(name, operands)
 
     def settled(self, value: int | _Weak) -> int:
-        """Return the step of a value. A weak number gets NumPy's default dtype."""
+        """Return the node of a value. A weak number gets NumPy's default dtype."""
         if not isinstance(value, _Weak):
             return value
         scalar = np.asarray(value.value)[()]
@@ -126,33 +121,33 @@ class _Typist:
             raise ExpressionError(f"{rule}; got {quoted(value.value)}")
         return self._constant(scalar)
 
-    def convert(self, step: int, dtype: Dtype) -> int:
-        """Return a step of this dtype."""
-        source = self.steps[step].dtype
+    def convert(self, node: int, dtype: Dtype) -> int:
+        """Return a node of this dtype."""
+        source = self.nodes[node].dtype
         if source == dtype:
-            return step
+            return node
         if source.kind == "c" and dtype.kind not in "bc":
             rule = "conversion of a complex number: a complex dtype, or real(x) or abs(x) first"
             raise DtypeError(f"{rule}; got {source} to {dtype}")
-        return self._step("cast", (step,), dtype, dtype.name)
+        return self._node("cast", (node,), dtype, dtype.name)
 
-    def _step(self, name: str, operands: tuple[int, ...], dtype: Dtype, value: str = "") -> int:
-        step = Step(name, operands, value, dtype=dtype)
-        index = self._known.setdefault(step, len(self.steps))
-        if index == len(self.steps):
-            self.steps.append(step)
+    def _node(self, name: str, operands: tuple[int, ...], dtype: Dtype, value: str = "") -> int:
+        node = Node(name, operands, value, dtype=dtype)
+        index = self._known.setdefault(node, len(self.nodes))
+        if index == len(self.nodes):
+            self.nodes.append(node)
         return index
 
     def _constant(self, scalar: Any) -> int:
-        return self._step("constant", (), scalar.dtype, encode_constant(scalar).value)
+        return self._node("constant", (), scalar.dtype, encode_constant(scalar).value)
 
-    def _part(self, name: str, step: int) -> int:
-        dtype = self.steps[step].dtype
+    def _part(self, name: str, node: int) -> int:
+        dtype = self.nodes[node].dtype
         if name != "angle":
-            return self._step(name, (step,), part(dtype))
+            return self._node(name, (node,), part(dtype))
         if dtype.kind == "c":
-            return self._apply("arctan2", [self._part("imag", step), self._part("real", step)])
-        return self._apply("arctan2", [_Weak(0), step])  # as in NumPy
+            return self._apply("arctan2", [self._part("imag", node), self._part("real", node)])
+        return self._apply("arctan2", [_Weak(0), node])  # as in NumPy
 
     def _apply(self, name: str, operands: list[int | _Weak]) -> int:
         if name == "power" and self._squares_bool(*operands):
@@ -162,20 +157,20 @@ class _Typist:
         wanted, result = self._resolve(name, operands)
         if {dtype.kind for dtype in wanted} == {"i", "u"}:
             return self._compare_signs(name, [self.settled(operand) for operand in operands])
-        steps = [self._as(operand, dtype) for operand, dtype in zip(operands, wanted, strict=True)]
+        nodes = [self._as(operand, dtype) for operand, dtype in zip(operands, wanted, strict=True)]
         if name == "power":
-            self._check_exponent(self.steps[steps[1]])
-            if (shorter := self._shorter_power(steps[0], operands[1], result)) is not None:
+            self._check_exponent(self.nodes[nodes[1]])
+            if (shorter := self._shorter_power(nodes[0], operands[1], result)) is not None:
                 return shorter
-        return self._step(name, tuple(steps), result)
+        return self._node(name, tuple(nodes), result)
 
     def _resolve(self, name: str, operands: Sequence[int | _Weak]) -> tuple[list[Dtype], Dtype]:
         """Return the dtypes of a function's operands and of its result, as NumPy resolves them."""
         if name == "where":
-            branches = [v.value if isinstance(v, _Weak) else self.steps[v].dtype for v in operands[1:]]
+            branches = [v.value if isinstance(v, _Weak) else self.nodes[v].dtype for v in operands[1:]]
             result = np.result_type(*branches)
             return [_BOOL, result, result], result
-        given: list[Any] = [type(v.value) if isinstance(v, _Weak) else self.steps[v].dtype for v in operands]
+        given: list[Any] = [type(v.value) if isinstance(v, _Weak) else self.nodes[v].dtype for v in operands]
         names = " and ".join(d.name if isinstance(d, np.dtype) else f"a Python {d.__name__}" for d in given)
         try:
             resolved = UFUNCS[name].numpy.resolve_dtypes((*given, None))  # type: ignore[attr-defined]  # a ufunc's method
@@ -191,7 +186,7 @@ class _Typist:
         """Keep comparisons exact, as NumPy does: an integer that the other dtype cannot hold gets 64 bits."""
         if not (isinstance(value, _Weak) and isinstance(value.value, int)) or isinstance(other, _Weak):
             return value
-        dtype = self.steps[other].dtype
+        dtype = self.nodes[other].dtype
         if dtype.kind not in "iu" or np.iinfo(dtype).min <= value.value <= np.iinfo(dtype).max:
             return value
         try:
@@ -202,13 +197,13 @@ class _Typist:
     def _compare_signs(self, name: str, operands: Sequence[int]) -> int:
         """Compare a signed integer with an unsigned one: negative ones are less, others are compared as unsigned."""
         left, right = operands
-        if self.steps[left].dtype.kind == "u":
+        if self.nodes[left].dtype.kind == "u":
             name, left, right = _MIRRORED.get(name, name), right, left
-        negative = self._step("less", (left, self._constant(self.steps[left].dtype.type(0))), _BOOL)
-        compared = self._step(name, (self.convert(left, _UINT64), self.convert(right, _UINT64)), _BOOL)
+        negative = self._node("less", (left, self._constant(self.nodes[left].dtype.type(0))), _BOOL)
+        compared = self._node(name, (self.convert(left, _UINT64), self.convert(right, _UINT64)), _BOOL)
         if name in ("less", "less_equal", "not_equal"):
-            return self._step("logical_or", (negative, compared), _BOOL)
-        return self._step("logical_and", (self._step("logical_not", (negative,), _BOOL), compared), _BOOL)
+            return self._node("logical_or", (negative, compared), _BOOL)
+        return self._node("logical_and", (self._node("logical_not", (negative,), _BOOL), compared), _BOOL)
 
     def _as(self, value: int | _Weak, dtype: Dtype) -> int:
         if not isinstance(value, _Weak):
@@ -225,10 +220,10 @@ class _Typist:
     def _squares_bool(self, base: int | _Weak, exponent: int | _Weak) -> bool:
         """Return True for a bool to the power of a Python 2, which NumPy squares in int8."""
         two = isinstance(exponent, _Weak) and type(exponent.value) is int and exponent.value == 2
-        return two and not isinstance(base, _Weak) and self.steps[base].dtype == _BOOL
+        return two and not isinstance(base, _Weak) and self.nodes[base].dtype == _BOOL
 
     @staticmethod
-    def _check_exponent(exponent: Step) -> None:
+    def _check_exponent(exponent: Node) -> None:
         """Refuse integer exponents that may be negative: NumPy raises for them, and a kernel cannot."""
         if exponent.dtype.kind == "i" and (exponent.name != "constant" or exponent.scalar < 0):
             got = f"the exponent {exponent.scalar}" if exponent.name == "constant" else f"a {exponent.dtype} exponent"
@@ -236,11 +231,11 @@ class _Typist:
             raise DtypeError(f"{rule}; got {got} (convert to float)")
 
     def _shorter_power(self, base: int, exponent: int | _Weak, dtype: Dtype) -> int | None:
-        """Return the step of a power by a constant without ``pow``, or None if there is none."""
+        """Return the node of a power by a constant without ``pow``, or None if there is none."""
         if isinstance(exponent, _Weak):
             scalar: Any = exponent.value
-        elif self.steps[exponent].name == "constant":
-            scalar = self.steps[exponent].scalar
+        elif self.nodes[exponent].name == "constant":
+            scalar = self.nodes[exponent].scalar
         else:
             return None
         if scalar == 0:
@@ -248,7 +243,7 @@ class _Typist:
         name = _COMPLEX.get((type(scalar), scalar)) if dtype.kind == "c" else _REAL.get(scalar)
         if name is None or (dtype.kind in "iu" and scalar not in (1, 2)):
             return None
-        return base if name == "positive" else self._step(name, (base,), dtype)
+        return base if name == "positive" else self._node(name, (base,), dtype)
 
 
 # Functions of real numbers, by exponent. NumPy calls pow for 3 and 4; products nearly always give the same results.

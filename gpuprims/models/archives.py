@@ -1,8 +1,8 @@
 """Archives of plain arrays (.npz): atomic writes, and reads that check first.
 
-An archive must be what ``np.savez`` writes: known members without compression, one after the other, with no bytes
-between them. So no member is larger than the file, and memory is proportional to the file's size. The dtype and shape
-in each member's header must match its number of bytes before any element is read.
+An archive must have the form that ``np.savez`` writes: known members without compression, one after the other, with no
+bytes between them. So no member is larger than the file, and memory is proportional to the file's size. The dtype and
+shape in each member's header must match its number of bytes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from math import prod
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
@@ -47,16 +47,6 @@ _HEADER = re.compile(
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0)
 # Exceptions of the standard library and NumPy for bytes that are not an archive of arrays.
 _DAMAGE = (BadZipFile, OSError, EOFError, ValueError, KeyError, TypeError, OverflowError, RuntimeError, struct.error)
-
-
-class Member(NamedTuple):
-    """An array's header."""
-
-    info: ZipInfo
-    header_bytes: int
-    dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    order: str
 
 
 def checked_model_path(label: str, path: str | PathLike[str]) -> Path:
@@ -100,7 +90,7 @@ def _replace(target: Path, arrays: Mapping[str, np.ndarray]) -> None:
 def open_archive(
     label: str, path: str | PathLike[str], required: Collection[str], optional: Collection[str] = ()
 ) -> Iterator[Archive]:
-    """Open an archive and check all of it except the elements of its arrays.
+    """Read an archive and check it.
 
     Errors here and inside the ``with`` block become ModelFileError, except for FileNotFoundError.
     """
@@ -120,7 +110,7 @@ def _refusal(label: str, path: str | PathLike[str], reason: str) -> ModelFileErr
 
 
 class Archive:
-    """The arrays of an open file, after a check of its structure: it must have the required arrays and no others."""
+    """The checked arrays of an open file: all required ones, perhaps optional ones, and no others."""
 
     def __init__(
         self, label: str, path: Path, file: IO[bytes], required: Collection[str], optional: Collection[str]
@@ -130,35 +120,23 @@ class Archive:
         self.check(stat.S_ISREG(found.st_mode), "not a regular file")
         self.check(path.suffix == _SUFFIX, f"its name does not end in {_SUFFIX}")
         self._check_end(found.st_size)
-        self._zip = ZipFile(file)
-        infos = sorted(self._zip.infolist(), key=lambda info: info.header_offset)
-        self._check_names([info.filename for info in infos], required, optional)
-        self.members = self._members(infos)
+        with ZipFile(file) as archive:
+            infos = sorted(archive.infolist(), key=lambda info: info.header_offset)
+            self._check_names([info.filename for info in infos], required, optional)
+            self._check_places(infos, archive.start_dir)
+            named = ((info.filename.removesuffix(".npy"), info) for info in infos)
+            self.arrays = {name: self._array(name, archive.read(info)) for name, info in named}  # checks each CRC
 
     def check(self, holds: bool, reason: str) -> None:
         """Raise ModelFileError with the reason unless a condition holds."""
         if not holds:
             raise _refusal(self._label, self._path, reason)
 
-    def read(self, name: str) -> np.ndarray:
-        """Return an array, in native byte order."""
-        member = self.members[name]
-        data = self._zip.read(member.info)  # checks its CRC
-        given = np.frombuffer(data, member.dtype, offset=member.header_bytes)
-        if member.dtype.kind == "b":
-            self.check(bool(np.all(given.view(np.uint8) <= 1)), f"{name} has bools that are neither 0 nor 1")
-        array = given.reshape(member.shape, order=member.order)  # type: ignore[call-overload]  # "C" or "F"
-        native: np.ndarray = np.array(array, member.dtype.newbyteorder("="), order="C")
-        if native.dtype.kind == "U":  # NumPy raises SystemError, or worse, for other code points
-            points = np.frombuffer(native.tobytes(), np.uint32)
-            self.check(bool(np.all(points <= sys.maxunicode)), f"{name} has code points that are not characters")
-        return native
-
     def json(self, name: str) -> dict[str, Any]:
-        """Return the JSON object in a member that is one string."""
-        member = self.members[name]
-        self.check(member.dtype.kind == "U" and member.shape == (), f"{name} is not one string")
-        found = json.loads(self.read(name).item())
+        """Return the JSON object in an array that is one string."""
+        array = self.arrays[name]
+        self.check(array.dtype.kind == "U" and array.shape == (), f"{name} is not one string")
+        found = json.loads(array.item())
         self.check(isinstance(found, dict), f"{name} is not a JSON object")
         return dict(found)
 
@@ -186,9 +164,9 @@ class Archive:
         strange = set(files).difference(f"{name}.npy" for name in (*required, *optional))
         self.check(not strange, f"an unknown member, {sorted(strange)[:1]}")
 
-    def _members(self, infos: list[ZipInfo]) -> dict[str, Member]:
-        """Check that the members fill the file up to its directory without gaps, and return them."""
-        at, found = 0, {}
+    def _check_places(self, infos: list[ZipInfo], end: int) -> None:
+        """Check that members fill the file up to its directory, without gaps or compression."""
+        at = 0
         for info in infos:
             name = info.filename.removesuffix(".npy")
             self.check(info.header_offset == at, f"{name} does not begin where the member before it ends")
@@ -197,24 +175,29 @@ class Archive:
             self.check(not info.flag_bits & ~_UTF8_NAME, f"{name} is encrypted or has no known length")
             self._file.seek(at)
             local = self._file.read(_LOCAL_BYTES)
-            begin = at + _LOCAL_BYTES + sum(struct.unpack_from("<HH", local, 26))
-            at = begin + info.file_size
-            self.check(at <= self._zip.start_dir, f"{name} is larger than the file, {info.file_size:,} bytes")
-            self._file.seek(begin)
-            found[name] = self._member(name, info, self._file.read(min(info.file_size, _MAX_HEADER)))
-        self.check(at == self._zip.start_dir, "bytes between the last member and the directory")
-        return found
+            at += _LOCAL_BYTES + sum(struct.unpack_from("<HH", local, 26)) + info.file_size
+            self.check(at <= end, f"{name} is larger than the file, {info.file_size:,} bytes")
+        self.check(at == end, "bytes between the last member and the directory")
 
-    def _member(self, name: str, info: ZipInfo, begin: bytes) -> Member:
-        """Return a member from the beginning of its array."""
+    def _array(self, name: str, data: bytes) -> np.ndarray:
+        """Return the array in the bytes of a member, in native byte order."""
         prefix = len(_MAGIC) + 2
-        self.check(begin.startswith(_MAGIC) and len(begin) >= prefix, f"{name} is not an array")
-        header_bytes = prefix + int.from_bytes(begin[prefix - 2 : prefix], "little")
-        header = _HEADER.fullmatch(begin[prefix:header_bytes]) if header_bytes <= len(begin) else None
+        self.check(data.startswith(_MAGIC) and len(data) >= prefix, f"{name} is not an array")
+        begin = prefix + int.from_bytes(data[prefix - 2 : prefix], "little")
+        header = _HEADER.fullmatch(data[prefix:begin]) if begin <= min(len(data), _MAX_HEADER) else None
         if header is None:
-            raise _refusal(self._label, self._path, f"{name} is not an array of numbers or text with at most two axes")
+            reason = f"{name} is not an array of numbers or text with at most two axes"
+            raise _refusal(self._label, self._path, reason)
         dtype = np.dtype(header[1].decode())
         shape = tuple(int(length) for length in header[3].decode().split(",") if length)
-        expected, size = prod(shape) * dtype.itemsize, info.file_size - header_bytes
-        self.check(dtype.itemsize > 0 and expected == size, f"{name} is {dtype} of {shape} in {size:,} bytes")
-        return Member(info, header_bytes, dtype, shape, "F" if header[2] == b"True" else "C")
+        fits = dtype.itemsize > 0 and prod(shape) * dtype.itemsize == len(data) - begin
+        self.check(fits, f"{name} is {dtype} of {shape} in {len(data) - begin:,} bytes")
+        given = np.frombuffer(data, dtype, offset=begin)
+        if dtype.kind == "b":
+            self.check(bool(np.all(given.view(np.uint8) <= 1)), f"{name} has bools that are neither 0 nor 1")
+        array = given.reshape(shape, order="F" if header[2] == b"True" else "C")
+        native: np.ndarray = np.array(array, dtype.newbyteorder("="), order="C")
+        if dtype.kind == "U":  # NumPy raises SystemError, or worse, for other code points
+            points = np.frombuffer(native.tobytes(), np.uint32)
+            self.check(bool(np.all(points <= sys.maxunicode)), f"{name} has code points that are not characters")
+        return native

@@ -131,7 +131,7 @@ def model_of(archive: Archive, kind: Any, backend: str | Device | None) -> Any:
     model._validate_params()
     model.set_params(backend=backend)
     for name in ("coef_", "intercept_", "classes_"):
-        array = archive.read(name)
+        array = archive.arrays[name]
         archive.check(array.dtype.kind != "f" or bool(np.isfinite(array).all()), f"{name} has NaN or infinity")
         setattr(model, name, array)
     classes = model.classes_
@@ -179,13 +179,13 @@ def _parameters(archive: Archive, kind: Any, given: dict[str, Any]) -> dict[str,
 
 
 def _check_shapes(archive: Archive, names: list[str]) -> None:
-    """Check that the shapes and dtypes in the arrays' headers match each other."""
-    coef, intercept, classes = (archive.members[name] for name in ("coef_", "intercept_", "classes_"))
+    """Check that the shapes and dtypes of the arrays match each other."""
+    coef, intercept, classes = (archive.arrays[name] for name in ("coef_", "intercept_", "classes_"))
     archive.check(len(classes.shape) == 1 and classes.shape[0] >= 2, f"classes_ of shape {classes.shape}")
     rows = 1 if classes.shape[0] == 2 else classes.shape[0]
     fits = len(coef.shape) == 2 and coef.shape[0] == rows and coef.shape[1] >= 1
     archive.check(fits, f"coef_ of shape {coef.shape} for {classes.shape[0]} classes")
     archive.check(intercept.shape == (rows,), f"intercept_ of shape {intercept.shape} for {classes.shape[0]} classes")
-    floats = coef.dtype.newbyteorder("=") in (np.float32, np.float64)
+    floats = coef.dtype in (np.float32, np.float64)
     archive.check(floats and intercept.dtype == coef.dtype, f"weights of {coef.dtype} and {intercept.dtype}")
     archive.check(len(names) in (0, coef.shape[1]), f"{len(names)} names for {coef.shape[1]} features")

@@ -1,4 +1,4 @@
-"""Pictures of the demo: text for the terminal, and PNG files if matplotlib is installed."""
+"""Plots: text for the terminal, and files and axes if matplotlib is installed."""
 
 from __future__ import annotations
 
@@ -58,6 +58,18 @@ def side_by_side(images: Sequence[np.ndarray], titles: Sequence[str], path: Path
             axes.set_axis_off()
 
     return _save(path, (5 * len(images), 3.9), paint)
+
+
+def loss_curve(iterations: Sequence[int], losses: Sequence[float], title: str, ax: Any) -> Any:
+    """Plot losses by iteration on the given or new axes, and return these; raise ImportError without matplotlib."""
+    if ax is None:
+        from matplotlib import pyplot
+
+        ax = pyplot.figure().gca()
+    ax.plot(iterations, losses)
+    ax.set(xlabel="iteration", ylabel="loss per sample", title=title)
+    ax.grid(alpha=0.4)
+    return ax
 
 
 def _save(path: Path, inches: tuple[float, float], paint: Callable[[Any], None]) -> str:

@@ -4,11 +4,10 @@
 :mod:`.folding` joins an operator and a map for the dtypes of a call.
 """
 
-from gpuprims.operators.dtypes import as_dtype
 from gpuprims.operators.folding import Folding, Stages, as_map, make_folding, make_stages
 from gpuprims.operators.named import OPERATORS, as_ddof, find_op
 from gpuprims.operators.op import Op
 
 __all__ = [
-    "OPERATORS", "Folding", "Op", "Stages", "as_ddof", "as_dtype", "as_map", "find_op", "make_folding", "make_stages",
+    "OPERATORS", "Folding", "Op", "Stages", "as_ddof", "as_map", "find_op", "make_folding", "make_stages",
 ]  # fmt: skip

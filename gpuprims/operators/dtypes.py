@@ -12,18 +12,12 @@ from typing import Any
 import numpy as np
 
 from gpuprims.errors import DtypeError
-from gpuprims.expressions import computable
 
 Dtype = np.dtype[Any]
 Dtypes = tuple[Dtype, ...]
 DtypeRule = Callable[[Dtypes, Dtype | None], tuple[Dtypes, Dtypes]]
 
 INT64, FLOAT32, FLOAT64, BOOL = (np.dtype(name) for name in ("int64", "float32", "float64", "bool"))
-
-
-def as_dtype(dtype: Any, label: str) -> Dtype | None:
-    """Check a caller's ``dtype=``."""
-    return None if dtype is None else computable(dtype, label)
 
 
 def register(dtype: Dtype) -> Dtype:

@@ -14,37 +14,22 @@ from gpuprims.operators.op import Op
 
 @dataclass(frozen=True)
 class Folding:
-    """An operator and a map for the dtypes of a call.
+    """An operator and a map for the dtypes of a call."""
 
-    Parameters
-    ----------
-    values, outputs : tuple of dtype
-        Dtypes of the components that are folded, and of the results.
-    map : TypedExpr
-        From one element of each array, and its index, to the components.
-    op : TypedExpr
-        From the components of two values to those of one.
-    finish : TypedExpr
-        From the components and the number of elements to the results.
-    identity : tuple
-        One scalar for each component.
-    better : TypedExpr or None
-        From the first components of two values to True if the first value is better; None if a fold does not return
-        one of its values.
-    """
-
-    values: Dtypes
-    outputs: Dtypes
-    map: TypedExpr
-    op: TypedExpr
-    finish: TypedExpr
-    identity: tuple[Any, ...]
+    values: Dtypes  # of the components that are folded
+    outputs: Dtypes  # of the results
+    map: TypedExpr  # from one element of each array, and its index, to the components
+    op: TypedExpr  # from the components of two values to the components of one
+    finish: TypedExpr  # from the components and the number of elements to the results
+    identity: tuple[Any, ...]  # one scalar for each component
+    # From the first components of two values to True if the first value is better, for folds that return one of their
+    # values.
     better: TypedExpr | None = None
 
     @property
     def computed_in(self) -> Dtypes:
-        """The dtypes of all steps, which a device must support."""
-        return tuple(step.dtype for typed in (self.map, self.op, self.finish) for step in typed.steps)
+        """Dtypes of all nodes, which a device must support."""
+        return self.map.computed_in + self.op.computed_in + self.finish.computed_in
 
 
 @lru_cache(maxsize=1024)

@@ -53,12 +53,7 @@ def check_laws(trial: Trial) -> None:
     """Check associativity, the identity on both sides and, if claimed, commutativity and the better value.
 
     NumPy evaluates the typed expressions of kernels on small integers, often 0, 1 and -1. The seed is fixed: a law
-    fails in every run or in none.
-
-    Raises
-    ------
-    LawError
-        A law fails. The message holds it, both sides and the smallest counterexample.
+    fails in every run or in none. The error contains the law, both sides and the smallest counterexample.
     """
     a, b, c = (trial.draw(np.random.default_rng(SEED + k)) for k in range(3))
     nothing = tuple(np.full(TRIES, scalar) for scalar in trial.identity)

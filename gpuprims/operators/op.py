@@ -66,9 +66,9 @@ class Op:
 
     Notes
     -----
-    Without ``check=True`` nothing checks the laws, and a fold by an operator that breaks them depends on the kernel.
-    Values are int64 and compared exactly. If the function or the identity takes no integers, they are float64 and
-    compared up to rounding.
+    Without ``check=True`` nothing checks the laws, and results of an operator that breaks them depend on the kernel.
+    The check draws int64 values and compares exactly. If the function or the identity takes no integers, it draws
+    float64 values and compares up to rounding.
 
     Examples
     --------
@@ -140,18 +140,16 @@ class Op:
         """Return the identity's components as scalars of these dtypes."""
         given = self._identity(dtypes) if callable(self._identity) else self._identity
         components = given if isinstance(given, tuple) else (given,)
-        names = ", ".join(dtype.name for dtype in dtypes)
-        message = f"Op {self.name!r}: an identity that ({names}) can hold; got {quoted(given)}"
+        cause = None
         try:
             held = tuple(dtype.type(value) for dtype, value in zip(dtypes, components, strict=True))
+            pairs = zip(held, components, strict=True)
+            if all(scalar.dtype.kind in "fc" or scalar == value for scalar, value in pairs):  # floats round
+                return held
         except (OverflowError, ValueError, TypeError) as error:
-            raise DtypeError(message) from error
-        exact = all(
-            d.kind in "fc" or scalar == value for d, scalar, value in zip(dtypes, held, components, strict=True)
-        )
-        if not exact:  # floats round, as all constants do
-            raise DtypeError(message)
-        return held
+            cause = error
+        names = ", ".join(dtype.name for dtype in dtypes)
+        raise DtypeError(f"Op {self.name!r}: an identity that ({names}) can hold; got {quoted(given)}") from cause
 
     def trial(self) -> Trial:
         """Return the operator for the first dtype that its function and identity take, to check its laws."""

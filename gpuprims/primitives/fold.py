@@ -134,7 +134,7 @@ def plan_scan(
     layout = plan_layout((*forms, *targets), shape, axes)
     words = value_words(folding.values)
     traits = CallTraits(
-        dtypes=(*folding.computed_in, *(step.dtype for step in (place.steps if place else ()))),
+        dtypes=(*folding.computed_in, *(place.computed_in if place else ())),
         size=size,
         outputs=outputs,
         commutative=commutative,

@@ -1,4 +1,4 @@
-"""The specs of kernels that fold: OP, IDENTITY and arrays of values, for reductions, scans and segments."""
+"""The specs of kernels that fold and of kernels that scan."""
 
 from __future__ import annotations
 
@@ -20,24 +20,16 @@ _STAGED = "const i64 first, LOCAL staged_t *staging"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FoldSpec(KernelSpec):
-    """The macros of a reduction.
+    """The macros of a reduction."""
 
-    Parameters
-    ----------
-    op : TypedExpr
-        From two values, all components of the first before those of the second, to one.
-    identity : tuple of scalar
-        The identity's components, NumPy scalars of the values' dtypes.
-    commutative : bool, default True
-        Whether ``OP`` may fold elements out of order.
-    better : TypedExpr, optional
-        For an ``OP`` that returns the better of two values, the first if neither is: from their first components,
-        whether the first value is better. A value that compares better than itself (NaN) wins.
-    """
-
+    # From the components of two values to those of one.
     op: TypedExpr
+    # NumPy scalars, one for each component.
     identity: tuple[Any, ...]
+    # OP may fold elements out of order.
     commutative: bool = True
+    # For an OP that returns the better of two values, and the first of equal ones: from their first components to True
+    # if the first value is better. A value that compares better than itself (NaN) wins.
     better: TypedExpr | None = None
 
     stores_vectors: ClassVar[bool] = False
@@ -56,7 +48,7 @@ class FoldSpec(KernelSpec):
         return (*super().functions, self.op)
 
     def macros(self) -> dict[str, int | str]:
-        """Define what kernels say of the operator, of values, and of arrays of values with an array a component."""
+        """Define the operator and the identity, and arrays of values with an array for each component."""
         fields, numbers = fields_of(self.values), range(len(self.values))
         arrays = "; ".join(f"{c_type(dtype)} name##_v{k} places" for k, dtype in enumerate(self.values))
         sets = " ".join(f"name##_v{k} place = gp_set{field};" for k, field in enumerate(fields))
@@ -73,28 +65,22 @@ class FoldSpec(KernelSpec):
         return macros
 
     def text(self) -> list[str]:
-        """Write the functions of those macros."""
+        """Write the functions of these macros."""
         arguments = [f"{side}{field}" for side in "ab" for field in fields_of(self.values)]
-        identity = [constant(scalar) for scalar in self.identity]
+        identity = return_value(*map(constant, self.identity))
         components = ", ".join(f"const {c_type(dtype)} c{k}" for k, dtype in enumerate(self.values))
         packed = return_value(*(f"c{k}" for k in range(len(self.values))))
-        return [
+        functions = [
             emit_function("DEVICE value_t gp_fold(const value_t a, const value_t b)", self.op, arguments, return_value),
-            f"DEVICE value_t gp_identity(void)\n{{\n    {return_value(*identity)}\n}}",
+            f"DEVICE value_t gp_identity(void)\n{{\n    {identity}\n}}",
             f"DEVICE value_t gp_pack({components})\n{{\n    {packed}\n}}",
-            *self._better(),
         ]
-
-    def _better(self) -> list[str]:
-        """Write the type of a value's first component, and the comparison of two of them."""
-        if self.better is None:
-            return []
-        lead = c_type(self.values[0])
-        head = f"DEVICE int gp_better(const {lead} a, const {lead} b)"
-        return [
-            f"typedef {lead} lead_t;",
-            emit_function(head, self.better, ["a", "b"], lambda result: f"return {result};"),
-        ]
+        if self.better is not None:
+            lead = c_type(self.values[0])
+            head = f"DEVICE int gp_better(const {lead} a, const {lead} b)"
+            functions.append(f"typedef {lead} lead_t;")
+            functions.append(emit_function(head, self.better, ["a", "b"], lambda result: f"return {result};"))
+        return functions
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
@@ -103,18 +89,12 @@ class FoldSpec(KernelSpec):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ScanSpec(FoldSpec):
-    """The macros of a scan.
+    """The macros of a scan."""
 
-    Parameters
-    ----------
-    inclusive : bool
-        Whether a result includes the element at its own index.
-    packed : bool, default False
-        Whether ``place`` gives the first output consecutive indices, the value being the first that is not below it.
-        A group can then gather its elements in local memory and write them side by side.
-    """
-
+    # A result includes the element at its own index.
     inclusive: bool
+    # ``place`` gives the first output consecutive indices. The value is then the next free index, and a group can
+    # gather its elements in local memory and write them side by side.
     packed: bool = False
 
     stores_vectors: ClassVar[bool] = True
@@ -122,7 +102,7 @@ class ScanSpec(FoldSpec):
     scratch_pointers: ClassVar[int] = 1
 
     def macros(self) -> dict[str, int | str]:
-        """Define the kind of the scan, and how kernels stage elements and write them."""
+        """Define the kind of scan, and for packed results how kernels gather and write elements."""
         macros = super().macros() | {"INCLUSIVE": int(self.inclusive), "PACKED": int(self.packed)}
         if self.packed:
             names = f"{names_of('x', self.inputs)}, {names_of('y', self.outputs)}"
@@ -139,7 +119,7 @@ class ScanSpec(FoldSpec):
         return [*(self._staging() if self.packed else ()), *super().text()]
 
     def _staging(self) -> list[str]:
-        """Write functions that gather a group's elements for the first output, and write those for the others."""
+        """Write functions that gather a group's elements of the first output, and write elements of the others."""
         inputs, outputs, (widths, addresses) = self.inputs, self.outputs, vector_addresses(self)
         elements, results = names_of("e", inputs), names_of("y", outputs)
         others = list(enumerate(outputs))[1:]

@@ -1,4 +1,4 @@
-"""Variants of folds and of scans, which several primitives share."""
+"""Variants of folds and scans, for several primitives."""
 
 from __future__ import annotations
 
@@ -11,35 +11,23 @@ from gpuprims.core.variant import Variant
 
 @dataclass(frozen=True)
 class FoldVariant(Variant):
-    """A variant of a fold.
+    """A variant of a fold."""
 
-    Parameters
-    ----------
-    shares_outputs : bool, default True
-        True if several groups may share an output, each folding a part of its elements.
-    accumulates : bool, default False
-        True if groups fold into one zeroed slot an output, in any order. Otherwise they leave partial values, which are
-        folded in order.
-    """
-
+    # Several groups may share an output, and each folds a part of its elements.
     shares_outputs: bool = True
+    # Groups fold into one zeroed slot for each output, in any order. Others leave partial values, which the last group
+    # folds in order.
     accumulates: bool = False
 
 
 @dataclass(frozen=True)
 class ScanVariant(Variant):
-    """A variant of a scan.
+    """A variant of a scan."""
 
-    Parameters
-    ----------
-    scratch : {"none", "levels", "tile statuses"}
-        Memory beside the operands: aggregates of tiles, of tiles of those, and so on, with a launch for each level; or
-        tile statuses, which groups of one launch publish for each other.
-    word_items : bool, default False
-        True if ``items`` counts values of one 32-bit word; a larger value takes the place of several.
-    """
-
+    # Memory beside the operands: aggregates of tiles, of tiles of these, and so on, with a launch for each level; or
+    # tile statuses, which groups of one launch write for each other.
     scratch: Literal["none", "levels", "tile statuses"] = "none"
+    # ``items`` counts 32-bit words: a work-item takes fewer values of several words.
     word_items: bool = False
 
     @property
@@ -48,7 +36,7 @@ class ScanVariant(Variant):
         return self.scratch == "tile statuses"
 
     def fitted(self, words: int, size: int, capabilities: Capabilities) -> Self:
-        """Return the variant for values of ``words`` words: as many items as fit, as few as fill the device."""
+        """Return the variant for values of ``words`` words, with as few items as fill the device."""
         if not self.word_items:
             return self
         items = max(self.items // words, 1)

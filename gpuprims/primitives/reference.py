@@ -59,7 +59,7 @@ class Places:
         finish = self.spec.finish
         if finish is None:
             raise TypeError("STORE: a function that finishes values; got none")
-        counted = np.asarray(count).astype(finish.steps[len(values)].dtype)
+        counted = np.asarray(count).astype(finish.nodes[len(values)].dtype)
         if self.spec.place is not None:
             self._put(finish, self.spec.place, [*values, counted], np.asarray(count))
             return

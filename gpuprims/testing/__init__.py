@@ -1,7 +1,7 @@
 """The conformance kit: check a variant, a backend or a primitive, of this library or of another package.
 
-Each check raises :class:`AssertionError` with the label, the rule, and what was got. The calls to make, and NumPy's
-results, are those of a primitive's :class:`~gpuprims.core.tuning_case.TuningCase`.
+A check raises :class:`AssertionError` with the label, the rule and what it got. A primitive's
+:class:`~gpuprims.core.tuning_case.TuningCase` has the calls to make and NumPy's results.
 """
 
 from gpuprims.testing.backends import check_backend

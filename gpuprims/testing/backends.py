@@ -1,4 +1,4 @@
-"""check_backend: hold a backend against the contract of drivers."""
+"""check_backend: check that a backend keeps the contract of drivers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def check_backend(name: str) -> dict[str, str]:
 
 
 def _check_driver(device: Device) -> None:
-    """Hold a driver against :class:`gpuprims.core.driver.Driver`."""
+    """Check that a driver does what :class:`gpuprims.core.driver.Driver` says."""
     driver, label = device.driver, f"driver {device.spec}"
     for host in (np.arange(15.0).reshape(3, 5).T, np.array(7, np.int8), np.zeros((0, 3), np.uint16)):
         there = driver.asarray(host)

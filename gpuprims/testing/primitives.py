@@ -1,9 +1,6 @@
-"""check_primitive: hold a primitive against what the core expects of its package."""
+"""check_primitive: check that a primitive's package keeps the rules of the core."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -53,10 +50,9 @@ def check_primitive(name: str) -> dict[str, str]:
     for place in places:
         _check_plan(found, place)
         _check_explanation(name, place)
-    by_backend = {place.backend: [one for one in places if one.backend == place.backend] for place in places}
-    return left_out(
-        (variant, by_backend[backend]) for backend in by_backend for variant in REGISTRY.variants(name, backend)
-    )
+    backends = dict.fromkeys(place.backend for place in places)
+    known = [variant for backend in backends for variant in REGISTRY.variants(name, backend)]
+    return left_out((variant, [place for place in places if place.backend == variant.backend]) for variant in known)
 
 
 def _check_catalogue(found: Primitive) -> None:
@@ -74,13 +70,14 @@ def _check_plan(found: Primitive, device: Device) -> None:
     case = found.case
     if case is None or found.bind is None:
         return
-    label, size = f"primitive {found.name} on {device.spec}", 1000
-    array = case.elements(np.random.default_rng(0), np.dtype(case.dtypes[0]), size)
-    compiled = len(device._kernels)
-    plan = bind_call(found.name, case.arguments(array), {"device": device})[3]
+    label = f"primitive {found.name} on {device.spec}"
+    array = case.elements(np.random.default_rng(0), np.dtype(case.dtypes[0]), 1000)
+    arguments, compiled = case.arguments(array), len(device._kernels)
+    plan = bind_call(found.name, arguments, {"device": device})[3]
     hold(plan.explanation.chosen is not None, label, "a variant for the tuning case", plan.explanation)
     hold(len(device._kernels) == compiled, label, "a plan that compiles nothing", f"{len(device._kernels)} kernels")
-    result = gpuprims.plan(found.name, *case.arguments(array), device=device)(*_arrays(case.arguments(array)))
+    arrays = [one for one in arguments if isinstance(one, np.ndarray)]
+    result = gpuprims.plan(found.name, *arguments, device=device)(*arrays)
     expected = case.expected(array)
     got = np.asarray(result[0] if isinstance(result, tuple) else result)
     hold(np.allclose(got, expected, case.rtol, 0), label, "a plan that computes as NumPy", quoted(got))
@@ -89,10 +86,6 @@ def _check_plan(found: Primitive, device: Device) -> None:
     except UnknownVariantError:
         return
     fail(label, "UnknownVariantError for variant='no_such_variant'", "a result")
-
-
-def _arrays(arguments: Sequence[Any]) -> list[Any]:
-    return [one for one in arguments if isinstance(one, np.ndarray)]
 
 
 def _check_explanation(name: str, device: Device) -> None:

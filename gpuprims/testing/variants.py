@@ -1,4 +1,4 @@
-"""check_variant: hold a variant against NumPy."""
+"""check_variant: compare a variant's results with NumPy's."""
 
 from __future__ import annotations
 
@@ -76,16 +76,15 @@ def devices_of(backend: str) -> list[Device]:
 def _found(variant: Variant | str, device: str | Device | None) -> Variant:
     """Return a variant by its label; the backend may be left out if a device is given."""
     if isinstance(variant, Variant):
-        found: Variant | None = variant
-    else:
-        first, _, entry = variant.rpartition(" ")
-        backend = first or (Device(device).backend if device is not None else "reference")
-        REGISTRY.backend(backend)
-        known = REGISTRY.variants(entry.partition("/")[0], backend)
-        found = next((one for one in known if one.name == entry.partition("/")[2]), None)
-    if found is None:
-        raise ArgumentError(f"check_variant: a label such as 'opencl reduce/warp'; got {quoted(variant)}")
-    return found
+        return variant
+    backend, _, entry = variant.rpartition(" ")
+    backend = backend or ("reference" if device is None else Device(device).backend)
+    REGISTRY.backend(backend)
+    primitive, _, name = entry.partition("/")
+    for known in REGISTRY.variants(primitive, backend):
+        if known.name == name:
+            return known
+    raise ArgumentError(f"check_variant: a label such as 'opencl reduce/warp'; got {quoted(variant)}")
 
 
 def case_of(primitive: str) -> TuningCase:
@@ -121,14 +120,14 @@ def _refusal_of(variant: Variant, device: Device) -> str | None:
 def _registered(variant: Variant) -> Iterator[None]:
     """Register a variant for a while, if none of its name is."""
     REGISTRY.backend(variant.backend)
-    if variant.name in {one.name for one in REGISTRY.variants(variant.primitive, variant.backend)}:
-        yield
-        return
-    REGISTRY.register(variant)
+    known = variant.name in {one.name for one in REGISTRY.variants(variant.primitive, variant.backend)}
+    if not known:
+        REGISTRY.register(variant)
     try:
         yield
     finally:
-        REGISTRY.unregister(variant)
+        if not known:
+            REGISTRY.unregister(variant)
 
 
 class _Trial:
@@ -149,7 +148,7 @@ class _Trial:
         return str(reason)
 
     def check(self, case: TuningCase, name: str, *, whole: bool) -> None:
-        """Hold results against NumPy's: at every size, then at the largest one in every layout and dtype."""
+        """Compare results with NumPy's: at every size, then at the largest one in every layout and dtype."""
         sizes = self._sizes()
         tried = sizes if whole else [sizes[len(sizes) // 2], sizes[-1]]
         able: list[int] = []
@@ -190,7 +189,7 @@ class _Trial:
         return np.array(result if isinstance(result, np.generic | np.ndarray) else self.device.to_host(result))
 
     def _compare(self, case: TuningCase, array: Any, expected: np.ndarray, how: str) -> bool:
-        """Hold the result of a call against NumPy's; return False if the variant refuses the call."""
+        """Compare the result of a call with NumPy's; return False if the variant refuses the call."""
         got = self._run(case, array)
         if got is None:
             return False

@@ -57,25 +57,19 @@ class Found:
         return self.default_seconds / self.seconds if self.chosen else 1.0
 
 
-class _Budget:
-    """A part of the time for the whole search."""
-
-    def __init__(self, clock: Callable[[], float], seconds: float) -> None:
-        self._clock, self._seconds, self._end = clock, seconds, clock() + seconds
-
-    @property
-    def left(self) -> float:
-        """The part that is left, from 1 down."""
-        return (self._end - self._clock()) / self._seconds
+def _countdown(clock: Callable[[], float], seconds: float) -> Callable[[], float]:
+    """Return a function that returns the part of the time that is left, from 1 down."""
+    end = clock() + seconds
+    return lambda: (end - clock()) / seconds
 
 
 class _Search:
     """The search for one primitive and dtype: geometries of the default first, then other variants and theirs."""
 
     def __init__(
-        self, bench: Bench, default: Variant, rivals: Sequence[Variant], found: Found, budget: _Budget
+        self, bench: Bench, default: Variant, rivals: Sequence[Variant], found: Found, left: Callable[[], float]
     ) -> None:
-        self._bench, self._default, self._rivals, self._found, self._budget = bench, default, rivals, found, budget
+        self._bench, self._default, self._rivals, self._found, self._left = bench, default, rivals, found, left
         self._paces: dict[Variant, Pace | None] = {default: Pace(*[1.0] * 5)}
 
     def run(self, say: Callable[[str], None]) -> tuple[Variant, Pace] | None:
@@ -93,7 +87,7 @@ class _Search:
                 self._climb(variant, say)
         self._widen(say)
         for candidate in self._best()[:_FINALISTS]:
-            if self._ratio(candidate) >= 1 - NOISE or self._budget.left <= 0:
+            if self._ratio(candidate) >= 1 - NOISE or self._left() <= 0:
                 return None
             if (pace := self._confirmed(candidate)) is not None:
                 return candidate, pace
@@ -102,7 +96,7 @@ class _Search:
     def _climb(self, registered: Variant, say: Callable[[str], None], until: float = _FOR_FINALISTS) -> None:
         """Go to the best neighbour of the geometry, and on from there, until no neighbour is better."""
         at = registered
-        while registered.tunable is not None and self._budget.left > until:
+        while registered.tunable is not None and self._left() > until:
             beside = [registered.with_geometry(one) for one in registered.tunable.beside(at.geometry)]
             for variant in beside:
                 self._try(variant, say)
@@ -121,7 +115,7 @@ class _Search:
 
     def _try(self, variant: Variant, say: Callable[[str], None]) -> None:
         """Check a candidate, and time it if it is right. An error only drops the candidate."""
-        if variant in self._paces or self._budget.left <= _FOR_FINALISTS:
+        if variant in self._paces or self._left() <= _FOR_FINALISTS:
             return
         self._paces[variant] = None
         named = Named(variant.name, variant.geometry)
@@ -232,8 +226,8 @@ def tune(
         if clock() >= end:  # some drivers take seconds to build the default
             yield Found(primitive, dtype.name, note="there was no time left")
             continue
-        budget = _Budget(clock, max(end - clock(), 1e-9) / (len(pairs) - done))
-        result, entry = _tuned(case_of(primitive), found, dtype, size, timer or Stopwatch(found), budget, say)
+        left = _countdown(clock, max(end - clock(), 1e-9) / (len(pairs) - done))
+        result, entry = _tuned(case_of(primitive), found, dtype, size, timer or Stopwatch(found), left, say)
         if entry is not None:
             keep(path, place, entry)
         yield result
@@ -253,7 +247,7 @@ def _tuned(
     dtype: np.dtype[Any],
     size: int | None,
     timer: Timer,
-    budget: _Budget,
+    left: Callable[[], float],
     say: Callable[[str], None],
 ) -> tuple[Found, Entry | None]:
     """Search for one primitive and dtype. The entry chooses the default if that stays."""
@@ -271,21 +265,10 @@ def _tuned(
     result.default = Named(default.name, default.geometry)
     able = [variant for variant, reason in explanation.refusals if reason is None and variant is not default]
     rivals = [variant for variant in able if variant.deterministic]
-    best = _Search(bench, default, rivals, result, budget).run(say)
-    if best is not None:
+    if (best := _Search(bench, default, rivals, result, left).run(say)) is not None:
         variant, pace = best
         result.chosen = Named(variant.name, variant.geometry)
         result.default_seconds, result.seconds = pace.default, pace.candidate
-    return result, Entry(
-        case.primitive,
-        dtype.name,
-        bench.call.value_bytes,
-        bench.size,
-        bench.least,
-        result.default,
-        result.chosen or result.default,
-        result.default_seconds,
-        result.seconds,
-        date.today().isoformat(),
-        bench.call.measured,
-    )
+    call, today = bench.call, date.today().isoformat()
+    kept = result.default, result.chosen or result.default, result.default_seconds, result.seconds, today
+    return result, Entry(case.primitive, dtype.name, call.value_bytes, bench.size, bench.least, *kept, call.measured)

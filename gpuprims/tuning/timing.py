@@ -24,18 +24,10 @@ Timer = Callable[[Variant, Callable[[], Any]], float]
 
 
 class Stopwatch:
-    """Times calls on a device. Short calls are repeated.
-
-    Parameters
-    ----------
-    device : Device
-    least : float
-        Seconds that repeated calls take together.
-    """
+    """Times calls on a device. It repeats short calls, which take ``least`` seconds together."""
 
     def __init__(self, device: Device, least: float = 4e-3) -> None:
-        self._device = device
-        self._least = least
+        self._device, self._least = device, least
 
     def __call__(self, variant: Variant, run: Callable[[], Any]) -> float:
         """Return the seconds of one call."""
@@ -96,7 +88,7 @@ class Bench:
         return variant.refuse(self._device.capabilities, self.call) is not None
 
     def wrong(self, variant: Variant) -> str | None:
-        """Return what is wrong with a variant's results, or None."""
+        """Return the fault of a variant's results, or None."""
         for array, expected in zip(self._checked, self._expected, strict=True):
             got = np.asarray(self._case.run(array, device=self._device, variant=variant))
             if got.dtype != expected.dtype or not np.array_equal(got, expected):

@@ -56,12 +56,12 @@ def test_a_pyopencl_that_does_not_load_is_an_absent_backend() -> None:
 
 # A process that cannot write a file.
 NOWHERE = """
-import pathlib, tempfile
+import tempfile
 
 def full(*given, **how):
     raise OSError(28, "No space left on device")
 
-tempfile.tempdir, pathlib.Path.write_text = "/nowhere", full
+tempfile.tempdir, tempfile.mkstemp = "/nowhere", full
 
 from gpuprims.backends.opencl.runtimes import devices
 

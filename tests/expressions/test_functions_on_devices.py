@@ -70,10 +70,10 @@ def computes(name: str, dtype: np.dtype[Any]) -> bool:
     function = FUNCTIONS[name]
     dtypes = [np.dtype(bool), dtype, dtype][-function.arity :] if name == "where" else [dtype] * function.arity
     try:
-        steps = typed(trace(function.numpy if name != "where" else np_where), dtypes).steps
+        nodes = typed(trace(function.numpy if name != "where" else np_where), dtypes).nodes
     except DtypeError:
         return False
-    return all(step.name != "cast" for step in steps)
+    return all(node.name != "cast" for node in nodes)
 
 
 def np_where(condition: Any, x: Any, y: Any) -> Any:

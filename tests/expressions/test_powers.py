@@ -26,7 +26,7 @@ def bits(array: np.ndarray) -> np.ndarray:
 
 
 def steps_of(function: Any, *dtypes: Any) -> list[str]:
-    return [step.name for step in typed(trace(function), [np.dtype(dtype) for dtype in dtypes]).steps]
+    return [node.name for node in typed(trace(function), [np.dtype(dtype) for dtype in dtypes]).nodes]
 
 
 @pytest.mark.parametrize("exponent", EXPONENTS, ids=repr)

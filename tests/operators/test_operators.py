@@ -295,7 +295,7 @@ def test_a_fold_of_elements_is_numpys_answer(name: str, dtype: str, data: st.Dat
     folded = tuple(np.asarray(scalar)[None] for scalar in made.identity)
     for k in range(elements.size):
         folded = fold(made, folded, values(made, elements[k : k + 1], k))
-    got = made.finish(*folded, made.finish.steps[len(folded)].dtype.type(elements.size))[0]
+    got = made.finish(*folded, made.finish.nodes[len(folded)].dtype.type(elements.size))[0]
     np.testing.assert_array_equal(got[0], getattr(np, name)(elements))
 
 

@@ -20,7 +20,6 @@ from gpuprims.core.variant import Variant
 
 current_device = cupy.cuda.runtime.getDevice
 _thread = threading.local()
-
 _OPTIONS = ("--std=c++17",)
 
 
@@ -45,11 +44,8 @@ class CudaKernel:
     """A kernel of one device; it takes pointers, the layout and numbers."""
 
     def __init__(self, device: cupy.cuda.Device, function: cupy.cuda.Function, variant: Variant, pointers: int) -> None:
-        self._device = device
-        self._function = function
-        self._block = variant.block
-        self._together = variant.together
-        self._pointers = pointers
+        self._device, self._function, self._pointers = device, function, pointers
+        self._block, self._together = variant.block, variant.together
 
     def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
         """Fix a launch on CuPy's current stream.
@@ -64,8 +60,7 @@ class CudaKernel:
         arguments = [*[0] * self._pointers, *layout.tolist(), *numbers]
         words = (ctypes.c_int64 * len(arguments))(*arguments)
         # Where the driver finds each argument: the pointers, the layout as a whole, and the numbers.
-        starts = [*range(self._pointers), *range(self._pointers, len(arguments) - len(numbers), layout.size)]
-        starts += range(len(arguments) - len(numbers), len(arguments))
+        starts = [*range(self._pointers + 1), *range(self._pointers + layout.size, len(arguments))]
         table = (ctypes.c_void_p * len(starts))(*(ctypes.addressof(words) + 8 * start for start in starts))
 
         def start(memories: Sequence[cupy.ndarray]) -> None:

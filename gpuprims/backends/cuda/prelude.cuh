@@ -1,4 +1,4 @@
-/* OpenCL's words in CUDA, and what OpenCL and CUDA say differently.
+/* OpenCL's words in CUDA, and names for what the two languages write differently.
  *
  * Kernels and headers are OpenCL C. NVRTC compiles them after this file; OpenCL's compilers after their own prelude, which defines
  * the same names.
@@ -140,14 +140,14 @@ template <typename type, int count> DEVICE void gp_write_vector(type *to, const 
 #define gp_from_bits_f32(bits) __uint_as_float(bits)
 #define gp_from_bits_f64(bits) __longlong_as_double((i64)(bits))
 
-/* Warps: a 32-bit word of another lane, and whether any lane's number is not zero. */
+/* Warps: a 32-bit word of another lane, and a test for a number that is not zero in any lane. */
 #define gp_warp_barrier() __syncwarp()
 #define gp_shuffle_word_down(word, stride) __shfl_down_sync(0xffffffffu, word, stride)
 #define gp_shuffle_word_up(word, stride) __shfl_up_sync(0xffffffffu, word, stride)
 #define gp_shuffle_word_from(word, lane) __shfl_sync(0xffffffffu, word, lane)
 #define gp_any_lane(number) __any_sync(0xffffffffu, number)
 
-/* Atomics in global and in local memory. Those that give a result give what was there before; slots have 32 or 64 bits. */
+/* Atomics in global and in local memory. A result is the value before; slots have 32 or 64 bits. */
 #define gp_compare_exchange(slot, expected, desired) atomicCAS(slot, expected, desired)
 #define gp_exchange(slot, value) atomicExch(slot, value)
 #define gp_take_place(slot, free, place) atomicCAS(slot, free, place)
@@ -177,7 +177,7 @@ DEVICE int gp_last_done(u32 *counter, const i64 parts)
     return last;
 }
 
-/* Entries: 64 bits that a group reads and writes whole, while others do. GP_ENTRIES is defined where a device has them. */
+/* Entries: 64 bits that groups read and write as a whole, also at the same time. GP_ENTRIES is defined where a device has them. */
 #define GP_ENTRIES
 DEVICE u64 gp_read_entry(const u64 *entry)
 {

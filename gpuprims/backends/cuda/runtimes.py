@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import warnings
+from typing import Any
 
 from gpuprims.errors import BackendUnavailableError
 
@@ -25,8 +26,7 @@ def require_cuda() -> None:
     except cupy.cuda.runtime.CUDARuntimeError as error:
         raise BackendUnavailableError("cuda", *_why_no_device(cupy, supported, error)) from error
     if count == 0:
-        remedy = "nvidia-smi, which says what the driver sees"
-        raise BackendUnavailableError("cuda", "the driver lists no GPU", remedy)
+        raise BackendUnavailableError("cuda", "the driver lists no GPU", "nvidia-smi, which says what the driver sees")
 
 
 def driver_version() -> tuple[int, int] | None:
@@ -55,11 +55,11 @@ def _why_no_cupy(error: ImportError, supported: tuple[int, int] | None) -> str:
     return f"{what}; the driver supports CUDA {supported[0]}.{supported[1]}"
 
 
-def _why_no_device(cupy: object, supported: tuple[int, int] | None, error: Exception) -> tuple[str, str]:
+def _why_no_device(cupy: Any, supported: tuple[int, int] | None, error: Exception) -> tuple[str, str]:
     if supported is None:
         remedy = "install NVIDIA's driver; nvidia-smi then lists the GPU"
         return "CuPy is installed, but there is no NVIDIA driver", remedy
-    runtime = cupy.cuda.runtime.runtimeGetVersion()  # type: ignore[attr-defined]  # CuPy has no types
+    runtime = cupy.cuda.runtime.runtimeGetVersion()
     built = runtime // 1000, runtime % 1000 // 10
     if built[0] > supported[0]:
         reason = f"CuPy is built for CUDA {built[0]}.{built[1]}, the driver supports {supported[0]}.{supported[1]}"

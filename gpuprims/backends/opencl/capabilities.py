@@ -61,7 +61,7 @@ def subgroup_sizes(device: cl.Device) -> tuple[int, ...]:
 def subgroup_size(device: cl.Device, sizes: tuple[int, ...]) -> int:
     """Return the sub-group size to compile kernels for; 0 if the driver tells none.
 
-    Of several sizes it is 16, with which groups of 256 work-items fold in two passes, else the nearest.
+    Of several sizes it takes 16, by which groups of 256 work-items fold in two passes, or else the nearest.
     """
     if sizes:
         return min(sizes, key=lambda size: (size < _INTELS, abs(size - _INTELS)))
@@ -70,7 +70,7 @@ def subgroup_size(device: cl.Device, sizes: tuple[int, ...]) -> int:
 
 
 def _intels_sizes(device: cl.Device) -> tuple[int, ...]:
-    """Ask the loader that pyopencl is linked to; empty if it exports no C interface, as on Windows."""
+    """Ask the loader that pyopencl is linked to; return nothing if it exports no C interface, as on Windows."""
     ask: Any = getattr(ctypes.CDLL(cl._cl.__file__), "clGetDeviceInfo", None)
     sizes, written = (ctypes.c_size_t * _MOST_SIZES)(), ctypes.c_size_t()
     given = ctypes.c_void_p(device.int_ptr), ctypes.c_uint(_SIZES_INTEL), ctypes.c_size_t(ctypes.sizeof(sizes))

@@ -84,11 +84,11 @@ def _facts(device: cl.Device) -> list[str]:
 @cache
 def _host_processor() -> str:
     """Describe this machine's processor, because a CPU runtime's binaries may not run on others."""
-    told = Path("/proc/cpuinfo")
-    if not told.exists():
+    info = Path("/proc/cpuinfo")
+    if not info.exists():
         return f"{platform.machine()} {platform.processor()}"
     wanted = ("vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU ")  # x86, then Arm
-    return "\n".join(sorted({line for line in told.read_text().splitlines() if line.startswith(wanted)}))
+    return "\n".join(sorted({line for line in info.read_text().splitlines() if line.startswith(wanted)}))
 
 
 class _Invokers(dict[Any, Any]):

@@ -41,36 +41,30 @@ def give_pocl_a_folder() -> None:
         return
     folder = private_folder("pocl")
     for path in [] if folder is None else folder.glob(f"{_PREFIX}*"):
-        with suppress(FileNotFoundError, BlockingIOError):  # removed or in use: a process may run for weeks
+        with suppress(OSError):  # removed, in use (a process may run for weeks), or not a folder
             if path.lstat().st_mtime < time.time() - _ABANDONED:
                 _remove(str(path), _locked(path))
     try:
         own = mkdtemp(prefix=_PREFIX, dir=folder)
+        _own[own] = _locked(own)
     except OSError as error:
         warn_once(f"PoCL: a folder for what it compiles; got none ({error}), so that it may offer no device")
         return
-    _own[own] = _locked(own)
     os.environ[_ENVIRONMENT] = own
     atexit.register(_end, own, os.getpid())
 
 
 def _locked(folder: str | Path) -> int:
-    """Open a folder and lock it until this process ends; -1 where folders have no locks.
-
-    Raises BlockingIOError if another process has locked it.
-    """
+    """Open a folder and lock it until this process ends; raise BlockingIOError if another process has locked it."""
     if sys.platform == "win32":
         return -1
-    handle = -1
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        if handle >= 0:
-            os.close(handle)
         if isinstance(error, BlockingIOError):
-            raise
-        return -1
+            os.close(handle)
+            raise  # other errors: the file system has no locks
     return handle
 
 

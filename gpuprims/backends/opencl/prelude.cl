@@ -1,4 +1,4 @@
-/* What OpenCL and CUDA say differently. Kernels and headers are OpenCL C and come after this file. */
+/* Names for what OpenCL and CUDA write differently. Kernels and headers are OpenCL C and come after this file. */
 #ifdef __clang__
 /* "#pragma unroll" is advice: a compiler that leaves a loop as it is need not say so on a user's terminal. */
 #pragma clang diagnostic ignored "-Wpass-failed"
@@ -152,7 +152,7 @@ DEVICE u16 gp_half_bits(const f32 value)
 #define gp_from_bits_f32(bits) as_float(bits)
 #define gp_from_bits_f64(bits) as_double(bits)
 
-/* Warps: a 32-bit word of another lane, and whether any lane's number is not zero. */
+/* Warps: a 32-bit word of another lane, and a test for a number that is not zero in any lane. */
 #if WARP
 #if defined(__NV_CL_C_VERSION)
 #define WHOLE_WARPS
@@ -199,7 +199,7 @@ DEVICE int gp_any_lane(const int number)
 #define WHOLE_WARPS
 #endif
 
-/* Atomics in global and in local memory. Those that give a result give what was there before; slots have WORDS words. */
+/* Atomics in global and in local memory. A result is the value before; slots have WORDS words. */
 #if WORDS == 1
 #define gp_compare_exchange(slot, expected, desired) atomic_cmpxchg(slot, expected, desired)
 #define gp_exchange(slot, value) atomic_xchg(slot, value)
@@ -252,7 +252,7 @@ DEVICE int gp_last_done(GLOBAL u32 *counter, const i64 parts)
     return last;
 }
 
-/* Entries: 64 bits that a group reads and writes whole, while others do. GP_ENTRIES is defined where a device has them. */
+/* Entries: 64 bits that groups read and write as a whole, also at the same time. GP_ENTRIES is defined where a device has them. */
 #if defined(__NV_CL_C_VERSION)
 #define GP_ENTRIES
 DEVICE u64 gp_read_entry(GLOBAL u64 *entry)

@@ -1,6 +1,6 @@
-/* A trial: each group comes to a meeting and waits until all have, or one has given up.
+/* A trial: each group counts itself, and waits until all groups have or one has given up.
  *
- * meeting: how many have come; how many have seen all come; whether one has given up, after so many looks
+ * meeting: groups that have started; groups that saw all others start; 1 once a group has given up, after `looks` reads
  */
 __kernel void progress(__global uint *meeting, const int looks)
 {

@@ -38,7 +38,7 @@ _KNOWN = (
 
 
 def groups_run_together(queue: cl.CommandQueue) -> Progress:
-    """Tell whether as many groups as compute units run at the same time and see each other's writes."""
+    """Return True, with a reason, if as many groups as compute units run together and see each other's writes."""
     device, platform = queue.device, queue.device.platform
     if (known := known_progress(platform.name, device.type, device.max_compute_units)) is not None:
         return known

@@ -21,7 +21,7 @@ import pyopencl as cl
 
 from gpuprims.backends.opencl.pocl import give_pocl_a_folder
 from gpuprims.core.notices import warn_once
-from gpuprims.core.private_folder import private_folder
+from gpuprims.core.private_folder import private_folder, write_atomically
 from gpuprims.errors import BackendUnavailableError
 
 _INTEL_WHEEL, _INTEL_LIBRARY = "intel-opencl-rt", "libintelocl.so"
@@ -91,11 +91,9 @@ def _embedded_runtime_offered() -> Iterator[None]:
 
 
 def _write(listed: dict[str, str], folder: Path) -> None:
-    """Write missing or different files into a folder, atomically."""
+    """Write missing or different files into a folder."""
     folder.mkdir(mode=0o700, exist_ok=True)
     for name, text in listed.items():
         path = folder / name
         if not path.is_file() or path.read_bytes() != text.encode():
-            part = folder / f"{name}.{os.getpid()}.part"
-            part.write_text(text)
-            part.replace(path)
+            write_atomically(path, text.encode())

@@ -52,13 +52,11 @@ class Transfer:
 
     def send(self, host: np.ndarray, array: cl_array.Array) -> None:
         """Copy a host array to a device array, whose events later work waits for."""
-        if not host.size:  # pyopencl may find that the strides differ
-            return
         if host.nbytes <= CHUNK:
-            with self._turn:
-                if array.events:  # of a queue without order; pyopencl does not wait for them
-                    cl.wait_for_events(array.events)
-                array.set(np.ascontiguousarray(host).reshape(host.shape))
+            if host.size:
+                target, source = cast("Any", array.base_data), np.ascontiguousarray(host)
+                with self._turn:
+                    cl.enqueue_copy(self._queue, target, source, dst_offset=array.offset, wait_for=array.events)
             return
         with self._lanes.lock, self._turn:
             self._follow()  # earlier work may still use the array's memory

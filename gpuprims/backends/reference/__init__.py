@@ -1,4 +1,4 @@
-"""NumPy behind the same registry: the oracle that kernels are held against, asked for by name."""
+"""NumPy as a backend: tests compare kernels with it, and calls ask for it by name."""
 
 from __future__ import annotations
 

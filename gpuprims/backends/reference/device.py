@@ -30,7 +30,7 @@ class ReferenceDriver:
 
     @cached_property
     def capabilities(self) -> Capabilities:
-        """See :class:`~gpuprims.core.driver.Capabilities`."""
+        """The capabilities of NumPy on this machine."""
         return Capabilities(
             kind="reference",
             name=f"NumPy on {platform.machine()}",

@@ -117,7 +117,7 @@ def _of_value(spec: KernelSpec, function: TypedExpr, inputs: Sequence[Access]) -
     values = spec.values
     # The count is converted to the dtype in which the function divides. It includes j: results of scans are at every j,
     # each with a count of its own. Results of reductions are at j = 0, and the layout has the whole count.
-    count = converted("(layout.count + j)", np.dtype(np.int64), function.steps[len(values)].dtype)
+    count = converted("(layout.count + j)", np.dtype(np.int64), function.nodes[len(values)].dtype)
     return [*(f"value{field}" for field in fields_of(values)), count, *numbers_of(inputs)]
 
 

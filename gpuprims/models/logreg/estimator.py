@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -17,6 +18,7 @@ from gpuprims.models.files import SavedModel
 from gpuprims.models.logreg import fitting
 from gpuprims.models.logreg.prediction import LinearScores
 from gpuprims.models.logreg.progress import Progress
+from gpuprims.models.pictures import loss_curve
 
 # Warnings by ``stop_reason_``.
 _WARNINGS = {
@@ -29,6 +31,7 @@ _WARNINGS = {
 }
 
 
+@dataclass(eq=False, repr=False)  # scikit-learn has its own
 class LogReg(LinearScores, SavedModel, ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Logistic regression of two or more classes, on any device.
 
@@ -120,7 +123,7 @@ class LogReg(LinearScores, SavedModel, ClassifierMixin, BaseEstimator):  # type:
     'tolerance'
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's name and form
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "backend": [str, Device, None],
         "device": [str, Device, None],
         "C": [Interval(Real, 0, None, closed="right")],
@@ -141,51 +144,25 @@ class LogReg(LinearScores, SavedModel, ClassifierMixin, BaseEstimator):  # type:
         "verbose": ["verbose"],
     }
 
-    loss_curve_: list[float]
-    loss_iterations_: list[int]
-    n_iter_: int
-    stop_reason_: str
-
-    def __init__(
-        self,
-        backend: str | Device | None = None,
-        *,
-        device: str | Device | None = None,
-        C: float = 1.0,
-        solver: str = "lbfgs",
-        learning_rate: float | str = "auto",
-        batch_size: int = 256,
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        fit_intercept: bool = True,
-        feature_dtype: str | None = None,
-        class_weight: Any = None,
-        threshold: float = 0.5,
-        target_error: float | None = None,
-        validation_fraction: float = 0.1,
-        warm_start: bool = False,
-        random_state: Any = None,
-        callback: Callable[[Progress], Any] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.backend = backend
-        self.device = device
-        self.C = C
-        self.solver = solver
-        self.learning_rate = learning_rate
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.feature_dtype = feature_dtype
-        self.class_weight = class_weight
-        self.threshold = threshold
-        self.target_error = target_error
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.callback = callback
-        self.verbose = verbose
+    backend: str | Device | None = None
+    _: KW_ONLY
+    device: str | Device | None = None
+    C: float = 1.0
+    solver: str = "lbfgs"
+    learning_rate: float | str = "auto"
+    batch_size: int = 256
+    max_iter: int = 100
+    tol: float = 1e-4
+    fit_intercept: bool = True
+    feature_dtype: str | None = None
+    class_weight: Any = None
+    threshold: float = 0.5
+    target_error: float | None = None
+    validation_fraction: float = 0.1
+    warm_start: bool = False
+    random_state: Any = None
+    callback: Callable[[Progress], Any] | None = None
+    verbose: bool = False
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that samples may be sparse."""
@@ -267,14 +244,7 @@ class LogReg(LinearScores, SavedModel, ClassifierMixin, BaseEstimator):  # type:
     def plot_loss(self, ax: Any = None) -> Any:
         """Plot ``loss_curve_`` with matplotlib and return the axes."""
         check_is_fitted(self)
-        if ax is None:
-            from matplotlib import pyplot
-
-            ax = pyplot.figure().gca()
-        ax.plot(self.loss_iterations_, self.loss_curve_)
-        ax.set(xlabel="iteration", ylabel="loss per sample", title=f"LogReg, {self.solver}: {self.stop_reason_}")
-        ax.grid(alpha=0.4)
-        return ax
+        return loss_curve(self.loss_iterations_, self.loss_curve_, f"LogReg, {self.solver}: {self.stop_reason_}", ax)
 
     def _warn(self, reason: str) -> None:
         if reason in _WARNINGS:

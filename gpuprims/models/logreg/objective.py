@@ -77,7 +77,7 @@ class Objective:
         return self.value_gradient(*self.loss(self.to_device(flat)), flat)
 
     def value_gradient(self, loss: Any, slopes: Any, flat: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the objective and its gradient for weights and the result of :meth:`loss` for them."""
+        """Return the objective and its gradient, from the result of :meth:`loss` and the weights that gave it."""
         value = float(self.device.to_host(loss)) / self.samples.total
         gradient = self.to_host(slopes) / self.samples.total
         coefficients = np.where(self.penalised, flat, 0.0)
@@ -85,7 +85,7 @@ class Objective:
 
     @property
     def penalised(self) -> np.ndarray:
-        """True for coefficients, False for intercepts, which have no penalty, as flat weights."""
+        """A mask of flat weights: True for coefficients, False for intercepts, which have no penalty."""
         return np.arange(self.size) < self.outputs * self.features
 
     def hessian(self, flat: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from gpuprims.core.device import Device, pick_device
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions.masks import refuse_masked
-from gpuprims.models.device_arrays import on_device, to_host
+from gpuprims.models.device_arrays import device_operands, to_host
 from gpuprims.models.logreg.features import DenseFeatures
 from gpuprims.models.logreg.sparse import Features, SparseFeatures, check_matrix, narrowed
 from gpuprims.primitives.histogram import bincount
@@ -79,15 +79,16 @@ class Samples:
 def features_of(model: Any, X: Any, *, reset: bool) -> tuple[Operands, Features]:
     """Check features as scikit-learn does, and copy those of the host to the device.
 
-    The operands tell the device and whether results belong on the host. ``reset`` is scikit-learn's: True in a fit.
+    The operands say where results belong. ``reset`` is scikit-learn's: True in a fit.
     """
     if model.backend is not None and model.device is not None:
         raise ArgumentError(f"{_LABEL}: backend= or device=; got both, {model.backend!r} and {model.device!r}")
     asked = model.backend if model.device is None else model.device
     refuse_masked(f"{_LABEL}: X", getattr(X, "data", None) if issparse(X) else X)  # a DOK matrix has no .data
-    if on_device(_LABEL, X):
-        operands = _check_device_features(model, X, asked, reset=reset)
-        return operands, DenseFeatures(operands.device, operands.natives[0])
+    on_device = device_operands(_LABEL, X, asked)
+    if on_device is not None:
+        array = _checked_on_device(model, on_device, reset=reset)
+        return on_device.instead(array), DenseFeatures(on_device.device, array)
     if issparse(X):
         check_matrix(_LABEL, X)
     dtype = model.coef_.dtype if hasattr(model, "coef_") and not reset else (np.float64, np.float32)
@@ -99,9 +100,8 @@ def features_of(model: Any, X: Any, *, reset: bool) -> tuple[Operands, Features]
     return operands, DenseFeatures(device, device.asarray(operands.natives[0]))
 
 
-def _check_device_features(model: Any, X: Any, asked: str | Device | None, *, reset: bool) -> Operands:
-    """Check features on a device without copying them to the host."""
-    operands = as_operands(_LABEL, (X,), asked)
+def _checked_on_device(model: Any, operands: Operands, *, reset: bool) -> Any:
+    """Return features on a device in the dtype of the fit, after checking them without a copy to the host."""
     array = operands.natives[0]
     if len(array.shape) != 2 or 0 in array.shape:
         raise ValueError(f"{_LABEL}: X of shape (n_samples, n_features), neither of them 0; got shape {array.shape}")
@@ -114,7 +114,7 @@ def _check_device_features(model: Any, X: Any, asked: str | Device | None, *, re
     if not bool(operands.to_host(reduce(array, map="isfinite(x)", op="all", device=operands.device))):
         raise ValueError(f"Input X contains NaN or infinity: {_LABEL} takes finite features (impute them first)")
     _check_n_features(model, array, reset=reset)
-    return operands.instead(array)
+    return array
 
 
 def samples_of(
@@ -173,9 +173,9 @@ def _encoded_on_device(y: Any, count: int, device: Device, dtype: np.dtype[Any])
 
     None if the host must find them: for labels elsewhere, labels that are not integers, and many or scattered classes.
     """
-    if not on_device(_LABEL, y):
+    operands = device_operands(_LABEL, y)
+    if operands is None:
         return None
-    operands = as_operands(_LABEL, (y,), None)
     labels = operands.natives[0]
     given = np.dtype(labels.dtype)
     if operands.device is not device or labels.shape != (count,) or given.kind not in "biuf":

@@ -1,7 +1,6 @@
 """A spam filter: hashed words and logistic regression."""
 
-from gpuprims.models.spam.features import text_features, words_and_marks
-from gpuprims.models.spam.filter import SpamFilter, positive_probabilities
+from gpuprims.models.spam.filter import SpamFilter, positive_probabilities, text_features, words_and_marks
 from gpuprims.models.spam.hashing import hash_counts
 from gpuprims.models.spam.mail import Mail, generated_mail, read_mail
 from gpuprims.models.spam.training import Training, train_filter

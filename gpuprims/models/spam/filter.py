@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -16,10 +17,57 @@ from gpuprims.expressions.masks import refuse_masked
 from gpuprims.models.archives import Archive, open_archive, write_archive
 from gpuprims.models.files import MODEL_ARRAYS, SPAM_ARRAY, model_arrays, model_of
 from gpuprims.models.logreg import LogReg
-from gpuprims.models.spam.features import text_features
+from gpuprims.models.spam.hashing import hash_counts
 
 # The kind of features in a file. A release with other features cannot use it.
 _KIND = "words, marks and lengths of numbers, clipped at 1"
+_TOKENS = re.compile(r"\w+|[^\w\s]")
+
+
+def words_and_marks(text: str) -> list[str]:
+    """Return the words of a text in lower case, its punctuation marks, and the lengths of its numbers.
+
+    Parameters
+    ----------
+    text : str
+
+    Examples
+    --------
+    >>> from gpuprims.models.spam import words_and_marks
+    >>> words_and_marks("FREE! Call 08001234")
+    ['free', '!', 'call', '08001234', '#8']
+    """
+    tokens = _TOKENS.findall(text.lower())
+    # Telephone numbers differ, but have equal lengths.
+    return [*tokens, *(f"#{len(token)}" for token in tokens if token.isdigit())]
+
+
+def text_features(texts: Sequence[str], n_features: int, *, device: str | Device | None = None) -> np.ndarray:
+    """Return which hashed words and marks each text contains.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    n_features : int
+        Columns of the result.
+    device : str or Device, optional
+        Where to count. Default: the best device.
+
+    Returns
+    -------
+    ndarray of float32, of shape (texts, n_features)
+        :func:`gpuprims.hash_counts` of :func:`words_and_marks`, clipped at 1: whether a word occurs predicts better
+        than how often, and long texts do not outweigh short ones.
+
+    Examples
+    --------
+    >>> from gpuprims.models.spam import text_features
+    >>> text_features(["win! win! win!", "at noon?"], 8, device="reference")
+    array([[0., 0., 0., 0., 1., 0., 1., 0.],
+           [0., 0., 1., 0., 0., 1., 0., 1.]], dtype=float32)
+    """
+    counts = hash_counts(texts, n_features, analyzer=words_and_marks, device=device)
+    return np.asarray(np.minimum(counts, 1))
 
 
 def positive_probabilities(model: Any, samples: np.ndarray, positive: str) -> np.ndarray:
@@ -36,8 +84,7 @@ def positive_probabilities(model: Any, samples: np.ndarray, positive: str) -> np
     [True, True, False, False]
     """
     column = model.classes_.tolist().index(positive)
-    probabilities: np.ndarray = np.asarray(model.predict_proba(samples), np.float64)[:, column]
-    return probabilities
+    return np.asarray(model.predict_proba(samples), np.float64)[:, column]
 
 
 @dataclass(frozen=True)
@@ -108,12 +155,8 @@ class SpamFilter:
         label = "SpamFilter.save"
         if not isinstance(self.model, LogReg):
             raise ArgumentError(f"{label}: a filter whose model is a LogReg; got a {type(self.model).__name__}")
-        settings = {
-            "features": _KIND,
-            "n_features": int(self.n_features),
-            "threshold": float(self.threshold),
-            "positive": str(self.positive),
-        }
+        settings = {"features": _KIND, "n_features": int(self.n_features), "threshold": float(self.threshold)}
+        settings["positive"] = str(self.positive)
         write_archive(label, path, {**model_arrays(label, self.model), SPAM_ARRAY: np.array(json.dumps(settings))})
 
     @classmethod

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from gpuprims.primitives.histogram.plan import count
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.scan import scan
-from gpuprims.primitives.segments.marks import Segments
+from gpuprims.primitives.segments.offsets import Segments
 
 _LABEL = "hash_counts"
 _INT32 = np.dtype(np.int32)
@@ -89,7 +88,7 @@ def hash_counts(
     words, offsets, hashed = _flatten(documents, analyzer) if segments is None else (documents, segments, False)
     operands = as_operands(_LABEL, (words,), device)
     ids = _checked_ids(operands)
-    rows = Segments(offsets, operands, ids.size)
+    rows = Segments(offsets, operands)
     size = rows.count * features
     if size > MOST_BINS:
         raise ArgumentError(f"{_LABEL}: documents times n_features up to 2^30; got {rows.count} x {features}")
@@ -117,12 +116,17 @@ def _flatten(documents: Any, analyzer: Callable[[Any], Iterable[str]] | None) ->
         raise ArrayError(f"{_LABEL}: a sequence of documents; got {short(documents)}")
     rows = list(documents)
     texts = sum(isinstance(row, str) for row in rows)
-    if texts < len(rows):
-        if texts or analyzer is not None:
-            got = f"{texts} texts of {len(rows)}"
-            raise ArrayError(f"{_LABEL}: only texts, or only integers and no analyzer=; got {got}")
-        return *_concatenate(rows), False
-    return *_hashed(rows, analyzer or HashingVectorizer().build_analyzer()), True
+    hashed = texts == len(rows)
+    if hashed:
+        analyze, hashes = analyzer or HashingVectorizer().build_analyzer(), _Hashes()
+        parts = [np.fromiter(map(hashes.__getitem__, analyze(text)), _INT32) for text in rows]
+    elif texts or analyzer is not None:
+        raise ArrayError(f"{_LABEL}: only texts, or only integers and no analyzer=; got {texts} texts of {len(rows)}")
+    else:
+        parts = [_row(k, document) for k, document in enumerate(rows)]
+    dtype = np.result_type(_INT32, *{part.dtype for part in parts})
+    words = np.concatenate([np.zeros(0, _INT32), *parts], dtype=dtype)
+    return words, np.cumsum([0, *(part.size for part in parts)]), hashed
 
 
 class _Hashes(dict[Any, int]):
@@ -133,21 +137,6 @@ class _Hashes(dict[Any, int]):
             raise DtypeError(f"{_LABEL}: an analyzer= that returns words as str or bytes; got {short(word)}")
         found = self[word] = int(murmurhash3_32(word, seed=0))
         return found
-
-
-def _hashed(texts: Sequence[str], analyze: Callable[[Any], Iterable[str]]) -> tuple[np.ndarray, np.ndarray]:
-    hashes = _Hashes()
-    flat, offsets = array("i"), [0]
-    for text in texts:
-        flat.extend(hashes[word] for word in analyze(text))
-        offsets.append(len(flat))
-    return np.array(flat, _INT32), np.array(offsets)
-
-
-def _concatenate(documents: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-    rows = [_row(k, document) for k, document in enumerate(documents)]
-    dtype = np.result_type(_INT32, *(row.dtype for row in rows))
-    return np.concatenate(rows, dtype=dtype), np.cumsum([0, *(row.size for row in rows)])
 
 
 def _row(k: int, document: Any) -> np.ndarray:
@@ -183,8 +172,10 @@ def _keys(operands: Operands, words: Any, rows: Segments, features: int, *, hash
     """Return each word's index into the flat table of counts."""
 
     def key(word: Any, row: Any) -> Any:
-        whole = word.astype(np.uint32)
-        return row * features + _feature(whole if hashed else _murmurhash3(whole), features)
+        bits = word.astype(np.uint32)
+        hash_ = bits if hashed else _murmurhash3(bits)
+        magnitude = np.minimum(hash_, -hash_)  # of a signed hash, also of -2^31
+        return row * features + (magnitude % features).astype(_INT32)
 
     return map_elements(key, words, _rows(operands, rows), device=operands.device)
 
@@ -197,11 +188,6 @@ def _rows(operands: Operands, rows: Segments) -> Any:
     ends = as_operands(_LABEL, (rows.offsets[1:],), operands.device)
     ended = count(ends, direct(check_bins(_LABEL, rows.size)), rows.size, 0)
     return scan(ended, dtype=_INT32, device=operands.device)
-
-
-def _feature(hashed: Any, features: int) -> Any:
-    """Return the magnitude of a signed hash, also of -2^31, modulo the number of features."""
-    return (np.minimum(hashed, -hashed) % features).astype(_INT32)
 
 
 def _murmurhash3(word: Any) -> Any:

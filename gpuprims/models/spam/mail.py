@@ -66,13 +66,18 @@ def read_mail(path: str | PathLike[str]) -> Mail:
     texts: list[str] = []
     known: set[str] = set()
     for where, line in decoded(lines, str(path)):
-        label, text = _split(where, line)
+        label, tab, text = line.partition("\t")
+        if not tab:
+            raise ArgumentError(f"{where}: a label, a tab and a text; got no tab in {quoted(line[:40])}")
+        if not label.strip():
+            raise ArgumentError(f"{where}: a label before the tab; got {quoted(label)}")
+        label = label.strip()
         known.add(label)
         if len(known) > 2:
             others = " and ".join(sorted(map(repr, known - {label})))
             raise ArgumentError(f"{where}: one of two labels, {others}; got {quoted(label)}")
         labels.append(label)
-        texts.append(text)
+        texts.append(text.strip())
     if len(known) < 2:
         got = f"only {quoted(labels[0])}" if labels else "no lines"
         raise ArgumentError(f"{path}: lines with two labels; got {got}")
@@ -89,15 +94,6 @@ def decoded(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, str]]:
             raise ArgumentError(
                 f"{where}: text in UTF-8; got {quoted(error.object[error.start : error.end])}"
             ) from error
-
-
-def _split(where: str, line: str) -> tuple[str, str]:
-    label, tab, text = line.partition("\t")
-    if not tab:
-        raise ArgumentError(f"{where}: a label, a tab and a text; got no tab in {quoted(line[:40])}")
-    if not label.strip():
-        raise ArgumentError(f"{where}: a label before the tab; got {quoted(label)}")
-    return label.strip(), text.strip()
 
 
 def generated_mail(documents: int = 5000, *, spam_share: float = 0.37, seed: int = 0) -> Mail:

@@ -17,8 +17,7 @@ from gpuprims.core.device import Device
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.models.logreg import LogReg
 from gpuprims.models.metrics import Rates, rates_table
-from gpuprims.models.spam.features import text_features
-from gpuprims.models.spam.filter import SpamFilter, check_threshold, positive_probabilities
+from gpuprims.models.spam.filter import SpamFilter, check_threshold, positive_probabilities, text_features
 from gpuprims.models.spam.mail import Mail
 
 _LABEL = "spam"
@@ -125,8 +124,11 @@ def train_filter(
         model = clone(fresh).set_params(C=strength).fit(samples, labels)
     chosen = _least_error(labels == positive, held_out) if threshold is None else threshold
     trained = SpamFilter(model, n_features, chosen, positive, device)
+    rates = {}
     with _timed(seconds, "testing"):
-        rates = {part: _rates(trained, features[places], mail.labels[places]) for part, places in parts.items()}
+        for part, places in parts.items():
+            guesses = trained.labels_from(positive_probabilities(model, features[places], positive))
+            rates[part] = Rates.of(mail.labels[places], guesses, positive=positive)
     return Training(trained, strength, rates, seconds)
 
 
@@ -147,9 +149,9 @@ def _split(labels: np.ndarray, test_share: float, seed: int) -> dict[str, np.nda
         raise ArgumentError(f"{_LABEL}: a seed from 0 to 2^32 - 1; got {seed}")
     rule = f"a test share with texts of both labels, which leaves {_FOLDS} of each for training"
     refusal = ArgumentError(f"{_LABEL}: {rule}; got {test_share} of {len(labels)}")
-    how = {"test_size": float(test_share), "random_state": seed, "stratify": labels}
+    places = np.arange(len(labels))
     try:
-        train, test = train_test_split(np.arange(len(labels)), **how)
+        train, test = train_test_split(places, test_size=float(test_share), random_state=seed, stratify=labels)
     except ValueError as error:
         raise refusal from error
     if np.unique(labels[train], return_counts=True)[1].min() < _FOLDS or len(np.unique(labels[test])) < 2:
@@ -163,14 +165,11 @@ def _chosen_strength(
     """Return the C of least log loss, and out-of-fold probabilities of the positive label."""
     folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=seed)
     column = np.unique(labels).tolist().index(positive)
-
-    def probabilities(strength: float) -> np.ndarray:
+    tried = {}
+    for strength in _STRENGTHS:
         model = clone(estimator).set_params(C=strength)
         found = cross_val_predict(model, samples, labels, cv=folds, method="predict_proba")
-        positives: np.ndarray = np.asarray(found, np.float64)[:, column]
-        return positives
-
-    tried = {strength: probabilities(strength) for strength in _STRENGTHS}
+        tried[strength] = np.asarray(found, np.float64)[:, column]
     best = min(tried, key=lambda strength: float(log_loss(labels == positive, tried[strength])))
     return best, tried[best]
 
@@ -179,11 +178,6 @@ def _least_error(positive: np.ndarray, probabilities: np.ndarray) -> float:
     """Return the threshold of fewest errors; on a tie, the one nearest to 0.5."""
     wrong = ((probabilities >= _THRESHOLDS[:, None]) != positive).sum(axis=1)
     return float(min(zip(wrong, abs(_THRESHOLDS - 0.5), _THRESHOLDS, strict=True))[2])
-
-
-def _rates(trained: SpamFilter, features: np.ndarray, labels: np.ndarray) -> Rates:
-    probabilities = positive_probabilities(trained.model, features, trained.positive)
-    return Rates.of(labels, trained.labels_from(probabilities), positive=trained.positive)
 
 
 @contextmanager

@@ -12,24 +12,12 @@ from gpuprims.expressions import c_type
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CsrSpec(KernelSpec):
-    """Macros for the product of a CSR matrix and a dense one; ``map`` multiplies an element of each.
+    """Macros for the product of a CSR matrix and a dense one; ``map`` multiplies an element of each."""
 
-    Parameters
-    ----------
-    columns : int
-        Columns of the dense matrix and of the product.
-    lanes : int, default 1
-        Neighbouring work-items that share a row.
-    held : int, default 1
-        Columns that a work-item sums at once.
-    vector_columns : int, default 1
-        Columns that a work-item sums in one OpenCL vector.
-    """
-
-    columns: int
-    lanes: int = 1
-    held: int = 1
-    vector_columns: int = 1
+    columns: int  # of the dense matrix and of the product
+    lanes: int  # neighbouring work-items that share a row
+    held: int  # columns that a work-item sums at once
+    vector_columns: int  # columns that it sums in one OpenCL vector
 
     maps: ClassVar[bool] = False
     lifts_constants: ClassVar[bool] = False

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar
 
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
@@ -12,13 +14,30 @@ from gpuprims.core.layout import Form, contiguous, starts_of
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
-from gpuprims.primitives.descent.spec import DescentSpec
 from gpuprims.primitives.logistic.labelled import typed_loss
+from gpuprims.primitives.logistic.spec import SamplesSpec
 from gpuprims.primitives.logistic.variants import LogisticVariant
 from gpuprims.primitives.rows import sample_forms
 
 # Work-items of the smallest group, which folds fastest; bytes of a vector of rows on CPUs.
 _FEWEST, _CPU_VECTOR = 128, 64
+
+
+class DescentSpec(SamplesSpec):
+    """Macros for batch gradient descent; ``map`` returns a row's loss and residual, as for the gradient."""
+
+    scratch_pointers: ClassVar[int] = 0
+    own_headers: ClassVar[tuple[Path, ...]] = (Path(__file__).parent / "kernels" / "batch.h",)
+
+    @property
+    def columns(self) -> int:
+        """Number of weights: one for each feature, and the intercept."""
+        return self.features + self.intercept
+
+    @property
+    def pointers(self) -> int:
+        """Number of pointer arguments: kernels for CPUs copy the samples to scratch memory."""
+        return super().pointers + (self.vector_rows > 1)
 
 
 @keeps_calls()

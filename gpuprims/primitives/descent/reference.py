@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpuprims.primitives.descent.spec import DescentSpec
+from gpuprims.primitives.logistic.spec import SamplesSpec
 
 
-def descent_numpy(spec: DescentSpec, memories: Sequence[np.ndarray], layout: np.ndarray, n: int, steps: int) -> None:
+def descent_numpy(spec: SamplesSpec, memories: Sequence[np.ndarray], layout: np.ndarray, n: int, steps: int) -> None:
     """Run the iterations, each by products of matrices."""
     rows, labels, before, *sample_weights, rates = memories[: len(spec.inputs)]
     weights = before.astype(np.float64)  # float32 would round off small changes

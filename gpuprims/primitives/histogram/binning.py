@@ -1,7 +1,7 @@
-"""Bins of a histogram: turn NumPy's edges into the table that kernels read.
+"""Tables of bins: NumPy's edges in the form that kernels read.
 
-Kernels compare elements with thresholds, the smallest element of each bin, in the elements' own dtype. So they find the
-same bin as NumPy, however they round on the way.
+Kernels compare elements with thresholds in the elements' own dtype. A threshold is the smallest element of a bin, so
+kernels find the same bin as NumPy.
 """
 
 from __future__ import annotations
@@ -18,14 +18,12 @@ from gpuprims.errors import ArgumentError, DtypeError
 from gpuprims.primitives.histogram.spec import TABLE_HEADER
 from gpuprims.primitives.histogram.thresholds import Order, find_thresholds
 
-# Indices of bins have 32 bits.
+# Kernels count bins in 32 bits.
 MOST_BINS = 2**30
-# Cells of one bin each need elements that are certain of their bin up to this distance from the middle, in cells. They
-# do not pay if more than this share of elements is uncertain and smaller cells are possible.
+# If cells are bins, elements up to a limit from the middle of a cell, in cells, are in its bin. The least limit,
+# and the largest part of uncertain elements where smaller cells are possible.
 _LEAST_LIMIT, _MOST_DOUBT = 0.25, 0.125
-# Only a few tables of more bins are kept.
-_LARGE = 2**16
-# Cells of the guide, for each bin and altogether.
+# Most cells of the guide, for each bin and for all.
 _CELLS_PER_BIN, _MOST_CELLS = 16, 2**16
 # Upper bound of the distance, in cells, by which rounding moves an element.
 _MARGIN = 2.0**-5
@@ -34,10 +32,10 @@ _IMPURE = np.uint32(1 << 31)
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The bins as kernels read them; see ``binning.h``.
+    """The bins in the form that kernels read; see ``binning.h``.
 
-    ``bins`` is the number of bins that elements of the dtype can reach; later ones are always empty. ``edges`` are
-    NumPy's. A table equals only itself, so caches look it up without comparing contents.
+    ``bins`` counts the bins up to the last that elements of the dtype can be in. ``edges`` are NumPy's. A table equals
+    only itself, so that caches do not compare contents.
     """
 
     kind: Literal["direct", "even", "edges"]
@@ -61,7 +59,7 @@ class Table:
 
 
 def key_dtype(dtype: Dtype) -> Dtype:
-    """Return the dtype in which elements are compared: their own, or the least of 32 bits that holds it."""
+    """Return the dtype in which kernels compare elements: their own, or one of 32 bits that holds it."""
     if dtype.kind == "c":
         raise DtypeError(f"histogram: real numbers, which have an order; got dtype {dtype}")
     if dtype.itemsize >= 4:
@@ -71,37 +69,13 @@ def key_dtype(dtype: Dtype) -> Dtype:
 
 @lru_cache(maxsize=64)
 def direct(bins: int) -> Table:
-    """Return the table for elements that are indices of bins."""
+    """Return the table for elements that are the numbers of their bins."""
     none = np.zeros(0, np.uint32)
     return Table("direct", bins, np.zeros(TABLE_HEADER, np.uint64), none, none, none)
 
 
-def table_of_range(dtype: Dtype, bins: int, low: Any, high: Any) -> Table:
-    """Return the table of equal bins between two numbers; NumPy's edges also depend on the numbers' types."""
-    look_up = _small_of_range if bins <= _LARGE else _large_of_range
-    return look_up(dtype, bins, low, high, type(low).__name__, type(high).__name__)
-
-
-def table_of_edges(dtype: Dtype, edges: np.ndarray) -> Table:
-    """Return the table of explicit edges."""
-    if edges.size > _LARGE:
-        return _table(dtype, edges.copy(), None)
-    return _kept_of_edges(dtype, edges.tobytes(), edges.dtype)
-
-
-def _of_range(dtype: Dtype, bins: int, low: Any, high: Any, *types: str) -> Table:
-    return _table(dtype, bins, (low, high))
-
-
-_small_of_range, _large_of_range = lru_cache(maxsize=32)(_of_range), lru_cache(maxsize=2)(_of_range)
-
-
-@lru_cache(maxsize=32)
-def _kept_of_edges(dtype: Dtype, edges: bytes, kind: Dtype) -> Table:
-    return _table(dtype, np.frombuffer(edges, kind), None)
-
-
-def _table(dtype: Dtype, bins: Any, limits: tuple[Any, Any] | None) -> Table:
+def make_table(dtype: Dtype, bins: Any, limits: tuple[Any, Any] | None) -> Table:
+    """Return the table of a number of bins between two limits, or of explicit edges."""
     order = Order(np.dtype(np.uint8) if dtype.kind == "b" else dtype)
     try:
         edges = np.histogram_bin_edges(np.empty(0, order.dtype), bins, limits)
@@ -115,7 +89,7 @@ def _table(dtype: Dtype, bins: Any, limits: tuple[Any, Any] | None) -> Table:
 
 
 def _distances(elements: np.ndarray, first: Any) -> np.ndarray:
-    """Return distances of elements above the first, as kernels compute them; see DISTANCE in ``spec.py``."""
+    """Return the distances from the first element, as DISTANCE of ``spec.py`` computes them."""
     kind = elements.dtype if elements.dtype.kind == "f" else np.dtype(f"u{elements.itemsize}")
     with np.errstate(over="ignore", invalid="ignore"):
         distances: np.ndarray = np.subtract(elements.view(kind), np.asarray(first).view(kind)).astype(np.float32)
@@ -123,12 +97,12 @@ def _distances(elements: np.ndarray, first: Any) -> np.ndarray:
 
 
 def _even(thresholds: np.ndarray, edges: np.ndarray) -> Table | None:
-    """Return the table of bins of equal width, one cell each; None if the widths differ too much."""
-    bins = len(thresholds) - 1
-    if bins != len(edges) - 1 or not _ascending(thresholds):
+    """Return a table of bins of equal width, with a cell for each bin; None if the widths differ too much."""
+    bins, numbers = len(thresholds) - 1, Order(thresholds.dtype).numbers(thresholds)
+    if bins != len(edges) - 1 or numbers[0] > numbers[-1] or (numbers[1:-1] <= numbers[:-2]).any():
         return None
-    # Try the width of the bins, and that of the thresholds, which suits integers. The bias moves an edge just into the
-    # cell above, by one spacing of floats of this size.
+    # Try the width of the bins, and the mean distance of thresholds, which suits integers. The bias moves an edge just
+    # into the cell above, by the spacing of floats of this size.
     with np.errstate(all="ignore"):
         width = np.float64(edges[-1]) - np.float64(edges[0])
         scales = np.float32(bins / width), _scale(thresholds[:-1], bins - 1)
@@ -143,11 +117,11 @@ def _even(thresholds: np.ndarray, edges: np.ndarray) -> Table | None:
 
 
 def _guided(thresholds: np.ndarray, edges: np.ndarray) -> Table:
-    """Return the table of any thresholds, with a guide of small cells; most cells lie within one bin."""
+    """Return a table for any thresholds, with a guide of small cells, most of them within a bin."""
     bins = len(thresholds) - 1
     cells = min(1 << int(_CELLS_PER_BIN * bins - 1).bit_length(), _MOST_CELLS)
     scale = _scale(thresholds, cells)
-    if not np.isfinite(scale) or scale == 0:  # no distance to divide, so search all thresholds
+    if not np.isfinite(scale) or scale == 0:  # kernels search all thresholds
         guide = np.array([0, 0, max(bins - 1, 0)], np.uint32) | _IMPURE
         return Table("edges", bins, _header(thresholds, (0, 0, 0, 0), 1), thresholds, guide, edges)
     inner = _distances(thresholds[1:-1], thresholds[0]).astype(np.float64) * np.float64(scale)
@@ -165,16 +139,10 @@ def _scale(thresholds: np.ndarray, cells: int) -> np.float32:
     return scale
 
 
-def _ascending(thresholds: np.ndarray) -> bool:
-    order = Order(thresholds.dtype)
-    starts = order.numbers(thresholds[:-1])
-    return bool((starts[1:] > starts[:-1]).all() and starts[0] <= order.numbers(thresholds[-1:])[0])
-
-
 def _limits(thresholds: np.ndarray, scale: np.float32, bias: np.float32) -> tuple[float, float]:
-    """Return the distances from the middle of a cell up to which an element is certainly in the cell's bin.
+    """Return the largest distances from the middle of a cell at which an element is certainly in the cell's bin.
 
-    The first holds if the kernel fuses a product and the next sum, the second in any case.
+    The first holds if the kernel rounds a product and the next sum once, the second in any case.
     """
     if not np.isfinite(scale) or scale == 0:
         return 0.0, 0.0
@@ -184,7 +152,7 @@ def _limits(thresholds: np.ndarray, scale: np.float32, bias: np.float32) -> tupl
     together, apart = 1.0, 1.0
     for elements, own, wrong in ((starts, bins, 1), (before, bins - 1, -1)):
         for fused, cells, aside in _cells(elements, thresholds[0], scale, bias):
-            # The first elements of a bin may lie in the upper half of the cell below; the last ones likewise above.
+            # The first elements of a bin may lie in the upper half of the cell below, the last in the lower half above.
             near = wrong * aside[cells != own]
             if ((cells != own) & (cells != own - wrong)).any() or not (near > 0).all():
                 return 0.0, 0.0
@@ -194,7 +162,7 @@ def _limits(thresholds: np.ndarray, scale: np.float32, bias: np.float32) -> tupl
 
 
 def _cells(elements: np.ndarray, first: Any, scale: np.float32, bias: np.float32) -> Iterator[tuple[bool, Any, Any]]:
-    """Yield elements' cells and distances above the middle, with products rounded before the sum or not."""
+    """Yield cells, and distances from their middle, with products rounded before the sum or not."""
     distances = _distances(elements, first)
     with np.errstate(over="ignore", invalid="ignore"):
         exact = distances.astype(np.float64) * np.float64(scale)

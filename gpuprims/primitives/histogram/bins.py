@@ -1,4 +1,4 @@
-"""Bins from a caller's arguments: their number and range, or their edges."""
+"""Tables of bins from a caller's arguments: the number of bins and their range, or their edges."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device, device_of
-from gpuprims.core.launch_plan import LaunchPlan
+from gpuprims.core.driver import Launch
+from gpuprims.core.kernel_spec import Dtype
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
 from gpuprims.core.program_cache import keeps_calls
@@ -19,46 +20,58 @@ from gpuprims.expressions.masks import plain_array, refuse_masked
 from gpuprims.operators import Op, as_map, make_folding
 from gpuprims.operators.extremes import highest, lowest
 from gpuprims.primitives.fold import plan_fold
-from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype, table_of_edges, table_of_range
+from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype, make_table
 
-# Tables of up to this many bins are kept for later calls.
-_MOST_KEPT = 2**16
+# Only a few tables of more bins are kept.
+_LARGE = 2**16
 _PLAIN = (int, float)
 
 
-def _is_plain(limits: Any) -> bool:
-    return type(limits) is tuple and len(limits) == 2 and type(limits[0]) in _PLAIN and type(limits[1]) in _PLAIN
+def _range_table(dtype: np.dtype[Any], bins: int, low: Any, high: Any) -> Table:
+    return make_table(dtype, check_bins("histogram", bins), _checked_limits((low, high)))
 
 
-@lru_cache(maxsize=64, typed=True)
-def _plain_table(dtype: np.dtype[Any], bins: int, low: Any, high: Any) -> Table:
-    return table_of_range(dtype, bins, *_checked_limits((low, high)))
+# NumPy's edges also depend on the types of the limits.
+_tables, _large_tables = lru_cache(64, typed=True)(_range_table), lru_cache(2, typed=True)(_range_table)
+
+
+@lru_cache(maxsize=32)
+def _edges_table(dtype: np.dtype[Any], edges: bytes, kind: np.dtype[Any]) -> Table:
+    return make_table(dtype, np.frombuffer(edges, kind), None)
 
 
 def table_of(operands: Operands, bins: Any, limits: Any) -> Table:
     """Return the table of a call's bins, or raise for bins or a range that are invalid."""
-    array = operands.natives[0]
-    if array.dtype.kind == "c":
-        key_dtype(array.dtype)  # raises
-    if type(bins) is int and 0 < bins <= _MOST_KEPT:
-        low, high = limits_of(operands) if limits is None else limits if _is_plain(limits) else (None, None)
-        if low is not None:
-            return _plain_table(array.dtype, bins, low, high)
-    if isinstance(bins, str):
-        raise ArgumentError(
-            f"histogram: a number of bins, or their edges; got {quoted(bins)} (numpy.histogram_bin_edges)"
-        )
-    home = device_of(bins)
-    if home is not None:
-        given = home.driver.to_host(bins)
+    dtype = operands.natives[0].dtype
+    if dtype.kind == "c":
+        key_dtype(dtype)  # raises
+    if type(bins) is not int or bins < 1:
+        bins = _number_or_edges(bins)
+        if isinstance(bins, np.ndarray):
+            if bins.size > _LARGE:
+                return make_table(dtype, bins.copy(), None)
+            return _edges_table(dtype, bins.tobytes(), bins.dtype)
+    if limits is None:
+        low, high = limits_of(operands)
     else:
+        low, high = limits if _is_plain(limits) else _checked_limits(limits)
+    return (_tables if bins <= _LARGE else _large_tables)(dtype, bins, low, high)
+
+
+def _number_or_edges(bins: Any) -> int | np.ndarray:
+    """Return the number of bins, or their edges on the host."""
+    rule = "histogram: a number of bins, or their edges"
+    if isinstance(bins, str):
+        raise ArgumentError(f"{rule}; got {quoted(bins)} (numpy.histogram_bin_edges)")
+    home = device_of(bins)
+    if home is None:
         given = plain_array("histogram", bins, "a number of bins, or their edges", ArgumentError)
+    else:
+        given = home.driver.to_host(bins)
     if given.ndim == 0:
         if given.dtype.kind not in "iu" or given < 1:
             raise ArgumentError(f"histogram: a positive number of bins, or their edges; got {quoted(given.tolist())}")
-        number = check_bins("histogram", int(given))
-        low, high = limits_of(operands) if limits is None else _checked_limits(limits)
-        return table_of_range(array.dtype, number, low, high)
+        return int(given)
     if given.ndim != 1:
         raise ShapeError(f"histogram: edges of one dimension; got {given.shape}")
     if given.dtype.kind not in "iufb" or given.size < 2:
@@ -66,7 +79,12 @@ def table_of(operands: Operands, bins: Any, limits: Any) -> Table:
     if not (given[1:] >= given[:-1]).all():
         raise ArgumentError("histogram: bin edges must not decrease or be NaN; got some that do")
     check_bins("histogram", given.size - 1)
-    return table_of_edges(array.dtype, given)
+    return given
+
+
+def _is_plain(limits: Any) -> bool:
+    """Return True for two numbers of Python, which are looked up unchecked."""
+    return type(limits) is tuple and len(limits) == 2 and type(limits[0]) in _PLAIN and type(limits[1]) in _PLAIN
 
 
 def _checked_limits(limits: Any) -> tuple[Any, Any]:
@@ -92,33 +110,31 @@ _ENDS = Op(
 
 
 def limits_of(operands: Operands) -> tuple[Any, Any]:
-    """Return the smallest and the largest element; one kernel finds both."""
+    """Return the smallest and the largest element, which one kernel finds."""
     array, driver = operands.natives[0], operands.driver
     if not math.prod(array.shape):
         return 0, 1
     (form, *_), (elements, *_) = operands.placed or operands.place()
-    plan = _plan_ends(form, operands.alignment, operands.device, REGISTRY.generation)
-    dtype = plan.results[0].dtype
+    launch, dtype = _launch_of_ends(form, operands.alignment, operands.device, REGISTRY.generation)
+    ends = memory = (np if operands.in_place else driver).empty((2,), dtype)
     if operands.in_place:
-        ends = operands.empty((2,), dtype)
-        with operands.settled():
-            memory = operands.memory(ends)
-            plan.compiled()([elements, memory, memory])
+        memory = operands.memory(ends)
+    try:
+        launch([elements, memory, memory])
+    finally:
+        if operands.in_place:
             driver.synchronize()
-        low, high = ends
-    else:
-        ends = driver.empty((2,), dtype)
-        plan.compiled()([elements, ends, ends])
-        low, high = driver.to_host(ends)
+    low, high = ends if operands.in_place else driver.to_host(ends)
     if not (np.isfinite(low) and np.isfinite(high)):
         raise ArgumentError(f"histogram: finite elements where range= is not given; got [{low}, {high}]")
     return (int(low), int(high)) if array.dtype == np.bool_ else (low, high)
 
 
 @keeps_calls()
-def _plan_ends(form: Form, alignment: int, device: Device, generation: int) -> LaunchPlan:
-    """Return the plan of a fold that stores the smallest element and, behind it, the largest."""
+def _launch_of_ends(form: Form, alignment: int, device: Device, generation: int) -> tuple[Launch, Dtype]:
+    """Return a fold that stores the smallest element and the largest in one array, and their dtype."""
     folding = make_folding(_ENDS, as_map("reduce", None, 1), (form.dtype,), None)
     (dtype, _), axes = folding.outputs, tuple(range(len(form.shape)))
     places = [Form(dtype, (), (), k * dtype.itemsize, alignment) for k in range(2)]
-    return plan_fold(device, (form,), places, folding, form.shape, axes, commutative=True)
+    plan = plan_fold(device, (form,), places, folding, form.shape, axes, commutative=True)
+    return plan.compiled(), dtype

@@ -15,13 +15,13 @@ from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.histogram.binning import Table, check_bins, direct
 from gpuprims.primitives.histogram.bins import limits_of, table_of
-from gpuprims.primitives.histogram.plan import COUNTS, HistogramRequest, TableRequest, Weighing, count
+from gpuprims.primitives.histogram.plan import COUNTS, HistogramRequest, Weighing, count
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
 
-# bincount first tries this many bins, to read small values only once.
+# bincount first tries this many bins, to read small numbers once.
 _TRIED = 1024
-# Up to this many counts are tried for any number of elements.
+# It tries up to this many counts for any number of elements.
 _ALWAYS_TRIED = 2**16
 
 
@@ -34,22 +34,21 @@ def bind(
     deterministic: bool = True,
     device: str | Device | None = None,
     variant: str | Variant | None = None,
-) -> tuple[Operands, TableRequest, None, str | Variant | None]:
-    """Find the device and the bins of a histogram; ``arrays`` may also contain bins and range."""
+) -> tuple[Operands, tuple[HistogramRequest, Table], None, str | Variant | None]:
+    """Find the device and the bins of a histogram; ``arrays`` may contain bins and range too."""
     x, *more = arrays
     bins, limits = more[0] if more else bins, more[1] if len(more) > 1 else range
     operands = weighed("histogram", x, weights, device)
     along = axis if axis is None else axes_of(as_axis(axis), operands.natives[0].ndim)
     table = table_of(operands, bins, limits)
     dtype = None if weights is None else operands.natives[1].dtype
-    described = table.kind, table.bins, table.guide.size, len(table.edges) - 1
+    described = "histogram", table.kind, table.bins, table.guide.size, len(table.edges) - 1
     request = HistogramRequest(*described, along, as_weighing(operands, deterministic), dtype)
-    asked = None if variant is None else asked_by_name("histogram", variant)
-    return operands, TableRequest(request, table), None, asked
+    return operands, (request, table), None, asked_by_name("histogram", variant)
 
 
 def weighed(label: str, x: Any, weights: Any, device: str | Device | None) -> Operands:
-    """Return the operands of a call, or raise unless each element has a weight."""
+    """Return the operands of a call; raise for weights of another shape."""
     if isinstance(x, bool | int | float | complex):
         x = np.asarray(x)  # a number beside weights would take their dtype
     operands = as_operands(label, (x,) if weights is None else (x, weights), device)
@@ -60,7 +59,7 @@ def weighed(label: str, x: Any, weights: Any, device: str | Device | None) -> Op
 
 
 def as_weighing(operands: Operands, deterministic: Any, *, as_floats: bool = False) -> Weighing:
-    """Return how to add up weights; with ``as_floats``, 64-bit integers are added as float64, like the result."""
+    """Return how to add the weights; with ``as_floats``, 64-bit integers are added as float64."""
     if len(operands.natives) == 1:
         return COUNTS
     dtype = operands.natives[1].dtype
@@ -74,7 +73,7 @@ def as_weighing(operands: Operands, deterministic: Any, *, as_floats: bool = Fal
 def count_numbers(
     operands: Operands, axes: tuple[int, ...], minlength: Any, weighing: Weighing, variant: str | Variant | None
 ) -> Any:
-    """Count each number up to the largest; small numbers are read only once."""
+    """Count each number up to the largest; arrays of small numbers are read once."""
     if isinstance(minlength, bool) or not isinstance(minlength, int | np.integer) or minlength < 0:
         raise ArgumentError(f"bincount: a whole minlength from 0 on; got {quoted(minlength)}")
     minlength = check_bins("bincount", int(minlength))
@@ -82,7 +81,7 @@ def count_numbers(
     size, dtype = math.prod(array.shape), None if len(operands.natives) == 1 else np.dtype(np.float64)
 
     def counted(table: Table, bins: int, dtype: Any, *, outside: bool = False) -> Any:
-        return count(operands, table, bins, axes, weighing, dtype, variant, outside=outside, label="bincount")
+        return count(operands, table, bins, axes, weighing, dtype, variant, outside=outside)
 
     if not size:  # NumPy ignores the weights
         return counted(direct(minlength), minlength, np.dtype(np.int64))
@@ -104,7 +103,7 @@ def count_numbers(
 
 
 def _total(operands: Operands, sums: Any, first: int) -> Any:
-    """Return the counts of all rows together, from bin ``first`` on; the last two are of elements too high and low."""
+    """Return the sum of all rows' counts, from bin ``first`` on, with the two counts of elements in no bin."""
     if sums.size == sums.shape[-1]:
         return operands.cut(sums, first, (sums.size - first,))
     return reduce(sums[..., first:] if first else sums, axis=tuple(range(sums.ndim - 1)), device=operands.device)

@@ -1,4 +1,4 @@
-"""Sums of float weights that were cut into integers, so the order of addition does not matter."""
+"""Sums of float weights that kernels cut into integers, which add up to the same sum in any order."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 
 from gpuprims.operators import Op
 
-# Bits of an integer, as in `limbs_of` of binning.h.
+# Bits of an integer: LIMB_BITS of binning.h.
 _BITS = 30
 
 
 @cache
 def joining_limbs(result: np.dtype[Any], *, single: bool) -> Op:
-    """Return the operator that adds three integers and joins them by the exponent of the bin's largest weight.
+    """Return the operator that adds the three integers of weights and joins them by the largest weight's exponent.
 
-    ``single`` is True if the weights are float32; else they are float64.
+    ``single`` is True for weights of float32, False for float64.
     """
     mask, bias = (0xFF, 127) if single else (0x7FF, 1023)
 
@@ -30,7 +30,7 @@ def joining_limbs(result: np.dtype[Any], *, single: bool) -> Op:
         whole = parts[0] + (parts[1] * 2.0**-_BITS + parts[2] * 2.0 ** (-2 * _BITS))
         half = power >> 1
         finite = whole * _power_of_two(half) * _power_of_two(power - half)
-        # With the largest exponent, the integers count infinities, negative infinities and NaN.
+        # If the largest weight is not finite, the integers count infinities, negative infinities and NaN.
         infinite = np.where(high > 0, np.inf, -np.inf)
         other = np.where((low > 0) | ((high > 0) & (middle > 0)), np.nan, infinite)
         return np.where(peak == mask, other, finite)
@@ -46,7 +46,7 @@ def joining_limbs(result: np.dtype[Any], *, single: bool) -> Op:
 
 
 def _power_of_two(power: Any) -> Any:
-    """Return two to an integer power between -1023 and 1023, exactly; exp2 may round."""
+    """Return two to an integer power from -1023 to 1023; exp2 may round."""
     size: Any = abs(power)
     result: Any = 1.0
     for bit in range(10):

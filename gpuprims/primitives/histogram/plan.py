@@ -1,4 +1,4 @@
-"""Requests of a histogram, and their launch plans: one or two readings of the elements."""
+"""The launch plan of a histogram: one or two readings of the elements."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import Dtype
-from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
+from gpuprims.core.launch_plan import LaunchPlan, Sample
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out
@@ -26,18 +25,19 @@ from gpuprims.primitives.axes import axes_of
 from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype
 from gpuprims.primitives.histogram.limbs import joining_limbs
 from gpuprims.primitives.histogram.reading import ALIGNMENT, Reader, Reading
+from gpuprims.primitives.histogram.spec import Bins
 from gpuprims.primitives.histogram.traits import HistogramTraits
 from gpuprims.primitives.histogram.variants import HistogramVariant
 
 _INT64, _FLOAT64, _UINT32 = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.uint32)
-# 64 bits hold the sum of up to 2^33 integers of 30 bits, which weights are cut into.
+# Float weights are cut into integers of 30 bits; 64 bits hold the sum of this many.
 _MOST_CUT = 2**33
 # Only a few tables of more bins are kept.
 _LARGE = 2**16
 
 
 class Weighing(NamedTuple):
-    """How to add up weights: as counts, integers or floats. Sums of floats ``repeat`` from run to run or not."""
+    """How to add weights: as counts, integers or floats. With ``repeat``, sums of floats are the same in every run."""
 
     sums: Literal["counts", "integers", "floats"]
     repeat: bool = True
@@ -47,48 +47,24 @@ COUNTS = Weighing("counts")
 
 
 class HistogramRequest(NamedTuple):
-    """How to count any arrays.
+    """How to count: all that a launch plan depends on, except the arrays and the contents of the table."""
 
-    Parameters
-    ----------
-    kind, bins, guide
-        Kind, number of bins and length of the guide of the table; the caller's further bins are empty.
-    asked : int
-        The number of bins that the caller asked for.
-    axis : int, tuple of int or None
-        Count along these axes.
-    weighing : Weighing
-    dtype : dtype or None
-        Dtype of the result; by default int64, or float64 for floats.
-    outside : bool
-        Whether results have two more places, for elements too high and too low for a "direct" table.
-    label : str
-        For messages.
-    """
-
-    kind: Literal["direct", "even", "edges"]
-    bins: int
-    guide: int
-    asked: int
+    label: str  # the function, for messages
+    kind: Bins
+    bins: int  # of the table; requested bins after these are empty
+    guide: int  # entries of the table's guide
+    asked: int  # requested bins
     axis: int | tuple[int, ...] | None
     weighing: Weighing
-    dtype: Dtype | None = None
-    outside: bool = False
-    label: str = "histogram"
-
-
-class TableRequest(NamedTuple):
-    """A request and the table of its bins."""
-
-    request: HistogramRequest
-    table: Table
+    dtype: Dtype | None = None  # of the result; by default int64, or float64 for floats
+    outside: bool = False  # two more results, for elements that are too high and too low for a "direct" table
 
 
 class _Readings(NamedTuple):
     """The launches of a histogram, and the shape of their memory, which begins with the result.
 
-    ``sums`` is None if there is nothing to count. ``peaks`` runs before, for weights that are cut into integers: it
-    finds the exponents of the largest. The memory is ``zeroed`` before the launches, if they add to it.
+    ``sums`` is None if there is nothing to count. For weights that are cut into integers, ``peaks`` runs before and
+    finds the exponents of the largest weights. If ``zeroed``, the memory must be zero before the launches.
     """
 
     sums: Reading | None
@@ -98,64 +74,32 @@ class _Readings(NamedTuple):
 
 
 class HistogramPlan(LaunchPlan):
-    """The launch plan of a histogram for any table; ``reading`` returns the launches of the chosen variant."""
+    """The launch plan of a histogram for any table; it compiles to :class:`_Readings`, which :meth:`count` starts."""
 
-    __slots__ = ("_readings", "reading", "table")
-
-    def __init__(
-        self, device: Device, traits: HistogramTraits, result: Form, reading: Any, asked: str | Variant | None
-    ) -> None:
-        super().__init__(device, "histogram", traits, (result,), lambda chosen: nothing, asked=asked, inputs=())
-        self.reading = reading
-        self.table: Table | None = None
-        self._readings: _Readings | None = None
-
-    def compiled(self) -> Launch:
-        """Compile the readings."""
-        if self._readings is None:
-            self._readings = self.reading(self.variant)
-        return nothing
-
-    def of(self, table: Table) -> HistogramPlan:
-        """Return a copy of this plan with a table, for :meth:`run`."""
-        plan = copy(self)
-        plan.table = table
-        return plan
+    __slots__ = ("table",)
+    table: Table
 
     def run(self, operands: Operands, out: Out | None) -> Any:
-        """Count by the plan's own table, and return an array of the caller's library."""
-        if out is not None or self.table is None:
+        """Count with the plan's own table, and return the result to the caller."""
+        if out is not None:
             raise ArgumentError("histogram: no out=; got one")
         return operands.to_caller(self.count(operands, self.table))
 
     def count(self, operands: Operands, table: Table) -> Any:
-        """Count elements, and return the sums as an array on the device, or on a host that shares its memory."""
-        if self._readings is None:
-            self.compiled()
-        sums, peaks, shape, zeroed = self._readings  # type: ignore[misc]  # compiled() sets it
-        (result,), driver = self.results, operands.driver
-        if operands.in_place:
-            counts = (operands.zeros if zeroed else operands.empty)(shape, result.dtype)
-            if sums is not None:
-                with operands.settled():
-                    words = table_on(operands, table)
-                    beside = _read_peaks(operands, words, peaks) if peaks else ()
-                    sums.run(operands, words, beside, operands.memory(counts))
-                    driver.synchronize()
-        else:
-            counts = (driver.zeros if zeroed else driver.empty)(shape, result.dtype)
-            if sums is not None:
-                words = table_on(operands, table)
-                sums.run(operands, words, _read_peaks(operands, words, peaks) if peaks else (), counts)
+        """Return the sums as an array on the device, or on the host if kernels work there."""
+        readings: Any = self._launch or self.compiled()
+        sums, peaks, shape, zeroed = readings
+        (result,), in_place = self.results, operands.in_place
+        owner = np if in_place else operands.driver
+        counts = (owner.zeros if zeroed else owner.empty)(shape, result.dtype)
+        if sums is not None:
+            words, memory = table_on(operands, table), operands.memory(counts) if in_place else counts
+            try:
+                sums.run(operands, words, (peaks.run(operands, words),) if peaks else (), memory)
+            finally:
+                if in_place:
+                    operands.driver.synchronize()  # before an error frees the host's memory, too
         return counts if shape == result.shape else operands.cut(counts, 0, result.shape)
-
-
-def _read_peaks(operands: Operands, words: Any, peaks: Reading) -> tuple[Any, ...]:
-    """Find the exponents of the largest weights, and return their memory."""
-    driver = operands.driver
-    largest = peaks.room(driver) if peaks.fold is None else driver.scratch(peaks.folded)
-    peaks.run(operands, words, (), largest)
-    return (largest,)
 
 
 def table_on(operands: Operands, table: Table, part: Literal["words", "edges"] = "words") -> Any:
@@ -175,13 +119,12 @@ _small_tables, _large_tables = lru_cache(maxsize=64)(_copied), lru_cache(maxsize
 def plan_sums(
     request: HistogramRequest,
     forms: tuple[Form, ...],
-    written: tuple[Form, ...] | None,
     alignment: int,
     device: Device,
     variant: str | Variant | None,
     generation: int,
 ) -> HistogramPlan:
-    """Decide everything about a histogram but its memory and the table of its bins."""
+    """Decide everything about a histogram but its memory and the contents of its table."""
     weighing, asked, bins, shape = request.weighing, request.asked, request.bins, forms[0].shape
     axes = axes_of(request.axis, len(shape))
     kept = tuple(n for k, n in enumerate(shape) if k not in axes)
@@ -196,7 +139,7 @@ def plan_sums(
     length, width = asked + 2 * request.outside, bins + 2 * request.outside
     result = contiguous(request.dtype or (_FLOAT64 if floats else _INT64), (*kept, length), alignment)
 
-    def reading(variant: Variant) -> _Readings:
+    def compiling(variant: Variant) -> Any:
         chosen = HistogramVariant.of(variant)
         if not math.prod(shape) or not width:
             return _Readings(None, None, result.shape, zeroed=True)
@@ -219,7 +162,7 @@ def plan_sums(
             return _Readings(sums, peaks, (bins + 2,), sums.zeroed)
         return _Readings(sums, peaks, result.shape, zeroed=bins < asked)
 
-    return HistogramPlan(device, traits, result, reading, variant)
+    return HistogramPlan(device, "histogram", traits, (result,), compiling, asked=variant, inputs=())
 
 
 def count(
@@ -232,19 +175,19 @@ def count(
     variant: str | Variant | None = None,
     *,
     outside: bool = False,
-    label: str = "histogram",
 ) -> Any:
-    """Return counts of an array, or sums of its weights; see :meth:`HistogramPlan.count`, :class:`HistogramRequest`."""
+    """Count as :meth:`HistogramPlan.count`; see :class:`HistogramRequest` for the arguments."""
     if variant is not None:
         asked_by_name("histogram", variant)
-    request = HistogramRequest(table.kind, table.bins, table.guide.size, asked, axis, weighing, dtype, outside, label)
+    described = operands.label, table.kind, table.bins, table.guide.size
+    request = HistogramRequest(*described, asked, axis, weighing, dtype, outside)
     forms, _ = operands.placed or operands.place()
-    plan = plan_sums(request, forms, None, operands.alignment, operands.device, variant, REGISTRY.generation)
+    plan = plan_sums(request, forms, operands.alignment, operands.device, variant, REGISTRY.generation)
     return plan.count(operands, table)
 
 
 def plan_call(
-    request: TableRequest,
+    request: tuple[HistogramRequest, Table],
     forms: tuple[Form, ...],
     written: tuple[Form, ...] | None,
     alignment: int,
@@ -253,19 +196,21 @@ def plan_call(
     generation: int,
 ) -> LaunchPlan:
     """Decide everything about a histogram but its memory."""
-    return plan_sums(request.request, forms, written, alignment, device, variant, generation).of(request.table)
+    plan = copy(plan_sums(request[0], forms, alignment, device, variant, generation))
+    plan.table = request[1]
+    return plan
 
 
 def sample(call: Sample) -> LaunchPlan:
-    """Return the plan of ``call.outputs`` histograms."""
+    """Return the plan of a histogram of each row, for ``explain``."""
     form = contiguous(call.dtype, (call.outputs, call.size), 16)
     bins = check_bins("explain", call.bins)
-    request = HistogramRequest("even", bins, 0, bins, 1, COUNTS)
-    return plan_sums(request, (form,), None, 16, call.device, None, 0)
+    request = HistogramRequest("explain", "even", bins, 0, bins, 1, COUNTS)
+    return plan_sums(request, (form,), 16, call.device, None, 0)
 
 
 @cache
 def _adding(floats: bool, result: Dtype) -> Op:
-    """Return the operator that adds up parts and converts the sum to the result's dtype."""
+    """Return the operator that adds parts and converts the sum to the result's dtype."""
     dtypes = (_FLOAT64 if floats else _INT64,), (result,)
     return Op("a + b", 0, name="sum", commutative=True, dtypes=lambda elements, dtype: dtypes)

@@ -20,7 +20,7 @@ def histogram_numpy(
     parts: int,
     replicas: int,
 ) -> None:
-    """Look up each element's bin among the thresholds, and add in order to the first part and replica."""
+    """Find each element's bin by the thresholds, and add in order to the first part and replica."""
     histograms, table = memories[len(spec.inputs) :]
     if spec.sums not in ("counts", "integers", "floats"):
         raise TypeError(f"histogram_numpy: bins of counts, integers or floats, added in order; got {spec.sums}")

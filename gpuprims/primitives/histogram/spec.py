@@ -1,4 +1,4 @@
-"""The kernel spec of a histogram: keys, the table of thresholds, and the sums of a bin."""
+"""The kernel spec of histogram: keys, the table of thresholds, and the sums of a bin."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from gpuprims.core.codegen.operands import fields_of
 from gpuprims.core.kernel_spec import Dtype, KernelSpec
 from gpuprims.expressions import c_type
 
+# What a bin adds: counts, integer weights, or float weights. To add float weights in any order with the same result, a
+# first reading finds the exponent of the largest weight ("peaks"), and a second cuts weights into integers ("limbs").
 Sums = Literal["counts", "integers", "peaks", "limbs", "floats"]
+# A key is the index of its bin ("direct"), or thresholds are evenly spaced up to rounding ("even"), or not ("edges").
 Bins = Literal["direct", "even", "edges"]
 # 64-bit words of the table before the thresholds.
 TABLE_HEADER = 8
@@ -21,34 +24,15 @@ CPU_REPLICAS = 8
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HistogramSpec(KernelSpec):
-    """The macros of a histogram; the values are a key and, if there are weights, a weight.
-
-    Parameters
-    ----------
-    kind : {"direct", "even", "edges"}
-        "direct" if a key is the index of its bin, "even" for thresholds that are evenly spaced up to rounding, "edges"
-        for any others.
-    sums : {"counts", "integers", "peaks", "limbs", "floats"}
-        A bin's sum: of elements, of integer weights, or of float weights. Sums of float weights do not depend on the
-        order if a first pass finds the exponent of the largest ("peaks") and a second cuts all into integers ("limbs");
-        "floats" adds the weights directly.
-    group_dtype, dtype : dtype
-        Dtype of a sum within a group, and in global memory.
-    local_guide : bool, default False
-        Whether the guide to the thresholds is in local memory.
-    fused : bool, default True
-        Whether a product and the next sum are rounded once; on GPUs this takes no longer.
-    merged : bool, default False
-        Whether groups add their sums to one histogram by atomics, instead of storing one each.
-    """
+    """Macros for a histogram; the values are a key and, if there are weights, a weight."""
 
     kind: Bins
     sums: Sums
-    group_dtype: Dtype
-    dtype: Dtype
-    local_guide: bool = False
-    fused: bool = True
-    merged: bool = False
+    group_dtype: Dtype  # of a sum within a group
+    dtype: Dtype  # of a sum in global memory
+    local_guide: bool  # the guide to the thresholds is in local memory
+    fused: bool  # a product and the next sum are rounded once; on GPUs this takes no longer
+    merged: bool  # groups add their sums to one histogram by atomics, instead of storing one each
 
     @property
     def planes(self) -> int:
@@ -57,7 +41,7 @@ class HistogramSpec(KernelSpec):
 
     @property
     def pointers(self) -> int:
-        """See :class:`KernelSpec`."""
+        """Number of pointer arguments: the inputs, the sums, the table, and the exponents for limbs."""
         return len(self.inputs) + 2 + (self.sums == "limbs")
 
     @property

@@ -1,8 +1,8 @@
 """Thresholds: the smallest element of a dtype in each bin of numpy.histogram.
 
-NumPy finds an element's bin by float arithmetic, which rounds, and then compares with the edges. A larger element never
-has a lower bin, so each bin has a smallest element, at its edge or near it. Where edges are as close as floats are,
-bisection with NumPy's own function finds it.
+NumPy finds bins by float arithmetic, which rounds, and then compares with the edges. A larger element never has a lower
+bin, so each bin has a smallest element, at its edge or near it. If edges are as close as floats are, bisection with
+NumPy's own function finds it.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class Order:
 def find_thresholds(
     order: Order, bins: Any, limits: Any, edges: np.ndarray, ends: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of the first element of each bin that has elements, and of the last element of all bins."""
+    """Return the number of the first element of each bin, up to the last that has elements, and of the last element."""
 
     def bins_at(numbers: np.ndarray) -> np.ndarray:
         return _bins_at(order, numbers, bins, limits, ends)
 
     if limits is None:
-        # NumPy compares in this dtype: float64 also for two integer dtypes that no integer dtype holds.
+        # NumPy compares in this dtype: float64 if no integer dtype holds both integer dtypes.
         edges = edges.astype(np.result_type(order.dtype, edges.dtype))
         ends = (edges[0], edges[-1])
     count = len(edges) - 1
@@ -97,7 +97,7 @@ def _first_places(order: Order, edges: np.ndarray) -> np.ndarray:
 
 
 def _first_where(reached: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return the first numbers from low to high for which ``reached`` is true; high if none before it."""
+    """Return the first number from low to high for which ``reached`` is true, or high."""
     while (low < high).any():
         middle = low + (high - low) // np.uint64(2)
         going, there = low < high, reached(middle)
@@ -116,14 +116,14 @@ def _last_place(order: Order, edge: Any) -> np.ndarray:
 
 
 def _bins_at(order: Order, numbers: np.ndarray, bins: Any, limits: Any, ends: Any) -> np.ndarray:
-    """Return NumPy's bin of each element: -1 below the first bin, the number of bins above the last."""
+    """Return NumPy's bin of each element, -1 below the first bin, and the number of bins above the last."""
     elements = order.elements(numbers)
     ascending = np.argsort(numbers, kind="stable")
     lined = elements[ascending]
     try:
         with np.errstate(all="ignore"):  # the caller did not pass these elements
             counts = np.histogram(lined, bins, limits)[0]
-    except (IndexError, OverflowError) as error:  # a difference of elements overflows, or a Python int exceeds int64
+    except (IndexError, OverflowError) as error:  # a difference of elements overflows, or an int exceeds int64
         ints = isinstance(error, OverflowError)
         rule = "whole numbers that int64 holds, or of floats" if ints else f"a width that {order.dtype} holds"
         raise ArgumentError(f"histogram: a range of {rule}; got {limits or 'such edges'}") from error

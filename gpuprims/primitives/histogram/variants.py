@@ -11,7 +11,7 @@ from gpuprims.core.geometry import BLOCKS, THREAD_GROUPS, Geometry, Refusal, Tun
 from gpuprims.core.refusals import double_precision, for_cpus, group_fits, work_item_fits, work_items_fit
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.histogram.reference import histogram_numpy
-from gpuprims.primitives.histogram.refusals import (
+from gpuprims.primitives.histogram.traits import (
     counted,
     counted_bytes,
     histogram_fits,
@@ -27,9 +27,9 @@ class HistogramVariant(Variant):
     Parameters
     ----------
     histograms : {"shared", "cached", "local", "replicas", "split", "bytes", "private"}
-        Where groups count: in one histogram in global memory ("shared"), with some bins in local memory ("cached"); in
-        local memory, in one histogram a group ("local"), several ("replicas"), a range of one ("split"), or counts of
-        the values of a byte ("bytes"); or in global memory of their own, in order ("private").
+        Where a group counts. In global memory: one histogram of all groups ("shared"), the same with some bins in local
+        memory ("cached"), or one for each work-item, in order ("private"). In local memory: one histogram ("local"),
+        several ("replicas"), a range of one ("split"), or the values of a byte ("bytes").
     """
 
     histograms: Literal["shared", "cached", "local", "replicas", "split", "bytes", "private"] = "shared"
@@ -41,13 +41,8 @@ class HistogramVariant(Variant):
 
     @property
     def asks_local_memory(self) -> bool:
-        """True if launches ask for the local memory that a group counts in."""
+        """True if a launch reserves the local memory that a group counts in."""
         return self.histograms in ("cached", "local", "replicas", "split")
-
-    @property
-    def merges(self) -> bool:
-        """True if groups can add their histograms to one."""
-        return self.histograms in ("local", "replicas", "bytes")
 
 
 def _local(at: Geometry) -> Refusal:

@@ -73,5 +73,5 @@ def logistic_hogwild(
     array([0.361, 0.723])
     """
     request = as_request(threads_per_datapoint, workers)
-    arrays = (X, y, weights) if sample_weight is None else (X, y, weights, sample_weight)
+    arrays = X, y, weights, sample_weight
     return run_steps("hogwild", plan_call, request, arrays, order, rate, keep, device, variant)

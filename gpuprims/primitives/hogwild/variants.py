@@ -8,8 +8,8 @@ from gpuprims.core.catalogue import Catalogue
 from gpuprims.core.geometry import Geometry, first_refusal
 from gpuprims.core.refusals import double_precision
 from gpuprims.core.variant import Variant
-from gpuprims.primitives.hogwild.reference import hogwild_numpy
 from gpuprims.primitives.logistic.refusals import number_atomics
+from gpuprims.primitives.sgd.reference import hogwild_numpy
 
 _HOGWILD = Catalogue(Variant, "hogwild", Path(__file__).parent)
 

@@ -16,33 +16,21 @@ _ROW = "score, label, weight, loss, residual"
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SamplesSpec(KernelSpec):
-    """Macros for rows of samples.
-
-    Parameters
-    ----------
-    features : int
-        Features of a row.
-    intercept : bool
-        True if the last weight is the intercept.
-    weighted : bool
-        True if there are sample weights.
-    lanes, rows : int, default 1
-        Neighbouring work-items that share a row, and rows that they hold at once.
-    vector_rows : int, default 1
-        Rows whose loss and residual are computed at once, in one OpenCL vector.
-    """
+    """Macros for rows of samples."""
 
     features: int
-    intercept: bool
-    weighted: bool
-    lanes: int = 1
-    rows: int = 1
-    vector_rows: int = 1
+    intercept: bool  # the last weight is the intercept
+    weighted: bool  # there are sample weights
+    lanes: int = 1  # neighbouring work-items that share a row
+    rows: int = 1  # rows that they hold at once
+    vector_rows: int = 1  # rows whose residuals are computed at once, in one OpenCL vector
 
     maps: ClassVar[bool] = False
     lifts_constants: ClassVar[bool] = False
     scratch_pointers: ClassVar[int] = 2
     exchanges: ClassVar[bool] = True
+    # Headers beside rows.h.
+    own_headers: ClassVar[tuple[Path, ...]] = ()
 
     @classmethod
     def of(cls, layout: Layout, inputs: int, function: TypedExpr, *, others: int = 0, **fields: Any) -> Self:
@@ -87,12 +75,14 @@ class SamplesSpec(KernelSpec):
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
-        return (_KERNELS / "rows.h",)
+        return (_KERNELS / "rows.h", *self.own_headers)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LogisticSpec(SamplesSpec):
     """Macros for the gradient; ``map`` returns a row's loss and residual for its score, label and sample weight."""
+
+    own_headers: ClassVar[tuple[Path, ...]] = (_KERNELS / "logistic.h",)
 
     @property
     def sums(self) -> int:
@@ -116,7 +106,3 @@ class LogisticSpec(SamplesSpec):
         )
         in_vectors = function.replace(f"{number} ", "rows_t ").replace("b8 ", "mask_t ")
         return [*super().text(), f"typedef {mask} mask_t;", in_vectors]
-
-    def headers(self) -> tuple[Path, ...]:
-        """See :class:`KernelSpec`."""
-        return (*super().headers(), _KERNELS / "logistic.h")

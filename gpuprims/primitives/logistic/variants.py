@@ -16,21 +16,14 @@ from gpuprims.primitives.logistic.refusals import gradient_fits, gradients_fit, 
 
 @dataclass(frozen=True)
 class LogisticVariant(Variant):
-    """A variant of the gradient, or of batch gradient descent.
+    """A variant of the gradient, or of batch gradient descent."""
 
-    Parameters
-    ----------
-    scratch : {"none", "rows", "rows in turn", "columns in turn"}
-        Memory beside the operands, for the residual and the loss of each row. "in turn": one launch writes them, and
-        the next launch sums them. "columns": a first launch copies the samples by columns.
-    shares_outputs : bool, default True
-        True if several groups each sum a part of the rows.
-    word_items : bool, default False
-        True if ``items`` counts 32-bit words; a float64 takes two.
-    """
-
+    # Memory beside the operands, for the residual and the loss of each row. "in turn": one launch writes them, and the
+    # next launch sums them. "columns": a first launch copies the samples by columns.
     scratch: Literal["none", "rows", "rows in turn", "columns in turn"] = "none"
+    # Several groups each sum a part of the rows.
     shares_outputs: bool = True
+    # ``items`` counts 32-bit words; a float64 takes two.
     word_items: bool = False
 
 

@@ -141,7 +141,6 @@ def plan_call(
     function = request.typed(arguments)
     results = request.results(function.dtypes, shape, alignment)
     outputs, places = _split(result_forms("map", results, written), request.result_axis)
-    steps = tuple(step.dtype for step in function.steps)
     size = math.prod(shape)
 
     def compiling(chosen: Variant) -> Launch:
@@ -161,7 +160,7 @@ def plan_call(
         groups = chosen.groups(-(-size // chosen.tile), device.capabilities)
         return device.kernel(chosen, spec).prepare(groups, layout.pack(1), size)
 
-    traits = CallTraits((*arguments, *steps), 1, size, value_bytes=4 * value_words(function.dtypes))
+    traits = CallTraits(arguments + function.computed_in, 1, size, value_bytes=4 * value_words(function.dtypes))
     return LaunchPlan(
         device, "map", traits, results, compiling, asked=variant, inputs=sources, outputs=places, single=request.single
     )

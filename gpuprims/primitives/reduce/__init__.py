@@ -9,8 +9,7 @@ from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
 from gpuprims.errors import ArgumentError
 from gpuprims.operators import Op
-from gpuprims.primitives.reduce.plan import bind, plan_call, run_in_slabs, sample
-from gpuprims.primitives.reduce.segments import reduce_segments
+from gpuprims.primitives.reduce.plan import bind, plan_call, reduce_segments, run_in_slabs, sample
 from gpuprims.primitives.reduce.variants import VARIANTS
 
 PRIMITIVE = Primitive("reduce", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case")
@@ -35,8 +34,7 @@ def reduce(
     Parameters
     ----------
     *arrays : array_like
-        What to fold: one array, or one for each component of the operator; with ``map``, its arguments, which
-        broadcast together.
+        One array, or one for each component of the operator; with ``map``, its arguments. They broadcast together.
     op : str or Op
         ``"sum"``, ``"prod"``, ``"min"``, ``"max"``, ``"any"``, ``"all"``, ``"argmin"``, ``"argmax"``, ``"mean"``,
         ``"var"``, ``"std"``, ``"norm"`` (Euclidean), ``"count_nonzero"``, or an operator of your own.
@@ -44,24 +42,24 @@ def reduce(
         A function of elements, as in :func:`gpuprims.map`, applied on the way in and never stored:
         ``reduce(x, y, map="x*y")`` is a dot product that reads each array once.
     axis : int or tuple of int, optional
-        The axes to fold; all by default.
+        The axes to fold; by default all.
     keepdims : bool, default False
-        Leave the folded axes in the result, of length 1.
+        Keep the folded axes in the result, with length 1.
     dtype : dtype, optional
-        Convert elements to this, and fold in it.
+        Convert elements to this dtype before the fold.
     out : array or tuple of arrays, optional
-        Where to write, one for each result: of its shape and dtype, in any layout, on the arrays' device, and apart
+        Write results to these, one for each: of its shape and dtype, in any layout, on the arrays' device, and apart
         from them in memory. By default new arrays.
     ddof : int or float, default 0
-        For var and std: divide by the number of elements less this, as NumPy's argument of this name.
+        For var and std: divide by the number of elements minus this, as in NumPy.
     compensated : bool, default False
-        For sum and mean of floats: carry the rounding errors along and add them at the end, which gives the exact sum
-        to its last bit or two, unless terms cancel to almost nothing. Integers and bools are exact as they are.
+        For sum and mean of floats: carry the rounding errors along and add them at the end. The sum is then exact to
+        its last bit or two, unless terms cancel to almost nothing. Sums of integers and bools are always exact.
     segments : array_like of int, optional
-        Row offsets as in CSR, of an array of one dimension: the first is 0, the last the number of elements, and none
-        is lower than the one before. They may lie on the device, where they are checked too. Each segment between two
-        of them is folded by itself, by a kernel for that or one of :func:`gpuprims.scan`, and the result has an element
-        for each; places are counted along the whole array.
+        Row offsets as in CSR, for arrays of one dimension: the first is 0, the last the number of elements, and they
+        never decrease. They may lie on the device, where they are checked too. The result has an element for each
+        segment between two offsets. A kernel for segments runs, or one of :func:`gpuprims.scan`. argmin and argmax
+        count along the whole array.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -70,16 +68,16 @@ def reduce(
     Returns
     -------
     scalar, array, or tuple of them
-        ``out``, or new ones of the same library as the first array that is not NumPy's, with the dtypes that NumPy's
-        functions of these names give: sums of integers and bools widen to 64 bits, NaN propagates through min and
-        max, argmin and argmax give the first place, counted along the folded axes.
+        ``out``, or new ones of the library of the first array that is not NumPy's. Dtypes and values are those of
+        NumPy's functions: sums of integers and bools widen to 64 bits, NaN propagates through min and max, argmin and
+        argmax give the first place, counted along the folded axes.
 
     Raises
     ------
     ArgumentError, UnknownOperatorError, AxisError, ShapeError, DtypeError, DeviceMismatchError
         Arguments that do not fit.
     EmptyReductionError
-        min, max, argmin or argmax of nothing.
+        min, max, argmin or argmax of no elements.
     NoVariantError
         No kernel, or not the one asked for, can run the call.
 

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.launch_plan import LaunchPlan, Sample
+from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan
 from gpuprims.core.layout import Form, broadcast_shapes, contiguous
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, as_out, host_results, result_forms
+from gpuprims.core.outputs import Out, as_out, host_results, result_forms, written_forms
 from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, EmptyReductionError
-from gpuprims.expressions import Expr, expression
-from gpuprims.operators import Op, as_ddof, as_dtype, as_map, find_op, make_folding, make_stages
+from gpuprims.expressions import Expr, computable, expression
+from gpuprims.operators import Op, as_ddof, as_map, find_op, make_folding, make_stages
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.fold import plan_fold, sample_rows
+from gpuprims.primitives.segments.offsets import Segments
+from gpuprims.primitives.segments.plan import SegmentsRequest, marked_folding, plan_by_marks, plan_by_offsets, takes
 from gpuprims.primitives.slabs import FoldSlabs, slab_bytes
 
 
@@ -57,13 +61,13 @@ def bind(
     if not arrays:
         raise ArgumentError("reduce: at least one array; got none")
     if type(op) is not str:
-        find_op(op)  # raises for what is no operator, such as a list
+        find_op(op)  # raises for other objects, such as a list
     if type(ddof) is not int:
         ddof = as_ddof(ddof)
     mapped = map if map is None or type(map) is str else expression(map, len(arrays))
     operands = as_operands("reduce", arrays, device)
     result = None if out is None else as_out(operands, out)
-    chosen = None if dtype is None else as_dtype(dtype, "reduce")
+    chosen = None if dtype is None else computable(dtype, "reduce")
     along = axis if axis is None or type(axis) is int else as_axis(axis)
     asked = None if variant is None else asked_by_name("reduce", variant)
     return operands, ReduceRequest(op, mapped, along, keepdims, chosen, ddof, compensated), result, asked
@@ -94,14 +98,14 @@ def plan_call(
 
 
 def sample(call: Sample) -> LaunchPlan:
-    """Return the plan of a reduce to so many outputs."""
+    """Return the plan of a sample call."""
     operator = find_op(call.op)
     form, axis = sample_rows(call)
     return plan_call(ReduceRequest(operator, axis=axis), (form,) * operator.elements, None, 16, call.device, None, 0)
 
 
 def run_in_slabs(request: ReduceRequest, operands: Operands, out: Out | None, variant: str | Variant | None) -> Any:
-    """Fold host arrays that the device has no room for, a slab at a time."""
+    """Fold host arrays that the device has no room for, slab by slab."""
     operator = request.operator
     shape = broadcast_shapes("reduce", [native.shape for native in operands.natives])
     axes = axes_of(request.axis, len(shape))
@@ -111,3 +115,33 @@ def run_in_slabs(request: ReduceRequest, operands: Operands, out: Out | None, va
     results = slabs.run([np.broadcast_to(native, shape) for native in operands.natives])
     shaped = results if request.keepdims else [result.squeeze(axes) for result in results]
     return host_results(operands, shaped, out, single=len(shaped) == 1)
+
+
+def reduce_segments(
+    operands: Operands, out: Out | None, offsets: Any, request: ReduceRequest, variant: str | Variant | None
+) -> Any:
+    """Fold each segment by itself: by a kernel that reads offsets, or by a scan that reads marks."""
+    op, device = request.operator, operands.device
+    segments = Segments(offsets, operands)
+    if not op.of_nothing and segments.has_empty:
+        raise EmptyReductionError(f"reduce with {op.name}: at least one element a segment; got an empty segment")
+    dtypes = tuple(np.dtype(native.dtype) for native in operands.natives)
+    longest = 1 << max(segments.longest - 1, 0).bit_length()  # a power of two, so that few plans differ
+    own = SegmentsRequest(op, request.map, request.dtype, segments.count, longest)
+    with operands.settled():
+        if takes(own, dtypes, device, variant, REGISTRY.generation):
+            beside = operands.beside(segments.kept(apart=out is not None))
+            return find_plan(plan_by_offsets, beside, own, out, variant).run(beside, out)
+        marked = own._replace(longest=0)
+        beside = operands.beside(segments.heads(), segments.ends())
+        plan = find_plan(plan_by_marks, beside, marked, out, variant)
+        if segments.has_empty:  # a scan writes no results for these, so they are written everywhere before
+            written = result_forms("reduce", plan.results, written_forms(beside, out))
+            _, nothing = marked_folding(marked, dtypes)
+
+            def fill(memories: Sequence[Any]) -> None:
+                for form, memory, value in zip(written, memories[len(beside.natives) :], nothing, strict=False):
+                    segments.fill(form, memory, value)
+
+            plan = plan.after(fill)
+        return plan.run(beside, out)

@@ -17,11 +17,11 @@ from gpuprims.primitives.reduce import reduce
 AFFINE = Op(lambda p, q: (p[0] * q[0], p[1] * q[0] + q[1]), identity=(1, 0), name="affine")
 
 
-def exact(x: np.ndarray, add: Callable[..., np.ndarray]) -> np.ndarray:
+def exact(x: np.ndarray, add: Callable[..., np.ndarray], axis: int | None = None) -> np.ndarray:
     """Apply a sum of NumPy, to floats in float64; the result has the dtype that NumPy gives."""
     if x.dtype.kind != "f":
-        return np.asarray(add(x))
-    return np.asarray(add(x, dtype=np.float64).astype(x.dtype))
+        return np.asarray(add(x, axis))
+    return np.asarray(add(x, axis, np.float64).astype(x.dtype))
 
 
 def composed(x: np.ndarray, axis: int | None = None) -> np.ndarray:
@@ -35,38 +35,31 @@ def folded(function: Callable[..., Any], *arrays: Any, **keywords: Any) -> Any:
     return function(*arrays, op=AFFINE, **keywords)[1]
 
 
+def _sum(x: np.ndarray, axis: int | None = None) -> np.ndarray:
+    return exact(x, np.sum, axis)
+
+
 def _last(x: np.ndarray, axis: int | None = None) -> np.ndarray:
-    prefixes = composed(x, axis)
-    return np.asarray(prefixes.take(-1, axis or 0))
+    return np.asarray(composed(x, axis).take(-1, axis or 0))
 
 
-_SUM = TuningCase("reduce", small_integers, reduce, lambda x: (x,), lambda x: exact(x, np.sum), into=False)
+_SUM = TuningCase("reduce", small_integers, reduce, lambda x: (x,), _sum, into=False)
 _AFFINE = replace(_SUM, elements=signs, function=partial(folded, reduce), arguments=lambda x: (x, x), expected=_last)
-_ROWS = replace(
-    _SUM,
-    elements=rows(small_integers),
-    function=partial(reduce, axis=1),
-    expected=lambda x: exact(x, partial(np.sum, axis=1)),
-)
-_COLUMNS = replace(
-    _SUM,
-    elements=columns(small_integers),
-    function=partial(reduce, axis=0),
-    expected=lambda x: exact(x, partial(np.sum, axis=0)),
-)
 CASE = replace(
     _SUM,
     further={
         "max": replace(_SUM, function=partial(reduce, op="max"), expected=lambda x: np.asarray(x.max())),
         "argmax": replace(_SUM, function=partial(reduce, op="argmax"), expected=lambda x: np.asarray(x.argmax())),
         "affine maps": _AFFINE,
-        "sum of rows": _ROWS,
-        "affine maps of rows": replace(
-            _AFFINE, elements=rows(signs), function=partial(folded, reduce, axis=1), expected=partial(_last, axis=1)
-        ),
-        "sum of columns": _COLUMNS,
-        "affine maps of columns": replace(
-            _AFFINE, elements=columns(signs), function=partial(folded, reduce, axis=0), expected=partial(_last, axis=0)
-        ),
+    }
+    | {
+        f"{name} of {lines}": replace(
+            case,
+            elements=grid(case.elements),
+            function=partial(case.function, axis=axis),
+            expected=partial(expected, axis=axis),
+        )
+        for axis, (lines, grid) in enumerate((("columns", columns), ("rows", rows)))
+        for name, case, expected in (("sum", _SUM, _sum), ("affine maps", _AFFINE, _last))
     },
 )

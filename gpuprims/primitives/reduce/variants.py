@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.catalogue import Catalogue, PerBackend
-from gpuprims.core.geometry import BLOCKS, THREAD_GROUPS, Geometry, Refusal, Tunable, first_refusal, geometries
+from gpuprims.core.geometry import BLOCKS, THREAD_GROUPS, Geometry, Tunable, first_refusal, geometries
 from gpuprims.core.refusals import (
     columns,
     double_precision,
@@ -25,7 +25,7 @@ from gpuprims.primitives.reduce.reference import reduce_numpy
 
 
 def picks_one(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse operators that do more than to pick one of their values."""
+    """Refuse operators that do more than pick one of their values."""
     if call.picks:
         return None
     return "is for operators that pick one of their values, such as argmax; this call's does not say so"
@@ -34,7 +34,7 @@ def picks_one(capabilities: Capabilities, call: CallTraits) -> str | None:
 def many_outputs(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse calls where one output a work-item leaves work-items idle or reads far apart in memory."""
     if call.side_by_side:
-        return None if call.outputs >= 32 else f"is for 32 outputs side by side or more; this call has {call.outputs}"
+        return None if call.outputs >= 32 else f"is for 32 or more outputs side by side; this call has {call.outputs}"
     if call.size <= 64 and call.outputs >= 1024:
         return None
     return f"is for outputs side by side, or 1024 of at most 64 elements; this call has {call.outputs} of {call.size}"
@@ -43,7 +43,7 @@ def many_outputs(capabilities: Capabilities, call: CallTraits) -> str | None:
 def one_atomic(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse values that one atomic operation cannot fold into memory."""
     if not call.commutative:
-        return "folds groups in the order in which they are done; this operator does not commute"
+        return "folds groups in the order in which they finish; this operator does not commute"
     if call.value_bytes > 8:
         return f"folds values of at most 8 bytes by one atomic; this operator's have {call.value_bytes}"
     if call.value_bytes == 8 and not capabilities.int64_atomics:
@@ -51,16 +51,8 @@ def one_atomic(capabilities: Capabilities, call: CallTraits) -> str | None:
     return None
 
 
-def _warps_fit(at: Geometry) -> Refusal:
-    return first_refusal(group_fits(at.block), shuffles(at.block), whole_warps(at.block), partials_fit(at.block))
-
-
-def _tree_fits(at: Geometry) -> Refusal:
-    return first_refusal(group_fits(at.block), values_fit(at.block))
-
-
 _REDUCE = Catalogue(FoldVariant, "reduce", Path(__file__).parent)
-# Parts of an output are as many as groups, each at least as long as the items.
+# An output has a part for each group; a part has at least ``items`` elements.
 _THREADS = Tunable(geometries((1,), tuple(2**k for k in range(10, 19)), THREAD_GROUPS), work_item_fits)
 _GROUPS = geometries(BLOCKS, (4, 8, 16, 32), (2, 4, 6, 8, 12, 16, 24, 32))
 
@@ -70,7 +62,7 @@ VARIANTS = (
         rank=25,
         geometry=Geometry(1, 512 * 64, 2),
         outputs_per_group=512,
-        refuse=lambda at: first_refusal(for_cpus, columns, double_precision),
+        refuse=lambda at: first_refusal(for_cpus, columns(16), double_precision),
     ),
     _REDUCE.cpu(
         "cpu_best",
@@ -109,7 +101,12 @@ VARIANTS = (
         geometry=PerBackend(cuda=Geometry(256, 8, 8), opencl=Geometry(256, 16, 6)),  # rows: warp
         vectors=True,
         refuse=lambda at: first_refusal(shuffles(at.block), double_precision, group_fits(at.block), values_fit(16)),
-        tunable=Tunable(_GROUPS, _warps_fit),
+        tunable=Tunable(
+            _GROUPS,
+            lambda at: first_refusal(
+                group_fits(at.block), shuffles(at.block), whole_warps(at.block), partials_fit(at.block)
+            ),
+        ),
     ),
     *_REDUCE.gpu(
         "tree",
@@ -117,7 +114,7 @@ VARIANTS = (
         geometry=PerBackend(cuda=Geometry(256, 16, 8), opencl=Geometry(256, 16, 6)),  # rows: tree
         vectors=True,
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), values_fit(at.block)),
-        tunable=Tunable(_GROUPS, _tree_fits),
+        tunable=Tunable(_GROUPS, lambda at: first_refusal(group_fits(at.block), values_fit(at.block))),
     ),
     *_REDUCE.gpu(
         "atomic",

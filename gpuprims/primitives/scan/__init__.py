@@ -9,8 +9,7 @@ from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
 from gpuprims.errors import ArgumentError
 from gpuprims.operators import Op
-from gpuprims.primitives.scan.plan import bind, plan_call, sample
-from gpuprims.primitives.scan.segments import scan_segments
+from gpuprims.primitives.scan.plan import bind, plan_call, sample, scan_segments
 from gpuprims.primitives.scan.variants import VARIANTS
 
 PRIMITIVE = Primitive("scan", VARIANTS, plan_call, sample, bind, in_place=True, tuning_case=f"{__name__}.tuning_case")
@@ -33,27 +32,26 @@ def scan(
     Parameters
     ----------
     *arrays : array_like
-        What to fold: one array, or one for each component of the operator; with ``map``, its arguments, which
-        broadcast together.
+        One array, or one for each component of the operator; with ``map``, its arguments. They broadcast together.
     op : str or Op
         ``"sum"``, ``"prod"``, ``"min"``, ``"max"`` or any other that :func:`gpuprims.reduce` knows by name, or an
         operator of your own.
     map : callable or str, optional
         A function of elements, as in :func:`gpuprims.map`, applied on the way in and never stored.
     inclusive : bool, default True
-        Whether a result counts the element at its own place. Without, it folds those before, and the first result is
-        the operator's identity: 0 for a sum, the lowest value of the dtype for a max.
+        True if a result includes the element at its own place. Otherwise it folds the elements before, and the first
+        result is the operator's identity: 0 for a sum, the lowest value of the dtype for a max.
     axis : int, optional
-        The axis to scan along; by default the elements in C order, and the result is flat.
+        The axis to scan along. By default the elements are scanned in C order, and the result is flat.
     dtype : dtype, optional
-        Convert elements to this, and fold in it.
+        Convert elements to this dtype before the scan.
     out : array or tuple of arrays, optional
-        Where to write, one for each result: of its shape and dtype, in any layout, on the arrays' device, and apart
+        Write results to these, one for each: of its shape and dtype, in any layout, on the arrays' device, and apart
         from them in memory or one of them. By default new arrays.
     segments : array_like of int, optional
-        Row offsets as in CSR, of an array of one dimension: the first is 0, the last the number of elements, and none
-        is lower than the one before. They may lie on the device, where they are checked too. Each segment between two
-        of them is scanned by itself.
+        Row offsets as in CSR, for arrays of one dimension: the first is 0, the last the number of elements, and they
+        never decrease. They may lie on the device, where they are checked too. Each segment between two offsets is
+        scanned by itself.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -62,8 +60,8 @@ def scan(
     Returns
     -------
     array or tuple of arrays
-        ``out``, or new ones of the same library as the first array that is not NumPy's, C-contiguous, with the dtypes
-        that :func:`gpuprims.reduce` gives: sums of integers and bools widen to 64 bits.
+        ``out``, or new C-contiguous ones of the library of the first array that is not NumPy's, with the dtypes of
+        :func:`gpuprims.reduce`: sums of integers and bools widen to 64 bits.
 
     Raises
     ------
@@ -74,8 +72,8 @@ def scan(
 
     Notes
     -----
-    Sums of floats are put in brackets by tiles of elements, so that they round less than one running sum does, and the
-    same from run to run on one device; a variant that cannot promise that says so in its ``repeats``.
+    Sums of floats are bracketed by tiles of elements, so they round less than one running sum does. They are the same
+    from run to run on one device, unless the variant has ``deterministic=False``.
 
     Examples
     --------
@@ -95,7 +93,7 @@ def scan(
     operands, request, result, chosen = bind(arrays, op, map, inclusive, axis, dtype, out, device, variant)
     if segments is not None:
         if axis is not None:
-            raise ArgumentError(f"scan: no axis with segments, which are of one dimension; got axis={axis}")
+            raise ArgumentError(f"scan: no axis= with segments=; got axis={axis}")
         return scan_segments(operands, result, segments, request, chosen)
     return find_plan(plan_call, operands, request, result, chosen).run(operands, result)
 

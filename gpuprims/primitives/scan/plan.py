@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.launch_plan import LaunchPlan, Sample
+from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan
 from gpuprims.core.layout import Form, broadcast_shapes, contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, result_forms
@@ -16,9 +16,12 @@ from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, quoted
-from gpuprims.expressions import Expr, expression
-from gpuprims.operators import Op, as_dtype, as_map, find_op, make_folding
+from gpuprims.expressions import Expr, computable, expression
+from gpuprims.operators import Op, as_map, find_op, make_folding
+from gpuprims.primitives.axes import axes_of
 from gpuprims.primitives.fold import plan_scan, sample_rows
+from gpuprims.primitives.segments.offsets import Segments
+from gpuprims.primitives.segments.operator import placed, segmented
 
 
 class ScanRequest(NamedTuple):
@@ -29,13 +32,14 @@ class ScanRequest(NamedTuple):
     inclusive: bool = True
     axis: int | None = None
     dtype: np.dtype[Any] | None = None
+    marked: bool = False  # the last array is True where a segment begins
 
     @property
     def operator(self) -> Op:
         """The operator; raises if the first result of an exclusive scan would have no value."""
         operator = find_op(self.op)
         if not self.inclusive and not operator.of_nothing and operator.finish:
-            rule = "inclusive=True, for nothing has no place"
+            rule = "inclusive=True, because no elements have no result"
             raise ArgumentError(f"scan with {operator.name}: {rule}; got inclusive=False")
         return operator
 
@@ -55,20 +59,17 @@ def bind(
     if not arrays:
         raise ArgumentError("scan: at least one array; got none")
     if type(op) is not str:
-        find_op(op)  # raises for what is no operator, such as a list
+        find_op(op)  # raises for other objects, such as a list
     mapped = map if map is None or type(map) is str else expression(map, len(arrays))
     operands = as_operands("scan", arrays, device)
     result = None if out is None else as_out(operands, out, in_place=True)
-    chosen = None if dtype is None else as_dtype(dtype, "scan")
-    along = axis if axis is None or type(axis) is int else _as_axis(axis)
+    chosen = None if dtype is None else computable(dtype, "scan")
+    if axis is not None and type(axis) is not int:
+        if not isinstance(axis, np.integer):
+            raise AxisError(f"axis: an int; got {quoted(axis)}")
+        axis = int(axis)
     asked = None if variant is None else asked_by_name("scan", variant)
-    return operands, ScanRequest(op, mapped, bool(inclusive), along, chosen), result, asked
-
-
-def _as_axis(axis: Any) -> int:
-    if not isinstance(axis, np.integer):
-        raise AxisError(f"axis: an int; got {quoted(axis)}")
-    return int(axis)
+    return operands, ScanRequest(op, mapped, bool(inclusive), axis, chosen), result, asked
 
 
 @keeps_calls()
@@ -82,31 +83,47 @@ def plan_call(
     generation: int,
 ) -> LaunchPlan:
     """Decide everything about a scan but its memory."""
-    operator, axis, inclusive = request.operator, request.axis, request.inclusive
+    operator, axis, inclusive, place = request.operator, request.axis, request.inclusive, None
     shape = broadcast_shapes("scan", [form.shape for form in forms]) or (1,)
-    if axis is not None and not -len(shape) <= axis < len(shape):
-        raise AxisError(f"axis: from {-len(shape)} to {len(shape) - 1} for {len(shape)} dimension(s); got {axis}")
-    axes = tuple(range(len(shape))) if axis is None else (axis % len(shape),)
-    function = as_map("scan", request.map, len(forms))
-    folding = make_folding(operator, function, tuple(form.dtype for form in forms), request.dtype, "scan")
+    axes = axes_of(axis, len(shape))
+    arrays = tuple(form.dtype for form in forms)
+    if request.marked:
+        marks = (np.dtype(np.bool_),)
+        folding, nothing = segmented(operator, request.map, arrays[:-1], marks, request.dtype, "scan")
+        if not inclusive:  # the first element of a segment has nothing before it
+            folding, place = placed(folding, arrays, lambda index, begins: index, nothing)
+    else:
+        folding = make_folding(operator, as_map("scan", request.map, len(forms)), arrays, request.dtype, "scan")
     flat = (math.prod(shape),)
     results = [contiguous(output, flat if axis is None else shape, alignment) for output in folding.outputs]
     targets = result_forms("scan", results, written)
     if axis is None:
         targets = [_as_shaped(form, shape) for form in targets]
     what = device, forms, targets, results, folding, shape, axes, variant
-    return plan_scan(*what, commutative=operator.commutative, inclusive=inclusive)
+    commutative = operator.commutative and not request.marked
+    return plan_scan(*what, commutative=commutative, inclusive=inclusive, place=place)
+
+
+def scan_segments(
+    operands: Operands, out: Out | None, offsets: Any, request: ScanRequest, variant: str | Variant | None
+) -> Any:
+    """Scan each segment by itself."""
+    request.operator  # noqa: B018 - raises before the offsets are read
+    segments = Segments(offsets, operands)
+    with operands.settled():
+        beside = operands.beside(segments.heads())
+        return find_plan(plan_call, beside, request._replace(marked=True), out, variant).run(beside, out)
 
 
 def sample(call: Sample) -> LaunchPlan:
-    """Return the plan of a scan of so many outputs."""
+    """Return the plan of a sample call."""
     operator = find_op(call.op)
     form, axis = sample_rows(call)
     return plan_call(ScanRequest(operator, axis=axis), (form,) * operator.elements, None, 16, call.device, None, 0)
 
 
 def _as_shaped(flat: Form, shape: tuple[int, ...]) -> Form:
-    """See a flat array as one of a shape, in C order."""
+    """Return the form of a flat array as an array of a shape, in C order."""
     (stride,) = flat.strides
     steps = contiguous(np.dtype(np.int8), shape, 1).strides
     return flat._replace(shape=shape, strides=tuple(step * stride for step in steps))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
-from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.catalogue import Catalogue, PerBackend
 from gpuprims.core.geometry import BLOCKS, THREAD_GROUPS, Geometry, Refusal, Tunable, first_refusal, geometries
 from gpuprims.core.refusals import (
+    SPARE_LOCAL,
     columns,
     double_precision,
     few_outputs,
     for_cpus,
     forward_progress,
     group_fits,
+    lacks_local,
     many_rows,
     not_for_cpus,
     partials_fit,
@@ -23,7 +23,6 @@ from gpuprims.core.refusals import (
     whole_warps,
     work_item_fits,
 )
-from gpuprims.core.traits import CallTraits
 from gpuprims.primitives.fold_variants import ScanVariant
 from gpuprims.primitives.scan.reference import scan_numpy
 
@@ -34,27 +33,18 @@ _AT_ONCE = 1024
 _STAGED = 32
 
 
-def many_columns(outputs: int) -> Refusal:
-    """Refuse calls with so few outputs that a work-item for each leaves the device idle."""
-
-    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
-        if call.side_by_side and call.outputs >= outputs:
-            return None
-        lie = "side by side" if call.side_by_side else "apart"
-        return f"is for {outputs} outputs side by side or more; this call has {call.outputs} that lie {lie}"
-
-    return refuse
-
-
-def _stages(at: Geometry) -> Refusal:
-    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
-        return values_fit(at.block + 128)(capabilities, replace(call, value_bytes=_STAGED))
-
-    return refuse
-
-
 def _round_robin_fits(at: Geometry) -> Refusal:
-    return first_refusal(group_fits(at.block), whole_warps(at.block), partials_fit(at.block), _stages(at))
+    nbytes = (at.block + 128) * _STAGED + SPARE_LOCAL
+    return first_refusal(
+        group_fits(at.block),
+        whole_warps(at.block),
+        partials_fit(at.block),
+        lambda able, call: lacks_local(nbytes, able),
+    )
+
+
+def _passes_on(at: Geometry) -> Refusal:
+    return first_refusal(double_precision, group_fits(at.block), partials_fit(at.block), few_outputs, forward_progress)
 
 
 def _blelloch_fits(at: Geometry) -> Refusal:
@@ -80,7 +70,7 @@ VARIANTS = (
         geometry=Geometry(1, 2048 * 1024, 16),  # rows: cpu_columns
         outputs_per_group=2048,
         scratch="levels",
-        refuse=lambda at: first_refusal(for_cpus, columns, double_precision),
+        refuse=lambda at: first_refusal(for_cpus, columns(16), double_precision),
     ),
     _SCAN.cpu(
         "cpu_chunks",
@@ -96,7 +86,7 @@ VARIANTS = (
         rank=50,
         geometry=Geometry(64, 16),
         outputs_per_group=64,
-        refuse=lambda at: first_refusal(many_columns(2048), double_precision, group_fits(at.block)),
+        refuse=lambda at: first_refusal(columns(2048), double_precision, group_fits(at.block)),
     ),
     *_SCAN.gpu(
         "rows",
@@ -114,10 +104,7 @@ VARIANTS = (
         vectors=True,
         scratch="tile statuses",
         together=True,
-        refuse=lambda at: first_refusal(
-            *(not_for_cpus, double_precision, group_fits(at.block)),
-            *(partials_fit(at.block), few_outputs, forward_progress),
-        ),
+        refuse=lambda at: first_refusal(not_for_cpus, _passes_on(at)),
         tunable=Tunable(_ROUND_ROBIN, _round_robin_fits),
     ),
     *_SCAN.gpu(
@@ -128,9 +115,7 @@ VARIANTS = (
         vectors=True,
         scratch="tile statuses",
         deterministic=False,
-        refuse=lambda at: first_refusal(
-            double_precision, group_fits(at.block), partials_fit(at.block), few_outputs, forward_progress
-        ),
+        refuse=_passes_on,
     ),
     *_SCAN.gpu(
         "blelloch",

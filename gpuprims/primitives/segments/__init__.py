@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuprims.core.primitive import Primitive
-from gpuprims.primitives.segments.plan import plan_call, sample
+from gpuprims.primitives.segments.plan import plan_by_offsets, sample
 from gpuprims.primitives.segments.variants import VARIANTS
 
-PRIMITIVE = Primitive("segments", VARIANTS, plan_call, sample, tuning_case=f"{__name__}.tuning_case", tuned=False)
+PRIMITIVE = Primitive("segments", VARIANTS, plan_by_offsets, sample, tuning_case=f"{__name__}.tuning_case", tuned=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -17,44 +18,65 @@ from gpuprims.core.outputs import result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
-from gpuprims.expressions import Expr, TypedExpr, trace, typed
+from gpuprims.expressions import Expr, trace, typed
 from gpuprims.operators import Folding, Op, as_map, find_op, make_folding
 from gpuprims.primitives.fold import plan_scan
+from gpuprims.primitives.fold_spec import FoldSpec
 from gpuprims.primitives.fold_variants import FoldVariant
-from gpuprims.primitives.segments.marks import along_one_axis, end_dtype
-from gpuprims.primitives.segments.operator import at_ends, segmented
-from gpuprims.primitives.segments.spec import SegmentSpec
+from gpuprims.primitives.segments.offsets import along_one_axis, end_dtype
+from gpuprims.primitives.segments.operator import placed, segmented
 
-_INT64 = np.dtype(np.int64)
+_BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
 
 
 class SegmentsRequest(NamedTuple):
-    """How to fold segments of ``size`` elements in all, at most ``longest`` in each."""
+    """How to fold a number of segments, of at most ``longest`` elements; 0 for scans, which take any length."""
 
     op: Op
     map: str | Expr | None
     dtype: np.dtype[Any] | None
-    size: int
-    longest: int
+    segments: int
+    longest: int = 0
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SegmentSpec(FoldSpec):
+    """The macros of a fold of segments; the last input is the offsets."""
+
+    def macros(self) -> dict[str, int | str]:
+        """Define where a segment begins."""
+        k = len(self.inputs) - 1
+        return super().macros() | {"BEGIN(o)": f"x{k}[gp_at_x{k}(layout, o, 0)]"}
 
 
 @lru_cache(maxsize=1024)
 def takes(
     request: SegmentsRequest,
     dtypes: tuple[np.dtype[Any], ...],
-    count: int,
     device: Device,
     variant: str | Variant | None,
     generation: int,
 ) -> bool:
-    """Return True if :func:`plan_call` has a kernel for ``count`` segments, or the requested one."""
+    """Return True if :func:`plan_by_offsets` has a kernel for the call, or the requested one."""
     if variant is not None:
         return asks_for("segments", device.backend, variant)
-    return device.explain("segments", _traits(request, dtypes, count)).chosen is not None
+    return device.explain("segments", _described(request, dtypes)[1]).chosen is not None
+
+
+def _described(request: SegmentsRequest, dtypes: tuple[np.dtype[Any], ...]) -> tuple[Folding, CallTraits]:
+    """Return the folding of a call, and what variants are asked with."""
+    folding = make_folding(request.op, as_map("reduce", request.map, len(dtypes)), dtypes, request.dtype)
+    return folding, CallTraits(
+        dtypes=folding.computed_in,
+        size=request.longest,
+        outputs=request.segments,
+        commutative=request.op.commutative,
+        value_bytes=value_bytes(folding.values),
+    )
 
 
 @keeps_calls()
-def plan_call(
+def plan_by_offsets(
     request: SegmentsRequest,
     forms: tuple[Form, ...],
     written: tuple[Form, ...] | None,
@@ -64,9 +86,10 @@ def plan_call(
     generation: int,
 ) -> LaunchPlan:
     """Decide everything but the memory; the last array is the offsets."""
-    last, count, size = len(forms) - 1, forms[-1].shape[0] - 1, request.size
-    arrays = tuple(form.dtype for form in forms[:-1])
-    folding = _folding(request, arrays)
+    *own, offsets = forms
+    arrays, count = tuple(form.dtype for form in own), request.segments
+    size = max(form.shape[0] for form in own if form.shape)
+    folding, traits = _described(request, arrays)
     results = [contiguous(output, (count,), alignment) for output in folding.outputs]
     targets = result_forms("reduce", results, written)
 
@@ -76,20 +99,12 @@ def plan_call(
             return nothing
         # Segments lie along the first axis, elements along the second. Layouts keep no stride for an axis of length 1.
         shape = max(count, 2), max(size, 2)
-        inputs = [form._replace(shape=shape[1:]) if form.shape else form for form in forms[:-1]]
-        each = [form._replace(shape=(shape[0], 1), strides=(*form.strides, 0)) for form in (forms[-1], *targets)]
+        inputs = [form._replace(shape=shape[1:]) if form.shape else form for form in own]
+        each = [form._replace(shape=(shape[0], 1), strides=(*form.strides, 0)) for form in (offsets, *targets)]
         layout = plan_layout((*inputs, *each), shape, (1,))
-        accesses = layout.accesses
-        spec = SegmentSpec(
-            inputs=accesses[: last + 1],
-            outputs=accesses[last + 1 :],
-            values=folding.values,
-            map=_beside_offsets(folding, arrays),
-            finish=folding.finish,
-            op=folding.op,
-            identity=folding.identity,
-            commutative=request.op.commutative,
-        )
+        n = len(own)  # the map takes an offset too, and ignores it
+        map_ = typed(trace(lambda *given: folding.map(*given[:n], given[-1]), n + 2), (*arrays, _INT64, _INT64))
+        spec = SegmentSpec.of(folding, layout, len(forms), map=map_, commutative=request.op.commutative)
         parts = chosen.groups(-(-(size + count) // chosen.tile), device.capabilities)
         launch = device.kernel(chosen, spec).prepare(parts, layout.pack(0), count, size, parts)
         # If parts share segments, each stores partial results of its first and its last segment.
@@ -97,23 +112,13 @@ def plan_call(
         return with_counters(device, launch, 1, scratch)
 
     # Empty arrays have no memory, so kernels get the offsets instead and read no elements.
-    inputs = range(last + 1) if size else [last] * (last + 1)
-    traits = _traits(request, arrays, count)
+    inputs = range(len(forms)) if size else [len(own)] * len(forms)
     return LaunchPlan(device, "segments", traits, results, compiling, asked=variant, inputs=inputs)
-
-
-class MarkedRequest(NamedTuple):
-    """How to fold a number of segments of any arrays."""
-
-    op: Op
-    map: str | Expr | None
-    dtype: np.dtype[Any] | None
-    segments: int
 
 
 @keeps_calls()
 def plan_by_marks(
-    request: MarkedRequest,
+    request: SegmentsRequest,
     forms: tuple[Form, ...],
     written: tuple[Form, ...] | None,
     alignment: int,
@@ -123,53 +128,28 @@ def plan_by_marks(
 ) -> LaunchPlan:
     """Decide everything but the memory; the last two arrays mark where segments begin and end."""
     arrays = tuple(form.dtype for form in forms)
-    folding, _ = _marked_folding(request, arrays[:-2])
+    folding, _ = marked_folding(request, arrays[:-2])
     results = [contiguous(output, (request.segments,), alignment) for output in folding.outputs]
-    folding, place = at_ends(folding, arrays)
-    size = forms[-1].shape[0]
+    folding, place = placed(folding, arrays, lambda index, end: end.astype(np.int64) - 1)
     shape, (inputs, targets) = along_one_axis(forms, result_forms("reduce", results, written))
     what = device, inputs, targets, results, folding, shape, (0,), variant
-    return plan_scan(*what, commutative=False, inclusive=True, place=place, count=size)
-
-
-def results_of_nothing(request: MarkedRequest, dtypes: tuple[np.dtype[Any], ...]) -> tuple[Any, ...]:
-    """Return the results of an empty segment."""
-    return _marked_folding(request, dtypes)[1]
+    return plan_scan(*what, commutative=False, inclusive=True, place=place, count=forms[-1].shape[0])
 
 
 @keeps_calls()
-def _marked_folding(request: MarkedRequest, dtypes: tuple[np.dtype[Any], ...]) -> tuple[Folding, tuple[Any, ...]]:
-    marks = np.dtype(np.bool_), end_dtype(request.segments)
+def marked_folding(request: SegmentsRequest, dtypes: tuple[np.dtype[Any], ...]) -> tuple[Folding, tuple[Any, ...]]:
+    """Return the folding of :func:`plan_by_marks`, and the results of an empty segment."""
+    marks = _BOOL, end_dtype(request.segments)
     return segmented(request.op, request.map, dtypes, marks, request.dtype, "reduce")
 
 
 def sample(call: Sample) -> LaunchPlan:
     """Return the plan for segments of one length, with the plan of a scan for devices without such kernels."""
-    op, count, size = find_op("sum"), call.outputs, call.size * call.outputs
+    count, size = call.outputs, call.size * call.outputs
     form, offsets = contiguous(call.dtype, (size,), 16), contiguous(_INT64, (count + 1,), 16)
-    marks = [contiguous(dtype, (size,), 16) for dtype in (np.dtype(np.bool_), end_dtype(count))]
-    request, marked = SegmentsRequest(op, None, None, size, call.size), MarkedRequest(op, None, None, count)
-    plan = copy(plan_call(request, (form, offsets), None, 16, call.device, None, 0))
+    marks = [contiguous(dtype, (size,), 16) for dtype in (_BOOL, end_dtype(count))]
+    request = SegmentsRequest(find_op("sum"), None, None, count, call.size)
+    plan = copy(plan_by_offsets(request, (form, offsets), None, 16, call.device, None, 0))
+    marked = request._replace(longest=0)
     plan.otherwise = plan_by_marks(marked, (form, *marks), None, 16, call.device, None, 0)
     return plan
-
-
-def _traits(request: SegmentsRequest, dtypes: tuple[np.dtype[Any], ...], count: int) -> CallTraits:
-    folding = _folding(request, dtypes)
-    return CallTraits(
-        dtypes=folding.computed_in,
-        size=request.longest,
-        outputs=count,
-        commutative=request.op.commutative,
-        value_bytes=value_bytes(folding.values),
-    )
-
-
-def _folding(request: SegmentsRequest, dtypes: tuple[np.dtype[Any], ...]) -> Folding:
-    return make_folding(request.op, as_map("reduce", request.map, len(dtypes)), dtypes, request.dtype)
-
-
-def _beside_offsets(folding: Folding, arrays: tuple[np.dtype[Any], ...]) -> TypedExpr:
-    """Return a folding's map with one further argument, an offset after the elements, which it ignores."""
-    n = len(arrays)
-    return typed(trace(lambda *given: folding.map(*given[:n], given[-1]), n + 2), (*arrays, _INT64, _INT64))

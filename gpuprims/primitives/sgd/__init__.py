@@ -84,5 +84,5 @@ def logistic_sgd(
     array([0.361, 0.723])
     """
     request = as_request(threads_per_datapoint, datapoints_per_block)
-    arrays = (X, y, weights) if sample_weight is None else (X, y, weights, sample_weight)
+    arrays = X, y, weights, sample_weight
     return run_steps("sgd", plan_call, request, arrays, order, rate, keep, device, variant)

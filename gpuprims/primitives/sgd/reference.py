@@ -1,4 +1,4 @@
-"""sgd in NumPy."""
+"""sgd and hogwild in NumPy."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpuprims.primitives.sgd.spec import SgdSpec
+from gpuprims.primitives.logistic.spec import SamplesSpec
 
 
-def sgd_numpy(spec: SgdSpec, memories: Sequence[np.ndarray], layout: np.ndarray, steps: int, stretch: int) -> None:
+def sgd_numpy(spec: SamplesSpec, memories: Sequence[np.ndarray], layout: np.ndarray, steps: int, stretch: int) -> None:
     """Change the weights by one sample after the other."""
     rows, labels, before, *sample_weights, order, paces = memories[: len(spec.inputs)]
     weights, k = memories[len(spec.inputs)], spec.features
@@ -20,3 +20,10 @@ def sgd_numpy(spec: SgdSpec, memories: Sequence[np.ndarray], layout: np.ndarray,
         moved = rate * (probability - labels[number]) * (sample_weights[0][number] if sample_weights else 1)
         weights[:k] = keep * weights[:k] - moved * rows[number]
         weights[k:] -= moved
+
+
+def hogwild_numpy(spec: SamplesSpec, memories: Sequence[np.ndarray], layout: np.ndarray, *numbers: int) -> None:
+    """Change the weights as a single worker does."""
+    steps, stretch, _, part = numbers
+    if part:
+        sgd_numpy(spec, memories, layout, steps, stretch)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -20,13 +21,19 @@ from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.expressions.masks import refuse_masked
 from gpuprims.primitives.logistic.labelled import check_samples, sigmoid
+from gpuprims.primitives.logistic.spec import SamplesSpec
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.rows import sample_forms, side_by_side
-from gpuprims.primitives.sgd.spec import SgdSpec
 
 _ORDER = np.dtype(np.int32)
 # Most work-items of a group.
 MOST_BLOCK = 1024
+
+
+class SgdSpec(SamplesSpec):
+    """Macros for steps by single samples; ``map`` is the sigmoid of a score."""
+
+    own_headers: ClassVar[tuple[Path, ...]] = (Path(__file__).parent / "kernels" / "single.h",)
 
 
 class Steps(NamedTuple):
@@ -84,8 +91,8 @@ def run_steps(
     device: str | Device | None,
     variant: str | None,
 ) -> Any:
-    """Check a call's arrays and take its steps; without steps, copy the weights."""
-    operands = as_operands(label, (*arrays, order), device)
+    """Check samples, labels, weights, sample weights or None, and take the steps; without steps, copy the weights."""
+    operands = as_operands(label, (*(arrays[:3] if arrays[3] is None else arrays), order), device)
     *samples, numbers = operands.natives
     check_samples(label, samples)
     _check_order(label, numbers, samples[0].shape[0], on_host=operands.on_host)

@@ -16,14 +16,9 @@ from gpuprims.primitives.sgd.reference import sgd_numpy
 
 @dataclass(frozen=True)
 class SgdVariant(Variant):
-    """A variant of steps by single samples.
+    """A variant of steps by single samples."""
 
-    Parameters
-    ----------
-    scratch : {"none", "products"}
-        Memory beside the operands, for products of samples, which an earlier launch computes.
-    """
-
+    # Memory beside the operands, for products of samples, which an earlier launch computes.
     scratch: Literal["none", "products"] = "none"
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from gpuprims.errors import ArgumentError, ExpressionError, ShapeError, quoted
 from gpuprims.expressions import Expr
-from gpuprims.expressions.expr import Instruction
 from gpuprims.expressions.masks import plain_array
 from gpuprims.expressions.trace import Recorder, Tracer
 from gpuprims.primitives.stencil.halves import Join, high_half, low_half
@@ -49,7 +48,7 @@ class TracedNeighbourhood:
             raise ExpressionError(f"neighbourhood: the same one to three axes in each index; got {quoted(index)}")
         if any(2 * abs(one) + 1 > WIDEST for one in offset):
             raise ArgumentError(f"neighbourhood: offsets from {-(WIDEST // 2)} to {WIDEST // 2}; got {quoted(index)}")
-        return _argument(self._recorder, self.places.setdefault(tuple(map(int, offset)), len(self.places)))
+        return self._recorder.argument(self.places.setdefault(tuple(map(int, offset)), len(self.places)))
 
 
 def trace_neighbours(function: Callable[[TracedNeighbourhood], Any]) -> Neighbours:
@@ -84,17 +83,13 @@ def _summed(
     middle = [n // 2 for n in weights.shape]
     indices = np.argwhere(weights).tolist() or [middle]  # one neighbour, if all weights are zero
     for place, index in enumerate(indices):
-        weight, neighbour = weights[tuple(index)], _argument(recorder, place)
+        weight, neighbour = weights[tuple(index)], recorder.argument(place)
         for k, part in enumerate(parts):
             number = part(neighbour).astype(dtype)
             term = number if weight == 1 else number * dtype.type(weight)
             totals[k] = term if totals[k] is None else totals[k] + term
     offsets = tuple(tuple(map(operator.sub, index, middle)) for index in indices)
     return _finished(recorder, close(*totals), offsets)
-
-
-def _argument(recorder: Recorder, place: int) -> Tracer:
-    return recorder.add(Instruction("argument", value=str(place)))
 
 
 def _finished(recorder: Recorder, returned: Any, offsets: tuple[Offset, ...]) -> Neighbours:

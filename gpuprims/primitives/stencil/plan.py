@@ -149,7 +149,7 @@ class Pass(NamedTuple):
             paired=stencil.paired is not None,
             times=times,
         )
-        computed = () if stencil.function is None else tuple(one.dtype for one in stencil.function.steps)
+        computed = () if stencil.function is None else stencil.function.computed_in
         dtypes = (self.forms[0].dtype, stencil.value, stencil.result, *computed)
         return StencilTraits(dtypes, math.prod(grid.lengths), neighbourhood=reads)
 

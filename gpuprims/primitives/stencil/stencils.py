@@ -79,7 +79,7 @@ class Stencil:
     @property
     def value(self) -> Dtype:
         """Dtype of the computation."""
-        return self.finish.steps[0].dtype
+        return self.finish.nodes[0].dtype
 
     @property
     def result(self) -> Dtype:
@@ -90,7 +90,7 @@ class Stencil:
         """Return the two passes as stencils of one pass each; the results of the first are values."""
         if self.across is None or self.function is None:
             raise TypeError("passes of a stencil in two; got one in one")
-        across = TypedExpr(self.across.steps, self.across.results, self.across.arity + 1)  # adds the unused number
+        across = TypedExpr(self.across.nodes, self.across.results, self.across.arity + 1)  # adds the unused number
         first = Stencil(tuple((dx,) for dx in self.columns), across, finishing(self.value, self.value))
         return first, Stencil(self.offsets, self.function, self.finish)
 
@@ -175,14 +175,14 @@ def _of_mean(weights: np.ndarray, element: Dtype) -> Stencil:
 
 def _of_sum(weights: np.ndarray, element: Dtype, finish: TypedExpr) -> Stencil:
     """Return the stencil of a weighted sum, whose weights the kernel contains."""
-    neighbours = weighted(weights, finish.steps[0].dtype)
+    neighbours = weighted(weights, finish.nodes[0].dtype)
     pairs = (_typed(weighted(weights, _PAIR), _PAIR), None) if _fit_in_pairs(element, weights) else None
     return Stencil(neighbours.offsets, _typed(neighbours, element), finish, paired=pairs)
 
 
 def _of_product(column: np.ndarray, row: np.ndarray, element: Dtype, finish: TypedExpr) -> Stencil:
     """Return the stencil of a weighted sum along rows, followed by one along columns."""
-    value, pairs = finish.steps[0].dtype, None
+    value, pairs = finish.nodes[0].dtype, None
     across, down = weighted(row, value), weighted(column, value)
     if _fit_in_pairs(element, column, row):
         pairs = _typed(weighted(column, _PAIR), _PAIR), _typed_across(weighted(row, _PAIR), _PAIR, _PAIR)
@@ -199,7 +199,7 @@ def _of_product(column: np.ndarray, row: np.ndarray, element: Dtype, finish: Typ
 def _of_table(weights: np.ndarray, finish: TypedExpr) -> Stencil:
     """Return the stencil of weights that are read from memory."""
     corners = tuple(tuple(sign * (n // 2) for n in weights.shape) for sign in (-1, 1))
-    return Stencil(corners, None, finish, weights.astype(finish.steps[0].dtype).tobytes())
+    return Stencil(corners, None, finish, weights.astype(finish.nodes[0].dtype).tobytes())
 
 
 def _of_halves(weights: np.ndarray, element: Dtype, result: Dtype, join: Join) -> Stencil:

@@ -11,7 +11,7 @@ from kernel_cases import DTYPES, LAYOUTS, Kernel, assert_equal, on_device, on_ho
 
 import gpuprims
 from gpuprims.errors import ArgumentError, NoVariantError
-from gpuprims.primitives.histogram import division, plan, reading
+from gpuprims.primitives.histogram import plan, reading
 
 # Bins for bytes: a bin a value, several values a bin, mostly empty bins, bins beyond all values, uneven bins.
 BYTES: tuple[Any, ...] = (
@@ -95,7 +95,7 @@ def test_arrays_on_the_device_stay_there(histogram_kernel: Kernel, rng: np.rando
 def test_counts_of_more_elements_than_32_bits_tell(
     histogram_kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(division, "MOST_COUNTED", 100)  # in place of 2^31
+    monkeypatch.setattr(reading, "_MOST_COUNTED", 100)  # in place of 2^31
     plan.plan_sums.cache_clear()
     x = rng.integers(0, 5, 1000)
     assert_equal(bincount(histogram_kernel, x), np.bincount(x))
@@ -103,11 +103,11 @@ def test_counts_of_more_elements_than_32_bits_tell(
     plan.plan_sums.cache_clear()
 
 
-@pytest.mark.parametrize(("module", "limit"), [(reading, "_MOST_MERGED"), (division, "_MOST_NEAR")])
+@pytest.mark.parametrize("limit", ["_MOST_MERGED", "_MOST_NEAR"])
 def test_groups_that_do_not_merge_and_guides_in_global_memory(
-    histogram_kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, module: Any, limit: str
+    histogram_kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
-    monkeypatch.setattr(module, limit, 0)
+    monkeypatch.setattr(reading, limit, 0)
     plan.plan_sums.cache_clear()
     x = spread_values(rng, np.float32, 70_000)
     for bins in ("cells", "edges"):

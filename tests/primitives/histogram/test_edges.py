@@ -13,7 +13,7 @@ from kernel_cases import DTYPES, Kernel, assert_equal, need, on_device, on_host,
 
 import gpuprims
 from gpuprims.errors import ArgumentError
-from gpuprims.primitives.histogram.binning import key_dtype, table_of_edges, table_of_range
+from gpuprims.primitives.histogram.binning import key_dtype, make_table
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -107,13 +107,13 @@ def test_elements_at_edges(
     ],
 )
 def test_bins_of_one_width_are_found_without_a_search(limits: tuple[float, float], bins: int, kind: str) -> None:
-    table = table_of_range(np.dtype(np.float32), bins, *limits)
+    table = make_table(np.dtype(np.float32), bins, limits)
     assert table.kind == kind
 
 
 def test_explicit_edges_of_one_width_are_too() -> None:
     edges = np.linspace(0, 256, 257)
-    assert table_of_edges(np.dtype(np.uint8), edges).kind == "even"
+    assert make_table(np.dtype(np.uint8), edges, None).kind == "even"
 
 
 def test_keys_hold_every_element() -> None:

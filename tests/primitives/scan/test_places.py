@@ -33,6 +33,6 @@ def test_places_are_counted_along_the_scanned_axis(scan_kernel: Kernel, rng: np.
 
 @pytest.mark.parametrize("op", ["argmin", "argmax"])
 def test_nothing_has_no_place(scan_kernel: Kernel, op: str) -> None:
-    message = f"scan with {op}: inclusive=True, for nothing has no place; got inclusive=False"
+    message = f"scan with {op}: inclusive=True, because no elements have no result; got inclusive=False"
     with pytest.raises(ArgumentError, match=message):
         scan_kernel.scan(np.arange(5.0, dtype=np.float32), op=op, inclusive=False)

@@ -290,7 +290,7 @@ def test_no_double_where_none_is_needed() -> None:
     stencils += [of_normal(1.0, 2.0, np.dtype(name)) for name in ("int8", "uint8", "int16", "uint16", "float32")]
     for made in stencils:
         used = {
-            one.dtype for function in (made.function, made.across, made.finish) if function for one in function.steps
+            one.dtype for function in (made.function, made.across, made.finish) if function for one in function.nodes
         }
         assert DOUBLES.isdisjoint(used)
 
@@ -299,9 +299,9 @@ def test_small_results_take_no_more_steps_than_a_conversion() -> None:
     for name in ("uint8", "int8", "uint16", "int16", "float32"):
         dtype = np.dtype(name)
         for made in (_weighted(SHARP, dtype), _weighted(CROSS / 5, dtype)):
-            assert {one.name for one in made.finish.steps} <= {"argument", "cast"}
+            assert {one.name for one in made.finish.nodes} <= {"argument", "cast"}
     for name in ("uint8", "int16"):
-        assert [one.name for one in of_normal(1.0, 3.0, np.dtype(name)).finish.steps].count("where") == 1
+        assert [one.name for one in of_normal(1.0, 3.0, np.dtype(name)).finish.nodes].count("where") == 1
 
 
 def _weighted(weights: Any, element: Any, *, double: bool = False) -> Stencil:

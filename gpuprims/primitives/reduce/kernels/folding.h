@@ -1,4 +1,4 @@
-/* Steps that reductions share. */
+/* Steps of several reductions. */
 
 /* Fold values pairwise and in order, which also keeps rounding errors small. `count` is a compile-time constant. */
 DEVICE value_t gp_fold_values(value_t *values, const int count)

@@ -63,7 +63,7 @@ void reduce_atomic(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, 
         folded = gp_fold_tree(folded, partial, tid);
         if (tid > 0) continue;
 
-        /* 2. Store the only part; or fold it into the slot, and let the last group store the slot's value. */
+        /* 2. Store the only part; or fold it into the slot, and the last group stores the slot's value. */
         if (parts == 1) {
             STORE(o, 0, folded);
         } else {

@@ -20,12 +20,9 @@
 #define BEATS(a, b) (BETTER(a, b) && !BETTER(b, b))
 #define LANES 32
 #define EACH_LANE _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < LANES; lane++)
-/* Argmax of 2^24 float32, random and rising, in ms of one core, of which numpy.argmax takes 2.2: 2.5 and 4.2; with 64 lanes 2.6 and
- * 6.2, with spans of 4096 2.6 and 4.4, and where each better span is searched for its place too 2.8 and 19; by reduce/cpu_chunks 7.0
- * (runtime 2026.2, AMD EPYC of family 26, 2026-11-22). */
-#define SPAN 2048
+#define SPAN 2048 /* rows: cpu_best */
 
-/* True if one of `span` elements from j on is better than `best`. */
+/* Return 1 if one of `span` elements from j on is better than `best`. */
 DEVICE int has_better(INPUTS, const layout_t layout, const i64 o, const i64 j, const int span, const lead_t best)
 {
     int found = 0;
@@ -33,8 +30,8 @@ DEVICE int has_better(INPUTS, const layout_t layout, const i64 o, const i64 j, c
     return found;
 }
 
-/* The best lead of `span` elements from j on. Loops over lanes stay rolled, because Intel's compiler does not
- * vectorise unrolled ones. */
+/* Return the best lead of `span` elements from j on. Loops over lanes stay rolled: Intel's compiler does not vectorise
+ * unrolled ones. */
 DEVICE lead_t best_of(INPUTS, const layout_t layout, const i64 o, const i64 j, const int span)
 {
     lead_t best = LEAD(MAP(o, j)), leads[LANES];
@@ -59,8 +56,8 @@ DEVICE lead_t best_of(INPUTS, const layout_t layout, const i64 o, const i64 j, c
     return best;
 }
 
-/* Return the first value that is as good as the best of a span. A map may round differently in vectors; if no value
- * is as good, search again one by one. */
+/* Return the first value that is as good as the best of a span. A map may round differently in vectors; if no value is
+ * as good, search again one by one. */
 DEVICE value_t value_of(INPUTS, const layout_t layout, const i64 o, const i64 first, const i64 last, const lead_t best)
 {
     for (i64 j = first; j < last; j++)
@@ -84,8 +81,7 @@ void reduce_cpu_best(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters
         value_t value = IDENTITY;
 
         if (first < last) {
-            /* 1. Find the span of the best value. The first element is the best so far, also if all are as bad as
-             * the identity. */
+            /* 1. Find the span of the best value. The first element is the best so far, even if it equals the identity. */
             i64 at = first;
             lead_t best = LEAD(MAP(o, first));
             for (i64 j = first; j < last && !BETTER(best, best); j += SPAN) {
@@ -100,7 +96,7 @@ void reduce_cpu_best(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters
             value = value_of(INPUT_NAMES, layout, o, at, min(at + SPAN, last), best);
         }
 
-        /* 3. Store; or leave the value, and let the last part fold all of them in order. */
+        /* 3. Store; or leave the value, and the last part folds all of them in order. */
         if (parts > 1) {
             gp_leave(partials, task, value);
             if (!gp_last_done(counters + o, parts)) continue;

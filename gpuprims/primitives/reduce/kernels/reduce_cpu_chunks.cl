@@ -26,10 +26,7 @@
 #define EACH_LANE _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < LANES; lane++)
 #define RUN 16
 #define LEVELS 48
-/* Of (2^20, 16), (2^18, 64), (2^17, 128) float32 two cores fold rows in 2.7, 2.3, 3.2 ms this way, with the lanes below in 17, 7
- * to 10, 5 (Intel's runtime 2026.2, AMD EPYC, 2026-11-22). Of 128 random elements the mean error is 1.12 times that of NumPy's
- * pairwise sums; of more, lanes round less. */
-#define FEW 128
+#define FEW 128 /* rows: cpu_chunks */
 
 __kernel WORK_GROUP(1)
 void reduce_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout,
@@ -56,9 +53,8 @@ void reduce_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
         i64 j = min((task % parts) * chunk, n), runs = 0;
         const i64 last = min(j + chunk, n);
 
-        /* 1. Load and fold, LANES elements a step. Loops over lanes stay rolled: unrolled, Intel's compiler makes no vectors of
-         *    them. Of 2^26 float32 two cores sum as much as two threads of numba's parallel loop, whose rounding grows with the
-         *    root of the length: 41.0 and 41.8 GB/s where NumPy sums 20.9 (runtime 2026.2, AMD EPYC Genoa, 2026-11-21). */
+        /* 1. Load and fold, LANES elements at a time. Loops over lanes stay rolled: Intel's compiler does not vectorise
+         * unrolled ones. */
         for (; j + RUN * LANES <= last; runs++) {
             EACH_LANE SET_VALUE(run, [lane], IDENTITY);
             for (const i64 end = j + RUN * LANES; j < end; j += LANES)
@@ -80,7 +76,7 @@ void reduce_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
         for (int half_of = LANES / 2; half_of > 0; half_of /= 2)
             for (int lane = 0; lane < half_of; lane++) SET_VALUE(run, [lane], OP(VALUE(run, [lane]), VALUE(run, [lane + half_of])));
 
-        /* 3. Store; or leave the value, and let the last part fold all of them in order, pairwise too. */
+        /* 3. Store; or leave the value, and the last part folds all of them in order, pairwise too. */
         if (parts == 1) {
             STORE(o, 0, VALUE(run, [0]));
         } else {

@@ -23,9 +23,8 @@ void reduce_cpu_columns(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *count
         const i64 first = min(part * run, n), last = min(first + run, n);
         const int live = (int)min((i64)LANES, outputs - o);
 
-        /* 1. Load and fold, four rows of LANES elements at a time: four streams from memory, and a quarter of the traffic of the
-         *    values. Of 8192 x 8192 float32 two cores sum columns at 42 GB/s and the whole at 40, a row at a time columns at 24;
-         *    NumPy at 22 (runtime 2026.2, AMD EPYC Genoa, 2026-11-21). */
+        /* 1. Load and fold, four rows of LANES elements at a time (rows: cpu_columns): four streams from memory, and a
+         * quarter of the traffic of the values. */
         EACH_LANE SET_VALUE(folded, [lane], IDENTITY);
         i64 j = first;
         for (; j + 4 <= last; j += 4)

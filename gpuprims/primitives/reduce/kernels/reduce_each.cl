@@ -52,9 +52,8 @@ void reduce_each(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, co
         value_t folded = IDENTITY;
         if (live) folded = fold_run(INPUT_NAMES, layout, o, min(part * run, n), min((part + 1) * run, n));
 
-        /* 2. If there are several parts, leave the value; the last group folds all of them in order. The first
-         * barrier separates the two tests of `live`: PoCL 3.1 joins them across the branch, and then all work-items
-         * leave. */
+        /* 2. If there are several parts, leave the value; the last group folds all of them in order. The first barrier
+         * separates the two tests of `live`, which PoCL 3.1 otherwise joins, so that all work-items leave. */
         if (parts > 1) {
             barrier(CLK_LOCAL_MEM_FENCE);
             if (live) gp_leave(partials, part * outputs + o, folded);

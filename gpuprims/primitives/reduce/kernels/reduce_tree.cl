@@ -21,8 +21,8 @@ void reduce_tree(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, co
         /* 1. Load and fold this part's elements. */
         value_t folded = gp_fold_elements(INPUT_NAMES, layout, o, n, part * BLOCK + tid, parts * BLOCK);
 
-        /* 2. Fold the group. If the output has several parts, leave the value; the last group goes round once more and
-         * folds all of them. One tree for both: of two, PoCL 3.1 folds values of several components wrongly. */
+        /* 2. Fold the group. If the output has several parts, leave the value; the last group repeats the loop to fold all
+         * parts. One tree serves both: with two, PoCL 3.1 folds values of several components wrongly. */
         for (int collected = parts == 1;; collected = 1) {
             folded = gp_fold_tree(folded, partial, tid);
             if (collected) break;

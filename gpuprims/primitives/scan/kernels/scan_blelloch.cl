@@ -52,9 +52,9 @@ void scan_blelloch(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout,
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        /* 3. Keep the tile's aggregate; or set the root to the tile's prefix and go down: each node becomes the fold
-         * of all elements before its leaves. */
-        barrier(CLK_LOCAL_MEM_FENCE); /* a second barrier: PoCL 3.1 does not separate the loops before and after a single one */
+        /* 3. Keep the tile's aggregate; or set the root to the tile's prefix and go down: each node becomes the fold of
+         * all elements before its leaves. PoCL 3.1 needs two barriers to separate the loops. */
+        barrier(CLK_LOCAL_MEM_FENCE);
         if (tid == 0 && folds) gp_keep(partials, totals + task.at, tree[PADDED(TWICE - 1)]);
         if (tid == 0 && !folds) tree[PADDED(TWICE - 1)] = totals < 0 ? IDENTITY : gp_recall(partials, totals + task.at);
         for (int stride = folds ? 0 : BLOCK; stride > 0; stride /= 2) {

@@ -19,23 +19,17 @@
  */
 #define LANES_OF_FOLD 32
 #define EACH_LANE _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < LANES_OF_FOLD; lane++)
-/* Of 2^26 float32 two cores scan 26.9 GB/s, counting 8 bytes an element, where NumPy sums 2.5. Of 2^24 float64, which NumPy
- * sums at 5.0, they scan 26.8 with 8 runs of 8, 20.6 with 8 of 16, 25.3 with 16 of 8 (runtime 2026.2, AMD EPYC of family 26,
- * 2026-11-21). */
-#define RUNS 8
+#define RUNS 8 /* rows: cpu_chunks */
 #define RUN 8
 #define EACH_OF_RUN _Pragma("clang loop unroll(disable)") for (int k = 0; k < RUN; k++)
 #define EACH_RUN _Pragma("unroll") for (int run = 0; run < RUNS; run++)
 
 #if PACKED
-/* Elements that are counted before they are written. Of 2^24 float32, with a half, a hundredth and a thousandth
- * kept, one core takes 21, 15 and 10 ms (numpy's x[mask] 89, 14 and 7), with stretches of 1024 20, 18 and 17; two
- * cores take 55 for a half with a branch for each element (runtime 2026.2, AMD EPYC of family 26, 2026-11-22). */
-#define STRETCH 64
+#define STRETCH 64 /* elements that are counted before they are written; rows: packed */
 
-/* Write the kept elements before `last` side by side from `place` on; return the next free place. Each element is
- * written to the place of the next kept element, whether it is kept or not, so there is no branch to predict. The
- * kept elements are counted first, so that the loop ends before the place that another work-item writes. */
+/* Write the kept elements before `last` side by side from `place` on; return the next free place. To predict no branch,
+ * write each element, kept or not, to the next free place. Count the kept elements first, so that the loop ends before
+ * the place that another work-item writes. */
 DEVICE value_t pack_chunk(INPUTS, OUTPUTS, const layout_t layout, const i64 o, i64 j, const i64 last, value_t place)
 {
     for (; j < last; j += STRETCH) {
@@ -68,8 +62,7 @@ void scan_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layou
         value_t before = folds || totals < 0 ? IDENTITY : gp_recall(partials, totals + task.at);
 
         if (level < 0 && folds) {
-            /* 1. Load and fold. Loops over lanes stay rolled, because Intel's compiler does not vectorise unrolled
-             * ones. */
+            /* 1. Load and fold. Loops over lanes stay rolled: Intel's compiler does not vectorise unrolled ones. */
 #if COMMUTATIVE
             EACH_LANE SET_VALUE(folded, [lane], IDENTITY);
             for (; j + LANES_OF_FOLD <= last; j += LANES_OF_FOLD)
@@ -110,8 +103,7 @@ void scan_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layou
 #endif
         }
 
-        /* 4. Take the other elements one by one, and all values of a level above the inputs; keep the chunk's
-         * aggregate. */
+        /* 4. Take the other elements, and values of a level above the inputs, one by one; keep the chunk's aggregate. */
         for (; j < last; j++) {
             const value_t element = gp_load_level(INPUT_NAMES, layout, partials, level, o, j, n);
             if (!folds) gp_store_level(INPUT_NAMES, OUTPUT_NAMES, layout, partials, level, o, j, n, before, element);

@@ -27,7 +27,7 @@ DEVICE u32 look_at(INPUTS, GLOBAL u64 *statuses, const layout_t layout, const i6
     if (found) return found;
     value_t folded = IDENTITY;
     for (i64 j = tile * TILE; j < min((tile + 1) * TILE, n); j++) folded = OP(folded, MAP(o, j));
-    /* If the tile's group ran meanwhile, its outputs may have overwritten the inputs, but then its status is set. */
+    /* If the tile's group ran meanwhile, its outputs may have overwritten the inputs, but its status is set. */
     found = gp_await_status(statuses, at, tag, tag + 1, value);
     if (!found) *value = folded;
     return found ? found : tag;
@@ -39,8 +39,7 @@ DEVICE value_t look_back(INPUTS, GLOBAL u64 *statuses, const layout_t layout, co
 {
     value_t before = IDENTITY;
     for (i64 nearest = tile - 1;; nearest -= LANES) {
-        /* Each lane reads a tile's status, lane 0 that of the nearest tile. Before tile 0 lies an inclusive prefix:
-         * the identity. */
+        /* Each lane reads a tile's status, lane 0 the nearest one. Before tile 0 the inclusive prefix is the identity. */
         const i64 here = nearest - lane;
         value_t folded = IDENTITY;
         u32 found = tag + 1;

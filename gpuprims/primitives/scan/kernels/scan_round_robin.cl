@@ -72,8 +72,7 @@ void scan_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layo
                 barrier(CLK_LOCAL_MEM_FENCE);
                 gp_scan_warps(stood_in, partial, tid, &whole);
                 if (tid == 0) absent = -1;
-                /* If the tile's group ran meanwhile, its outputs may have overwritten the inputs, but then its
-                 * status is set. */
+                /* If the tile's group ran meanwhile, its outputs may have overwritten the inputs, but its status is set. */
                 if (tid == whose && !gp_await_status(statuses, first + tid, tag, tag, &folded)) folded = whole;
                 if (tid == whose) waiting = 0;
                 barrier(CLK_LOCAL_MEM_FENCE);

@@ -1,4 +1,4 @@
-/* Steps that scans share.
+/* Steps of several scans.
  *
  * A tile is BLOCK x ITEMS neighbours. Each warp takes a contiguous part of it, one vector per lane at a time, so lanes read
  * neighbours in memory. Without shuffles a warp is one work-item. For LANES = 4, VECTOR = 2, ITEMS = 4:
@@ -15,14 +15,13 @@
 #define WARPS (BLOCK / LANES)
 #define TILE ((i64)BLOCK * ITEMS)
 
-/* The offset in its tile of a work-item's item, the first of a vector. */
+/* Return the offset of a vector in its tile; `item` is its first. */
 DEVICE int gp_item_offset(const int tid, const int item)
 {
     return tid / LANES * (LANES * ITEMS) + item * LANES + tid % LANES * VECTOR;
 }
 
-/* A tile among those of all outputs. A group divides once and then adds, because 64-bit divisions would take longer
- * than a tile. */
+/* A tile of an output. A group divides once and then adds, because 64-bit divisions would take longer than a tile. */
 typedef struct { i64 at, o, tile; } task_t;
 
 DEVICE task_t gp_task_at(const i64 at, const i64 tiles)
@@ -260,15 +259,14 @@ DEVICE value_t gp_recall(GLOBAL const u32 *partials, const i64 at)
     return gp_join(words);
 }
 
-/* An element of a level: an input if `level` is negative, else a kept value from `level` on. */
+/* Load an element of a level: an input if `level` is negative, else a kept value from `level` on. */
 DEVICE value_t gp_load_level(INPUTS, const layout_t layout, GLOBAL const u32 *partials, const i64 level, const i64 o,
                           const i64 j, const i64 n)
 {
     return level < 0 ? MAP(o, j) : gp_recall(partials, level + o * n + j);
 }
 
-/* Store an element of a level, given the fold of all elements before it. Levels above the inputs are scanned
- * exclusively. */
+/* Store an element of a level, given the fold of the elements before. Levels above the inputs are scanned exclusively. */
 DEVICE void gp_store_level(INPUTS, OUTPUTS, const layout_t layout, GLOBAL u32 *partials, const i64 level, const i64 o,
                         const i64 j, const i64 n, const value_t before, const value_t element)
 {
@@ -312,8 +310,7 @@ DEVICE u32 gp_read_status(GLOBAL u64 *statuses, const i64 at, const u32 first, c
     return alike && tag >= first && tag <= last ? tag : 0;
 }
 
-/* Reads of a status, some 10 ms, before a group folds the tile itself: a group that does not run blocks no other for
- * ever. */
+/* Reads of a status, some 10 ms, before a group folds the tile itself, so that no group waits forever. */
 #ifndef LOOKS /* set where groups are simulated one after the other */
 #define LOOKS (1 << 14)
 #endif

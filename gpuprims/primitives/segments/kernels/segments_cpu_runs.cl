@@ -17,11 +17,8 @@
  *     parts      0   0   0     1   1   1   2   2     2   3
  *     leaves     head a..b     head c, tail d  head e, tail f  tail g
  */
-/* Sums of 2^24 float32 in segments of 32, of random lengths of 32 on average, of 7, of 10^3 and of 10^6, in ms of one core: 3.1, 9.1,
- * 6.3, 2.4, 2.4; with 16 lanes 3.1, 11.4, 6.2, 2.6, 2.3, with 32 and spans of 1024 3.1, 11.1, 6.1, 2.2, 2.4; numpy.add.reduceat
- * 6.2, 13.2, 17.3, 4.6, 3.3 (runtime 2026.2, AMD EPYC of family 26, 2026-11-22). */
 #if COMMUTATIVE
-#define LANES 8
+#define LANES 8 /* rows: cpu_runs */
 #else
 #define LANES 1
 #endif
