@@ -39,8 +39,7 @@ class KernelSpec:
     """The meaning of a kernel's macros for one call.
 
     Kernels that use further macros have a subclass, which adds fields and overrides :meth:`macros`, :meth:`text` and
-    :meth:`headers`. Specs are equal if they are of one class and all their fields are equal, bit for bit; kernels are
-    cached by them.
+    :meth:`headers`. Kernels are cached by their specs: two are equal if their class and fields are, bit for bit.
 
     Parameters
     ----------
@@ -75,18 +74,12 @@ class KernelSpec:
     contracted: bool = True
     constants: tuple[Dtype, ...] = ()
 
-    # The kernel loads by MAP and stores by STORE; others define macros of their own.
-    maps: ClassVar[bool] = True
-    # The kernel stores VECTOR neighbours at once where it can.
-    stores_vectors: ClassVar[bool] = True
-    # An output may lie in the memory of an input.
-    aliases: ClassVar[bool] = False
-    # Calls that differ in constants alone share a kernel.
-    lifts_constants: ClassVar[bool] = True
-    # Pointer arguments beside the operands.
-    scratch_pointers: ClassVar[int] = 0
-    # Work-items exchange values, by the functions of ``shuffling.h``.
-    exchanges: ClassVar[bool] = False
+    maps: ClassVar[bool] = True  # the kernel loads by MAP and stores by STORE; others define macros of their own
+    stores_vectors: ClassVar[bool] = True  # it stores VECTOR neighbours at once where it can
+    aliases: ClassVar[bool] = False  # an output may lie in the memory of an input
+    lifts_constants: ClassVar[bool] = True  # calls that differ in constants alone share a kernel
+    scratch_pointers: ClassVar[int] = 0  # pointer arguments beside the operands
+    exchanges: ClassVar[bool] = False  # work-items exchange values, by the functions of shuffling.h
 
     def macros(self) -> dict[str, int | str]:
         """Return further macros by name; those with parameters name them too."""

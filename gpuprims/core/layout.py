@@ -15,10 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
-from gpuprims.core.kernel_spec import Access, StrideClass
+from gpuprims.core.kernel_spec import Access, Dtype, StrideClass
 from gpuprims.errors import ArrayError, ShapeError
-
-Dtype = np.dtype[Any]
 
 
 class Form(NamedTuple):
@@ -145,16 +143,11 @@ def as_lanes(form: Form, axis: int) -> tuple[Form, ...]:
     count, stride = form.shape[axis], form.strides[axis]
     shape, strides = ((*own[:axis], *own[axis + 1 :]) for own in (form.shape, form.strides))
     part = form._replace(shape=shape, strides=strides)
-    vectors = part._replace(lanes=count)
-    if stride == form.dtype.itemsize and _movable(vectors):
-        return (vectors,)
+    width = count * form.dtype.itemsize
+    whole = stride == form.dtype.itemsize and not any(place % width for place in (part.offset, *part.strides))
+    if whole and count in (2, 4, 8, 16) and width <= min(VECTOR_BYTES, form.alignment):
+        return (part._replace(lanes=count),)
     return tuple(part._replace(offset=part.offset + k * stride) for k in range(count))
-
-
-def _movable(form: Form) -> bool:
-    """Return True if one instruction can move an element: its width is a vector's, and each element is aligned."""
-    aligned = form.alignment >= form.item and not any(place % form.item for place in (form.offset, *form.strides))
-    return form.lanes in (2, 4, 8, 16) and form.item <= VECTOR_BYTES and aligned
 
 
 def _classes(strides: Sequence[int]) -> tuple[StrideClass, ...]:
@@ -195,7 +188,7 @@ def cut_array(array: np.ndarray, start: int, shape: tuple[int, ...]) -> np.ndarr
 
 
 class _Owned(np.ndarray):
-    """Bytes with a reference to their owner."""
+    """Bytes with a reference to the array that owns them."""
 
     owner: np.ndarray
 
