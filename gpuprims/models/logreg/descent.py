@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.plans import plan
+from gpuprims.models.logreg.features import SparseFeatures
 from gpuprims.models.logreg.objective import Objective
 from gpuprims.models.logreg.progress import Monitor, Settings
-from gpuprims.models.logreg.sparse import SparseFeatures
 from gpuprims.primitives.descent import able_to_descend, descend
 from gpuprims.primitives.hogwild import logistic_hogwild
 from gpuprims.primitives.map import map as map_elements

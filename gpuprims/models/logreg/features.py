@@ -1,16 +1,24 @@
-"""Dense features of samples on a device, with the products that logistic regression needs."""
+"""The features of samples on a device, dense or sparse, with the products that logistic regression needs."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from gpuprims.core.device import Device
+from gpuprims.primitives.csr import check_indices, product_of_checked
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
 
 _BLOCK = 2**20  # elements multiplied at once on a CPU (measurements.md, gram block)
+# Bytes of a slab of rows as a dense matrix, for Hessians and steps by single samples.
+_SLAB_BYTES = 64 << 20
+# Longest row on a device. Longer rows are cut into pieces: the work-items of one long row, such as the column of a word
+# in every text, would still run when all others are done.
+_LONGEST_ROW = 4096
 
 
 class DenseFeatures:
@@ -110,3 +118,135 @@ def gram_by_blocks(device: Device, array: Any, weights: Any) -> np.ndarray:
         weighted = own * block  # has the weights' dtype, also for features in fewer bits
         total += block.astype(weighted.dtype, copy=False).T @ weighted
     return total
+
+
+class _Csr(NamedTuple):
+    """A CSR matrix on a device. If long rows are cut, ``whole`` is the matrix that adds the pieces of each row."""
+
+    data: Any
+    indices: Any
+    indptr: Any
+    whole: _Csr | None = None
+
+    def product(self, dense: Any, device: Device) -> Any:
+        """Multiply by a dense vector or matrix."""
+        found = product_of_checked(self.data, self.indices, self.indptr, dense, device=device)
+        return found if self.whole is None else self.whole.product(found, device)
+
+
+class SparseFeatures:
+    """CSR features; zeros are not stored.
+
+    Scores read rows and gradients read columns. Each form is copied to the device when it is first needed and stays
+    there, except for the columns of a batch with fewer elements than columns, which are copied each time. The matrix is
+    on the host and checked by :func:`check_matrix`; ``rows`` is its copy on the device, if there is one.
+    """
+
+    dense = None  # see DenseFeatures
+
+    def __init__(self, device: Device, matrix: Any, rows: _Csr | None = None) -> None:
+        self.device, self.matrix = device, matrix
+        self.shape: tuple[int, int] = matrix.shape
+        # A batch with fewer elements than columns would mostly store where its columns begin.
+        self._keeps_columns = rows is None or matrix.shape[1] <= matrix.nnz
+        self._rows = rows
+        self._columns: _Csr | None = None
+
+    def scores(self, coefficients: Any) -> Any:
+        """See :class:`DenseFeatures`."""
+        n, outputs = self.shape[0], coefficients.shape[0]
+        dense = coefficients.reshape(-1) if outputs == 1 else coefficients.T
+        return self._by_rows().product(dense, self.device).reshape(n, outputs)
+
+    def write_gradient(self, residuals: Any, gradient: Any) -> None:
+        """See :class:`DenseFeatures`."""
+        outputs = residuals.shape[1]
+        dense = residuals.reshape(-1) if outputs == 1 else residuals
+        found = self._by_columns().product(dense, self.device)
+        map_elements("g", found.reshape(1, -1) if outputs == 1 else found.T, out=gradient, device=self.device)
+
+    def gram(self, weights: Any) -> np.ndarray:
+        """See :class:`DenseFeatures`."""
+        (n, k), done = self.shape, 0
+        total = np.zeros((k, k))
+        for rows, slab in self.slabs(np.arange(n)):
+            total += DenseFeatures(self.device, slab).gram(weights[done : done + len(rows)])
+            done += len(rows)
+        return total
+
+    def squared_norms(self) -> Any:
+        """See :class:`DenseFeatures`."""
+        squared = np.asarray(self.matrix.multiply(self.matrix).sum(axis=1))
+        return self.device.asarray(np.ascontiguousarray(squared.reshape(-1), self.matrix.dtype))
+
+    def slabs(self, rows: np.ndarray) -> Iterator[tuple[np.ndarray, Any]]:
+        """Yield some of the given rows at a time: their indices, and a dense matrix on the device."""
+        count = max(_SLAB_BYTES // (self.shape[1] * self.matrix.dtype.itemsize), 1)
+        for start in range(0, len(rows), count):
+            some = rows[start : start + count]
+            yield some, self.device.asarray(self.matrix[some].toarray())
+
+    def rows(self, start: int, stop: int) -> SparseFeatures:
+        """See :class:`DenseFeatures`."""
+        begin, end = (int(self.matrix.indptr[row]) for row in (start, stop))
+        indptr = self.matrix.indptr[start : stop + 1] - begin
+        stored = self.matrix.data[begin:end], self.matrix.indices[begin:end], indptr
+        whole = self._by_rows()
+        rows = _Csr(whole.data[begin:end], whole.indices[begin:end], self.device.asarray(indptr))
+        return SparseFeatures(self.device, sparse.csr_array(stored, (stop - start, self.shape[1])), rows)
+
+    def as_float64(self) -> SparseFeatures:
+        """See :class:`DenseFeatures`; copies the elements."""
+        return SparseFeatures(self.device, self.matrix.astype(np.float64))
+
+    def mean_and_deviation(self, weights: Any) -> tuple[np.ndarray, np.ndarray]:
+        """See :class:`DenseFeatures`."""
+        counts = self.device.to_host(weights).reshape(-1)
+        matrix, total = self.matrix.astype(np.float64), float(counts.sum())
+        mean = np.asarray(matrix.T @ counts) / total
+        squares = np.asarray(matrix.multiply(matrix).T @ counts) / total
+        return mean, np.sqrt(np.maximum(squares - mean * mean, 0))
+
+    def _by_rows(self) -> _Csr:
+        if self._rows is None:
+            self._rows = self._to_device(self.matrix)
+        return self._rows
+
+    def _by_columns(self) -> _Csr:
+        found = self._columns or self._to_device(self.matrix.T.tocsr())
+        if self._keeps_columns:
+            self._columns = found
+        return found
+
+    def _to_device(self, matrix: Any) -> _Csr:
+        stored, indptr = (matrix.data, matrix.indices), matrix.indptr
+        if np.diff(indptr).max(initial=0) <= _LONGEST_ROW:
+            return self._copy(*stored, indptr)
+        pieces = np.maximum(-(-np.diff(indptr) // _LONGEST_ROW), 1)
+        ends = np.concatenate([[0], np.cumsum(pieces)]).astype(indptr.dtype)
+        count = np.arange(ends[-1], dtype=indptr.dtype)
+        begins = np.repeat(indptr[:-1], pieces) + _LONGEST_ROW * (count - np.repeat(ends[:-1], pieces))
+        whole = self._copy(np.ones(len(count), matrix.dtype), count, ends)
+        return self._copy(*stored, np.append(begins, indptr[-1:]))._replace(whole=whole)
+
+    def _copy(self, *arrays: np.ndarray) -> _Csr:
+        return _Csr(*(self.device.asarray(np.ascontiguousarray(array)) for array in arrays))
+
+
+# The methods of DenseFeatures, whose docstrings describe them.
+Features = DenseFeatures | SparseFeatures
+
+
+def check_matrix(label: str, X: Any) -> None:
+    """Raise ArgumentError for a sparse matrix with indices out of bounds, before conversions and kernels read it."""
+    if X.format in ("csr", "csc"):
+        stored, across = len(X.data), X.shape[X.format == "csr"]
+        check_indices(label, np.asarray(X.indices), np.asarray(X.indptr), stored, across)
+
+
+def narrowed(matrix: Any) -> Any:
+    """Return a CSR matrix with 32-bit indices where these suffice, to read half the bytes."""
+    if matrix.indices.dtype == np.int32 == matrix.indptr.dtype or max(*matrix.shape, matrix.nnz) >= 2**31:
+        return matrix
+    stored = matrix.data, matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+    return sparse.csr_array(stored, matrix.shape)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.models.logreg.features import Features
 from gpuprims.models.logreg.samples import Samples
-from gpuprims.models.logreg.sparse import Features
 from gpuprims.primitives.logistic import logistic_gradient
 from gpuprims.primitives.logistic.labelled import loss_and_residual, sigmoid
 from gpuprims.primitives.map import map as map_elements
@@ -90,7 +90,11 @@ class Objective:
 
     def hessian(self, flat: np.ndarray) -> np.ndarray:
         """Return the second derivatives; with several outputs, a penalty on the mean intercept makes them regular."""
-        probabilities = self._probabilities(self.scores(self.to_device(flat)))
+        scores = self.scores(self.to_device(flat))
+        if self.outputs == 1:
+            probabilities = self._map(sigmoid, scores)
+        else:
+            probabilities = self._map("exp(z - m) / t", scores, *softmax_terms(self.device, scores))
         found = np.zeros((self.size, self.size))
         coefficients, intercepts = np.split(np.arange(self.size), [self.outputs * self.features])
         places = np.hstack([part.reshape(self.outputs, -1) for part in (coefficients, intercepts)])
@@ -121,11 +125,6 @@ class Objective:
         if self.outputs == 1:
             losses, residuals = self._map(loss_and_residual, scores, self._code, self._weight)
             return self._reduce(losses), self._gradient(residuals)
-        value, residuals = self._multinomial(scores)
-        return value, self._gradient(residuals)
-
-    def _multinomial(self, scores: Any) -> tuple[Any, Any]:
-        """Return the summed loss of several classes and the residuals."""
         largest, total = softmax_terms(self.device, scores)
         own = self._reduce(scores, self._code, self._classes, map=_of_class, axis=1, keepdims=True)
         value = self._reduce(self._weight, largest, total, own, map="s*(m + log(t) - z)")
@@ -133,7 +132,7 @@ class Objective:
             lambda z, m, t, y, c, s: s * (np.exp(z - m) / t - (y == c)),
             scores, largest, total, self._code, self._classes, self._weight,
         )  # fmt: skip
-        return value, residuals
+        return value, self._gradient(residuals)
 
     def _gradient(self, residuals: Any) -> Any:
         """Return the gradient of flat weights for residuals of shape (n, outputs)."""
@@ -144,11 +143,6 @@ class Objective:
         if self.fit_intercept:
             self._reduce(residuals, axis=0, out=gradient[outputs * self.features :])
         return gradient
-
-    def _probabilities(self, scores: Any) -> Any:
-        if self.outputs == 1:
-            return self._map(sigmoid, scores)
-        return self._map("exp(z - m) / t", scores, *softmax_terms(self.device, scores))
 
     def _hessian_block(self, probabilities: Any, row: int, column: int) -> np.ndarray:
         """Return the summed second derivatives with respect to the weights of two outputs."""

@@ -16,8 +16,7 @@ from gpuprims.core.operands import Operands, as_operands
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.expressions.masks import refuse_masked
 from gpuprims.models.device_arrays import device_operands, to_host
-from gpuprims.models.logreg.features import DenseFeatures
-from gpuprims.models.logreg.sparse import Features, SparseFeatures, check_matrix, narrowed
+from gpuprims.models.logreg.features import DenseFeatures, Features, SparseFeatures, check_matrix, narrowed
 from gpuprims.primitives.histogram import bincount
 from gpuprims.primitives.map import map as map_elements
 from gpuprims.primitives.reduce import reduce
