@@ -69,7 +69,10 @@ class Device:
         """Return the one Device of a driver."""
         if spec is None:
             return pick_device(None, None)
-        return spec if isinstance(spec, Device) else cls._of(_find_driver(spec))
+        if isinstance(spec, Device):
+            return spec
+        driver = _find_driver(spec)
+        return cls._known.get(id(driver)) or cls._of(driver)
 
     @classmethod
     def _of(cls, driver: Driver) -> Device:
@@ -196,13 +199,13 @@ def _find_driver(spec: str) -> Driver:
 def _found(name: str) -> list[Driver]:
     """Return a backend's drivers, each with its Device, which detects a fork."""
     refuse_at_exit(name)
-    inherited = [one.driver for one in Device._known.values() if isinstance(one.driver, ForkedDriver)]
-    drivers: list[Driver] = [driver for driver in inherited if driver.backend == name]
-    if drivers:
-        return drivers  # CUDA cannot even list its devices in a forked child
+    forked = [one for one in Device._known.values() if isinstance(one.driver, ForkedDriver)]
+    if inherited := [one.driver for one in forked if one.driver.backend == name]:
+        return inherited  # CUDA cannot even list its devices in a forked child
     drivers = list(REGISTRY.drivers(name))
     for driver in drivers:
-        Device._of(driver)
+        if id(driver) not in Device._known:
+            Device._of(driver)
     return drivers
 
 

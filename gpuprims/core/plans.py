@@ -1,4 +1,4 @@
-"""plan: a call with everything decided but the memory, for hot loops."""
+"""plan: decide everything about a call but its memory once, for a loop of such calls."""
 
 from __future__ import annotations
 
@@ -20,9 +20,7 @@ from gpuprims.errors import ArgumentError, quoted
 
 
 class Plan:
-    """A call that is traced, typed, compiled and laid out; called with arrays like those it was planned for.
-
-    Made by :func:`gpuprims.plan`.
+    """A call whose kernel is compiled, for arrays like those of :func:`gpuprims.plan`, which makes it.
 
     Attributes
     ----------
@@ -59,8 +57,7 @@ class Plan:
         Raises
         ------
         ArgumentError
-            Arrays that are not like those the plan was made for; no ``out=`` for a plan made with one that lies
-            otherwise than a new array.
+            Arrays with another layout than planned; no ``out=``, if the plan was made with a strided one.
         """
         operands = self._operands(arrays)
         given = as_out(operands, out, in_place=self._in_place)
@@ -83,9 +80,7 @@ class Plan:
         return operands
 
     def item(self, *arrays: Any) -> Any:
-        """Run, wait, and return the result as a Python number, or a tuple of them.
-
-        This is the fastest way to a number on the host: a device that can write to the host's memory copies nothing.
+        """Run, wait, and return the result as a Python number, or a tuple of them, by the fastest way to the host.
 
         Raises
         ------
@@ -116,9 +111,13 @@ class Plan:
 
 def _alike(given: Sequence[Form], planned: Sequence[Form]) -> bool:
     """Return True if a launch for ``planned`` forms can run on ``given`` ones: the same, aligned as well or better."""
-    return len(given) == len(planned) and all(
-        one[:4] == other[:4] and one.alignment >= other.alignment for one, other in zip(given, planned, strict=True)
-    )
+    return len(given) == len(planned) and all(map(_fits, given, planned))
+
+
+def _fits(given: Form, planned: Form) -> bool:
+    if 0 in planned.shape:  # no memory, so strides do not matter
+        return given[:2] == planned[:2]
+    return given[:4] == planned[:4] and given.alignment >= planned.alignment
 
 
 def _said(forms: Sequence[Form]) -> str:

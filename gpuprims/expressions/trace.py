@@ -17,7 +17,7 @@ MOST_INSTRUCTIONS = 2**17
 MOST_RESULTS = 256
 
 _PARTS = {function.numpy: name for name, function in PARTS.items()}
-# Methods of Python's protocols that no element has: the construct that calls each, and what to write instead.
+# Python calls these methods in constructs that cannot be traced: the construct, and what to write instead.
 _REFUSED = {
     "__bool__": ("if, while, and, or, not, or a chained comparison", "np.where(condition, a, b), & and | instead"),
     "__float__": (

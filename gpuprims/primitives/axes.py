@@ -1,4 +1,4 @@
-"""The argument ``axis``, as NumPy takes it."""
+"""The ``axis=`` of a call, as in NumPy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpuprims.errors import AxisError, quoted
 
 
 def as_axis(axis: Any) -> int | tuple[int, ...] | None:
-    """Return axes as Python's ints, by which calls are looked up; refuse ``True``, which equals 1."""
+    """Convert axes to Python's ints, by which plans are looked up; refuse ``True``, which equals 1."""
     if axis is None or type(axis) is int:
         return axis
     given = axis if isinstance(axis, tuple) else (axis,)
@@ -20,7 +20,7 @@ def as_axis(axis: Any) -> int | tuple[int, ...] | None:
 
 
 def axes_of(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
-    """Return the axes of an array of ``ndim`` dimensions, not negative and ascending."""
+    """Return axes of an array of ``ndim`` dimensions, ascending and none negative; None means all."""
     if axis is None:
         return tuple(range(ndim))
     given = axis if isinstance(axis, tuple) else (axis,)

@@ -75,7 +75,7 @@ def plan_fold(
             groups = chosen.groups(groups, able)
         # Where order matters, a work-item's run of elements may start anywhere, not at a whole vector.
         vector = layout.vector_width() if chosen.vectors and commutative else 1
-        spec = FoldSpec.of(folding, layout, len(forms), better=folding.better, commutative=commutative, vector=vector)
+        spec = FoldSpec.of(folding, layout, better=folding.better, commutative=commutative, vector=vector)
         packed = layout.pack(count if counted is None else counted)
         launch = device.kernel(chosen, spec).prepare(groups, packed, outputs, count, parts)
         counters, scratch = outputs, outputs * parts * nbytes
@@ -128,7 +128,6 @@ def plan_scan(
     of an element, by default the value's. ``count`` replaces the product of the scanned axes, and ``counted`` the
     number of elements that ``STORE`` is given for the first result: 1 if inclusive, else 0.
     """
-    inputs = len(forms)
     outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
     size = math.prod(shape[k] for k in axes) if count is None else count
     layout = plan_layout((*forms, *targets), shape, axes)
@@ -139,25 +138,18 @@ def plan_scan(
         outputs=outputs,
         commutative=commutative,
         value_bytes=value_bytes(folding.values),
-        side_by_side=layout.side_by_side(inputs),
+        side_by_side=layout.side_by_side(len(forms)),
     )
 
     def compiling(variant: Variant) -> Launch:
         chosen, able = ScanVariant.of(variant), device.capabilities
         if not outputs * size:
             return nothing
-        # No more items than one output fills, and than fill the device.
+        # No more items than one output has or than fill the device.
         fitted = chosen.fitted(item_words or words, min(outputs, able.compute_units) * size, able)
         vector = min(layout.vector_width(), fitted.items) if fitted.vectors else 1
         spec = ScanSpec.of(
-            folding,
-            layout,
-            inputs,
-            commutative=commutative,
-            inclusive=inclusive,
-            place=place,
-            packed=packed,
-            vector=vector,
+            folding, layout, commutative=commutative, inclusive=inclusive, place=place, packed=packed, vector=vector
         )
         kernel, numbers = device.kernel(fitted, spec), layout.pack(int(inclusive) if counted is None else counted)
         if chosen.scratch == "levels":
@@ -169,12 +161,12 @@ def plan_scan(
         tiles = -(-size // fitted.tile)
         groups = fitted.groups(outputs * tiles, able)
         if fitted.together:
-            groups = min(groups, fitted.block)  # a work-item looks after each of the other groups
+            groups = min(groups, fitted.block)  # each work-item reads the aggregates of another group
         launch = kernel.prepare(groups, numbers, outputs, size, tiles)
         return with_statuses(device, launch, 1 + outputs * tiles * words)
 
     what = device, primitive, traits, results, compiling
-    return kind(*what, asked=asked, inputs=range(inputs), otherwise=otherwise)
+    return kind(*what, asked=asked, inputs=range(len(forms)), otherwise=otherwise)
 
 
 def _prepare_levels(

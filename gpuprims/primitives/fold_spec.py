@@ -37,8 +37,9 @@ class FoldSpec(KernelSpec):
     exchanges: ClassVar[bool] = True
 
     @classmethod
-    def of(cls, folding: Folding, layout: Layout, inputs: int, **more: Any) -> Self:
-        """Return the spec of a folding; the first ``inputs`` operands of the layout are read, the others written."""
+    def of(cls, folding: Folding, layout: Layout, **more: Any) -> Self:
+        """Return the spec of a folding; the last operands of the layout are its outputs."""
+        inputs = len(layout.forms) - len(folding.outputs)
         own = {name: getattr(folding, name) for name in ("values", "map", "finish", "op", "identity")}
         return cls(inputs=layout.accesses[:inputs], outputs=layout.accesses[inputs:], **own | more)
 

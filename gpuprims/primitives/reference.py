@@ -28,7 +28,7 @@ class Places:
         self._reduced_strides = [[next(numbers) for _ in range(reduced)] for _ in self.accesses]
 
     def see(self, k: int, *, kept: bool = True, reduced: bool = True) -> np.ndarray:
-        """Return an operand along the kept axes, the reduced ones, or both, as a view."""
+        """Return a view of an operand along the kept axes, the reduced axes, or both."""
         access, memory = self.accesses[k], self.memories[k]
         item = access.dtype.itemsize
         if memory.dtype != access.dtype:  # scratch memory, which is bytes
@@ -37,11 +37,11 @@ class Places:
         own = [*(self._kept_strides[k] if kept else ()), *(self._reduced_strides[k] if reduced else ())]
         strides = [*(stride * item * access.lanes for stride in own), item]
         start = self._offsets[k] * access.lanes * item
-        first = as_strided(memory, (2,), (start,))[1:]  # no slice, which a 0-d array and strides of its own forbid
+        first = as_strided(memory, (2,), (start,))[1:]  # a slice of the memory would fail for 0-d arrays
         return as_strided(first, lengths, strides)
 
     def elements(self, o: int, n: int) -> list[Any]:
-        """Apply MAP everywhere: one array of shape (o, n) for each component of the values."""
+        """Apply MAP to all elements, and return an array of shape (o, n) for each component of a value."""
         loaded = self._loaded(o, n)
         index = np.broadcast_to(np.arange(n), (o, n))
         return [np.broadcast_to(value, (o, n)) for value in self.spec.map(*loaded, index)]
@@ -55,7 +55,7 @@ class Places:
         return loaded
 
     def store(self, values: Sequence[Any], count: Any, **axes: bool) -> None:
-        """STORE everywhere: finish the values and write them in order."""
+        """Apply STORE to all values: finish them and write them in order, or to their places."""
         finish = self.spec.finish
         if finish is None:
             raise TypeError("STORE: a function that finishes values; got none")
@@ -70,16 +70,16 @@ class Places:
                 place[..., lane] = np.reshape(next(results), place.shape[:-1])
 
     def _put(self, finish: TypedExpr, place: TypedExpr, values: Sequence[Any], count: np.ndarray) -> None:
-        """STORE everywhere, of values, the last the number of elements, that say where they go."""
+        """Finish the values and write each result to its place. The last value is the number of elements."""
         shape = np.shape(values[0])
         given = [np.broadcast_to(argument, shape) for argument in (*values, *self._loaded(*shape))]
         results = finish(*given)
-        given[len(values) - 1] = np.broadcast_to(count, shape)  # places are integers, whatever a mean divides by
+        given[len(values) - 1] = np.broadcast_to(count, shape)  # as integers; a mean divides by a float
         found = place(*given)
         axes = len(self._kept)
         for k, (result, places) in enumerate(zip(results, found, strict=True), len(self.spec.inputs)):
             kept, whole = np.broadcast_to(places, shape) >= 0, self.see(k)[..., 0]
-            if whole.ndim == axes:  # an axis of one element is none to the layout
+            if whole.ndim == axes:  # the layout drops axes of one element
                 whole = whole[..., np.newaxis]
             walks = np.unravel_index(np.broadcast_to(places, shape)[kept], whole.shape[axes:])
             rows = np.unravel_index(np.nonzero(kept)[0], whole.shape[:axes]) if axes else ()

@@ -1,13 +1,13 @@
 """Host arrays that a device has no room for, computed slab by slab.
 
-Several threads upload a slab through pinned memory (:mod:`gpuprims.core.staging`) while the device computes the slab
-before. Computing takes far less time than the upload, so a call runs at the speed of the bus.
+Several threads upload a slab through pinned memory (:mod:`gpuprims.core.staging`) while the device computes the
+previous one. Computing takes far less time than the upload, so a call runs at the speed of the bus.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,44 +19,45 @@ from gpuprims.core.variant import Variant
 from gpuprims.operators import Folding, Stages
 from gpuprims.primitives.fold import plan_fold
 
-# Large enough that a kernel's launch and a download of a few bytes take nothing beside the upload.
+# Large enough that a launch, and copying a few bytes back, take no time compared with the upload.
 _LARGEST_SLAB = 1 << 30
 
 
 def slab_bytes(device: Device) -> int:
-    """Return how many bytes of arrays a slab has: few enough that two find room at once, results included."""
+    """Return the bytes of arrays in a slab: few enough that two find room at once, results included."""
     return max(min(device.driver.room // 8, _LARGEST_SLAB), 1)
 
 
-def _cuts(arrays: Sequence[np.ndarray], axis: int, most: int) -> Iterator[tuple[int, slice]]:
-    """Yield where slabs of at most so many bytes, or of one index, start along an axis, and the slice that each is."""
-    length = arrays[0].shape[axis]
-    step = max(most * length // max(sum(array.nbytes for array in arrays), 1), 1)
-    for start in range(0, length, step):
-        yield start, slice(start, min(start + step, length))
+def _cut(
+    arrays: Sequence[np.ndarray], most: int, axes: Iterable[int]
+) -> tuple[int, list[tuple[int, list[np.ndarray]]]] | None:
+    """Cut arrays along the first of ``axes`` that is longer than 1; None if they fit in ``most`` bytes.
 
-
-def _along(axis: int, part: slice) -> tuple[slice, ...]:
-    return (*(slice(None) for _ in range(axis)), part)
+    Returns the axis, and for each slab the index at which it starts and its parts of the arrays.
+    """
+    axis = next((k for k in axes if arrays[0].shape[k] > 1), None)
+    total = sum(array.nbytes for array in arrays)
+    if axis is None or total <= most:
+        return None
+    length, before = arrays[0].shape[axis], (slice(None),) * axis
+    step = max(most * length // total, 1)
+    return axis, [(at, [array[*before, at : at + step] for array in arrays]) for at in range(0, length, step)]
 
 
 def map_in_slabs(
     arrays: Sequence[np.ndarray],
     results: Sequence[np.ndarray],
-    shape: tuple[int, ...],
+    ndim: int,
     most: int,
     run: Callable[[Sequence[np.ndarray], Sequence[np.ndarray]], None],
 ) -> None:
-    """Call ``run`` on slabs of arrays and results, whose first axes are ``shape``, until all of it is written."""
-    axis = next((k for k, length in enumerate(shape) if length > 1), None)
-    if axis is None or sum(array.nbytes for array in (*arrays, *results)) <= most:
+    """Call ``run`` on slabs of arrays and results, cut along the first ``ndim`` axes, until all is written."""
+    cut = _cut([*arrays, *results], most, range(ndim))
+    if cut is None:
         run(arrays, results)
         return
-    for start, part in _cuts([*arrays, *results], axis, most):
-        here = _along(axis, part)
-        length = part.stop - start
-        inner = (*shape[:axis], length, *shape[axis + 1 :])
-        map_in_slabs([a[here] for a in arrays], [r[here] for r in results], inner, most, run)
+    for _, parts in cut[1]:
+        map_in_slabs(parts[: len(arrays)], parts[len(arrays) :], ndim, most, run)
 
 
 class FoldSlabs(NamedTuple):
@@ -77,33 +78,27 @@ class FoldSlabs(NamedTuple):
     def _values(self, arrays: Sequence[np.ndarray], first: int) -> list[np.ndarray]:
         """Return the components that a region folds to, given the index of its first element along the folded axes.
 
-        Axes are cut from the outside in, so that the folded axes inside a cut one are whole and indices run on.
+        The outermost axes are cut first, so each slab has whole inner axes, and its indices are consecutive.
         """
         shape = arrays[0].shape
-        axis = next((k for k, length in enumerate(shape) if length > 1), None)
-        if axis is None or sum(array.nbytes for array in arrays) <= self.most:
+        cut = _cut(arrays, self.most, range(len(shape)))
+        if cut is None:
             index = np.broadcast_to(np.int64(first), (1,) * len(shape))
             return self._fold(self.stages.part, [*arrays, index], self.axes, variant=self.variant)
+        axis, slabs = cut
         each = math.prod(shape[k] for k in self.axes if k > axis) if axis in self.axes else 0
-        slabs = [
-            self._values([array[_along(axis, part)] for array in arrays], first + start * each)
-            for start, part in _cuts(arrays, axis, self.most)
-        ]
-        values = [np.concatenate(components, axis) for components in zip(*slabs, strict=True)]
+        values = _joined([self._values(parts, first + at * each) for at, parts in slabs], axis)
         return self._finish(self.stages.join, values, (axis,)) if axis in self.axes else values
 
     def _finish(
         self, folding: Folding, values: Sequence[np.ndarray], axes: tuple[int, ...], *, counted: int | None = None
     ) -> list[np.ndarray]:
-        """Run a stage on values, which are many where outputs are: cut along the axes that it keeps."""
-        axis = next((k for k, length in enumerate(values[0].shape) if length > 1 and k not in axes), None)
-        if axis is None or sum(component.nbytes for component in values) <= self.most:
+        """Run a stage on values, in slabs along the axes that it keeps."""
+        cut = _cut(values, self.most, [k for k in range(values[0].ndim) if k not in axes])
+        if cut is None:
             return self._fold(folding, values, axes, counted=counted)
-        slabs = [
-            self._finish(folding, [component[_along(axis, part)] for component in values], axes, counted=counted)
-            for _, part in _cuts(values, axis, self.most)
-        ]
-        return [np.concatenate(components, axis) for components in zip(*slabs, strict=True)]
+        axis, slabs = cut
+        return _joined([self._finish(folding, parts, axes, counted=counted) for _, parts in slabs], axis)
 
     def _fold(
         self,
@@ -126,3 +121,7 @@ class FoldSlabs(NamedTuple):
         if operands.in_place:
             operands.driver.synchronize()
         return [operands.to_host(output) for output in outputs]
+
+
+def _joined(slabs: list[list[np.ndarray]], axis: int) -> list[np.ndarray]:
+    return [np.concatenate(components, axis) for components in zip(*slabs, strict=True)]

@@ -1,4 +1,4 @@
-"""The trial kernel that shows whether a device computes."""
+"""A trial kernel, to find out whether a device computes."""
 
 from __future__ import annotations
 

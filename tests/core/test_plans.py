@@ -102,6 +102,12 @@ def test_a_plan_for_strided_results_needs_out(device: gpuprims.Device) -> None:
             total.item(x)
 
 
+def test_a_plan_of_nothing_takes_any_strides(device: gpuprims.Device) -> None:
+    x, out = (device.asarray(np.zeros((0, 3), np.float32)) for _ in range(2))
+    assert gpuprims.plan("map", "x + 1", x, out=out)(x).shape == (0, 3)
+    assert gpuprims.plan("map", "x + 1", x)(x, out=out) is out
+
+
 def test_item_of_an_array_is_refused() -> None:
     x = np.zeros((4, 6))
     plan = gpuprims.plan("reduce", x, axis=0, device="reference")

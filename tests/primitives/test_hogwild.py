@@ -112,4 +112,4 @@ def test_wrong_arguments(device: gpuprims.Device, rng: np.random.Generator) -> N
     refused(ArgumentError, "threads_per_datapoint= a power of two up to 1024; got True", X, y, weights, order,
             threads_per_datapoint=True)  # fmt: skip
     if device.backend == "reference":
-        refused(ArgumentError, "workers= for kernels whose .* got hogwild/numpy", X, y, weights, order, workers=2)
+        refused(ArgumentError, "workers= only for kernels whose .* got hogwild/numpy", X, y, weights, order, workers=2)

@@ -178,7 +178,7 @@ def test_wrong_arguments(device: gpuprims.Device, rng: np.random.Generator) -> N
     refused(ShapeError, r"order of one dimension .* got shape \(4, 5\)", X, y, weights, order.reshape(4, 5))
     refused(ArgumentError, "order of numbers from 0 to 19; got 1 to 20", X, y, weights, order + 1)
     refused(ArgumentError, "order of numbers from 0 to 19; got -1 to 18", X, y, weights, order - 1)
-    refused(ShapeError, r"all equally long; got shape \(3,\) for 20 steps", X, y, weights, order, rate=[1, 2, 3])
+    refused(ShapeError, r"all of equal length; got shape \(3,\) for 20 steps", X, y, weights, order, rate=[1, 2, 3])
     refused(ShapeError, r"got shape \(2, 2\)", X, y, weights, order, rate=np.ones((2, 2)))
     refused(ArgumentError, "rate= and keep= numbers, .* got 'fast' and 1.0", X, y, weights, order, rate="fast")
     refused(ArgumentError, "got .1, 2. and .1, 2, 3, 4, 5.", X, y, weights, order, rate=[1, 2], keep=[1, 2, 3, 4, 5])
@@ -188,14 +188,14 @@ def test_wrong_arguments(device: gpuprims.Device, rng: np.random.Generator) -> N
     refused(ArgumentError, "datapoints_per_block= a power of two up to 32; got 64", X, y, weights, order,
             datapoints_per_block=64)  # fmt: skip
     if device.backend == "reference":
-        refused(ArgumentError, "datapoints_per_block= for kernels whose .* got sgd/numpy", X, y, weights, order,
+        refused(ArgumentError, "datapoints_per_block= only for kernels whose .* got sgd/numpy", X, y, weights, order,
                 datapoints_per_block=8)  # fmt: skip
         return
     refused(DeviceMismatchError, "arrays on one device", on_device(device, X), y, weights, order)
-    refused(ArgumentError, "a group of 1024 work-items at most, .* got threads_per_datapoint=128 and .*=32", X, y,
+    refused(ArgumentError, "a group of at most 1024 work-items, .* got threads_per_datapoint=128 and .*=32", X, y,
             weights, order, variant="gram", threads_per_datapoint=128, datapoints_per_block=32)  # fmt: skip
     wide = samples(rng, 20, 3000, "f4")
-    refused(ArgumentError, "1024 numbers of a run at most for a work-item; got 3008 by", *wide, order,
+    refused(ArgumentError, "at most 1024 numbers of a run for each work-item; got 3008 by", *wide, order,
             variant="gram", threads_per_datapoint=1, datapoints_per_block=32)  # fmt: skip
 
 

@@ -21,17 +21,17 @@ def compact(x: Any, mask: Any, *, device: str | Device | None = None, variant: s
     x : array_like
         Of any shape; its elements are taken in C order.
     mask : array_like of bool, callable or str
-        Which elements to keep: an array of the shape of ``x``, or a function of an element, as in
-        :func:`gpuprims.map`, such as ``"x > 0"``, which is applied on the way in and never stored.
+        The elements to keep: an array of the shape of ``x``, or a function of an element as in :func:`gpuprims.map`,
+        such as ``"x > 0"``. The results of a function are not stored.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
-        The kernel to use, of compact's own or of :func:`gpuprims.scan`'s, instead of the best one.
+        The kernel to use, one of compact's or of :func:`gpuprims.scan`'s, instead of the best one.
 
     Returns
     -------
     array
-        Of one dimension and the dtype of ``x``, of the same library as the first array that is not NumPy's. On a
+        The kept elements along one axis, in an array of the same library as the first array that is not NumPy's. On a
         device it is the beginning of an array as long as ``x``.
 
     Raises
@@ -43,9 +43,9 @@ def compact(x: Any, mask: Any, *, device: str | Device | None = None, variant: s
 
     Notes
     -----
-    An exclusive scan of the mask, 1 where an element is kept, counts the kept ones before each element, which is the
-    place of that element in the result (Blelloch, Prefix sums and their applications, CMU-CS-90-190, 1990). The scan
-    is never stored: each kept element is written to its place instead. The call waits for the number of them.
+    An exclusive scan of the mask, 1 where an element is kept, counts the kept elements before each element. This is
+    its place in the result (Blelloch, Prefix sums and their applications, CMU-CS-90-190, 1990). Kernels write each
+    kept element to its place and do not store the scan. The call waits for the number of kept elements.
 
     Examples
     --------

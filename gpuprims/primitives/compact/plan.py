@@ -33,14 +33,16 @@ class CompactRequest(NamedTuple):
 
 
 class CompactPlan(LaunchPlan):
-    """A compact; its call waits for the number of elements that are kept."""
+    """A compact; a call waits for the number of elements that are kept."""
 
     __slots__ = ()
 
     def run(self, operands: Operands, out: Out | None) -> Any:
-        """Launch, and return the beginning of the result that has elements."""
+        """Launch, and return the part of the result that has elements."""
         if out is not None:
-            raise ArgumentError("compact: no out=, for the result's length is not known before; got one")
+            raise ArgumentError(
+                "compact: no out=, because the length of the result is not known before the call; got one"
+            )
         self.compiled()
         kept, (total, read) = operands.empty(self.results[0].shape, self.results[0].dtype), _scalar(operands)
         self.start(operands, [kept, total])
@@ -71,7 +73,7 @@ def bind(
         predicate = expression(mask, 1)
         if len(predicate.parameters) != 1 or not predicate.single:
             raise ExpressionError(f"compact: a mask from one element to one truth; got {quoted(mask)}")
-    elif isinstance(mask, bool):  # a number beside an array would take its dtype
+    elif isinstance(mask, bool):  # a Python bool beside an array would take its dtype
         mask = np.asarray(mask)
     operands = as_operands("compact", (x,) if predicate else (x, mask), device)
     return operands, CompactRequest(predicate), None, None if variant is None else asked_by_name("compact", variant)
@@ -87,7 +89,7 @@ def plan_call(
     variant: str | Variant | None,
     generation: int,
 ) -> LaunchPlan:
-    """Decide everything about a compact but its memory: by its own kernels, or by those of a scan."""
+    """Decide everything about a compact but its memory. It runs by its own kernels or by those of a scan."""
     shape, size = forms[0].shape, math.prod(forms[0].shape)
     if request.predicate is None:
         if forms[1].dtype != np.bool_:
@@ -111,7 +113,7 @@ def sample(call: Sample) -> LaunchPlan:
 
 
 def _ranking(predicate: Expr | None, arrays: tuple[np.dtype[Any], ...], rank: np.dtype[Any]) -> tuple[Folding, Any]:
-    """Return the scan that ranks kept elements, and where each goes; the number left is 0 at the last element."""
+    """Return the scan that counts kept elements, and the function of places; ``left`` is 0 at the last element."""
 
     def keeps(elements: tuple[Any, ...]) -> Any:
         return (elements[-1] if predicate is None else predicate(*elements)) != 0

@@ -22,7 +22,7 @@ from gpuprims.primitives.fold_variants import ScanVariant
 
 
 def gathered_fit(at: Geometry) -> Refusal:
-    """Refuse devices whose local memory is too small for a tile, and for a few values."""
+    """Refuse devices whose local memory is too small for a tile and two values of each warp."""
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
         words = at.block * at.items + 2 * warps_of(at.block, capabilities)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
-from gpuprims.core.kernel_spec import value_words
+from gpuprims.core.kernel_spec import KernelSpec, value_words
 from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
 from gpuprims.core.layout import Form, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
@@ -17,14 +19,41 @@ from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
-from gpuprims.expressions import TypedExpr, trace, typed
+from gpuprims.expressions import TypedExpr, c_type, trace, typed
 from gpuprims.primitives.csr.checks import check_arrays, check_indices
-from gpuprims.primitives.csr.spec import CsrSpec
 from gpuprims.primitives.rows import power_of_two, side_by_side
 
 _LABEL = "csr_product"
 # Most words of sums that a work-item of a GPU holds; columns that a work-item of a CPU can sum at once.
 _MOST_HELD, _VECTORS = 8, (1, 2, 3, 4, 8)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CsrSpec(KernelSpec):
+    """Macros for the product of a CSR matrix and a dense one; ``map`` multiplies an element of each."""
+
+    columns: int  # of the dense matrix and of the product
+    lanes: int  # neighbouring work-items that share a row
+    held: int  # columns that a work-item sums at once
+    vector_columns: int  # columns that it sums in one OpenCL vector
+
+    maps: ClassVar[bool] = False
+    lifts_constants: ClassVar[bool] = False
+    exchanges: ClassVar[bool] = True
+
+    def macros(self) -> dict[str, int | str]:
+        """Define the columns, and how work-items share the product."""
+        return {"COLUMNS": self.columns, "LANES": self.lanes, "HELD": self.held}
+
+    def text(self) -> list[str]:
+        """Write the type of sums."""
+        number = c_type(self.values[0])
+        summed = f"VECTOR_OF({number}, {self.vector_columns})" if self.vector_columns > 1 else number
+        return [f"typedef {summed} sum_t;"]
+
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return (Path(__file__).parent / "kernels" / "sparse.h",)
 
 
 def checked_operands(arrays: tuple[Any, ...], device: str | Device | None) -> Operands:

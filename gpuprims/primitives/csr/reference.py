@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpuprims.primitives.csr.spec import CsrSpec
+from gpuprims.core.kernel_spec import KernelSpec
 
 
-def csr_numpy(spec: CsrSpec, memories: Sequence[np.ndarray], layout: np.ndarray, n: int) -> None:
+def csr_numpy(spec: KernelSpec, memories: Sequence[np.ndarray], layout: np.ndarray, n: int) -> None:
     """Multiply the stored elements by the rows of each dense column, and sum the products of each row."""
     elements, places, begins, dense, product = memories
     filled = begins[:-1] < begins[1:]  # reduceat would give an empty row the element behind it

@@ -60,9 +60,10 @@ def table_of(operands: Operands, bins: Any, limits: Any) -> Table:
 
 def _number_or_edges(bins: Any) -> int | np.ndarray:
     """Return the number of bins, or their edges on the host."""
-    rule = "histogram: a number of bins, or their edges"
     if isinstance(bins, str):
-        raise ArgumentError(f"{rule}; got {quoted(bins)} (numpy.histogram_bin_edges)")
+        raise ArgumentError(
+            f"histogram: a number of bins, or their edges; got {quoted(bins)} (pass numpy.histogram_bin_edges(...))"
+        )
     home = device_of(bins)
     if home is None:
         given = plain_array("histogram", bins, "a number of bins, or their edges", ArgumentError)
@@ -83,7 +84,7 @@ def _number_or_edges(bins: Any) -> int | np.ndarray:
 
 
 def _is_plain(limits: Any) -> bool:
-    """Return True for two numbers of Python, which are looked up unchecked."""
+    """Return True for two Python numbers, which need no check to be looked up."""
     return type(limits) is tuple and len(limits) == 2 and type(limits[0]) in _PLAIN and type(limits[1]) in _PLAIN
 
 
@@ -95,7 +96,7 @@ def _checked_limits(limits: Any) -> tuple[Any, Any]:
     except (TypeError, ValueError) as error:
         raise ArgumentError(f"histogram: range=(low, high), two real numbers; got {quoted(limits)}") from error
     if not fits:
-        raise ArgumentError(f"histogram: range= of finite numbers, the first no larger; got {quoted(limits)}")
+        raise ArgumentError(f"histogram: range=(low, high), finite numbers with low <= high; got {quoted(limits)}")
     return low, high
 
 

@@ -75,7 +75,7 @@ def count_numbers(
 ) -> Any:
     """Count each number up to the largest; arrays of small numbers are read once."""
     if isinstance(minlength, bool) or not isinstance(minlength, int | np.integer) or minlength < 0:
-        raise ArgumentError(f"bincount: a whole minlength from 0 on; got {quoted(minlength)}")
+        raise ArgumentError(f"bincount: minlength= a non-negative integer; got {quoted(minlength)}")
     minlength = check_bins("bincount", int(minlength))
     array = operands.natives[0]
     size, dtype = math.prod(array.shape), None if len(operands.natives) == 1 else np.dtype(np.float64)
@@ -97,7 +97,7 @@ def count_numbers(
             return map_arrays("x", sums[..., :length], device=operands.device)  # a contiguous copy
     low, high = (int(end) for end in limits_of(operands))
     if low < 0:
-        raise ArgumentError(f"bincount: elements from 0 on; got {low}")
+        raise ArgumentError(f"bincount: non-negative elements; got {low}")
     length = check_bins("bincount", max(minlength, high + 1))
     return counted(direct(length), length, dtype)
 

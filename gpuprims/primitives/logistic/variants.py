@@ -16,11 +16,12 @@ from gpuprims.primitives.logistic.refusals import gradient_fits, gradients_fit, 
 
 @dataclass(frozen=True)
 class LogisticVariant(Variant):
-    """A variant of the gradient, or of batch gradient descent."""
+    """A variant of the gradient, of batch gradient descent, or of steps by single samples."""
 
     # Memory beside the operands, for the residual and the loss of each row. "in turn": one launch writes them, and the
-    # next launch sums them. "columns": a first launch copies the samples by columns.
-    scratch: Literal["none", "rows", "rows in turn", "columns in turn"] = "none"
+    # next launch sums them. "columns": a first launch copies the samples by columns. "products": a first launch
+    # multiplies samples with each other.
+    scratch: Literal["none", "rows", "rows in turn", "columns in turn", "products"] = "none"
     # Several groups each sum a part of the rows.
     shares_outputs: bool = True
     # ``items`` counts 32-bit words; a float64 takes two.

@@ -7,8 +7,7 @@ from typing import Any
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
-from gpuprims.primitives.map.plan import bind, plan_call, sample
-from gpuprims.primitives.map.slabs import run_in_slabs
+from gpuprims.primitives.map.plan import bind, plan_call, run_in_slabs, sample
 from gpuprims.primitives.map.variants import VARIANTS
 
 PRIMITIVE = Primitive("map", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case")
@@ -34,12 +33,12 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     *arrays : array_like
         One for each parameter; they broadcast together. A string's names are bound in order of first appearance.
     out : array or tuple of arrays, optional
-        Where to write, one for each result: of its shape and dtype, in any layout, on the arrays' device, and apart
-        from them in memory. By default new arrays.
+        Where to write, one for each result: of its shape and dtype, in any layout, on the device of the arrays, and not
+        in their memory. By default new arrays.
     vector_axis : int, optional
-        The axis of each array, of at most 16 elements, that ``fn`` gets at once, as a tuple: the channels of a pixel.
-        A tuple that it returns becomes that axis of the one result. Vectors of 2, 4, 8 or 16 neighbours are read and
-        written in one instruction.
+        An axis of each array, of at most 16 elements, such as the channels of a pixel. ``fn`` gets the elements along
+        it as a tuple. It returns a number, or a tuple that becomes this axis of the one result. Vectors of 2, 4, 8 or
+        16 neighbours are read and written in one instruction.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -56,12 +55,12 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     Raises
     ------
     ExpressionError
-        A function that cannot be traced, or that raises; a string outside the whitelist, with more than 10,000
-        characters or more than 500 levels of nested operators and calls; more than 256 results.
+        A function that cannot be traced, raises, or returns more than 256 results; a string that is not on the
+        whitelist, or has more than 10,000 characters or 500 levels of nested operators and calls.
     ArgumentError
         Arrays that do not match the function's parameters, each other's shapes, or ``out``.
     DtypeError
-        Arrays of objects, strings or dates, and an ``out`` of another dtype than the result's.
+        Arrays of objects, strings or dates, or an ``out`` of another dtype than the result's.
 
     Notes
     -----
@@ -71,7 +70,7 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     functions, such as ``exp``, are the device's own, a few units in the last place off.
 
     A float that an integer dtype cannot hold converts as in NumPy on x86-64: through int32 to int32 and to dtypes of 16
-    bits and fewer, else through int64. NaN, and what those cannot hold, becomes their lowest number.
+    bits and fewer, else through int64. NaN, and floats beyond the range of int32 or int64, become its lowest number.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The launch plan of a map: functions of elements, or of short vectors."""
+"""The launch plan of a map of elements, or of short vectors."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import KernelSpec, unchanged, value_words
-from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
+from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan, nothing
 from gpuprims.core.layout import Form, as_lanes, broadcast_shapes, contiguous, plan_layout
 from gpuprims.core.operands import Operands, as_operands
-from gpuprims.core.outputs import Out, as_out, result_forms
+from gpuprims.core.outputs import Out, as_out, host_results, result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, ExpressionError, quoted, shortened
 from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
+from gpuprims.primitives.slabs import map_in_slabs, slab_bytes
 
 Dtypes = tuple[np.dtype[Any], ...]
-# As OpenCL's widest vectors; each component is an argument of the kernel's function.
+# OpenCL's widest vectors have as many; each component is an argument of the kernel's function.
 _MOST_LANES = 16
 
 
@@ -34,9 +35,30 @@ class MapRequest(NamedTuple):
     vector_axis: int | None = None
 
     @property
-    def gives_vectors(self) -> bool:
-        """True if the function returns a vector."""
-        return self.vector_axis is not None and not self.expr.single
+    def result_axis(self) -> int | None:
+        """The axis of the vectors that the function returns; None if it returns scalars."""
+        return None if self.expr.single else self.vector_axis
+
+    @property
+    def single(self) -> bool:
+        """True if the call has one result, not a tuple."""
+        return self.expr.single or self.vector_axis is not None
+
+    def typed(self, dtypes: Dtypes) -> TypedExpr:
+        """Type the function; kernels call it with an index too. Components of a vector have one dtype."""
+        indexed = trace(lambda *given: self.expr(*given[:-1]), len(self.expr.parameters) + 1)
+        arguments = (*dtypes, np.dtype(np.int64))
+        function = typed(indexed, arguments)
+        if self.result_axis is None:
+            return function
+        return typed(indexed, arguments, [np.result_type(*function.dtypes)] * len(function.dtypes))
+
+    def results(self, dtypes: Dtypes, shape: tuple[int, ...], alignment: int = 1) -> tuple[Form, ...]:
+        """Return the results: one for each dtype, or all of them side by side along the vector axis."""
+        if self.result_axis is None:
+            return tuple(contiguous(dtype, shape, alignment) for dtype in dtypes)
+        place = self.result_axis % (len(shape) + 1)
+        return (contiguous(dtypes[0], (*shape[:place], len(dtypes), *shape[place:]), alignment),)
 
 
 def bind(
@@ -53,7 +75,7 @@ def bind(
         raise ArgumentError("map: at least one array; got none")
     if vector_axis is None:
         expr = expression(fn, len(arrays) + len(named))
-        operands = as_operands("map", bind_named("map", expr, arrays, named), device)
+        operands = as_operands("map", _bound(expr, arrays, named), device)
     else:
         if named:
             raise ArgumentError(f"map: positional arrays with vector_axis; got the keyword(s) {', '.join(named)}")
@@ -63,24 +85,22 @@ def bind(
     return operands, MapRequest(expr, vector_axis), None if out is None else as_out(operands, out), asked
 
 
-def bind_named(label: str, expr: Expr, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+def _bound(expr: Expr, arrays: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
     """Put positional and named arrays in the order of the function's parameters."""
     if not named and len(arrays) == len(expr.parameters):
         return arrays
     left = [name for name in expr.parameters if name not in named]
     unknown = [name for name in named if name not in expr.parameters]
     if unknown:
-        raise ArgumentError(
-            f"{label}: keywords of its own or among {quoted(expr.parameters)}; got {', '.join(unknown)}"
-        )
+        raise ArgumentError(f"map: keywords of its own or among {quoted(expr.parameters)}; got {', '.join(unknown)}")
     if len(left) != len(arrays):
-        raise ArgumentError(f"{label}: one array for each of ({shortened(', '.join(left))}); got {len(arrays)}")
+        raise ArgumentError(f"map: one array for each of ({shortened(', '.join(left))}); got {len(arrays)}")
     bound = dict(zip(left, arrays, strict=True)) | named
     return tuple(bound[name] for name in expr.parameters)
 
 
 def _lanes(shape: tuple[int, ...], axis: int) -> int:
-    """Return how many components the vectors of an array have; 0 for a scalar, which is one to every vector."""
+    """Return the number of components of an array's vectors; 0 for a scalar, which goes with every vector."""
     if not shape:
         return 0
     if type(axis) is not int or not -len(shape) <= axis < len(shape):
@@ -115,14 +135,12 @@ def plan_call(
     generation: int,
 ) -> LaunchPlan:
     """Decide everything about a map but its memory."""
-    expr, vector_axis = request
-    inputs, sources = _split(forms, vector_axis)
+    inputs, sources = _split(forms, request.vector_axis)
     shape = broadcast_shapes("map", [form.shape for form in inputs])
     arguments = tuple(form.dtype for form in inputs for _ in range(form.lanes))
-    function, finish = typed_map(expr, arguments, alike=request.gives_vectors)
-    result_axis = vector_axis if request.gives_vectors else None
-    results = map_results(function.dtypes, shape, result_axis, alignment)
-    outputs, places = _split(result_forms("map", results, written), result_axis)
+    function = request.typed(arguments)
+    results = request.results(function.dtypes, shape, alignment)
+    outputs, places = _split(result_forms("map", results, written), request.result_axis)
     size = math.prod(shape)
 
     def compiling(chosen: Variant) -> Launch:
@@ -135,7 +153,7 @@ def plan_call(
             outputs=accesses[len(inputs) :],
             values=function.dtypes,
             map=function,
-            finish=finish,
+            finish=unchanged(function.dtypes),
             vector=layout.vector_width() if chosen.vectors else 1,
             contracted=False,  # map is bound by memory, so NumPy's rounding costs nothing
         )
@@ -143,9 +161,8 @@ def plan_call(
         return device.kernel(chosen, spec).prepare(groups, layout.pack(1), size)
 
     traits = CallTraits(arguments + function.computed_in, 1, size, value_bytes=4 * value_words(function.dtypes))
-    single = expr.single or request.gives_vectors
     return LaunchPlan(
-        device, "map", traits, results, compiling, asked=variant, inputs=sources, outputs=places, single=single
+        device, "map", traits, results, compiling, asked=variant, inputs=sources, outputs=places, single=request.single
     )
 
 
@@ -161,27 +178,24 @@ def _split(forms: Sequence[Form], vector_axis: int | None) -> tuple[list[Form], 
     return [form for part in parts for form in part], tuple(k for k, part in enumerate(parts) for _ in part)
 
 
-def map_results(
-    dtypes: Dtypes, shape: tuple[int, ...], vector_axis: int | None, alignment: int = 1
-) -> tuple[Form, ...]:
-    """Return the results: one for each dtype, or all of them side by side along the vector axis."""
-    if vector_axis is None:
-        return tuple(contiguous(dtype, shape, alignment) for dtype in dtypes)
-    place = vector_axis % (len(shape) + 1)
-    return (contiguous(dtypes[0], (*shape[:place], len(dtypes), *shape[place:]), alignment),)
+def run_in_slabs(request: MapRequest, operands: Operands, out: Out | None, variant: str | Variant | None) -> Any:
+    """Map host arrays that the device has no room for, a slab at a time."""
+    arrays, vector_axis = operands.natives, request.vector_axis
+    if vector_axis is not None:  # the vectors last, so that slabs are cut along the axes before
+        arrays = tuple(np.moveaxis(a, vector_axis, -1) if a.shape else a for a in arrays)
+        request = request._replace(vector_axis=-1)
+    lanes = [a.shape[-1:] if vector_axis is not None and a.shape else () for a in arrays]
+    shape = broadcast_shapes("map", [a.shape[: a.ndim - len(own)] for a, own in zip(arrays, lanes, strict=True)])
+    whole = [np.broadcast_to(a, (*shape, *own)) for a, own in zip(arrays, lanes, strict=True)]
+    arguments = tuple(a.dtype for a, own in zip(arrays, lanes, strict=True) for _ in range(*own or (1,)))
+    forms = request.results(request.typed(arguments).dtypes, shape)
+    results = [np.empty(form.shape, form.dtype) for form in forms]
 
+    def run(parts: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
+        slab, places = as_operands("map", tuple(parts), operands.device), Out(tuple(outs), None)
+        find_plan(plan_call, slab, request, places, variant).run(slab, places)
 
-def typed_map(expr: Expr, dtypes: Dtypes, *, alike: bool) -> tuple[TypedExpr, TypedExpr]:
-    """Type the function, and the one that stores its values unchanged."""
-    indexed = _ignoring_index(expr)
-    function = typed(indexed, (*dtypes, np.dtype(np.int64)))
-    if alike:  # components of one vector
-        function = typed(
-            indexed, (*dtypes, np.dtype(np.int64)), [np.result_type(*function.dtypes)] * len(function.dtypes)
-        )
-    return function, unchanged(function.dtypes)
-
-
-def _ignoring_index(expr: Expr) -> Expr:
-    """Give a function the index that every kernel's map is called with."""
-    return trace(lambda *given: expr(*given[:-1]), len(expr.parameters) + 1)
+    map_in_slabs(whole, results, len(shape), slab_bytes(operands.device), run)
+    if vector_axis is not None and request.result_axis is not None:
+        results = [np.moveaxis(result, -1, vector_axis) for result in results]
+    return host_results(operands, results, out, single=request.single)

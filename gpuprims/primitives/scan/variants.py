@@ -26,10 +26,10 @@ from gpuprims.core.refusals import (
 from gpuprims.primitives.fold_variants import ScanVariant
 from gpuprims.primitives.scan.reference import scan_numpy
 
-# CUDA refuses a launch whose groups must run at the same time and find no room. Every multiprocessor of NVIDIA's has
-# room for this many work-items, and the compiler is told to leave registers for them.
+# CUDA refuses a launch if its groups must run at the same time and find no room. Each of NVIDIA's multiprocessors has
+# room for this many work-items, and the kernel's head makes the compiler leave registers for them.
 _AT_ONCE = 1024
-# Bytes of local memory for each work-item in which a scan gathers what is written side by side (scanning.h).
+# Bytes of local memory for each work-item, in which a scan gathers packed elements (scanning.h).
 _STAGED = 32
 
 
@@ -56,7 +56,8 @@ def _hillis_steele_fits(at: Geometry) -> Refusal:
 
 
 _SCAN = Catalogue(ScanVariant, "scan", Path(__file__).parent)
-# A work-item looks after each of the other groups: with fewer of them than compute units, some have no group.
+# Each work-item of a group reads the aggregates of another group. So a launch has no more groups than a group has
+# work-items, and smaller groups would leave compute units idle.
 _ROUND_ROBIN = tuple(
     one
     for one in geometries((256, 512, 1024), (8, 16, 32, 64), (1, 2), most_elements=16384)

@@ -41,7 +41,7 @@ class SegmentsRequest(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SegmentSpec(FoldSpec):
-    """The macros of a fold of segments; the last input is the offsets."""
+    """The macros of a fold of segments; the last input has the offsets."""
 
     def macros(self) -> dict[str, int | str]:
         """Define where a segment begins."""
@@ -85,7 +85,7 @@ def plan_by_offsets(
     variant: str | Variant | None,
     generation: int,
 ) -> LaunchPlan:
-    """Decide everything but the memory; the last array is the offsets."""
+    """Decide everything but the memory; the last array has the offsets."""
     *own, offsets = forms
     arrays, count = tuple(form.dtype for form in own), request.segments
     size = max(form.shape[0] for form in own if form.shape)
@@ -104,7 +104,7 @@ def plan_by_offsets(
         layout = plan_layout((*inputs, *each), shape, (1,))
         n = len(own)  # the map takes an offset too, and ignores it
         map_ = typed(trace(lambda *given: folding.map(*given[:n], given[-1]), n + 2), (*arrays, _INT64, _INT64))
-        spec = SegmentSpec.of(folding, layout, len(forms), map=map_, commutative=request.op.commutative)
+        spec = SegmentSpec.of(folding, layout, map=map_, commutative=request.op.commutative)
         parts = chosen.groups(-(-(size + count) // chosen.tile), device.capabilities)
         launch = device.kernel(chosen, spec).prepare(parts, layout.pack(0), count, size, parts)
         # If parts share segments, each stores partial results of its first and its last segment.

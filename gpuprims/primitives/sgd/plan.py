@@ -14,9 +14,9 @@ from gpuprims.core.layout import Form
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError
+from gpuprims.primitives.logistic.variants import LogisticVariant
 from gpuprims.primitives.rows import vector_of
 from gpuprims.primitives.sgd.steps import MOST_BLOCK, Steps, plan_steps, power, sample_steps, takes_none
-from gpuprims.primitives.sgd.variants import SgdVariant
 
 _LABEL = "sgd"
 # Most samples of a run: a lane keeps the score of each. Scores are folded by teams of as many work-items.
@@ -62,7 +62,7 @@ def plan_call(
     """Decide everything about the steps but their memory."""
 
     def compiling(variant: Variant, steps: Steps) -> Launch:
-        chosen = SgdVariant.of(variant)
+        chosen = LogisticVariant.of(variant)
         if chosen.scratch == "products":
             return _with_products(steps, chosen, request, device)
         takes_none(_LABEL, chosen, threads_per_datapoint=request.threads, datapoints_per_block=request.rows)
@@ -78,7 +78,7 @@ def sample(call: Sample) -> LaunchPlan:
     return plan_call(SgdRequest(None, None), sample_steps(call), None, 16, call.device, None, 0)
 
 
-def _with_products(steps: Steps, chosen: SgdVariant, asked: SgdRequest, device: Device) -> Launch:
+def _with_products(steps: Steps, chosen: LogisticVariant, asked: SgdRequest, device: Device) -> Launch:
     """Return the launches of a kernel that computes the products of samples before it steps."""
     able, packed = device.capabilities, steps.layout.pack(0)
     group = _group(steps, asked, able)
@@ -118,12 +118,12 @@ def _group(steps: Steps, asked: SgdRequest, able: Capabilities) -> _Group:
         if group.held * (group.rows + 1) * words <= room and group.local <= local:
             return group
     if not candidates:
-        rule = f"a group of {min(able.group_limit, MOST_BLOCK)} work-items at most, the product of both"
+        rule = f"a group of at most {min(able.group_limit, MOST_BLOCK)} work-items, the product of both"
         raise ArgumentError(f"{_LABEL}: {rule}; got {asked}")
     slow = candidates[-1]
     written = slow.held * slow.rows
     if written > _MOST_WRITTEN:
-        rule = f"{_MOST_WRITTEN} numbers of a run at most for a work-item"
+        rule = f"at most {_MOST_WRITTEN} numbers of a run for each work-item"
         raise ArgumentError(f"{_LABEL}: {rule}; got {written} by {asked} (more threads, or fewer datapoints)")
     if slow.local > local:
         rule = f"a group that holds a run in {local} bytes of local memory"

@@ -114,9 +114,9 @@ def _check_order(label: str, order: Any, n: int, *, on_host: bool) -> None:
     if order.dtype != _ORDER:
         raise DtypeError(f"{label}: order of int32; got dtype {order.dtype} (convert it)")
     if n > np.iinfo(_ORDER).max:
-        raise ShapeError(f"{label}: X of less than 2^31 samples, which order counts in int32; got {n}")
+        raise ShapeError(f"{label}: X of fewer than 2^31 samples, which order counts in int32; got {n}")
     if len(order.shape) != 1 or order.shape[0] > np.iinfo(_ORDER).max:
-        raise ShapeError(f"{label}: order of one dimension and less than 2^31 numbers; got shape {order.shape}")
+        raise ShapeError(f"{label}: order of one dimension and fewer than 2^31 numbers; got shape {order.shape}")
     if on_host and order.size and not 0 <= order.min() <= order.max() < n:
         raise ArgumentError(f"{label}: order of numbers from 0 to {n - 1}; got {order.min()} to {order.max()}")
 
@@ -131,7 +131,7 @@ def _rates(label: str, rate: Any, keep: Any, steps: int) -> np.ndarray:
         rule = "rate= and keep= numbers, or one for each stretch of order"
         raise ArgumentError(f"{label}: {rule}; got {quoted(rate)} and {quoted(keep)}") from error
     if rates.ndim != 1 or not rates.size or steps % rates.size:
-        rule = "rate= and keep= numbers, or one for each of some stretches of order, all equally long"
+        rule = "rate= and keep= numbers, or one for each stretch of order, all of equal length"
         raise ShapeError(f"{label}: {rule}; got shape {rates.shape} for {steps} steps")
     return np.stack([rates, keeps], axis=1)
 
@@ -154,5 +154,5 @@ def takes_none(label: str, variant: Variant, **given: Any) -> None:
     """Raise for arguments that a variant cannot obey."""
     names = [f"{name}=" for name, value in given.items() if value is not None]
     if names:
-        rule = f"{', '.join(names)} for kernels whose work-items share samples"
-        raise ArgumentError(f"{label}: {rule}; got {label}/{variant.name}, which has none (another by variant=)")
+        rule = f"{', '.join(names)} only for kernels whose work-items share samples"
+        raise ArgumentError(f"{label}: {rule}; got {label}/{variant.name} (choose another by variant=)")

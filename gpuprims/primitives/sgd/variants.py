@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from gpuprims.core.catalogue import Catalogue
 from gpuprims.core.geometry import Geometry, first_refusal
 from gpuprims.core.refusals import double_precision, for_cpus, group_fits
-from gpuprims.core.variant import Variant
 from gpuprims.primitives.logistic.refusals import row_fits
+from gpuprims.primitives.logistic.variants import LogisticVariant
 from gpuprims.primitives.sgd.reference import sgd_numpy
 
-
-@dataclass(frozen=True)
-class SgdVariant(Variant):
-    """A variant of steps by single samples."""
-
-    # Memory beside the operands, for products of samples, which an earlier launch computes.
-    scratch: Literal["none", "products"] = "none"
-
-
-_SGD = Catalogue(SgdVariant, "sgd", Path(__file__).parent)
+_SGD = Catalogue(LogisticVariant, "sgd", Path(__file__).parent)
 
 VARIANTS = (
     _SGD.cpu(

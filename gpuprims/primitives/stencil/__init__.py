@@ -27,7 +27,7 @@ def stencil(
     device: str | Device | None = None,
     variant: str | None = None,
 ) -> Any:
-    """Compute each element from those around it, as :func:`scipy.ndimage.correlate`.
+    """Compute each element from its neighbours, as :func:`scipy.ndimage.correlate`.
 
     Parameters
     ----------
@@ -35,19 +35,20 @@ def stencil(
         Real numbers.
     weights : array_like or callable
         Weights of one to three axes, each of odd length up to 31: the result is the sum of each neighbour times its
-        weight. Or a function of a neighbourhood ``n``, where ``n[dy, dx]`` lies ``dy`` rows and ``dx`` columns from
-        the element; it may use the operators and NumPy functions of :func:`gpuprims.map`.
+        weight. Or a function of a neighbourhood ``n``: ``n[dy, dx]`` is the element ``dy`` rows below and ``dx``
+        columns to the right. It may use the operators and NumPy functions of :func:`gpuprims.map`.
     mode : {"nearest", "reflect", "mirror", "wrap", "constant"}, default "nearest"
         How the array continues beyond its borders: with the element at the border, ``d c b a | a b c d | d c b a``,
-        ``d c b | a b c d | c b a``, the other end, or ``cval``. SciPy's default is "reflect".
+        ``d c b | a b c d | c b a``, the opposite end, or ``cval``. SciPy's default is "reflect".
     cval : scalar, default 0
+        The element beyond the borders in mode "constant".
     channel_axis : int, optional
-        The axis of channels, which are not neighbours of each other. Neighbourhoods lie along the last of the other
-        axes; the axes before these are batches.
+        The axis of channels, which are computed separately. Neighbourhoods lie along the last of the other axes; the
+        axes before these are batches.
     iterations : int, default 1
         How many times to apply the stencil.
     dtype : dtype, optional
-        Dtype of the result. By default that of ``x``, as in SciPy, or with a function the dtype that it returns.
+        Dtype of the result. By default the dtype of ``x``, as in SciPy, or the dtype that a function returns.
     out : array, optional
         Where to write; it must not overlap ``x``.
     device : str or Device, optional
@@ -59,21 +60,21 @@ def stencil(
     -------
     array
         An array of the shape of ``x``. Floats are summed in float32, or in float64 if ``x`` or the result is float64.
-        Sums of integers by integer weights are exact. By other weights they are computed in float64, which keeps 53
-        bits; without float64 on the device, 8 and 16 bits are computed in float32.
+        Integers times integer weights have exact sums. With other weights they are summed in float64, which keeps 53
+        bits, or, for 8 and 16 bits on a device without float64, in float32.
 
     Raises
     ------
     ArgumentError, ShapeError, AxisError, DtypeError, ExpressionError
-        Weights of even length, or that are not finite; an unknown mode; a function that cannot be traced.
+        Weights of even length or that are not finite, an unknown mode, or a function that cannot be traced.
     ArrayError, DeviceMismatchError, NoVariantError
         As :func:`gpuprims.map`.
 
     Notes
     -----
     Sums are cut to integers towards zero, as in SciPy. Out of range, 8 and 16 bits keep the low bits of the sum, and
-    unsigned integers those of a negative sum, as in SciPy. Other sums saturate in 32 and 64 bits, where SciPy's results
-    differ between platforms. NaN becomes the smallest number. All devices give the same.
+    unsigned integers keep the low bits of a negative sum, as in SciPy. Other sums of 32 and 64 bits saturate; SciPy's
+    results differ between platforms there. NaN becomes the smallest number. All devices return the same.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""blur: the mean of a cross or of a box, and Gaussian weights, by :mod:`.stencil`."""
+"""blur: means of a cross or of a box, and Gaussian weights."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpuprims.primitives.stencil.spec import Mode
 from gpuprims.primitives.stencil.stencils import of_box, of_cross, of_normal
 
 Kind = Literal["cross", "box", "gaussian"]
-# Limits along an axis; wider neighbourhoods are refused before their weights are computed.
+# Wider neighbourhoods are refused before their weights are computed.
 _WIDEST, _LARGEST_SIGMA = 2**16, 2**13
 
 
@@ -33,7 +33,7 @@ def blur(
     device: str | Device | None = None,
     variant: str | None = None,
 ) -> Any:
-    """Blur images: each pixel becomes a mean of those around it.
+    """Blur images: each pixel becomes a mean of its neighbourhood.
 
     Parameters
     ----------
@@ -49,6 +49,7 @@ def blur(
     mode : {"nearest", "reflect", "mirror", "wrap", "constant"}, default "nearest"
         How the image continues beyond its borders; see :func:`gpuprims.stencil`.
     cval : scalar, default 0
+        The pixel beyond the borders in mode "constant".
     channel_axis : int, optional
         The axis of channels, which are blurred separately: -1 for an image of shape (rows, columns, 3).
     iterations : int, default 1
@@ -64,23 +65,23 @@ def blur(
     -------
     array
         An array of the shape and dtype of ``image``. Means of integers are cut towards zero, once, at the end. Means of
-        a cross or a box are exact for all integers. Gaussian means of 8 bits are exact, except that those within 1/256
-        of the next integer become that integer. Those of 16 bits (in float32) and of 32 bits (in float64) are off by
-        1 at most. Those of 64 bits (in float64) keep 53 bits. A Gaussian mean saturates where rounding takes it beyond
-        the dtype's range.
+        a cross or a box are exact for all integers. Gaussian means of 8 bits are exact, except that a mean within 1/256
+        of the next integer becomes that integer. Gaussian means of 16 bits (in float32) and of 32 bits (in float64) are
+        off by 1 at most; of 64 bits (in float64) they keep 53 bits. A Gaussian mean saturates if rounding takes it
+        beyond the dtype's range.
 
     Raises
     ------
     ArgumentError, ShapeError, AxisError, DtypeError
         An unknown kind or mode, a size that is even or above 65,536, a standard deviation that is not positive or is
-        above 8,192, or a size or standard deviation for a kind that does not use it.
+        above 8,192, or a size or a standard deviation with a kind that does not use it.
     ArrayError, DeviceMismatchError, NoVariantError
         As :func:`gpuprims.stencil`; also Gaussian blurs of 32- and 64-bit integers on a device without float64.
 
     Notes
     -----
-    Box and Gaussian blurs apply a row of weights and then a column, in one kernel while the rows fit in registers, else
-    in two. So the cost grows with the width, not with its square. Sums of 64-bit integers do not fit in 64 bits;
+    Box and Gaussian blurs apply a row of weights and then a column: in one kernel if the rows fit in registers, else in
+    two. So the cost grows with the width, not with its square. Sums of 64-bit integers do not fit in 64 bits, so
     kernels sum their high and low halves, which takes two to four times as long.
 
     Examples

@@ -1,4 +1,4 @@
-"""Calls of stencils: check the arguments and run the passes."""
+"""Check the arguments of a stencil, and run it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def bind_stencil(
     out: Any,
     variant: str | Variant | None,
 ) -> tuple[Operands, StencilRequest, Out | None, str | Variant | None]:
-    """Check the arguments of a call beside its array and its stencil."""
+    """Check the other arguments of a call, given its array and its stencil."""
     label, x = operands.label, operands.natives[0]
     border = border_of(label, mode, cval, x.dtype)
     asked = None if variant is None else asked_by_name(label, variant)
@@ -103,7 +103,7 @@ def _weights(stencil: Stencil, device: Device | None, order: int) -> Any:
 def _run_in_halves(
     operands: Operands, request: StencilRequest, halves: Halves, out: Out | None, variant: str | Variant | None
 ) -> Any:
-    """Split 64-bit integers, sum the high and the low halves and join the sums, for each iteration."""
+    """For each iteration, sum the high and the low halves of 64-bit integers and join the sums."""
     x, device, border = operands.natives[0], operands.device, request.border
     element, result = x.dtype, request.stencil.result
     if out is not None:

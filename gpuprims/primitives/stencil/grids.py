@@ -17,7 +17,7 @@ from gpuprims.primitives.stencil.spec import Mode
 
 
 class Border(NamedTuple):
-    """A mode, and the element beyond the borders in mode "constant", as bytes: all NaN are equal, 0.0 and -0.0 not."""
+    """A mode, and the element beyond the borders, by its bytes: NaN equals NaN, and 0.0 does not equal -0.0."""
 
     mode: Mode
     bits: bytes
@@ -84,11 +84,6 @@ class Grid(NamedTuple):
         strides = (lead[-1][1] if lead else 0, *space, 0 if self.channel is None else form.strides[self.channel])
         return in_elements(form, [0 if n == 1 else stride for n, stride in zip(self.lengths, strides, strict=True)])
 
-    def layout(self, forms: Sequence[Form]) -> Layout | None:
-        """Return the layout of operands along these axes; None if the batches have no single stride."""
-        steps = [own for form in forms if (own := self.strides(form)) is not None]
-        return _layout(forms, self.lengths, steps) if len(steps) == len(forms) else None
-
     def lines(self, forms: Sequence[Form]) -> Layout | None:
         """Return the layout in batches, rows and columns; None unless the elements of a row lie side by side."""
         batches, planes, rows, columns, channels = self.lengths
@@ -102,12 +97,13 @@ class Grid(NamedTuple):
             if own is None or own[3] not in (0, channels) or own[4] not in (0, 1):
                 return None
             found.append((own[0], own[2], 1) if len(self.space) == 2 else (0, own[0], 1))
-        return _layout(forms, (batches, rows, columns * channels), found)
+        return layout_of(forms, (batches, rows, columns * channels), found)
 
 
-def _layout(forms: Sequence[Form], lengths: tuple[int, ...], steps: Sequence[tuple[int, ...]]) -> Layout:
+def layout_of(forms: Sequence[Form], lengths: tuple[int, ...], strides: Sequence[tuple[int, ...]]) -> Layout:
+    """Return the layout of operands in axes of these lengths, by the strides of each operand in elements."""
     offsets = tuple(in_elements(form, (form.offset,))[0] for form in forms)
-    return Layout(tuple(forms), (), lengths, tuple(() for _ in forms), tuple(steps), offsets)
+    return Layout(tuple(forms), (), lengths, ((),) * len(forms), tuple(strides), offsets)
 
 
 def grid_of(label: str, shape: tuple[int, ...], rank: int, channel_axis: Any) -> Grid:

@@ -1,7 +1,7 @@
 """Exact sums of 64-bit integers: sum the high and the low 32 bits, and join both sums.
 
-Sums of halves fit in 64 bits where a sum of whole elements does not. One function sums both halves of a few neighbours;
-for more neighbours, the halves become arrays.
+Sums of halves fit in 64 bits; sums of whole elements may not. One function sums both halves of a few neighbours; for
+more neighbours, the halves become arrays.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def half_dtypes(element: Dtype) -> tuple[Dtype, Dtype]:
 
 
 def joining_sums(result: Dtype) -> Join:
-    """Return the function from sums of halves to a sum; out of range, it converts as :func:`.rounding.summed`."""
+    """Return the function from sums of halves to a sum; out of range, it converts as :func:`.rounding.summed` does."""
 
     def join(high: Any, low: Any) -> Any:
         top = high + (low >> np.int64(_BITS))

@@ -1,4 +1,4 @@
-"""Turn weights, or a function of a neighbourhood, into an expression of its neighbours."""
+"""Turn weights, or a Python function of a neighbourhood, into an expression of its neighbours."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Offset = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Neighbours:
-    """A function of neighbours: argument ``k`` is the element at ``offsets[k]``, along the last axes."""
+    """A function of neighbours. Argument ``k`` is the element at ``offsets[k]``, along the last axes."""
 
     expr: Expr
     offsets: tuple[Offset, ...]

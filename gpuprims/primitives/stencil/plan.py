@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,15 +18,8 @@ from gpuprims.core.outputs import Out, result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError
-from gpuprims.primitives.stencil.grids import Border, Grid, grid_of
-from gpuprims.primitives.stencil.refusals import (
-    CPU_NUMBERS,
-    LEAST_ITEMS,
-    MOST_NUMBERS,
-    ROWS_AT_ONCE,
-    TILE_WIDTH,
-    register_bytes,
-)
+from gpuprims.primitives.stencil.grids import Border, Grid, grid_of, layout_of
+from gpuprims.primitives.stencil.refusals import ROWS_AT_ONCE, TILE_WIDTH, fitted_items, register_bytes
 from gpuprims.primitives.stencil.spec import StencilSpec, columns_of, reach_of
 from gpuprims.primitives.stencil.stencils import Stencil, of_function
 from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
@@ -32,8 +27,8 @@ from gpuprims.primitives.stencil.variants import StencilVariant
 
 # A strip has at least this many rows for each row that it loads beyond its end.
 _LEAST_DEPTH = 4
-# Up to this many neighbours a byte of an element, memory sets the pace. Row: rolling.
-_FEW_TAPS = 2
+# Up to this many neighbours a byte of an element, memory sets the pace.
+_FEW_TAPS = 2  # rows: rolling
 
 
 class StencilRequest(NamedTuple):
@@ -46,16 +41,11 @@ class StencilRequest(NamedTuple):
     iterations: int = 1
 
 
+@dataclass(slots=True, eq=False)
 class StencilPlan(LaunchPlan):
     """A chain of passes, each on the results of the previous one."""
 
-    __slots__ = ("passes",)
-
-    def __init__(self, passes: list[LaunchPlan]) -> None:
-        last, traits = passes[-1], passes[0].traits
-        described = last.device, last.primitive, traits, last.results, last.compiling
-        super().__init__(*described, asked=last.asked, inputs=last.inputs)
-        self.passes = passes
+    passes: Sequence[LaunchPlan] = ()
 
     def compiled(self) -> Launch:
         """Compile every pass, and return the last."""
@@ -112,7 +102,11 @@ def plan_call(
         target = out if k == len(parts) else contiguous(part.stencil.result, grid.shape, alignment)
         plans.append(Pass(part, (array, *forms[1:], target)).plan(device, variant))
         array = target
-    return plans[0] if len(plans) == 1 else StencilPlan(plans)
+    if len(plans) == 1:
+        return plans[0]
+    last, traits = plans[-1], plans[0].traits
+    described = device, "stencil", traits, last.results, last.compiling
+    return StencilPlan(*described, passes=plans, asked=variant, inputs=last.inputs)
 
 
 def _in_one_launch(traits: StencilTraits, device: Device, variant: str | Variant | None) -> bool:
@@ -177,14 +171,13 @@ class Pass(NamedTuple):
     def _listed(self, traits: StencilTraits, chosen: StencilVariant, device: Device) -> Launch:
         """Return the launch of a kernel that reads elements one by one, wherever they lie."""
         array, *weights, out = self.forms
-        layout = self.request.grid.layout([array, out])
-        if layout is None:
+        grid = self.request.grid
+        read, written = grid.strides(array), grid.strides(out)
+        if read is None or written is None:
             rule = "out= with one stride for all axes before the neighbourhoods"
             raise ArgumentError(f"{self.request.label}: {rule}; got another")
-        if weights:  # their strides are not used
-            (steps, steps_out), (offset, offset_out) = layout.reduced_strides, layout.offsets
-            strides, offsets = (steps, (0,) * 5, steps_out), (offset, weights[0].offset // weights[0].item, offset_out)
-            layout = Layout(self.forms, (), layout.reduced, ((),) * 3, strides, offsets)
+        strides = [read, *[(0,) * 5] * len(weights), written]  # kernels read all weights, by no stride
+        layout = layout_of(self.forms, grid.lengths, strides)
         kernel = device.kernel(chosen, self._spec(layout, chosen))
         groups = chosen.groups(-(-traits.size // chosen.tile), device.capabilities)
         return kernel.prepare(groups, layout.pack(0), traits.size)
@@ -196,7 +189,8 @@ class Pass(NamedTuple):
         layout = grid.lines(self.forms)
         if layout is None:
             raise TypeError(f"{self.request.label}: rows side by side; got {self.forms}")
-        fitted = _fitted(chosen, around, self.forms[0].item)
+        items = fitted_items(chosen.window, chosen.items, around, self.forms[0].item)
+        fitted = chosen.resized(items=items)
         vector, vector_out = (min(layout.width_of(k), fitted.items) if chosen.vectors else 1 for k in range(2))
         local = min(VECTOR_BYTES // register_bytes(self.forms[0].dtype), fitted.items)
         reach = max(map(abs, columns_of(stencil.column_offsets, times))) * grid.channels * times
@@ -252,16 +246,3 @@ class Pass(NamedTuple):
             paired=stencil.paired if chosen.window == "strip" else None,
             **more,
         )
-
-
-def _fitted(chosen: StencilVariant, around: Neighbourhood, item: int) -> StencilVariant:
-    """Return the variant with items reduced until the window fits in registers, or in a core's cache."""
-    if chosen.window == "tile":
-        return chosen
-    if chosen.window == "ring":
-        items, most, numbers = chosen.items, CPU_NUMBERS, around.numbers
-    else:
-        items, most, numbers = max(VECTOR_BYTES // item, 1), MOST_NUMBERS // around.times, around.registers
-    while items > LEAST_ITEMS and numbers(items) > most:
-        items //= 2
-    return chosen.resized(items=items)

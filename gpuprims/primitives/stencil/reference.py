@@ -11,7 +11,7 @@ from gpuprims.primitives.stencil.spec import StencilSpec
 
 
 def stencil_numpy(spec: StencilSpec, memories: Sequence[np.ndarray], layout: np.ndarray, count: int) -> None:
-    """Take the neighbours of all elements, offset by offset, and apply the function to them."""
+    """Take the neighbours of all elements, one offset at a time, and apply the function to them."""
     places = Places(spec, memories, layout)
     elements = places.see(0)[..., 0]
     reach = [spec.reach(axis) for axis in range(3)]

@@ -13,17 +13,20 @@ from gpuprims.core.refusals import SPARE_LOCAL, group_fits
 from gpuprims.core.traits import CallTraits
 from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
 
-# Most 32-bit numbers of a window that a work-item keeps in registers, the fewest elements of a row that it computes,
-# and the most operations in all phases of a window that are worth compiling.
-MOST_NUMBERS, LEAST_ITEMS, MOST_OPERATIONS = 128, 4, 8192
+# Most 32-bit numbers of a window that a work-item keeps in registers.
+_MOST_NUMBERS = 128
+# Fewest elements of a row that a work-item computes.
+_LEAST_ITEMS = 4
+# Most operations in all phases of a window; more take too long to compile.
+_MOST_OPERATIONS = 8192
 # Width of a tile in local memory.
 TILE_WIDTH = 64
-# Rows of a strip that are loaded together in advance.
+# Rows of a strip that a group loads together, in advance.
 ROWS_AT_ONCE = 4
 # Most rows of a neighbourhood that one launch applies twice.
-MOST_ROWS_TWICE = 3
+_MOST_ROWS_TWICE = 3
 # Most numbers of a window that stay in the cache of a CPU core.
-CPU_NUMBERS = 24_576
+_CPU_NUMBERS = 24_576
 
 
 def one_pass(capabilities: Capabilities, call: CallTraits) -> str | None:
@@ -42,23 +45,35 @@ def along_lines(capabilities: Capabilities, call: CallTraits) -> str | None:
 def few_rows(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse windows that do not fit in the cache of a CPU core."""
     numbers = neighbourhood_of(call).numbers(64)
-    if numbers <= CPU_NUMBERS:
+    if numbers <= _CPU_NUMBERS:
         return None
-    return f"keeps up to {CPU_NUMBERS} numbers; this call's neighbourhood takes {numbers}"
+    return f"keeps up to {_CPU_NUMBERS} numbers; this call's neighbourhood takes {numbers}"
 
 
 def window_fits(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse neighbourhoods that do not fit in registers, or take too many operations to write out."""
+    """Refuse neighbourhoods that do not fit in registers, or take too many operations."""
     reads = neighbourhood_of(call)
-    numbers, work = reads.registers(LEAST_ITEMS), reads.taps * reads.span * LEAST_ITEMS
-    if reads.times > 1 and reads.span > MOST_ROWS_TWICE:
-        return f"applies up to {MOST_ROWS_TWICE} rows twice; this call's neighbourhood has {reads.span}"
-    most = MOST_NUMBERS // reads.times
+    numbers, work = reads.registers(_LEAST_ITEMS), reads.taps * reads.span * _LEAST_ITEMS
+    if reads.times > 1 and reads.span > _MOST_ROWS_TWICE:
+        return f"applies up to {_MOST_ROWS_TWICE} rows twice; this call's neighbourhood has {reads.span}"
+    most = _MOST_NUMBERS // reads.times
     if numbers * max(*(dtype.itemsize for dtype in call.dtypes[:2]), 4) > 4 * most:
         return f"keeps up to {most} numbers of 32 bits; this call's neighbourhood takes {numbers}"
-    if work > MOST_OPERATIONS:
-        return f"writes up to {MOST_OPERATIONS} operations out; this call has {work}"
+    if work > _MOST_OPERATIONS:
+        return f"writes up to {_MOST_OPERATIONS} operations out; this call has {work}"
     return None
+
+
+def fitted_items(window: str, items: int, reads: Neighbourhood, itemsize: int) -> int:
+    """Return how many items a work-item takes, so that its window fits in registers or in a CPU core's cache."""
+    if window == "tile":
+        return items
+    most, numbers = _CPU_NUMBERS, reads.numbers
+    if window == "strip":
+        items, most, numbers = max(VECTOR_BYTES // itemsize, 1), _MOST_NUMBERS // reads.times, reads.registers
+    while items > _LEAST_ITEMS and numbers(items) > most:
+        items //= 2
+    return items
 
 
 def tile_fits(at: Geometry) -> Refusal:

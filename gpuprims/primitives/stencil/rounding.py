@@ -16,7 +16,7 @@ from gpuprims.expressions import TypedExpr, trace, typed
 Dtype = np.dtype[Any]
 
 _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
-# A float mean this close below an integer counts as that integer, because rounding moved it.
+# A float mean this little below an integer becomes that integer: rounding may have moved it.
 _ROUNDING = 2.0**-8
 
 
@@ -28,7 +28,7 @@ class Ends(NamedTuple):
     terms: int
 
     def within(self, low: float, high: float, value: Dtype) -> bool:
-        """Return True if the sum, computed in a dtype, lies strictly between two numbers despite rounding."""
+        """Return True if the sum, computed in a dtype, lies strictly between two numbers in spite of rounding."""
         if value.kind != "f":
             return low < self.low and self.high < high
         largest = max(abs(self.low), abs(self.high))
@@ -42,7 +42,7 @@ def _finish(value: Dtype, result: Dtype, convert: Callable[[Any], Any]) -> Typed
 
 
 def finishing(value: Dtype, result: Dtype) -> TypedExpr:
-    """Return the function from a value to a result: NumPy's conversion, but from float to integer as :func:`summed`."""
+    """Return NumPy's conversion of a value to a result, except from float to integer: see :func:`summed`."""
     if value.kind == "f" and result.kind in "iu":
         return summed(value, result, None)
     return _finish(value, result, lambda v: v)
@@ -52,8 +52,8 @@ def summed(value: Dtype, result: Dtype, ends: Ends | None) -> TypedExpr:
     """Return the function from a sum to a result, with SciPy's meaning where that is defined.
 
     Integer results are cut towards zero. Out of range, 8 and 16 bits keep the low bits of a sum, and unsigned integers
-    those of a negative sum, as SciPy's do; all others saturate. NaN becomes the smallest number. ``ends`` is the range
-    of the sum, None if unknown.
+    keep the low bits of a negative sum, as in SciPy; all others saturate. NaN becomes the smallest number. ``ends`` is
+    the range of the sum, None if unknown.
     """
     if result.kind not in "iu":
         return finishing(value, result)
@@ -108,7 +108,7 @@ def _cut(v: Any, value: Dtype, result: Dtype, ends: Ends | None) -> Any:
 
 
 def _saturated(v: Any, value: Dtype, result: Dtype, ends: Ends | None) -> Any:
-    """Convert a float to an integer, and saturate. The C cast itself is always in range."""
+    """Convert a float to an integer, and saturate. The number that C casts is always in range."""
     info = np.iinfo(result)
     if ends is not None and ends.within(info.min - 1, info.max + 1, value):
         return v.astype(result)

@@ -1,4 +1,4 @@
-"""The spec of stencil kernels: elements, borders, and the function of a neighbourhood."""
+"""The spec of stencil kernels: the macros for elements, borders, and the function of a neighbourhood."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.expressions import TypedExpr, c_type, constant, emit_function
 from gpuprims.primitives.stencil.refusals import ROWS_AT_ONCE, TILE_WIDTH
 
-# How a kernel holds the neighbours of an element.
+# Where a kernel keeps the neighbours of an element: in an array, in a ring or a strip of rows in registers, or in a
+# tile in local memory.
 Window = Literal["listed", "ring", "strip", "tile"]
+# How an array continues beyond its borders, as in SciPy.
 Mode = Literal["nearest", "reflect", "mirror", "wrap", "constant"]
 _IN_LINES = ("ring", "strip", "tile")
 _AXES = "ZYX"
@@ -26,56 +28,39 @@ def reach_of(offsets: Sequence[int]) -> tuple[int, int]:
 
 
 def columns_of(offsets: Sequence[int], times: int) -> tuple[int, int]:
-    """Return the reach along a row; symmetric if applied several times, because rows are reflected at their ends."""
+    """Return the reach along a row; if applied several times it is symmetric, because modes reflect rows."""
     low, high = reach_of(offsets)
     return (low, high) if times == 1 else (-max(-low, high), max(-low, high))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class StencilSpec(KernelSpec):
-    """The macros of a stencil; ``map`` takes several elements of the first input.
+    """The macros of a stencil; ``map`` takes several elements of the first input."""
 
-    Parameters
-    ----------
-    offsets : tuple of (int, int, int)
-        Offset of each argument of ``map`` along planes, rows and columns. With ``across``, arguments are its values.
-    mode : {"nearest", "reflect", "mirror", "wrap", "constant"}
-        How the array continues beyond its borders, as in SciPy.
-    beyond : scalar
-        The element beyond the borders in mode "constant".
-    channels : int, default 1
-        Neighbouring elements of a pixel, for kernels that walk along rows.
-    across : TypedExpr, optional
-        The first of two passes of a separable stencil, along a row.
-    columns : tuple of int
-        Column offset of each argument of ``across``.
-    window : {"listed", "ring", "strip", "tile", "table"}
-        Where a kernel keeps neighbours: in an array, in a ring or a strip of rows in registers, or in local memory. For
-        "table" it loads each neighbour with its weight from memory.
-    vector_local, vector_halo, vector_out : int, default 1
-        Elements that one instruction moves: in a row in local memory, at its ends, and to the results.
-    times : int, default 1
-        How many times one launch applies the stencil.
-    paired : (TypedExpr, TypedExpr or None), optional
-        ``map`` and ``across`` of two bytes at once, in the halves of a uint32.
-    """
-
+    # Offset of each argument of ``map`` along planes, rows and columns. With ``across``, arguments are values.
     offsets: tuple[tuple[int, ...], ...]
     mode: Mode
+    # The element beyond the borders in mode "constant", a NumPy scalar.
     beyond: Any
+    # Elements of a pixel, which lie side by side, for kernels that compute along rows.
     channels: int = 1
+    # The first of two passes of a separable stencil, and the column offset of each of its arguments.
     across: TypedExpr | None = None
     columns: tuple[int, ...] = ()
+    # With "table", a kernel loads each neighbour and its weight from memory.
     window: Window | Literal["table"] = "listed"
+    # Elements that one instruction moves: in a row in local memory, at its ends, and to the results.
     vector_local: int = 1
     vector_halo: int = 1
     vector_out: int = 1
+    # How many times one launch applies the stencil.
     times: int = 1
+    # ``map`` and ``across`` of two bytes at once, in the halves of a uint32.
     paired: tuple[TypedExpr, TypedExpr | None] | None = None
 
     maps: ClassVar[bool] = False
     stores_vectors: ClassVar[bool] = False
-    # Compilers optimise known weights.
+    # Constants let the compiler optimise weights.
     lifts_constants: ClassVar[bool] = False
 
     def reach(self, axis: int) -> tuple[int, int]:
@@ -90,6 +75,9 @@ class StencilSpec(KernelSpec):
         reach = {axis: self.reach(k) for k, axis in enumerate(_AXES)}
         loads = " ".join(f"window[{k}] = FETCH({dz}, {dy}, {dx});" for k, (dz, dy, dx) in enumerate(self.offsets))
         result, out = len(self.inputs), self.outputs[0].reduced
+        pitch = f"ITEMS + {self.times - (self.across is not None)} * HALO"
+        if self.window == "tile":
+            pitch = "TILE_WIDTH + HALO"
         return {
             "number_t": c_type(element),
             "stored_t": stored(element),
@@ -118,15 +106,9 @@ class StencilSpec(KernelSpec):
             "HALO": "((HIGH_X - LOW_X) * CHANNELS)",
             "TILE_WIDTH": TILE_WIDTH,
             "ROWS_AT_ONCE": ROWS_AT_ONCE,
-            "PITCH": f"({self._pitch()})",
+            "PITCH": f"({pitch})",
             **({"FETCH_ALL(window)": loads} if self.window == "listed" else {}),
         }
-
-    def _pitch(self) -> str:
-        """Return C text of the numbers from one row of the window to the next."""
-        if self.window == "tile":
-            return "TILE_WIDTH + HALO"
-        return f"ITEMS + {self.times - (self.across is not None)} * HALO"
 
     def text(self) -> list[str]:
         """Write the types of a window, the functions of a neighbourhood, and the result of an element."""
@@ -134,35 +116,32 @@ class StencilSpec(KernelSpec):
             f"typedef {'u32' if self.paired else 'number_t'} item_t;",
             f"typedef {'u32' if self.paired else 'value_t'} sum_t;",
             f"typedef {'sum_t' if self.across else 'item_t'} slot_t;",
-            *([] if self.across is None else [self._across(self.across)]),
-            *([] if self.window == "table" else [self._apply()]),
+            *self._functions(),
             *store_text(self),
             *(_RESULT if self.window in _IN_LINES else []),
         ]
 
-    def _across(self, across: TypedExpr) -> str:
-        """Write the function of the first pass, along a row."""
-        places = [f"row[{(dx - self.reach(2)[0]) * self.channels}]" for dx in self.columns]
-        function = (self.paired and self.paired[1]) or across
-        head = "DEVICE sum_t gp_across(const item_t *row)"
-        return emit_function(head, function, places, return_value)
-
-    def _apply(self) -> str:
-        """Write the function of a window; ``first`` is the index of its first row in a ring."""
+    def _functions(self) -> list[str]:
+        """Write the first of two passes, and the function of a window, whose first row in a ring is ``first``."""
+        if self.window == "table":
+            return []
+        function, across = self.paired or (self.map, self.across)
+        low_y, low_x = self.reach(1)[0], self.reach(2)[0]
+        if self.window == "listed":
+            places = [f"window[{k}]" for k in range(len(self.offsets))]
+        else:
+            ring = " % SPAN" if self.window == "ring" else ""
+            offsets = [(dy, low_x if across else dx) for _, dy, dx in self.offsets]
+            places = [
+                f"window[(first + {dy - low_y}){ring} * PITCH + {(dx - low_x) * self.channels}]" for dy, dx in offsets
+            ]
         space = "LOCAL const" if self.window == "tile" else "const"
         head = f"DEVICE sum_t gp_apply({space} slot_t *window, const int first)"
-        places = [self._place(k) for k in range(len(self.offsets))]
-        function = self.paired[0] if self.paired else self.map
-        return emit_function(head, function, [*places, "0"], return_value)
-
-    def _place(self, k: int) -> str:
-        """Return C text of an argument's place in the window."""
-        (_, dy, dx), low = self.offsets[k], self.reach(1)[0]
-        column = 0 if self.across else (dx - self.reach(2)[0]) * self.channels
-        if self.window == "listed":
-            return f"window[{k}]"
-        row = f"(first + {dy - low})"
-        return f"window[{f'{row} % SPAN' if self.window == 'ring' else row} * PITCH + {column}]"
+        apply = emit_function(head, function, [*places, "0"], return_value)
+        if across is None:
+            return [apply]
+        places = [f"row[{(dx - low_x) * self.channels}]" for dx in self.columns]
+        return [emit_function("DEVICE sum_t gp_across(const item_t *row)", across, places, return_value), apply]
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""

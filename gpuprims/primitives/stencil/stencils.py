@@ -28,9 +28,9 @@ _INT64, _DOUBLE, _SINGLE = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np
 _PAIR = np.dtype(np.uint32)
 # Kernels contain up to this many weights; more are read from memory.
 _MOST_WRITTEN = 169
-# One function sums the halves of up to this many neighbours; for more, the halves become arrays. Row: halves.
-_MOST_IN_HALVES = 49
-# Tolerated relative error of products of a column and a row, for elements that float32 holds and for others.
+# One function sums the halves of up to this many neighbours; for more, the halves become arrays.
+_MOST_IN_HALVES = 49  # rows: halves
+# Relative error of products of a column and a row, for elements that float32 holds and for others.
 _ROUNDED_SINGLE, _ROUNDED_DOUBLE = 1e-7, 1e-15
 # Standard deviations from the middle to the end of Gaussian weights.
 _TRUNCATE = 4.0
@@ -48,35 +48,22 @@ class Halves(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Stencil:
-    """A function of neighbours. A stencil equals only itself, so plans are looked up without comparing contents.
+    """A function of neighbours. A stencil equals only itself, so plans are looked up without comparing contents."""
 
-    Parameters
-    ----------
-    offsets : tuple of tuple of int
-        Offsets of the arguments of ``function`` along the last axes; with ``across``, along the rows.
-    function : TypedExpr or None
-        From neighbours and an unused number to a value; None if weights are read from memory.
-    finish : TypedExpr
-        From a value and an unused number to a result.
-    weights : bytes or None
-        Weights that are read from memory, of dtype ``value``.
-    columns : tuple of int
-        Offsets of the arguments of ``across``.
-    across : TypedExpr or None
-        The first of two passes, along columns.
-    paired : (TypedExpr, TypedExpr or None) or None
-        ``function`` and ``across`` of two bytes in the halves of a uint32, if their sums fit in 16 bits.
-    halves : Halves or None
-        The stencils of both halves of 64-bit integers, if they have too many neighbours for one function.
-    """
-
+    # Offsets of the arguments of ``function`` along the last axes; with ``across``, along columns only.
     offsets: tuple[tuple[int, ...], ...]
+    # From neighbours and an unused number to a value; None if weights are read from memory.
     function: TypedExpr | None
+    # From a value and an unused number to a result.
     finish: TypedExpr
+    # Weights that are read from memory, of dtype ``value``.
     weights: bytes | None = None
+    # Offsets along a row of the arguments of ``across``, the first of two passes.
     columns: tuple[int, ...] = ()
     across: TypedExpr | None = None
+    # ``function`` and ``across`` of two bytes in the halves of a uint32, if their sums fit in 16 bits.
     paired: tuple[TypedExpr, TypedExpr | None] | None = None
+    # The stencils of both halves of 64-bit integers, if they have too many neighbours for one function.
     halves: Halves | None = None
 
     @property

@@ -12,8 +12,8 @@ from gpuprims.core.traits import CallTraits
 class Neighbourhood(NamedTuple):
     """The neighbours that a stencil reads for an element.
 
-    ``lines``: the elements of a row lie side by side. ``across``: it takes two passes. ``table``: weights are read from
-    memory. ``span``: its rows. ``beside``: further elements of a row that it needs. ``taps``: its neighbours.
+    ``lines``: the elements of a row lie side by side. ``across``: the stencil takes two passes. ``table``: weights are
+    read from memory. ``span``: rows. ``beside``: elements of a row beside the one computed. ``taps``: neighbours.
     ``paired``: two elements may share a register. ``times``: applications in one launch.
     """
 
@@ -36,7 +36,7 @@ class Neighbourhood(NamedTuple):
         return self.numbers(items) // (2 if self.paired else 1)
 
 
-# One element, of an array whose rows may lie anywhere.
+# A single element; rows may lie anywhere.
 _NONE = Neighbourhood(lines=False, across=False, table=False, span=1, beside=0, taps=1)
 
 

@@ -11,12 +11,12 @@ from numpy.lib.stride_tricks import sliding_window_view
 from gpuprims.core.tuning_case import TuningCase, small_integers
 from gpuprims.primitives.stencil import stencil
 
-# Not the product of a column and a row, so that one pass computes it.
+# One pass computes these: they are not the product of a column and a row.
 _WEIGHTS = np.array([[1, 2, 1], [2, 3, 2], [1, 1, 2]])
 
 
 def _elements(rng: np.random.Generator, dtype: np.dtype[Any], size: int) -> np.ndarray:
-    """Return an odd number of rows; long ones have a multiple of 64 elements, so that kernels read whole vectors."""
+    """Return an odd number of rows. Long rows have a multiple of 64 elements, so that kernels read whole vectors."""
     rows = math.isqrt(size) | 1
     columns = max(size // rows, 1)
     columns -= columns % 64 if columns > 256 else 0

@@ -16,17 +16,11 @@ from gpuprims.primitives.stencil.refusals import along_lines, few_rows, one_pass
 
 @dataclass(frozen=True)
 class StencilVariant(Variant):
-    """A variant of a stencil.
+    """A variant of a stencil."""
 
-    Parameters
-    ----------
-    window : {"listed", "ring", "strip", "tile"}
-        Where the kernel keeps neighbours; see :class:`gpuprims.primitives.stencil.spec.StencilSpec`.
-    twice : bool, default False
-        True if the kernel can apply the stencil twice in one launch.
-    """
-
+    # Where the kernel keeps neighbours; see :mod:`.spec`.
     window: Literal["listed", "ring", "strip", "tile"] = "listed"
+    # True if the kernel can apply the stencil twice in one launch.
     twice: bool = False
 
 

@@ -64,7 +64,7 @@ def test_negative_numbers_are_refused_wherever_they_are(histogram_kernel: Kernel
     for size in (1, 5000):
         x = rng.integers(0, 2000, size)
         x[size // 2] = -1
-        with pytest.raises(ArgumentError, match="bincount: elements from 0 on; got -1"):
+        with pytest.raises(ArgumentError, match="bincount: non-negative elements; got -1"):
             bincount(histogram_kernel, x)
 
 

@@ -9,7 +9,7 @@
  *         (sparse.h)
  * order   every SIDE-th element of a stretch of a row, then these sums by halves, then the stretches
  */
-/* Elements whose products are added side by side: as many as keep a core's adders busy while there are registers. */
+/* Products that are added side by side: as many as keep a core's adders busy and fit in registers. */
 #define SIDE (HELD > 1 ? 4 : 8)
 /* Elements of a row that are added before their sum joins the row's by Kahan addition. */
 #define STRETCH 512
@@ -22,7 +22,7 @@
 #define STORE(sum, to) *(to) = sum
 #endif
 
-/* The first row with at least `wanted` elements and rows before it; rows count because empty ones take time, too. */
+/* The first row with at least `wanted` elements and rows before it. Rows count, because empty rows take time too. */
 DEVICE i64 first_row(INPUTS, const layout_t layout, const i64 n, const i64 wanted)
 {
     i64 low = 0, high = n;
@@ -46,7 +46,7 @@ void csr_cpu_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
     for (i64 row = first_row(INPUT_NAMES, layout, n, part * all / parts); row < last; row++) {
         const i64 end = BEGIN(row + 1);
         for (int next = 0; next < COLUMNS; next += HELD) {
-            const int column = min(next, COLUMNS - HELD); /* the last columns, perhaps with some of those before */
+            const int column = min(next, COLUMNS - HELD); /* the last vector may repeat columns */
             sum_t sum = 0, lost = 0;
 
             for (i64 at = BEGIN(row); at < end;) {

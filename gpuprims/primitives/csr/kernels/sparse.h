@@ -1,5 +1,5 @@
-/* Operands of the sparse product: stored elements, their columns, the first element of each row and of the end, and
- * rows of COLUMNS of the dense matrix and of the product. */
+/* Operands of the sparse product: stored elements, their columns, the first element of each row, then the end of the
+ * last row; the dense matrix and the product, in rows of COLUMNS. */
 #define ELEMENT(at) x0[gp_at_x0(layout, 0, 0) + (at)]
 #define COLUMN(at) x1[gp_at_x1(layout, 0, 0) + (at)]
 #define BEGIN(row) x2[gp_at_x2(layout, 0, 0) + (row)]

@@ -8,7 +8,7 @@
 #define RATE RATES(1)
 #define STORE_WEIGHT(feature, value) y0[gp_at_y0(layout, 0, 0) + (feature)] = value
 
-/* Add to a weight a change that may be smaller than its rounding; the part that is rounded off is kept in `rest`. */
+/* Add to a weight a change that may be smaller than its rounding; `rest` keeps what is rounded off. */
 DEVICE void gp_change_weight(value_t *weight, value_t *rest, const value_t change)
 {
     const value_t all = *rest + change, changed = *weight + all;

@@ -10,8 +10,8 @@
  * order   every VECTOR_ROWS-th row, then these sums
  *
  * Rows of class 1 are held negated, and the intercept is the weight of one more column of 1 or -1, as in
- * descent/persistent. The copy has VECTOR_ROWS rows side by side for each column, so scores and gradient need no sum across
- * a vector until the end of an iteration:
+ * descent/persistent. The copy has VECTOR_ROWS rows side by side for each column, so scores and gradient need no sum
+ * across a vector until the end of an iteration:
  *
  *     column 0 of rows 0..15   column 1 of rows 0..15   ...   sample weights     column 0 of rows 16..31   ...
  */

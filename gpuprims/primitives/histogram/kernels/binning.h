@@ -1,8 +1,8 @@
-/* Find an element's bin and add to its sums: steps that histograms share.
+/* Find an element's bin and add to its sums.
  *
  * A bin begins at its threshold, its smallest element. One product sorts elements into cells of equal width. If the
- * cell leaves the bin in doubt, because products round or a threshold lies in the cell, a comparison settles it. */
-#define TURN 12582912.0f /* 1.5 * 2^23: a sum with it is rounded to an integer, in the low bits of the sum */
+ * cell leaves the bin in doubt, because products round or a threshold lies in the cell, comparisons settle it. */
+#define TURN 12582912.0f /* 1.5 * 2^23: adding it rounds a float to an integer, in the low bits of the sum */
 
 typedef struct {
     key_t first, last;
@@ -43,15 +43,14 @@ DEVICE binning_t gp_read_table(GLOBAL const u64 *table, const i64 bins)
 #define SHARE_GUIDE(b, own, sums, tid)
 #endif
 
-/* The place of elements that are in no bin or in a doubtful one. Direct bins have one more place, for negative
- * elements. */
+/* The place of elements in no bin, or in a doubtful one. For direct bins, negative elements have the place after. */
 #define NO_BIN(b) ((b).bins)
 #define COUNTED(place, b) ((place) < (b).bins + (BINS_DIRECT && SUMS_COUNTS ? 2 : 0))
 
 #if !BINS_DIRECT
 /* Return the cell of an element within the range, and its distance from the middle of the cell, in cells. Cells
- * never decrease as elements rise and never exceed the last cell, even if distances are NaN. If product and sum are
- * FUSED, rounded once, elements near an edge are rarely as far from the middle. */
+ * never decrease as elements rise, and never exceed the last cell, even if distances are NaN. FUSED rounds product
+ * and sum once, which leaves fewer elements in doubt. */
 #if FUSED
 #define MULTIPLY_ADD(a, b, c) fma(a, b, c)
 #else
@@ -67,7 +66,7 @@ DEVICE i32 gp_cell_of(const key_t x, const binning_t b, f32 *aside)
 }
 #endif
 
-/* gp_guess_bin finds an element's place or leaves its bin in doubt; gp_settle_bin always finds it. */
+/* gp_guess_bin returns an element's place, or sets `doubt`; gp_settle_bin always returns the place. */
 #if BINS_DIRECT
 DEVICE i32 gp_settle_bin(const key_t x, const binning_t b)
 {
@@ -80,7 +79,7 @@ DEVICE i32 gp_guess_bin(const key_t x, const binning_t b, int *doubt)
     return gp_settle_bin(x, b);
 }
 #elif BINS_EVEN
-/* Bins are cells, up to rounding: beyond the limit from the middle of a cell, the bin may be the neighbour. */
+/* A bin is a cell, up to rounding. Further than the limit from the middle of a cell, it may be the neighbouring one. */
 DEVICE i32 gp_guess_bin(const key_t x, const binning_t b, int *doubt)
 {
     f32 aside;
@@ -99,8 +98,8 @@ DEVICE i32 gp_settle_bin(const key_t x, const binning_t b)
     return cell + (cell < b.cells && x >= b.thresholds[cell + 1]);
 }
 #elif BINS_EDGES
-/* The guide counts, for each cell, the thresholds after the first that are certainly below its elements. That is the
- * element's bin, unless the cell is impure. */
+/* For each cell, the guide counts the thresholds after the first that are below all of its elements. This number is
+ * the bin, unless the cell is impure: a threshold may lie in it. */
 DEVICE i32 gp_guess_bin(const key_t x, const binning_t b, int *doubt)
 {
     f32 aside;
@@ -149,7 +148,7 @@ DEVICE u32 gp_items_left(const i64 base, const i64 n, const int tid)
     return left;
 }
 
-/* Load the first item that is left and find its bin. It is rare, so it should not hold registers for all items. */
+/* Load the first item that is left and find its bin. Such items are rare, so registers hold one at a time. */
 DEVICE i32 gp_settle_item(INPUTS, const layout_t layout, const i64 o, const i64 base, const int tid, const binning_t b,
                        u32 *left, value_t *value)
 {
@@ -177,8 +176,8 @@ DEVICE void gp_bytes_of_bin(const i64 place, const binning_t b, i32 *from, i32 *
 }
 #endif
 
-/* The biased exponent of a weight; subnormal numbers have that of the smallest normal one, infinities and NaN the
- * mask. */
+/* The biased exponent of a weight: for subnormal numbers 1, as for the smallest normal one, for infinities and NaN
+ * EXPONENT_MASK. */
 #if SUMS_PEAKS || SUMS_LIMBS
 DEVICE u32 gp_exponent(const weight_t weight)
 {
@@ -190,14 +189,14 @@ DEVICE u32 gp_exponent(const weight_t weight)
 #if SUMS_LIMBS
 #define LIMB_BITS 30
 
-/* Two to a power that is a normal number. */
+/* Two to a power, if the result is a normal number. */
 DEVICE weight_t gp_power_of_two(const int power)
 {
     return WEIGHT_OF_BITS((u64)(power + EXPONENT_MASK / 2) << FRACTION_BITS);
 }
 
-/* Cut a weight into integers of 30 bits, from the highest, relative to the bin's largest exponent. If that is not
- * finite, count infinities, negative infinities and NaN instead, which alone decide the sum. */
+/* Cut a weight into integers of 30 bits, the highest first, relative to the bin's largest exponent. If the largest
+ * weight is not finite, count infinities, negative infinities and NaN instead; they alone decide the sum. */
 DEVICE void gp_cut_limbs(const weight_t weight, const u32 peak, i64 *limbs)
 {
     if (peak == EXPONENT_MASK) {
@@ -243,7 +242,7 @@ DEVICE void gp_cut_limbs(const weight_t weight, const u32 peak, i64 *limbs)
 #define PEAK(o, found) 0
 #endif
 
-/* A group's histogram in global memory, or the merged one, and how a sum is stored there. */
+/* WHOLE: a group's histogram in global memory, or the merged one. LEAVE: store a sum there. */
 #define WHOLE(o, task) (histograms + (MERGED ? (o) : (task)) * PLANES * (bins + 2))
 #if MERGED && SUMS_PEAKS
 #define LEAVE(place, sum) gp_raise(place, sum)
@@ -257,7 +256,7 @@ DEVICE void gp_cut_limbs(const weight_t weight, const u32 peak, i64 *limbs)
 #define LEAVE(place, sum) *(place) = (sum)
 #endif
 
-/* Join the sums that two groups or two replicas have of a bin. */
+/* Join two sums of a bin. */
 #if SUMS_PEAKS
 #define JOIN(a, b) ((a) > (b) ? (a) : (b))
 #else

@@ -8,12 +8,12 @@
  * host    gp_load_whole_tile, gp_guess_bin and gp_settle_item (binning.h), MAP and MAP_VECTOR
  * order   counts are the same in any order
  *
- * If many elements share a bin, it is likely in the first tile, so few groups conflict in global memory.
+ * A bin with many elements is likely in the first tile, so few groups conflict in global memory.
  */
 
 #define NO_PLACE (-1)
 
-/* Count an element in its place's slot if the slot has that place, else in global memory. */
+/* Count an element in the slot of its place, or in global memory if the slot has another place. */
 DEVICE void count_in_slot(LOCAL u32 *counts, LOCAL const i32 *places, GLOBAL bin_t *whole, const i32 place,
                           const i32 slots)
 {

@@ -7,7 +7,7 @@
  * host    gp_guess_bin, gp_settle_bin and WEIGHT (binning.h), MAP(o, j)
  * order   elements in index order, in `replicas` (a power of two) sums in turn
  *
- * An addition to a bin waits for the last one to it, but not for one to another replica.
+ * An addition waits for the previous one to the same sum, but not for one to another replica.
  */
 #define ROUND 64
 #define OPEN (-1)

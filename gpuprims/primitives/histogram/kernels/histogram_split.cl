@@ -8,7 +8,7 @@
  * host    gp_load_whole_tile, gp_guess_bin, gp_settle_item and ADD (binning.h), MAP and MAP_VECTOR
  * order   elements in the order in which work-items take them: sums of integers are the same, of floats maybe not
  *
- *     places    0 1 2 3 | 4 5 6 7 | 8 9        span = 4; other ranges' elements go to the place after one's own
+ *     places    0 1 2 3 | 4 5 6 7 | 8 9        span = 4; elements of other ranges go to one more place
  */
 #define gp_add_float gp_add_float_locally
 #define WITHIN(place) ((i32)min((u32)((place) - low), (u32)size))

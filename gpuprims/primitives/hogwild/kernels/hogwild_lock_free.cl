@@ -13,10 +13,10 @@
  *         several workers read weights between others' additions, and results differ from run to run
  */
 #define SLOTS (BLOCK / LANES)
-/* Reads of a work-item in flight. */
+/* Loads of a work-item in flight. */
 #define FLYING 8
 
-/* Read every LANES-th feature of a row from `first` on, and its present weight if `wanted`; zeros past the end. */
+/* Load every LANES-th feature of a row from `first` on, and their present weights if `wanted`; zeros past the end. */
 DEVICE void read_some(GLOBAL const NUMBER *row, GLOBAL value_t *weights, const int wanted, const int first, value_t *held,
                       value_t *seen)
 {

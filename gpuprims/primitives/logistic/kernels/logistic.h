@@ -1,6 +1,4 @@
-/* Sums of the logistic loss and its gradient.
- *
- * They are over rows, and numbered: one for each feature, then the intercept's, then the loss. */
+/* Sums over the rows, by number: one for each feature, then the intercept's, then the loss. */
 #define BIAS FEATURES
 #define LOSS (FEATURES + 1)
 #define SUMS (FEATURES + 2)
@@ -15,9 +13,9 @@ DEVICE void gp_store_sum(OUTPUTS, const layout_t layout, const int sum, const va
     }
 }
 
-/* Add the sums of all groups and store them, in an order that does not depend on which group is last. Each work-item
- * adds one sum; if there are few sums, several work-items add a part of the groups each. Each has FLYING loads in
- * flight, because this group works alone. */
+/* Add the sums of all groups and store them, in an order that does not depend on which group is last. A work-item adds
+ * one sum; if there are few sums, several work-items share one, each with a part of the groups. Each has FLYING loads
+ * in flight, because no other group works. */
 #define FLYING 32
 DEVICE void gp_fold_groups(OUTPUTS, GLOBAL u32 *partials, const layout_t layout, const i64 parts, LOCAL value_t *partial,
                         const int tid)

@@ -13,7 +13,7 @@
 /* ROWS, rounded up to whole vectors of VECTOR_ROWS. */
 #define PLACES ((ROWS + VECTOR_ROWS - 1) / VECTOR_ROWS * VECTOR_ROWS)
 
-/* The score of a row: features in vectors of 16, the rest in halves of that. */
+/* The score of a row: features in vectors of 16, then of 8, 4, 2 and 1. */
 DEVICE value_t score(GLOBAL const NUMBER *row, GLOBAL const NUMBER *weights)
 {
     int feature = 0;

@@ -1,4 +1,4 @@
-/* Rows of samples, and steps of work-items that share a row. */
+/* Rows of samples, and functions for work-items that share a row. */
 #define SAMPLES(row) (x0 + gp_at_x0(layout, 0, 0) + (row) * FEATURES)
 #define LABEL(row) x1[gp_at_x1(layout, 0, 0) + (row)]
 #define WEIGHT(feature) x2[gp_at_x2(layout, 0, 0) + (feature)]
@@ -13,7 +13,7 @@
 #define SAMPLE_WEIGHT(row) 1
 #endif
 
-/* A constant of the kernel's precision; devices without float64 would warn of a double. */
+/* A constant of the kernel's precision: compilers for devices without float64 warn of a double. */
 #ifdef HAS_F64
 #define GP_CONSTANT(number) number
 #else
@@ -27,8 +27,8 @@
 #define READ_SAMPLES(from, to) (to)[0] = *(from)
 #endif
 
-/* OpenCL vectors along a row, and the sum of the two halves of one. It uses shuffle(), because Oclgrind reports .lo
- * and .hi as uninitialised. */
+/* An OpenCL vector along a row, and the sum of its halves, by shuffle(): Oclgrind reports .lo and .hi as
+ * uninitialised. */
 #define WIDE(count) VECTOR_OF(NUMBER, count)
 #define HALVES(sum, count, low, high)                                                                                  \
     (shuffle(sum, (VECTOR_OF(INDEX, count))low) + shuffle(sum, (VECTOR_OF(INDEX, count))high))
@@ -49,9 +49,9 @@ DEVICE value_t gp_from_lane(const value_t value, const int lane, LOCAL value_t *
 #endif
 }
 
-/* Add the parts that the LANES work-items of a row have of the sums of ROWS rows. In each round a lane keeps half of
- * the sums and passes the other half to a lane that does the reverse. It ends with the whole sums of OWNED rows, or
- * SHARING lanes end with the same row's: lane l owns those from l / SHARING * OWNED on. */
+/* Add the parts that LANES work-items have of the sums of ROWS rows. In each round a lane keeps half of the sums and
+ * passes the other half to a lane that does the reverse. At the end a lane has the sums of OWNED rows, or SHARING lanes
+ * have the sum of the same row: lane l has rows from l / SHARING * OWNED on. */
 #define OWNED (ROWS > LANES ? ROWS / LANES : 1)
 #define SHARING (ROWS > LANES ? 1 : LANES / ROWS)
 DEVICE void gp_fold_rows(value_t *sums, LOCAL value_t *partial, const int tid)

@@ -27,7 +27,7 @@
 #define PARTS ((FEATURES + BLOCK * VECTOR - 1) / (BLOCK * VECTOR))
 #define HELD (PARTS * VECTOR)
 #define PRODUCTS (ROWS * ROWS)
-/* Products of a work-item, and the distance of its rows. */
+/* Products of a work-item, and the distance between their rows. */
 #define SHARES (PRODUCTS > BLOCK ? PRODUCTS / BLOCK : 1)
 #define APART (BLOCK / ROWS)
 /* Columns of a tile of rows, and one more, so that the elements of a column lie in different banks. */

@@ -7,7 +7,7 @@ typedef i32 index_t;
 typedef i64 index_t;
 #endif
 
-/* The index that the mode reads in place of one beyond the borders; negative for the constant. */
+/* Return the index that the mode reads for an index beyond the borders; -1 for the constant. */
 DEVICE index_t gp_within(const index_t index, const index_t length)
 {
     if (index >= 0 && index < length) return index;
@@ -29,8 +29,7 @@ DEVICE index_t gp_within(const index_t index, const index_t length)
 }
 
 #if !LINES
-/* Axes: batches, planes, rows, columns, channels. FETCH loads the element at an offset from (z, y, x), or the value
- * beyond the border. */
+/* Axes: batches, planes, rows, columns, channels. FETCH loads the element at an offset from (z, y, x), or BEYOND. */
 #define PLANES_Z layout.reduced[1]
 #define ROWS layout.reduced[2]
 #define COLUMNS layout.reduced[3]
@@ -48,10 +47,10 @@ DEVICE number_t gp_fetch(GLOBAL const stored_t *from, const layout_t layout, con
 #define ROWS layout.reduced[1]
 #define LENGTH ((i32)layout.reduced[2])
 
-/* Elements of a row that ITEMS results of the last application need. */
+/* Elements of a row that ITEMS results need. */
 #define TAKEN (ITEMS + TIMES * HALO)
 
-/* The index in its row of an element, or of the one that the mode reads beyond the ends; negative for the constant. */
+/* Return the index in a row that the mode reads for an index beyond the ends; -1 for the constant. */
 DEVICE i32 gp_element_at(const i32 length, const i32 at)
 {
     const i32 channel = (at % CHANNELS + CHANNELS) % CHANNELS;

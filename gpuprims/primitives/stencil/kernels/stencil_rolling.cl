@@ -24,8 +24,8 @@
 #define REGISTERS (WINDOW <= 40 ? 80 : WINDOW <= 96 ? 128 : 168)
 #define GROUPS_AT_ONCE (65536 / (BLOCK * REGISTERS))
 
-/* Elements before and after ITEMS that their results need, those that are read in whole vectors, and a group's row
- * in local memory, with room for them at both ends. */
+/* ITEMS results need SIDES elements beside their own, REACH of them before. BEFORE and AFTER are these in whole
+ * vectors. ROW is a group's row in local memory, with a MARGIN at both ends for them. */
 #define REACH (-TIMES * LEFT)
 #define SIDES (TIMES * HALO)
 #define BEFORE ((REACH + VECTOR_HALO - 1) / VECTOR_HALO * VECTOR_HALO)
@@ -34,8 +34,8 @@
 #define ROW (MARGIN + BLOCK * ITEMS + MARGIN)
 #define WIDENED (ITEMS + (TIMES - 1) * HALO)
 
-/* A work-item's loads of up to ROWS_AT_ONCE rows: its own elements in vectors, and every BLOCK-th of the group's extra
- * elements at both ends. */
+/* The elements that a work-item loads of up to ROWS_AT_ONCE rows: its own, in vectors, and every BLOCK-th of the extra
+ * elements at both ends of the group. */
 #define EXTRAS ((ROWS_AT_ONCE * SIDES + BLOCK - 1) / BLOCK)
 #if VECTOR > 1
 typedef VECTOR_OF(stored_t, VECTOR) vector_t;
@@ -49,8 +49,8 @@ typedef struct {
     stored_t extras[EXTRAS + 1];
 } loaded_t;
 
-/* A work-item's place: its index, whether all its elements are in the row, its first element, and its extra
- * elements: row, index in the row, place in local memory. */
+/* A work-item's place: its index, 1 if all its elements are in the row, and its first element; for each extra element
+ * the row, the index in the row, and the place in local memory. */
 typedef struct {
     int tid, whole;
     i32 first, row[EXTRAS + 1], at[EXTRAS + 1], place[EXTRAS + 1];
@@ -96,7 +96,7 @@ DEVICE void load_rows(loaded_t *next, GLOBAL const stored_t *row, const layout_t
         if (where.row[k] < count) next->extras[k] = row[where.row[k] * STRIDE_1 + max(where.at[k], 0)];
 }
 
-/* Write a work-item's elements of a row to local memory; all are in the row. */
+/* Write a work-item's elements of a row to local memory, if all of them are in the row. */
 DEVICE void hand_whole(LOCAL number_t *own, const vector_t *loaded, const int beyond)
 {
 #if PLAIN && !MODE_CONSTANT && VECTOR == VECTOR_LOCAL
@@ -115,8 +115,8 @@ DEVICE void hand_whole(LOCAL number_t *own, const vector_t *loaded, const int be
 #endif
 }
 
-/* Write the elements of `count` rows from `row` on to local memory; if not all are in the row, one by one from
- * wherever they lie. */
+/* Write a work-item's elements of `count` rows, the first of them `row`, to local memory. Elements that are not all in
+ * the row are loaded again, one by one, from wherever they lie. */
 DEVICE void hand_rows(LOCAL number_t *shared, const loaded_t *loaded, GLOBAL const stored_t *row, const layout_t layout,
                       const where_t where, const int count, const int beyond)
 {
@@ -140,7 +140,7 @@ DEVICE void hand_rows(LOCAL number_t *shared, const loaded_t *loaded, GLOBAL con
 }
 
 #if PAIRED
-/* Pair byte k with byte k + 2. The first `lead` bytes come before those that begin a word. */
+/* Pair byte k with byte k + 2. A word begins after the first `lead` bytes. */
 DEVICE void pair_up(const number_t *numbers, const int lead, const int count, u32 *pairs)
 {
     u32 words[TAKEN / 4 + 3];
@@ -163,8 +163,8 @@ DEVICE void pair_up(const number_t *numbers, const int lead, const int count, u3
 }
 #endif
 
-/* Fill a slot of a window with `results` elements and their neighbours, `lead` of them before, or with the results
- * of the first of two passes. */
+/* Fill a slot of a window with `lead` neighbours, `results` elements and the neighbours behind them, or with the
+ * results of the first of two passes. */
 DEVICE void fill_slot(slot_t *slot, const number_t *numbers, const int lead, const int results)
 {
 #if PAIRED
@@ -217,8 +217,8 @@ DEVICE void apply_row(const layout_t layout, const slot_t *window, const int slo
 }
 
 #if TIMES > 1
-/* Fill a slot of the second window with results of the first application. Results beyond the ends of a row are
- * replaced by the mode's choice among those within (in the mode "wrap" they are right as computed). */
+/* Fill a slot of the second window with results of the first application. Beyond the ends of a row they are replaced
+ * by the results that the mode reads there; with "wrap" they are right already. */
 DEVICE void take_results(slot_t *slot, const result_t *row, const layout_t layout, const where_t where, const int inside,
                          const int beyond)
 {
@@ -258,8 +258,8 @@ DEVICE void finish_row(GLOBAL result_t *to, const layout_t layout, const where_t
     }
 }
 
-/* Fill a window with the rows around row `y`, wherever they lie. Two buffers of rows alternate, so one barrier each
- * is enough: who writes to one has waited for its readers. */
+/* Fill a window with the rows around row `y`, wherever they lie. Two buffers of rows alternate, so one barrier a row is
+ * enough: before a work-item writes to a buffer again, its readers have passed the other buffer's barrier. */
 DEVICE void surround(slot_t *window, LOCAL number_t *shared, int *turn, GLOBAL const stored_t *plane,
                      const layout_t layout, const i64 y, const where_t where)
 {
@@ -298,7 +298,7 @@ DEVICE void lone_row(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *p
     if (where.first < LENGTH) finish_row(out + y * STRIDE_OUT_ROW + where.first, layout, where, window, 0);
 }
 
-/* Compute `rows` rows, a multiple of ROWS_AT_ONCE, whose neighbours are all rows within. */
+/* Compute `rows` rows, a multiple of ROWS_AT_ONCE. No neighbour lies beyond the first or the last row. */
 DEVICE void walk(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *row, GLOBAL result_t *to,
                  const layout_t layout, const where_t where, const int rows, const int inside)
 {
@@ -306,7 +306,7 @@ DEVICE void walk(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *row, 
     loaded_t next;
     to += where.first;
 
-    /* 1. Fill the slots of earlier rows, and those of the second window from as many more. */
+    /* 1. Fill the slots of the rows before, in both windows. */
     load_rows(&next, row, layout, where, PRIMED ? min(ROWS_AT_ONCE, PRIMED) : ROWS_AT_ONCE);
 #pragma unroll
     for (int k = 0; k < PRIMED; k += ROWS_AT_ONCE) {
