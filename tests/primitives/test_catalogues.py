@@ -65,7 +65,7 @@ def test_numbers_name_rows_of_measurements_and_rows_are_named(room: str) -> None
     page = PACKAGE / "primitives" / room / "measurements.md"
     code = " ".join(path.read_text() for path in (*page.parent.glob("*.py"), *page.parent.glob("kernels/*")))
     rows = re.findall(r"^\| ([\w-]+) \|", page.read_text(), re.MULTILINE)
-    named = " ".join(re.findall(r"(?:# |/\* |; |\()rows: ([\w-]+(?:, [\w-]+)*)", code)).replace(",", "").split()
+    named = " ".join(re.findall(r"(?:# |/\* |; | \()rows: ([\w-]+(?:, [\w-]+)*)", code)).replace(",", "").split()
     assert {row.partition("-")[0] for row in named} == {row.partition("-")[0] for row in rows} - {"row", ""}
     for line in page.read_text().splitlines():
         assert not line.startswith("| ") or line.count("|") == 5

@@ -155,7 +155,7 @@ def _run_epochs(epoch: _Epoch, objective: Objective, start: np.ndarray, settings
 
 
 def minibatch_epoch(objective: Objective, settings: Settings) -> _Epoch:
-    """Return an epoch with one step by each run of ``batch_size`` samples."""
+    """Return an epoch that takes a step for each batch of consecutive samples."""
     count, random, rate = objective.samples.size, settings.random, settings.learning_rate
     starts = range(0, count, settings.batch_size)
     batches = [objective.rows(start, min(start + settings.batch_size, count)) for start in starts]
@@ -165,16 +165,16 @@ def minibatch_epoch(objective: Objective, settings: Settings) -> _Epoch:
         rate = 1 / (max(batches[k].max_curvature() for k in sampled) + penalty)
 
     def epoch(weights: Any, done: int) -> Any:
-        now = _rate_after(done, rate, settings)
+        current = _rate_after(done, rate, settings)
         for k in random.permutation(len(batches)):
-            weights = _step(batches[k], now, now * penalty)(weights)
+            weights = _step(batches[k], current, current * penalty)(weights)
         return weights
 
     return epoch
 
 
 def _sample_epoch(descent: Callable[..., Any], objective: Objective, settings: Settings) -> _Epoch:
-    """Return an epoch with one step by each sample of nonzero weight, for an objective of two classes.
+    """Return an epoch that takes a step for each sample of nonzero weight; the objective has two classes.
 
     ``descent`` is :func:`gpuprims.primitives.sgd.logistic_sgd` or a function with its arguments. An automatic learning
     rate follows from the largest second derivative of one sample's loss, a quarter of its squared norm.
@@ -191,10 +191,10 @@ def _sample_epoch(descent: Callable[..., Any], objective: Objective, settings: S
     host_codes: Any = device.to_host(samples.codes) if isinstance(features, SparseFeatures) else None
 
     def epoch(weights: Any, done: int) -> Any:
-        now = _rate_after(done, rate, settings)
-        decay = now * penalty
+        current = _rate_after(done, rate, settings)
+        decay = current * penalty
         decay_once = decay < _COARSE * np.finfo(objective.dtype).eps
-        how = {"rate": now, "keep": 1 - decay * (not decay_once), "device": device}
+        how = {"rate": current, "keep": 1 - decay * (not decay_once), "device": device}
         order = settings.random.permutation(weighted)
         if not isinstance(features, SparseFeatures):
             given = features.dense, samples.codes, weights, device.asarray(order)
@@ -206,12 +206,12 @@ def _sample_epoch(descent: Callable[..., Any], objective: Objective, settings: S
                 weights = descent(slab, codes, weights, steps, sample_weight=counts, **how)
         if not decay_once:
             return weights
-        kept = np.where(objective.penalised, 1 - now * epoch_penalty, 1)
+        kept = np.where(objective.penalised, 1 - current * epoch_penalty, 1)
         return map_elements("w*k", weights, objective.to_device(kept), device=device)
 
     return epoch
 
 
 def _rate_after(done: int, first: float, settings: Settings) -> float:
-    """Return the rate after a number of epochs: constant if it is set, else divided by the square root of the epoch."""
+    """Return the rate after ``done`` epochs: as set, or an automatic one divided by the square root of the epoch."""
     return float(first / np.sqrt(1 + done)) if settings.learning_rate is None else first

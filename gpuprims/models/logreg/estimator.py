@@ -40,7 +40,7 @@ class LogReg(LinearScores, SavedModel, ClassifierMixin, BaseEstimator):  # type:
     backend : str or Device, optional
         Where to compute, such as ``"cuda"`` or ``"opencl:cpu"``. Default: where the samples are, or the best device.
     device : str or Device, optional
-        Another name for ``backend``, as functions have it. Pass one of them.
+        The same as ``backend``, under the name that functions use. Pass one of them.
     C : float, default 1.0
         Inverse of the penalty. The objective is the sum of log losses plus ``1 / (2 * C)`` times the sum of squared
         coefficients. Intercepts have no penalty.

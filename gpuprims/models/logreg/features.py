@@ -233,7 +233,7 @@ class SparseFeatures:
         return _Csr(*(self.device.asarray(np.ascontiguousarray(array)) for array in arrays))
 
 
-# The methods of DenseFeatures, whose docstrings describe them.
+# Both classes have the methods that DenseFeatures describes.
 Features = DenseFeatures | SparseFeatures
 
 

@@ -89,7 +89,7 @@ class Objective:
         return np.arange(self.size) < self.outputs * self.features
 
     def hessian(self, flat: np.ndarray) -> np.ndarray:
-        """Return the second derivatives; with several outputs, a penalty on the mean intercept makes them regular."""
+        """Return the Hessian; with several outputs, a penalty on the mean intercept makes it regular."""
         scores = self.scores(self.to_device(flat))
         if self.outputs == 1:
             probabilities = self._map(sigmoid, scores)

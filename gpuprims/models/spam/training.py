@@ -22,7 +22,7 @@ from gpuprims.models.spam.mail import Mail
 
 _LABEL = "spam"
 _FOLDS = 5
-# Candidates of C. For the SMS Spam Collection's 5,574 messages cross-validation takes 1 or 3, whatever the split.
+# Candidates of C. For the SMS Spam Collection's 5,574 messages cross-validation chooses 1 or 3 for every split.
 _STRENGTHS = (0.3, 1.0, 3.0, 10.0)
 _THRESHOLDS = np.arange(1, 20) / 20
 

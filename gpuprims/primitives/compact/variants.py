@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.catalogue import Catalogue, PerBackend
 from gpuprims.core.geometry import Geometry, Refusal, first_refusal
 from gpuprims.core.refusals import (
+    SPARE_LOCAL,
     double_precision,
     few_outputs,
     forward_progress,
     group_fits,
+    lacks_local,
     not_for_cpus,
-    values_fit,
     warps_of,
 )
 from gpuprims.core.traits import CallTraits
@@ -22,11 +22,11 @@ from gpuprims.primitives.fold_variants import ScanVariant
 
 
 def gathered_fit(at: Geometry) -> Refusal:
-    """Refuse devices whose local memory is too small for a tile and two values of each warp."""
+    """Refuse devices whose local memory is too small for a tile and two values of each warp, in words of 32 bits."""
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
         words = at.block * at.items + 2 * warps_of(at.block, capabilities)
-        return values_fit(words)(capabilities, replace(call, value_bytes=4))
+        return lacks_local(4 * words + SPARE_LOCAL, capabilities)
 
     return refuse
 
