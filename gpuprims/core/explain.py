@@ -38,11 +38,7 @@ def explain(
     size : int, default 2**20
         Elements of the array, or of each output if there are several; samples; elements of a sparse row.
     outputs : int, default 1
-<<<<<<< HEAD
-        Outputs of a call along an axis; parts; features of a sample; rows of a sparse matrix.
-=======
         Outputs of a call along an axis; parts of an array; features of a sample; rows of a sparse matrix.
->>>>>>> main
     side_by_side : bool, default False
         Whether neighbouring outputs read neighbouring elements, as the columns of a matrix do.
     op : str or Op, default "sum"
