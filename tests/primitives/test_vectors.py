@@ -102,7 +102,7 @@ def test_rows(
     if device.capabilities.kind == "cpu" and not ASKED:
         as_it_stands(monkeypatch)
     seen, ran = watched(device, monkeypatch), set()
-    for rows, n in ((2100, width + 1), (2100, 5 * width - 1), (5, 70 * width + 1)):
+    for rows, n in ((2100, width + 1), (2100, 5 * width - 1), (5, 600 * width + 1)):
         whole = random_values(rng, WIDTHS[width], (rows, -(-n // width) * width + width))
         x, there = whole[:, :n], on_device(device, whole)[:, :n]
         for name in sorted({variant.name for variant in variants} - NOT_FOR_ROWS):
