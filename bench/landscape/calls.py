@@ -155,7 +155,8 @@ def _histogram(call: Call, arrays: Sequence[Any], where: Mapping[str, Any]) -> A
 
 
 def _bincount(call: Call, arrays: Sequence[Any], where: Mapping[str, Any]) -> Any:
-    return gpuprims.bincount(*arrays, minlength=call["minlength"], **where)
+    weights = arrays[1] if len(arrays) > 1 else None
+    return gpuprims.bincount(arrays[0], weights, call["minlength"], **where)
 
 
 def _stencil(call: Call, arrays: Sequence[Any], where: Mapping[str, Any]) -> Any:

@@ -69,9 +69,7 @@ def _opening(
     ]
 
 
-def _write(
-    chosen: argparse.Namespace, device: gpuprims.Device, bench: Bench, bounds: Bounds, rows: list[Row]
-) -> None:
+def _write(chosen: argparse.Namespace, device: gpuprims.Device, bench: Bench, bounds: Bounds, rows: list[Row]) -> None:
     """Write the report and the picture beside it."""
     report = results.new_report(device, full=False, commit=chosen.commit)
     report |= {"kind": "landscape", "seed": chosen.seed, "bounds": asdict(bounds), "clock": bench.clock.name}

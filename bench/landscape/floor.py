@@ -90,7 +90,7 @@ def _fma_rate(device: gpuprims.Device, clock: Clock, word: str, seconds: float) 
 def _fma_kernel(device: gpuprims.Device, word: str, lanes: int, items: int) -> Callable[[], Any]:
     dtype = {"float": np.float32, "double": np.float64}[word]
     out: Any = device.asarray(np.zeros(items * lanes, dtype))
-    numbers = dtype(0.999), dtype(0.001)
+    numbers: list[Any] = [dtype(0.999), dtype(0.001)]
     how = {"one": word, "chains": _CHAINS, "length": _LENGTH}
     if device.backend == "cuda":
         import cupy

@@ -30,24 +30,24 @@ def expected(call: Call, arrays: Sequence[np.ndarray]) -> Any:
         return _ORACLES[call.primitive](call, arrays)
 
 
-def check(call: Call, result: Any, right: Any) -> None:
-    """Raise AssertionError if a result is wrong."""
+def check(call: Call, result: Any, right: Any, slack: float = 1) -> None:
+    """Raise AssertionError if a result is wrong; ``slack`` multiplies the tolerance of rounding errors."""
     if isinstance(right, Bands):
         result = right.of(np.asarray(result))
         right = right.values
     if isinstance(right, tuple):
-        assert isinstance(result, tuple) and len(result) == len(right), f"{len(right)} arrays; got {result!r}"
+        assert isinstance(result, tuple), f"{len(right)} arrays; got one"
         for one, other in zip(result, right, strict=True):
-            _compare(call, np.asarray(one), other)
+            _compare(call, np.asarray(one), other, slack)
     else:
-        _compare(call, np.asarray(result), right)
+        _compare(call, np.asarray(result), right, slack)
 
 
-def _compare(call: Call, result: np.ndarray, right: np.ndarray) -> None:
+def _compare(call: Call, result: np.ndarray, right: np.ndarray, slack: float) -> None:
     assert result.shape == np.shape(right), f"shape {np.shape(right)}; got {result.shape}"
     if result.dtype.kind not in "fc":
         if call.primitive in ("stencil", "blur"):  # means are cut to integers, so rounding may change them by 1
-            np.testing.assert_allclose(result.astype(np.float64), right, rtol=0, atol=1)
+            np.testing.assert_allclose(result.astype(np.float64), right, rtol=0, atol=slack)
         else:
             np.testing.assert_array_equal(result, right)
         return
@@ -56,7 +56,7 @@ def _compare(call: Call, result: np.ndarray, right: np.ndarray) -> None:
     if result.dtype.itemsize < np.asarray(right).dtype.itemsize and result.dtype.kind == "f":
         with np.errstate(over="ignore"):  # a float16 may overflow
             right = np.asarray(right).astype(result.dtype)
-    rtol = _RTOL[min(sizes)] * (10 if call["op"] == "prod" else 1)
+    rtol = slack * _RTOL[min(sizes)] * (10 if call["op"] == "prod" else 1)
     wide = np.complex128 if result.dtype.kind == "c" else np.float64
     np.testing.assert_allclose(result.astype(wide), np.asarray(right).astype(wide), rtol=rtol, atol=rtol * 1e-2)
 
@@ -205,7 +205,8 @@ def _histogram(call: Call, arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _bincount(call: Call, arrays: Sequence[np.ndarray]) -> np.ndarray:
-    return np.bincount(*(arrays[0].astype(np.int64), *arrays[1:]), minlength=call["minlength"])
+    weights = arrays[1] if len(arrays) > 1 else None
+    return np.bincount(arrays[0].astype(np.int64), weights, call["minlength"])
 
 
 class Bands:

@@ -59,6 +59,8 @@ def lines(rows: Sequence[Row]) -> list[str]:
     told += ["best peer's time over ours", *_table(found, "peer", "raced"), ""]
     total = found["all"]
     told.append(f"slower than the best peer by more than 10 %: {total['slower']} of {total['raced']}")
+    for name in sorted({name for row in rows for name in row.absent}):
+        told.append(f"calls that {name} does not do: {sum(name in row.absent for row in rows)} (reasons in the report)")
     told += _listed("refused", [f"{row.text}\n  {row.refused}" for row in rows if row.refused])
     told += _listed("wrong", [f"{row.text}\n  {row.wrong}" for row in rows if row.wrong])
     worst = sorted((row for row in rows if row.timed), key=lambda row: row.fraction)[:_WORST]
@@ -67,7 +69,7 @@ def lines(rows: Sequence[Row]) -> list[str]:
 
 def _table(found: dict[str, Any], measure: str, count: str) -> list[str]:
     cells = [
-        (name, str(one[count]), *(f"{one[measure][key]:.3f}" for key in ("worst", *map(str, _PERCENTS))))
+        (name, str(one[count]), *(f"{one[measure][key]:.3g}" for key in ("worst", *map(str, _PERCENTS))))
         for name, one in found.items()
         if one[measure]
     ]
@@ -80,7 +82,7 @@ def _listed(title: str, told: Sequence[str]) -> list[str]:
 
 def _line(row: Row) -> str:
     beside = f", {row.best[0]} {row.best[1]:.2f}" if row.best else ""
-    times = f"{row.fraction:.3f} of the limit, {seconds(row.device_s)} of {seconds(row.floor_s)}{beside}"
+    times = f"{row.fraction:.3g} of the limit, {seconds(row.device_s)} of {seconds(row.floor_s)}{beside}"
     return f"{times}, {row.variants}\n  {row.text}"
 
 
@@ -102,7 +104,9 @@ def picture(rows: Sequence[Row], title: str, path: Path) -> bool:
     for name in (*PRIMITIVES, "all"):
         found = sorted(row.fraction for row in rows if row.timed and name in (row.primitive, "all"))
         if found:
-            style: dict[str, Any] = {"color": "black", "linewidth": 2.5} if name == "all" else {"marker": ".", "alpha": 0.8}
+            style: dict[str, Any] = {"marker": ".", "alpha": 0.8}
+            if name == "all":
+                style = {"color": "black", "linewidth": 2.5}
             axes.plot((np.arange(len(found)) + 0.5) / len(found), found, label=f"{name}, {len(found)}", **style)
     axes.set(yscale="log", xlabel="share of the calls", ylabel="fraction of the limit", title=title)
     axes.axhline(1, color="#b03a2e", linestyle="--")
