@@ -137,7 +137,7 @@ def _fold(call: Call, arrays: Sequence[Any], where: Mapping[str, Any]) -> Any:
     if call.primitive == "segments":
         *arrays, how["segments"] = arrays
     else:
-        how["axis"] = call["axis"]
+        how |= {"axis": call["axis"], "dtype": call["dtype"]}
     if call.function == "scan":
         how["inclusive"] = call["inclusive"]
     function: Callable[..., Any] = getattr(gpuprims, call.function)

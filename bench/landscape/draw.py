@@ -21,8 +21,8 @@ _LAYOUTS = {"x": 5, "transpose": 2, "x[..., 3:]": 1, "x[..., ::2]": 1, "x[..., :
 _DATA = {"uniform": 5, "skewed": 2, "constant": 1, "sorted": 1}
 _MODES = {"nearest": 3, "reflect": 2, "mirror": 1, "wrap": 1, "constant": 1}
 _SHARES = (0.01, 0.1, 0.5, 0.9, 0.99)
-# FMAs of a stencil, at most: wide stencils get smaller arrays, so that the checks end.
-_MOST_FMAS = 2**34
+# FMAs of a stencil for each byte of the upper bound: wide stencils get smaller arrays, so that the checks end.
+_FMAS_PER_BYTE = 32
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,7 @@ class _Dice:
 
     def __init__(self, rng: np.random.Generator, bounds: Bounds) -> None:
         self.rng = rng
+        self.most_fmas = _FMAS_PER_BYTE * bounds.most
         self.nbytes = self.log_uniform(bounds.least, bounds.most)
 
     def log_uniform(self, least: float, most: float) -> int:
@@ -89,6 +90,8 @@ class _Dice:
             axes = tuple(range(len(shape)))[::-1]
             if self.chance(0.5):
                 axes = tuple(int(axis) for axis in self.rng.permutation(len(shape)))
+        if axes == tuple(range(len(shape))):
+            layout, axes = "x", ()
         low, high = (0.0, 1.0) if np.dtype(dtype).kind in "fcb" else (0.0, 100.0)
         return Operand(name, dtype, shape, layout, axes, self.pick(_DATA), low, high)
 
@@ -143,7 +146,13 @@ def _reduce(dice: _Dice) -> _Drawn:
     axis = dice.pick(choices)
     if op in ("argmax", "argmin") and isinstance(axis, tuple):
         axis = axis[0]
-    return "reduce", _operands_of(dice, op, dtype, shape), {"op": op, "axis": axis}
+    keywords = {"op": op, "axis": axis} | _sums_in_float32(dice, op, dtype)
+    return "reduce", _operands_of(dice, op, dtype, shape), keywords
+
+
+def _sums_in_float32(dice: _Dice, op: str, dtype: str) -> dict[str, str]:
+    """Return dtype= for half of the sums of float16, which overflow soon."""
+    return {"dtype": "float32"} if (op, dtype) == ("sum", "float16") and dice.chance(0.5) else {}
 
 
 def _scan(dice: _Dice) -> _Drawn:
@@ -152,7 +161,8 @@ def _scan(dice: _Dice) -> _Drawn:
     shape = dice.shape(dtype)
     axis = dice.pick({None: 4, **{k: 6 / len(shape) for k in range(len(shape))}})
     inclusive = not (op in ("sum", "max", "xor") and dice.chance(0.25))
-    return "scan", _operands_of(dice, op, dtype, shape), {"op": op, "axis": axis, "inclusive": inclusive}
+    keywords = {"op": op, "axis": axis, "inclusive": inclusive} | _sums_in_float32(dice, op, dtype)
+    return "scan", _operands_of(dice, op, dtype, shape), keywords
 
 
 def _segments(dice: _Dice) -> _Drawn:
@@ -233,7 +243,7 @@ def _stencil(dice: _Dice) -> _Drawn:
     widths = [1 + 2 * dice.log_uniform(1, 15) for _ in range(axes)]
     widths = [widths[0]] * axes if dice.chance(0.7) else widths
     separable = dice.chance(0.4)
-    x = _image(dice, axes, _MOST_FMAS / math.prod(widths))
+    x = _image(dice, axes, dice.most_fmas / math.prod(widths))
     return "stencil", [x], {"weights": tuple(widths), "separable": separable, "mode": mode}
 
 

@@ -22,13 +22,17 @@ from ..limits import measure_limits
 from ..measuring import Racer, race
 from .calls import Call
 
-# Independent chains of FMAs in each work-item, and the FMAs of a chain.
-_CHAINS, _LENGTH = 8, 2048
+# Independent chains of FMAs in each work-item, and the FMAs of a chain. They start from memory, because a compiler may
+# compute once what is the same in several work-items.
+_CHAINS, _LENGTH = 12, 2048
 _FMAS = """({space}{word} *out, {one} a, {one} b) {{
     {word} factor = a, term = b, v[{chains}];
-    for (int k = 0; k < {chains}; ++k) v[k] = factor + k;
+    #pragma unroll
+    for (int k = 0; k < {chains}; ++k) v[k] = out[{place}] + factor * k;
     for (int step = 0; step < {length}; ++step)
+        #pragma unroll
         for (int k = 0; k < {chains}; ++k) v[k] = fma(v[k], factor, term);
+    #pragma unroll
     for (int k = 1; k < {chains}; ++k) v[0] += v[k];
     out[{place}] = v[0];
 }}"""

@@ -93,9 +93,9 @@ def _array_way(call: Call, xp: Any, ndimage: Any) -> Way:
             function = function_of(call["fn"], xp)
             return lambda arrays: function(*arrays)
         case "reduce":
-            return _array_fold(op, axis, xp)
+            return _array_fold(call, xp)
         case "scan":
-            return _array_scan(op, axis, call["inclusive"], xp)
+            return _array_scan(call, xp)
         case "segments" if call.function == "reduce":
             ufunc = getattr(xp, {"sum": "add", "max": "maximum", "xor": "bitwise_xor"}[op])
             return lambda arrays: ufunc.reduceat(arrays[0], arrays[1][:-1])
@@ -122,7 +122,9 @@ def _second(arrays: Sequence[Any]) -> Any:
     return arrays[1] if len(arrays) > 1 else None
 
 
-def _array_fold(op: str, axis: Any, xp: Any) -> Way:
+def _array_fold(call: Call, xp: Any) -> Way:
+    op, axis = call["op"], call["axis"]
+
     def norm(arrays: Sequence[Any]) -> Any:
         x = arrays[0] if arrays[0].dtype.kind == "f" else arrays[0].astype(np.float64)  # squares of integers overflow
         return xp.sqrt(xp.sum(x * x, axis=axis))
@@ -134,18 +136,23 @@ def _array_fold(op: str, axis: Any, xp: Any) -> Way:
     }
     if op in ("affine", "heaviest"):
         raise NoFunctionError(f"no function for reduce {op}")
-    return others.get(op) or (lambda arrays: getattr(xp, op)(arrays[0], axis=axis))
+    how = {"dtype": call["dtype"]} if call["dtype"] else {}
+    return others.get(op) or (lambda arrays: getattr(xp, op)(arrays[0], axis=axis, **how))
 
 
-def _array_scan(op: str, axis: int | None, inclusive: bool, xp: Any) -> Way:
+def _array_scan(call: Call, xp: Any) -> Way:
+    op, axis, inclusive = call["op"], call["axis"], call["inclusive"]
+
     def flat(x: Any) -> tuple[Any, int]:
         return (x.ravel(), 0) if axis is None else (x, axis)
 
     if op in ("sum", "prod"):
         scan = {"sum": xp.cumsum, "prod": xp.cumprod}[op]
         if inclusive:
-            return lambda arrays: scan(arrays[0], axis=axis)
-        return lambda arrays: scan(arrays[0], axis=axis) - arrays[0].reshape(-1 if axis is None else arrays[0].shape)
+            return lambda arrays: scan(arrays[0], axis=axis, dtype=call["dtype"])
+        return lambda arrays: (
+            scan(arrays[0], axis=axis, dtype=call["dtype"]) - arrays[0].reshape(-1 if axis is None else arrays[0].shape)
+        )
     if op in ("max", "min", "xor") and inclusive:
         ufunc = getattr(xp, {"max": "maximum", "min": "minimum", "xor": "bitwise_xor"}[op])
 
@@ -170,9 +177,9 @@ def _torch_way(call: Call, torch: Any) -> Way:
             function = function_of(call["fn"], torch)
             return lambda arrays: function(*arrays)
         case "reduce" if op not in ("affine", "heaviest", "xor"):
-            return _torch_fold(op, axis, torch)
+            return _torch_fold(call, torch)
         case "scan" if op in ("sum", "prod", "max", "min") and call["inclusive"]:
-            return _torch_scan(op, axis, torch)
+            return _torch_scan(call, torch)
         case "segments" if call.function == "reduce" and op in ("sum", "max"):
             return lambda arrays: torch.segment_reduce(arrays[0], op, offsets=arrays[1].to(torch.int64))
         case "compact" if call["mask"] is None:
@@ -193,7 +200,10 @@ def _torch_way(call: Call, torch: Any) -> Way:
     raise NoFunctionError(f"no function for {call.function} {op or ''}")
 
 
-def _torch_fold(op: str, axis: Any, torch: Any) -> Way:
+def _torch_fold(call: Call, torch: Any) -> Way:
+    op, axis = call["op"], call["axis"]
+    how = {"dtype": getattr(torch, call["dtype"])} if call["dtype"] else {}
+
     def run(arrays: Sequence[Any]) -> Any:
         (x,) = arrays
         axes = tuple(range(x.ndim)) if axis is None else axis
@@ -203,7 +213,7 @@ def _torch_fold(op: str, axis: Any, torch: Any) -> Way:
             return getattr(torch, op)(x, dim=axes, correction=0)
         if op in ("prod", "argmax", "argmin"):  # these take one axis
             return getattr(torch, op)(x) if axis is None else getattr(torch, op)(x, dim=_one(axes))
-        return getattr(torch, {"max": "amax", "min": "amin"}.get(op, op))(x, dim=axes)
+        return getattr(torch, {"max": "amax", "min": "amin"}.get(op, op))(x, dim=axes, **how)
 
     return run
 
@@ -213,12 +223,14 @@ def _one(axes: Any) -> int:
     return int(axis)
 
 
-def _torch_scan(op: str, axis: int | None, torch: Any) -> Way:
+def _torch_scan(call: Call, torch: Any) -> Way:
+    op, axis = call["op"], call["axis"]
+    how = {"dtype": getattr(torch, call["dtype"])} if call["dtype"] else {}
     function = getattr(torch, f"cum{op}")
 
     def run(arrays: Sequence[Any]) -> Any:
         x = arrays[0].reshape(-1) if axis is None else arrays[0]
-        found = function(x, dim=axis or 0)
+        found = function(x, dim=axis or 0, **how)
         return found.values if op in ("max", "min") else found
 
     return run
