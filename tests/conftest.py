@@ -90,6 +90,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    """Let the interpreter free what was kept: Intel's runtime aborts at exit if objects outlive it."""
+    gc.unfreeze()
+
+
 @pytest.fixture(scope="module", autouse=True)
 def kernels_let_go() -> Iterator[None]:
     """Forget what a file has compiled: all the tests' kernels together take more memory than some machines have."""

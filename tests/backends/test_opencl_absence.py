@@ -11,6 +11,7 @@ import pytest
 from children import child_environment
 
 import gpuprims
+from gpuprims.backends.opencl import BACKEND
 from gpuprims.backends.opencl.runtimes import embedded_library
 
 SEARCH = """
@@ -52,6 +53,12 @@ def test_a_pyopencl_that_does_not_load_is_an_absent_backend() -> None:
     assert said["opencl"].startswith("pyopencl does not load")
     assert said["opencl"].endswith("| pip install --force-reinstall pyopencl")
     assert said["reference"] == "6"
+
+
+def test_a_module_of_this_package_that_does_not_load_is_not_taken_for_pyopencl(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gpuprims.backends.opencl.discovery", None)
+    with pytest.raises(ModuleNotFoundError, match="discovery"):
+        BACKEND.drivers()
 
 
 # A process that cannot write a file.

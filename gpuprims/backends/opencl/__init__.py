@@ -21,6 +21,8 @@ class OpenCLBackend(Backend):
         try:
             from gpuprims.backends.opencl.discovery import drivers
         except ImportError as error:
+            if str(error.name).startswith("gpuprims"):  # a fault of this package, not of pyopencl
+                raise
             remedy = "pip install --force-reinstall pyopencl"
             raise BackendUnavailableError("opencl", f"pyopencl does not load ({error})", remedy) from error
         return drivers()

@@ -7,13 +7,15 @@ from typing import Any
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
+from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.primitives.csr.checks import check_indices
-from gpuprims.primitives.csr.plan import bind, checked_operands, plan_call, sample
+from gpuprims.primitives.csr.plan import checked_operands, plan_call, sample
 from gpuprims.primitives.csr.variants import VARIANTS
 
 __all__ = ["PRIMITIVE", "check_indices", "csr_product", "product_of_checked"]
 
-PRIMITIVE = Primitive("csr", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case", tuned=False)
+# No bind: a plan would not check the indices of later calls.
+PRIMITIVE = Primitive("csr", VARIANTS, plan_call, sample, tuning_case=f"{__name__}.tuning_case", tuned=False)
 
 
 def csr_product(
@@ -71,8 +73,12 @@ def csr_product(
     >>> csr_product(data, indices, indptr, np.array([1.0, 10.0, 100.0]), device="reference")
     array([201.,   0.,  30.])
     """
-    operands, request, out, asked = bind((data, indices, indptr, dense), device, variant)
-    return find_plan(plan_call, operands, request, out, asked).run(operands, out)
+    operands = checked_operands((data, indices, indptr, dense), device)
+    elements, columns, ends, beside = operands.natives
+    place = None if operands.on_host else operands.device
+    check_indices("csr_product", columns, ends, elements.shape[0], beside.shape[0], place)
+    asked = asked_by_name("csr_product", variant)
+    return find_plan(plan_call, operands, None, None, asked).run(operands, None)
 
 
 def product_of_checked(data: Any, indices: Any, indptr: Any, dense: Any, *, device: Device) -> Any:

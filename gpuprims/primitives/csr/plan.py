@@ -18,9 +18,8 @@ from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
-from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.expressions import TypedExpr, c_type, trace, typed
-from gpuprims.primitives.csr.checks import check_arrays, check_indices
+from gpuprims.primitives.csr.checks import check_arrays
 from gpuprims.primitives.rows import power_of_two, side_by_side
 
 _LABEL = "csr_product"
@@ -61,17 +60,6 @@ def checked_operands(arrays: tuple[Any, ...], device: str | Device | None) -> Op
     operands = as_operands(_LABEL, arrays, device)
     check_arrays(_LABEL, operands.natives)
     return side_by_side(operands)
-
-
-def bind(
-    arrays: tuple[Any, ...], device: str | Device | None = None, variant: str | Variant | None = None
-) -> tuple[Operands, None, None, str | Variant | None]:
-    """Check a call's arrays, indices included. A plan does not check the indices of later calls."""
-    operands = checked_operands(arrays, device)
-    data, indices, indptr, dense = operands.natives
-    place = None if operands.on_host else operands.device
-    check_indices(_LABEL, indices, indptr, data.shape[0], dense.shape[0], place)
-    return operands, None, None, asked_by_name(_LABEL, variant)
 
 
 @keeps_calls()

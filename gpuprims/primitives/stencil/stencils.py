@@ -137,12 +137,12 @@ def of_cross(element: Dtype) -> Stencil:
 
 
 @lru_cache(maxsize=64)
-def of_box(rows: int, columns: int, element: Dtype) -> Stencil:
+def of_box(height: int, width: int, element: Dtype) -> Stencil:
     """Return the stencil of the mean of a box."""
-    value = _value_of(np.full(1, rows * columns), element, element, double=False)
-    if rows == 1 or columns == 1 or value is None:
-        return _of_mean(np.ones((rows, columns), np.int64), element)
-    return _of_product(np.ones(rows), np.ones(columns), element, averaging(value, rows * columns, element))
+    value = _value_of(np.full(1, height * width), element, element, double=False)
+    if height == 1 or width == 1 or value is None:
+        return _of_mean(np.ones((height, width), np.int64), element)
+    return _of_product(np.ones(height), np.ones(width), element, averaging(value, height * width, element))
 
 
 @lru_cache(maxsize=64)
