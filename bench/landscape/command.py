@@ -20,8 +20,7 @@ from .measure import Bench, Row
 from .report import as_data, lines, picture, summary_of
 
 # Bytes of a call's first operand where the options name none.
-_BOUNDS = {"gpu": Bounds(2**20, 2**28)}
-_ON_CPUS = Bounds(2**18, 2**26)
+_ON_GPUS, _ON_CPUS = Bounds(2**20, 2**28), Bounds(2**18, 2**26)
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -38,18 +37,24 @@ def run(chosen: argparse.Namespace) -> int:
     bench = Bench(device, clock, limits, chosen.seconds)
     numbers = range(chosen.calls) if chosen.only is None else [chosen.only]
     rows: list[Row] = []
+    report = _new_report(chosen, user_device, bench, bounds)
+    path: Path = (chosen.out or Path("gpuprims-bench")) / f"landscape-{results.slug(report)}.json"
     for row in bench.rows(draw(chosen.seed, number, bounds) for number in numbers):
         rows.append(row)
+        report["rows"].append(as_data(row))
+        results.write(path, report | {"summary": summary_of(rows)})
         if sys.stderr.isatty():
             print(f"\r{len(rows)} of {len(numbers)}", end="", file=sys.stderr, flush=True)
     print(*_opening(chosen, user_device, clock.name, bounds, limits), *bench.absent.values(), "", sep="\n")
     print(*lines(rows), sep="\n")
-    _write(chosen, user_device, bench, bounds, rows)
+    title = f"{device.capabilities.name}, {device.backend}, seed {chosen.seed}, {len(rows)} calls"
+    drawn = picture(rows, title, path.with_suffix(".png"))
+    print(f"\nmeasured: {path}", "" if drawn else " (no picture: matplotlib is not installed)", sep="")
     return 1 if any(row.wrong for row in rows) else 0
 
 
 def _bounds(chosen: argparse.Namespace, device: gpuprims.Device) -> Bounds:
-    usual = _BOUNDS.get(device.capabilities.kind, _ON_CPUS)
+    usual = _ON_GPUS if device.capabilities.kind == "gpu" else _ON_CPUS
     least = usual.least if chosen.least_bytes is None else chosen.least_bytes
     most = usual.most if chosen.most_bytes is None else chosen.most_bytes
     if not 1 <= least <= most:
@@ -69,14 +74,7 @@ def _opening(
     ]
 
 
-def _write(chosen: argparse.Namespace, device: gpuprims.Device, bench: Bench, bounds: Bounds, rows: list[Row]) -> None:
-    """Write the report and the picture beside it."""
+def _new_report(chosen: argparse.Namespace, device: gpuprims.Device, bench: Bench, bounds: Bounds) -> results.Report:
     report = results.new_report(device, full=False, commit=chosen.commit)
     report |= {"kind": "landscape", "seed": chosen.seed, "bounds": asdict(bounds), "clock": bench.clock.name}
-    report |= {"absent": bench.absent, "limits": asdict(bench.limits), "summary": summary_of(rows)}
-    report["rows"] = [as_data(row) for row in rows]
-    path: Path = (chosen.out or Path("gpuprims-bench")) / f"landscape-{results.slug(report)}.json"
-    results.write(path, report)
-    title = f"{device.capabilities.name}, {device.backend}, seed {chosen.seed}, {len(rows)} calls"
-    drawn = picture(rows, title, path.with_suffix(".png"))
-    print(f"\nmeasured: {path}", "" if drawn else " (no picture: matplotlib is not installed)", sep="")
+    return report | {"absent": bench.absent, "limits": asdict(bench.limits)}

@@ -34,9 +34,10 @@ _SLACK = 10
 class Row:
     """What one call showed.
 
-    ``refused`` holds gpuprims' refusal and ``wrong`` the first difference from the right result; both are empty for a
-    call that was timed. Seconds are of the device, ``wall_s`` of a whole call. ``peers`` holds the seconds of each peer
-    and ``absent`` the reason why another has none. ``ours_s`` is the time of ours that peers compare with.
+    ``refused`` holds gpuprims' refusal, and ``wrong`` the first difference from the right result, or an error that is
+    no refusal; both are empty for a call that was timed. Seconds are of the device, ``wall_s`` of a whole call.
+    ``peers`` holds the seconds of each peer, and ``absent`` the reason why another has none. ``ours_s`` is our time by
+    the clock that the peers share.
     """
 
     number: int
@@ -100,6 +101,9 @@ class Bench:
                 result, taken = self._once(run)
         except GpuprimsError as error:
             row.refused = _short(error)
+            return row
+        except Exception as error:  # a fault of gpuprims, which must not end the run
+            row.wrong = _short(error)
             return row
         host = to_host(self.device, result)
         try:

@@ -17,6 +17,8 @@ from .functions import affine, function_of, heaviest
 
 # Relative tolerance by the coarsest float of a call. Sums in another order round differently.
 _RTOL = {2: 2e-2, 4: 2e-4, 8: 1e-9}
+# The share of elements that a peer may put into another bin.
+_MOVED = 0.1
 # FMAs of a stencil that are checked whole, and the rows of each band beyond.
 _MOST_FMAS, _BAND = 2**28, 24
 _PADS = {"nearest": "edge", "reflect": "symmetric", "mirror": "reflect", "wrap": "wrap"}
@@ -45,6 +47,11 @@ def check(call: Call, result: Any, right: Any, slack: float = 1) -> None:
 
 def _compare(call: Call, result: np.ndarray, right: np.ndarray, slack: float) -> None:
     assert result.shape == np.shape(right), f"shape {np.shape(right)}; got {result.shape}"
+    if call.primitive == "histogram" and slack > 1:
+        # Peers may put elements near an edge into the next bin.
+        moved = np.abs(result.astype(np.float64) - right).sum() / np.abs(right).sum()
+        assert moved <= _MOVED, f"at most {_MOVED:.0%} of the elements in another bin; got {moved:.0%}"
+        return
     if result.dtype.kind not in "fc":
         if call.primitive in ("stencil", "blur"):  # means are cut to integers, so rounding may change them by 1
             np.testing.assert_allclose(result.astype(np.float64), right, rtol=0, atol=slack)

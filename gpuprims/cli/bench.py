@@ -12,6 +12,8 @@ from typing import Any
 from gpuprims.cli.terminal import Subparsers, add_device
 from gpuprims.errors import ArgumentError, GpuprimsError
 
+# Options that select or show the suite's cases.
+_OF_THE_SUITE = ("peers", "full", "variants", "cases", "append", "html", "report", "compare")
 _NEEDED = {"pytest": "pytest", "pytest_benchmark": "pytest-benchmark"}
 
 
@@ -48,6 +50,9 @@ def _add_landscape(parser: argparse.ArgumentParser) -> None:
 def run(chosen: argparse.Namespace) -> int:
     """Run the suite or the landscape, or draw or compare an earlier report."""
     if chosen.landscape:
+        given = [name for name in _OF_THE_SUITE if getattr(chosen, name)]
+        if given:
+            raise ArgumentError(f"bench: --landscape without options of the suite; got {', '.join(given)}")
         return int(_suite("landscape.command").run(chosen))
     missing = [package for module, package in _NEEDED.items() if find_spec(module) is None]
     if missing:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import gpuprims
+from bench import results
 from bench.clocks import HostClock, clock_of, timed_device
 from bench.landscape import calls, command, data, oracles, report
 from bench.landscape.calls import PRIMITIVES, Call, Operand
@@ -165,6 +166,12 @@ def test_a_picture_has_a_curve_for_each_primitive(tmp_path: Path, monkeypatch: p
     assert path.stat().st_size > 1000
 
 
+def test_a_crash_is_a_wrong_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "run", lambda *given, **where: 1 / 0)
+    bench = Bench(REFERENCE, HostClock(REFERENCE.synchronize), LIMITS, 0)
+    assert bench.row(draw(0, 0, SMALL)).wrong == "ZeroDivisionError: division by zero"
+
+
 @pytest.fixture
 def command_on_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Run the command on the reference, with limits given, and return its status and its report."""
@@ -180,7 +187,9 @@ def command_on_reference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any
     return run
 
 
-def test_the_command_writes_a_report(command_on_reference: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_writes_a_report(
+    command_on_reference: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     status, written = command_on_reference("--calls", "5", "--seed", "3")
     assert status == 0
     assert [one["number"] for one in written["rows"]] == [0, 1, 2, 3, 4]
@@ -188,6 +197,8 @@ def test_the_command_writes_a_report(command_on_reference: Any, capsys: pytest.C
     assert written["summary"]["all"]["calls"] == 5
     text = capsys.readouterr().out
     assert "--seed 3 --least-bytes 256 --most-bytes 4096 --only NUMBER" in text
+    with pytest.raises(results.ReportError, match="got one of random calls"):
+        results.load(next(tmp_path.glob("*.json")))
     status, alone = command_on_reference("--only", "4", "--seed", "3")
     assert [one["text"] for one in alone["rows"]] == [written["rows"][4]["text"]]
 
@@ -225,3 +236,5 @@ def test_the_command_refuses_bounds_that_cross(command_on_reference: Any, capsys
     status, _ = command_on_reference("--least-bytes", "10", "--most-bytes", "5")
     assert status == 1
     assert "1 <= --least-bytes <= --most-bytes; got 10 and 5" in capsys.readouterr().err
+    assert command_on_reference("--full", "--html")[0] == 1
+    assert "--landscape without options of the suite; got full, html" in capsys.readouterr().err
