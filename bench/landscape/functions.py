@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
@@ -33,11 +34,17 @@ def function_of(expression: str, module: Any) -> Callable[..., Any]:
 
 def parameters(expression: str) -> list[str]:
     """Return the names of an expression's arrays."""
-    words = expression.replace("(", " ").replace(")", " ").replace(",", " ").replace("*", " ").replace("-", " ").split()
+    words = re.findall(r"\b[a-z]\w*", expression)
     return [name for name in "xyz" if name in words]
 
 
-def _heavier(p: Any, q: Any) -> Any:
+def affine(p: Any, q: Any) -> tuple[Any, Any]:
+    """Compose two affine maps x -> a*x + b."""
+    return p[0] * q[0], p[1] * q[0] + q[1]
+
+
+def heaviest(p: Any, q: Any) -> tuple[Any, Any]:
+    """Return the value and the payload of the larger value, of the earlier one if they are equal."""
     later = q[0] > p[0]
     return np.where(later, q[0], p[0]), np.where(later, q[1], p[1])
 
@@ -46,18 +53,9 @@ def _least(dtypes: Any) -> tuple[Any, Any]:
     return np.array(-np.inf, dtypes[0])[()], np.array(-1, dtypes[1])[()]
 
 
-# "affine" composes maps x -> a*x + b; "heaviest" is the maximum with a payload. Neither commutes.
 OPERATORS: Mapping[str, gpuprims.Op] = {
-    "affine": gpuprims.Op(lambda p, q: (p[0] * q[0], p[1] * q[0] + q[1]), identity=(1, 0), name="affine"),
-    "heaviest": gpuprims.Op(_heavier, _least, components=2, name="heaviest"),
+    "affine": gpuprims.Op(affine, identity=(1, 0), name="affine"),
+    "heaviest": gpuprims.Op(heaviest, _least, components=2, name="heaviest"),
     "xor": gpuprims.Op(lambda a, b: a ^ b, 0, commutative=True, name="xor"),
     "hypot": gpuprims.Op(lambda a, b: np.hypot(a, b), 0, commutative=True, name="hypot"),
 }
-
-
-def affine(p: tuple[Any, Any], q: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Compose two affine maps."""
-    return p[0] * q[0], p[1] * q[0] + q[1]
-
-
-heaviest = _heavier

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -159,7 +160,7 @@ def test_refusals_and_the_worst_calls_are_listed() -> None:
 def test_a_picture_has_a_curve_for_each_primitive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows, path = [row(0, 0.1), row(1, 0.3), row(2, 0.9, primitive="scan")], tmp_path / "drawn.png"
     with monkeypatch.context() as without:
-        without.setitem(__import__("sys").modules, "matplotlib.figure", None)
+        without.setitem(sys.modules, "matplotlib.figure", None)
         assert not report.picture(rows, "title", path)
     pytest.importorskip("matplotlib", reason="matplotlib, which draws the picture, is not installed")
     assert report.picture(rows, "title", path)
