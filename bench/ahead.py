@@ -30,13 +30,14 @@ def delay_of(device: gpuprims.Device, clock: Clock) -> Delay | None:
     """Return a function that keeps a GPU busy for a while, or None for a CPU, because the host needs its cores."""
     if device.capabilities.kind != "gpu":
         return None
-    loop = _loop(device)
+    loop = idle_loop(device)
     loop(_TRIED)
     rate = _TRIED / min(clock.span(lambda: loop(_TRIED)).device for _ in range(3))
     return lambda seconds: loop(int(seconds * rate))
 
 
-def _loop(device: gpuprims.Device) -> Callable[[int], Any]:
+def idle_loop(device: gpuprims.Device) -> Callable[[int], Any]:
+    """Return a kernel that runs an idle loop of a number of iterations."""
     number: Any = device.asarray(np.zeros(1, np.uint32))
     if device.backend == "cuda":
         import cupy

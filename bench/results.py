@@ -147,6 +147,8 @@ def load(path: Path) -> Report:
         report = json.loads(path.read_text())
     except (OSError, ValueError) as error:
         raise ReportError(f"{path}: a report that gpuprims bench wrote; got {error}") from error
+    if isinstance(report, dict) and report.get("kind") == "landscape":
+        raise ReportError(f"{path}: a report of the suite's cases; got one of random calls")
     if not isinstance(report, dict) or report.get("schema") != SCHEMA:
         got = report.get("schema") if isinstance(report, dict) else type(report).__name__
         raise ReportError(f"{path}: a report of schema {SCHEMA}; got {got!r}")

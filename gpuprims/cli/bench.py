@@ -1,4 +1,4 @@
-"""``gpuprims bench``: find the benchmark suite and run it."""
+"""``gpuprims bench``: find the benchmark suite, or its landscape of random calls, and run it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typing import Any
 from gpuprims.cli.terminal import Subparsers, add_device
 from gpuprims.errors import ArgumentError, GpuprimsError
 
+# Options that select or show the suite's cases.
+_OF_THE_SUITE = ("peers", "full", "variants", "cases", "append", "html", "report", "compare")
 _NEEDED = {"pytest": "pytest", "pytest_benchmark": "pytest-benchmark"}
 
 
@@ -29,28 +31,46 @@ def add_parser(commands: Subparsers) -> None:
     parser.add_argument("--from", dest="report", metavar="REPORT.json", type=Path, help="use this report; run nothing")
     parser.add_argument("--compare", metavar="OLD.json", type=Path, help="fail if a case became slower")
     parser.add_argument("--band", type=float, default=0.1, help="relative difference that counts as noise (0.1)")
+    _add_landscape(parser)
     parser.add_argument("--commit", help="commit to name in the report if git cannot tell")
 
 
+def _add_landscape(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--landscape", action="store_true", help="check and time random calls instead of the suite")
+    group = parser.add_argument_group("options of --landscape, beside --device, --out and --commit")
+    group.add_argument("--seed", type=int, default=0, help="the seed that decides the calls (0)")
+    group.add_argument("--calls", type=int, default=300, help="number of calls (300)")
+    group.add_argument("--only", metavar="NUMBER", type=int, help="run this call of the seed alone")
+    sizes = "bytes of a call's first operand, at {} (2^{} on a GPU, 2^{} on a CPU)"
+    group.add_argument("--least-bytes", type=int, help=sizes.format("least", 20, 18))
+    group.add_argument("--most-bytes", type=int, help=sizes.format("most", 28, 26))
+    group.add_argument("--seconds", type=float, default=0.3, help="seconds of rounds for each call (0.3)")
+
+
 def run(chosen: argparse.Namespace) -> int:
-    """Run the suite, or draw or compare an earlier report."""
+    """Run the suite or the landscape, or draw or compare an earlier report."""
+    if chosen.landscape:
+        given = [name for name in _OF_THE_SUITE if getattr(chosen, name)]
+        if given:
+            raise ArgumentError(f"bench: --landscape without options of the suite; got {', '.join(given)}")
+        return int(_suite("landscape.command").run(chosen))
     missing = [package for module, package in _NEEDED.items() if find_spec(module) is None]
     if missing:
         raise GpuprimsError(f"bench: {' and '.join(missing)} installed; got none: pip install 'gpuprims[bench]'")
-    suite = _suite()
+    suite = _suite("command")
     try:
         return int(suite.run(chosen))
     except ValueError as error:  # the report is missing, or of another schema or device
         raise ArgumentError(str(error)) from error
 
 
-def _suite() -> Any:
-    """Return the suite's module, from the wheel or from the clone that holds the package."""
+def _suite(module: str) -> Any:
+    """Return a module of the suite, from the wheel or from the clone that holds the package."""
     package = Path(__file__).parents[1]
     if (package / "_bench").is_dir():
-        return importlib.import_module("gpuprims._bench.command")
+        return importlib.import_module(f"gpuprims._bench.{module}")
     if not (package.parent / "bench" / "command.py").is_file():
         raise GpuprimsError(f"bench: the folder bench beside the package; got none in {package.parent}")
     if str(package.parent) not in sys.path:
         sys.path.insert(0, str(package.parent))
-    return importlib.import_module("bench.command")
+    return importlib.import_module(f"bench.{module}")

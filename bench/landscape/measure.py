@@ -1,0 +1,204 @@
+"""One call after another: check gpuprims and its peers, then time them in the same rounds."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import gpuprims
+from gpuprims.core.launch_plan import LaunchPlan
+from gpuprims.errors import GpuprimsError
+from gpuprims.primitives.histogram.plan import HistogramPlan
+
+from ..clocks import Clock, HostClock
+from ..contenders import to_host
+from ..measuring import Racer, race
+from . import calls, data, oracles, peers
+from .calls import Call
+from .floor import Limits, floor_s, least_fmas, moved_bytes
+
+# Calls that take longer than this many seconds are timed once.
+_LONG = 1.0
+# Peers may round so many times more than gpuprims: some add in float16 or cut between passes.
+_SLACK = 10
+
+
+@dataclass
+class Row:
+    """What one call showed.
+
+    ``refused`` holds gpuprims' refusal, and ``wrong`` the first difference from the right result, or an error that is
+    no refusal; both are empty for a call that was timed. Seconds are of the device, ``wall_s`` of a whole call.
+    ``peers`` holds the seconds of each peer, and ``absent`` the reason why another has none. ``ours_s`` is our time by
+    the clock that the peers share.
+    """
+
+    number: int
+    primitive: str
+    text: str
+    wrong: str = ""
+    refused: str = ""
+    variants: str = ""
+    device_s: float = 0
+    wall_s: float = 0
+    ours_s: float = 0
+    floor_s: float = 0
+    bytes: int = 0
+    fmas: int = 0
+    peers: dict[str, float] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def timed(self) -> bool:
+        return not self.wrong and not self.refused
+
+    @property
+    def fraction(self) -> float:
+        """The fraction of the limit: the floor over our time."""
+        return self.floor_s / self.device_s
+
+    @property
+    def best(self) -> tuple[str, float] | None:
+        """The fastest peer, and its time over ours."""
+        if not self.peers or not self.timed:
+            return None
+        name = min(self.peers, key=lambda peer: self.peers[peer])
+        return name, self.peers[name] / self.ours_s
+
+
+class Bench:
+    """A device with its clock, limits and peers."""
+
+    def __init__(self, device: gpuprims.Device, clock: Clock, limits: Limits, seconds: float) -> None:
+        self.device, self.clock, self.limits, self.seconds = device, clock, limits, seconds
+        self.peers, self.absent = peers.peers_of(device)
+
+    def rows(self, drawn: Iterable[Call]) -> Iterator[Row]:
+        """Yield what each call shows; its arrays are released before the next."""
+        for call in drawn:
+            yield self.row(call)
+            self._release()
+
+    def row(self, call: Call) -> Row:
+        """Check and time a call and its peers."""
+        row = Row(call.number, call.primitive, call.text)
+        stored = data.stored(call)
+        views = data.views(call, stored)
+        right = oracles.expected(call, views)
+        where = {} if self.device.backend in ("cuda", "opencl") else {"device": self.device}
+        try:
+            resident = data.on_device(self.device, call, stored)
+            run = partial(calls.run, call, resident, **where)
+            run()
+            with variants_seen() as seen:
+                result, taken = self._once(run)
+        except GpuprimsError as error:
+            row.refused = _short(error)
+            return row
+        except Exception as error:  # a fault of gpuprims, which must not end the run
+            row.wrong = _short(error)
+            return row
+        host = to_host(self.device, result)
+        try:
+            oracles.check(call, host, right)
+        except AssertionError as error:
+            row.wrong = _short(error)
+            return row
+        row.variants = ", ".join(dict.fromkeys(seen))
+        result_bytes = sum(one.nbytes for one in (host if isinstance(host, tuple) else (host,)))
+        row.bytes, row.fmas = moved_bytes(call, result_bytes), least_fmas(call)
+        row.floor_s = floor_s(call, result_bytes, self.limits)
+        del result, host
+        self._time(row, run, taken, self._rivals(call, row, views, resident, right))
+        return row
+
+    def _rivals(
+        self, call: Call, row: Row, views: list[Any], resident: list[Any], right: Any
+    ) -> dict[str, tuple[Callable[[], Any], float]]:
+        """Return the peers with right results, and the seconds of one call of each."""
+        found: dict[str, tuple[Callable[[], Any], float]] = {}
+        for name, way_of in self.peers.items():
+            try:
+                way = way_of(call)
+                run = partial(way, views if peers.on_host(name) else resident)
+                with np.errstate(all="ignore"):
+                    run()
+                    result, taken = self._once(run)
+                oracles.check(call, to_host(self.device, result), right, slack=_SLACK)
+            except Exception as error:  # whatever stops a peer is its own; the report says what it was
+                row.absent[name] = _short(error)
+                continue
+            found[name] = run, taken
+        return found
+
+    def _once(self, run: Callable[[], Any]) -> tuple[Any, float]:
+        """Return a result, and the seconds of the call with the wait for it."""
+        self.device.synchronize()
+        start = time.perf_counter()
+        result = run()
+        self.device.synchronize()
+        return result, time.perf_counter() - start
+
+    def _time(
+        self, row: Row, run: Callable[[], Any], taken: float, rivals: dict[str, tuple[Callable[[], Any], float]]
+    ) -> None:
+        """Time a call and its peers in the same rounds, those that take long by the call that was checked."""
+        waited = HostClock(self.device.synchronize)
+        ours = "gpuprims"
+        spent = {ours: (run, taken)} | rivals
+        clocks: dict[str, Clock] = {name: waited if peers.on_host(name) else self.clock for name in spent}
+        racers = {
+            name: Racer(call, clocks[name], waited) for name, (call, seconds) in spent.items() if seconds <= _LONG
+        }
+        with np.errstate(all="ignore"):
+            times = race(racers, self.seconds) if racers else {}
+        device_s = {name: times[name].device_s if name in times else seconds for name, (_, seconds) in spent.items()}
+        wall_s = {name: times[name].wall_s if name in times else seconds for name, (_, seconds) in spent.items()}
+        row.device_s, row.wall_s = device_s[ours], wall_s[ours]
+        alike = wall_s if any(map(peers.on_host, rivals)) else device_s
+        row.ours_s = alike[ours]
+        row.peers = {name: alike[name] for name in rivals}
+
+    def _release(self) -> None:
+        """Free what the last call left in caches of memory."""
+        gc.collect()
+        if self.device.backend == "cuda":
+            import cupy
+
+            cupy.get_default_memory_pool().free_all_blocks()
+
+
+@contextmanager
+def variants_seen() -> Iterator[list[str]]:
+    """Collect the primitive and the variant of each launch in the block."""
+    seen: list[str] = []
+    methods: list[tuple[Any, str, Any]] = [
+        (LaunchPlan, "start", LaunchPlan.start),
+        (HistogramPlan, "count", HistogramPlan.count),
+    ]
+
+    def noting(method: Any) -> Callable[..., Any]:
+        def run(plan: LaunchPlan, *given: Any) -> Any:
+            seen.append(f"{plan.chosen.primitive}/{plan.variant.name}")
+            return method(plan, *given)
+
+        return run
+
+    for owner, name, method in methods:
+        setattr(owner, name, noting(method))
+    try:
+        yield seen
+    finally:
+        for owner, name, method in methods:
+            setattr(owner, name, method)
+
+
+def _short(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:300]
