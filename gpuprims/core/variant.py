@@ -141,7 +141,8 @@ class Variant:
         if not rest or title != f"/* {self.primitive}/{self.name}":
             return ""
         lines = rest.split("\n *\n", 1)[0].split("\n")
-        return " ".join(line.strip().removeprefix("*").strip() for line in lines)
+        text = "\n".join(line.strip().removeprefix("*").strip() for line in lines)
+        return text.replace("-\n", "-").replace("\n", " ")  # a word may be broken at its hyphen
 
     def groups(self, tiles: int, capabilities: Capabilities) -> int:
         """Return how many groups to start for a number of tiles."""

@@ -94,3 +94,9 @@ def test_a_plain_variant_gets_the_defaults_of_its_primitive() -> None:
     assert FoldVariant.of(folds) is folds
     with pytest.raises(RegistryError, match="opencl reduce/x: a ScanVariant; got a FoldVariant"):
         ScanVariant.of(folds)
+
+
+def test_summaries_join_words_that_are_broken_at_a_hyphen() -> None:
+    every = [variant for room in ROOMS for variant in REGISTRY.variants(room, "opencl")]
+    assert any("-\n" in variant.source.read_text().partition("\n *\n")[0] for variant in every)
+    assert not [variant.label for variant in every if "- " in variant.summary]
