@@ -42,7 +42,8 @@ def _built() -> Path:
         raise ImportError("nvcc is missing")
     library = Path(tempfile.mkdtemp(prefix="gpuprims-bench-"), "libcub.so")
     flags = ["-std=c++17", "-O3", "-arch=native", "-shared", "-Xcompiler", "-fPIC"]
-    built = subprocess.run([nvcc, *flags, str(_SOURCE), "-o", str(library)], capture_output=True, text=True)  # noqa: S603
+    compile_it = [nvcc, *flags, str(_SOURCE), "-o", str(library)]
+    built = subprocess.run(compile_it, capture_output=True, text=True)  # noqa: S603 - the nvcc that was found
     if built.returncode:
         raise ImportError(f"nvcc fails: {built.stderr.strip()[-400:]}")
     return library

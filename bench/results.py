@@ -82,7 +82,8 @@ def _commit() -> str | None:
     """Return the commit of the package, marked if files differ from it, or None outside a clone."""
     ask = ["git", "-C", str(Path(gpuprims.__file__).parent), "describe", "--always", "--dirty"]
     try:
-        return subprocess.run(ask, capture_output=True, text=True, check=True).stdout.strip()  # noqa: S603
+        told = subprocess.run(ask, capture_output=True, text=True, check=True)  # noqa: S603 - a fixed command
+        return told.stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return None
 

@@ -139,7 +139,8 @@ def test_first_call(run: Session, play: Play, cache: str, tmp_path: Path) -> Non
     code = _FIRST.format(spec=run.user_device.spec, size=SMALL)
 
     def once() -> list[float]:
-        ran = subprocess.run([sys.executable, "-c", code], env=os.environ | caches, capture_output=True, check=True)  # noqa: S603
+        command, environment = [sys.executable, "-c", code], os.environ | caches
+        ran = subprocess.run(command, env=environment, capture_output=True, check=True)  # noqa: S603 - the code above
         return [float(word) for word in ran.stdout.split()[-3:]]
 
     if cache == "cache on the disk":

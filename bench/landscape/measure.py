@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -179,10 +180,6 @@ class Bench:
 def variants_seen() -> Iterator[list[str]]:
     """Collect the primitive and the variant of each launch in the block."""
     seen: list[str] = []
-    methods: list[tuple[Any, str, Any]] = [
-        (LaunchPlan, "start", LaunchPlan.start),
-        (HistogramPlan, "count", HistogramPlan.count),
-    ]
 
     def noting(method: Any) -> Callable[..., Any]:
         def run(plan: LaunchPlan, *given: Any) -> Any:
@@ -191,13 +188,11 @@ def variants_seen() -> Iterator[list[str]]:
 
         return run
 
-    for owner, name, method in methods:
-        setattr(owner, name, noting(method))
-    try:
+    with (
+        patch.object(LaunchPlan, "start", noting(LaunchPlan.start)),
+        patch.object(HistogramPlan, "count", noting(HistogramPlan.count)),
+    ):
         yield seen
-    finally:
-        for owner, name, method in methods:
-            setattr(owner, name, method)
 
 
 def _short(error: Exception) -> str:

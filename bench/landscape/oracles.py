@@ -7,7 +7,7 @@ the middle and the last.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import ndimage
@@ -21,7 +21,12 @@ _RTOL = {2: 2e-2, 4: 2e-4, 8: 1e-9}
 _MOVED = 0.1
 # FMAs of a stencil that are checked whole, and the rows of each band beyond.
 _MOST_FMAS, _BAND = 2**28, 24
-_PADS = {"nearest": "edge", "reflect": "symmetric", "mirror": "reflect", "wrap": "wrap"}
+_PADS: dict[str, Literal["edge", "symmetric", "reflect", "wrap"]] = {
+    "nearest": "edge",
+    "reflect": "symmetric",
+    "mirror": "reflect",
+    "wrap": "wrap",
+}
 
 Values = tuple[np.ndarray, ...]
 
@@ -246,7 +251,7 @@ def _band(call: Call, x: np.ndarray, axis: int, rows: np.ndarray, reach: int, fu
     if call["mode"] == "constant":
         places = np.pad(everything, reach, constant_values=-1)
     else:
-        places = np.pad(everything, reach, mode=_PADS[call["mode"]])  # type: ignore[call-overload]
+        places = np.pad(everything, reach, mode=_PADS[call["mode"]])
     needed = places[rows[0] : rows[-1] + 2 * reach + 1]
     given = x.take(needed, axis=axis).astype(np.float64)
     given[(slice(None),) * axis + (needed < 0,)] = 0

@@ -18,7 +18,7 @@ from typing import Any
 
 from gpuprims.core.capabilities import Progress
 from gpuprims.core.notices import warn_once
-from gpuprims.core.private_folder import private_folder
+from gpuprims.core.private_folder import private_folder, read_settings
 
 # One success proves that groups run together. A failure may only mean that other processes had the cores, so "no"
 # takes this many attempts, with pauses of half a second.
@@ -56,8 +56,7 @@ def kept(about: Mapping[str, Any]) -> bool | None:
     if path is None or not path.exists():
         return None
     try:
-        with path.open(encoding="utf-8") as file:
-            found = json.loads(file.read(65536))
+        found = json.loads(read_settings(path, named=False))
         if found["about"] != about:
             raise ValueError("it is about another device")
         if not isinstance(found["together"], bool):

@@ -70,4 +70,5 @@ def logistic_gradient(
     """
     given = (X, y, weights) if sample_weight is None else (X, y, weights, sample_weight)
     operands, request, out, chosen = bind(given, device, variant)
-    return find_plan(plan_call, operands, request, out, chosen).run(operands, out)  # type: ignore[no-any-return]
+    loss, gradient = find_plan(plan_call, operands, request, out, chosen).run(operands, out)
+    return loss, gradient
