@@ -224,13 +224,8 @@ def affine_scan(slopes: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np
 
 
 def on_device(device: gpuprims.Device, array: np.ndarray) -> Any:
-    """Copy a host array into an array of the device's own class."""
-    copied = device.driver.empty(array.shape, array.dtype)
-    if isinstance(copied, np.ndarray):
-        copied[...] = array
-    else:
-        copied.set(np.ascontiguousarray(array))
-    return copied
+    """Copy a host array into an array of the device's own class, in turn with other threads."""
+    return device.driver.asarray(np.array(array, order="C"))
 
 
 def on_host(device: gpuprims.Device, array: Any) -> np.ndarray:
