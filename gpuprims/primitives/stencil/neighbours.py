@@ -11,6 +11,7 @@ import numpy as np
 
 from gpuprims.errors import ArgumentError, ExpressionError, ShapeError, quoted
 from gpuprims.expressions import Expr
+from gpuprims.expressions.captured import keeps_traces
 from gpuprims.expressions.masks import plain_array
 from gpuprims.expressions.trace import Recorder, Tracer
 from gpuprims.primitives.stencil.halves import Join, high_half, low_half
@@ -51,6 +52,7 @@ class TracedNeighbourhood:
         return self._recorder.argument(self.places.setdefault(tuple(map(int, offset)), len(self.places)))
 
 
+@keeps_traces
 def trace_neighbours(function: Callable[[TracedNeighbourhood], Any]) -> Neighbours:
     """Trace a function of a neighbourhood."""
     recorder = Recorder()
