@@ -127,7 +127,7 @@ class Operands:
         if not self.in_place:
             return result
         for native, view in zip(self.natives, self._views, strict=False):
-            if same_elements(self.driver, native, result):  # a scan in place
+            if np.may_share_memory(native, result) and same_elements(self.driver, native, result):  # a scan in place
                 return view.memory
         return self.driver.share(result).memory
 
@@ -164,6 +164,11 @@ class Operands:
         return max(sizes) > self.driver.room if self.in_place else sum(sizes) > self.driver.room // 2
 
 
+def _is_ready(array: Any) -> bool:
+    """Return True for a NumPy array that kernels can read as it is."""
+    return type(array) is np.ndarray and array.flags.carray and array.dtype in COMPUTABLE_SET
+
+
 def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None) -> Operands:
     """Find the device of a call, for everything that ``numpy.asarray`` takes, vendors' arrays and DLPack producers.
 
@@ -180,6 +185,8 @@ def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None)
             forms.append(form(array))
         else:  # most calls: every array lies on one device, in its vendor's own class
             return Operands(label, device, arrays, False, unchanged, tuple(forms))
+    if device is None and all(map(_is_ready, arrays)):
+        return Operands(label, pick_device(None, asked), arrays, True, unchanged)
     found = [(native, device_of(native)) for native in (native_of(label, array) for array in arrays)]
     for array, place in found:
         if place is None and is_vendors(array):

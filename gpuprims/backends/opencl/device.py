@@ -38,7 +38,7 @@ class OpenCLDriver:
         self.index = index
         self.context = context  # held here: Intel's queues do not keep theirs alive
         self.queue = queue
-        self._in_order = in_order(queue)
+        self._in_order, self._turn = in_order(queue), turn_of(queue)
         transfer = Transfer(queue)
         # Bound once, because a warm call pays for each of Python's calls.
         self._send, self.to_host = transfer.send, transfer.receive
@@ -133,5 +133,5 @@ class OpenCLDriver:
 
     def synchronize(self) -> None:
         """Wait for the queue."""
-        with turn_of(self.queue):
+        with self._turn:
             self.queue.finish()
