@@ -125,14 +125,13 @@ class Bench:
     ) -> dict[str, tuple[Callable[[], Any], float]]:
         """Return the peers with right results, and the seconds of one call of each."""
         found: dict[str, tuple[Callable[[], Any], float]] = {}
-        for name, way_of in self.peers.items():
+        for name, peer in self.peers.items():
             try:
-                way = way_of(call)
-                run = partial(way, views if peers.on_host(name) else resident)
+                run = partial(peer.way(call), [peer.taken(one) for one in (views if peers.on_host(name) else resident)])
                 with np.errstate(all="ignore"):
                     run()
                     result, taken = self._once(run)
-                oracles.check(call, to_host(self.device, result), right, slack=_SLACK)
+                oracles.check(call, to_host(self.device, peer.given(result)), right, slack=_SLACK)
             except Exception as error:  # whatever stops a peer is its own; the report says what it was
                 row.absent[name] = _short(error)
                 continue
