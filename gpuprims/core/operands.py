@@ -187,18 +187,22 @@ def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None)
             return Operands(label, device, arrays, False, unchanged, tuple(forms))
     if device is None and all(map(_is_ready, arrays)):
         return Operands(label, pick_device(None, asked), arrays, True, unchanged)
-    found = [(native, device_of(native)) for native in (native_of(label, array) for array in arrays)]
-    for array, place in found:
-        if place is None and is_vendors(array):
-            raise ArrayError(f"{label}: an array; got {short(array)}")
-    places = {place for _, place in found if place is not None}
-    if len(places) > 1:
-        got = " and ".join(sorted(map(repr, places)))
-        raise DeviceMismatchError(f"{label}: arrays on one device; got arrays on {got}")
-    on = next(iter(places), None)
-    if on is not None and any(place is None and not is_scalar(array) for array, place in found):
-        raise DeviceMismatchError(f"{label}: arrays on one device; got a host array beside one on {on!r}")
+    natives = [native_of(label, array) for array in arrays]
+    places = [device_of(native) for native in natives]
+    on = next(filter(None, places), None)
+    for native, place in zip(natives, places, strict=True):
+        if place is None:
+            if is_vendors(native):
+                raise ArrayError(f"{label}: an array; got {short(native)}")
+            if on is not None and not is_scalar(native):
+                rule = f"{label}: arrays on one device"
+                raise DeviceMismatchError(f"{rule}; got a host array beside one on {on!r}")
+        elif place is not on:
+            got = " and ".join(sorted({repr(one) for one in places if one is not None}))
+            raise DeviceMismatchError(f"{label}: arrays on one device; got arrays on {got}")
     device = pick_device(on, asked)
-    dtypes = [computable(array.dtype, label) for array, _ in found if not is_number(array)]
-    held = tuple(array if place is not None else host_array(label, array, dtypes) for array, place in found)
-    return Operands(label, device, held, on is None, converter(label, arrays))
+    dtypes = [computable(native.dtype, label) for native in natives if not is_number(native)]
+    for k, place in enumerate(places):
+        if place is None:
+            natives[k] = host_array(label, natives[k], dtypes)
+    return Operands(label, device, tuple(natives), on is None, converter(label, arrays))

@@ -67,6 +67,8 @@ def as_out(operands: Operands, out: Any, *, in_place: bool = False) -> Out | Non
 
 
 def _writable(label: str, array: Any) -> Any:
+    if type(array) is np.ndarray or is_vendors(array):
+        return array
     refuse_masked(f"{label}: out=", array)
     check_writable(label, array)
     native = native_of(label, array)

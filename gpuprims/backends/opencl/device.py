@@ -100,7 +100,8 @@ class OpenCLDriver:
     def span(self, array: cl_array.Array) -> tuple[int, int, int]:
         """Return the buffer, the first byte and the one past the last."""
         buffer, first = place_of(array.base_data) if array.size else (0, 0)
-        low, high = reach(array.shape, array.strides, array.dtype.itemsize)
+        plain = array.flags.c_contiguous
+        low, high = (0, array.nbytes) if plain else reach(array.shape, array.strides, array.dtype.itemsize)
         return (buffer, first + array.offset + low, first + array.offset + high)
 
     def share(self, array: np.ndarray) -> View:
