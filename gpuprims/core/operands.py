@@ -174,11 +174,12 @@ def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None)
 
     ``asked`` is the caller's ``device=``.
     """
-    device = device_of(arrays[0])
+    first = arrays[0]
+    device = device_of(first)
     if device is not None and (asked is None or Device(asked) is device):
         form, forms = device.driver.form, []
         for array in arrays:
-            if array is not arrays[0] and device_of(array) is not device:
+            if array is not first and device_of(array) is not device:
                 break
             if array.dtype not in COMPUTABLE_SET:
                 computable(array.dtype, label)
