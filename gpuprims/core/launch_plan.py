@@ -130,7 +130,7 @@ class LaunchPlan:
                 return out.given
         if self._launch is None:
             self.compiled()  # raises before memory is allocated
-        empty = operands.empty
+        empty = np.empty if operands.in_place else operands.driver.empty
         results = [empty(form.shape, form.dtype) for form in self.results]
         self.start(operands, results)
         if out is not None:

@@ -90,24 +90,27 @@ def state_of(function: Any) -> Hashable | None:
     if type(function) is not FunctionType:
         return id(function) if id(function) in _PURE else None
     functions = [function]  # and those that it calls, each once
+    parts: list[Hashable] = []
     try:
-        return tuple([part for one in functions for part in _parts(one, functions)])
+        for one in functions:
+            _collect(one, functions, parts)
     except _UnknownError:
         return None
+    return tuple(parts)
 
 
-def _parts(function: FunctionType, functions: list[FunctionType]) -> Iterator[Hashable]:
-    """Yield a function's code, its defaults and the values of the variables that it reads."""
+def _collect(function: FunctionType, functions: list[FunctionType], parts: list[Hashable]) -> None:
+    """Append a function's code, its defaults and the values of the variables that it reads."""
     code = function.__code__
     reads = _reads(code)
     if reads is None or function.__dict__:  # attributes such as __wrapped__ change the signature
         raise _UnknownError
-    yield code
-    for defaults in (function.__defaults__, function.__kwdefaults__):
-        if defaults:
-            yield _key(defaults, functions)
-    for path in reads:
-        yield _key(_value_of(path, function), functions)
+    parts.append(code)
+    if function.__defaults__:
+        parts.append(_key(function.__defaults__, functions))
+    if function.__kwdefaults__:
+        parts.append(_key(function.__kwdefaults__, functions))
+    parts += [_key(_value_of(path, function), functions) for path in reads]
 
 
 @lru_cache(maxsize=1024)
@@ -143,10 +146,8 @@ def _value_of(path: _Path, function: FunctionType) -> Any:
             value = (function.__closure__ or ())[function.__code__.co_freevars.index(name)].cell_contents
         except ValueError as error:  # not assigned yet
             raise _UnknownError from error
-    else:
-        value = function.__globals__.get(name, _ABSENT)
-        if value is _ABSENT:
-            value = function.__builtins__.get(name, _ABSENT)  # type: ignore[attr-defined]  # missing in typeshed
+    elif (value := function.__globals__.get(name, _ABSENT)) is _ABSENT:
+        value = function.__builtins__.get(name, _ABSENT)  # type: ignore[attr-defined]  # missing in typeshed
     for attribute in attributes:
         if type(value) is not ModuleType:
             break
