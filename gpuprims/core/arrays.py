@@ -21,12 +21,9 @@ Span = tuple[int, int, int]
 _MOST_WORK = 10**6
 # Address of arrays without memory. Nothing reads there.
 _NOWHERE = 1 << 46
-_NUMBERS = (int, float, complex)  # bool is an int; a tuple is checked faster than a union
-
-
-def is_number(array: Any) -> bool:
-    """Return True for a Python number."""
-    return isinstance(array, _NUMBERS)
+# Python's numbers (a bool is an int), and classes of NumPy; a tuple is checked faster than a union.
+NUMBERS = (int, float, complex)
+NUMPYS = (np.ndarray, np.generic)
 
 
 def is_vendors(array: Any) -> bool:
@@ -36,12 +33,12 @@ def is_vendors(array: Any) -> bool:
 
 def is_scalar(array: Any) -> bool:
     """Return True for a number, of Python or of NumPy, or a NumPy array without dimensions."""
-    return is_number(array) or isinstance(array, np.generic) or (isinstance(array, np.ndarray) and not array.ndim)
+    return isinstance(array, NUMBERS) or (isinstance(array, NUMPYS) and not array.ndim)
 
 
 def native_of(label: str, array: Any) -> Any:
     """Return a NumPy, CuPy or pyopencl array over the caller's memory, or a Python number as it is."""
-    if is_number(array):
+    if isinstance(array, NUMBERS):
         return array
     if isinstance(array, np.ndarray):
         refuse_masked(label, array)
@@ -57,7 +54,7 @@ def native_of(label: str, array: Any) -> Any:
 
 def host_array(label: str, array: Any, dtypes: list[np.dtype[Any]]) -> np.ndarray:
     """Return an aligned host array, in the machine's byte order; a copy of a sparse one is dense."""
-    if is_number(array):  # takes its dtype from the arrays beside it, as in NumPy
+    if isinstance(array, NUMBERS):  # takes its dtype from the arrays beside it, as in NumPy
         dtype = np.result_type(*dtypes, array)
         try:
             return np.asarray(array, dtype=dtype)

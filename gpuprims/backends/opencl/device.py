@@ -26,6 +26,8 @@ from gpuprims.core.variant import Variant
 from gpuprims.errors import BuildError
 
 _BYTES = np.dtype(np.uint8)
+# Not READ_ONLY, with which Intel's runtime copies unaligned memory (measurements.md: read_only).
+_SHARED = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
 
 
 class OpenCLDriver:
@@ -109,10 +111,8 @@ class OpenCLDriver:
         """Give a CPU device a host array without a copy."""
         memory, offset = host_memory(array)
         self.arrays.check(memory.nbytes)
-        # Not READ_ONLY, with which Intel's runtime copies unaligned memory (measurements.md: read_only).
-        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
         form = Form(array.dtype, array.shape, array.strides, offset)
-        return View(cl.Buffer(self.context, flags, hostbuf=memory), form, memory)
+        return View(cl.Buffer(self.context, _SHARED, hostbuf=memory), form, memory)
 
     def asarray(self, array: np.ndarray) -> cl_array.Array:
         """Copy a host array to the device."""
