@@ -165,8 +165,7 @@ def test_counters_that_stay_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
         ("zeros", lambda shape, dtype: np.ones(shape, dtype), "zeros"),
         ("empty", lambda shape, dtype: np.empty(shape), "empty"),
         ("cut", lambda array, start, shape: array.ravel()[: np.prod(shape)].reshape(shape), "cut"),
-        ("copies", lambda host: lambda: host[::-1], "copies"),
-        ("copies", lambda host: lambda: host, "copies"),
+        ("copy", lambda array, host: array[::-1], "copy"),
     ],
 )
 def test_a_broken_driver_is_found(name: str, wrong: Any, rule: str, monkeypatch: pytest.MonkeyPatch) -> None:

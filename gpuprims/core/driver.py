@@ -70,8 +70,8 @@ class Driver(Protocol):
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """Allocate as :meth:`empty`, and fill with zeros."""
 
-    def copies(self, host: np.ndarray) -> Callable[[], Any]:
-        """Return a function that returns a new copy, on the device, of a host array that does not change."""
+    def copy(self, array: Any, host: np.ndarray) -> Any:
+        """Return a copy of a device array, from there or from ``host``, which holds the same values."""
 
     def cut(self, array: Any, start: int, shape: tuple[int, ...]) -> Any:
         """Return a view of consecutive elements of a C-contiguous array of :meth:`empty`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import cupy
@@ -15,7 +15,7 @@ from cupy_backends.cuda.api.driver import funcSetAttribute
 from gpuprims.backends import PRELUDES
 from gpuprims.backends.cuda.capabilities import capabilities_of
 from gpuprims.backends.cuda.kernel import CudaKernel, compiled, current_device
-from gpuprims.backends.cuda.transfer import Transfer, copies_of
+from gpuprims.backends.cuda.transfer import Transfer
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.kernel_spec import KernelSpec
@@ -42,7 +42,6 @@ class CudaDriver:
         self.device = cupy.cuda.Device(index)
         transfer = Transfer(self.device)
         self._send, self.to_host, self.scalar = transfer.send, transfer.receive, transfer.scalar
-        self.copies = partial(copies_of, self.asarray)
         memory = StreamMemory(lambda count, dtype: self.zeros((count,), dtype), self._stream)
         self.counters, self.tile_statuses = memory.counters, memory.tile_statuses
 
@@ -81,6 +80,12 @@ class CudaDriver:
         with self.device:
             array.data.memset_async(0, array.nbytes)
         return array
+
+    def copy(self, array: cupy.ndarray, host: np.ndarray) -> cupy.ndarray:
+        """Copy on the current stream."""
+        copied = self.empty(array.shape, array.dtype)
+        copied.data.copy_from_device_async(array.data, array.nbytes)
+        return copied
 
     def cut(self, array: cupy.ndarray, start: int, shape: tuple[int, ...]) -> cupy.ndarray:
         """Return an array over elements of another, from ``start`` on."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -13,31 +12,6 @@ import numpy as np
 from gpuprims.core.staging import CHUNK, Lanes
 
 _TO_DEVICE, _TO_HOST = cupy.cuda.runtime.memcpyHostToDevice, cupy.cuda.runtime.memcpyDeviceToHost
-
-
-# Bytes of small arrays that are copied at once.
-_BLOCK = 2**16
-
-
-def copies_of(send: Callable[[np.ndarray], cupy.ndarray], host: np.ndarray) -> Callable[[], cupy.ndarray]:
-    """Return a function that returns a new copy of a host array; small ones share a transfer, which takes 5 us."""
-    count, left = _BLOCK // max(host.nbytes, 1), deque[cupy.ndarray]()  # threads may pop and append at any time
-
-    def copy() -> cupy.ndarray:
-        try:
-            return left.pop()
-        except IndexError:
-            left.extend(send(np.stack([host] * count)))
-            return copy()
-
-    def copy_whole() -> cupy.ndarray:
-        with whole.device:  # CuPy copies to the current one
-            return whole.copy()
-
-    if count > 1:
-        return copy
-    whole = send(host)
-    return copy_whole
 
 
 class CudaLane:

@@ -80,12 +80,11 @@ class OpenCLDriver:
         """Allocate from the pool, and fill."""
         return self.arrays.clear(self.empty(shape, dtype))
 
-    def copies(self, host: np.ndarray) -> Callable[[], cl_array.Array]:
-        """Return a function that copies on the queue; on CPUs from the host, with no work queued."""
+    def copy(self, array: cl_array.Array, host: np.ndarray) -> cl_array.Array:
+        """Copy on the queue, after the work that fills the array; on CPUs from the host, with no work queued."""
         if self.shares_host_memory:
-            return lambda: self.arrays.make(host.shape, host.dtype, host)
-        whole = self.asarray(host)
-        return lambda: self.arrays.fill(self.empty(host.shape, host.dtype), whole)
+            return self.arrays.make(host.shape, host.dtype, host)
+        return self.arrays.fill(self.empty(array.shape, array.dtype), array)
 
     @cached_property
     def cut(self) -> Callable[[cl_array.Array, int, tuple[int, ...]], cl_array.Array]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from copy import copy
 from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple
@@ -103,23 +102,14 @@ class HistogramPlan(LaunchPlan):
         return counts if shape == result.shape else operands.cut(counts, 0, result.shape)
 
 
-def table_on(operands: Operands, table: Table) -> Any:
-    """Return a table on the device, in memory of the current queue or stream."""
-    return _kept(operands, table)[0]
-
-
-def edges_on(operands: Operands, table: Table) -> Any:
-    """Return a new copy of a table's edges on the device."""
-    return _kept(operands, table)[1]()
-
-
-def _kept(operands: Operands, table: Table) -> tuple[Any, Callable[[], Any]]:
+def table_on(operands: Operands, table: Table, part: Literal["words", "edges"] = "words") -> Any:
+    """Return a part of a table on the device, in memory of the current queue or stream."""
     look_up = _small_tables if table.bins <= _LARGE else _large_tables
-    return look_up(operands.device, operands.driver.order, table)
+    return look_up(operands.device, operands.driver.order, table, part)
 
 
-def _copied(device: Device, order: int, table: Table) -> tuple[Any, Callable[[], Any]]:
-    return device.driver.asarray(table.words), device.driver.copies(table.edges)
+def _copied(device: Device, order: int, table: Table, part: str) -> Any:
+    return device.driver.asarray(getattr(table, part))
 
 
 _small_tables, _large_tables = lru_cache(maxsize=64)(_copied), lru_cache(maxsize=4)(_copied)
