@@ -1,6 +1,6 @@
 """Trace a Python function once for all calls in which everything that it reads is the same.
 
-Tracing takes longer than a small kernel. So the result is kept by the function's code, its defaults, and the values of
+Tracing takes longer than a small kernel, so the result is kept by the function's code, its defaults, and the values of
 the variables that it reads from outside: captured ones, globals, and attributes of modules. A function that may read or
 change anything else is traced in each call, such as one that calls a method of a captured object.
 """
@@ -12,7 +12,7 @@ import cmath
 import dis
 import math
 import operator
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from functools import lru_cache, wraps
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
@@ -42,12 +42,10 @@ _PURE |= {
     if isinstance(one, BuiltinFunctionType)
 }
 
-# Python's instructions that read an attribute, and those that may read or change something outside in other ways.
+# Python's instructions with names or captured variables, and those of them that only read.
+_NAMED, _FREE = frozenset(dis.hasname), frozenset(dis.hasfree)
 _ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
-_EFFECTS = frozenset({
-    "STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR", "IMPORT_NAME", "LOAD_BUILD_CLASS", "LOAD_NAME",
-})  # fmt: skip
-_CELL_EFFECTS = frozenset({"STORE_DEREF", "DELETE_DEREF"})
+_READS = _ATTRIBUTES | {"LOAD_GLOBAL", "LOAD_DEREF", "LOAD_CLOSURE"}
 _ABSENT = object()
 
 
@@ -121,22 +119,19 @@ def _reads(code: CodeType) -> tuple[_Path, ...] | None:
     for part in parts:
         parts += [constant for constant in part.co_consts if isinstance(constant, CodeType)]
         path: _Path | None = None
-        for name, argument in _instructions(part):
-            if name in _EFFECTS or (name in _CELL_EFFECTS and argument in code.co_freevars):
+        for one in dis.get_instructions(part):
+            name, captured = one.opname, one.opcode in _FREE and one.argval in code.co_freevars
+            if name not in _READS and (captured or one.opcode in _NAMED):
                 return None
             if path is not None and name in _ATTRIBUTES:
-                path = path._replace(attributes=(*path.attributes, argument))
-                continue
-            if path is not None:
-                found[path] = None
-            path = None
-            if name == "LOAD_GLOBAL" or (name == "LOAD_DEREF" and argument in code.co_freevars):
-                path = _Path(name == "LOAD_DEREF", argument)
+                path = path._replace(attributes=(*path.attributes, one.argval))
+            elif name != "EXTENDED_ARG":
+                if path is not None:
+                    found[path] = None
+                path = None
+                if name == "LOAD_GLOBAL" or (name == "LOAD_DEREF" and captured):
+                    path = _Path(captured, one.argval)
     return tuple(found)
-
-
-def _instructions(code: CodeType) -> Iterator[tuple[str, Any]]:
-    return ((one.opname, one.argval) for one in dis.get_instructions(code) if one.opname != "EXTENDED_ARG")
 
 
 def _value_of(path: _Path, function: FunctionType) -> Any:
