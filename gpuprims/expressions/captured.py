@@ -25,9 +25,10 @@ from gpuprims.expressions.functions import FUNCTIONS
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Most traces that a decorated function keeps, and most elements of a captured array that are compared.
-_MOST_TRACES, _MOST_ELEMENTS = 1024, 1024
+# Most traces that a decorated function keeps, and most elements of a captured list or array that are compared.
+_MOST_TRACES, _MOST_ELEMENTS = 1024, 256
 _IMMUTABLE = frozenset({int, bool, str, bytes, type(None), type(Ellipsis), Expr})
+_CONTAINERS = frozenset({tuple, list, dict})
 # Functions and classes whose results depend on nothing but their arguments.
 _BUILTINS = (
     "abs all any bool complex dict divmod enumerate filter float int isinstance iter len list map max min next pow"
@@ -92,7 +93,7 @@ def state_of(function: Any) -> Hashable | None:
     try:
         for one in functions:
             _collect(one, functions, parts)
-    except _UnknownError:
+    except (_UnknownError, RecursionError):  # a list may contain itself
         return None
     return tuple(parts)
 
@@ -141,6 +142,8 @@ def _value_of(path: _Path, function: FunctionType) -> Any:
             value = (function.__closure__ or ())[function.__code__.co_freevars.index(name)].cell_contents
         except ValueError as error:  # not assigned yet
             raise _UnknownError from error
+    elif type(function.__globals__) is not dict:  # may compute its values
+        raise _UnknownError
     elif (value := function.__globals__.get(name, _ABSENT)) is _ABSENT:
         value = function.__builtins__.get(name, _ABSENT)  # type: ignore[attr-defined]  # missing in typeshed
     for attribute in attributes:
@@ -165,10 +168,8 @@ def _key(value: Any, functions: list[FunctionType]) -> Hashable:
         if value not in functions:
             functions.append(value)
         return kind, functions.index(value)
-    if kind is tuple or kind is list:
-        return kind, *[_key(one, functions) for one in value]
-    if kind is dict:
-        return kind, *[_key(pair, functions) for pair in value.items()]
+    if kind in _CONTAINERS and len(value) <= _MOST_ELEMENTS:
+        return kind, *[_key(one, functions) for one in (list(value.items()) if kind is dict else value)]
     if isinstance(value, np.dtype) and value in COMPUTABLE_SET:
         return kind, value
     few = kind is np.ndarray and value.size <= _MOST_ELEMENTS
