@@ -9,6 +9,7 @@ import numpy as np
 from gpuprims.core.codegen.operands import (
     elements_of,
     fields_of,
+    index_of,
     load,
     names_of,
     numbers_of,
@@ -35,7 +36,7 @@ def map_text(spec: KernelSpec) -> list[str]:
         "DEVICE value_t gp_map(INPUTS, const layout_t layout, const i64 o, const i64 j)",
         "{",
         *(line for k, access in enumerate(inputs) for line in load(k, access, 1)),
-        f"    return gp_apply({_layout(spec)}{names_of('e', inputs)}, j);",
+        f"    return gp_apply({_layout(spec)}{names_of('e', inputs)}, {index_of(spec)});",
         "}",
         f"#define MAP(o, j) gp_map({names}, layout, o, j)",
         *(_map_vector(spec, names) if spec.vector > 1 else _MAP_ALONE),
@@ -69,7 +70,7 @@ def _map_vector(spec: KernelSpec, names: str) -> list[str]:
         *(line for k, access in enumerate(inputs) for line in load(k, access, widths[k])),
         "#pragma unroll",
         f"    for (int item = 0; item < VECTOR; item++) "
-        f"values[item] = gp_apply({_layout(spec)}{', '.join(elements)}, j + item);",
+        f"values[item] = gp_apply({_layout(spec)}{', '.join(elements)}, {index_of(spec, 'item')});",
         "}",
         f"#define MAP_VECTOR(o, j, values) gp_map_vector({names}, layout, o, j, values)",
     ]

@@ -146,7 +146,8 @@ def plan_call(
     def compiling(chosen: Variant) -> Launch:
         if not size:
             return nothing
-        layout = plan_layout((*inputs, *outputs), shape, range(len(shape)))
+        operands = (*inputs, *outputs)
+        layout = plan_layout(operands, shape, range(len(shape)), reduced_by=range(len(inputs), len(operands)))
         accesses = layout.accesses
         spec = KernelSpec(
             inputs=accesses[: len(inputs)],
