@@ -6,9 +6,17 @@ from pathlib import Path
 
 from gpuprims.core.catalogue import Catalogue
 from gpuprims.core.geometry import BLOCKS, Geometry, Tunable, first_refusal, geometries
-from gpuprims.core.refusals import double_precision, for_cpus, group_fits, work_item_fits, work_items_fit
+from gpuprims.core.refusals import (
+    double_precision,
+    for_cpus,
+    group_fits,
+    not_for_cpus,
+    work_item_fits,
+    work_items_fit,
+)
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.map.reference import map_numpy
+from gpuprims.primitives.map.tiles import across
 
 _MAP = Catalogue(Variant, "map", Path(__file__).parent)
 
@@ -19,6 +27,12 @@ VARIANTS = (
         geometry=Geometry(1, 16384),
         refuse=lambda at: first_refusal(for_cpus, double_precision),
         tunable=Tunable(geometries((1,), tuple(2**k for k in range(10, 21))), work_item_fits),
+    ),
+    *_MAP.gpu(
+        "tile",
+        rank=15,
+        geometry=Geometry(256, 4),
+        refuse=lambda at: first_refusal(across, double_precision, group_fits(at.block)),
     ),
     *_MAP.gpu(
         "grid",
