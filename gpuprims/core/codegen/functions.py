@@ -18,7 +18,7 @@ from gpuprims.core.codegen.operands import (
     times,
     write,
 )
-from gpuprims.core.kernel_spec import Access, KernelSpec
+from gpuprims.core.kernel_spec import Access, KernelSpec, unchanged
 from gpuprims.expressions import TypedExpr, converted, emit_function
 
 
@@ -32,7 +32,7 @@ def map_text(spec: KernelSpec) -> list[str]:
     head = f"DEVICE value_t gp_apply({layout}{elements_of(inputs)}, const i64 j)"
     names = names_of("x", inputs)
     return [
-        emit_function(head, spec.map, [*numbers_of(inputs), "j"], return_value),
+        emit_function(head, spec.map, [*numbers_of(inputs), "j"], return_value, stored=spec.finish == unchanged(spec.values)),
         "DEVICE value_t gp_map(INPUTS, const layout_t layout, const i64 o, const i64 j)",
         "{",
         *(line for k, access in enumerate(inputs) for line in load(k, access, 1)),
