@@ -12,13 +12,16 @@ from gpuprims.core.device import Device
 from gpuprims.core.driver import Kernel, Launch
 from gpuprims.core.kernel_spec import value_bytes, value_words
 from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, nothing, with_counters, with_scratch, with_statuses
-from gpuprims.core.layout import Form, contiguous, plan_layout
+from gpuprims.core.layout import VECTOR_BYTES, Form, contiguous, plan_layout
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.expressions import TypedExpr
 from gpuprims.operators import Folding
 from gpuprims.primitives.fold_spec import FoldSpec, ScanSpec
 from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
+
+# Most elements of outputs of which a work-item takes several, and the most that it takes (row each-across).
+_SHORT, _MOST_ACROSS = 64, 4
 
 
 def sample_rows(call: Sample) -> tuple[Form, int]:
@@ -49,8 +52,17 @@ def plan_fold(
     """
     outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
     count = math.prod(shape[k] for k in axes)
-    layout = plan_layout((*forms, *(_with_axes(form, shape, axes) for form in targets)), shape, axes)
+    read, indexed = range(len(forms)), folding.map.takes(len(forms))
+    layout = plan_layout(
+        (*forms, *(_with_axes(form, shape, axes) for form in targets)),
+        shape,
+        axes,
+        kept_by=read,
+        reduced_by=read if commutative else (),
+        indexed=indexed,
+    )
     nbytes = value_bytes(folding.values)
+    flat = layout.flattened(len(forms), indexed=indexed)
     traits = CallTraits(
         dtypes=folding.computed_in,
         size=count,
@@ -59,25 +71,35 @@ def plan_fold(
         value_bytes=nbytes,
         side_by_side=layout.side_by_side(len(forms)),
         picks=folding.better is not None,
+        flat=flat is not None,
+        begins_whole=layout.vector_width() * max(form.item for form in forms) >= VECTOR_BYTES,
     )
 
     def compiling(variant: Variant) -> Launch:
         chosen, able = FoldVariant.of(variant), device.capabilities
         if not outputs:
             return nothing
-        rows = -(-outputs // chosen.outputs_per_group)  # groups that compute all outputs once
-        parts = 1
+        neighbours = layout.kept[-1] if traits.side_by_side else 0
+        wide = chosen.narrows and neighbours and count <= _SHORT
+        across = min(layout.width_across(len(forms)), _MOST_ACROSS) if wide else 1
+        width = chosen.width(outputs, neighbours, across, count, able)
+        rows = -(-outputs // width)  # groups that compute all outputs once
+        read_by = flat if chosen.stages and flat else layout
+        vector = read_by.vector_width() if chosen.vectors else 1
+        chosen, parts = chosen.narrowed(vector), 1
         if chosen.shares_outputs:  # enough groups to fill the device, each with a tile of its own
-            tiles = max(-(-count // chosen.tile), 1)
+            tiles = max(-(-count * width // (chosen.block * chosen.items)), 1)
             parts = max(1, min(tiles, chosen.groups(rows * tiles, able) // rows))
         groups = min(rows * parts, MOST_GROUPS)
         if not chosen.shares_outputs or chosen.block == 1:  # a group of one is a thread: no more than there are to run
             groups = chosen.groups(groups, able)
-        # Where order matters, a work-item's run of elements may start anywhere, not at a whole vector.
-        vector = layout.vector_width() if chosen.vectors and commutative else 1
-        spec = FoldSpec.of(folding, layout, better=folding.better, commutative=commutative, vector=vector)
-        packed = layout.pack(count if counted is None else counted)
-        launch = device.kernel(chosen, spec).prepare(groups, packed, outputs, count, parts)
+        spec = FoldSpec.of(
+            folding, read_by, better=folding.better, commutative=commutative, vector=vector, vector_across=across
+        )
+        packed = read_by.pack(count if counted is None else counted)
+        numbers = (outputs, count, parts, width) if chosen.narrows else (outputs, count, parts)
+        fitted = chosen.resized(items=max(chosen.items // across, 1)) if across > 1 else chosen
+        launch = device.kernel(fitted, spec).prepare(groups, packed, *numbers)
         counters, scratch = outputs, outputs * parts * nbytes
         if parts == 1:  # unshared outputs need no counters, and there may be millions
             counters, scratch = 1, 0
