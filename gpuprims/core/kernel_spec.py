@@ -62,6 +62,9 @@ class KernelSpec:
         real ``+ - * /`` and ``sqrt`` equal to NumPy's bit for bit.
     constants : tuple of dtype
         Dtypes of the functions' constants that a launch passes, as 64-bit words after the layout.
+    rows : bool, default False
+        Write ``ROW``, ``ROW_END``, ``MAP_ROW`` and ``STORE_ROW`` too, by which a kernel finds the position of a row
+        once and not of each element.
     """
 
     inputs: tuple[Access, ...]
@@ -73,6 +76,7 @@ class KernelSpec:
     vector: int = 1
     contracted: bool = True
     constants: tuple[Dtype, ...] = ()
+    rows: bool = False
 
     maps: ClassVar[bool] = True  # the kernel loads by MAP and stores by STORE; others define macros of their own
     stores_vectors: ClassVar[bool] = True  # it stores VECTOR neighbours at once where it can

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,6 +77,25 @@ class Layout:
             numbers += strides
         return np.array(numbers, dtype=np.int64)
 
+    def by_rows(self) -> Layout:
+        """Return the layout with one reduced axis, a row; the others are kept, in order.
+
+        The row is the innermost axis, or the longest one if that is short. Elements must not depend on each other, and
+        no axis may be kept already.
+        """
+        if len(self.reduced) < 2:
+            return self
+        lengths = self.reduced
+        row = len(lengths) - 1 if lengths[-1] >= _SHORT_ROW else max(range(len(lengths)), key=lambda k: lengths[k])
+        others = [k for k in range(len(lengths)) if k != row]
+        return replace(
+            self,
+            kept=tuple(lengths[k] for k in others),
+            reduced=(lengths[row],),
+            kept_strides=tuple(tuple(strides[k] for k in others) for strides in self.reduced_strides),
+            reduced_strides=tuple((strides[row],) for strides in self.reduced_strides),
+        )
+
     def side_by_side(self, inputs: int) -> bool:
         """Return True if neighbouring outputs read neighbouring elements of the first operands, or the same ones."""
         strides = [own[-1] for own in self.kept_strides[:inputs] if own]
@@ -118,6 +137,8 @@ def starts_of(forms: Sequence[Form]) -> Layout:
     return Layout(tuple(forms), (), (), still, still, tuple([form.offset // form.item for form in forms]))
 
 
+# Rows of fewer elements cost more to find than to compute.
+_SHORT_ROW = 32
 # Most bytes that one load or store moves; wider ones gain nothing on GPUs.
 VECTOR_BYTES = 16
 

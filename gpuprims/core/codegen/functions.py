@@ -9,10 +9,12 @@ import numpy as np
 from gpuprims.core.codegen.operands import (
     elements_of,
     fields_of,
+    in_row,
     load,
     names_of,
     numbers_of,
     return_value,
+    row_text,
     stored,
     times,
     write,
@@ -39,6 +41,21 @@ def map_text(spec: KernelSpec) -> list[str]:
         "}",
         f"#define MAP(o, j) gp_map({names}, layout, o, j)",
         *(_map_vector(spec, names) if spec.vector > 1 else _MAP_ALONE),
+        *(_map_row(spec, names) if spec.rows else ()),
+    ]
+
+
+def _map_row(spec: KernelSpec, names: str) -> list[str]:
+    """Write MAP_ROW, for an element of a row."""
+    inputs = spec.inputs
+    return [
+        *row_text(spec),
+        "DEVICE value_t gp_map_row(INPUTS, const layout_t layout, const row_t row, const i64 j)",
+        "{",
+        *(line for k, access in enumerate(inputs) for line in load(k, access, 1, in_row(f"x{k}", k, access))),
+        f"    return gp_apply({_layout(spec)}{names_of('e', inputs)}, j);",
+        "}",
+        f"#define MAP_ROW(row, j) gp_map_row({names}, layout, row, j)",
     ]
 
 
@@ -92,6 +109,22 @@ def store_text(spec: KernelSpec) -> list[str]:
         "}",
         f"#define STORE(o, j, value) gp_store({names}, layout, o, j, value)",
         *(_store_vector(outputs, names, spec.vector) if spec.vector > 1 and spec.stores_vectors else _STORE_ALONE),
+        *(_store_row(spec, names) if spec.rows else ()),
+    ]
+
+
+def _store_row(spec: KernelSpec, names: str) -> list[str]:
+    """Write STORE_ROW, for an element of a row."""
+    first, outputs = len(spec.inputs), spec.outputs
+    places = [in_row(f"y{k}", first + k, access) for k, access in enumerate(outputs)]
+    return [
+        "DEVICE void gp_store_row(OUTPUTS, const layout_t layout, const row_t row, const i64 j, const value_t value)",
+        "{",
+        *(f"    {stored(access.dtype)} r{k}[{access.lanes}];" for k, access in enumerate(outputs)),
+        f"    gp_finish(layout, j, value, {names_of('r', outputs)});",
+        *(write(k, access, 1, "j", places[k]) for k, access in enumerate(outputs)),
+        "}",
+        f"#define STORE_ROW(row, j, value) gp_store_row({names}, layout, row, j, value)",
     ]
 
 

@@ -100,20 +100,26 @@ def numbers_of(inputs: Sequence[Access]) -> list[str]:
     return [number_of(f"e{k}[{lane}]", access.dtype) for k, access in enumerate(inputs) for lane in range(access.lanes)]
 
 
-def load(k: int, access: Access, width: int) -> list[str]:
-    """Write the load of ``width`` neighbouring elements into registers, by one instruction."""
+def load(k: int, access: Access, width: int, place: str = "") -> list[str]:
+    """Write the load of ``width`` neighbouring elements into registers, by one instruction.
+
+    ``place`` is C text of the first element's position, by default that of element ``j`` of output ``o``.
+    """
     kind, count = stored(access.dtype), width * access.lanes
-    at = f"x{k} + gp_at_x{k}(layout, o, j){times(access.lanes)}"
+    at = f"x{k} + {place or f'gp_at_x{k}(layout, o, j)'}{times(access.lanes)}"
     if count == 1:
         return [f"    {kind} e{k}[1];", f"    e{k}[0] = *({at});"]
     read = _vector("READ", access.dtype, count, ("GLOBAL const ", at), ("", f"e{k}"))
     return [f"    {kind} e{k}[{count}];", f"    {read}"]
 
 
-def write(k: int, access: Access, width: int, index: str) -> str:
-    """Write the store of ``width`` neighbouring elements from registers, by one instruction."""
+def write(k: int, access: Access, width: int, index: str, place: str = "") -> str:
+    """Write the store of ``width`` neighbouring elements from registers, by one instruction.
+
+    ``place`` is C text of the first element's position, by default that of element ``index`` of output ``o``.
+    """
     count = width * access.lanes
-    at = f"y{k} + gp_at_y{k}(layout, o, {index}){times(access.lanes)}"
+    at = f"y{k} + {place or f'gp_at_y{k}(layout, o, {index})'}{times(access.lanes)}"
     if count == 1:
         return f"    *({at}) = r{k}[0];"
     return f"    {_vector('WRITE', access.dtype, count, ('GLOBAL ', at), ('', f'r{k}'))}"
@@ -134,6 +140,37 @@ def _vector(word: str, dtype: Dtype, count: int, first: tuple[str, str], second:
 def times(lanes: int) -> str:
     """Return C text that turns a position in elements into one in numbers."""
     return f" * {lanes}" if lanes > 1 else ""
+
+
+def row_text(spec: KernelSpec) -> list[str]:
+    """Write row_t, ROW and ROW_END: elements of an output that lie at one stride, and how far they reach."""
+    operands = [*((f"x{k}", a) for k, a in enumerate(spec.inputs)), *((f"y{k}", a) for k, a in enumerate(spec.outputs))]
+    reduced = len(spec.inputs[0].reduced)
+    lines = [f"row.{name} = gp_at_{name}(layout, o, j){_along(k, a, '-')};" for k, (name, a) in enumerate(operands)]
+    end = f"min(last, (j / layout.reduced[{reduced - 1}] + 1) * layout.reduced[{reduced - 1}])"
+    return [
+        f"typedef struct {{ i64 {', '.join(name for name, _ in operands)}; }} row_t;",
+        "DEVICE row_t gp_row(const layout_t layout, const i64 o, const i64 j)",
+        "{",
+        f"    row_t row; {' '.join(lines)}",
+        "    return row;",
+        "}",
+        "#define ROW(o, j) gp_row(layout, o, j)",
+        f"#define ROW_END(j, last) {end if reduced > 1 else '(last)'}",
+    ]
+
+
+def in_row(name: str, k: int, access: Access) -> str:
+    """Return C text of the position of element ``j`` of a row, in operand ``k``."""
+    return f"(row.{name}{_along(k, access, '+')})"
+
+
+def _along(k: int, access: Access, sign: str) -> str:
+    """Return C text that moves a position ``j`` elements along the last reduced axis."""
+    if access.reduced[-1:] in ((), (0,)):
+        return ""
+    far = "" if access.reduced[-1] == 1 else f" * layout.reduced_stride[{k}][{len(access.reduced) - 1}]"
+    return f" {sign} j{far}"
 
 
 def _place(name: str, k: int, access: Access) -> str:

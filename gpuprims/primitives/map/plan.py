@@ -21,6 +21,7 @@ from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, ExpressionError, quoted, shortened
 from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
+from gpuprims.primitives.map.variants import MapVariant
 from gpuprims.primitives.slabs import map_in_slabs, slab_bytes
 
 Dtypes = tuple[np.dtype[Any], ...]
@@ -146,7 +147,9 @@ def plan_call(
     def compiling(chosen: Variant) -> Launch:
         if not size:
             return nothing
-        layout = plan_layout((*inputs, *outputs), shape, range(len(shape)))
+        layout, own = plan_layout((*inputs, *outputs), shape, range(len(shape))), MapVariant.of(chosen)
+        if own.by_rows:
+            layout, own = layout.by_rows(), own.fitted(device.capabilities)
         accesses = layout.accesses
         spec = KernelSpec(
             inputs=accesses[: len(inputs)],
@@ -154,11 +157,13 @@ def plan_call(
             values=function.dtypes,
             map=function,
             finish=unchanged(function.dtypes),
-            vector=layout.vector_width() if chosen.vectors else 1,
+            vector=layout.vector_width() if own.vectors else 1,
             contracted=False,  # map is bound by memory, so NumPy's rounding costs nothing
+            rows=own.by_rows,
         )
-        groups = chosen.groups(-(-size // chosen.tile), device.capabilities)
-        return device.kernel(chosen, spec).prepare(groups, layout.pack(1), size)
+        groups = own.groups(-(-size // own.tile), device.capabilities)
+        numbers = (math.prod(layout.kept), math.prod(layout.reduced)) if own.by_rows else (size,)
+        return device.kernel(own, spec).prepare(groups, layout.pack(1), *numbers)
 
     traits = CallTraits(arguments + function.computed_in, 1, size, value_bytes=4 * value_words(function.dtypes))
     return LaunchPlan(

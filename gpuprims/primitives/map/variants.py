@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.catalogue import Catalogue
 from gpuprims.core.geometry import BLOCKS, Geometry, Tunable, first_refusal, geometries
 from gpuprims.core.refusals import double_precision, for_cpus, group_fits, work_item_fits, work_items_fit
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.map.reference import map_numpy
 
-_MAP = Catalogue(Variant, "map", Path(__file__).parent)
+
+@dataclass(frozen=True)
+class MapVariant(Variant):
+    """A variant of a map."""
+
+    # The kernel takes rows of elements at one stride, and finds the position of each row once.
+    by_rows: bool = False
+
+    def fitted(self, capabilities: Capabilities) -> Self:
+        """Return the variant with as many work-items a group as the device's compiler joins in a vector."""
+        return self.resized(block=(block := capabilities.warp or 1), items=max(self.tile // block, 1))
+
+
+_MAP = Catalogue(MapVariant, "map", Path(__file__).parent)
 
 VARIANTS = (
     _MAP.cpu(
         "cpu_chunks",
         rank=20,
         geometry=Geometry(1, 16384),
+        by_rows=True,
         refuse=lambda at: first_refusal(for_cpus, double_precision),
         tunable=Tunable(geometries((1,), tuple(2**k for k in range(10, 21))), work_item_fits),
     ),
