@@ -32,6 +32,7 @@ class Access:
     kept: tuple[StrideClass, ...]  # along each kept axis
     reduced: tuple[StrideClass, ...]
     lanes: int = 1  # numbers an element: more than 1 for short vectors that are loaded and stored whole
+    narrow: bool = False  # 32 bits count the elements of the axes, and the layout has a divider for each
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +63,8 @@ class KernelSpec:
         real ``+ - * /`` and ``sqrt`` equal to NumPy's bit for bit.
     constants : tuple of dtype
         Dtypes of the functions' constants that a launch passes, as 64-bit words after the layout.
-    rows : bool, default False
-        Write ``ROW``, ``ROW_END``, ``MAP_ROW`` and ``STORE_ROW`` too, by which a kernel finds the position of a row
-        once and not of each element.
+    index : tuple of int or None, optional
+        Along each reduced axis, the stride of the index that ``map`` takes, if the axes are not in index order.
     """
 
     inputs: tuple[Access, ...]
@@ -76,7 +76,7 @@ class KernelSpec:
     vector: int = 1
     contracted: bool = True
     constants: tuple[Dtype, ...] = ()
-    rows: bool = False
+    index: tuple[StrideClass, ...] | None = None
 
     maps: ClassVar[bool] = True  # the kernel loads by MAP and stores by STORE; others define macros of their own
     stores_vectors: ClassVar[bool] = True  # it stores VECTOR neighbours at once where it can

@@ -10,6 +10,7 @@ import ctypes
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,7 +53,8 @@ class Layout:
     """The merged axes of all operands of one launch.
 
     ``kept`` and ``reduced`` are the lengths of the axes, outermost first. ``kept_strides[k]`` and
-    ``reduced_strides[k]`` are the strides of operand ``k`` along them, in elements; so is ``offsets[k]``.
+    ``reduced_strides[k]`` are the strides of operand ``k`` along them, in elements; so is ``offsets[k]``. If the reduced
+    axes are not in index order, ``index_strides`` and ``index_offset`` give the index of an element along them.
     """
 
     forms: tuple[Form, ...]
@@ -61,40 +63,47 @@ class Layout:
     kept_strides: tuple[tuple[int, ...], ...]
     reduced_strides: tuple[tuple[int, ...], ...]
     offsets: tuple[int, ...]
+    index_strides: tuple[int, ...] | None = None
+    index_offset: int = 0
 
     @property
     def accesses(self) -> tuple[Access, ...]:
         """How a kernel accesses each operand."""
+        narrow = self.narrow
         return tuple(
-            Access(form.dtype, _classes(kept), _classes(reduced), form.lanes)
+            Access(form.dtype, _classes(kept), _classes(reduced), form.lanes, narrow)
             for form, kept, reduced in zip(self.forms, self.kept_strides, self.reduced_strides, strict=True)
         )
+
+    @property
+    def index(self) -> tuple[StrideClass, ...] | None:
+        """Strides of the index that the compiler knows; None if elements are in index order."""
+        return None if self.index_strides is None else _classes(self.index_strides)
+
+    @cached_property
+    def narrow(self) -> bool:
+        """True if axes are split by dividers of 32 bits, which takes a tenth of the time of divisions of 64 bits."""
+        groups = ((self.kept, self.kept_strides), (self.reduced, self.reduced_strides))
+        if all(len(lengths) < 2 for lengths, _ in groups):
+            return False  # nothing to split
+        spans = [math.prod(lengths) for lengths, _ in groups]
+        spans += [
+            sum(abs(stride) * n for stride, n in zip(own, lengths, strict=True))
+            for lengths, strides in groups
+            for own in strides
+        ]
+        return max(spans) < 2**31 and all(n > 1 for lengths, _ in groups for n in lengths[1:])
 
     def pack(self, count: int) -> np.ndarray:
         """Return the ``layout_t`` that kernels take by value; ``count`` is the number of elements folded."""
         numbers = [count, *self.kept, *self.reduced, *self.offsets]
         for strides in (*self.kept_strides, *self.reduced_strides):
             numbers += strides
+        if self.index_strides is not None:
+            numbers += [self.index_offset, *self.index_strides]
+        if self.narrow:
+            numbers += [_divider(n) for n in (*self.kept, *self.reduced)]
         return np.array(numbers, dtype=np.int64)
-
-    def by_rows(self) -> Layout:
-        """Return the layout with one reduced axis, a row; the others are kept, in order.
-
-        The row is the innermost axis, or the longest one if that is short. Elements must not depend on each other, and
-        no axis may be kept already.
-        """
-        if len(self.reduced) < 2:
-            return self
-        lengths = self.reduced
-        row = len(lengths) - 1 if lengths[-1] >= _SHORT_ROW else max(range(len(lengths)), key=lambda k: lengths[k])
-        others = [k for k in range(len(lengths)) if k != row]
-        return replace(
-            self,
-            kept=tuple(lengths[k] for k in others),
-            reduced=(lengths[row],),
-            kept_strides=tuple(tuple(strides[k] for k in others) for strides in self.reduced_strides),
-            reduced_strides=tuple((strides[row],) for strides in self.reduced_strides),
-        )
 
     def side_by_side(self, inputs: int) -> bool:
         """Return True if neighbouring outputs read neighbouring elements of the first operands, or the same ones."""
@@ -137,8 +146,6 @@ def starts_of(forms: Sequence[Form]) -> Layout:
     return Layout(tuple(forms), (), (), still, still, tuple([form.offset // form.item for form in forms]))
 
 
-# Rows of fewer elements cost more to find than to compute.
-_SHORT_ROW = 32
 # Most bytes that one load or store moves; wider ones gain nothing on GPUs.
 VECTOR_BYTES = 16
 
@@ -169,6 +176,15 @@ def as_lanes(form: Form, axis: int) -> tuple[Form, ...]:
     if whole and count in (2, 4, 8, 16) and width <= min(VECTOR_BYTES, form.alignment):
         return (part._replace(lanes=count),)
     return tuple(part._replace(offset=part.offset + k * stride) for k in range(count))
+
+
+def _divider(length: int) -> int:
+    """Return a factor and a shift, in one number: ``(k * factor >> 32) >> shift == k // length`` for ``k < 2**31``.
+
+    T. Granlund and P. L. Montgomery, "Division by invariant integers using multiplication", PLDI 1994.
+    """
+    bits = max(length - 1, 1).bit_length()
+    return -(-(1 << 31 + bits) // max(length, 2)) | (bits - 1) << 32
 
 
 def _classes(strides: Sequence[int]) -> tuple[StrideClass, ...]:
@@ -232,14 +248,66 @@ def broadcast_shapes(label: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int
 _MOST_ELEMENTS = 2**62
 
 
-def plan_layout(forms: Sequence[Form], shape: tuple[int, ...], reduced_axes: Sequence[int] = ()) -> Layout:
-    """Merge the axes of operands that broadcast to ``shape``; ``reduced_axes`` are folded, the others kept."""
+def plan_layout(
+    forms: Sequence[Form],
+    shape: tuple[int, ...],
+    reduced_axes: Sequence[int] = (),
+    *,
+    kept_by: Sequence[int] = (),
+    reduced_by: Sequence[int] = (),
+    indexed: bool = False,
+) -> Layout:
+    """Merge the axes of operands that broadcast to ``shape``; ``reduced_axes`` are folded, the others kept.
+
+    Axes stay in index order, or are put into the order in which the operands ``kept_by`` and ``reduced_by`` lie in
+    memory, from its start to its end. ``indexed`` says that the call needs the index of an element along the reduced
+    axes all the same.
+    """
     strides = [_broadcast_strides(form, shape) for form in forms]
-    offsets = tuple(in_elements(form, (form.offset,))[0] for form in forms)
+    offsets = [in_elements(form, (form.offset,))[0] for form in forms]
     chosen = set(reduced_axes)
-    kept = _merge([a for a in range(len(shape)) if a not in chosen], shape, strides)
-    reduced = _merge(sorted(chosen), shape, strides)
-    return Layout(tuple(forms), kept[0], reduced[0], kept[1], reduced[1], offsets)
+    axes = [a for a in range(len(shape)) if a not in chosen], sorted(chosen)
+    items = [form.item for form in forms]
+    if indexed and reduced_by:
+        steps, step = [0] * len(shape), 1
+        for axis in reversed(axes[1]):
+            steps[axis], step = step, step * shape[axis]
+        strides.append(tuple(steps))
+        offsets.append(0)
+    kept = _merge(_arranged(axes[0], shape, strides, offsets, items, kept_by), shape, strides)
+    reduced = _merge(_arranged(axes[1], shape, strides, offsets, items, reduced_by), shape, strides)
+    many = len(forms)
+    layout = Layout(tuple(forms), kept[0], reduced[0], kept[1][:many], reduced[1][:many], tuple(offsets[:many]))
+    if len(strides) == many or (offsets[-1] == 0 and reduced[1][-1] == _dense(reduced[0])):
+        return layout
+    return replace(layout, index_strides=reduced[1][-1], index_offset=offsets[-1])
+
+
+def _arranged(
+    axes: list[int],
+    shape: tuple[int, ...],
+    strides: list[tuple[int, ...]],
+    offsets: list[int],
+    items: Sequence[int],
+    by: Sequence[int],
+) -> list[int]:
+    """Return axes in the order in which operands ``by`` lie in memory; turn those along which they run backwards.
+
+    An axis that is turned begins at its other end: its strides and the offsets change.
+    """
+    if not by or 0 in shape:
+        return axes
+    for axis in axes:
+        if sum(strides[k][axis] * items[k] for k in by) < 0:
+            for k, own in enumerate(strides):
+                offsets[k] += (shape[axis] - 1) * own[axis]
+                strides[k] = (*own[:axis], -own[axis], *own[axis + 1 :])
+    return sorted(axes, key=lambda axis: -sum(abs(strides[k][axis]) * items[k] for k in by))
+
+
+def _dense(lengths: Sequence[int]) -> tuple[int, ...]:
+    """Return the strides of a C-contiguous array, in elements."""
+    return contiguous(np.dtype(np.int8), tuple(lengths), 1).strides
 
 
 def _broadcast_strides(form: Form, shape: tuple[int, ...]) -> tuple[int, ...]:

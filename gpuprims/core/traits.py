@@ -29,6 +29,8 @@ class CallTraits:
         True if neighbouring outputs read neighbouring elements, as the columns of a matrix do.
     picks : bool
         True if the operator returns one of its two values, by comparing their first components.
+    in_index_order : bool
+        True if a kernel reads the elements of an output in the order of their indices, not as they lie in memory.
     """
 
     dtypes: tuple[np.dtype[Any], ...]
@@ -38,6 +40,7 @@ class CallTraits:
     value_bytes: int = 4
     side_by_side: bool = False
     picks: bool = False
+    in_index_order: bool = True
 
     @property
     def measured(self) -> dict[str, Any]:

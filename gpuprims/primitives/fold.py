@@ -49,7 +49,15 @@ def plan_fold(
     """
     outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
     count = math.prod(shape[k] for k in axes)
-    layout = plan_layout((*forms, *(_with_axes(form, shape, axes) for form in targets)), shape, axes)
+    read = range(len(forms))
+    layout = plan_layout(
+        (*forms, *(_with_axes(form, shape, axes) for form in targets)),
+        shape,
+        axes,
+        kept_by=read,
+        reduced_by=read if commutative else (),
+        indexed=folding.map.takes(len(forms)),
+    )
     nbytes = value_bytes(folding.values)
     traits = CallTraits(
         dtypes=folding.computed_in,
@@ -59,6 +67,7 @@ def plan_fold(
         value_bytes=nbytes,
         side_by_side=layout.side_by_side(len(forms)),
         picks=folding.better is not None,
+        in_index_order=layout.index is None,
     )
 
     def compiling(variant: Variant) -> Launch:
@@ -73,8 +82,7 @@ def plan_fold(
         groups = min(rows * parts, MOST_GROUPS)
         if not chosen.shares_outputs or chosen.block == 1:  # a group of one is a thread: no more than there are to run
             groups = chosen.groups(groups, able)
-        # Where order matters, a work-item's run of elements may start anywhere, not at a whole vector.
-        vector = layout.vector_width() if chosen.vectors and commutative else 1
+        vector = layout.vector_width() if chosen.vectors else 1
         spec = FoldSpec.of(folding, layout, better=folding.better, commutative=commutative, vector=vector)
         packed = layout.pack(count if counted is None else counted)
         launch = device.kernel(chosen, spec).prepare(groups, packed, outputs, count, parts)

@@ -9,12 +9,11 @@ import numpy as np
 from gpuprims.core.codegen.operands import (
     elements_of,
     fields_of,
-    in_row,
+    index_of,
     load,
     names_of,
     numbers_of,
     return_value,
-    row_text,
     stored,
     times,
     write,
@@ -29,7 +28,7 @@ def map_text(spec: KernelSpec) -> list[str]:
     Functions take the address of an element in registers, whatever its lanes.
     """
     inputs = spec.inputs
-    layout = f"const layout_t {_layout(spec)}" if spec.constants else ""
+    layout = f"const layout_t {layout_of(spec)}" if spec.constants else ""
     head = f"DEVICE value_t gp_apply({layout}{elements_of(inputs)}, const i64 j)"
     names = names_of("x", inputs)
     return [
@@ -37,29 +36,14 @@ def map_text(spec: KernelSpec) -> list[str]:
         "DEVICE value_t gp_map(INPUTS, const layout_t layout, const i64 o, const i64 j)",
         "{",
         *(line for k, access in enumerate(inputs) for line in load(k, access, 1)),
-        f"    return gp_apply({_layout(spec)}{names_of('e', inputs)}, j);",
+        f"    return gp_apply({layout_of(spec)}{names_of('e', inputs)}, {index_of(spec)});",
         "}",
         f"#define MAP(o, j) gp_map({names}, layout, o, j)",
         *(_map_vector(spec, names) if spec.vector > 1 else _MAP_ALONE),
-        *(_map_row(spec, names) if spec.rows else ()),
     ]
 
 
-def _map_row(spec: KernelSpec, names: str) -> list[str]:
-    """Write MAP_ROW, for an element of a row."""
-    inputs = spec.inputs
-    return [
-        *row_text(spec),
-        "DEVICE value_t gp_map_row(INPUTS, const layout_t layout, const row_t row, const i64 j)",
-        "{",
-        *(line for k, access in enumerate(inputs) for line in load(k, access, 1, in_row(f"x{k}", k, access))),
-        f"    return gp_apply({_layout(spec)}{names_of('e', inputs)}, j);",
-        "}",
-        f"#define MAP_ROW(row, j) gp_map_row({names}, layout, row, j)",
-    ]
-
-
-def _layout(spec: KernelSpec) -> str:
+def layout_of(spec: KernelSpec) -> str:
     """Return the first argument of gp_apply, for maps with constants: a struct costs time where nothing is inlined."""
     return "layout, " if spec.constants else ""
 
@@ -86,7 +70,7 @@ def _map_vector(spec: KernelSpec, names: str) -> list[str]:
         *(line for k, access in enumerate(inputs) for line in load(k, access, widths[k])),
         "#pragma unroll",
         f"    for (int item = 0; item < VECTOR; item++) "
-        f"values[item] = gp_apply({_layout(spec)}{', '.join(elements)}, j + item);",
+        f"values[item] = gp_apply({layout_of(spec)}{', '.join(elements)}, {index_of(spec, 'item')});",
         "}",
         f"#define MAP_VECTOR(o, j, values) gp_map_vector({names}, layout, o, j, values)",
     ]
@@ -109,22 +93,6 @@ def store_text(spec: KernelSpec) -> list[str]:
         "}",
         f"#define STORE(o, j, value) gp_store({names}, layout, o, j, value)",
         *(_store_vector(outputs, names, spec.vector) if spec.vector > 1 and spec.stores_vectors else _STORE_ALONE),
-        *(_store_row(spec, names) if spec.rows else ()),
-    ]
-
-
-def _store_row(spec: KernelSpec, names: str) -> list[str]:
-    """Write STORE_ROW, for an element of a row."""
-    first, outputs = len(spec.inputs), spec.outputs
-    places = [in_row(f"y{k}", first + k, access) for k, access in enumerate(outputs)]
-    return [
-        "DEVICE void gp_store_row(OUTPUTS, const layout_t layout, const row_t row, const i64 j, const value_t value)",
-        "{",
-        *(f"    {stored(access.dtype)} r{k}[{access.lanes}];" for k, access in enumerate(outputs)),
-        f"    gp_finish(layout, j, value, {names_of('r', outputs)});",
-        *(write(k, access, 1, "j", places[k]) for k, access in enumerate(outputs)),
-        "}",
-        f"#define STORE_ROW(row, j, value) gp_store_row({names}, layout, row, j, value)",
     ]
 
 
@@ -228,7 +196,7 @@ def fetch_text(spec: KernelSpec) -> list[str]:
         *part,
         "    }",
         "}",
-        f"#define FETCHED(raw, item, j) gp_apply({_layout(spec)}{arguments}, j)",
+        f"#define FETCHED(raw, item, j) gp_apply({layout_of(spec)}{arguments}, j)",
         f"#define ELEMENT(raw, item) {elements[0]}[item]",
     ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import KernelSpec, unchanged, value_words
 from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan, nothing
-from gpuprims.core.layout import Form, as_lanes, broadcast_shapes, contiguous, plan_layout
+from gpuprims.core.layout import Form, Layout, as_lanes, broadcast_shapes, contiguous, plan_layout
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, host_results, result_forms
 from gpuprims.core.program_cache import keeps_calls
@@ -27,6 +28,8 @@ from gpuprims.primitives.slabs import map_in_slabs, slab_bytes
 Dtypes = tuple[np.dtype[Any], ...]
 # OpenCL's widest vectors have as many; each component is an argument of the kernel's function.
 _MOST_LANES = 16
+# Rows of fewer elements take longer to find than to compute.
+_SHORT_ROW = 32
 
 
 class MapRequest(NamedTuple):
@@ -147,9 +150,11 @@ def plan_call(
     def compiling(chosen: Variant) -> Launch:
         if not size:
             return nothing
-        layout, own = plan_layout((*inputs, *outputs), shape, range(len(shape))), MapVariant.of(chosen)
+        operands = (*inputs, *outputs)
+        layout = plan_layout(operands, shape, range(len(shape)), reduced_by=range(len(inputs), len(operands)))
+        own = MapVariant.of(chosen)
         if own.by_rows:
-            layout, own = layout.by_rows(), own.fitted(device.capabilities)
+            layout, own = _by_rows(layout), own.fitted(device.capabilities)
         accesses = layout.accesses
         spec = KernelSpec(
             inputs=accesses[: len(inputs)],
@@ -159,16 +164,25 @@ def plan_call(
             finish=unchanged(function.dtypes),
             vector=layout.vector_width() if own.vectors else 1,
             contracted=False,  # map is bound by memory, so NumPy's rounding costs nothing
-            rows=own.by_rows,
         )
         groups = own.groups(-(-size // own.tile), device.capabilities)
-        numbers = (math.prod(layout.kept), math.prod(layout.reduced)) if own.by_rows else (size,)
-        return device.kernel(own, spec).prepare(groups, layout.pack(1), *numbers)
+        return device.kernel(own, spec).prepare(groups, layout.pack(1), size)
 
     traits = CallTraits(arguments + function.computed_in, 1, size, value_bytes=4 * value_words(function.dtypes))
     return LaunchPlan(
         device, "map", traits, results, compiling, asked=variant, inputs=sources, outputs=places, single=request.single
     )
+
+
+def _by_rows(layout: Layout) -> Layout:
+    """Return a layout whose last axis is long, by putting the longest last if need be."""
+    lengths = layout.reduced
+    if len(lengths) < 2 or lengths[-1] >= _SHORT_ROW:
+        return layout
+    row = lengths.index(max(lengths))
+    order = [*(k for k in range(len(lengths)) if k != row), row]
+    moved = tuple(tuple(strides[k] for k in order) for strides in layout.reduced_strides)
+    return replace(layout, reduced=tuple(lengths[k] for k in order), reduced_strides=moved)
 
 
 def sample(call: Sample) -> LaunchPlan:

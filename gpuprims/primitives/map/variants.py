@@ -18,9 +18,6 @@ from gpuprims.primitives.map.reference import map_numpy
 class MapVariant(Variant):
     """A variant of a map."""
 
-    # The kernel takes rows of elements at one stride, and finds the position of each row once.
-    by_rows: bool = False
-
     def fitted(self, capabilities: Capabilities) -> Self:
         """Return the variant with as many work-items a group as the device's compiler joins in a vector."""
         return self.resized(block=(block := capabilities.warp or 1), items=max(self.tile // block, 1))

@@ -25,10 +25,12 @@ from gpuprims.primitives.reduce.reference import reduce_numpy
 
 
 def picks_one(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse operators that do more than pick one of their values."""
-    if call.picks:
-        return None
-    return "is for operators that pick one of their values, such as argmax; this call's does not say so"
+    """Refuse operators that do more than pick one of their values, and elements that lie in another order."""
+    if not call.picks:
+        return "is for operators that pick one of their values, such as argmax; this call's does not say so"
+    if not call.in_index_order:
+        return "finds the first of equal values, so elements must lie in memory in the order of their indices"
+    return None
 
 
 def many_outputs(capabilities: Capabilities, call: CallTraits) -> str | None:

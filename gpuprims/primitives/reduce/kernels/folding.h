@@ -19,7 +19,8 @@ DEVICE value_t gp_fold_elements(INPUTS, const layout_t layout, const i64 o, cons
     const i64 step = workers * VECTOR, last = n;
     i64 j = worker * VECTOR;
 #else
-    const i64 step = 1, run = (n + workers - 1) / workers, last = min((worker + 1) * run, n);
+    const i64 step = VECTOR, run = ((n + workers - 1) / workers + VECTOR - 1) / VECTOR * VECTOR;
+    const i64 last = min((worker + 1) * run, n);
     i64 j = worker * run;
 #endif
     value_t folded = IDENTITY;
