@@ -8,7 +8,7 @@ from gpuprims.core.kernel_spec import KernelSpec, StrideClass
 
 
 def row_text(spec: KernelSpec) -> list[str]:
-    """Write row_t, ROW, ROW_LENGTH, ROW_END, MAP_ROW and STORE_ROW."""
+    """Write row_t, ROW, ROW_DENSE, ROW_LENGTH, ROW_END, MAP_ROW and STORE_ROW."""
     operands = (*spec.inputs, *spec.outputs)
     names = [f"x{k}" for k in range(len(spec.inputs))] + [f"y{k}" for k in range(len(spec.outputs))]
     last = len(spec.inputs[0].reduced) - 1
@@ -32,10 +32,11 @@ def row_text(spec: KernelSpec) -> list[str]:
         "{",
         "    row_t row;",
         "    row.o = o;",
-        *(f"    {text} - {along};" for text, along in zip(found, moved.values(), strict=True)),
+        *(f"    {text} - ({along});" for text, along in zip(found, moved.values(), strict=True)),
         "    return row;",
         "}",
         "#define ROW(o, j) gp_row(layout, o, j)",
+        f"#define ROW_DENSE {int(all(access.reduced[-1:] != (None,) for access in operands))}",
         f"#define ROW_LENGTH(n) {length if last > 0 else '(n)'}",
         f"#define ROW_END(j, last) {f'min(last, ((j) / {length} + 1) * {length})' if last > 0 else '(last)'}",
         "DEVICE value_t gp_map_row(INPUTS, const layout_t layout, const row_t row, const i64 j)",
@@ -66,4 +67,5 @@ def _along(strides: tuple[StrideClass, ...], array: str) -> str:
     """Return C text of the distance of ``j`` elements along the last axis."""
     if strides[-1:] in ((), (0,)):
         return "0"
-    return "j" if strides[-1] == 1 else f"j * layout.{array}[{len(strides) - 1}]"
+    known = {1: "j", -1: "-j", 2: "2 * j"}
+    return known.get(strides[-1] or 0, f"j * layout.{array}[{len(strides) - 1}]")

@@ -154,7 +154,8 @@ def plan_call(
         layout = plan_layout(operands, shape, range(len(shape)), reduced_by=range(len(inputs), len(operands)))
         own = MapVariant.of(chosen)
         if own.by_rows:
-            layout, own = _by_rows(layout), own.fitted(device.capabilities)
+            layout = _by_rows(layout)
+            own = own.fitted(layout.accesses, function, device.capabilities)
         accesses = layout.accesses
         spec = KernelSpec(
             inputs=accesses[: len(inputs)],

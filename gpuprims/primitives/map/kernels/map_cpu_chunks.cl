@@ -4,9 +4,9 @@
  * out     OUTPUTS, one value at each j in [0, n)
  * launch  any number of groups of BLOCK work-items, which the compiler joins in vectors; each takes tiles of at most
  *         TILE elements until none are left
- * host    ROW_LENGTH(n), ROW(o, j), MAP_ROW(row, j), STORE_ROW(row, j, value)
+ * host    ROW_LENGTH(n), ROW_DENSE, ROW(o, j), MAP_ROW(row, j), STORE_ROW(row, j, value)
  *
- * Tiles of rows are narrow, so that rows of a transposed operand share cache lines:
+ * Tiles are narrow where an operand is transposed, so that rows share its cache lines:
  *
  *     row 0    tile 0 | tile 1
  *     row 1           |
@@ -14,7 +14,7 @@
  *     row 3    tile 2 | tile 3
  */
 #define TILE (BLOCK * ITEMS)
-#define WIDTH 256 /* rows: cpu_chunks */
+#define WIDTH (ROW_DENSE ? 1024 : 16) /* rows: cpu_chunks */
 
 __kernel WORK_GROUP(BLOCK)
 void map_cpu_chunks(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
