@@ -6,7 +6,7 @@
  * scratch partials: WORDS for each part of each output; counters: one for each output, zero before and after
  * launch  any number of groups of one work-item; each takes (output, part) pairs until none are left; if outputs have
  *         few elements, a contiguous range of outputs
- * host    MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value), COMMUTATIVE
+ * host    ROW(o, j), ROW_END(j, last), MAP_ROW(row, j), OP(a, b), IDENTITY, STORE(o, j, value), COMMUTATIVE
  * order   LANES accumulators side by side, in vector registers, fold a chunk; one accumulator if order matters; outputs
  *         of few elements are folded in order
  *
@@ -19,7 +19,7 @@
  *     level 2                          a+b+c+d     a+b+c+d
  */
 #if COMMUTATIVE
-#define LANES 32
+#define LANES ((int)(sizeof(value_t) < 4 ? 128 / sizeof(value_t) : 32))
 #else
 #define LANES 1
 #endif
@@ -42,7 +42,10 @@ void reduce_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
         const i64 first = get_group_id(0) * share, end = min(first + share, outputs);
         for (i64 o = first; o < end; o++) {
             value_t folded = IDENTITY;
-            for (i64 j = 0; j < n; j++) folded = OP(folded, MAP(o, j));
+            for (i64 j = 0; j < n;) {
+                const row_t row = ROW(o, j);
+                for (const i64 stop = ROW_END(j, n); j < stop; j++) folded = OP(folded, MAP_ROW(row, j));
+            }
             STORE(o, 0, folded);
         }
         return;
@@ -50,26 +53,35 @@ void reduce_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
 
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
         const i64 o = task / parts;
-        i64 j = min((task % parts) * chunk, n), runs = 0;
+        i64 j = min((task % parts) * chunk, n), runs = 0, left = RUN * LANES; /* of the run, elements to come */
         const i64 last = min(j + chunk, n);
 
-        /* 1. Load and fold, LANES elements at a time. Loops over lanes stay rolled: Intel's compiler does not vectorise
-         * unrolled ones. */
-        for (; j + RUN * LANES <= last; runs++) {
-            EACH_LANE SET_VALUE(run, [lane], IDENTITY);
-            for (const i64 end = j + RUN * LANES; j < end; j += LANES)
-                EACH_LANE SET_VALUE(run, [lane], OP(VALUE(run, [lane]), MAP(o, j + lane)));
-            int level = 0;
-            for (; runs >> level & 1; level++)
-                EACH_LANE SET_VALUE(run, [lane], OP(VALUE(levels, [level][lane]), VALUE(run, [lane])));
-            EACH_LANE SET_VALUE(levels, [level][lane], VALUE(run, [lane]));
+        /* 1. Load and fold, LANES elements of a row at a time. Loops over lanes stay rolled: Intel's compiler does not
+         * vectorise unrolled ones. */
+        EACH_LANE SET_VALUE(run, [lane], IDENTITY);
+        while (j < last) {
+            const row_t row = ROW(o, j);
+            const i64 end = ROW_END(j, last);
+            while (j < end) {
+                const i64 stop = min(end, j + left);
+                left -= stop - j;
+                for (; j + LANES <= stop; j += LANES)
+                    EACH_LANE SET_VALUE(run, [lane], OP(VALUE(run, [lane]), MAP_ROW(row, j + lane)));
+                const int rest = (int)(stop - j);
+                for (int lane = 0; lane < rest; lane++) SET_VALUE(run, [lane], OP(VALUE(run, [lane]), MAP_ROW(row, j + lane)));
+                j = stop;
+                if (left > 0) continue;
+                int level = 0;
+                for (; runs >> level & 1; level++)
+                    EACH_LANE SET_VALUE(run, [lane], OP(VALUE(levels, [level][lane]), VALUE(run, [lane])));
+                EACH_LANE SET_VALUE(levels, [level][lane], VALUE(run, [lane]));
+                EACH_LANE SET_VALUE(run, [lane], IDENTITY);
+                left = RUN * LANES;
+                runs++;
+            }
         }
 
-        /* 2. Fold the rest of the last run, then the levels, then the lanes pairwise. */
-        EACH_LANE SET_VALUE(run, [lane], IDENTITY);
-        for (; j + LANES <= last; j += LANES)
-            EACH_LANE SET_VALUE(run, [lane], OP(VALUE(run, [lane]), MAP(o, j + lane)));
-        for (; j < last; j++) SET_VALUE(run, [0], OP(VALUE(run, [0]), MAP(o, j)));
+        /* 2. Fold the levels, then the lanes pairwise. */
         for (int level = 0; runs >> level; level++)
             if (runs >> level & 1)
                 EACH_LANE SET_VALUE(run, [lane], OP(VALUE(levels, [level][lane]), VALUE(run, [lane])));
