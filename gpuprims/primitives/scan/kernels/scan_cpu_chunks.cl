@@ -25,20 +25,25 @@
 #define EACH_RUN _Pragma("unroll") for (int run = 0; run < RUNS; run++)
 
 #if PACKED
-#define STRETCH 64 /* elements that are counted before they are written; rows: packed */
+#define STRETCH 64 /* elements, a bit of a word for each; rows: packed */
 
-/* Write the kept elements before `last` side by side from `place` on; return the next free place. To predict no branch,
- * write each element, kept or not, to the next free place. Count the kept elements first, so that the loop ends before
- * the place that another work-item writes. */
-DEVICE value_t pack_run(INPUTS, OUTPUTS, const layout_t layout, const row_t row, i64 j, const i64 last, value_t place)
+/* Write the kept elements before `last` side by side from `place` on; return the next free place. A stretch's bits are
+ * found in vectors, without a branch for each element; then only the kept ones are visited. */
+DEVICE value_t pack_row(INPUTS, OUTPUTS, const layout_t layout, const row_t row, i64 j, const i64 last, value_t place)
 {
     for (; j < last; j += STRETCH) {
-        const i64 behind = min(j + STRETCH, last);
-        value_t end = place;
-        for (i64 k = j; k < behind; k++) end += MAP_ROW(row, k);
-        for (i64 k = j; k < behind && place < end; k++) {
-            WRITE_STAGED(row.o, place, ELEMENT_ROW(row, k));
-            place += MAP_ROW(row, k);
+        const int length = (int)min((i64)STRETCH, last - j);
+        u64 kept = 0;
+        int any = 0;
+        for (int k = 0; k < length; k++) any |= MAP_ROW(row, j + k) != 0;
+        if (!any) continue;
+        for (int k = 0; k < length; k++) kept |= (u64)(MAP_ROW(row, j + k) != 0) << k;
+        if (kept == ~(u64)0) {
+            for (int k = 0; k < STRETCH; k++) WRITE_STAGED(row.o, place + k, ELEMENT_ROW(row, j + k));
+            place += STRETCH;
+        } else {
+            for (; kept; kept &= kept - 1)
+                WRITE_STAGED(row.o, place++, ELEMENT_ROW(row, j + (i64)gp_count_bits((kept & -kept) - 1)));
         }
     }
     return place;
@@ -84,7 +89,7 @@ void scan_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layou
 #endif
 #if PACKED
             } else if (level < 0) {
-                before = pack_run(INPUT_NAMES, OUTPUT_NAMES, layout, row, j, end, before);
+                before = pack_row(INPUT_NAMES, OUTPUT_NAMES, layout, row, j, end, before);
                 j = end;
                 if (j == n) WRITE_NUMBER(before);
 #else
