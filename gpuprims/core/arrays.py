@@ -11,7 +11,8 @@ from numpy.lib.array_utils import byte_bounds
 
 from gpuprims.core.device import Device
 from gpuprims.core.interop import from_dlpack, reader_of, short
-from gpuprims.core.layout import View, reach
+from gpuprims.core.layout import View
+from gpuprims.core.memory import reach
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArrayError, DtypeError, quoted
 from gpuprims.expressions.masks import plain_array, refuse_masked

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
-from gpuprims.core.layout import Form
+from gpuprims.core.layout import Form, is_contiguous
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out, check_out, host_results, written_forms
 from gpuprims.core.registry import REGISTRY
@@ -44,7 +44,7 @@ class LaunchPlan:
     device, primitive, traits
         The call whose variant is chosen.
     results : sequence of Form
-        The results in new memory.
+        The results in new memory, all in C order or all in Fortran order.
     compiling : callable
         From the chosen variant to the launch on the memories of the kernel's operands; :func:`nothing` if there is
         nothing to compute.
@@ -71,10 +71,12 @@ class LaunchPlan:
     otherwise: LaunchPlan | None = None
     _variant: Variant | None = field(default=None, init=False)
     _launch: Launch | None = field(default=None, init=False)
+    _turned: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self.outputs = self.outputs or range(len(self.results))
         self.single = len(self.results) == 1 if self.single is None else self.single
+        self._turned = any(not is_contiguous(form) for form in self.results)
 
     @property
     def variant(self) -> Variant:
@@ -129,7 +131,10 @@ class LaunchPlan:
                 return out.given
         if self._launch is None:
             self.compiled()  # raises before memory is allocated
-        results = list(starmap(operands.empty, map(_SHAPE_AND_DTYPE, self.results)))
+        if self._turned:
+            results = [operands.empty(form.shape[::-1], form.dtype).T for form in self.results]
+        else:
+            results = list(starmap(operands.empty, map(_SHAPE_AND_DTYPE, self.results)))
         self.start(operands, results)
         if out is not None:
             return host_results(operands, list(map(operands.driver.to_host, results)), out, single=bool(self.single))

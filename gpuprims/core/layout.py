@@ -6,7 +6,6 @@ and merges neighbouring axes, so that most calls have at most one axis of each k
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,8 +13,8 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.lib.array_utils import byte_bounds
 
+from gpuprims.core.axis_order import arranged, divider
 from gpuprims.core.kernel_spec import Access, Dtype, StrideClass
 from gpuprims.errors import ArrayError, ShapeError
 
@@ -102,13 +101,28 @@ class Layout:
         if self.index_strides is not None:
             numbers += [self.index_offset, *self.index_strides]
         if self.narrow:
-            numbers += [_divider(n) for n in (*self.kept, *self.reduced)]
+            numbers += [divider(n) for n in (*self.kept, *self.reduced)]
         return np.array(numbers, dtype=np.int64)
 
     def side_by_side(self, inputs: int) -> bool:
-        """Return True if neighbouring outputs read neighbouring elements of the first operands, or the same ones."""
-        strides = [own[-1] for own in self.kept_strides[:inputs] if own]
-        return len(strides) == inputs and set(strides) <= {0, 1} and 1 in strides
+        """Return True if neighbouring outputs of the first operands lie closer in memory than neighbouring elements.
+
+        So they do if the elements come in runs of a few that lie closer than those of the next output.
+        """
+        if not self.kept:
+            return False
+        operands = range(inputs)
+        if not self.reduced:
+            strides = [self.kept_strides[k][-1] for k in operands]
+            return set(strides) <= {0, 1} and 1 in strides
+        outputs = self._apart(self.kept_strides, operands)
+        elements, run = self._apart(self.reduced_strides, operands), self.reduced[-1]
+        short = len(self.reduced) > 1 and run * elements <= _SHORT_RUN
+        return outputs <= run * elements if short else outputs < elements
+
+    def _apart(self, strides: Sequence[Sequence[int]], operands: Sequence[int]) -> int:
+        """Return the bytes between neighbours along the last axis, of several operands."""
+        return sum(abs(strides[k][-1]) * self.forms[k].item for k in operands)
 
     def vector_width(self) -> int:
         """Return how many neighbours along the reduced axes one instruction may load or store.
@@ -148,6 +162,8 @@ def starts_of(forms: Sequence[Form]) -> Layout:
 
 # Most bytes that one load or store moves; wider ones gain nothing on GPUs.
 VECTOR_BYTES = 16
+# Most bytes of neighbouring elements that one work-item reads in turn while its neighbours read the next ones.
+_SHORT_RUN = 64
 
 
 def contiguous(dtype: Dtype, shape: tuple[int, ...], alignment: int) -> Form:
@@ -159,32 +175,15 @@ def contiguous(dtype: Dtype, shape: tuple[int, ...], alignment: int) -> Form:
     return Form(dtype, shape, tuple(reversed(strides)), 0, alignment)
 
 
+def turned(form: Form) -> Form:
+    """Return the form of a contiguous array in Fortran order, given its form in C order."""
+    return form._replace(strides=contiguous(form.dtype, form.shape[::-1], 1).strides[::-1])
+
+
 def is_contiguous(form: Form) -> bool:
     """Return True for a C-contiguous array."""
     expected = contiguous(form.dtype, form.shape, 1).strides
     return all(n == 1 or a == b for n, a, b in zip(form.shape, form.strides, expected, strict=True))
-
-
-def as_lanes(form: Form, axis: int) -> tuple[Form, ...]:
-    """Make an axis the components of vectors: one form if an instruction can move a vector, else one per component."""
-    axis %= len(form.shape)
-    count, stride = form.shape[axis], form.strides[axis]
-    shape, strides = ((*own[:axis], *own[axis + 1 :]) for own in (form.shape, form.strides))
-    part = form._replace(shape=shape, strides=strides)
-    width = count * form.dtype.itemsize
-    whole = stride == form.dtype.itemsize and not any(place % width for place in (part.offset, *part.strides))
-    if whole and count in (2, 4, 8, 16) and width <= min(VECTOR_BYTES, form.alignment):
-        return (part._replace(lanes=count),)
-    return tuple(part._replace(offset=part.offset + k * stride) for k in range(count))
-
-
-def _divider(length: int) -> int:
-    """Return a factor and a shift, in one number: ``(k * factor >> 32) >> shift == k // length`` for ``k < 2**31``.
-
-    T. Granlund and P. L. Montgomery, "Division by invariant integers using multiplication", PLDI 1994.
-    """
-    bits = max(length - 1, 1).bit_length()
-    return -(-(1 << 31 + bits) // max(length, 2)) | (bits - 1) << 32
 
 
 def _classes(strides: Sequence[int]) -> tuple[StrideClass, ...]:
@@ -197,37 +196,6 @@ def in_elements(form: Form, distances: Sequence[int]) -> tuple[int, ...]:
         rule = f"array: strides that are multiples of {form.item} bytes, an element"
         raise ArrayError(f"{rule}; got {tuple(distances)} (make a contiguous copy)")
     return tuple([distance // form.item for distance in distances])
-
-
-def reach(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> tuple[int, int]:
-    """Return the first byte of an array and the byte past its last, counted from its first element."""
-    if 0 in shape:
-        return 0, 0
-    low = high = 0
-    for n, stride in zip(shape, strides, strict=True):
-        low, high = (low + (n - 1) * stride, high) if stride < 0 else (low, high + (n - 1) * stride)
-    return low, high + itemsize
-
-
-def host_memory(array: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return the memory of a host array as bytes, and the offset of its first element."""
-    low, high = byte_bounds(array)
-    # ctypes makes the memory writable: a driver that shares it asks for that, even when it only reads.
-    raw = np.ctypeslib.as_array((ctypes.c_byte * (high - low)).from_address(low))
-    memory = raw.view(_Owned)
-    memory.owner = array
-    return memory, array.__array_interface__["data"][0] - low
-
-
-def cut_array(array: np.ndarray, start: int, shape: tuple[int, ...]) -> np.ndarray:
-    """Return a view of consecutive elements of a C-contiguous host array."""
-    return array.reshape(-1)[start : start + math.prod(shape)].reshape(shape)
-
-
-class _Owned(np.ndarray):
-    """Bytes with a reference to the array that owns them."""
-
-    owner: np.ndarray
 
 
 def broadcast_shapes(label: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -274,35 +242,13 @@ def plan_layout(
             steps[axis], step = step, step * shape[axis]
         strides.append(tuple(steps))
         offsets.append(0)
-    kept = _merge(_arranged(axes[0], shape, strides, offsets, items, kept_by), shape, strides)
-    reduced = _merge(_arranged(axes[1], shape, strides, offsets, items, reduced_by), shape, strides)
+    kept = _merge(arranged(axes[0], shape, strides, offsets, items, kept_by), shape, strides)
+    reduced = _merge(arranged(axes[1], shape, strides, offsets, items, reduced_by), shape, strides)
     many = len(forms)
     layout = Layout(tuple(forms), kept[0], reduced[0], kept[1][:many], reduced[1][:many], tuple(offsets[:many]))
     if len(strides) == many or (offsets[-1] == 0 and reduced[1][-1] == _dense(reduced[0])):
         return layout
     return replace(layout, index_strides=reduced[1][-1], index_offset=offsets[-1])
-
-
-def _arranged(
-    axes: list[int],
-    shape: tuple[int, ...],
-    strides: list[tuple[int, ...]],
-    offsets: list[int],
-    items: Sequence[int],
-    by: Sequence[int],
-) -> list[int]:
-    """Return axes in the order in which operands ``by`` lie in memory; turn those along which they run backwards.
-
-    An axis that is turned begins at its other end: its strides and the offsets change.
-    """
-    if not by or 0 in shape:
-        return axes
-    for axis in axes:
-        if sum(strides[k][axis] * items[k] for k in by) < 0:
-            for k, own in enumerate(strides):
-                offsets[k] += (shape[axis] - 1) * own[axis]
-                strides[k] = (*own[:axis], -own[axis], *own[axis + 1 :])
-    return sorted(axes, key=lambda axis: -sum(abs(strides[k][axis]) * items[k] for k in by))
 
 
 def _dense(lengths: Sequence[int]) -> tuple[int, ...]:

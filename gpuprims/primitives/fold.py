@@ -74,10 +74,12 @@ def plan_fold(
         chosen, able = FoldVariant.of(variant), device.capabilities
         if not outputs:
             return nothing
-        rows = -(-outputs // chosen.outputs_per_group)  # groups that compute all outputs once
+        neighbours = layout.kept[-1] if traits.side_by_side else 0
+        width = chosen.width(outputs, neighbours, count, able)
+        rows = -(-outputs // width)  # groups that compute all outputs once
         parts = 1
         if chosen.shares_outputs:  # enough groups to fill the device, each with a tile of its own
-            tiles = max(-(-count // chosen.tile), 1)
+            tiles = max(-(-count * width // (chosen.block * chosen.items)), 1)
             parts = max(1, min(tiles, chosen.groups(rows * tiles, able) // rows))
         groups = min(rows * parts, MOST_GROUPS)
         if not chosen.shares_outputs or chosen.block == 1:  # a group of one is a thread: no more than there are to run
@@ -85,7 +87,8 @@ def plan_fold(
         vector = layout.vector_width() if chosen.vectors else 1
         spec = FoldSpec.of(folding, layout, better=folding.better, commutative=commutative, vector=vector)
         packed = layout.pack(count if counted is None else counted)
-        launch = device.kernel(chosen, spec).prepare(groups, packed, outputs, count, parts)
+        numbers = (outputs, count, parts, width) if chosen.narrows else (outputs, count, parts)
+        launch = device.kernel(chosen, spec).prepare(groups, packed, *numbers)
         counters, scratch = outputs, outputs * parts * nbytes
         if parts == 1:  # unshared outputs need no counters, and there may be millions
             counters, scratch = 1, 0

@@ -18,6 +18,25 @@ class FoldVariant(Variant):
     # Groups fold into one zeroed slot for each output, in any order. Others leave partial values, which the last group
     # folds in order.
     accumulates: bool = False
+    # Work-items share outputs if these are fewer than a group has work-items; ``outputs_per_group`` is the most.
+    narrows: bool = False
+
+    def width(self, outputs: int, neighbours: int, size: int, capabilities: Capabilities) -> int:
+        """Return how many outputs a group takes at once, of which so many ``neighbours`` lie together."""
+        most, sharers = self.outputs_per_group, max(size // _FEWEST, 1)  # work-items that may share an output
+        if not self.narrows or not neighbours:
+            return most
+        if neighbours < 2 * _LINE:  # all neighbours, of one row or of several
+            return neighbours * max(1, most // (neighbours * sharers)) if neighbours < most else most
+        groups = (self.groups_per_unit or 1) * capabilities.compute_units
+        width = most
+        while width > _LINE and most // width < sharers and -(-outputs // width) < groups // _FEWEST:
+            width //= 2
+        return width
+
+
+# Outputs that are read as a whole line of memory, and the fewest elements for each work-item that shares an output.
+_LINE, _FEWEST = 32, 8
 
 
 @dataclass(frozen=True)

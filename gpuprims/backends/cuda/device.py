@@ -19,7 +19,8 @@ from gpuprims.backends.cuda.transfer import Transfer
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.kernel_spec import KernelSpec
-from gpuprims.core.layout import Form, View, reach
+from gpuprims.core.layout import Form, View
+from gpuprims.core.memory import reach
 from gpuprims.core.lifetime import Discovery
 from gpuprims.core.stream_memory import StreamMemory
 from gpuprims.core.variant import Variant

@@ -48,7 +48,7 @@ def row_text(spec: KernelSpec) -> list[str]:
         f"#define MAP_ROW(row, j) gp_map_row({inputs}, layout, row, j)",
         f"#define ELEMENT_ROW(row, j) x0[(row).x0 + ({moved['x0'].replace('j', '(j)')})]",
         *_store(spec, "row", "j", places, "j"),
-        *(_beside_text(spec, names, inputs) if spec.inputs[0].kept else ()),
+        *_beside_text(spec, names, inputs),
     ]
 
 

@@ -91,3 +91,12 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     if operands.on_host and operands.exceed_room:
         return run_in_slabs(request, operands, result, chosen)
     return find_plan(plan_call, operands, request, result, chosen).run(operands, result)
+
+
+def contiguous_copy(array: Any, device: Device) -> Any:
+    """Return a copy of an array in C order."""
+    operands, request, _, _ = bind(("x", array), device=device)
+    request = request._replace(in_c_order=True)
+    if operands.on_host and operands.exceed_room:
+        return run_in_slabs(request, operands, None, None)
+    return find_plan(plan_call, operands, request, None, None).run(operands, None)

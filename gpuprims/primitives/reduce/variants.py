@@ -35,9 +35,7 @@ def picks_one(capabilities: Capabilities, call: CallTraits) -> str | None:
 
 def many_outputs(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse calls where one output a work-item leaves work-items idle or reads far apart in memory."""
-    if call.side_by_side:
-        return None if call.outputs >= 32 else f"is for 32 or more outputs side by side; this call has {call.outputs}"
-    if call.size <= 64 and call.outputs >= 1024:
+    if call.side_by_side or (call.size <= 64 and call.outputs >= 1024):
         return None
     return f"is for outputs side by side, or 1024 of at most 64 elements; this call has {call.outputs} of {call.size}"
 
@@ -98,7 +96,8 @@ VARIANTS = (
         geometry=Geometry(256, 16, 8),  # rows: each, columns
         vectors=True,
         outputs_per_group=256,
-        refuse=lambda at: first_refusal(many_outputs, double_precision, group_fits(at.block)),
+        narrows=True,
+        refuse=lambda at: first_refusal(many_outputs, double_precision, group_fits(at.block), values_fit(at.block)),
     ),
     *_REDUCE.gpu(
         "warp",

@@ -16,7 +16,7 @@ from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, quoted
 from gpuprims.expressions import computable
-from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.map import contiguous_copy, map as map_arrays
 from gpuprims.primitives.stencil.grids import Border, Grid, border_of, grid_of
 from gpuprims.primitives.stencil.halves import half_dtypes, high_half, low_half
 from gpuprims.primitives.stencil.neighbours import as_weights
@@ -84,7 +84,7 @@ def run(operands: Operands, request: StencilRequest, out: Out | None, variant: s
         operands = operands.beside(_weights(stencil, on_device, operands.driver.order))
     if not _is_together(operands.forms[0], request.grid):  # axes before the neighbourhoods need one stride
         array, *weights = operands.natives
-        operands = operands.instead(map_arrays("x", array, device=operands.device), *weights)
+        operands = operands.instead(contiguous_copy(array, operands.device), *weights)
     return find_plan(plan_call, operands, request, out, variant).run(operands, out)
 
 
