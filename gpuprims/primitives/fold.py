@@ -19,6 +19,10 @@ from gpuprims.expressions import TypedExpr
 from gpuprims.operators import Folding
 from gpuprims.primitives.fold_spec import FoldSpec, ScanSpec
 from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
+from gpuprims.primitives.joined import scalar_in_loops
+
+# A work-item that is joined with others has at least one of the lanes by which a kernel folds.
+_MOST_JOINED = 32
 
 
 def sample_rows(call: Sample) -> tuple[Form, int]:
@@ -84,6 +88,8 @@ def plan_fold(
         groups = min(rows * parts, MOST_GROUPS)
         if not chosen.shares_outputs or chosen.block == 1:  # a group of one is a thread: no more than there are to run
             groups = chosen.groups(groups, able)
+        if chosen.joins and commutative and scalar_in_loops(folding.map, folding.op):
+            chosen = chosen.resized(block=min(max(able.warp, 1), _MOST_JOINED))
         vector = layout.vector_width() if chosen.vectors else 1
         spec = FoldSpec.of(folding, layout, better=folding.better, commutative=commutative, vector=vector)
         packed = layout.pack(count if counted is None else counted)

@@ -20,6 +20,8 @@ class FoldVariant(Variant):
     accumulates: bool = False
     # Work-items share outputs if these are fewer than a group has work-items; ``outputs_per_group`` is the most.
     narrows: bool = False
+    # A group is one work-item, or as many as a CPU's compiler joins in a vector, for functions that need it.
+    joins: bool = False
 
     def width(self, outputs: int, neighbours: int, size: int, capabilities: Capabilities) -> int:
         """Return how many outputs a group takes at once, of which so many ``neighbours`` lie together."""

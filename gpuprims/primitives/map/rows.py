@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.layout import Layout
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import TypedExpr
-from gpuprims.expressions.functions import FLOATING
+from gpuprims.primitives.joined import scalar_in_loops
 
 # Rows of fewer elements take longer to find than to compute.
 _SHORT_ROW = 32
-# Functions that call the compiler's library, for some dtypes at least.
-_LIBRARY = {*FLOATING, "power", "remainder", "floor_divide", "absolute", "fmod"}
 
 
 def by_rows(layout: Layout) -> Layout:
@@ -32,10 +28,9 @@ def by_rows(layout: Layout) -> Layout:
 def fitted(variant: Variant, layout: Layout, function: TypedExpr, capabilities: Capabilities) -> Variant:
     """Return a variant with as many work-items a group as the device's compiler joins in a vector.
 
-    It joins calls of library functions, which it leaves alone in loops; but only in loops does it load vectors of
-    elements that lie apart (measurements.md: cpu_chunks).
+    It vectorises more functions in work-items, but loads vectors of elements that lie apart in loops alone
+    (measurements.md: cpu_chunks).
     """
-    calls = any(node.name in _LIBRARY or node.dtype == np.float16 for node in function.nodes)
     dense = all(strides[-1:] in ((), (0,), (1,)) for strides in layout.reduced_strides)
-    block = max(capabilities.warp, 1) if calls or dense else 1
+    block = max(capabilities.warp, 1) if dense or scalar_in_loops(function) else 1
     return variant.resized(block=block, items=max(variant.tile // block, 1))

@@ -76,6 +76,7 @@ VARIANTS = (
     _REDUCE.cpu(
         "cpu_chunks",
         by_rows=True,
+        joins=True,
         rank=20,
         geometry=Geometry(1, 8192, 16),
         refuse=lambda at: first_refusal(for_cpus, double_precision),

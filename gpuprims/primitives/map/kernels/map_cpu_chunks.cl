@@ -14,7 +14,7 @@
  *     row 3    tile 2 | tile 3
  */
 #define TILE (BLOCK * ITEMS)
-#define WIDTH (ROW_DENSE ? 1024 : 16) /* rows: cpu_chunks */
+#define WIDTH (ROW_DENSE ? 1024 : 16) /* rows: cpu_chunks-tiles */
 
 __kernel WORK_GROUP(BLOCK)
 void map_cpu_chunks(INPUTS, OUTPUTS, const layout_t layout, const i64 n)

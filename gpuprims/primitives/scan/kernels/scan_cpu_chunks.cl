@@ -25,7 +25,7 @@
 #define EACH_RUN _Pragma("unroll") for (int run = 0; run < RUNS; run++)
 
 #if PACKED
-#define STRETCH 64 /* elements, a bit of a word for each; rows: packed */
+#define STRETCH 64 /* elements, a bit of a word for each; rows: packed, packed-bits */
 
 /* Write the kept elements before `last` side by side from `place` on; return the next free place. A stretch's bits are
  * found in vectors, without a branch for each element; then only the kept ones are visited. */
