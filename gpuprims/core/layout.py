@@ -124,34 +124,70 @@ class Layout:
         """Return the bytes between neighbours along the last axis, of several operands."""
         return sum(abs(strides[k][-1]) * self.forms[k].item for k in operands)
 
+    def flattened(self, inputs: int) -> Layout | None:
+        """Return the layout in which one index counts through all rows of the first operands.
+
+        None unless each has a row of neighbours for each output, one after the other.
+        """
+        if len(self.kept) != 1 or len(self.reduced) != 1 or self.index_strides is not None:
+            return None
+        (outputs,), (n,) = self.kept, self.reduced
+        if any(self.kept_strides[k] != (n,) or self.reduced_strides[k] != (1,) for k in range(inputs)):
+            return None
+        others = range(inputs, len(self.forms))
+        return replace(
+            self,
+            reduced=(outputs * n,),
+            kept_strides=(*((0,),) * inputs, *(self.kept_strides[k] for k in others)),
+        )
+
     def vector_width(self) -> int:
         """Return how many neighbours along the reduced axes one instruction may load or store.
 
         Along the innermost axis each operand must have stride 1 and be aligned, or have stride 0, and the axis must
         have a whole number of vectors. A vector of the widest dtype has at most 16 bytes.
         """
-        if not self.reduced:
-            return 1
-        moving = [k for k, strides in enumerate(self.reduced_strides) if strides[-1] != 0]
-        if not moving or any(self.reduced_strides[k][-1] != 1 for k in moving):
+        moving = [k for k, strides in enumerate(self.reduced_strides) if strides and strides[-1] != 0]
+        starts = [(*self.kept_strides[k], *self.reduced_strides[k][:-1]) for k in moving]
+        rows = self.reduced[-1] if len(self.reduced) > 1 else 0  # no vector crosses the end of a row
+        return self._width(moving, self.reduced_strides, starts, rows)
+
+    def width_across(self, inputs: int) -> int:
+        """Return how many neighbouring outputs of the first operands one instruction may load, by the same rules."""
+        moving = [k for k in range(inputs) if self.kept_strides[k] and self.kept_strides[k][-1] != 0]
+        starts = [(*self.kept_strides[k][:-1], *self.reduced_strides[k]) for k in moving]
+        return self._width(moving, self.kept_strides, starts, self.kept[-1] if self.kept else 0)
+
+    def _width(
+        self,
+        moving: Sequence[int],
+        strides: Sequence[Sequence[int]],
+        starts: Sequence[Sequence[int]],
+        length: int,
+    ) -> int:
+        """Return the width of vectors of the operands ``moving``, which lie at multiples of their ``starts``."""
+        if not moving or any(strides[k][-1] != 1 for k in moving):
             return 1
         width = VECTOR_BYTES // max(self.forms[k].item for k in moving)
-        rows = self.reduced[-1] if len(self.reduced) > 1 else 0  # no vector crosses the end of a row
-        while width > 1 and (rows % width or not all(self._aligned(k, width) for k in moving)):
+        while width > 1 and (
+            length % width
+            or not all(self._aligned(k, own, width) for k, own in zip(moving, starts, strict=True))
+        ):
             width //= 2
         return max(width, 1)
 
     def width_of(self, k: int) -> int:
         """Return how many neighbours of an operand of stride 1 one instruction may move."""
         width = max(VECTOR_BYTES // self.forms[k].item, 1)
-        while width > 1 and not self._aligned(k, width):
+        starts = (*self.kept_strides[k], *self.reduced_strides[k][:-1])
+        while width > 1 and not self._aligned(k, starts, width):
             width //= 2
         return width
 
-    def _aligned(self, k: int, width: int) -> bool:
-        """Return True if every row of an operand starts at a whole vector."""
-        starts = (self.offsets[k], *self.kept_strides[k], *self.reduced_strides[k][:-1])
-        return not any(start % width for start in starts) and self.forms[k].alignment >= width * self.forms[k].item
+    def _aligned(self, k: int, starts: Sequence[int], width: int) -> bool:
+        """Return True if an operand, and each of its rows, starts at a whole vector."""
+        whole = not any(start % width for start in (self.offsets[k], *starts))
+        return whole and self.forms[k].alignment >= width * self.forms[k].item
 
 
 def starts_of(forms: Sequence[Form]) -> Layout:

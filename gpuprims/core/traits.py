@@ -31,6 +31,10 @@ class CallTraits:
         True if the operator returns one of its two values, by comparing their first components.
     in_index_order : bool
         True if a kernel reads the elements of an output in the order of their indices, not as they lie in memory.
+    flat : bool
+        True if the elements of all outputs lie one after the other in memory, and functions take no index.
+    row_vector : int
+        Neighbours of an output that one instruction may load.
     """
 
     dtypes: tuple[np.dtype[Any], ...]
@@ -41,6 +45,8 @@ class CallTraits:
     side_by_side: bool = False
     picks: bool = False
     in_index_order: bool = True
+    flat: bool = False
+    row_vector: int = 1
 
     @property
     def measured(self) -> dict[str, Any]:

@@ -21,6 +21,8 @@ from gpuprims.primitives.fold_spec import FoldSpec, ScanSpec
 from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
 from gpuprims.primitives.joined import scalar_in_loops
 
+# Most outputs of a work-item: the values of all work-items of a group must fit in local memory.
+_MOST_ACROSS = 4
 # A work-item that is joined with others has at least one of the lanes by which a kernel folds.
 _MOST_JOINED = 32
 
@@ -53,16 +55,17 @@ def plan_fold(
     """
     outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
     count = math.prod(shape[k] for k in axes)
-    read = range(len(forms))
+    read, indexed = range(len(forms)), folding.map.takes(len(forms))
     layout = plan_layout(
         (*forms, *(_with_axes(form, shape, axes) for form in targets)),
         shape,
         axes,
         kept_by=read,
         reduced_by=read if commutative else (),
-        indexed=folding.map.takes(len(forms)),
+        indexed=indexed,
     )
     nbytes = value_bytes(folding.values)
+    flat = None if indexed else layout.flattened(len(forms))
     traits = CallTraits(
         dtypes=folding.computed_in,
         size=count,
@@ -72,6 +75,8 @@ def plan_fold(
         side_by_side=layout.side_by_side(len(forms)),
         picks=folding.better is not None,
         in_index_order=layout.index is None,
+        flat=flat is not None,
+        row_vector=layout.vector_width(),
     )
 
     def compiling(variant: Variant) -> Launch:
@@ -79,7 +84,8 @@ def plan_fold(
         if not outputs:
             return nothing
         neighbours = layout.kept[-1] if traits.side_by_side else 0
-        width = chosen.width(outputs, neighbours, count, able)
+        across = min(layout.width_across(len(forms)), _MOST_ACROSS) if chosen.narrows and neighbours else 1
+        width = chosen.width(outputs, neighbours, across, count, able)
         rows = -(-outputs // width)  # groups that compute all outputs once
         parts = 1
         if chosen.shares_outputs:  # enough groups to fill the device, each with a tile of its own
@@ -88,13 +94,15 @@ def plan_fold(
         groups = min(rows * parts, MOST_GROUPS)
         if not chosen.shares_outputs or chosen.block == 1:  # a group of one is a thread: no more than there are to run
             groups = chosen.groups(groups, able)
+        read_by = flat if chosen.stages and flat else layout
+        vector = read_by.vector_width() if chosen.vectors else 1
+        spec = FoldSpec.of(folding, read_by, better=folding.better, commutative=commutative, vector=vector, across=across)
+        packed = read_by.pack(count if counted is None else counted)
         if chosen.joins and commutative and scalar_in_loops(folding.map, folding.op):
             chosen = chosen.resized(block=min(max(able.warp, 1), _MOST_JOINED))
-        vector = layout.vector_width() if chosen.vectors else 1
-        spec = FoldSpec.of(folding, layout, better=folding.better, commutative=commutative, vector=vector)
-        packed = layout.pack(count if counted is None else counted)
         numbers = (outputs, count, parts, width) if chosen.narrows else (outputs, count, parts)
-        launch = device.kernel(chosen, spec).prepare(groups, packed, *numbers)
+        fitted = chosen.resized(items=max(chosen.items // across, 1)) if across > 1 else chosen
+        launch = device.kernel(fitted, spec).prepare(groups, packed, *numbers)
         counters, scratch = outputs, outputs * parts * nbytes
         if parts == 1:  # unshared outputs need no counters, and there may be millions
             counters, scratch = 1, 0

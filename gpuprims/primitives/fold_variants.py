@@ -20,12 +20,19 @@ class FoldVariant(Variant):
     accumulates: bool = False
     # Work-items share outputs if these are fewer than a group has work-items; ``outputs_per_group`` is the most.
     narrows: bool = False
+    # Groups load the elements of all outputs by one index, and keep a tile of values in local memory.
+    stages: bool = False
     # A group is one work-item, or as many as a CPU's compiler joins in a vector, for functions that need it.
     joins: bool = False
 
-    def width(self, outputs: int, neighbours: int, size: int, capabilities: Capabilities) -> int:
-        """Return how many outputs a group takes at once, of which so many ``neighbours`` lie together."""
-        most, sharers = self.outputs_per_group, max(size // _FEWEST, 1)  # work-items that may share an output
+    def width(self, outputs: int, neighbours: int, across: int, size: int, capabilities: Capabilities) -> int:
+        """Return how many outputs a group takes at once.
+
+        So many ``neighbours`` lie together, and a work-item takes ``across`` of them.
+        """
+        most, sharers = self.outputs_per_group * across, max(size // _FEWEST, 1)  # work-items that may share an output
+        if self.stages:
+            return max(self.block * self.items // max(size, 1), 1)
         if not self.narrows or not neighbours:
             return most
         if neighbours < 2 * _LINE:  # all neighbours, of one row or of several

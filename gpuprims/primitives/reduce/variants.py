@@ -6,12 +6,13 @@ from pathlib import Path
 
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.catalogue import Catalogue, PerBackend
-from gpuprims.core.geometry import BLOCKS, THREAD_GROUPS, Geometry, Tunable, first_refusal, geometries
+from gpuprims.core.geometry import BLOCKS, THREAD_GROUPS, Geometry, Refusal, Tunable, first_refusal, geometries
 from gpuprims.core.refusals import (
     columns,
     double_precision,
     for_cpus,
     group_fits,
+    lacks_local,
     many_rows,
     partials_fit,
     shuffles,
@@ -38,6 +39,20 @@ def many_outputs(capabilities: Capabilities, call: CallTraits) -> str | None:
     if call.side_by_side or (call.size <= 64 and call.outputs >= 1024):
         return None
     return f"is for outputs side by side, or 1024 of at most 64 elements; this call has {call.outputs} of {call.size}"
+
+
+def rows_together(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse calls whose rows do not lie one after the other, or which warps can read without local memory."""
+    if not call.flat or call.outputs < 1024 or call.size > 256:
+        return "is for 1024 or more rows of at most 256 elements that lie together, of functions that take no index"
+    if call.row_vector > 1:
+        return f"is for rows that do not begin at whole vectors; this call's do, of {call.row_vector} elements"
+    return None
+
+
+def tile_fits(at: Geometry) -> Refusal:
+    """Refuse values of which a tile does not fit in local memory."""
+    return lambda capabilities, call: lacks_local(at.block * at.items * call.value_bytes, capabilities)
 
 
 def one_atomic(capabilities: Capabilities, call: CallTraits) -> str | None:
@@ -81,6 +96,15 @@ VARIANTS = (
         geometry=Geometry(1, 8192, 16),
         refuse=lambda at: first_refusal(for_cpus, double_precision),
         tunable=_THREADS,
+    ),
+    *_REDUCE.gpu(
+        "staged",
+        rank=PerBackend(cuda=50, opencl=17),
+        geometry=Geometry(256, 16),
+        vectors=True,
+        shares_outputs=False,
+        stages=True,
+        refuse=lambda at: first_refusal(rows_together, shuffles(at.block), double_precision, group_fits(at.block), tile_fits(at)),
     ),
     *_REDUCE.gpu(
         "rows",
