@@ -89,7 +89,7 @@ def _map_across(spec: KernelSpec, names: str) -> list[str]:
         *(line for k, access in enumerate(spec.inputs) for line in load(k, access, widths[k])),
         "#pragma unroll",
         f"    for (int item = 0; item < ACROSS; item++) "
-        f"values[item] = gp_apply({_layout(spec)}{', '.join(elements)}, {index_of(spec)});",
+        f"values[item] = gp_apply({layout_of(spec)}{', '.join(elements)}, {index_of(spec)});",
         "}",
         f"#define MAP_ACROSS(o, j, values) gp_map_across({names}, layout, o, j, values)",
     ]

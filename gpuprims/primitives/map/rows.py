@@ -29,7 +29,7 @@ def fitted(variant: Variant, layout: Layout, function: TypedExpr, capabilities: 
     """Return a variant with as many work-items a group as the device's compiler joins in a vector.
 
     It vectorises more functions in work-items, but loads vectors of elements that lie apart in loops alone
-    (measurements.md: cpu_chunks).
+    (rows: cpu_chunks).
     """
     dense = all(strides[-1:] in ((), (0,), (1,)) for strides in layout.reduced_strides)
     block = max(capabilities.warp, 1) if dense or scalar_in_loops(function) else 1

@@ -71,7 +71,7 @@ void reduce_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
         i64 j = min((task % parts) * chunk, n), runs = 0, left = RUN * LANES; /* of the run, elements to come */
         const i64 last = min(j + chunk, n);
 
-        /* 1. Load and fold, LANES elements of a row at a time. */
+        /* 1. Load and fold, LANES elements of a row at a time (rows: cpu_rows). */
         EACH_HELD SET_VALUE(run, [held], IDENTITY);
         while (j < last) {
             const row_t row = ROW(o, j);

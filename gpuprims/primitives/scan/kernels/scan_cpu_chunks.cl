@@ -67,7 +67,9 @@ void scan_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layou
         value_t before = folds || totals < 0 ? IDENTITY : gp_recall(partials, totals + task.at);
 
         EACH_LANE SET_VALUE(folded, [lane], IDENTITY);
-        do { /* a chunk of one row is no loop to the compiler, which then makes twice as fast code of the runs */
+        /* 1. Take the chunk's rows (rows: cpu_rows). A chunk of one row is no loop to the compiler, which then makes twice as
+         * fast code of the runs. */
+        do {
             const row_t row = ROW(o, j);
             const i64 end = ROW_END(j, last);
             if (level < 0 && folds) {
