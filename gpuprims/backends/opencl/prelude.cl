@@ -81,11 +81,11 @@ DEVICE f64 gp_times_f64(const f64 a, const f64 b)
 #define gp_inverse_f32(value) (1 / (value))
 #endif
 
-/* Halves are converted by instructions of half precision if there are any, which compilers join in vectors
- * (measurements.md: halves), or else by vload_half and vstore_half, which need none. */
+/* Halves are converted by vload_half and vstore_half, which need no half arithmetic. Intel's compilers vectorise conversions
+ * of the type alone (measurements.md: halves). */
 #define ROUND_F16(value) gp_half_value(gp_half_bits(value))
 
-#ifdef cl_khr_fp16
+#if defined(cl_khr_fp16) && defined(cl_intel_required_subgroup_size)
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #define gp_half_value(bits) convert_float(as_half((ushort)(bits)))
 #define gp_half_bits(value) as_ushort(convert_half_rte((float)(value)))

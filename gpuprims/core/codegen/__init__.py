@@ -1,8 +1,8 @@
 """Write the text that a vendor's compiler gets, the same C for CUDA and OpenCL.
 
 The parts, in order: constants, the backend's prelude, integers as bits, NumPy's arithmetic, complex arithmetic if
-needed, the types of the call, its functions ``MAP`` and ``STORE`` (and ``MAP_ROW`` where a variant takes rows), its primitive's macros, functions and headers, and
-the kernel file.
+needed, the types of the call, its functions ``MAP`` and ``STORE``, those of rows if the variant takes rows, its
+primitive's macros, functions and headers, and the kernel file.
 """
 
 from __future__ import annotations

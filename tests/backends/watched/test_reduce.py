@@ -121,3 +121,17 @@ def test_the_fold_of_part_of_a_device_array(kernel: Kernel, rng: np.random.Gener
     x = random_values(rng, np.uint8, 5000)
     got = kernel.reduce(on_device(kernel.device, x)[13:4900:3])
     assert_equal(on_host(kernel.device, got), np.sum(x[13:4900:3]))
+
+
+@each([variant for variant in REDUCTIONS if variant.by_rows])
+@pytest.mark.parametrize("axis", [None, 0, 1, (0, 2)])
+def test_rows_cut_from_longer_ones(kernel: Kernel, rng: np.random.Generator, axis: Any) -> None:
+    whole = random_values(rng, np.int32, (6, 5, 75))
+    for x in (whole[..., 3:], whole[..., ::2], whole[:, :, 70:], whole.transpose(1, 0, 2)):
+        assert_equal(kernel.reduce(x, axis=axis), np.sum(x, axis=axis))
+
+
+@each(PICKING)
+def test_the_best_of_rows_cut_from_longer_ones(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.float32, (7, 40))[:, 3:]
+    assert_equal(kernel.reduce(x, op="argmax"), np.argmax(x))
