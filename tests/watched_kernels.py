@@ -23,7 +23,7 @@ BACKEND = "cuda" if "GPUPRIMS_SANITIZER" in os.environ else "opencl"
 VARIANTS = [variant for name in REGISTRY.primitive_names for variant in REGISTRY.variants(name, BACKEND)]
 
 # Kernels that need shuffles. Without shuffles, other kernels run with warps of one work-item.
-NEED_WARPS = ("reduce_warp", "reduce_rows", "scan_rows", "segments_lanes")
+NEED_WARPS = ("reduce_warp", "reduce_rows", "reduce_staged", "scan_rows", "segments_lanes")
 LARGEST = 20_000
 
 # Primitives whose kernels run with smaller tiles here.

@@ -34,3 +34,22 @@ def arranged(
                 offsets[k] += (shape[axis] - 1) * own[axis]
                 strides[k] = (*own[:axis], -own[axis], *own[axis + 1 :])
     return sorted(axes, key=lambda axis: -sum(abs(strides[k][axis]) * items[k] for k in by))
+
+
+def merged(
+    axes: Sequence[int], shape: tuple[int, ...], strides: Sequence[tuple[int, ...]]
+) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+    """Drop axes of length 1, and merge two axes that every operand traverses with one stride."""
+    lengths: list[int] = []
+    joined: list[tuple[int, ...]] = []  # a stride per operand, for each axis
+    for axis in axes:
+        length, inner = shape[axis], tuple(own[axis] for own in strides)
+        if length == 1:
+            continue
+        if lengths and all(outer == own * length for outer, own in zip(joined[-1], inner, strict=True)):
+            lengths[-1] *= length
+            joined[-1] = inner
+        else:
+            lengths.append(length)
+            joined.append(inner)
+    return tuple(lengths), tuple(tuple(axis[k] for axis in joined) for k in range(len(strides)))

@@ -63,7 +63,7 @@ class KernelSpec:
         real ``+ - * /`` and ``sqrt`` equal to NumPy's bit for bit.
     constants : tuple of dtype
         Dtypes of the functions' constants that a launch passes, as 64-bit words after the layout.
-    across : int, default 1
+    vector_across : int, default 1
         Neighbours along ``o`` that ``MAP_ACROSS`` loads at once. Their memory must be aligned.
     index : tuple of int or None, optional
         Along each reduced axis, the stride of the index that ``map`` takes, if the axes are not in index order.
@@ -78,7 +78,7 @@ class KernelSpec:
     vector: int = 1
     contracted: bool = True
     constants: tuple[Dtype, ...] = ()
-    across: int = 1
+    vector_across: int = 1
     index: tuple[StrideClass, ...] | None = None
 
     maps: ClassVar[bool] = True  # the kernel loads by MAP and stores by STORE; others define macros of their own

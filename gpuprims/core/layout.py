@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuprims.core.axis_order import arranged, divider
+from gpuprims.core.axis_order import arranged, divider, merged
 from gpuprims.core.kernel_spec import Access, Dtype, StrideClass
 from gpuprims.errors import ArrayError, ShapeError
 
@@ -52,8 +52,8 @@ class Layout:
     """The merged axes of all operands of one launch.
 
     ``kept`` and ``reduced`` are the lengths of the axes, outermost first. ``kept_strides[k]`` and
-    ``reduced_strides[k]`` are the strides of operand ``k`` along them, in elements; so is ``offsets[k]``. If the reduced
-    axes are not in index order, ``index_strides`` and ``index_offset`` give the index of an element along them.
+    ``reduced_strides[k]`` are the strides of operand ``k`` along them, in elements; so is ``offsets[k]``. If the
+    reduced axes are not in index order, ``index_strides`` and ``index_offset`` give the index of an element along them.
     """
 
     forms: tuple[Form, ...]
@@ -124,10 +124,11 @@ class Layout:
         """Return the bytes between neighbours along the last axis, of several operands."""
         return sum(abs(strides[k][-1]) * self.forms[k].item for k in operands)
 
-    def flattened(self, inputs: int) -> Layout | None:
+    def flattened(self, inputs: int, *, indexed: bool) -> Layout | None:
         """Return the layout in which one index counts through all rows of the first operands.
 
-        None unless each has a row of neighbours for each output, one after the other.
+        None unless each has a row of neighbours for each output, one after the other. ``indexed`` says that the call
+        needs the index of an element in its row.
         """
         if len(self.kept) != 1 or len(self.reduced) != 1 or self.index_strides is not None:
             return None
@@ -135,11 +136,11 @@ class Layout:
         if any(self.kept_strides[k] != (n,) or self.reduced_strides[k] != (1,) for k in range(inputs)):
             return None
         others = range(inputs, len(self.forms))
-        return replace(
-            self,
-            reduced=(outputs * n,),
-            kept_strides=(*((0,),) * inputs, *(self.kept_strides[k] for k in others)),
-        )
+        still = (*((0,),) * inputs, *(self.kept_strides[k] for k in others))
+        if not indexed:
+            return replace(self, reduced=(outputs * n,), kept_strides=still)
+        rows = (*((n, 1),) * inputs, *((0, 0),) * len(others))
+        return replace(self, reduced=(outputs, n), kept_strides=still, reduced_strides=rows, index_strides=(0, 1))
 
     def vector_width(self) -> int:
         """Return how many neighbours along the reduced axes one instruction may load or store.
@@ -170,8 +171,7 @@ class Layout:
             return 1
         width = VECTOR_BYTES // max(self.forms[k].item for k in moving)
         while width > 1 and (
-            length % width
-            or not all(self._aligned(k, own, width) for k, own in zip(moving, starts, strict=True))
+            length % width or not all(self._aligned(k, own, width) for k, own in zip(moving, starts, strict=True))
         ):
             width //= 2
         return max(width, 1)
@@ -278,8 +278,8 @@ def plan_layout(
             steps[axis], step = step, step * shape[axis]
         strides.append(tuple(steps))
         offsets.append(0)
-    kept = _merge(arranged(axes[0], shape, strides, offsets, items, kept_by), shape, strides)
-    reduced = _merge(arranged(axes[1], shape, strides, offsets, items, reduced_by), shape, strides)
+    kept = merged(arranged(axes[0], shape, strides, offsets, items, kept_by), shape, strides)
+    reduced = merged(arranged(axes[1], shape, strides, offsets, items, reduced_by), shape, strides)
     many = len(forms)
     layout = Layout(tuple(forms), kept[0], reduced[0], kept[1][:many], reduced[1][:many], tuple(offsets[:many]))
     if len(strides) == many or (offsets[-1] == 0 and reduced[1][-1] == _dense(reduced[0])):
@@ -296,22 +296,3 @@ def _broadcast_strides(form: Form, shape: tuple[int, ...]) -> tuple[int, ...]:
     missing = len(shape) - len(form.shape)
     own = tuple(0 if n == 1 else stride for n, stride in zip(form.shape, form.strides, strict=True))
     return (0,) * missing + in_elements(form, own)
-
-
-def _merge(
-    axes: Sequence[int], shape: tuple[int, ...], strides: Sequence[tuple[int, ...]]
-) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
-    """Drop axes of length 1, and merge two axes that every operand traverses with one stride."""
-    lengths: list[int] = []
-    merged: list[tuple[int, ...]] = []  # a stride per operand, for each axis
-    for axis in axes:
-        length, inner = shape[axis], tuple(own[axis] for own in strides)
-        if length == 1:
-            continue
-        if lengths and all(outer == own * length for outer, own in zip(merged[-1], inner, strict=True)):
-            lengths[-1] *= length
-            merged[-1] = inner
-        else:
-            lengths.append(length)
-            merged.append(inner)
-    return tuple(lengths), tuple(tuple(axis[k] for axis in merged) for k in range(len(strides)))

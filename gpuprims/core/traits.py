@@ -29,12 +29,10 @@ class CallTraits:
         True if neighbouring outputs read neighbouring elements, as the columns of a matrix do.
     picks : bool
         True if the operator returns one of its two values, by comparing their first components.
-    in_index_order : bool
-        True if a kernel reads the elements of an output in the order of their indices, not as they lie in memory.
     flat : bool
-        True if the elements of all outputs lie one after the other in memory, and functions take no index.
-    row_vector : int
-        Neighbours of an output that one instruction may load.
+        True if the elements of all outputs lie one after the other in memory.
+    begins_whole : bool
+        True if one instruction may load as many neighbours of an output as the widest load moves.
     """
 
     dtypes: tuple[np.dtype[Any], ...]
@@ -44,9 +42,8 @@ class CallTraits:
     value_bytes: int = 4
     side_by_side: bool = False
     picks: bool = False
-    in_index_order: bool = True
     flat: bool = False
-    row_vector: int = 1
+    begins_whole: bool = False
 
     @property
     def measured(self) -> dict[str, Any]:

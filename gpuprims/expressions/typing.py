@@ -46,7 +46,9 @@ class TypedExpr:
     def takes(self, argument: int) -> bool:
         """Return True if a result depends on an argument."""
         used = {k for node in self.nodes for k in node.operands} | set(self.results)
-        return any(node.name == "argument" and node.value == str(argument) and k in used for k, node in enumerate(self.nodes))
+        return any(
+            node.name == "argument" and node.value == str(argument) and k in used for k, node in enumerate(self.nodes)
+        )
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         """Evaluate on NumPy arrays of the arguments' dtypes, as the reference backend does."""

@@ -25,10 +25,6 @@ class Folding:
     # From the first components of two values to True if the first value is better, for folds that return one of their
     # values.
     better: TypedExpr | None = None
-    # From the components of a running value and of one more element's to those of a running value; and from these, and
-    # the number of elements, to the components of their fold.
-    gather: TypedExpr | None = None
-    close: TypedExpr | None = None
 
     @property
     def computed_in(self) -> Dtypes:
@@ -76,8 +72,6 @@ def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None, labe
         typed(finish, (*values, count), outputs),
         op.identity(values),
         None if op.better is None else typed(op.better, values[:1] * 2, (BOOL,)),
-        None if op.gather is None else typed(op.gather, values * 2, values),
-        None if op.close is None else typed(op.close, (*values, count), values),
     )
 
 

@@ -39,24 +39,6 @@ def _merge(p: Moments, q: Moments) -> Moments:
     return count, left, np.where(nothing, other, moved), np.where(nothing, other_error, mean_error + rest), joined
 
 
-def _gather(p: Moments, q: Moments) -> Moments:
-    """Add an element to sums of distances from the first element, and of their squares.
-
-    The first element is among those that are gathered, so cancellation loses no more than the bits of their number. T.
-    F. Chan, G. H. Golub and R. J. LeVeque, "Algorithms for computing the sample variance", The American Statistician 37
-    (1983), section 3.
-    """
-    distance = q[2] - p[2]
-    return p[0], p[1], p[2], p[3] + distance, p[4] + distance * distance
-
-
-def _close(p: Moments, count: Any) -> Moments:
-    """Return the moments of gathered elements."""
-    moved = p[3] / count
-    mean, error = two_sum(p[2], moved)
-    return count, p[1], mean, error, p[4] - p[3] * moved
-
-
 @lru_cache(maxsize=256)
 def spread(name: str, ddof: float = 0) -> Op:
     """Return ``var``, the sum of squared distances from the mean divided by ``count - ddof``, or ``std``, its root.
@@ -78,6 +60,4 @@ def spread(name: str, ddof: float = 0) -> Op:
         finish=finish,
         dtypes=inexact(name, components=5),
         converts=True,
-        gather=_gather,
-        close=_close,
     )

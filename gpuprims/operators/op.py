@@ -52,11 +52,6 @@ class Op:
         From the first components of two values to True if the first value is better. ``fn`` then returns the better
         value, or the earlier one if neither is, and kernels may search for it without folding the other components. A
         value that compares better than itself (NaN) wins.
-    gather : callable, optional
-        From a running value and the value of one more element to a running value, which starts as the value of the
-        first; ``close`` makes the fold of all of them from it and their number. Faster than ``fn`` for some operators.
-    close : callable, optional
-        See ``gather``.
     check : bool, default False
         True to check the laws on a thousand random values: ``fn(fn(a, b), c) == fn(a, fn(b, c))``,
         ``fn(identity, a) == a == fn(a, identity)``, if commutative ``fn(a, b) == fn(b, a)``, and that ``fn`` returns
@@ -110,8 +105,6 @@ class Op:
         converts: bool = False,
         exact: Op | None = None,
         better: Callable[..., Any] | None = None,
-        gather: Callable[..., Any] | None = None,
-        close: Callable[..., Any] | None = None,
         check: bool = False,
     ) -> None:
         self.name = name
@@ -128,9 +121,6 @@ class Op:
         self._identity = identity
         # From the dtypes of elements, and dtype=, to the dtypes of the components and of the results.
         self.value_dtypes: DtypeRule = dtypes or self._kept_dtypes
-        n = self.components
-        self.gather = gather and trace(lambda *both: gather(both[:n], both[n:]), 2 * n)
-        self.close = close and trace(lambda *given: close(given[:n], given[n]), n + 1)
         self.fold = self._flat(fn, isinstance(identity, tuple) or self.components > 1)
         if check:
             check_laws(self.trial())

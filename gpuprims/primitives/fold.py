@@ -12,7 +12,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.driver import Kernel, Launch
 from gpuprims.core.kernel_spec import value_bytes, value_words
 from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, nothing, with_counters, with_scratch, with_statuses
-from gpuprims.core.layout import Form, contiguous, plan_layout
+from gpuprims.core.layout import VECTOR_BYTES, Form, contiguous, plan_layout
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.expressions import TypedExpr
@@ -21,8 +21,8 @@ from gpuprims.primitives.fold_spec import FoldSpec, ScanSpec
 from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
 from gpuprims.primitives.joined import scalar_in_loops
 
-# Most outputs of a work-item: the values of all work-items of a group must fit in local memory.
-_MOST_ACROSS = 4
+# Most elements of outputs of which a work-item takes several, and the most that it takes (row each-across).
+_SHORT, _MOST_ACROSS = 64, 4
 # A work-item that is joined with others has at least one of the lanes by which a kernel folds.
 _MOST_JOINED = 32
 
@@ -65,7 +65,7 @@ def plan_fold(
         indexed=indexed,
     )
     nbytes = value_bytes(folding.values)
-    flat = None if indexed else layout.flattened(len(forms))
+    flat = layout.flattened(len(forms), indexed=indexed)
     traits = CallTraits(
         dtypes=folding.computed_in,
         size=count,
@@ -74,9 +74,8 @@ def plan_fold(
         value_bytes=nbytes,
         side_by_side=layout.side_by_side(len(forms)),
         picks=folding.better is not None,
-        in_index_order=layout.index is None,
         flat=flat is not None,
-        row_vector=layout.vector_width(),
+        begins_whole=layout.vector_width() * max(form.item for form in forms) >= VECTOR_BYTES,
     )
 
     def compiling(variant: Variant) -> Launch:
@@ -84,19 +83,22 @@ def plan_fold(
         if not outputs:
             return nothing
         neighbours = layout.kept[-1] if traits.side_by_side else 0
-        across = min(layout.width_across(len(forms)), _MOST_ACROSS) if chosen.narrows and neighbours else 1
+        wide = chosen.narrows and neighbours and count <= _SHORT
+        across = min(layout.width_across(len(forms)), _MOST_ACROSS) if wide else 1
         width = chosen.width(outputs, neighbours, across, count, able)
         rows = -(-outputs // width)  # groups that compute all outputs once
-        parts = 1
+        read_by = flat if chosen.stages and flat else layout
+        vector = read_by.vector_width() if chosen.vectors else 1
+        chosen, parts = chosen.narrowed(vector), 1
         if chosen.shares_outputs:  # enough groups to fill the device, each with a tile of its own
             tiles = max(-(-count * width // (chosen.block * chosen.items)), 1)
             parts = max(1, min(tiles, chosen.groups(rows * tiles, able) // rows))
         groups = min(rows * parts, MOST_GROUPS)
         if not chosen.shares_outputs or chosen.block == 1:  # a group of one is a thread: no more than there are to run
             groups = chosen.groups(groups, able)
-        read_by = flat if chosen.stages and flat else layout
-        vector = read_by.vector_width() if chosen.vectors else 1
-        spec = FoldSpec.of(folding, read_by, better=folding.better, commutative=commutative, vector=vector, across=across)
+        spec = FoldSpec.of(
+            folding, read_by, better=folding.better, commutative=commutative, vector=vector, vector_across=across
+        )
         packed = read_by.pack(count if counted is None else counted)
         if chosen.joins and commutative and scalar_in_loops(folding.map, folding.op):
             chosen = chosen.resized(block=min(max(able.warp, 1), _MOST_JOINED))

@@ -31,9 +31,6 @@ class FoldSpec(KernelSpec):
     # For an OP that returns the better of two values, and the first of equal ones: from their first components to True
     # if the first value is better. A value that compares better than itself (NaN) wins.
     better: TypedExpr | None = None
-    # A faster fold of several elements; see :class:`Folding`.
-    gather: TypedExpr | None = None
-    close: TypedExpr | None = None
 
     stores_vectors: ClassVar[bool] = False
     scratch_pointers: ClassVar[int] = 2
@@ -43,8 +40,7 @@ class FoldSpec(KernelSpec):
     def of(cls, folding: Folding, layout: Layout, **more: Any) -> Self:
         """Return the spec of a folding; the last operands of the layout are its outputs."""
         inputs = len(layout.forms) - len(folding.outputs)
-        names = ("values", "map", "finish", "op", "identity", "gather", "close")
-        own = {name: getattr(folding, name) for name in names}
+        own = {name: getattr(folding, name) for name in ("values", "map", "finish", "op", "identity")}
         accesses = layout.accesses
         return cls(inputs=accesses[:inputs], outputs=accesses[inputs:], index=layout.index, **own | more)
 
@@ -69,8 +65,6 @@ class FoldSpec(KernelSpec):
         if self.better:
             macros |= {"BETTER(a, b)": "gp_better(a, b)", "LEAD(value)": f"(value){fields[0]}"}
             macros["IN_ORDER"] = int(self.index is None)
-        if self.gather:
-            macros |= {"GATHER(a, b)": "gp_gather(a, b)", "CLOSE(a, number)": "gp_close(a, number)"}
         return macros
 
     def text(self) -> list[str]:
@@ -89,12 +83,6 @@ class FoldSpec(KernelSpec):
             head = f"DEVICE int gp_better(const {lead} a, const {lead} b)"
             functions.append(f"typedef {lead} lead_t;")
             functions.append(emit_function(head, self.better, ["a", "b"], lambda result: f"return {result};"))
-        if self.gather is not None and self.close is not None:
-            head = "DEVICE value_t gp_{}(const value_t a, {})"
-            functions.append(emit_function(head.format("gather", "const value_t b"), self.gather, arguments, return_value))
-            given = [*arguments[: len(self.values)], "number"]
-            count = f"const {c_type(self.close.nodes[len(self.values)].dtype)} number"
-            functions.append(emit_function(head.format("close", count), self.close, given, return_value))
         return functions
 
     def headers(self) -> tuple[Path, ...]:

@@ -25,6 +25,12 @@ class FoldVariant(Variant):
     # A group is one work-item, or as many as a CPU's compiler joins in a vector, for functions that need it.
     joins: bool = False
 
+    def narrowed(self, vector: int) -> Self:
+        """Return the variant for vectors of so many elements; more than its items take more registers."""
+        if vector <= self.items or self.groups_per_unit is None:
+            return self
+        return self.resized(groups_per_unit=max(self.groups_per_unit * 3 // 4, 1))
+
     def width(self, outputs: int, neighbours: int, across: int, size: int, capabilities: Capabilities) -> int:
         """Return how many outputs a group takes at once.
 

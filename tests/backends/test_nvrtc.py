@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_calls import LONG, MAPS, REDUCTIONS, CompilingDriver, calls, every_complex_function, ones, resident
+from idle_arrays import ones, resident
+from kernel_calls import LONG, MAPS, REDUCTIONS, CompilingDriver, calls, every_complex_function
 from kernel_cases import extreme_shapes
 
 import gpuprims

@@ -20,8 +20,8 @@ from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form, View
-from gpuprims.core.memory import reach
 from gpuprims.core.lifetime import Discovery
+from gpuprims.core.memory import reach
 from gpuprims.core.stream_memory import StreamMemory
 from gpuprims.core.variant import Variant
 from gpuprims.errors import BuildError, DeviceMemoryError
@@ -103,7 +103,8 @@ class CudaDriver:
 
     def span(self, array: cupy.ndarray) -> tuple[int, int, int]:
         """Return the first address and the one past the last; the host and all GPUs share one space."""
-        low, high = reach(array.shape, array.strides, array.itemsize)
+        plain = array.flags.c_contiguous
+        low, high = (0, array.nbytes) if plain else reach(array.shape, array.strides, array.itemsize)
         return (0, array.data.ptr + low, array.data.ptr + high)
 
     def share(self, array: np.ndarray) -> View:

@@ -32,7 +32,7 @@ def kernel_source(spec: KernelSpec, variant: Variant, prelude: Path, warp: int) 
         "RESIDENT": variant.resident,
         "ITEMS": max(variant.items, spec.vector),
         "VECTOR": spec.vector,
-        "ACROSS": spec.across,
+        "ACROSS": spec.vector_across,
         "CONTRACTED": int(spec.contracted),
         "WARP": warp,
         "WORDS": value_words(spec.values),

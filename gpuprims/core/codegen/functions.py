@@ -32,7 +32,9 @@ def map_text(spec: KernelSpec) -> list[str]:
     head = f"DEVICE value_t gp_apply({layout}{elements_of(inputs)}, const i64 j)"
     names = names_of("x", inputs)
     return [
-        emit_function(head, spec.map, [*numbers_of(inputs), "j"], return_value, stored=spec.finish == unchanged(spec.values)),
+        emit_function(
+            head, spec.map, [*numbers_of(inputs), "j"], return_value, stored=spec.finish == unchanged(spec.values)
+        ),
         "DEVICE value_t gp_map(INPUTS, const layout_t layout, const i64 o, const i64 j)",
         "{",
         *(line for k, access in enumerate(inputs) for line in load(k, access, 1)),
@@ -40,7 +42,7 @@ def map_text(spec: KernelSpec) -> list[str]:
         "}",
         f"#define MAP(o, j) gp_map({names}, layout, o, j)",
         *(_map_vector(spec, names) if spec.vector > 1 else _MAP_ALONE),
-        *(_map_across(spec, names) if spec.across > 1 else ()),
+        *(_map_across(spec, names) if spec.vector_across > 1 else ()),
     ]
 
 
@@ -78,7 +80,7 @@ def _map_vector(spec: KernelSpec, names: str) -> list[str]:
 
 
 def _map_across(spec: KernelSpec, names: str) -> list[str]:
-    widths = [spec.across if access.kept[-1:] == (1,) else 1 for access in spec.inputs]
+    widths = [spec.vector_across if access.kept[-1:] == (1,) else 1 for access in spec.inputs]
     elements = [
         f"e{k}" if width == 1 else f"e{k} + item{times(access.lanes)}"
         for k, (access, width) in enumerate(zip(spec.inputs, widths, strict=True))

@@ -12,7 +12,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import KernelSpec, unchanged, value_words
 from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan, nothing
-from gpuprims.core.layout import Form, broadcast_shapes, contiguous, plan_layout, turned
+from gpuprims.core.layout import Form, Layout, broadcast_shapes, contiguous, plan_layout, turned
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, host_results, result_forms
 from gpuprims.core.program_cache import keeps_calls
@@ -21,8 +21,8 @@ from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, ExpressionError, quoted, shortened
 from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
 from gpuprims.primitives.map.lanes import split_lanes
-from gpuprims.primitives.map.rows import by_rows, fitted
-from gpuprims.primitives.map.tiles import MapTraits, TileSpec, Tiling
+from gpuprims.primitives.map.rows import by_rows, joined
+from gpuprims.primitives.map.tiles import MapTraits, MapVariant, Tiling
 from gpuprims.primitives.slabs import map_in_slabs, slab_bytes
 
 Dtypes = tuple[np.dtype[Any], ...]
@@ -156,24 +156,27 @@ def plan_call(
     def compiling(chosen: Variant) -> Launch:
         if not size:
             return nothing
-        how = {"values": function.dtypes, "map": function, "finish": unchanged(function.dtypes)}
-        how["contracted"] = False  # map is bound by memory, so NumPy's rounding costs nothing
-        if chosen.name == "tile" and tiling is not None:
-            accesses, own = tiling.layout.accesses, tiling.fitted(chosen)
-            tiles = {"staged": tiling.staged, "tile_o": tiling.tile_o, "tile_j": tiling.tile_j}
-            spec = TileSpec(inputs=accesses[:read], outputs=accesses[read:], **how, **tiles)
-            across, along = math.prod(tiling.layout.kept), math.prod(tiling.layout.reduced)
-            return device.kernel(own, spec).prepare(
-                own.groups(tiling.groups(across, along), device.capabilities), tiling.layout.pack(1), across, along
-            )
-        own, placed = chosen, layout
+        if MapVariant.of(chosen).tiles and tiling is not None:
+            return tiling.prepare(device, chosen, spec_of(tiling.layout, 1))
+        placed = by_rows(layout) if chosen.by_rows else layout
+        spec = spec_of(placed, placed.vector_width() if chosen.vectors else 1)
+        fitted = MapVariant.of(chosen).fitted(spec)
         if chosen.by_rows:
-            placed = by_rows(layout)
-            own = fitted(chosen, placed, function, device.capabilities)
-        accesses, vector = placed.accesses, placed.vector_width() if own.vectors else 1
-        spec = KernelSpec(inputs=accesses[:read], outputs=accesses[read:], vector=vector, **how)
-        groups = own.groups(-(-size // own.tile), device.capabilities)
-        return device.kernel(own, spec).prepare(groups, placed.pack(1), size)
+            fitted = joined(fitted, placed, function, device.capabilities)
+        groups = fitted.groups(-(-size // fitted.tile), device.capabilities)
+        return device.kernel(fitted, spec).prepare(groups, placed.pack(1), size)
+
+    def spec_of(layout: Layout, vector: int) -> KernelSpec:
+        accesses = layout.accesses
+        return KernelSpec(
+            inputs=accesses[:read],
+            outputs=accesses[read:],
+            values=function.dtypes,
+            map=function,
+            finish=unchanged(function.dtypes),
+            vector=vector,
+            contracted=False,  # map is bound by memory, so NumPy's rounding costs nothing
+        )
 
     traits = MapTraits(
         arguments + function.computed_in,

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.layout import Layout
-from gpuprims.core.variant import Variant
 from gpuprims.expressions import TypedExpr
 from gpuprims.primitives.joined import scalar_in_loops
+from gpuprims.primitives.map.tiles import MapVariant
 
 # Rows of fewer elements take longer to find than to compute.
 _SHORT_ROW = 32
@@ -30,7 +30,7 @@ def by_rows(layout: Layout) -> Layout:
     return replace(layout, reduced=tuple(lengths[k] for k in order), reduced_strides=moved)
 
 
-def fitted(variant: Variant, layout: Layout, function: TypedExpr, capabilities: Capabilities) -> Variant:
+def joined(variant: MapVariant, layout: Layout, function: TypedExpr, capabilities: Capabilities) -> MapVariant:
     """Return a variant with as many work-items a group as the device's compiler joins in a vector.
 
     It vectorises more functions in work-items, but in loops alone it loads vectors of numbers that lie apart, such as

@@ -10,15 +10,13 @@ from gpuprims.core.refusals import (
     double_precision,
     for_cpus,
     group_fits,
-    not_for_cpus,
     work_item_fits,
     work_items_fit,
 )
-from gpuprims.core.variant import Variant
 from gpuprims.primitives.map.reference import map_numpy
-from gpuprims.primitives.map.tiles import across
+from gpuprims.primitives.map.tiles import MapVariant, across
 
-_MAP = Catalogue(Variant, "map", Path(__file__).parent)
+_MAP = Catalogue(MapVariant, "map", Path(__file__).parent)
 
 VARIANTS = (
     _MAP.cpu(
@@ -32,13 +30,14 @@ VARIANTS = (
     *_MAP.gpu(
         "tile",
         rank=15,
-        geometry=Geometry(256, 4),
+        geometry=Geometry(256, 4),  # rows: tile
+        tiles=True,
         refuse=lambda at: first_refusal(across, double_precision, group_fits(at.block)),
     ),
     *_MAP.gpu(
         "grid",
         rank=10,
-        geometry=Geometry(256, 4),
+        geometry=Geometry(256, 4),  # rows: grid
         vectors=True,
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block)),
         tunable=Tunable(geometries(BLOCKS, (1, 2, 4, 8, 16)), work_items_fit),

@@ -26,12 +26,10 @@ from gpuprims.primitives.reduce.reference import reduce_numpy
 
 
 def picks_one(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse operators that do more than pick one of their values, and elements that lie in another order."""
-    if not call.picks:
-        return "is for operators that pick one of their values, such as argmax; this call's does not say so"
-    if not call.in_index_order:
-        return "finds the first of equal values, so elements must lie in memory in the order of their indices"
-    return None
+    """Refuse operators that do more than pick one of their values."""
+    if call.picks:
+        return None
+    return "is for operators that pick one of their values, such as argmax; this call's does not say so"
 
 
 def many_outputs(capabilities: Capabilities, call: CallTraits) -> str | None:
@@ -44,9 +42,9 @@ def many_outputs(capabilities: Capabilities, call: CallTraits) -> str | None:
 def rows_together(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse calls whose rows do not lie one after the other, or which warps can read without local memory."""
     if not call.flat or call.outputs < 1024 or call.size > 256:
-        return "is for 1024 or more rows of at most 256 elements that lie together, of functions that take no index"
-    if call.row_vector > 1:
-        return f"is for rows that do not begin at whole vectors; this call's do, of {call.row_vector} elements"
+        return "is for 1024 or more rows of at most 256 elements that lie together"
+    if call.begins_whole:
+        return "is for rows that do not begin at whole vectors; this call's do"
     return None
 
 
@@ -100,11 +98,13 @@ VARIANTS = (
     *_REDUCE.gpu(
         "staged",
         rank=PerBackend(cuda=50, opencl=17),
-        geometry=Geometry(256, 16),
+        geometry=Geometry(128, 16),  # rows: staged
         vectors=True,
         shares_outputs=False,
         stages=True,
-        refuse=lambda at: first_refusal(rows_together, shuffles(at.block), double_precision, group_fits(at.block), tile_fits(at)),
+        refuse=lambda at: first_refusal(
+            rows_together, shuffles(at.block), double_precision, group_fits(at.block), tile_fits(at)
+        ),
     ),
     *_REDUCE.gpu(
         "rows",
@@ -118,9 +118,9 @@ VARIANTS = (
     *_REDUCE.gpu(
         "each",
         rank=PerBackend(cuda=30, opencl=15),
-        geometry=Geometry(256, 16, 8),  # rows: each, columns
+        geometry=PerBackend(cuda=Geometry(512, 16, 2), opencl=Geometry(256, 16, 4)),  # rows: each, columns
         vectors=True,
-        outputs_per_group=256,
+        outputs_per_group=PerBackend(cuda=512, opencl=256),
         narrows=True,
         refuse=lambda at: first_refusal(many_outputs, double_precision, group_fits(at.block), values_fit(at.block)),
     ),

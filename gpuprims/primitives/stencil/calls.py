@@ -16,7 +16,8 @@ from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, quoted
 from gpuprims.expressions import computable
-from gpuprims.primitives.map import contiguous_copy, map as map_arrays
+from gpuprims.primitives.map import contiguous_copy
+from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.stencil.grids import Border, Grid, border_of, grid_of
 from gpuprims.primitives.stencil.halves import half_dtypes, high_half, low_half
 from gpuprims.primitives.stencil.neighbours import as_weights

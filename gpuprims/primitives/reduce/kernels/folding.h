@@ -11,74 +11,43 @@ DEVICE value_t gp_fold_values(value_t *values, const int count)
     return values[0];
 }
 
-/* Fold ITEMS values, of which the first `number`, at least one, are of elements and the others identities. */
-DEVICE value_t gp_fold_first(value_t *values, const int number)
-{
-#ifdef GATHER
-    value_t gathered = values[0];
-#pragma unroll
-    for (int item = 1; item < ITEMS; item++)
-        if (item < number) gathered = GATHER(gathered, values[item]);
-    return CLOSE(gathered, number);
-#else
-    return gp_fold_values(values, ITEMS);
-#endif
-}
-
-/* Fold ITEMS values into what was folded from earlier elements; `fresh` if there were none. Of an operator that picks a value, most
- * values are only compared: few are better than all before them, the logarithm of their number if their order is random. The
- * values from `number` on are identities. */
-DEVICE value_t gp_fold_further(const value_t folded, value_t *values, const int fresh, const int number)
-{
-#ifdef BETTER
-    int better = fresh;
-#pragma unroll
-    for (int item = 0; item < ITEMS; item++) {
-        better |= BETTER(LEAD(values[item]), LEAD(folded));
-        if (!IN_ORDER) better |= !BETTER(LEAD(folded), LEAD(values[item])); /* an equal value may have a lower index */
-    }
-    if (!better) return folded;
-#endif
-    return OP(folded, gp_fold_first(values, number));
-}
-
 /* Load and fold a work-item's share of elements first ... end - 1 of an output, of which `workers` work-items each take one.
  * With a commutative operator it takes every workers-th vector, otherwise one contiguous run. `first` is a whole vector. */
 DEVICE value_t gp_fold_elements(INPUTS, const layout_t layout, const i64 o, const i64 first, const i64 end, const i64 worker,
                                 const i64 workers)
 {
 #if COMMUTATIVE
-    const i64 start = first + worker * VECTOR, step = workers * VECTOR, last = end;
+    const i64 step = workers * VECTOR, last = end;
+    i64 j = first + worker * VECTOR;
 #else
     const i64 step = VECTOR, run = ((end - first + workers - 1) / workers + VECTOR - 1) / VECTOR * VECTOR;
-    const i64 start = first + worker * run, last = min(start + run, end);
+    i64 j = first + worker * run;
+    const i64 last = min(j + run, end);
 #endif
     value_t folded = IDENTITY, values[ITEMS];
-    i64 j = start;
 
-    /* ITEMS independent elements in flight. */
+    /* ITEMS independent elements in flight, then half as many once. */
     for (; j + (ITEMS / VECTOR - 1) * step + VECTOR <= last; j += ITEMS / VECTOR * step) {
 #pragma unroll
         for (int item = 0; item < ITEMS; item += VECTOR) MAP_VECTOR(o, j + item / VECTOR * step, values + item);
-        folded = gp_fold_further(folded, values, j == start, ITEMS);
+        folded = OP(folded, gp_fold_values(values, ITEMS));
     }
+#if ITEMS / 2 > VECTOR
+    if (j + (ITEMS / 2 / VECTOR - 1) * step + VECTOR <= last) {
+#pragma unroll
+        for (int item = 0; item < ITEMS / 2; item += VECTOR) MAP_VECTOR(o, j + item / VECTOR * step, values + item);
+        folded = OP(folded, gp_fold_values(values, ITEMS / 2));
+        j += ITEMS / 2 / VECTOR * step;
+    }
+#endif
 
-    /* The rest, also at once: whole vectors, single elements, and identities beyond the last. */
-    if (j < last) {
-        int number = 0;
+    /* The other whole vectors, then single elements. */
+    for (; j + VECTOR <= last; j += step) {
+        MAP_VECTOR(o, j, values);
 #pragma unroll
-        for (int item = 0; item < ITEMS; item += VECTOR) {
-            const i64 at = j + item / VECTOR * step;
-            if (at + VECTOR <= last) {
-                MAP_VECTOR(o, at, values + item);
-            } else {
-#pragma unroll
-                for (int one = 0; one < VECTOR; one++) values[item + one] = at + one < last ? MAP(o, at + one) : IDENTITY;
-            }
-            number += (int)min(max(last - at, (i64)0), (i64)VECTOR);
-        }
-        folded = gp_fold_further(folded, values, j == start, number);
+        for (int item = 0; item < VECTOR; item++) folded = OP(folded, values[item]);
     }
+    for (; VECTOR > 1 && j < last; j++) folded = OP(folded, MAP(o, j));
     return folded;
 }
 

@@ -5,8 +5,8 @@
  * out     OUTPUTS: one value for each
  * scratch partials: WORDS for each part of each output; counters: one for each output, zero before and after
  * launch  any number of groups of one work-item; each takes (output, part) pairs until none are left
- * host    MAP(o, j), ROW(o, j), ROW_END(j, last), MAP_ROW(row, j), OP(a, b), IDENTITY, STORE(o, j, value); LEAD(value), its first component, and BETTER(a, b) of two
- *         leads
+ * host    MAP(o, j), ROW(o, j), ROW_END(j, last), MAP_ROW(row, j), OP(a, b), IDENTITY, STORE(o, j, value); LEAD(value),
+ *         its first component, and BETTER(a, b) of two leads; IN_ORDER
  * order   among equally good values the first wins
  *
  * Only first components are compared, a span at a time. The other components, such as the index of an argmax, are read
@@ -15,18 +15,23 @@
  *     elements   3 1 4 1 | 2 3 1 0 | 5 9 2 6 | 5 3 9 8
  *     best       4         4         9         9           found in the third span
  *
- * A value that compares better than itself (NaN) wins and ends the search.
+ * A value that compares better than itself (NaN) wins and ends the search. Elements that are not IN_ORDER of their indices
+ * may equal the best so far and have a lower index, so spans with such elements are folded.
  */
 #define BEATS(a, b) (BETTER(a, b) && !BETTER(b, b))
 #define LANES 32
 #define EACH_LANE _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < LANES; lane++)
 #define SPAN 2048 /* rows: cpu_best */
 
-/* Return 1 if one of `span` elements from j on is better than `best`. */
+/* Return 1 if one of `span` elements from j on is better than `best`, or as good and not IN_ORDER. */
 DEVICE int has_better(INPUTS, const layout_t layout, const row_t row, const i64 j, const int span, const lead_t best)
 {
     int found = 0;
-    for (int k = 0; k < span; k++) found |= BETTER(LEAD(MAP_ROW(row, j + k)), best);
+    for (int k = 0; k < span; k++) {
+        const lead_t lead = LEAD(MAP_ROW(row, j + k));
+        found |= BETTER(lead, best);
+        if (!IN_ORDER) found |= !BETTER(best, lead);
+    }
     return found;
 }
 
@@ -85,11 +90,16 @@ void reduce_cpu_best(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters
              * the identity. */
             i64 at = first, behind = first;
             lead_t best = LEAD(MAP(o, first));
-            for (i64 j = first; j < last && !BETTER(best, best);) {
+            for (i64 j = first; j < last && !(IN_ORDER && BETTER(best, best));) {
                 const row_t row = ROW(o, j);
                 const int span = (int)min((i64)SPAN, ROW_END(j, last) - j);
                 if (j == first || has_better(INPUT_NAMES, layout, row, j, span, best)) {
-                    best = best_of(INPUT_NAMES, layout, row, j, span);
+                    if (IN_ORDER) {
+                        best = best_of(INPUT_NAMES, layout, row, j, span);
+                    } else {
+                        for (int k = 0; k < span; k++) value = OP(value, MAP_ROW(row, j + k));
+                        best = LEAD(value);
+                    }
                     at = j;
                     behind = j + span;
                 }
@@ -97,7 +107,7 @@ void reduce_cpu_best(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters
             }
 
             /* 2. Find the value in the span. */
-            value = value_of(INPUT_NAMES, layout, ROW(o, at), at, max(behind, at + 1), best);
+            if (IN_ORDER) value = value_of(INPUT_NAMES, layout, ROW(o, at), at, max(behind, at + 1), best);
         }
 
         /* 3. Store; or leave the value, and the last part folds all of them in order. */

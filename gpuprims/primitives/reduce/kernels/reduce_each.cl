@@ -6,8 +6,8 @@
  * scratch partials: WORDS for each part of each output; counters: one for each `width` outputs, zero before and after
  * launch  any number of groups of BLOCK; each takes `width` outputs, at most BLOCK x ACROSS, and one part of their
  *         elements until none are left
- * host    MAP_ACROSS(o, j, values), gp_fold_elements, gp_fold_further and gp_fold_partials (folding.h), OP(a, b),
- *         IDENTITY, STORE(o, j, value); ACROSS, which divides `width` and `outputs`
+ * host    MAP_ACROSS(o, j, values), gp_fold_values, gp_fold_elements and gp_fold_partials (folding.h),
+ *         OP(a, b), IDENTITY, STORE(o, j, value); ACROSS, which divides `width` and `outputs`
  * order   operands in index order; a commutative operator may take them with a stride
  *
  * The columns of a matrix, for BLOCK = 8, a width of 4, and 2 parts. Neighbours in a group read neighbours in memory:
@@ -19,8 +19,8 @@
 #define EACH_OUTPUT _Pragma("unroll") for (int one = 0; one < ACROSS; one++)
 
 /* Load and fold a work-item's share of elements first ... end - 1 of its outputs. */
-DEVICE void fold_share(INPUTS, const layout_t layout, const i64 o, const i64 first, const i64 end, const int sharer,
-                       const int sharers, value_t *folded)
+DEVICE void fold_outputs(INPUTS, const layout_t layout, const i64 o, const i64 first, const i64 end, const int sharer,
+                         const int sharers, value_t *folded)
 {
 #if ACROSS == 1
     folded[0] = gp_fold_elements(INPUT_NAMES, layout, o, first, end, sharer, sharers);
@@ -48,7 +48,7 @@ DEVICE void fold_share(INPUTS, const layout_t layout, const i64 o, const i64 fir
         {
 #pragma unroll
             for (int item = 0; item < ITEMS; item++) values[item] = rows[item][one];
-            folded[one] = gp_fold_further(folded[one], values, j == start, number);
+            folded[one] = OP(folded[one], gp_fold_values(values, ITEMS));
         }
     }
 #endif
@@ -89,7 +89,7 @@ void reduce_each(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, co
         /* 1. Load and fold this part of the outputs. */
         value_t folded[ACROSS];
         EACH_OUTPUT folded[one] = IDENTITY;
-        if (live) fold_share(INPUT_NAMES, layout, o, min(part * run, n), min((part + 1) * run, n), sharer, sharers, folded);
+        if (live) fold_outputs(INPUT_NAMES, layout, o, min(part * run, n), min((part + 1) * run, n), sharer, sharers, folded);
 
         /* 2. Fold the work-items that share outputs. If there are several parts, leave the values; the last group repeats
          * the loop to fold all of them in order. The first barrier separates the two tests of `live`, which PoCL 3.1

@@ -23,7 +23,7 @@ void reduce_staged(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, 
     const int tid = get_local_id(0), rows = TILE / (int)n / VECTOR * VECTOR, size = rows * (int)n;
     int lanes = 1; /* that share a row: at most a warp, and with four elements or more each */
     while (lanes < WARP && 2 * lanes * rows <= BLOCK && 8 * lanes <= n) lanes *= 2;
-    const int run = ((int)n + lanes - 1) / lanes, lane = tid % lanes;
+    const int run = ((int)n + lanes - 1) / lanes | 1, lane = tid % lanes; /* odd: lanes read different banks */
 
     for (i64 base = (i64)get_group_id(0) * rows; base < outputs; base += (i64)get_num_groups(0) * rows) {
         const int here = (int)min((i64)rows, outputs - base), elements = here * (int)n;
@@ -46,7 +46,7 @@ void reduce_staged(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, 
 
         /* 2. Fold each row: lanes fold a run each, then the lanes. Every lane of a warp takes part in the shuffles. */
         for (int above = 0; above < here; above += BLOCK / lanes) {
-            const int row = above + tid / lanes, from = lane * run, end = min(from + run, (int)n);
+            const int row = above + tid / lanes, from = min(lane * run, (int)n), end = min(from + run, (int)n);
             value_t folded = IDENTITY;
             if (row < here)
                 for (int j = from; j < end; j++) folded = OP(folded, tile[row * (int)n + j]);
