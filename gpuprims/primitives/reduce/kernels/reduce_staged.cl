@@ -20,7 +20,7 @@ void reduce_staged(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, 
                    const i64 n, const i64 parts)
 {
     __local value_t tile[TILE];
-    const int tid = get_local_id(0), rows = TILE / (int)n / VECTOR * VECTOR, size = rows * (int)n;
+    const int tid = get_local_id(0), rows = TILE / (int)n / VECTOR * VECTOR;
     int lanes = 1; /* that share a row: at most a warp, and with four elements or more each */
     while (lanes < WARP && 2 * lanes * rows <= BLOCK && 8 * lanes <= n) lanes *= 2;
     const int run = ((int)n + lanes - 1) / lanes | 1, lane = tid % lanes; /* odd: lanes read different banks */
