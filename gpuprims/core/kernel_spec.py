@@ -18,7 +18,7 @@ import numpy as np
 from gpuprims.expressions import TypedExpr, bind, lift, trace, typed
 
 Dtype = np.dtype[Any]
-# A stride along one axis that the compiler knows: 0, 1, or None for any other.
+# A stride along one axis that the compiler knows: -1, 0, 1 or 2, or None for any other.
 StrideClass = int | None
 # The dtypes that need double precision.
 DOUBLES = frozenset({np.dtype(np.float64), np.dtype(np.complex128)})

@@ -19,9 +19,12 @@ from gpuprims.expressions import TypedExpr
 from gpuprims.operators import Folding
 from gpuprims.primitives.fold_spec import FoldSpec, ScanSpec
 from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
+from gpuprims.primitives.joined import scalar_in_loops
 
 # Most elements of outputs of which a work-item takes several, and the most that it takes (row each-across).
 _SHORT, _MOST_ACROSS = 64, 4
+# A work-item that is joined with others has at least one of the lanes by which a kernel folds.
+_MOST_JOINED = 32
 
 
 def sample_rows(call: Sample) -> tuple[Form, int]:
@@ -97,6 +100,8 @@ def plan_fold(
             folding, read_by, better=folding.better, commutative=commutative, vector=vector, vector_across=across
         )
         packed = read_by.pack(count if counted is None else counted)
+        if chosen.joins and commutative and scalar_in_loops(folding.map, folding.op):
+            chosen = chosen.resized(block=min(max(able.warp, 1), _MOST_JOINED))
         numbers = (outputs, count, parts, width) if chosen.narrows else (outputs, count, parts)
         fitted = chosen.resized(items=max(chosen.items // across, 1)) if across > 1 else chosen
         launch = device.kernel(fitted, spec).prepare(groups, packed, *numbers)

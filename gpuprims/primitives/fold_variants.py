@@ -22,6 +22,8 @@ class FoldVariant(Variant):
     narrows: bool = False
     # Groups load the elements of all outputs by one index, and keep a tile of values in local memory.
     stages: bool = False
+    # A group is one work-item, or as many as a CPU's compiler joins in a vector, for functions that need it.
+    joins: bool = False
 
     def narrowed(self, vector: int) -> Self:
         """Return the variant for vectors of so many elements; more than its items take more registers."""

@@ -28,7 +28,7 @@ def map_text(spec: KernelSpec) -> list[str]:
     Functions take the address of an element in registers, whatever its lanes.
     """
     inputs = spec.inputs
-    layout = f"const layout_t {_layout(spec)}" if spec.constants else ""
+    layout = f"const layout_t {layout_of(spec)}" if spec.constants else ""
     head = f"DEVICE value_t gp_apply({layout}{elements_of(inputs)}, const i64 j)"
     names = names_of("x", inputs)
     return [
@@ -38,7 +38,7 @@ def map_text(spec: KernelSpec) -> list[str]:
         "DEVICE value_t gp_map(INPUTS, const layout_t layout, const i64 o, const i64 j)",
         "{",
         *(line for k, access in enumerate(inputs) for line in load(k, access, 1)),
-        f"    return gp_apply({_layout(spec)}{names_of('e', inputs)}, {index_of(spec)});",
+        f"    return gp_apply({layout_of(spec)}{names_of('e', inputs)}, {index_of(spec)});",
         "}",
         f"#define MAP(o, j) gp_map({names}, layout, o, j)",
         *(_map_vector(spec, names) if spec.vector > 1 else _MAP_ALONE),
@@ -46,7 +46,7 @@ def map_text(spec: KernelSpec) -> list[str]:
     ]
 
 
-def _layout(spec: KernelSpec) -> str:
+def layout_of(spec: KernelSpec) -> str:
     """Return the first argument of gp_apply, for maps with constants: a struct costs time where nothing is inlined."""
     return "layout, " if spec.constants else ""
 
@@ -73,7 +73,7 @@ def _map_vector(spec: KernelSpec, names: str) -> list[str]:
         *(line for k, access in enumerate(inputs) for line in load(k, access, widths[k])),
         "#pragma unroll",
         f"    for (int item = 0; item < VECTOR; item++) "
-        f"values[item] = gp_apply({_layout(spec)}{', '.join(elements)}, {index_of(spec, 'item')});",
+        f"values[item] = gp_apply({layout_of(spec)}{', '.join(elements)}, {index_of(spec, 'item')});",
         "}",
         f"#define MAP_VECTOR(o, j, values) gp_map_vector({names}, layout, o, j, values)",
     ]
@@ -91,7 +91,7 @@ def _map_across(spec: KernelSpec, names: str) -> list[str]:
         *(line for k, access in enumerate(spec.inputs) for line in load(k, access, widths[k])),
         "#pragma unroll",
         f"    for (int item = 0; item < ACROSS; item++) "
-        f"values[item] = gp_apply({_layout(spec)}{', '.join(elements)}, {index_of(spec)});",
+        f"values[item] = gp_apply({layout_of(spec)}{', '.join(elements)}, {index_of(spec)});",
         "}",
         f"#define MAP_ACROSS(o, j, values) gp_map_across({names}, layout, o, j, values)",
     ]
@@ -217,7 +217,7 @@ def fetch_text(spec: KernelSpec) -> list[str]:
         *part,
         "    }",
         "}",
-        f"#define FETCHED(raw, item, j) gp_apply({_layout(spec)}{arguments}, j)",
+        f"#define FETCHED(raw, item, j) gp_apply({layout_of(spec)}{arguments}, j)",
         f"#define ELEMENT(raw, item) {elements[0]}[item]",
     ]
 

@@ -105,20 +105,26 @@ def numbers_of(inputs: Sequence[Access]) -> list[str]:
     return [number_of(f"e{k}[{lane}]", access.dtype) for k, access in enumerate(inputs) for lane in range(access.lanes)]
 
 
-def load(k: int, access: Access, width: int) -> list[str]:
-    """Write the load of ``width`` neighbouring elements into registers, by one instruction."""
+def load(k: int, access: Access, width: int, place: str = "") -> list[str]:
+    """Write the load of ``width`` neighbouring elements into registers, by one instruction.
+
+    ``place`` is C text of the first element's position, by default that of element ``j`` of output ``o``.
+    """
     kind, count = stored(access.dtype), width * access.lanes
-    at = f"x{k} + gp_at_x{k}(layout, o, j){times(access.lanes)}"
+    at = f"x{k} + {place or f'gp_at_x{k}(layout, o, j)'}{times(access.lanes)}"
     if count == 1:
         return [f"    {kind} e{k}[1];", f"    e{k}[0] = *({at});"]
     read = _vector("READ", access.dtype, count, ("GLOBAL const ", at), ("", f"e{k}"))
     return [f"    {kind} e{k}[{count}];", f"    {read}"]
 
 
-def write(k: int, access: Access, width: int, index: str) -> str:
-    """Write the store of ``width`` neighbouring elements from registers, by one instruction."""
+def write(k: int, access: Access, width: int, index: str, place: str = "") -> str:
+    """Write the store of ``width`` neighbouring elements from registers, by one instruction.
+
+    ``place`` is C text of the first element's position, by default that of element ``index`` of output ``o``.
+    """
     count = width * access.lanes
-    at = f"y{k} + gp_at_y{k}(layout, o, {index}){times(access.lanes)}"
+    at = f"y{k} + {place or f'gp_at_y{k}(layout, o, {index})'}{times(access.lanes)}"
     if count == 1:
         return f"    *({at}) = r{k}[0];"
     return f"    {_vector('WRITE', access.dtype, count, ('GLOBAL ', at), ('', f'r{k}'))}"

@@ -21,6 +21,7 @@ from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, ExpressionError, quoted, shortened
 from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
 from gpuprims.primitives.map.lanes import split_lanes
+from gpuprims.primitives.map.rows import by_rows, joined
 from gpuprims.primitives.map.tiles import MapTraits, MapVariant, Tiling
 from gpuprims.primitives.slabs import map_in_slabs, slab_bytes
 
@@ -157,10 +158,13 @@ def plan_call(
             return nothing
         if MapVariant.of(chosen).tiles and tiling is not None:
             return tiling.prepare(device, chosen, spec_of(tiling.layout, 1))
-        spec = spec_of(layout, layout.vector_width() if chosen.vectors else 1)
+        placed = by_rows(layout) if chosen.by_rows else layout
+        spec = spec_of(placed, placed.vector_width() if chosen.vectors else 1)
         fitted = MapVariant.of(chosen).fitted(spec)
+        if chosen.by_rows:
+            fitted = joined(fitted, placed, function, device.capabilities)
         groups = fitted.groups(-(-size // fitted.tile), device.capabilities)
-        return device.kernel(fitted, spec).prepare(groups, layout.pack(1), size)
+        return device.kernel(fitted, spec).prepare(groups, placed.pack(1), size)
 
     def spec_of(layout: Layout, vector: int) -> KernelSpec:
         accesses = layout.accesses

@@ -23,6 +23,7 @@ VARIANTS = (
         "cpu_chunks",
         rank=20,
         geometry=Geometry(1, 16384),
+        by_rows=True,
         refuse=lambda at: first_refusal(for_cpus, double_precision),
         tunable=Tunable(geometries((1,), tuple(2**k for k in range(10, 21))), work_item_fits),
     ),

@@ -72,6 +72,7 @@ _GROUPS = geometries(BLOCKS, (4, 8, 16, 32), (2, 4, 6, 8, 12, 16, 24, 32))
 VARIANTS = (
     _REDUCE.cpu(
         "cpu_columns",
+        by_rows=True,
         rank=25,
         geometry=Geometry(1, 512 * 64, 2),
         outputs_per_group=512,
@@ -79,6 +80,7 @@ VARIANTS = (
     ),
     _REDUCE.cpu(
         "cpu_best",
+        by_rows=True,
         rank=22,
         geometry=Geometry(1, 8192, 16),
         refuse=lambda at: first_refusal(for_cpus, picks_one, double_precision),
@@ -86,6 +88,8 @@ VARIANTS = (
     ),
     _REDUCE.cpu(
         "cpu_chunks",
+        by_rows=True,
+        joins=True,
         rank=20,
         geometry=Geometry(1, 8192, 16),
         refuse=lambda at: first_refusal(for_cpus, double_precision),

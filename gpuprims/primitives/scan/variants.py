@@ -67,6 +67,7 @@ _ROUND_ROBIN = tuple(
 VARIANTS = (
     _SCAN.cpu(
         "cpu_columns",
+        by_rows=True,
         rank=65,
         geometry=Geometry(1, 2048 * 1024, 16),  # rows: cpu_columns
         outputs_per_group=2048,
@@ -75,6 +76,7 @@ VARIANTS = (
     ),
     _SCAN.cpu(
         "cpu_chunks",
+        by_rows=True,
         rank=60,
         geometry=Geometry(1, 32768, 16),
         scratch="levels",

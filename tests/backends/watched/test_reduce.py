@@ -130,3 +130,15 @@ def test_short_rows_in_local_memory(kernel: Kernel, rng: np.random.Generator, le
     x = rng.integers(-99, 99, (1030, length)).astype(np.int32)
     assert_equal(kernel.reduce(x, op="max", axis=1), x.max(axis=1))
     assert_equal(kernel.reduce(x, op="argmin", axis=1), x.argmin(axis=1))
+@each([variant for variant in REDUCTIONS if variant.by_rows])
+@pytest.mark.parametrize("axis", [None, 0, 1, (0, 2)])
+def test_rows_cut_from_longer_ones(kernel: Kernel, rng: np.random.Generator, axis: Any) -> None:
+    whole = random_values(rng, np.int32, (6, 5, 75))
+    for x in (whole[..., 3:], whole[..., ::2], whole[:, :, 70:], whole.transpose(1, 0, 2)):
+        assert_equal(kernel.reduce(x, axis=axis), np.sum(x, axis=axis))
+
+
+@each(PICKING)
+def test_the_best_of_rows_cut_from_longer_ones(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.float32, (7, 40))[:, 3:]
+    assert_equal(kernel.reduce(x, op="argmax"), np.argmax(x))

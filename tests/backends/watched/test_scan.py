@@ -132,3 +132,11 @@ def test_looking_back_goes_on_until_all_tiles_before_are_folded(
     slopes, offsets = random_values(rng, np.int64, (2, size)) | 1
     for got, expected in zip(kernel.scan(slopes, offsets, op=AFFINE), affine_scan(slopes, offsets), strict=True):
         assert_equal(got, expected)
+
+
+@each([variant for variant in SCANS if variant.by_rows])
+@pytest.mark.parametrize("axis", [None, 0, 1, 2])
+def test_rows_cut_from_longer_ones(kernel: Kernel, rng: np.random.Generator, axis: int | None) -> None:
+    whole = random_values(rng, np.int32, (3, 20, 75))
+    for x in (whole[..., 3:], whole[:, :, 70:], whole.transpose(1, 0, 2)):
+        assert_equal(kernel.scan(x, axis=axis), np.cumsum(x, axis=axis))
