@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.kernel_spec import value_words
 from gpuprims.core.launch_plan import LaunchPlan, Sample
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
@@ -35,7 +34,11 @@ class CompactRequest(NamedTuple):
 class CompactPlan(LaunchPlan):
     """A compact; a call waits for the number of elements that are kept."""
 
-    __slots__ = ()
+    __slots__ = ("_totals",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._totals: list[tuple[Any, Callable[[], Any]]] = []  # of earlier calls; pinned memory costs microseconds
 
     def run(self, operands: Operands, out: Out | None) -> Any:
         """Launch, and return the part of the result that has elements."""
@@ -44,9 +47,14 @@ class CompactPlan(LaunchPlan):
                 "compact: no out=, because the length of the result is not known before the call; got one"
             )
         self.compiled()
-        kept, (total, read) = operands.empty(self.results[0].shape, self.results[0].dtype), _scalar(operands)
+        kept = operands.empty(self.results[0].shape, self.results[0].dtype)
+        try:
+            total, read = self._totals.pop()
+        except IndexError:  # the first call, or other threads use them
+            total, read = _scalar(operands)
         self.start(operands, [kept, total])
         count = read() if self.results[0].shape[0] else 0
+        self._totals.append((total, read))
         return operands.to_caller(operands.cut(kept, 0, (count,)))
 
 
@@ -102,8 +110,9 @@ def plan_call(
     folding, place = _ranking(request.predicate, tuple(form.dtype for form in forms), rank)
     what = device, forms, targets, results, folding, shape, tuple(range(len(shape))), variant
     ranked = partial(plan_scan, *what, commutative=True, inclusive=False, place=place, packed=True, counted=1 - size)
-    words = value_words([forms[0].dtype])
-    return ranked(primitive="compact", item_words=words, kind=CompactPlan, otherwise=ranked())
+    # A work-item holds so many elements as registers have bytes for. A mask takes as many as bytes beside it do.
+    nbytes = max(forms[0].item, 2 * (len(forms) - 1))
+    return ranked(primitive="compact", item_words=nbytes / 4, kind=CompactPlan, otherwise=ranked())
 
 
 def sample(call: Sample) -> LaunchPlan:
