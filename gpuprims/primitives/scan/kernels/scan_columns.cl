@@ -54,7 +54,7 @@ DEVICE turn_t turn_after(turn_t turn, const int part, const int parts, const int
 }
 
 /* Load a work-item's rows of a tile, `own` rows below its first row `base`; all at once if the tile is whole. */
-DEVICE void load_rows(INPUTS, const layout_t layout, const i64 o, const i64 base, const int own, const int tile_rows,
+DEVICE void load_column(INPUTS, const layout_t layout, const i64 o, const i64 base, const int own, const int tile_rows,
                       const i64 n, value_t *values)
 {
     const i64 first = base + own;
@@ -132,7 +132,7 @@ DEVICE value_t refold(INPUTS, const layout_t layout, const i64 o, const i64 base
 }
 
 /* Read the next LOOKED of `count` statuses from `taken` on. */
-DEVICE void look(GLOBAL u64 *statuses, const i64 status, const int span, const int taken, const int count, u64 *entries)
+DEVICE void look_between(GLOBAL u64 *statuses, const i64 status, const int span, const int taken, const int count, u64 *entries)
 {
 #pragma unroll
     for (int k = 0; k < LOOKED; k++)
@@ -156,7 +156,7 @@ void scan_columns(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, 
     turn_t coming = {(int)(get_group_id(0) / shared), part}, task = coming;
     if (tid == 0 && shared > 1) launch = TAG_OF(gp_read_entry(statuses)) + 1;
     if (coming.strip < strips)
-        load_rows(INPUT_NAMES, layout, min((i64)coming.strip * at.span + at.column, outputs - 1),
+        load_column(INPUT_NAMES, layout, min((i64)coming.strip * at.span + at.column, outputs - 1),
                   (i64)coming.tile * tile_rows, own, tile_rows, n, next);
     barrier(CLK_LOCAL_MEM_FENCE);
     const u32 tag = launch;
@@ -169,11 +169,11 @@ void scan_columns(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, 
         const i64 status = ((i64)task.strip * tiles + task.tile - count) * at.span + at.column;
         u64 entries[LOOKED * WORDS];
         const int taken = share * each, last = min(taken + each, count);
-        if (turn > 0) look(statuses, status, at.span, taken, last, entries);
+        if (turn > 0) look_between(statuses, status, at.span, taken, last, entries);
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) ahead[item] = next[item];
         if (following.strip < strips)
-            load_rows(INPUT_NAMES, layout, min((i64)following.strip * at.span + at.column, outputs - 1),
+            load_column(INPUT_NAMES, layout, min((i64)following.strip * at.span + at.column, outputs - 1),
                       (i64)following.tile * tile_rows, own, tile_rows, n, next);
 
         /* 2. Scan it, fold the warps above each other, and write its aggregate to its status, an iteration before others
@@ -198,7 +198,7 @@ void scan_columns(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, 
             for (int k = 0; k < each; k += LOOKED) {
                 value_t read[LOOKED];
                 int absent = 0;
-                if (k) look(statuses, status, at.span, taken + k, last, entries);
+                if (k) look_between(statuses, status, at.span, taken + k, last, entries);
 #pragma unroll
                 for (int one = 0; one < LOOKED; one++)
                     if (taken + k + one < last) absent |= !gp_status_of(entries + one * WORDS, tag, tag, read + one);
