@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -37,6 +38,7 @@ class Strips(NamedTuple):
     parts: int
     groups: int
     tiles: int  # of all strips
+    turns: int  # tiles that a group takes
 
     @property
     def statuses(self) -> int:
@@ -45,9 +47,9 @@ class Strips(NamedTuple):
 
 
 def neighbouring(layout: Layout, inputs: int) -> bool:
-    """Return True if neighbouring outputs lie nearer than neighbouring elements, in every operand.
+    """Return True if neighbouring outputs lie nearer than neighbouring elements, in every operand that moves.
 
-    At least one input must have a stride between neighbouring outputs.
+    Some input must move from output to output.
     """
     if not layout.kept:
         return False
@@ -59,10 +61,26 @@ def neighbouring(layout: Layout, inputs: int) -> bool:
 
 
 def strips_of(variant: ScanVariant, able: Capabilities, layout: Layout, outputs: int, size: int) -> Strips:
-    """Return the launch for outputs of ``size`` elements each, by a variant that is fitted to the call."""
+    """Return the launch for outputs of ``size`` elements each, by a variant that is fitted to the call.
+
+    One group a compute unit shares strips with others, because groups that wait for each other must run at the same
+    time. Groups with strips of their own are two a unit, with half of the items. (rows: columns)
+    """
+    together = min(_launches(variant, able, layout, outputs, size), key=_cost)
+    halved = variant.resized(items=max(variant.items // 2, 1), groups_per_unit=2)
+    alone = min(_launches(halved, able, layout, outputs, size, most_parts=1), key=_cost)
+    return alone if _cost(alone) <= 1.05 * _cost(together) else together
+
+
+def _launches(
+    variant: ScanVariant, able: Capabilities, layout: Layout, outputs: int, size: int, most_parts: int = 2**30
+) -> Iterator[Strips]:
+    """Yield launches with strips of every width that may be best, shared by up to ``most_parts`` groups."""
     warps = warps_of(variant.block, able)
     lanes = variant.block // warps
     run = min(layout.kept[-1] if layout.kept else 1, outputs)  # outputs that lie side by side
+    if size <= variant.items:  # rows of a warp would be empty, and a cache line has all elements of some outputs
+        run = outputs
     width = -(-run // -(-run // lanes))
     rows, items = lanes // width, variant.items
     while items > 1 and items // 2 * rows >= size:
@@ -70,24 +88,19 @@ def strips_of(variant: ScanVariant, able: Capabilities, layout: Layout, outputs:
     down = 1  # warps below each other that one output needs
     while down < warps and down * items * rows < size:
         down *= 2
-    across = warps // min(down, 16 if lanes == 1 else warps)  # each work-item folds those above its own
-    while across > 1 and across // 2 * width >= outputs:
-        across //= 2
-    most = (variant.groups_per_unit or 1) * able.compute_units
-
-    def of(across: int, parts: int) -> tuple[int, Strips]:
-        """Return how many tiles a group takes, and the launch."""
-        tiles, strips = -(-size // (warps // across * items * rows)), -(-outputs // (across * width))
-        groups = min(most // parts, strips) * parts
-        found = Strips(variant.resized(items=items), rows, width, across, parts, groups, strips * tiles)
-        return -(-strips // (most // parts)) * -(-tiles // parts), found
-
+    least = warps // min(down, 16 if lanes == 1 else warps)  # each work-item folds those above its own
+    while least > 1 and least // 2 * width >= outputs:
+        least //= 2
+    fitted, most = variant.resized(items=items), (variant.groups_per_unit or 1) * able.compute_units
     # Long rows are faster to read, but groups that share a strip read less of each other if its tiles are tall.
-    alone = min((of(wide, 1) for wide in (4, 2, 1) if across <= wide <= warps), default=of(across, 1), key=_turns)
-    tiles = -(-size // (warps // across * items * rows))
-    together = min((of(across, parts) for parts in range(1, min(tiles, most) + 1)), key=_turns)
-    return alone[1] if alone[0] <= 1.05 * together[0] else together[1]
+    for across in sorted({max(least, wide) for wide in (4, 2, 1) if wide <= warps}, reverse=True):
+        tiles, strips = -(-size // (warps // across * items * rows)), -(-outputs // (across * width))
+        for parts in range(1, min(tiles, most, most_parts if across == least else 1) + 1):
+            abreast = min(most // parts, strips)
+            turns = -(-strips // abreast) * -(-tiles // parts)
+            yield Strips(fitted, rows, width, across, parts, abreast * parts, strips * tiles, turns)
 
 
-def _turns(found: tuple[int, Strips]) -> int:
-    return found[0]
+def _cost(strips: Strips) -> int:
+    """Return elements that a compute unit's work-items take."""
+    return strips.turns * strips.variant.items * (strips.variant.groups_per_unit or 1)

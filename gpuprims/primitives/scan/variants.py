@@ -85,7 +85,7 @@ VARIANTS = (
     *_SCAN.gpu(
         "columns",
         rank=55,
-        geometry=Geometry(512, 16, 1),  # rows: columns
+        geometry=Geometry(256, 32, 1),  # rows: columns
         word_items=True,
         scratch="strip statuses",
         together=True,

@@ -34,13 +34,13 @@ def test_running_sums_of_other_values(kernel: Kernel, rng: np.random.Generator, 
 
 
 def in_place(kernel: Kernel, x: np.ndarray) -> tuple[Any, Any]:
-    """Return an array on the device and the array to write to, which are the same but for lookback.
+    """Return an array on the device and the array to write to, which are the same but for lookback and columns.
 
-    In lookback a group may read a tile that another group is writing. It then finds that tile's aggregate and drops the
-    value that it read, but Oclgrind reports the race.
+    There a group may read a tile that another group is writing. It then finds that tile's aggregate and drops the value
+    that it read, but Oclgrind reports the race.
     """
     place = on_device(kernel.device, x)
-    return place, on_device(kernel.device, x) if kernel.variant.name == "lookback" else place
+    return place, on_device(kernel.device, x) if kernel.variant.name in ("lookback", "columns") else place
 
 
 @each(SCANS)

@@ -96,7 +96,8 @@ def test_strips_cover_every_element_once(rng: np.random.Generator, warp: int) ->
         warps = geometry.block // lanes
         assert 1 <= strips.width <= lanes
         assert warps % strips.across == 0
-        assert strips.groups <= geometry.groups_per_unit * able.compute_units
+        waiting = geometry.groups_per_unit if strips.parts > 1 else strips.variant.groups_per_unit
+        assert strips.groups <= waiting * able.compute_units
         assert strips.groups % strips.parts == 0
         rows = warps // strips.across * (lanes // strips.width) * strips.variant.items
         columns = strips.across * strips.width

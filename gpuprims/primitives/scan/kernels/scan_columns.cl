@@ -64,8 +64,8 @@ DEVICE void load_column(INPUTS, const layout_t layout, const i64 o, const i64 ba
     } else {
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
-            values[item] = IDENTITY;
-            if (first + item * ROWS < n) values[item] = MAP(o, first + item * ROWS);
+            values[item] = MAP(o, min(first + item * ROWS, n - 1)); /* always, so that `o` is split into axes once */
+            if (first + item * ROWS >= n) values[item] = IDENTITY;
         }
     }
 }
