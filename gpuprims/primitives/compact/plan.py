@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out
 from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.scalars import scalars_on
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, ExpressionError, ShapeError, quoted
@@ -34,11 +35,7 @@ class CompactRequest(NamedTuple):
 class CompactPlan(LaunchPlan):
     """A compact; a call waits for the number of elements that are kept."""
 
-    __slots__ = ("_totals",)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._totals: list[tuple[Any, Callable[[], Any]]] = []  # of earlier calls; pinned memory costs microseconds
+    __slots__ = ()
 
     def run(self, operands: Operands, out: Out | None) -> Any:
         """Launch, and return the part of the result that has elements."""
@@ -47,28 +44,24 @@ class CompactPlan(LaunchPlan):
                 "compact: no out=, because the length of the result is not known before the call; got one"
             )
         self.compiled()
-        kept = operands.empty(self.results[0].shape, self.results[0].dtype)
-        try:
-            total, read = self._totals.pop()
-        except IndexError:  # the first call, or other threads use them
-            total, read = _scalar(operands)
-        self.start(operands, [kept, total])
-        count = read() if self.results[0].shape[0] else 0
-        self._totals.append((total, read))
+        (size,), dtype = self.results[0].shape, self.results[0].dtype
+        kept, (total, read) = operands.empty((size,), dtype), _scalar(operands)
+        self.start(operands, [kept, *total])
+        (count,) = read() if size else (0,)
         return operands.to_caller(operands.cut(kept, 0, (count,)))
 
 
-def _scalar(operands: Operands) -> tuple[Any, Callable[[], Any]]:
+def _scalar(operands: Operands) -> tuple[Sequence[Any], Callable[[], tuple[int, ...]]]:
     """Return an array for the number of elements kept, and a function that waits for it and returns it."""
     if not operands.in_place:
-        return operands.driver.scalar(_INT64)
+        return scalars_on(operands.device, (_INT64,)).take()
     total = np.empty((), _INT64)
 
-    def read() -> Any:
+    def read() -> tuple[int, ...]:
         operands.driver.synchronize()
-        return total.item()
+        return (total.item(),)
 
-    return total, read
+    return (total,), read
 
 
 def bind(
