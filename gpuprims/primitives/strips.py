@@ -63,11 +63,12 @@ def neighbouring(layout: Layout, inputs: int) -> bool:
 def strips_of(variant: ScanVariant, able: Capabilities, layout: Layout, outputs: int, size: int) -> Strips:
     """Return the launch for outputs of ``size`` elements each, by a variant that is fitted to the call.
 
-    One group a compute unit shares strips with others, because groups that wait for each other must run at the same
-    time. Groups with strips of their own are two a unit, with half of the items. (rows: columns)
+    Groups that share a strip wait for each other, so no more start than run at the same time. Groups with strips of their
+    own may be twice as many, with half of the items. (rows: columns)
     """
     together = min(_launches(variant, able, layout, outputs, size), key=_cost)
-    halved = variant.resized(items=max(variant.items // 2, 1), groups_per_unit=2)
+    groups = 2 * (variant.groups_per_unit or 1)
+    halved = variant.resized(items=max(variant.items // 2, 1), groups_per_unit=groups)
     alone = min(_launches(halved, able, layout, outputs, size, most_parts=1), key=_cost)
     return alone if _cost(alone) <= 1.05 * _cost(together) else together
 
