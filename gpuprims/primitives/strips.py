@@ -63,8 +63,8 @@ def neighbouring(layout: Layout, inputs: int) -> bool:
 def strips_of(variant: ScanVariant, able: Capabilities, layout: Layout, outputs: int, size: int) -> Strips:
     """Return the launch for outputs of ``size`` elements each, by a variant that is fitted to the call.
 
-    Groups that share a strip wait for each other, so no more start than run at the same time. Groups with strips of their
-    own may be twice as many, with half of the items. (rows: columns)
+    Groups that share a strip wait for each other, so no more start than run at the same time. Groups with strips of
+    their own may be twice as many, with half of the items. (rows: columns)
     """
     together = min(_launches(variant, able, layout, outputs, size), key=_cost)
     groups = 2 * (variant.groups_per_unit or 1)
