@@ -148,6 +148,13 @@ SCANNED_COLUMNS: dict[str, Callable[..., Any]] = {
     ),
 }
 
+SHARED_COLUMNS: dict[str, Callable[..., Any]] = SCANNED_COLUMNS | {
+    "sum of few columns": lambda **where: gpuprims.scan(resident(500_000, 3), axis=0, **where),
+    "exclusive max of float16 along a middle axis": lambda **where: gpuprims.scan(
+        resident(9, 2000, 70, dtype="f2"), op="max", axis=1, inclusive=False, **where
+    ),
+}
+
 
 SCANNED_ROWS: dict[str, Callable[..., Any]] = {
     "sum of rows of one vector a lane": lambda **where: gpuprims.scan(resident(5000, 16), axis=1, **where),
@@ -336,7 +343,7 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
     if variant.primitive == "map":
         return TRANSPOSED if variant.name == "tile" else MAPS
     if variant.primitive == "scan":
-        return {"each": SCANNED_COLUMNS, "rows": SCANNED_ROWS}.get(variant.name, SCANS)
+        return {"columns": SHARED_COLUMNS, "each": SCANNED_COLUMNS, "rows": SCANNED_ROWS}.get(variant.name, SCANS)
     if variant.primitive == "compact":
         return COMPACTIONS
     if variant.primitive == "segments":

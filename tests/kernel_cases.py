@@ -85,6 +85,11 @@ class Kernel:
         except NoVariantError as error:
             pytest.skip(str(error))
 
+    @property
+    def by_columns(self) -> bool:
+        """Return whether the variant scans nothing but columns on GPUs."""
+        return self.variant.name in ("columns", "each")
+
     def need(self, *dtypes: Any) -> None:
         need(self.device, *dtypes)
 

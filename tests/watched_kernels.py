@@ -52,7 +52,9 @@ def small(variant: Variant) -> Variant:
     refuse: Refusal = lambda *_: None  # noqa: E731 - a rule like the two below
     if variant.primitive == "stencil":  # a kernel that cannot do it in one launch takes two
         refuse = along_lines if variant.name == "cpu_rows" else variant.refuse
-    geometry = Geometry(variant.block, min(variant.items, few), units)
+    # Without shuffles, each work-item of scan/columns folds the values of those above its own.
+    block = 64 if variant.entry == "scan_columns" else variant.block
+    geometry = Geometry(block, min(variant.items, few), units)
     return dataclasses.replace(variant, refuse=refuse, geometry=geometry)
 
 
