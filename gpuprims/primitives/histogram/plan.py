@@ -23,15 +23,15 @@ from gpuprims.errors import ArgumentError
 from gpuprims.operators import Op, find_op
 from gpuprims.primitives.axes import axes_of
 from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype
-from gpuprims.primitives.histogram.limbs import joining_limbs
-from gpuprims.primitives.histogram.reading import ALIGNMENT, Reader, Reading
+from gpuprims.primitives.histogram.joining import joining_planes
+from gpuprims.primitives.histogram.reading import ALIGNMENT, Reader, Reading, in_memory_order
 from gpuprims.primitives.histogram.spec import Bins
 from gpuprims.primitives.histogram.traits import HistogramTraits
 from gpuprims.primitives.histogram.variants import HistogramVariant
 
 _INT64, _FLOAT64, _UINT32 = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.uint32)
-# Float weights are cut into integers of 30 bits; 64 bits hold the sum of this many.
-_MOST_CUT = 2**33
+# Float weights are added as integers; their digits hold the sum of this many.
+_MOST_ADDED = 2**33
 # Only a few tables of more bins are kept.
 _LARGE = 2**16
 
@@ -63,7 +63,7 @@ class HistogramRequest(NamedTuple):
 class _Readings(NamedTuple):
     """The launches of a histogram, and the shape of their memory, which begins with the result.
 
-    ``sums`` is None if there is nothing to count. For weights that are cut into integers, ``peaks`` runs before and
+    ``sums`` is None if there is nothing to count. For sums scaled by the largest weight, ``peaks`` runs before and
     finds the exponents of the largest weights. If ``zeroed``, the memory must be zero before the launches.
     """
 
@@ -133,7 +133,7 @@ def plan_sums(
         dtypes=(dtypes[0], key_dtype(dtypes[0]), *dtypes[1:], *([_FLOAT64] if floats else [])),
         size=math.prod(shape[k] for k in axes),
         outputs=math.prod(kept),
-        value_bytes=24 if floats and weighing.repeat else {"counts": 4, "integers": 8, "floats": 8}[weighing.sums],
+        value_bytes=12 if floats and weighing.repeat else {"counts": 4, "integers": 8, "floats": 8}[weighing.sums],
         bins=bins,
     )
     length, width = asked + 2 * request.outside, bins + 2 * request.outside
@@ -143,22 +143,24 @@ def plan_sums(
         chosen = HistogramVariant.of(variant)
         if not math.prod(shape) or not width:
             return _Readings(None, None, result.shape, zeroed=True)
-        reader = Reader(device, chosen, forms, axes, traits, request.kind, request.guide)
+        reader = Reader(device, chosen, in_memory_order(forms, axes), axes, traits, request.kind, request.guide)
         target = contiguous(result.dtype, (traits.outputs, length), alignment)._replace(shape=(traits.outputs, width))
         peaks = None
         if not floats or chosen.histograms == "private" or not weighing.repeat:
             sums = reader.read(weighing.sums, _adding(floats, result.dtype), target, alone=bins == asked)
-        elif math.prod(shape) > _MOST_CUT:
+        elif math.prod(shape) > _MOST_ADDED:
             raise ArgumentError(
                 f"{request.label}: at most 2^33 float weights for sums that repeat from run to run; got"
                 f" {math.prod(shape)} (deterministic=False adds them in any order)"
             )
+        elif reader.adds_exactly(result.dtype):
+            sums = reader.read("exact", _adding(True, result.dtype), target, alone=False)
         else:
             beside = contiguous(_UINT32, (traits.outputs, bins + 2), ALIGNMENT)
             peaks = reader.read("peaks", find_op("max"), beside, alone=True)
-            joining = joining_limbs(result.dtype, single=dtypes[1].kind == "f" and dtypes[1].itemsize < 8)
-            sums = reader.read("limbs", joining, target, beside, alone=False)
-        if sums.fold is None:
+            joining = joining_planes(result.dtype, single=dtypes[1].kind == "f" and dtypes[1].itemsize < 8)
+            sums = reader.read("scaled", joining, target, beside, alone=False)
+        if sums.behind:
             return _Readings(sums, peaks, (bins + 2,), sums.zeroed)
         return _Readings(sums, peaks, result.shape, zeroed=bins < asked)
 
