@@ -151,27 +151,26 @@ DEVICE void gp_load_whole_tile(INPUTS, const layout_t layout, const i64 o, const
 /* True if the vector of an item ends before `end`. */
 #define VECTOR_ENDS(base, item, tid, end) (ITEM_INDEX(base, (item) / VECTOR * VECTOR, tid) + VECTOR <= (end))
 
-/* Load a work-item's whole vectors of a partial tile. */
-DEVICE void gp_load_part_tile(INPUTS, const layout_t layout, const i64 o, const i64 base, const i64 end, const int tid,
-                              value_t *values)
-{
-#pragma unroll
-    for (int item = 0; item < ITEMS; item += VECTOR)
-        if (VECTOR_ENDS(base, item, tid, end)) MAP_VECTOR(o, ITEM_INDEX(base, item, tid), values + item);
-}
-
-/* Load elements from `base` to `end`, at most a tile, and do COUNT(value, item) with each. `after` elements after the
- * last whole vector remain. */
+/* Load the elements from `base` to `end`, at most a tile, except for those after the last whole vector, and do
+ * COUNT(value, item) with each. A partial tile is loaded in pieces, which take fewer registers. */
+#define AT_ONCE (ITEMS < 8 ? ITEMS : VECTOR < 8 ? 8 : VECTOR)
 #define COUNT_TILE(o, base, end, tid)                                                                                  \
     do {                                                                                                               \
-        value_t values[ITEMS];                                                                                         \
         if ((base) + BLOCK * ITEMS <= (end)) {                                                                         \
+            value_t values[ITEMS];                                                                                     \
             gp_load_whole_tile(INPUT_NAMES, layout, o, base, tid, values);                                             \
             _Pragma("unroll") for (int item = 0; item < ITEMS; item++) COUNT(values[item], item);                      \
-        } else {                                                                                                       \
-            gp_load_part_tile(INPUT_NAMES, layout, o, base, end, tid, values);                                         \
-            _Pragma("unroll") for (int item = 0; item < ITEMS; item++)                                                 \
-                if (VECTOR_ENDS(base, item, tid, end)) COUNT(values[item], item);                                      \
+            break;                                                                                                     \
+        }                                                                                                              \
+        _Pragma("unroll 1") for (int first = 0; first < ITEMS; first += AT_ONCE) {                                     \
+            value_t values[AT_ONCE];                                                                                   \
+            _Pragma("unroll") for (int item = 0; item < AT_ONCE; item += VECTOR) {                                     \
+                if (VECTOR_ENDS(base, first + item, tid, end))                                                         \
+                    MAP_VECTOR(o, ITEM_INDEX(base, first + item, tid), values + item);                                 \
+            }                                                                                                          \
+            _Pragma("unroll") for (int item = 0; item < AT_ONCE; item++) {                                             \
+                if (VECTOR_ENDS(base, first + item, tid, end)) COUNT(values[item], first + item);                      \
+            }                                                                                                          \
         }                                                                                                              \
     } while (0)
 

@@ -38,18 +38,22 @@ void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
 
         /* 2. Load a tile's vectors and count; then the elements after the last whole vector. */
         for (i64 base = part * share; base < end; base += BLOCK * ITEMS) {
-            const int whole = base + BLOCK * ITEMS <= end;
-            raw_t raw[VECTORS];
+            if (base + BLOCK * ITEMS <= end) {
+                raw_t raw[VECTORS];
 #pragma unroll
-            for (int vector = 0; vector < VECTORS; vector++)
-                if (whole || VECTOR_ENDS(base, vector * VECTOR, tid, end))
+                for (int vector = 0; vector < VECTORS; vector++)
                     gp_fetch_vector(INPUT_NAMES, layout, o, base + (vector * BLOCK + tid) * VECTOR, raw + vector);
 #pragma unroll
-            for (int vector = 0; vector < VECTORS; vector++)
-                if (whole || VECTOR_ENDS(base, vector * VECTOR, tid, end)) {
+                for (int item = 0; item < ITEMS; item++)
+                    gp_increment(COUNT_OF(FETCHED(raw + item / VECTOR, item % VECTOR, 0)));
+            } else {
+                for (int first = 0; VECTOR_ENDS(base, first, tid, end); first += VECTOR) {
+                    raw_t raw;
+                    gp_fetch_vector(INPUT_NAMES, layout, o, ITEM_INDEX(base, first, tid), &raw);
 #pragma unroll
-                    for (int item = 0; item < VECTOR; item++) gp_increment(COUNT_OF(FETCHED(raw + vector, item, 0)));
+                    for (int item = 0; item < VECTOR; item++) gp_increment(COUNT_OF(FETCHED(&raw, item, 0)));
                 }
+            }
         }
         for (i64 j = n - n % VECTOR + tid; part == 0 && j < n; j += BLOCK) gp_increment(COUNT_OF(MAP(o, j)));
         barrier(CLK_LOCAL_MEM_FENCE);

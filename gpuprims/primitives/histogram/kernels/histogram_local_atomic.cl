@@ -33,7 +33,7 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
 #if MERGED
     __local int last;
 #endif
-    const i32 width = (i32)bins + 2, copies = (i32)replicas, stride = width * copies;
+    const i32 width = (i32)bins + 2, copies = SUMS_DIGITS ? (i32)replicas : 1, stride = width * copies;
     const int tid = get_local_id(0), replica = tid & (copies - 1);
     const i64 share = gp_share(n, parts);
     binning_t b = gp_read_table(table, bins);
