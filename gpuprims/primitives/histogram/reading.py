@@ -240,7 +240,9 @@ def in_memory_order(forms: tuple[Form, ...], axes: tuple[int, ...]) -> tuple[For
     """
     first = forms[0]
     order = list(range(len(first.shape)))
-    for axis, other in zip(axes, sorted(axes, key=lambda k: (first.strides[k] != 0, -abs(first.strides[k]))), strict=True):
+    for axis, other in zip(
+        axes, sorted(axes, key=lambda k: (first.strides[k] != 0, -abs(first.strides[k]))), strict=True
+    ):
         order[axis] = other
     turned = [k for k in axes if first.strides[k] < 0 < first.shape[k]]
 
