@@ -383,6 +383,5 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
         large = () if variant.name == "direct" else ("many weights",)
         return {name: call for name, call in STENCILS.items() if name not in large}
     if variant.primitive == "histogram":
-        unweighed = {name: call for name, call in HISTOGRAMS.items() if not name.startswith("weights")}
-        return {"bytes": BYTES, "cached": unweighed}.get(variant.name, HISTOGRAMS)
+        return {"bytes": BYTES}.get(variant.name, HISTOGRAMS)
     return {"each": MANY_OUTPUTS, "rows": ROWS}.get(variant.name, REDUCTIONS)

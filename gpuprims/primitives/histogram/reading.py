@@ -32,8 +32,8 @@ _MOST_MERGED = 2**16
 _RESERVED = 1024
 # Most replicas in local memory, most bytes of several, and most bins of replicas on a CPU.
 _MOST_REPLICAS, _REPLICATED, _SMALL = 32, 96 * 1024, 2048
-# Slots in local memory, each a count and a place, for the bins that a group meets first.
-_MOST_SLOTS, _SLOT_BYTES = 8192, 8
+# Slots in local memory for the bins that a group meets first, and bytes of a slot's place.
+_MOST_SLOTS, _PLACE = 8192, 4
 # A guide with 16 bits for each entry distinguishes fewer bins.
 _MOST_NEAR, _ENTRY_BYTES = 2**15, 2
 # Bytes of a digit in local memory, and of a total.
@@ -121,7 +121,7 @@ class Reader(NamedTuple):
         vector = min(layout.vector_width(), chosen.items) if chosen.vectors else 1
         weight = values[1] if len(values) > 1 else None
         dtype = _sum_dtype(sums, chosen, outputs * size)
-        digits = digits_of(sums, weight) if histograms in ("local", "split") else 1
+        digits = digits_of(sums, weight) if histograms in ("cached", "local", "split") else 1
         planes, private = planes_of(sums, weight), histograms == "private"
         room = self._room(chosen, digits, dtype)
         ranges = -(-width // room.copies) if histograms == "split" else 1
@@ -149,7 +149,7 @@ class Reader(NamedTuple):
             vector=vector,
             kind=self.kind,
             sums=sums,
-            group_dtype=total if private else dtype if digits == 1 else _UINT32,
+            group_dtype=total if private else _UINT32 if digits > 1 or sums == "counts" else dtype,
             dtype=total,
             local_guide=room.near,
             fused=not private,
@@ -194,10 +194,10 @@ class Reader(NamedTuple):
             return _Room(CPU_REPLICAS if width <= _SMALL and self.call.size >= 16 * width else 1)
         if chosen.histograms in ("shared", "bytes"):
             return _Room(1)
-        if chosen.histograms == "cached":
-            slots = _power_of_two(min(_MOST_SLOTS, most // _SLOT_BYTES))
-            return _Room(slots, local=slots * _SLOT_BYTES)
         each = digits * _DIGIT if digits > 1 else dtype.itemsize
+        if chosen.histograms == "cached":
+            slots = _power_of_two(min(_MOST_SLOTS, most // (each + _PLACE)))
+            return _Room(slots, local=slots * (each + _PLACE))
         copies, nbytes = 1, width * each
         if chosen.histograms == "split":
             ranges = max(2, -(-nbytes // (most - BEHIND_RANGE)))

@@ -90,7 +90,7 @@ class HistogramSpec(KernelSpec):
             **{f"SUMS_{sums.upper()}": int(self.sums == sums) for sums in get_args(Sums)},
             "SUMS_DIGITS": int(self.digits > 0),
             "DIGITS": max(self.digits, 1),
-            "WIDE_SUMS": int(self.group_dtype.itemsize == 8),
+            "WIDE_TOTALS": int(self.dtype.itemsize == 8),
             "PLANES": self.planes,
             "FINAL": int(self.final),
             "MERGED": int(self.merged),

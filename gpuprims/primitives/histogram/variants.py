@@ -12,7 +12,6 @@ from gpuprims.core.refusals import double_precision, for_cpus, group_fits, work_
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.histogram.reference import histogram_numpy
 from gpuprims.primitives.histogram.traits import (
-    counted,
     counted_bytes,
     histogram_fits,
     ranges_fit,
@@ -95,7 +94,7 @@ VARIANTS = (
         geometry=PerBackend(cuda=Geometry(1024, 16, 2), opencl=Geometry(256, 16, 8)),  # rows: cached
         vectors=True,
         histograms="cached",
-        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), counted),
+        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), sums_add_atomically),
         tunable=_GROUPS,
     ),
     *_HISTOGRAM.gpu(

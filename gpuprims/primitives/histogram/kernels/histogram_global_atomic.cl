@@ -4,15 +4,14 @@
  * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
  * out     histograms: PLANES sums for each of bins + 2 places, added to the present ones
  * launch  any number of groups of BLOCK; each takes (output, part) pairs until none are left
- * host    gp_load_whole_tile, gp_guess_bin, gp_settle_item (binning.h), ADD (sums.h), MAP
+ * host    gp_load_whole_tile, gp_guess_bin, gp_settle_item (binning.h), ADD_GLOBALLY (sums.h), MAP
  * order   elements in the order in which work-items take them: sums of integers are the same, of floats maybe not
  */
-#define gp_add_float gp_add_float_globally
 #define COUNT(value, item)                                                                                             \
     do {                                                                                                               \
         int doubt;                                                                                                     \
         const i32 place = gp_guess_bin(KEY(value), b, &doubt);                                                         \
-        if (COUNTED(place, b)) ADD(own, place, width, value, PEAK(o, place));                                          \
+        if (COUNTED(place, b)) ADD_GLOBALLY(own, place, width, value, PEAK(o, place));                                          \
         left |= (u32)doubt << (item);                                                                                  \
     } while (0)
 
@@ -26,20 +25,20 @@ void histogram_global_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i6
 
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
         const i64 o = task / parts, part = task % parts, end = min((part + 1) * share, n);
-        GLOBAL bin_t *own = histograms + o * PLANES * width;
+        GLOBAL total_t *own = histograms + o * PLANES * width;
         for (i64 base = part * share; base < end; base += BLOCK * ITEMS) {
             u32 left = 0;
             COUNT_TILE(o, base, end, tid);
             while (left) {
                 value_t value;
                 const i32 place = gp_settle_item(INPUT_NAMES, layout, o, base, tid, b, &left, &value);
-                if (COUNTED(place, b)) ADD(own, place, width, value, PEAK(o, place));
+                if (COUNTED(place, b)) ADD_GLOBALLY(own, place, width, value, PEAK(o, place));
             }
         }
         for (i64 j = n - n % VECTOR + tid; part == 0 && j < n; j += BLOCK) {
             const value_t value = MAP(o, j);
             const i32 place = gp_settle_bin(KEY(value), b);
-            if (COUNTED(place, b)) ADD(own, place, width, value, PEAK(o, place));
+            if (COUNTED(place, b)) ADD_GLOBALLY(own, place, width, value, PEAK(o, place));
         }
     }
 }

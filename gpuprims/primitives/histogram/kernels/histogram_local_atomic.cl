@@ -16,7 +16,6 @@
  *     replica    0     1     0     1     0     1
  *     tid        even  odd   even  odd   even  odd
  */
-#define gp_add_float gp_add_float_locally
 #define COUNT(value, item)                                                                                             \
     do {                                                                                                               \
         int doubt;                                                                                                     \
@@ -30,9 +29,6 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
                             const i64 parts, const i64 stored, const i64 pitch, const i64 replicas LOCAL_PARAMETER)
 {
     LOCAL_MEMORY(bin_t, own);
-#if MERGED
-    __local int last;
-#endif
     const i32 width = (i32)bins + 2, copies = SUMS_DIGITS ? (i32)replicas : 1, stride = width * copies;
     const int tid = get_local_id(0), replica = tid & (copies - 1);
     const i64 share = gp_share(n, parts);
@@ -89,7 +85,9 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
 #if MERGED
         gp_fence();
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (tid == 0) last = gp_last_done(counters + o, parts);
+        if (tid == 0) own[0] = gp_last_done(counters + o, parts);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const int last = (int)own[0];
         barrier(CLK_LOCAL_MEM_FENCE);
         if (last) gp_store_totals(histograms + o * pitch, stored, TOTALS(o), (LOCAL i64 *)own, width, PEAKS(o), tid);
 #endif

@@ -8,15 +8,17 @@
  * host    gp_load_whole_tile, gp_guess_bin, gp_settle_item (binning.h), ADD and gp_plane (sums.h), MAP
  * order   elements in the order in which work-items take them: sums of integers are the same, of floats maybe not
  *
- *     places    0 1 2 3 | 4 5 6 7 | 8 9        span = 4; elements of other ranges go to one more place
+ *     places    0 1 2 3 | 4 5 6 7 | 8 9        span = 4; counts of other ranges go to one more place
  */
-#define gp_add_float gp_add_float_locally
 #define WITHIN(place) ((i32)min((u32)((place) - low), (u32)size))
+/* Counts at one place are joined by the hardware, so no branch is needed; sums at one place wait for each other. */
+#define ADD_WITHIN(place, value)                                                                                       \
+    if (SUMS_COUNTS || WITHIN(place) < size) ADD(own, WITHIN(place), size + 1, value, PEAK(o, place))
 #define COUNT(value, item)                                                                                             \
     do {                                                                                                               \
         int doubt;                                                                                                     \
         const i32 place = gp_guess_bin(KEY(value), b, &doubt);                                                         \
-        ADD(own, WITHIN(place), size + 1, value, PEAK(o, place));                                                      \
+        ADD_WITHIN(place, value);                                                                                      \
         left |= (u32)doubt << (item);                                                                                  \
     } while (0)
 
@@ -47,7 +49,7 @@ void histogram_split(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
             while (left) {
                 value_t value;
                 const i32 place = gp_settle_item(INPUT_NAMES, layout, o, base, tid, b, &left, &value);
-                ADD(own, WITHIN(place), size + 1, value, PEAK(o, place));
+                ADD_WITHIN(place, value);
             }
         }
 
@@ -55,7 +57,7 @@ void histogram_split(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
         for (i64 j = n - n % VECTOR + tid; part == 0 && j < n; j += BLOCK) {
             const value_t value = MAP(o, j);
             const i32 place = gp_settle_bin(KEY(value), b);
-            ADD(own, WITHIN(place), size + 1, value, PEAK(o, place));
+            ADD_WITHIN(place, value);
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 

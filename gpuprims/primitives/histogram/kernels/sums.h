@@ -79,43 +79,54 @@ DEVICE void gp_add_exactly(LOCAL u32 *digits, const i32 stride, const weight_t w
 }
 #endif
 
-/* Add a value at a place. `stride` places lie between planes or digits; `peak` is the exponent of the bin's largest
- * weight. */
-#if SUMS_COUNTS && !WIDE_SUMS
-#define ADD(histogram, place, stride, value, peak) gp_increment((histogram) + (place))
+/* Add a value at a place: ADD in local memory, ADD_GLOBALLY in global memory. `stride` places lie between digits or
+ * planes; `peak` is the exponent of the bin's largest weight. */
+#if SUMS_COUNTS
+#define ADD(own, place, stride, value, peak) gp_increment((own) + (place))
+#if WIDE_TOTALS
+#define ADD_GLOBALLY(whole, place, stride, value, peak) gp_add_integer((whole) + (place), (i64)1)
+#else
+#define ADD_GLOBALLY(whole, place, stride, value, peak) gp_increment((whole) + (place))
+#endif
 #elif SUMS_PEAKS
-#define ADD(histogram, place, stride, value, peak)                                                                     \
+#define ADD(own, place, stride, value, peak)                                                                           \
     do {                                                                                                               \
         const u32 exponent = gp_exponent(WEIGHT(value));                                                               \
-        if ((histogram)[place] < exponent) gp_raise((histogram) + (place), exponent); /* seldom, once it has risen */  \
+        if ((own)[place] < exponent) gp_raise((own) + (place), exponent); /* seldom, once it has risen */              \
     } while (0)
+#define ADD_GLOBALLY ADD
 #elif SUMS_FLOATS
-#define ADD(histogram, place, stride, value, peak) gp_add_float((histogram) + (place), (bin_t)WEIGHT(value))
+#define ADD(own, place, stride, value, peak) gp_add_float_locally((own) + (place), (bin_t)WEIGHT(value))
+#define ADD_GLOBALLY(whole, place, stride, value, peak) gp_add_float_globally((whole) + (place), (total_t)WEIGHT(value))
 #elif SUMS_EXACT
-#define ADD(histogram, place, stride, value, peak) gp_add_exactly((histogram) + (place), stride, WEIGHT(value))
-#elif SUMS_SCALED && SUMS_DIGITS
-#define ADD(histogram, place, stride, value, peak)                                                                     \
-    do {                                                                                                               \
-        const i64 scaled = gp_scaled(WEIGHT(value), peak);                                                             \
-        gp_add_digits((histogram) + (place), stride, (u32)scaled, scaled >> 32, DIGITS);                               \
-    } while (0)
+#define ADD(own, place, stride, value, peak) gp_add_exactly((own) + (place), stride, WEIGHT(value))
 #elif SUMS_SCALED
-#define ADD(histogram, place, stride, value, peak)                                                                     \
+#define ADD(own, place, stride, value, peak)                                                                           \
     do {                                                                                                               \
         const i64 scaled = gp_scaled(WEIGHT(value), peak);                                                             \
-        if ((u32)scaled) gp_add_integer((histogram) + (place), (i64)(u32)scaled);                                      \
-        if (scaled >> 32) gp_add_integer((histogram) + (place) + (stride), scaled >> 32);                              \
+        gp_add_digits((own) + (place), stride, (u32)scaled, scaled >> 32, DIGITS);                                     \
     } while (0)
-#elif SUMS_DIGITS
-#define ADD(histogram, place, stride, value, peak)                                                                     \
-    gp_add_digits((histogram) + (place), stride, (u32)WEIGHT(value), (i64)WEIGHT(value) >> 32, DIGITS)
+#define ADD_GLOBALLY(whole, place, stride, value, peak)                                                                \
+    do {                                                                                                               \
+        const i64 scaled = gp_scaled(WEIGHT(value), peak);                                                             \
+        if ((u32)scaled) gp_add_integer((whole) + (place), (i64)(u32)scaled);                                          \
+        if (scaled >> 32) gp_add_integer((whole) + (place) + (stride), scaled >> 32);                                  \
+    } while (0)
 #else
-#define ADD(histogram, place, stride, value, peak) gp_add_integer((histogram) + (place), (i64)WEIGHT(value))
+#define ADD(own, place, stride, value, peak)                                                                           \
+    gp_add_digits((own) + (place), stride, (u32)WEIGHT(value), (i64)WEIGHT(value) >> 32, DIGITS)
+#define ADD_GLOBALLY(whole, place, stride, value, peak) gp_add_integer((whole) + (place), (i64)WEIGHT(value))
 #endif
-#if WIDE_SUMS
-#define ADD_COUNT(histogram, place, count) gp_add_integer((histogram) + (place), (i64)(count))
+
+/* Add a group's sum to one in global memory. */
+#if SUMS_PEAKS
+#define ADD_SUM(place, sum) gp_raise(place, sum)
+#elif SUMS_FLOATS
+#define ADD_SUM(place, sum) gp_add_float_globally(place, sum)
+#elif WIDE_TOTALS
+#define ADD_SUM(place, sum) gp_add_integer(place, (i64)(sum))
 #else
-#define ADD_COUNT(histogram, place, count) gp_add_count((histogram) + (place), count)
+#define ADD_SUM(place, sum) gp_add_count(place, sum)
 #endif
 #if SUMS_SCALED
 #define PEAK(o, found) peaks[(o) * (bins + 2) + (found)]
