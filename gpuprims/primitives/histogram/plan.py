@@ -161,7 +161,7 @@ def plan_sums(
             joining = joining_planes(result.dtype, single=dtypes[1].kind == "f" and dtypes[1].itemsize < 8)
             sums = reader.read("scaled", joining, target, beside, alone=False)
         if sums.behind:
-            return _Readings(sums, peaks, (bins + 2,), sums.zeroed)
+            return _Readings(sums, peaks, (bins + sums.behind,), sums.zeroed)
         return _Readings(sums, peaks, result.shape, zeroed=bins < asked)
 
     return HistogramPlan(device, "histogram", traits, (result,), compiling, asked=variant, inputs=())

@@ -11,14 +11,16 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import Dtype, value_words
+from gpuprims.core.launch_plan import in_turn
 from gpuprims.core.layout import Form, Layout, contiguous, plan_layout
 from gpuprims.core.operands import Operands
+from gpuprims.core.variant import MOST_GROUPS
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.operators import Op, as_map, make_folding
 from gpuprims.primitives.fold import plan_fold
 from gpuprims.primitives.histogram.binning import key_dtype
 from gpuprims.primitives.histogram.spec import CPU_REPLICAS, Bins, HistogramSpec, Sums, digits_of, planes_of
-from gpuprims.primitives.histogram.traits import BEHIND_RANGE, HistogramTraits
+from gpuprims.primitives.histogram.traits import BEHIND_RANGE, HistogramTraits, span_of
 from gpuprims.primitives.histogram.variants import HistogramVariant
 
 _INT64, _FLOAT64, _UINT32, _UINT8 = (np.dtype(name) for name in ("i8", "f8", "u4", "u1"))
@@ -49,7 +51,8 @@ class Reading(NamedTuple):
 
     The sums take ``nbytes``, by part, output, plane and place. If ``zeroed``, groups add to memory that must be zero
     before. ``fold`` is None if the groups store the result itself; else its result takes ``folded`` bytes. ``behind``
-    says that such groups also store the two places behind the bins. ``counters`` are the zeros of a merging launch.
+    counts the places that such groups also store behind the bins. ``counters`` are the zeros of a merging launch, and
+    ``scratch`` the bytes that a sorting one needs.
     """
 
     launch: Launch
@@ -58,8 +61,9 @@ class Reading(NamedTuple):
     zeroed: bool
     fold: Launch | None
     folded: int
-    behind: bool
+    behind: int
     counters: int
+    scratch: int = 0
 
     def run(self, operands: Operands, words: Any, peaks: Sequence[Any] = (), target: Any = None) -> Any:
         """Launch on the memory of a call, and return the target, by default new memory."""
@@ -67,8 +71,10 @@ class Reading(NamedTuple):
         if self.fold is not None or left is None:
             left = driver.zeros((self.nbytes,), _UINT8) if self.zeroed else driver.scratch(self.nbytes)
         _, memories = operands.placed or operands.place()
-        counters = (driver.counters(self.counters),) if self.counters else ()
-        self.launch([*memories, left, words, *peaks, *counters])
+        beside = [driver.counters(self.counters)] if self.counters else []
+        if self.scratch:
+            beside.append(driver.scratch(self.scratch))
+        self.launch([*memories, left, words, *peaks, *beside])
         if self.fold is None:
             return left
         if target is None:
@@ -137,7 +143,8 @@ class Reader(NamedTuple):
             merged = totals // outputs * _TOTAL <= able.asked_local_memory
         final = final and (merged or parts == 1)
         whole = chosen.shares_histograms
-        widened = sums == "counts" and outputs == rows == 1 and not whole
+        sorts = histograms == "sorted"
+        widened = sums == "counts" and ((outputs == rows == 1 and not whole) or sorts)
         left_dtype = _INT64 if widened or (digits > 1) else dtype
         total = target.dtype if final else left_dtype
         local = max(room.local, totals // outputs * _TOTAL) if merged and planes > 1 else room.local
@@ -156,7 +163,10 @@ class Reader(NamedTuple):
             digits=digits if digits > 1 else 0,
             final=final,
             merged=merged,
+            sorts=sorts,
         )
+        if sorts:
+            return self._sorting(chosen, spec, layout, op, target, alone=alone)
         kernel, groups = device.kernel(chosen, spec), chosen.groups(outputs * parts * ranges, able)
         stored = [target.shape[1], target.strides[0] // target.item] if histograms in ("local", "bytes") else []
         copies = [room.copies] if histograms in ("local", "private", "cached", "split") else []
@@ -165,12 +175,29 @@ class Reader(NamedTuple):
         folded = math.prod(target.shape) * target.item
         if final:
             counters = (outputs + 1) // 2 * 2 + 2 * totals if merged else 0
-            return Reading(launch, folded, planes, False, None, folded, False, counters)
+            return Reading(launch, folded, planes, False, None, folded, 0, counters)
         left = contiguous(total, (1 if whole else rows, outputs, planes, width), ALIGNMENT)
         is_target = alone and total == target.dtype and left.shape[:3] == (1, 1, 1)
         fold = None if is_target else self._fold(left, op, target, beside)
         nbytes = math.prod(left.shape) * left.item
-        return Reading(launch, nbytes, planes, whole, fold, folded, is_target, 0)
+        return Reading(launch, nbytes, planes, whole, fold, folded, 2 * is_target, 0)
+
+    def _sorting(
+        self, chosen: HistogramVariant, spec: HistogramSpec, layout: Layout, op: Op, target: Form, *, alone: bool
+    ) -> Reading:
+        """Return the reading of a kernel that sorts tiles by ranges of bins, and then counts each range."""
+        able, size, width = self.device.capabilities, self.call.size, self.call.bins + 2
+        span, tiles = span_of(able, width - 2, chosen.block), -(-size // chosen.tile)
+        ranges, kernel, packed = -(-width // span), self.device.kernel(chosen, spec), layout.pack(0)
+        groups = chosen.groups(tiles, able), max(ranges, chosen.groups(MOST_GROUPS, able))
+        numbers = 1, size, width - 2, tiles, span
+        sort = kernel.prepare(groups[0], packed, *numbers, 0, local=8 * ranges + 2 * chosen.tile)
+        add = kernel.prepare(groups[1], packed, *numbers, 1, local=4 * (span + ranges))
+        left, behind = contiguous(_INT64, (1, 1, 1, width), ALIGNMENT), 2 + (ranges + 1) // 2
+        fold = None if alone and target.dtype == _INT64 else self._fold(left, op, target, ())
+        nbytes, folded = (width - 2 + behind) * left.item, math.prod(target.shape) * target.item
+        scratch = tiles * (2 * chosen.tile + 4 * (ranges + 1))
+        return Reading(in_turn([sort, add]), nbytes, 1, True, fold, folded, 0 if fold else behind, 0, scratch)
 
     def _fitted(self, values: tuple[Dtype, ...], layout: Layout) -> HistogramVariant:
         """Return the variant with fewer items if values are wide, and with smaller groups for short rows."""

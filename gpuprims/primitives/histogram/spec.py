@@ -55,6 +55,7 @@ class HistogramSpec(KernelSpec):
     digits: int  # words of a sum in local memory, 0 if sums are whole
     final: bool  # the launch stores results, not sums of its parts
     merged: bool  # groups add their sums to totals, which the last group stores as results
+    sorts: bool = False  # the launch sorts elements into scratch memory
 
     @property
     def planes(self) -> int:
@@ -67,8 +68,8 @@ class HistogramSpec(KernelSpec):
 
     @property
     def pointers(self) -> int:
-        """Number of pointer arguments: the inputs, the sums, the table, the exponents for "scaled", the totals."""
-        return len(self.inputs) + 2 + (self.sums == "scaled") + self.merged
+        """Number of pointer arguments: the inputs, the sums, the table, any exponents, totals and scratch memory."""
+        return len(self.inputs) + 2 + (self.sums == "scaled") + self.merged + self.sorts
 
     @property
     def dtypes(self) -> frozenset[Dtype]:
@@ -80,7 +81,7 @@ class HistogramSpec(KernelSpec):
         """Define keys, weights, sums and the guide to the thresholds."""
         key, fields = self.values[0], fields_of(self.values)
         peaks = ", GLOBAL const u32 *RESTRICT peaks" if self.sums == "scaled" else ""
-        counters = ", GLOBAL u32 *counters" if self.merged else ""
+        counters = ", GLOBAL u32 *counters" if self.merged else ", GLOBAL u32 *scratch" if self.sorts else ""
         lowest = {"LOWEST": "(-128)" if self.inputs[0].dtype.kind == "i" else "(0)"} if self._of_bytes else {}
         return {
             **lowest,

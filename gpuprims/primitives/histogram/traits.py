@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.geometry import Refusal
 from gpuprims.core.refusals import lacks_local
 from gpuprims.core.traits import CallTraits
 
@@ -14,6 +15,8 @@ from gpuprims.core.traits import CallTraits
 _MOST_RANGES = 8
 # Local memory for one more sum in each plane of a range.
 BEHIND_RANGE = 64
+# Most bins of a range by which tiles are sorted, unless there are many ranges; 16 bits hold four times as many.
+_MOST_SPAN = 2**14
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,34 @@ def ranges_fit(capabilities: Capabilities, call: CallTraits) -> str | None:
     if asked <= most:
         return None
     return f"is for sums of {most} bytes at most, {_MOST_RANGES} times the local memory; this call's have {asked}"
+
+
+def span_of(capabilities: Capabilities, bins: int, block: int) -> int:
+    """Return how many bins a range has, a power of two, if a group of ``block`` sorts by ranges; 0 if that is too many.
+
+    Two groups of a compute unit have room for the counts of a range, unless there are many ranges.
+    """
+    room = capabilities.asked_local_memory - 8 * block
+    span = 1 << max(min(room // 8, _MOST_SPAN).bit_length() - 1, 0)
+    while -(-(bins + 2) // span) > block:
+        span *= 2
+        if span > min(room // 4, _MOST_SPAN * 4):
+            return 0
+    return span
+
+
+def ranges_sort(block: int, tile: int) -> Refusal:
+    """Refuse weights, several histograms, and more ranges of bins than a group has work-items."""
+
+    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
+        if call.outputs > 1:
+            return f"is for one histogram; this call has {call.outputs}"
+        bins = HistogramTraits.of(call).bins
+        if not span_of(capabilities, bins, block):
+            return f"is for {block} ranges of bins at most, as local memory holds; this call has {bins} bins"
+        return counted(capabilities, call) or lacks_local(8 * block + 2 * tile, capabilities)
+
+    return refuse
 
 
 def counted(capabilities: Capabilities, call: CallTraits) -> str | None:
