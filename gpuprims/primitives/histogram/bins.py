@@ -22,7 +22,7 @@ from gpuprims.operators import Op, as_map, make_folding
 from gpuprims.operators.extremes import highest, lowest
 from gpuprims.primitives.fold import plan_fold
 from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype, make_table
-from gpuprims.primitives.histogram.reading import in_memory_order
+from gpuprims.primitives.histogram.elements import in_memory_order
 
 # Only a few tables of more bins are kept.
 _LARGE = 2**16

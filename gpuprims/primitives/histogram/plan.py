@@ -23,8 +23,9 @@ from gpuprims.errors import ArgumentError
 from gpuprims.operators import Op, find_op
 from gpuprims.primitives.axes import axes_of
 from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype
+from gpuprims.primitives.histogram.elements import in_memory_order
 from gpuprims.primitives.histogram.joining import joining_planes
-from gpuprims.primitives.histogram.reading import ALIGNMENT, Reader, Reading, in_memory_order
+from gpuprims.primitives.histogram.reading import ALIGNMENT, Reader, Reading
 from gpuprims.primitives.histogram.spec import Bins
 from gpuprims.primitives.histogram.traits import HistogramTraits
 from gpuprims.primitives.histogram.variants import HistogramVariant
@@ -95,7 +96,9 @@ class HistogramPlan(LaunchPlan):
         if sums is not None:
             words, memory = table_on(operands, table), operands.memory(counts) if in_place else counts
             try:
-                sums.run(operands, words, (peaks.run(operands, words),) if peaks else (), memory)
+                scratch = operands.driver.scratch(sums.scratch) if sums.scratch else None
+                exponents = (peaks.run(operands, words, scratch=scratch),) if peaks else ()
+                sums.run(operands, words, exponents, memory, scratch)
             finally:
                 if in_place:
                     operands.driver.synchronize()  # before an error frees the host's memory, too

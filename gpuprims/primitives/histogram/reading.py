@@ -15,10 +15,9 @@ from gpuprims.core.launch_plan import in_turn
 from gpuprims.core.layout import Form, Layout, contiguous, plan_layout
 from gpuprims.core.operands import Operands
 from gpuprims.core.variant import MOST_GROUPS
-from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.operators import Op, as_map, make_folding
 from gpuprims.primitives.fold import plan_fold
-from gpuprims.primitives.histogram.binning import key_dtype
+from gpuprims.primitives.histogram.elements import values_of, weight_dtype
 from gpuprims.primitives.histogram.spec import CPU_REPLICAS, Bins, HistogramSpec, Sums, digits_of, planes_of
 from gpuprims.primitives.histogram.traits import BEHIND_RANGE, HistogramTraits, span_of
 from gpuprims.primitives.histogram.variants import HistogramVariant
@@ -65,7 +64,9 @@ class Reading(NamedTuple):
     counters: int
     scratch: int = 0
 
-    def run(self, operands: Operands, words: Any, peaks: Sequence[Any] = (), target: Any = None) -> Any:
+    def run(
+        self, operands: Operands, words: Any, peaks: Sequence[Any] = (), target: Any = None, scratch: Any = None
+    ) -> Any:
         """Launch on the memory of a call, and return the target, by default new memory."""
         driver, left = operands.driver, target
         if self.fold is not None or left is None:
@@ -73,7 +74,7 @@ class Reading(NamedTuple):
         _, memories = operands.placed or operands.place()
         beside = [driver.counters(self.counters)] if self.counters else []
         if self.scratch:
-            beside.append(driver.scratch(self.scratch))
+            beside = [scratch]
         self.launch([*memories, left, words, *peaks, *beside])
         if self.fold is None:
             return left
@@ -107,7 +108,7 @@ class Reader(NamedTuple):
 
     def adds_exactly(self, result: Dtype) -> bool:
         """Return True if a group has room for all bits that sums of float weights can have."""
-        sums = (self.call.bins + 2) * digits_of("exact", _weight_dtype(self.forms[1].dtype))
+        sums = (self.call.bins + 2) * digits_of("exact", weight_dtype(self.forms[1].dtype))
         able = self.device.capabilities
         fits = sums * _TOTAL + self.guide * _ENTRY_BYTES <= able.asked_local_memory
         fits = fits and self.call.outputs * sums <= _MOST_MERGED
@@ -122,12 +123,12 @@ class Reader(NamedTuple):
         device, histograms = self.device, self.chosen.histograms
         able, outputs, size, width = device.capabilities, self.call.outputs, self.call.size, self.call.bins + 2
         layout = plan_layout(self.forms, self.forms[0].shape, self.axes)
-        values, map_ = _values(tuple(form.dtype for form in self.forms), sums)
+        values, map_ = values_of(tuple(form.dtype for form in self.forms), sums)
         chosen = self._fitted(values, layout)
         vector = min(layout.vector_width(), chosen.items) if chosen.vectors else 1
         weight = values[1] if len(values) > 1 else None
         dtype = _sum_dtype(sums, chosen, outputs * size)
-        digits = digits_of(sums, weight) if histograms in ("cached", "local", "split") else 1
+        digits = digits_of(sums, weight) if histograms in ("cached", "local", "sorted", "split") else 1
         planes, private = planes_of(sums, weight), histograms == "private"
         room = self._room(chosen, digits, dtype)
         ranges = -(-width // room.copies) if histograms == "split" else 1
@@ -165,8 +166,11 @@ class Reader(NamedTuple):
             merged=merged,
             sorts=sorts,
         )
+        left = contiguous(total, (1 if whole else rows, outputs, planes, width), ALIGNMENT)
+        is_target = final or (alone and total == target.dtype and left.shape[:3] == (1, 1, 1))
+        fold = None if is_target else self._fold(left, op, target, beside)
         if sorts:
-            return self._sorting(chosen, spec, layout, op, target, alone=alone)
+            return self._sorting(chosen, spec, layout, target, fold)
         kernel, groups = device.kernel(chosen, spec), chosen.groups(outputs * parts * ranges, able)
         stored = [target.shape[1], target.strides[0] // target.item] if histograms in ("local", "bytes") else []
         copies = [room.copies] if histograms in ("local", "private", "cached", "split") else []
@@ -176,28 +180,31 @@ class Reader(NamedTuple):
         if final:
             counters = (outputs + 1) // 2 * 2 + 2 * totals if merged else 0
             return Reading(launch, folded, planes, False, None, folded, 0, counters)
-        left = contiguous(total, (1 if whole else rows, outputs, planes, width), ALIGNMENT)
-        is_target = alone and total == target.dtype and left.shape[:3] == (1, 1, 1)
-        fold = None if is_target else self._fold(left, op, target, beside)
         nbytes = math.prod(left.shape) * left.item
         return Reading(launch, nbytes, planes, whole, fold, folded, 2 * is_target, 0)
 
     def _sorting(
-        self, chosen: HistogramVariant, spec: HistogramSpec, layout: Layout, op: Op, target: Form, *, alone: bool
+        self, chosen: HistogramVariant, spec: HistogramSpec, layout: Layout, target: Form, fold: Launch | None
     ) -> Reading:
-        """Return the reading of a kernel that sorts tiles by ranges of bins, and then counts each range."""
+        """Return the reading of a kernel that sorts tiles by ranges of bins, and then adds each range.
+
+        Scaled sums are of the tiles that the reading of exponents sorted.
+        """
         able, size, width = self.device.capabilities, self.call.size, self.call.bins + 2
-        span, tiles = span_of(able, width - 2, chosen.block), -(-size // chosen.tile)
+        span, tiles = span_of(able, self.call, chosen.block), -(-size // chosen.tile)
         ranges, kernel, packed = -(-width // span), self.device.kernel(chosen, spec), layout.pack(0)
         groups = chosen.groups(tiles, able), max(ranges, chosen.groups(MOST_GROUPS, able))
         numbers = 1, size, width - 2, tiles, span
-        sort = kernel.prepare(groups[0], packed, *numbers, 0, local=8 * ranges + 2 * chosen.tile)
-        add = kernel.prepare(groups[1], packed, *numbers, 1, local=4 * (span + ranges))
-        left, behind = contiguous(_INT64, (1, 1, 1, width), ALIGNMENT), 2 + (ranges + 1) // 2
-        fold = None if alone and target.dtype == _INT64 else self._fold(left, op, target, ())
-        nbytes, folded = (width - 2 + behind) * left.item, math.prod(target.shape) * target.item
-        scratch = tiles * (2 * chosen.tile + 4 * (ranges + 1))
-        return Reading(in_turn([sort, add]), nbytes, 1, True, fold, folded, 0 if fold else behind, 0, scratch)
+        element = 2 + (spec.values[1].itemsize if len(spec.values) > 1 else 0)
+        sort = kernel.prepare(groups[0], packed, *numbers, 0, local=8 * ranges + element * chosen.tile)
+        each = spec.digits * _DIGIT or spec.group_dtype.itemsize
+        add = kernel.prepare(groups[1], packed, *numbers, 1, local=each * span + 4 * ranges)
+        launch = add if spec.sums == "scaled" else in_turn([sort, add])
+        words = -(-4 * ranges // spec.dtype.itemsize)
+        nbytes = (spec.planes * width + words) * spec.dtype.itemsize
+        folded, behind = math.prod(target.shape) * target.item, 0 if fold else 2 + words
+        scratch = tiles * (element * chosen.tile + 4 * (ranges + 1))
+        return Reading(launch, nbytes, spec.planes, True, fold, folded, behind, 0, scratch)
 
     def _fitted(self, values: tuple[Dtype, ...], layout: Layout) -> HistogramVariant:
         """Return the variant with fewer items if values are wide, and with smaller groups for short rows."""
@@ -206,6 +213,8 @@ class Reader(NamedTuple):
             return chosen
         words, groups = value_words(values), chosen.groups_per_unit or 1
         items = _power_of_two(max(chosen.items // words, 1))
+        if chosen.histograms == "sorted":  # registers hold an element's place and rank, too
+            return chosen.resized(items=chosen.items // (1 if words == 1 else 2))
         if words > 1 and chosen.histograms != "bytes":
             groups = max(groups // 2, 1)
         block = chosen.block
@@ -219,7 +228,7 @@ class Reader(NamedTuple):
         width, most = self.call.bins + 2, self.device.capabilities.asked_local_memory
         if chosen.histograms == "private":
             return _Room(CPU_REPLICAS if width <= _SMALL and self.call.size >= 16 * width else 1)
-        if chosen.histograms in ("shared", "bytes"):
+        if chosen.histograms in ("shared", "bytes", "sorted"):
             return _Room(1)
         each = digits * _DIGIT if digits > 1 else dtype.itemsize
         if chosen.histograms == "cached":
@@ -260,29 +269,6 @@ class Reader(NamedTuple):
         return plan_fold(self.device, forms, [target], folding, shape, (0,), commutative=True).compiled()
 
 
-def in_memory_order(forms: tuple[Form, ...], axes: tuple[int, ...]) -> tuple[Form, ...]:
-    """Return the arrays with their axes ``axes`` in the order in which the first array's elements lie in memory.
-
-    Sums do not depend on the order of the elements, as long as the arrays keep theirs relative to each other.
-    """
-    first = forms[0]
-    order = list(range(len(first.shape)))
-    for axis, other in zip(
-        axes, sorted(axes, key=lambda k: (first.strides[k] != 0, -abs(first.strides[k]))), strict=True
-    ):
-        order[axis] = other
-    turned = [k for k in axes if first.strides[k] < 0 < first.shape[k]]
-
-    def lined(form: Form) -> Form:
-        offset = form.offset + sum(form.strides[k] * (form.shape[k] - 1) for k in turned)
-        strides = [-stride if k in turned else stride for k, stride in enumerate(form.strides)]
-        return form._replace(
-            shape=tuple(form.shape[k] for k in order), strides=tuple(strides[k] for k in order), offset=offset
-        )
-
-    return tuple(map(lined, forms))
-
-
 def _power_of_two(most: int) -> int:
     """Return the greatest power of two that is at most a number."""
     return 1 << most.bit_length() - 1
@@ -294,17 +280,3 @@ def _sum_dtype(sums: Sums, chosen: HistogramVariant, total: int) -> Dtype:
         return _FLOAT64
     small = sums == "peaks" or (sums == "counts" and (not chosen.shares_histograms or total <= _MOST_COUNTED))
     return _UINT32 if small else _INT64
-
-
-def _weight_dtype(dtype: Dtype) -> Dtype:
-    """Return the dtype in which float sums take a weight."""
-    return _FLOAT64 if dtype.kind != "f" else np.dtype(np.float32) if dtype.itemsize == 2 else dtype
-
-
-def _values(dtypes: tuple[Dtype, ...], sums: Sums) -> tuple[tuple[Dtype, ...], TypedExpr]:
-    """Return the dtypes of a key and any weight, and the function from elements to these."""
-    key = key_dtype(dtypes[0])
-    if sums == "counts":
-        return (key,), typed(trace(lambda x, j: x, 2), (*dtypes, _INT64), (key,))
-    weight = _INT64 if sums == "integers" else _weight_dtype(dtypes[1])
-    return (key, weight), typed(trace(lambda x, w, j: (x, w), 3), (*dtypes, _INT64), (key, weight))

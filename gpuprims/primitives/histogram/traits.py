@@ -65,30 +65,30 @@ def ranges_fit(capabilities: Capabilities, call: CallTraits) -> str | None:
     return f"is for sums of {most} bytes at most, {_MOST_RANGES} times the local memory; this call's have {asked}"
 
 
-def span_of(capabilities: Capabilities, bins: int, block: int) -> int:
-    """Return how many bins a range has, a power of two, if a group of ``block`` sorts by ranges; 0 if that is too many.
+def span_of(capabilities: Capabilities, call: HistogramTraits, block: int) -> int:
+    """Return how many bins a range has, a power of two, if groups of ``block`` sort by ranges; 0 if that is too many.
 
-    Two groups of a compute unit have room for the counts of a range, unless there are many ranges.
+    Two groups of a compute unit have room for the sums of a range, unless there are many ranges.
     """
-    room = capabilities.asked_local_memory - 8 * block
-    span = 1 << max(min(room // 8, _MOST_SPAN).bit_length() - 1, 0)
-    while -(-(bins + 2) // span) > block:
+    room = (capabilities.asked_local_memory - 8 * block) // call.value_bytes
+    span = 1 << max(min(room // 2, _MOST_SPAN).bit_length() - 1, 0)
+    while -(-(call.bins + 2) // span) > block:
         span *= 2
-        if span > min(room // 4, _MOST_SPAN * 4):
+        if span > min(room, _MOST_SPAN * 4):
             return 0
     return span
 
 
 def ranges_sort(block: int, tile: int) -> Refusal:
-    """Refuse weights, several histograms, and more ranges of bins than a group has work-items."""
+    """Refuse several histograms, and more ranges of bins than a group has work-items."""
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
         if call.outputs > 1:
             return f"is for one histogram; this call has {call.outputs}"
-        bins = HistogramTraits.of(call).bins
-        if not span_of(capabilities, bins, block):
-            return f"is for {block} ranges of bins at most, as local memory holds; this call has {bins} bins"
-        return counted(capabilities, call) or lacks_local(8 * block + 2 * tile, capabilities)
+        traits = HistogramTraits.of(call)
+        if not span_of(capabilities, traits, block):
+            return f"is for {block} ranges of bins that fit local memory; this call has {traits.bins} bins"
+        return lacks_local(8 * block + 10 * (tile // 2), capabilities)  # half of a tile with weights of 8 bytes
 
     return refuse
 

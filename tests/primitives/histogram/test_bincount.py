@@ -74,9 +74,9 @@ def test_arrays_that_differ_from_the_last_one(
         weighing = None if weights is None else on_device(histogram_kernel.device, weights)
         got = bincount(histogram_kernel, resident, weights=weighing)
         assert_equal(on_host(histogram_kernel.device, got), np.bincount(x, weights))
+        negative = on_device(histogram_kernel.device, np.where(np.arange(4000) == 5, -3, x))
         with pytest.raises(ArgumentError, match="non-negative elements; got -3"):
-            negative = np.where(np.arange(4000) == 5, -3, x)
-            bincount(histogram_kernel, on_device(histogram_kernel.device, negative), weights=weighing)
+            bincount(histogram_kernel, negative, weights=weighing)
 
 
 def test_negative_numbers_are_refused_wherever_they_are(histogram_kernel: Kernel, rng: np.random.Generator) -> None:

@@ -1,14 +1,16 @@
-/* histogram/partition: sort each tile's elements by ranges of bins, and then count each range in local memory, for more
+/* histogram/partition: sort each tile's elements by ranges of bins, and then add each range in local memory, for more
  * bins than local memory holds.
  *
  * in      INPUTS: n elements; the table (binning.h)
- * out     histograms: a count for each of bins + 2 places, added to zeros, and behind them the elements in each range
- * scratch for each of `parts` tiles its elements' places within their ranges of `span` bins, in 16 bits, by range; then
- *         for each tile where its ranges begin
- * local   sorting: two words for each range, and the places of a tile; COUNTING: `span` counts, two words for each range
- * launch  any number of groups of BLOCK, at least as many as there are ranges; first to sort, then with `counting`
- * host    gp_load_whole_tile, gp_guess_bin and gp_settle_bin (binning.h), MAP
- * order   counts are the same in any order
+ * out     histograms: PLANES sums for each of bins + 2 places, added to zeros
+ * scratch for each of `parts` tiles its elements' places within their ranges of `span` bins, in 16 bits, by range; their
+ *         weights; and where the tile's ranges begin
+ * local   sorting: two words for each range, places and weights of a tile; adding: DIGITS sums for each of `span` bins,
+ *         a word for each range
+ * launch  any number of groups of BLOCK; first to sort, then with `adding`. The number of elements in each range is
+ *         behind the histograms, or behind the exponents of SCALED sums
+ * host    gp_load_whole_tile, gp_guess_bin and gp_settle_bin (binning.h); ADD, gp_plane and ADD_SUM (sums.h); MAP
+ * order   elements in the order in which work-items take them: sums of integers are the same, of floats maybe not
  *
  *     tile      5 12  1 14  4  2        span = 4
  *     sorted    1  2 |  5  4 | 12 14    of which the places within ranges are kept: 1 2 1 0 0 2
@@ -19,8 +21,18 @@
 #define TILE (BLOCK * ITEMS)
 #define LANES 32
 #define SORTED(tile) ((GLOBAL u16 *)scratch + (tile) * TILE)
-#define BEGINS(tile) (scratch + parts * (TILE / 2) + (tile) * (ranges + 1))
-#define IN_RANGE(range) ((GLOBAL u32 *)(histograms + width) + (range))
+#if SUMS_COUNTS
+#define WEIGHT_WORDS 0
+#else
+#define WEIGHT_WORDS ((int)sizeof(weight_t) / 4)
+#define WEIGHTS(tile) ((GLOBAL weight_t *)(scratch + parts * (TILE / 2)) + (tile) * TILE)
+#endif
+#define BEGINS(tile) (scratch + parts * (TILE / 2 + WEIGHT_WORDS * TILE) + (tile) * (ranges + 1))
+#if SUMS_SCALED
+#define IN_RANGE(range) (peaks + width + (range))
+#else
+#define IN_RANGE(range) ((GLOBAL u32 *)(histograms + PLANES * width) + (range))
+#endif
 
 /* Replace numbers by the sums of those before them; return the sum of all. */
 DEVICE u32 sums_before(LOCAL u32 *numbers, const i32 count, const int tid)
@@ -41,14 +53,21 @@ DEVICE u32 sums_before(LOCAL u32 *numbers, const i32 count, const int tid)
 
 __kernel WORK_GROUP_RESIDENT(BLOCK, BLOCK < 1024 ? 1024 / BLOCK : 1)
 void histogram_partition(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
-                         const i64 parts, const i64 span, const i64 counting LOCAL_PARAMETER)
+                         const i64 parts, const i64 span, const i64 adding LOCAL_PARAMETER)
 {
-    LOCAL_MEMORY(u32, numbers);
+    LOCAL_MEMORY(u64, memory);
     const i64 width = bins + 2;
     const i32 ranges = (i32)((width + span - 1) / span);
     const int tid = get_local_id(0);
 
-    if (!counting) {
+#if !SUMS_SCALED
+    if (!adding) {
+#if SUMS_COUNTS
+        LOCAL u32 *numbers = (LOCAL u32 *)memory;
+#else
+        LOCAL weight_t *weights = (LOCAL weight_t *)memory;
+        LOCAL u32 *numbers = (LOCAL u32 *)(weights + TILE);
+#endif
         LOCAL u32 *begins = numbers + ranges;
         LOCAL u16 *sorted = (LOCAL u16 *)(begins + ranges);
         const binning_t b = gp_read_table(table, bins);
@@ -88,19 +107,29 @@ void histogram_partition(INPUTS, HISTOGRAMS, const layout_t layout, const i64 ou
 
             /* 3. Sort in local memory, and store. */
 #pragma unroll
-            for (int item = 0; item < ITEMS; item++)
-                if (COUNTED(places[item], b))
-                    sorted[begins[places[item] / (i32)span] + ranks[item]] = (u16)(places[item] % (i32)span);
+            for (int item = 0; item < ITEMS; item++) {
+                if (!COUNTED(places[item], b)) continue;
+                const u32 at = begins[places[item] / (i32)span] + ranks[item];
+                sorted[at] = (u16)(places[item] % (i32)span);
+#if !SUMS_COUNTS
+                weights[at] = WEIGHT(values[item]);
+#endif
+            }
             barrier(CLK_LOCAL_MEM_FENCE);
+#if !SUMS_COUNTS
+            for (u32 k = tid; k < counted; k += BLOCK) WEIGHTS(tile)[k] = weights[k];
+#endif
             for (u32 pair = tid; pair < (counted + 1) / 2; pair += BLOCK)
                 ((GLOBAL u32 *)SORTED(tile))[pair] = ((LOCAL u32 *)sorted)[pair];
             barrier(CLK_LOCAL_MEM_FENCE);
         }
         return;
     }
+#endif
 
     /* 4. Give each range a share of the groups, by its elements; `first` is the first share of each. */
-    LOCAL u32 *first = numbers + span, *own = numbers;
+    LOCAL bin_t *own = (LOCAL bin_t *)memory;
+    LOCAL u32 *first = (LOCAL u32 *)(own + DIGITS * span);
     for (i32 range = tid; range < ranges; range += BLOCK)
         first[range] = 1 + (u32)((u64)*IN_RANGE(range) * (u64)get_num_groups(0) / (u64)n);
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -111,20 +140,33 @@ void histogram_partition(INPUTS, HISTOGRAMS, const layout_t layout, const i64 ou
         for (i32 stride = ranges; stride > 0; stride /= 2)
             while (range + stride < ranges && first[range + stride] <= task) range += stride;
         const u32 share = task - first[range], own_shares = (range + 1 < ranges ? first[range + 1] : shares) - first[range];
+        const i64 low = range * span;
 
-        /* 5. Count the range's elements of every tile of the share. */
-        for (i32 place = tid; place < span; place += BLOCK) own[place] = 0;
+        /* 5. Add the range's elements of every tile of the share. */
+        for (i32 place = tid; place < DIGITS * span; place += BLOCK) own[place] = BEGIN_SUM;
         barrier(CLK_LOCAL_MEM_FENCE);
         for (i64 tile = share + (i64)(tid / LANES) * own_shares; tile < parts; tile += (i64)own_shares * (BLOCK / LANES)) {
             const u32 end = BEGINS(tile)[range + 1];
 #pragma unroll 4
-            for (u32 k = BEGINS(tile)[range] + tid % LANES; k < end; k += LANES) gp_increment(own + SORTED(tile)[k]);
+            for (u32 k = BEGINS(tile)[range] + tid % LANES; k < end; k += LANES) {
+                const i32 place = SORTED(tile)[k];
+#if SUMS_COUNTS
+                gp_increment(own + place);
+#else
+                value_t value;
+                value.v1 = WEIGHTS(tile)[k];
+                ADD(own, place, (i32)span, value, PEAK(0, low + place));
+#endif
+            }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        /* 6. Add them. */
-        for (i64 place = tid; place < span && range * span + place < width; place += BLOCK)
-            if (own[place]) gp_add_integer(histograms + range * span + place, (i64)own[place]);
+        /* 6. Add its sums to those of all groups. */
+        for (i32 place = tid; place < span && low + place < width; place += BLOCK)
+            for (int plane = 0; plane < PLANES; plane++) {
+                const group_t sum = gp_plane(own, place, (i32)span, plane);
+                if (sum != 0) ADD_SUM(histograms + plane * width + low + place, sum);
+            }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }
