@@ -93,7 +93,8 @@ def hash_counts(
     if size > MOST_BINS:
         raise ArgumentError(f"{_LABEL}: documents times n_features up to 2^30; got {rows.count} x {features}")
     keys = as_operands(_LABEL, (_keys(operands, ids, rows, features, hashed=hashed),), operands.device)
-    counts = count(keys, direct(size), size, 0, variant=variant).reshape(rows.count, features)
+    counts, _ = count(keys, direct(size), size, 0, variant=variant)
+    counts = counts.reshape(rows.count, features)
     return operands.to_caller(map_elements(lambda n: n.astype(np.float32), counts, device=operands.device))
 
 

@@ -83,7 +83,7 @@ def count_numbers(
     size, dtype = math.prod(array.shape), None if len(operands.natives) == 1 else np.dtype(np.float64)
 
     def counted(table: Table, bins: int, dtype: Any, *, outside: bool = False) -> Any:
-        return count(operands, table, bins, axes, weighing, dtype, variant, outside=outside)
+        return count(operands, table, bins, axes, weighing, dtype, variant, outside=outside)[0]
 
     if not size:  # NumPy ignores the weights
         return counted(direct(minlength), minlength, np.dtype(np.int64))

@@ -59,6 +59,7 @@ class HistogramRequest(NamedTuple):
     weighing: Weighing
     dtype: Dtype | None = None  # of the result; by default int64, or float64 for floats
     outside: bool = False  # two more results, for elements that are too high and too low for a "direct" table
+    edges: bool = False  # the edges are a result too
 
 
 class _Readings(NamedTuple):
@@ -77,38 +78,49 @@ class _Readings(NamedTuple):
 class HistogramPlan(LaunchPlan):
     """The launch plan of a histogram for any table; it compiles to :class:`_Readings`, which :meth:`count` starts."""
 
-    __slots__ = ("table",)
+    __slots__ = ("edges", "table")
+    edges: bool
     table: Table
 
     def run(self, operands: Operands, out: Out | None) -> Any:
         """Count with the plan's own table, and return the result to the caller."""
         if out is not None:
             raise ArgumentError("histogram: no out=; got one")
-        return operands.to_caller(self.count(operands, self.table))
+        return operands.to_caller(self.count(operands, self.table)[0])
 
-    def count(self, operands: Operands, table: Table) -> Any:
-        """Return the sums as an array on the device, or on the host if kernels work there."""
+    def count(self, operands: Operands, table: Table) -> tuple[Any, Any]:
+        """Return the sums on the device, or on the host if kernels work there, and the edges if asked for."""
         readings: Any = self._launch or self.compiled()
         sums, peaks, shape, zeroed = readings
         (result,), in_place = self.results, operands.in_place
         owner = np if in_place else operands.driver
-        counts = (owner.zeros if zeroed else owner.empty)(shape, result.dtype)
+        counts, edges = (owner.zeros if zeroed else owner.empty)(shape, result.dtype), None
+        if self.edges:  # before counting: a copy from the host would wait for the counts
+            copied = sums is not None and sums.edges and table.edges_in_words
+            edges = new_edges(operands, table, copied=copied)
         if sums is not None:
             words, memory = table_on(operands, table), operands.memory(counts) if in_place else counts
             try:
                 scratch = operands.driver.scratch(sums.scratch) if sums.scratch else None
                 exponents = (peaks.run(operands, words, scratch=scratch),) if peaks else ()
-                sums.run(operands, words, exponents, memory, scratch)
+                sums.run(operands, words, exponents, memory, scratch=scratch, edges=edges)
             finally:
                 if in_place:
                     operands.driver.synchronize()  # before an error frees the host's memory, too
-        return counts if shape == result.shape else operands.cut(counts, 0, result.shape)
+        return (counts if shape == result.shape else operands.cut(counts, 0, result.shape)), edges
 
 
 def table_on(operands: Operands, table: Table, part: Literal["words", "edges"] = "words") -> Any:
     """Return a part of a table on the device, in memory of the current queue or stream."""
     look_up = _small_tables if table.bins <= _LARGE else _large_tables
     return look_up(operands.device, operands.driver.order, table, part)
+
+
+def new_edges(operands: Operands, table: Table, *, copied: bool) -> Any:
+    """Return new memory for the edges on the device, or with the edges unless a kernel copies them there."""
+    if copied:
+        return operands.driver.empty(table.edges.shape, table.edges.dtype)
+    return operands.driver.copy(table_on(operands, table, "edges"), table.edges)
 
 
 def _copied(device: Device, order: int, table: Table, part: str) -> Any:
@@ -148,26 +160,28 @@ def plan_sums(
             return _Readings(None, None, result.shape, zeroed=True)
         reader = Reader(device, chosen, in_memory_order(forms, axes), axes, traits, request.kind, request.guide)
         target = contiguous(result.dtype, (traits.outputs, length), alignment)._replace(shape=(traits.outputs, width))
-        peaks = None
+        peaks, how = None, {"edges": request.edges}
         if not floats or chosen.histograms == "private" or not weighing.repeat:
-            sums = reader.read(weighing.sums, _adding(floats, result.dtype), target, alone=bins == asked)
+            sums = reader.read(weighing.sums, _adding(floats, result.dtype), target, alone=bins == asked, **how)
         elif math.prod(shape) > _MOST_ADDED:
             raise ArgumentError(
                 f"{request.label}: at most 2^33 float weights for sums that repeat from run to run; got"
                 f" {math.prod(shape)} (deterministic=False adds them in any order)"
             )
         elif reader.adds_exactly(result.dtype):
-            sums = reader.read("exact", _adding(True, result.dtype), target, alone=False)
+            sums = reader.read("exact", _adding(True, result.dtype), target, alone=False, **how)
         else:
             beside = contiguous(_UINT32, (traits.outputs, bins + 2), ALIGNMENT)
             peaks = reader.read("peaks", find_op("max"), beside, alone=True)
             joining = joining_planes(result.dtype, single=dtypes[1].kind == "f" and dtypes[1].itemsize < 8)
-            sums = reader.read("scaled", joining, target, beside, alone=False)
+            sums = reader.read("scaled", joining, target, beside, alone=False, **how)
         if sums.behind:
             return _Readings(sums, peaks, (bins + sums.behind,), sums.zeroed)
         return _Readings(sums, peaks, result.shape, zeroed=bins < asked)
 
-    return HistogramPlan(device, "histogram", traits, (result,), compiling, asked=variant, inputs=())
+    plan = HistogramPlan(device, "histogram", traits, (result,), compiling, asked=variant, inputs=())
+    plan.edges = request.edges
+    return plan
 
 
 def count(
@@ -180,12 +194,13 @@ def count(
     variant: str | Variant | None = None,
     *,
     outside: bool = False,
-) -> Any:
+    edges: bool = False,
+) -> tuple[Any, Any]:
     """Count as :meth:`HistogramPlan.count`; see :class:`HistogramRequest` for the arguments."""
     if variant is not None:
         asked_by_name("histogram", variant)
     described = operands.label, table.kind, table.bins, table.guide.size
-    request = HistogramRequest(*described, asked, axis, weighing, dtype, outside)
+    request = HistogramRequest(*described, asked, axis, weighing, dtype, outside, edges)
     forms, _ = operands.placed or operands.place()
     plan = plan_sums(request, forms, operands.alignment, operands.device, variant, REGISTRY.generation)
     return plan.count(operands, table)

@@ -50,8 +50,8 @@ class Reading(NamedTuple):
 
     The sums take ``nbytes``, by part, output, plane and place. If ``zeroed``, groups add to memory that must be zero
     before. ``fold`` is None if the groups store the result itself; else its result takes ``folded`` bytes. ``behind``
-    counts the places that such groups also store behind the bins. ``counters`` are the zeros of a merging launch, and
-    ``scratch`` the bytes that a sorting one needs.
+    counts the places that such groups also store behind the bins. ``counters`` are the zeros of a merging launch,
+    ``scratch`` the bytes that a sorting one needs, and ``edges`` says that the launch copies the edges.
     """
 
     launch: Launch
@@ -63,9 +63,17 @@ class Reading(NamedTuple):
     behind: int
     counters: int
     scratch: int = 0
+    edges: bool = False
 
     def run(
-        self, operands: Operands, words: Any, peaks: Sequence[Any] = (), target: Any = None, scratch: Any = None
+        self,
+        operands: Operands,
+        words: Any,
+        peaks: Sequence[Any] = (),
+        target: Any = None,
+        *,
+        scratch: Any = None,
+        edges: Any = None,
     ) -> Any:
         """Launch on the memory of a call, and return the target, by default new memory."""
         driver, left = operands.driver, target
@@ -74,7 +82,9 @@ class Reading(NamedTuple):
         _, memories = operands.placed or operands.place()
         beside = [driver.counters(self.counters)] if self.counters else []
         if self.scratch:
-            beside = [scratch]
+            beside.append(scratch)
+        if self.edges:
+            beside.append(edges)
         self.launch([*memories, left, words, *peaks, *beside])
         if self.fold is None:
             return left
@@ -114,11 +124,12 @@ class Reader(NamedTuple):
         fits = fits and self.call.outputs * sums <= _MOST_MERGED
         return self.chosen.histograms == "local" and result in _STORED and able.int64_atomics and fits
 
-    def read(self, sums: Sums, op: Op, target: Form, *beside: Form, alone: bool) -> Reading:
+    def read(self, sums: Sums, op: Op, target: Form, *beside: Form, alone: bool, edges: bool = False) -> Reading:
         """Return a reading into ``target``, which has the sums by output and place.
 
         ``op`` folds the parts of each plane, and the arrays of ``beside``, which all parts share. With ``alone``, the
-        target may have more places behind it, so groups can write to it directly.
+        target may have more places behind it, so groups can write to it directly. With ``edges``, a launch that stores
+        results also copies the edges.
         """
         device, histograms = self.device, self.chosen.histograms
         able, outputs, size, width = device.capabilities, self.call.outputs, self.call.size, self.call.bins + 2
@@ -165,6 +176,7 @@ class Reader(NamedTuple):
             final=final,
             merged=merged,
             sorts=sorts,
+            edges=edges and final,
         )
         left = contiguous(total, (1 if whole else rows, outputs, planes, width), ALIGNMENT)
         is_target = final or (alone and total == target.dtype and left.shape[:3] == (1, 1, 1))
@@ -179,7 +191,7 @@ class Reader(NamedTuple):
         folded = math.prod(target.shape) * target.item
         if final:
             counters = (outputs + 1) // 2 * 2 + 2 * totals if merged else 0
-            return Reading(launch, folded, planes, False, None, folded, 0, counters)
+            return Reading(launch, folded, planes, False, None, folded, 0, counters, edges=edges)
         nbytes = math.prod(left.shape) * left.item
         return Reading(launch, nbytes, planes, whole, fold, folded, 2 * is_target, 0)
 

@@ -56,6 +56,7 @@ class HistogramSpec(KernelSpec):
     final: bool  # the launch stores results, not sums of its parts
     merged: bool  # groups add their sums to totals, which the last group stores as results
     sorts: bool = False  # the launch sorts elements into scratch memory
+    edges: bool = False  # the launch copies the edges to a result
 
     @property
     def planes(self) -> int:
@@ -68,8 +69,8 @@ class HistogramSpec(KernelSpec):
 
     @property
     def pointers(self) -> int:
-        """Number of pointer arguments: the inputs, the sums, the table, any exponents, totals and scratch memory."""
-        return len(self.inputs) + 2 + (self.sums == "scaled") + self.merged + self.sorts
+        """Number of pointer arguments: the inputs, the sums, the table, any exponents, totals, scratch and edges."""
+        return len(self.inputs) + 2 + (self.sums == "scaled") + self.merged + self.sorts + self.edges
 
     @property
     def dtypes(self) -> frozenset[Dtype]:
@@ -80,8 +81,12 @@ class HistogramSpec(KernelSpec):
     def macros(self) -> dict[str, int | str]:
         """Define keys, weights, sums and the guide to the thresholds."""
         key, fields = self.values[0], fields_of(self.values)
-        peaks = ", GLOBAL const u32 *RESTRICT peaks" if self.sums == "scaled" else ""
-        counters = ", GLOBAL u32 *counters" if self.merged else ", GLOBAL u32 *scratch" if self.sorts else ""
+        further = (
+            ", GLOBAL const u32 *RESTRICT peaks" * (self.sums == "scaled")
+            + ", GLOBAL u32 *counters" * self.merged
+            + ", GLOBAL u32 *scratch" * self.sorts
+            + ", GLOBAL u32 *edges" * self.edges
+        )
         lowest = {"LOWEST": "(-128)" if self.inputs[0].dtype.kind == "i" else "(0)"} if self._of_bytes else {}
         return {
             **lowest,
@@ -95,6 +100,7 @@ class HistogramSpec(KernelSpec):
             "PLANES": self.planes,
             "FINAL": int(self.final),
             "MERGED": int(self.merged),
+            "COPIES_EDGES": int(self.edges),
             "KEY(value)": f"(value){fields[0]}",
             "KEY_OF_BITS(bits)": _from_bits(key),
             "BELOW_ZERO(x)": "0" if key.kind == "u" else "((x) < 0)",
@@ -102,7 +108,7 @@ class HistogramSpec(KernelSpec):
             "FUSED": int(self.fused),
             **self._guide(),
             **self._weights(),
-            "HISTOGRAMS": f"GLOBAL total_t *RESTRICT histograms, GLOBAL const u64 *RESTRICT table{peaks}{counters}",
+            "HISTOGRAMS": f"GLOBAL total_t *RESTRICT histograms, GLOBAL const u64 *RESTRICT table{further}",
         }
 
     @property

@@ -30,6 +30,16 @@ DEVICE binning_t gp_read_table(GLOBAL const u64 *table, const i64 bins)
     return b;
 }
 
+/* Copy the edges, which the last word of the header finds, to the result. */
+#if COPIES_EDGES
+DEVICE void gp_copy_edges(GLOBAL const u64 *table, GLOBAL u32 *edges, const int tid)
+{
+    const u64 found = table[TABLE_HEADER - 1];
+    GLOBAL const u32 *kept = (GLOBAL const u32 *)(table + (found >> 32));
+    for (u32 k = get_group_id(0) * BLOCK + tid; k < (u32)found; k += get_num_groups(0) * BLOCK) edges[k] = kept[k];
+}
+#endif
+
 /* Copy the guide to local memory after `sums` sums, if the launch made room for it. The caller adds a barrier. */
 #if LOCAL_GUIDE
 #define SHARE_GUIDE(b, own, sums, tid)                                                                                 \

@@ -34,6 +34,9 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
     const i64 share = gp_share(n, parts);
     binning_t b = gp_read_table(table, bins);
     SHARE_GUIDE(b, own, DIGITS * stride, tid);
+#if COPIES_EDGES
+    gp_copy_edges(table, edges, tid);
+#endif
 
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
         const i64 o = task % outputs, part = task / outputs, end = min((part + 1) * share, n);
