@@ -54,7 +54,7 @@ def table_of(operands: Operands, bins: Any, limits: Any) -> Table:
                 return make_table(dtype, bins.copy(), None)
             return _edges_table(dtype, bins.tobytes(), bins.dtype)
     if limits is None:
-        low, high = limits_of(operands)
+        low, high = start_limits(operands)()
     else:
         low, high = limits if _is_plain(limits) else _checked_limits(limits)
     return (_tables if bins <= _LARGE else _large_tables)(dtype, bins, low, high)
@@ -112,13 +112,8 @@ _ENDS = Op(
 )
 
 
-def limits_of(operands: Operands) -> tuple[Any, Any]:
-    """Return the smallest and the largest element, which one kernel finds."""
-    return start_limits(operands)()
-
-
 def start_limits(operands: Operands) -> Callable[[], tuple[Any, Any]]:
-    """Start the kernel of :func:`limits_of`, and return a function that waits for the limits."""
+    """Start the kernel that finds the smallest and the largest element; return a function that waits for them."""
     array, driver = operands.natives[0], operands.driver
     if not math.prod(array.shape):
         return lambda: (0, 1)

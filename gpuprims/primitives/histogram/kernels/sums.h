@@ -50,16 +50,23 @@ DEVICE i64 gp_scaled(const weight_t weight, const u32 peak)
 #endif
 
 #if SUMS_DIGITS
-/* Add `low` to a digit, and `rest` to the `left` - 1 digits above. */
-DEVICE void gp_add_digits(LOCAL u32 *digits, const i32 stride, u32 low, i64 rest, int left)
+/* Carry 1 or -1 to a digit and on to the `left` - 1 above. Carries are rare, so this is a loop. */
+DEVICE void gp_carry(LOCAL u32 *digits, const i32 stride, i32 carry, int left)
 {
-    for (; left > 0; left--) {
-        if (low && gp_add_count(digits, low) + low < low) rest++;
-        if (!rest) break;
-        low = (u32)rest;
-        rest >>= 32;
+    for (; carry && left > 0; left--) {
+        const u32 sum = gp_add_count(digits, (u32)carry) + (u32)carry;
+        carry = (sum < (u32)carry) - (carry < 0);
         digits += stride;
     }
+}
+
+/* Add a signed number of two digits. `left` digits remain from the lower one on. */
+DEVICE void gp_add_pair(LOCAL u32 *digits, const i32 stride, const u32 low, u32 high, const int left)
+{
+    const int negative = (i32)high < 0;
+    if (low && gp_add_count(digits, low) + low < low) high++;
+    const i32 carry = high ? (gp_add_count(digits + stride, high) + high < high) - negative : 0;
+    if (carry) gp_carry(digits + 2 * stride, stride, carry, left - 2);
 }
 #endif
 
@@ -75,7 +82,16 @@ DEVICE void gp_add_exactly(LOCAL u32 *digits, const i32 stride, const weight_t w
     }
     const i32 at = (i32)(exponent - 1) >> 5, up = (i32)(exponent - 1) & 31;
     const i64 mantissa = weight < 0 ? -gp_mantissa(weight) : gp_mantissa(weight);
-    gp_add_digits(digits + at * stride, stride, (u32)((u64)mantissa << up), mantissa >> (32 - up), DIGITS - 1 - at);
+    digits += at * stride;
+#if FRACTION_BITS < 32
+    const i64 number = (i64)((u64)mantissa << up);
+    gp_add_pair(digits, stride, (u32)number, (u32)(number >> 32), DIGITS - 1 - at);
+#else
+    const u32 low = (u32)((u64)mantissa << up);
+    i64 rest = mantissa >> (32 - up);
+    if (low && gp_add_count(digits, low) + low < low) rest++;
+    gp_add_pair(digits + stride, stride, (u32)rest, (u32)(rest >> 32), DIGITS - 2 - at);
+#endif
 }
 #endif
 
@@ -104,7 +120,7 @@ DEVICE void gp_add_exactly(LOCAL u32 *digits, const i32 stride, const weight_t w
 #define ADD(own, place, stride, value, peak)                                                                           \
     do {                                                                                                               \
         const i64 scaled = gp_scaled(WEIGHT(value), peak);                                                             \
-        gp_add_digits((own) + (place), stride, (u32)scaled, scaled >> 32, DIGITS);                                     \
+        gp_add_pair((own) + (place), stride, (u32)scaled, (u32)(scaled >> 32), DIGITS);                                \
     } while (0)
 #define ADD_GLOBALLY(whole, place, stride, value, peak)                                                                \
     do {                                                                                                               \
@@ -114,7 +130,7 @@ DEVICE void gp_add_exactly(LOCAL u32 *digits, const i32 stride, const weight_t w
     } while (0)
 #else
 #define ADD(own, place, stride, value, peak)                                                                           \
-    gp_add_digits((own) + (place), stride, (u32)WEIGHT(value), (i64)WEIGHT(value) >> 32, DIGITS)
+    gp_add_pair((own) + (place), stride, (u32)WEIGHT(value), (u32)((i64)WEIGHT(value) >> 32), DIGITS)
 #define ADD_GLOBALLY(whole, place, stride, value, peak) gp_add_integer((whole) + (place), (i64)WEIGHT(value))
 #endif
 
