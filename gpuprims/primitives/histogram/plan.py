@@ -101,9 +101,8 @@ class HistogramPlan(LaunchPlan):
         if sums is not None:
             words, memory = table_on(operands, table), operands.memory(counts) if in_place else counts
             try:
-                scratch = operands.driver.scratch(sums.scratch) if sums.scratch else None
-                exponents = (peaks.run(operands, words, scratch=scratch),) if peaks else ()
-                sums.run(operands, words, exponents, memory, scratch=scratch, edges=edges)
+                exponents = (peaks.run(operands, words),) if peaks else ()
+                sums.run(operands, words, exponents, memory, edges=edges)
             finally:
                 if in_place:
                     operands.driver.synchronize()  # before an error frees the host's memory, too

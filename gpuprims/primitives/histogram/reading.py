@@ -11,15 +11,13 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import Dtype, value_words
-from gpuprims.core.launch_plan import in_turn
 from gpuprims.core.layout import Form, Layout, contiguous, plan_layout
 from gpuprims.core.operands import Operands
-from gpuprims.core.variant import MOST_GROUPS
 from gpuprims.operators import Op, as_map, make_folding
 from gpuprims.primitives.fold import plan_fold
 from gpuprims.primitives.histogram.elements import values_of, weight_dtype
 from gpuprims.primitives.histogram.spec import CPU_REPLICAS, Bins, HistogramSpec, Sums, digits_of, planes_of
-from gpuprims.primitives.histogram.traits import BEHIND_RANGE, HistogramTraits, span_of
+from gpuprims.primitives.histogram.traits import BEHIND_RANGE, HistogramTraits
 from gpuprims.primitives.histogram.variants import HistogramVariant
 
 _INT64, _FLOAT64, _UINT32, _UINT8 = (np.dtype(name) for name in ("i8", "f8", "u4", "u1"))
@@ -51,7 +49,7 @@ class Reading(NamedTuple):
     The sums take ``nbytes``, by part, output, plane and place. If ``zeroed``, groups add to memory that must be zero
     before. ``fold`` is None if the groups store the result itself; else its result takes ``folded`` bytes. ``behind``
     counts the places that such groups also store behind the bins. ``counters`` are the zeros of a merging launch,
-    ``scratch`` the bytes that a sorting one needs, and ``edges`` says that the launch copies the edges.
+    and ``edges`` says that the launch copies the edges.
     """
 
     launch: Launch
@@ -62,7 +60,6 @@ class Reading(NamedTuple):
     folded: int
     behind: int
     counters: int
-    scratch: int = 0
     edges: bool = False
 
     def run(
@@ -72,7 +69,6 @@ class Reading(NamedTuple):
         peaks: Sequence[Any] = (),
         target: Any = None,
         *,
-        scratch: Any = None,
         edges: Any = None,
     ) -> Any:
         """Launch on the memory of a call, and return the target, by default new memory."""
@@ -81,8 +77,6 @@ class Reading(NamedTuple):
             left = driver.zeros((self.nbytes,), _UINT8) if self.zeroed else driver.scratch(self.nbytes)
         _, memories = operands.placed or operands.place()
         beside = [driver.counters(self.counters)] if self.counters else []
-        if self.scratch:
-            beside.append(scratch)
         if self.edges:
             beside.append(edges)
         self.launch([*memories, left, words, *peaks, *beside])
@@ -139,7 +133,7 @@ class Reader(NamedTuple):
         vector = min(layout.vector_width(), chosen.items) if chosen.vectors else 1
         weight = values[1] if len(values) > 1 else None
         dtype = _sum_dtype(sums, chosen, outputs * size)
-        digits = digits_of(sums, weight) if histograms in ("cached", "local", "sorted", "split") else 1
+        digits = digits_of(sums, weight) if histograms in ("cached", "local", "split") else 1
         planes, private = planes_of(sums, weight), histograms == "private"
         room = self._room(chosen, digits, dtype)
         ranges = -(-width // room.copies) if histograms == "split" else 1
@@ -155,8 +149,7 @@ class Reader(NamedTuple):
             merged = totals // outputs * _TOTAL <= able.asked_local_memory
         final = final and (merged or parts == 1)
         whole = chosen.shares_histograms
-        sorts = histograms == "sorted"
-        widened = sums == "counts" and ((outputs == rows == 1 and not whole) or sorts)
+        widened = sums == "counts" and outputs == rows == 1 and not whole
         left_dtype = _INT64 if widened or (digits > 1) else dtype
         total = target.dtype if final else left_dtype
         local = max(room.local, totals // outputs * _TOTAL) if merged and planes > 1 else room.local
@@ -175,14 +168,11 @@ class Reader(NamedTuple):
             digits=digits if digits > 1 else 0,
             final=final,
             merged=merged,
-            sorts=sorts,
             edges=edges and final,
         )
         left = contiguous(total, (1 if whole else rows, outputs, planes, width), ALIGNMENT)
         is_target = final or (alone and total == target.dtype and left.shape[:3] == (1, 1, 1))
         fold = None if is_target else self._fold(left, op, target, beside)
-        if sorts:
-            return self._sorting(chosen, spec, layout, target, fold)
         kernel, groups = device.kernel(chosen, spec), chosen.groups(outputs * parts * ranges, able)
         stored = [target.shape[1], target.strides[0] // target.item] if histograms in ("local", "bytes") else []
         copies = [room.copies] if histograms in ("local", "private", "cached", "split") else []
@@ -195,29 +185,6 @@ class Reader(NamedTuple):
         nbytes = math.prod(left.shape) * left.item
         return Reading(launch, nbytes, planes, whole, fold, folded, 2 * is_target, 0)
 
-    def _sorting(
-        self, chosen: HistogramVariant, spec: HistogramSpec, layout: Layout, target: Form, fold: Launch | None
-    ) -> Reading:
-        """Return the reading of a kernel that sorts tiles by ranges of bins, and then adds each range.
-
-        Scaled sums are of the tiles that the reading of exponents sorted.
-        """
-        able, size, width = self.device.capabilities, self.call.size, self.call.bins + 2
-        span, tiles = span_of(able, self.call, chosen.block), -(-size // chosen.tile)
-        ranges, kernel, packed = -(-width // span), self.device.kernel(chosen, spec), layout.pack(0)
-        groups = chosen.groups(tiles, able), max(ranges, chosen.groups(MOST_GROUPS, able))
-        numbers = 1, size, width - 2, tiles, span
-        element = 2 + (spec.values[1].itemsize if len(spec.values) > 1 else 0)
-        sort = kernel.prepare(groups[0], packed, *numbers, 0, local=8 * ranges + element * chosen.tile)
-        each = spec.digits * _DIGIT or spec.group_dtype.itemsize
-        add = kernel.prepare(groups[1], packed, *numbers, 1, local=each * span + 4 * ranges)
-        launch = add if spec.sums == "scaled" else in_turn([sort, add])
-        words = -(-4 * ranges // spec.dtype.itemsize)
-        nbytes = (spec.planes * width + words) * spec.dtype.itemsize
-        folded, behind = math.prod(target.shape) * target.item, 0 if fold else 2 + words
-        scratch = tiles * (element * chosen.tile + 4 * (ranges + 1))
-        return Reading(launch, nbytes, spec.planes, True, fold, folded, behind, 0, scratch)
-
     def _fitted(self, values: tuple[Dtype, ...], layout: Layout) -> HistogramVariant:
         """Return the variant with fewer items if values are wide, and with smaller groups for short rows."""
         chosen = self.chosen
@@ -225,8 +192,6 @@ class Reader(NamedTuple):
             return chosen
         words, groups = value_words(values), chosen.groups_per_unit or 1
         items = _power_of_two(max(chosen.items // words, 1))
-        if chosen.histograms == "sorted":  # registers hold an element's place and rank, too
-            return chosen.resized(items=chosen.items // (1 if words == 1 else 2))
         if words > 1 and chosen.histograms != "bytes":
             groups = max(groups // 2, 1)
         block = chosen.block
@@ -240,7 +205,7 @@ class Reader(NamedTuple):
         width, most = self.call.bins + 2, self.device.capabilities.asked_local_memory
         if chosen.histograms == "private":
             return _Room(CPU_REPLICAS if width <= _SMALL and self.call.size >= 16 * width else 1)
-        if chosen.histograms in ("shared", "bytes", "sorted"):
+        if chosen.histograms in ("shared", "bytes"):
             return _Room(1)
         each = digits * _DIGIT if digits > 1 else dtype.itemsize
         if chosen.histograms == "cached":

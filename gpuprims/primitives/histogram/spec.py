@@ -55,7 +55,6 @@ class HistogramSpec(KernelSpec):
     digits: int  # words of a sum in local memory, 0 if sums are whole
     final: bool  # the launch stores results, not sums of its parts
     merged: bool  # groups add their sums to totals, which the last group stores as results
-    sorts: bool = False  # the launch sorts elements into scratch memory
     edges: bool = False  # the launch copies the edges to a result
 
     @property
@@ -69,8 +68,8 @@ class HistogramSpec(KernelSpec):
 
     @property
     def pointers(self) -> int:
-        """Number of pointer arguments: the inputs, the sums, the table, any exponents, totals, scratch and edges."""
-        return len(self.inputs) + 2 + (self.sums == "scaled") + self.merged + self.sorts + self.edges
+        """Number of pointer arguments: the inputs, the sums, the table, any exponents, totals and edges."""
+        return len(self.inputs) + 2 + (self.sums == "scaled") + self.merged + self.edges
 
     @property
     def dtypes(self) -> frozenset[Dtype]:
@@ -84,7 +83,6 @@ class HistogramSpec(KernelSpec):
         further = (
             ", GLOBAL const u32 *RESTRICT peaks" * (self.sums == "scaled")
             + ", GLOBAL u32 *counters" * self.merged
-            + ", GLOBAL u32 *scratch" * self.sorts
             + ", GLOBAL u32 *edges" * self.edges
         )
         lowest = {"LOWEST": "(-128)" if self.inputs[0].dtype.kind == "i" else "(0)"} if self._of_bytes else {}

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpuprims.core.capabilities import Capabilities
-from gpuprims.core.geometry import Refusal
 from gpuprims.core.refusals import lacks_local
 from gpuprims.core.traits import CallTraits
 
@@ -15,8 +14,6 @@ from gpuprims.core.traits import CallTraits
 _MOST_RANGES = 8
 # Local memory for one more sum in each plane of a range.
 BEHIND_RANGE = 64
-# Most bins of a range by which tiles are sorted, unless there are many ranges; 16 bits hold four times as many.
-_MOST_SPAN = 2**14
 
 
 @dataclass(frozen=True)
@@ -63,34 +60,6 @@ def ranges_fit(capabilities: Capabilities, call: CallTraits) -> str | None:
     if asked <= most:
         return None
     return f"is for sums of {most} bytes at most, {_MOST_RANGES} times the local memory; this call's have {asked}"
-
-
-def span_of(capabilities: Capabilities, call: HistogramTraits, block: int) -> int:
-    """Return how many bins a range has, a power of two, if groups of ``block`` sort by ranges; 0 if that is too many.
-
-    Two groups of a compute unit have room for the sums of a range, unless there are many ranges.
-    """
-    room = (capabilities.asked_local_memory - 8 * block) // call.value_bytes
-    span = 1 << max(min(room // 2, _MOST_SPAN).bit_length() - 1, 0)
-    while -(-(call.bins + 2) // span) > block:
-        span *= 2
-        if span > min(room, _MOST_SPAN * 4):
-            return 0
-    return span
-
-
-def ranges_sort(block: int, tile: int) -> Refusal:
-    """Refuse several histograms, and more ranges of bins than a group has work-items."""
-
-    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
-        if call.outputs > 1:
-            return f"is for one histogram; this call has {call.outputs}"
-        traits = HistogramTraits.of(call)
-        if not span_of(capabilities, traits, block):
-            return f"is for {block} ranges of bins that fit local memory; this call has {traits.bins} bins"
-        return lacks_local(8 * block + 10 * (tile // 2), capabilities)  # half of a tile with weights of 8 bytes
-
-    return refuse
 
 
 def counted(capabilities: Capabilities, call: CallTraits) -> str | None:

@@ -15,7 +15,6 @@ from gpuprims.primitives.histogram.traits import (
     counted_bytes,
     histogram_fits,
     ranges_fit,
-    ranges_sort,
     sums_add_atomically,
 )
 
@@ -26,14 +25,13 @@ class HistogramVariant(Variant):
 
     Parameters
     ----------
-    histograms : {"shared", "cached", "local", "sorted", "split", "bytes", "private"}
+    histograms : {"shared", "cached", "local", "split", "bytes", "private"}
         Where a group counts. In global memory: one histogram of all groups ("shared"), the same with some bins in local
         memory ("cached"), or one for each work-item, in order ("private"). In local memory: histograms of its own
-        ("local"), a range of one ("split"), the same of elements sorted by ranges ("sorted"), or the values of a byte
-        ("bytes").
+        ("local"), a range of one ("split"), or the values of a byte ("bytes").
     """
 
-    histograms: Literal["shared", "cached", "local", "sorted", "split", "bytes", "private"] = "shared"
+    histograms: Literal["shared", "cached", "local", "split", "bytes", "private"] = "shared"
 
     @property
     def shares_histograms(self) -> bool:
@@ -43,7 +41,7 @@ class HistogramVariant(Variant):
     @property
     def asks_local_memory(self) -> bool:
         """True if a launch reserves the local memory that a group counts in."""
-        return self.histograms in ("cached", "local", "sorted", "split")
+        return self.histograms in ("cached", "local", "split")
 
 
 def _local(at: Geometry) -> Refusal:
@@ -80,17 +78,6 @@ VARIANTS = (
         histograms="local",
         refuse=_local,
         tunable=_GROUPS,
-    ),
-    *_HISTOGRAM.gpu(
-        "partition",
-        rank=27,
-        geometry=Geometry(512, 16, 2),
-        vectors=True,
-        histograms="sorted",
-        refuse=lambda at: first_refusal(
-            double_precision, group_fits(at.block), ranges_sort(at.block, at.block * at.items), sums_add_atomically
-        ),
-        tunable=Tunable(geometries(BLOCKS[2:], (4, 8, 16), (1, 2, 4)), work_items_fit),
     ),
     *_HISTOGRAM.gpu(
         "split",
