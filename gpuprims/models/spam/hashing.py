@@ -187,7 +187,7 @@ def _rows(operands: Operands, rows: Segments) -> Any:
         return np.repeat(np.arange(rows.count, dtype=_INT32), np.diff(rows.offsets))
     # Elsewhere a copy would cost more: count the documents that end at or before each word.
     ends = as_operands(_LABEL, (rows.offsets[1:],), operands.device)
-    ended = count(ends, direct(check_bins(_LABEL, rows.size)), rows.size, 0)
+    ended, _ = count(ends, direct(check_bins(_LABEL, rows.size)), rows.size, 0)
     return scan(ended, dtype=_INT32, device=operands.device)
 
 

@@ -75,8 +75,8 @@ def histogram(
     Notes
     -----
     A bin includes its left edge, and the last one its right edge too. Elements on an edge, or so near that arithmetic
-    rounds, fall into the same bin as in NumPy. For reproducible sums, GPUs cut float weights into integers, scaled by
-    the largest weight of the bin, and CPUs add in order.
+    rounds, fall into the same bin as in NumPy. For reproducible sums, GPUs add float weights as
+    integers, scaled by the largest weight of the bin if there are many bins, and CPUs add in order.
 
     Examples
     --------
