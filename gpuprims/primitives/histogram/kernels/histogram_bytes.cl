@@ -21,9 +21,6 @@ void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
                      const i64 parts, const i64 stored, const i64 pitch)
 {
     __local u32 own[BYTES * REPLICAS];
-#if MERGED
-    __local int last;
-#endif
     const int tid = get_local_id(0);
     LOCAL u32 *lane = own + tid % REPLICAS;
     const i64 width = bins + 2, share = gp_share(n, parts);
@@ -86,7 +83,9 @@ void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
 #if MERGED
         gp_fence();
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (tid == 0) last = gp_last_done(counters + o, parts);
+        if (tid == 0) own[0] = gp_last_done(counters + o, parts);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const int last = (int)own[0];
         barrier(CLK_LOCAL_MEM_FENCE);
         if (last) gp_store_totals(histograms + o * pitch, stored, TOTALS(o), (LOCAL i64 *)own, (i32)width, PEAKS(o), tid);
 #endif
