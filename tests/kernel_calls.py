@@ -365,3 +365,5 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
         unweighed = {name: call for name, call in HISTOGRAMS.items() if not name.startswith("weights")}
         return {"bytes": BYTES, "cached": unweighed}.get(variant.name, HISTOGRAMS)
     return {"each": MANY_OUTPUTS, "rows": ROWS, "staged": TOGETHER}.get(variant.name, REDUCTIONS)
+        return {"bytes": BYTES}.get(variant.name, HISTOGRAMS)
+    return {"each": MANY_OUTPUTS, "rows": ROWS}.get(variant.name, REDUCTIONS)

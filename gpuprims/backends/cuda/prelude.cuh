@@ -154,6 +154,7 @@ template <typename type, int count> DEVICE void gp_write_vector(type *to, const 
 #define gp_raise(place, number) atomicMax(place, number)
 #define gp_increment(place) atomicAdd(place, 1u)
 #define gp_add_count(place, number) atomicAdd(place, number)
+#define gp_set_bits(place, bits) atomicOr(place, bits)
 #define gp_add_integer(place, number) atomicAdd(reinterpret_cast<u64 *>(place), (u64)(number))
 #define gp_add_float_locally(place, number) atomicAdd(place, number)
 #define gp_add_float_globally(place, number) atomicAdd(place, number)

@@ -218,6 +218,7 @@ DEVICE int gp_any_lane(const int number)
 #define gp_raise(place, number) atomic_max(place, number)
 #define gp_increment(place) atomic_inc(place)
 #define gp_add_count(place, number) atomic_add(place, number)
+#define gp_set_bits(place, bits) atomic_or(place, bits)
 #ifdef cl_khr_int64_base_atomics
 #define gp_add_integer(place, number) atom_add(place, number)
 #ifdef HAS_F64
