@@ -79,9 +79,10 @@ def run(operands: Operands, request: StencilRequest, out: Out | None, variant: s
     stencil = request.stencil
     if stencil.halves is not None:
         return _run_in_halves(operands, request, stencil.halves, out, variant)
-    if stencil.weights is not None:
+    if stencil.table is not None or stencil.passes:
         on_device = None if operands.on_host else operands.device
-        operands = operands.beside(_weights(stencil, on_device, operands.driver.order))
+        for table in _tables(stencil, on_device, operands.driver.order):
+            operands = operands.beside(table)
     if not _is_together(operands.forms[0], request.grid):  # axes before the neighbourhoods need one stride
         array, *weights = operands.natives
         operands = operands.instead(map_arrays("x", array, device=operands.device), *weights)
@@ -94,10 +95,10 @@ def _is_together(form: Form, grid: Grid) -> bool:
 
 
 @lru_cache(maxsize=32)
-def _weights(stencil: Stencil, device: Device | None, order: int) -> Any:
+def _tables(stencil: Stencil, device: Device | None, order: int) -> list[Any]:
     """Return weights on the host, or in device memory for the current queue or stream."""
-    weights = np.frombuffer(stencil.weights or b"", stencil.value)
-    return weights if device is None else device.driver.asarray(weights)
+    tables = [table.ravel() for table in stencil.tables]
+    return tables if device is None else [device.driver.asarray(table) for table in tables]
 
 
 def _run_in_halves(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,14 +12,15 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
-from gpuprims.core.layout import VECTOR_BYTES, Form, Layout, contiguous
+from gpuprims.core.layout import VECTOR_BYTES, Form, Layout, contiguous, is_contiguous
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out, result_forms
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.variant import Variant
+from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.errors import ArgumentError
+from gpuprims.primitives.stencil.blocks import LANES
 from gpuprims.primitives.stencil.grids import Border, Grid, grid_of, layout_of
-from gpuprims.primitives.stencil.refusals import ROWS_AT_ONCE, TILE_WIDTH, fitted_items, register_bytes
+from gpuprims.primitives.stencil.refusals import ROWS_AT_ONCE, TILE_WIDTH, fitted_block, register_bytes
 from gpuprims.primitives.stencil.spec import StencilSpec, columns_of, reach_of
 from gpuprims.primitives.stencil.stencils import Stencil, of_function
 from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
@@ -29,6 +30,10 @@ from gpuprims.primitives.stencil.variants import StencilVariant
 _LEAST_DEPTH = 4
 # Up to this many neighbours a byte of an element, memory sets the pace.
 _FEW_TAPS = 2  # rows: rolling
+
+
+# Bytes of a CPU's vector of sums.
+_CPU_VECTOR_BYTES = 64
 
 
 class StencilRequest(NamedTuple):
@@ -54,7 +59,7 @@ class StencilPlan(LaunchPlan):
     def run(self, operands: Operands, out: Out | None) -> Any:
         """Launch every pass on the memory of a call, and return the last pass's results."""
         kept = []  # keeps host memory alive until the kernels have written to it
-        weights = operands.natives[1:]
+        tables = operands.natives[1:]
         with operands.settled():
             for one in self.passes[:-1]:
                 one.compiled()
@@ -62,7 +67,7 @@ class StencilPlan(LaunchPlan):
                 result = operands.empty(form.shape, form.dtype)
                 one.start(operands, [result])
                 kept.append(result)
-                operands = operands.instead(result, *weights)
+                operands = operands.instead(result, *tables)
             return self.passes[-1].run(operands, out)
 
 
@@ -82,31 +87,44 @@ def plan_call(
     may also apply a stencil twice in one launch.
     """
     label, stencil, border, grid, iterations = request
-    if stencil.halves is not None or len(forms) != 1 + (stencil.weights is not None):
+    if stencil.halves is not None or len(forms) != 1 + len(stencil.tables):
         raise ArgumentError(f"plan of {label}: weights that one kernel holds; got too many")
     out = result_forms(label, [contiguous(stencil.result, grid.shape, alignment)], written)[0]
     once, twice = (Pass(request._replace(iterations=times), (*forms, out)) for times in (1, 2))
-    parts = [once.request] * iterations
-    if stencil.across is not None and not _in_one_launch(once.traits, device, variant):
-        first, second = stencil.passes()
-        beyond = stencil.across(*[np.asarray(border.beyond)] * len(stencil.columns))[0]  # the first pass's result
-        after = Border.around(border.mode, stencil.value.type(beyond))
-        passes = [once.request._replace(stencil=first), once.request._replace(stencil=second, border=after)]
-        parts = passes * iterations
-    elif iterations > 1:
+    parts = _in_passes(once, device, variant) * iterations
+    if iterations > 1 and len(parts) == iterations:
         chosen = StencilVariant.of(device.select("stencil", once.traits, variant))
         if chosen.twice and chosen.refuse(device.capabilities, twice.traits) is None:
-            parts = [twice.request] * (iterations // 2) + parts[: iterations % 2]
+            parts = [twice._replace(forms=parts[0].forms)] * (iterations // 2) + parts[: iterations % 2]
     array, plans = forms[0], []
     for k, part in enumerate(parts, 1):
-        target = out if k == len(parts) else contiguous(part.stencil.result, grid.shape, alignment)
-        plans.append(Pass(part, (array, *forms[1:], target)).plan(device, variant))
+        target = out if k == len(parts) else contiguous(part.request.stencil.result, grid.shape, alignment)
+        plans.append(part._replace(forms=(array, *part.forms[1:-1], target)).plan(device, variant))
         array = target
     if len(plans) == 1:
         return plans[0]
     last, traits = plans[-1], plans[0].traits
     described = device, "stencil", traits, last.results, last.compiling
     return StencilPlan(*described, passes=plans, asked=variant, inputs=last.inputs)
+
+
+def _in_passes(whole: Pass, device: Device, variant: str | Variant | None) -> list[Pass]:
+    """Return the launches of one application: one, or those of each pass."""
+    request, stencil = whole.request, whole.request.stencil
+    alone = stencil.across is not None and _in_one_launch(whole.traits, device, variant)
+    if alone:
+        return [whole._replace(forms=(whole.forms[0], whole.forms[-1]))]  # the kernel contains the weights
+    if not stencil.passes:
+        return [whole]
+    launches, first, border = [], whole.first, request.border
+    for one in stencil.passes:
+        count = len(one.tables)
+        tables = whole.forms[1:][first - whole.first : first - whole.first + count]
+        part = Pass(request._replace(stencil=one, border=border), (whole.forms[0], *tables, whole.forms[-1]), first)
+        launches += _in_passes(part, device, variant)
+        border = Border.around(border.mode, one.value.type(one.of_constant(border.beyond)))
+        first += count
+    return launches
 
 
 def _in_one_launch(traits: StencilTraits, device: Device, variant: str | Variant | None) -> bool:
@@ -128,43 +146,74 @@ def _nine(n: Any) -> Any:
 
 
 class Pass(NamedTuple):
-    """One launch: how often it applies which stencil, and the forms of the array, perhaps weights, and the result."""
+    """One launch: how often it applies which stencil, and the forms of the array, tables of weights, and the result.
+
+    ``first`` is the place of its first table among the operands of the call.
+    """
 
     request: StencilRequest
     forms: tuple[Form, ...]
+    first: int = 1
 
     @property
     def traits(self) -> StencilTraits:
         """Facts for the variants."""
         _, stencil, _, grid, times = self.request
         left, right = columns_of(stencil.column_offsets, times)
-        top, bottom = reach_of([offset[-2] for offset in stencil.offsets] if stencil.rank > 1 else [0])
+        offsets = [(0, 0, *offset)[-3:] for offset in stencil.offsets]
+        (front, back), (top, bottom) = (reach_of([offset[axis] for offset in offsets]) for axis in range(2))
+        lines = grid.lines((self.forms[0], self.forms[-1]))
         reads = Neighbourhood(
-            lines=grid.lines((self.forms[0], self.forms[-1])) is not None,
+            lines=lines is not None,
             across=stencil.across is not None,
-            table=stencil.weights is not None,
+            table=stencil.table is not None,
             span=bottom - top + 1,
             beside=(right - left) * grid.channels,
-            taps=len(stencil.offsets) + len(stencil.columns),
+            taps=(len(stencil.offsets) if stencil.table is None else stencil.table.size) + len(stencil.columns),
             paired=stencil.paired is not None,
             times=times,
+            written=stencil.function is not None,
+            planes=lines is not None and lines.reduced[1] > 1,
+            deep=back - front + 1,
+            channels=grid.channels,
         )
         computed = () if stencil.function is None else stencil.function.computed_in
         dtypes = (self.forms[0].dtype, stencil.value, stencil.result, *computed)
         return StencilTraits(dtypes, math.prod(grid.lengths), neighbourhood=reads)
 
+    def simplified(self) -> Pass:
+        """Return the launch with planes as batches or as rows, if neighbours do not lie beside an element."""
+        stencil, grid = self.request.stencil, self.request.grid
+        used = [any(offset[axis] for offset in stencil.offsets) for axis in range(stencil.rank)]
+        if len(grid.space) < 3:
+            return self
+        if stencil.rank < 3 or not used[0]:
+            flat = grid.flat()
+            if any(flat.strides(form) is None for form in (self.forms[0], self.forms[-1])):
+                return self
+            kept = replace(stencil, offsets=tuple(offset[-2:] for offset in stencil.offsets))
+            return self._replace(request=self.request._replace(grid=flat, stencil=kept))
+        if any(used[1:]) or not all(map(is_contiguous, (self.forms[0], self.forms[-1]))) or grid.channel is not None:
+            return self
+        kept = replace(stencil, offsets=tuple(offset[:2] for offset in stencil.offsets))
+        tall = grid.tall()
+        array, *tables, out = self.forms
+        forms = (contiguous(array.dtype, tall.shape, array.alignment), *tables, contiguous(out.dtype, tall.shape, out.alignment))
+        return self._replace(request=self.request._replace(grid=tall, stencil=kept), forms=forms)
+
     def plan(self, device: Device, variant: str | Variant | None) -> LaunchPlan:
         """Return the plan of the launch, by the variant that is asked for or the best one."""
-        traits = self.traits
+        simple = self.simplified()
+        traits = simple.traits
 
         def compiling(variant: Variant) -> Launch:
             if not traits.size:
                 return nothing
             chosen = StencilVariant.of(variant)
-            launch = self._listed if chosen.window == "listed" else self._in_lines
+            launch = simple._listed if chosen.window == "listed" else simple._in_lines
             return launch(traits, chosen, device)
 
-        inputs, out = range(len(self.forms) - 1), self.forms[-1]
+        inputs, out = (0, *range(self.first, self.first + len(self.forms) - 2)), self.forms[-1]
         results = (contiguous(out.dtype, out.shape, out.alignment),)
         return LaunchPlan(device, "stencil", traits, results, compiling, asked=variant, inputs=inputs)
 
@@ -189,11 +238,19 @@ class Pass(NamedTuple):
         layout = grid.lines(self.forms)
         if layout is None:
             raise TypeError(f"{self.request.label}: rows side by side; got {self.forms}")
-        items = fitted_items(chosen.window, chosen.items, around, self.forms[0].item)
-        fitted = chosen.resized(items=items)
-        vector, vector_out = (min(layout.width_of(k), fitted.items) if chosen.vectors else 1 for k in range(2))
+        batches, planes, rows, length = layout.reduced
+        block = fitted_block(chosen, around, self.forms[0].dtype, stencil.value)
+        fitted = chosen.resized(items=block.items)
+        vector, vector_out = (
+            min(layout.width_of(k), fitted.items) if chosen.vectors else 1 for k in (0, len(self.forms) - 1)
+        )
         local = min(VECTOR_BYTES // register_bytes(self.forms[0].dtype), fitted.items)
+        if chosen.window == "rows":
+            local = _CPU_VECTOR_BYTES // stencil.value.itemsize
         reach = max(map(abs, columns_of(stencil.column_offsets, times))) * grid.channels * times
+        lanes = LANES
+        while chosen.window in ("planes", "columns") and lanes > 8 and lanes * 4 >= 8 * length:
+            lanes //= 2
         spec = self._spec(
             layout,
             chosen,
@@ -203,12 +260,30 @@ class Pass(NamedTuple):
             vector_halo=min(local, 1 << (reach - 1).bit_length()) if reach else 1,
             channels=grid.channels,
             times=times,
+            block=block,
+            lanes=lanes,
+            some_zero=stencil.table is not None and stencil.value.kind == "f" and not stencil.table.all(),
         )
         kernel, packed = device.kernel(fitted, spec), layout.pack(0)
-        batches, rows, length = layout.reduced
         if chosen.window == "tile":
             tiles = batches * -(-rows // (fitted.tile // TILE_WIDTH)) * -(-length // TILE_WIDTH)
             return kernel.prepare(fitted.groups(tiles, able), packed)
+        if chosen.window == "rows":
+            tiles = -(-length // block.items) * -(-rows // 16) * planes * batches
+            return kernel.prepare(fitted.groups(tiles, able), packed)
+        if chosen.window == "dense":
+            high = fitted.block // LANES * block.rows
+            tiles = -(-length // (LANES * block.items)) * -(-rows // high) * -(-planes // block.planes) * batches
+            return kernel.prepare(fitted.groups(tiles, able), packed)
+        if chosen.window == "columns":
+            tiles = -(-length // lanes) * -(-rows // (fitted.block // lanes * block.items)) * planes * batches
+            return kernel.prepare(fitted.groups(tiles, able), packed)
+        if chosen.window == "planes":
+            tiles = -(-length // (lanes * block.items)) * -(-rows // (fitted.block // lanes)) * batches
+            wanted = max(1, (fitted.groups_per_unit or 1) * able.compute_units // tiles)
+            depth = max(-(-planes // wanted), min(planes, _LEAST_DEPTH * around.deep))
+            strips = -(-planes // depth)
+            return kernel.prepare(min(tiles * strips, MOST_GROUPS), packed, strips, depth)
         across = -(-length // fitted.tile)
         # Long strips: one for each group, and few rows loaded beyond their ends.
         wanted = max(1, (fitted.groups_per_unit or 1) * able.compute_units // (across * batches))
@@ -217,7 +292,7 @@ class Pass(NamedTuple):
         if chosen.window == "ring":
             depth = min(rows, depth)
             strips = -(-rows // depth)
-            return kernel.prepare(fitted.groups(across * strips * batches, able), packed, strips, depth)
+            return kernel.prepare(fitted.groups(across * strips * planes * batches, able), packed, strips, depth)
         # Strips cover the rows whose neighbours all lie inside, a multiple of ROWS_AT_ONCE; other rows are computed one
         # by one. Where memory sets the pace, strips are short: their rows are still in a cache when the next strip
         # loads them.
@@ -242,7 +317,7 @@ class Pass(NamedTuple):
             beyond=border.beyond,
             across=stencil.across,
             columns=stencil.columns,
-            window="table" if stencil.weights else chosen.window,
+            window="table" if stencil.function is None and chosen.window == "listed" else chosen.window,
             paired=stencil.paired if chosen.window == "strip" else None,
             **more,
         )

@@ -12,7 +12,6 @@ import numpy as np
 from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.primitives.stencil.halves import MOST_WEIGHT, Join, half_dtypes, joining_means, joining_sums
 from gpuprims.primitives.stencil.neighbours import (
-    WIDEST,
     Neighbours,
     separated,
     trace_neighbours,
@@ -26,8 +25,12 @@ Dtype = np.dtype[Any]
 _INT64, _DOUBLE, _SINGLE = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.float32)
 # Holds the sums of two bytes, one in each half.
 _PAIR = np.dtype(np.uint32)
-# Kernels contain up to this many weights; more are read from memory.
-_MOST_WRITTEN = 169
+# Kernels contain up to this many weights, or read from so many on from memory, whichever the kernel does.
+_MOST_WRITTEN, _LEAST_READ = 169, 25
+# Kernels contain up to this many weights of a row or a column.
+_LONGEST_WRITTEN = 513
+# Stencils of three axes with more weights take a pass for each factor.
+_MOST_IN_SPACE = 64
 # One function sums the halves of up to this many neighbours; for more, the halves become arrays.
 _MOST_IN_HALVES = 49  # rows: halves
 # Relative error of products of a column and a row, for elements that float32 holds and for others.
@@ -52,15 +55,17 @@ class Stencil:
 
     # Offsets of the arguments of ``function`` along the last axes; with ``across``, along columns only.
     offsets: tuple[tuple[int, ...], ...]
-    # From neighbours and an unused number to a value; None if weights are read from memory.
+    # From neighbours and an unused number to a value; None if no kernel contains all weights.
     function: TypedExpr | None
     # From a value and an unused number to a result.
     finish: TypedExpr
-    # Weights that are read from memory, of dtype ``value``.
-    weights: bytes | None = None
+    # Weights that kernels may read from memory, for all offsets between the least and the greatest.
+    table: np.ndarray | None = None
     # Offsets along a row of the arguments of ``across``, the first of two passes.
     columns: tuple[int, ...] = ()
     across: TypedExpr | None = None
+    # Stencils of one pass each that give the same, one after the other; the results of all but the last are values.
+    passes: tuple[Stencil, ...] = ()
     # ``function`` and ``across`` of two bytes in the halves of a uint32, if their sums fit in 16 bits.
     paired: tuple[TypedExpr, TypedExpr | None] | None = None
     # The stencils of both halves of 64-bit integers, if they have too many neighbours for one function.
@@ -86,13 +91,24 @@ class Stencil:
         """Dtype of the result."""
         return self.finish.dtypes[0]
 
-    def passes(self) -> tuple[Stencil, Stencil]:
-        """Return the two passes as stencils of one pass each; the results of the first are values."""
-        if self.across is None or self.function is None:
-            raise TypeError("passes of a stencil in two; got one in one")
-        across = TypedExpr(self.across.nodes, self.across.results, self.across.arity + 1)  # adds the unused number
-        first = Stencil(tuple((dx,) for dx in self.columns), across, finishing(self.value, self.value))
-        return first, Stencil(self.offsets, self.function, self.finish)
+    def of_constant(self, element: Any) -> Any:
+        """Return the value of neighbours that are all alike."""
+        given = np.asarray(element)
+        for one in self.passes:
+            given = one.of_constant(given)
+        if self.passes:
+            return given
+        if self.table is not None:
+            return (self.table * given.astype(self.value)).sum(dtype=self.value)
+        if self.function is None:
+            raise TypeError("a function, a table or passes; got a stencil of halves")
+        return self.function(*[given] * len(self.offsets), np.int64(0))[0]
+
+    @property
+    def tables(self) -> list[np.ndarray]:
+        """The weights that kernels may read from memory, a table for each pass that has one."""
+        own = [] if self.table is None else [self.table]
+        return own + [table for one in self.passes for table in one.tables]
 
 
 def of_function(function: Callable[..., Any], element: Dtype, result: Dtype | None) -> Stencil:
@@ -123,11 +139,14 @@ def _of_weights(
     finish = summed(value, result, _ends(weights, element))
     rounding = _ROUNDED_SINGLE if _is_narrow(element) else _ROUNDED_DOUBLE
     split = separated(weights, rounding) if value.kind == "f" else None
-    if split is not None and np.count_nonzero(weights) > sum(map(np.count_nonzero, split)):
-        return _of_product(*split, element, finish)
-    if np.count_nonzero(weights) > _MOST_WRITTEN:
-        return _of_table(weights, finish)
+    if split is not None and np.count_nonzero(weights) > max(sum(map(np.count_nonzero, split)), _least_split(weights)):
+        return _of_product(*split, element=element, finish=finish)
     return _of_sum(weights, element, finish)
+
+
+def _least_split(weights: np.ndarray) -> int:
+    """Return the number of weights up to which one pass is faster than one for each factor."""
+    return _MOST_IN_SPACE if weights.ndim == 3 else 0
 
 
 @lru_cache(maxsize=64)
@@ -142,7 +161,8 @@ def of_box(height: int, width: int, element: Dtype) -> Stencil:
     value = _value_of(np.full(1, height * width), element, element, double=False)
     if height == 1 or width == 1 or value is None:
         return _of_mean(np.ones((height, width), np.int64), element)
-    return _of_product(np.ones(height), np.ones(width), element, averaging(value, height * width, element))
+    finish = averaging(value, height * width, element)
+    return _of_product(np.ones(height), np.ones(width), element=element, finish=finish)
 
 
 @lru_cache(maxsize=64)
@@ -154,7 +174,7 @@ def of_normal(down: float, across: float, element: Dtype) -> Stencil:
     else:
         ends = Ends(*_range_of(element), len(column) + len(row))
         finish = averaged(_SINGLE if _is_narrow(element) else _DOUBLE, element, ends)
-    return _of_product(column, row, element, finish)
+    return _of_product(column, row, element=element, finish=finish)
 
 
 def normal_weights(sigma: float) -> np.ndarray:
@@ -174,32 +194,56 @@ def _of_mean(weights: np.ndarray, element: Dtype) -> Stencil:
 
 
 def _of_sum(weights: np.ndarray, element: Dtype, finish: TypedExpr) -> Stencil:
-    """Return the stencil of a weighted sum, whose weights the kernel contains."""
-    neighbours = weighted(weights, finish.nodes[0].dtype)
+    """Return the stencil of a weighted sum; kernels contain few weights, and read many from memory."""
+    value, count = finish.nodes[0].dtype, np.count_nonzero(weights)
+    inside = _spanned(weights)
+    table = weights[inside].astype(value) if count >= _LEAST_READ else None
+    if count > (_LONGEST_WRITTEN if count == max(weights.shape) else _MOST_WRITTEN):
+        middle = [n // 2 for n in weights.shape]
+        corners = zip(*((one.start - half, one.stop - 1 - half) for one, half in zip(inside, middle, strict=True)))
+        return Stencil(tuple(corners), None, finish, table)
+    neighbours = weighted(weights, value)
     pairs = (_typed(weighted(weights, _PAIR), _PAIR), None) if _fit_in_pairs(element, weights) else None
-    return Stencil(neighbours.offsets, _typed(neighbours, element), finish, paired=pairs)
+    return Stencil(neighbours.offsets, _typed(neighbours, element), finish, table, paired=pairs)
 
 
-def _of_product(column: np.ndarray, row: np.ndarray, element: Dtype, finish: TypedExpr) -> Stencil:
-    """Return the stencil of a weighted sum along rows, followed by one along columns."""
+def _spanned(weights: np.ndarray) -> tuple[slice, ...]:
+    """Return the part of the weights that contains the middle and all that are not zero."""
+    places = [[n // 2] for n in weights.shape]
+    for axis, found in enumerate(np.nonzero(weights)):
+        places[axis] += found.tolist()
+    return tuple(slice(min(one), max(one) + 1) for one in places)
+
+
+def _of_product(*factors: np.ndarray, element: Dtype, finish: TypedExpr) -> Stencil:
+    """Return the stencil of a weighted sum along rows, then along columns, and then perhaps along planes."""
+    *planes, column, row = factors
     value, pairs = finish.nodes[0].dtype, None
-    across, down = weighted(row, value), weighted(column, value)
+    kept = finishing(value, value)
+    across, down = _of_sum(row, element, kept), _of_sum(column[:, np.newaxis], value, kept if planes else finish)
+    if planes:
+        deep = _of_sum(planes[0][:, np.newaxis, np.newaxis], value, finish)
+        return Stencil(deep.offsets, None, finish, passes=(_in_two(across, down, row, element, None), deep))
     if _fit_in_pairs(element, column, row):
         pairs = _typed(weighted(column, _PAIR), _PAIR), _typed_across(weighted(row, _PAIR), _PAIR, _PAIR)
+    return _in_two(across, down, row, element, pairs)
+
+
+def _in_two(
+    across: Stencil, down: Stencil, row: np.ndarray, element: Dtype, pairs: tuple[TypedExpr, TypedExpr] | None
+) -> Stencil:
+    """Join the passes along rows and columns; one kernel may compute both, if it can contain all weights."""
+    if across.function is None or down.function is None:
+        return Stencil(down.offsets, None, down.finish, passes=(across, down))
     return Stencil(
-        offsets=tuple((dy, 0) for (dy,) in down.offsets),
-        function=_typed(down, value),
-        finish=finish,
+        down.offsets,
+        down.function,
+        down.finish,
         columns=tuple(dx for (dx,) in across.offsets),
-        across=_typed_across(across, element, value),
+        across=_typed_across(weighted(row, down.value), element, down.value),
+        passes=(across, down),
         paired=pairs,
     )
-
-
-def _of_table(weights: np.ndarray, finish: TypedExpr) -> Stencil:
-    """Return the stencil of weights that are read from memory."""
-    corners = tuple(tuple(sign * (n // 2) for n in weights.shape) for sign in (-1, 1))
-    return Stencil(corners, None, finish, weights.astype(finish.nodes[0].dtype).tobytes())
 
 
 def _of_halves(weights: np.ndarray, element: Dtype, result: Dtype, join: Join) -> Stencil:
@@ -217,9 +261,7 @@ def _sums_of(weights: np.ndarray, half: Dtype) -> Stencil:
     finish = finishing(_INT64, _INT64)
     if weights.ndim == 2 and min(weights.shape) > 1 and (weights == 1).all():
         rows, columns = weights.shape
-        return _of_product(np.ones(rows), np.ones(columns), half, finish)
-    if np.count_nonzero(weights) > _MOST_WRITTEN and max(weights.shape) <= WIDEST:
-        return _of_table(weights, finish)
+        return _of_product(np.ones(rows), np.ones(columns), element=half, finish=finish)
     return _of_sum(weights, half, finish)
 
 
