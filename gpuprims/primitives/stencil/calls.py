@@ -83,15 +83,19 @@ def run(operands: Operands, request: StencilRequest, out: Out | None, variant: s
         on_device = None if operands.on_host else operands.device
         for table in _tables(stencil, on_device, operands.driver.order):
             operands = operands.beside(table)
-    if not _is_together(operands.forms[0], request.grid):  # axes before the neighbourhoods need one stride
+    if not _is_together(operands.forms[0], request.grid, whole=variant is None):
         array, *weights = operands.natives
         operands = operands.instead(map_arrays("x", array, device=operands.device), *weights)
     return find_plan(plan_call, operands, request, out, variant).run(operands, out)
 
 
 @lru_cache(maxsize=1024)
-def _is_together(form: Form, grid: Grid) -> bool:
-    return grid.strides(form) is not None
+def _is_together(form: Form, grid: Grid, *, whole: bool) -> bool:
+    """Return True if the axes before the neighbourhoods have one stride and, with ``whole``, rows lie side by side.
+
+    Other arrays are copied, which takes less time than kernels that load elements one by one.
+    """
+    return grid.strides(form) is not None and not (whole and grid.lines((form,)) is None)
 
 
 @lru_cache(maxsize=32)

@@ -136,4 +136,7 @@ def _grid(label: str, shape: tuple[int, ...], rank: int, channel_axis: int | Non
     if len(axes) < rank:
         beside = "" if channel is None else " beside that of channels"
         raise ShapeError(f"{label}: an array of {rank} axes or more{beside}; got shape {shape}")
-    return Grid(shape, axes[: len(axes) - rank], axes[len(axes) - rank :], channel)
+    lead, space = axes[: len(axes) - rank], axes[len(axes) - rank :]
+    if channel is not None and (not lead or channel < space[0]) and channel < space[-1]:
+        lead, channel = tuple(sorted((*lead, channel))), None  # each channel is a batch
+    return Grid(shape, lead, space, channel)

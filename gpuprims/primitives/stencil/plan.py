@@ -18,7 +18,6 @@ from gpuprims.core.outputs import Out, result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.errors import ArgumentError
-from gpuprims.primitives.stencil.blocks import LANES
 from gpuprims.primitives.stencil.grids import Border, Grid, grid_of, layout_of
 from gpuprims.primitives.stencil.refusals import ROWS_AT_ONCE, TILE_WIDTH, fitted_block, register_bytes
 from gpuprims.primitives.stencil.spec import StencilSpec, columns_of, reach_of
@@ -239,7 +238,11 @@ class Pass(NamedTuple):
         if layout is None:
             raise TypeError(f"{self.request.label}: rows side by side; got {self.forms}")
         batches, planes, rows, length = layout.reduced
-        block = fitted_block(chosen, around, self.forms[0].dtype, stencil.value)
+        block = fitted_block(chosen, around, self.forms[0].dtype, stencil.value, length)
+        if chosen.window == "planes":
+            widths = [layout.width_of(k) for k in (0, len(self.forms) - 1)]
+            while block.items > min(widths) or length % block.items:
+                block = block._replace(items=block.items // 2)
         fitted = chosen.resized(items=block.items)
         vector, vector_out = (
             min(layout.width_of(k), fitted.items) if chosen.vectors else 1 for k in (0, len(self.forms) - 1)
@@ -248,9 +251,6 @@ class Pass(NamedTuple):
         if chosen.window == "rows":
             local = _CPU_VECTOR_BYTES // stencil.value.itemsize
         reach = max(map(abs, columns_of(stencil.column_offsets, times))) * grid.channels * times
-        lanes = LANES
-        while chosen.window in ("planes", "columns") and lanes > 8 and lanes * 4 >= 8 * length:
-            lanes //= 2
         spec = self._spec(
             layout,
             chosen,
@@ -261,7 +261,6 @@ class Pass(NamedTuple):
             channels=grid.channels,
             times=times,
             block=block,
-            lanes=lanes,
             some_zero=stencil.table is not None and stencil.value.kind == "f" and not stencil.table.all(),
         )
         kernel, packed = device.kernel(fitted, spec), layout.pack(0)
@@ -272,17 +271,20 @@ class Pass(NamedTuple):
             tiles = -(-length // block.items) * -(-rows // 16) * planes * batches
             return kernel.prepare(fitted.groups(tiles, able), packed)
         if chosen.window == "dense":
-            high = fitted.block // LANES * block.rows
-            tiles = -(-length // (LANES * block.items)) * -(-rows // high) * -(-planes // block.planes) * batches
+            high, wide = fitted.block // block.lanes * block.rows, block.lanes * block.items * block.vectors
+            tiles = -(-length // wide) * -(-rows // high) * -(-planes // block.planes) * batches
             return kernel.prepare(fitted.groups(tiles, able), packed)
-        if chosen.window == "columns":
-            tiles = -(-length // lanes) * -(-rows // (fitted.block // lanes * block.items)) * planes * batches
-            return kernel.prepare(fitted.groups(tiles, able), packed)
-        if chosen.window == "planes":
-            tiles = -(-length // (lanes * block.items)) * -(-rows // (fitted.block // lanes)) * batches
+        if chosen.window in ("columns", "planes"):
+            along, span = (rows, around.span) if chosen.window == "columns" else (planes, around.deep)
+            if chosen.window == "columns":
+                tiles, least = -(-length // fitted.block) * planes * batches, _LEAST_DEPTH * span
+            else:
+                tiles = -(-length // (block.lanes * block.items)) * -(-rows // (fitted.block // block.lanes)) * batches
+                least = _LEAST_DEPTH * span
             wanted = max(1, (fitted.groups_per_unit or 1) * able.compute_units // tiles)
-            depth = max(-(-planes // wanted), min(planes, _LEAST_DEPTH * around.deep))
-            strips = -(-planes // depth)
+            depth = max(-(-along // wanted), least)
+            depth = -(-depth // block.items) * block.items if chosen.window == "columns" else depth
+            strips = -(-along // depth)
             return kernel.prepare(min(tiles * strips, MOST_GROUPS), packed, strips, depth)
         across = -(-length // fitted.tile)
         # Long strips: one for each group, and few rows loaded beyond their ends.

@@ -63,7 +63,7 @@ def block_fits(at: Geometry) -> Refusal:
     """Refuse neighbourhoods if no tile with its surroundings fits in local memory."""
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
-        blocks = list(dense_blocks(neighbourhood_of(call), call.dtypes[1], at.block))
+        blocks = list(dense_blocks(neighbourhood_of(call), call.dtypes[1], at.block, 2**30))
         least = min(needed for _, needed in blocks)
         if least <= min(capabilities.local_memory - SPARE_LOCAL, MOST_LOCAL):
             return None
@@ -125,10 +125,12 @@ def window_fits(capabilities: Capabilities, call: CallTraits) -> str | None:
     return None
 
 
-def fitted_block(chosen: Any, reads: Neighbourhood, element: np.dtype[Any], value: np.dtype[Any]) -> Block:
+def fitted_block(
+    chosen: Any, reads: Neighbourhood, element: np.dtype[Any], value: np.dtype[Any], length: int
+) -> Block:
     """Return the block that a work-item of a variant computes."""
     if chosen.window == "dense":
-        block = dense_block(reads, value, chosen.block)
+        block = dense_block(reads, value, chosen.block, length)
         if block is None:
             raise TypeError(f"{chosen.label}: a block that fits in local memory; got {reads}")
         return block
@@ -138,7 +140,7 @@ def fitted_block(chosen: Any, reads: Neighbourhood, element: np.dtype[Any], valu
             items //= 2
         return Block(items, rows=4, chunk=4 if value.itemsize <= 4 else 4)
     if chosen.window == "columns":
-        return column_block(value)
+        return column_block(reads, value)
     if chosen.window == "planes":
         return Block(plane_items(element))
     return Block(fitted_items(chosen.window, chosen.items, reads, element.itemsize))

@@ -55,9 +55,8 @@ class StencilSpec(KernelSpec):
     vector_local: int = 1
     vector_halo: int = 1
     vector_out: int = 1
-    # Elements of a work-item, lanes along a row, and whether weights are zero, for kernels that have these.
+    # The elements that a work-item computes, and whether weights are zero, for kernels that read them from memory.
     block: Block = Block(1)
-    lanes: int = 1
     some_zero: bool = False
     # How many times one launch applies the stencil.
     times: int = 1
@@ -84,6 +83,7 @@ class StencilSpec(KernelSpec):
         pitch = f"ITEMS + {self.times - (self.across is not None)} * HALO"
         if self.window == "tile":
             pitch = "TILE_WIDTH + HALO"
+        registers = 96
         return {
             "number_t": c_type(element),
             "stored_t": stored(element),
@@ -115,7 +115,8 @@ class StencilSpec(KernelSpec):
             "ROWS_EACH": self.block.rows,
             "PLANES_EACH": self.block.planes,
             "CHUNK": self.block.chunk,
-            "ACROSS": self.lanes,
+            "VECTORS_EACH": self.block.vectors,
+            "ACROSS": self.block.lanes,
             "SOME_ZERO": int(self.some_zero),
             "SPAN": "(HIGH_Y - LOW_Y + 1)",
             "LEFT": "(LOW_X * CHANNELS)",
@@ -123,8 +124,15 @@ class StencilSpec(KernelSpec):
             "TILE_WIDTH": TILE_WIDTH,
             "ROWS_AT_ONCE": ROWS_AT_ONCE,
             "PITCH": f"({pitch})",
+            **({"LATEST(row)": self._latest(), "REGISTERS_OF_PLANES": registers} if self.window == "planes" else {}),
             **({"FETCH_ALL(window)": loads} if self.window == "listed" else {}),
         }
+
+    def _latest(self) -> str:
+        """Return a C expression for the greatest offset of a plane in which a row has neighbours."""
+        low, high = self.reach(1)
+        latest = {row: max([dz for dz, dy, _ in self.offsets if dy == row + low], default=0) for row in range(high - low + 1)}
+        return "(" + " : ".join([*(f"(row) == {row} ? {dz}" for row, dz in latest.items() if dz), "0"]) + ")"
 
     def text(self) -> list[str]:
         """Write the types of a window, the functions of a neighbourhood, and the result of an element."""

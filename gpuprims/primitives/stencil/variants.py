@@ -83,7 +83,7 @@ VARIANTS = (
     *_STENCIL.gpu(
         "columns",
         rank=26,
-        geometry=Geometry(256, 16),
+        geometry=Geometry(128, 16, 8),
         window="columns",
         refuse=lambda at: first_refusal(double_precision, group_fits(at.block), one_pass, along_lines, weights_read, along_columns),
     ),

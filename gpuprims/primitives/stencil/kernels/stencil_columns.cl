@@ -1,37 +1,44 @@
-/* stencil/columns: each work-item computes ITEMS neighbours of a column, each from the elements above and below it; weights
- * are read from memory.
+/* stencil/columns: each work-item goes down a column and keeps the elements above and below ITEMS neighbours in registers;
+ * weights are read from memory.
  *
  * in      INPUTS: x0, with axes of batches, planes, rows, and elements of a row side by side; x1, the weights
  * out     OUTPUTS, with the same axes as x0
- * launch  any number of groups of BLOCK; each takes ACROSS columns and BLOCK / ACROSS * ITEMS rows until none are left
+ * launch  any number of groups of BLOCK; each takes BLOCK columns and `depth` rows, a multiple of ITEMS, one of `strips`,
+ *         until none are left
  * host    gp_within (stencil.h), gp_result
  *
- * Work-items of a group read the same elements at about the same time, so all but the first load hit the cache.
+ * If the weights are more than CHUNK, the work-item loads the neighbours again for each CHUNK of them; the loads hit the
+ * cache.
  */
-#define DOWN (BLOCK / ACROSS)
+#define HELD (CHUNK + ITEMS - 1)
+#define WEIGHTS_PADDED ((SPAN + 3) / 4 * 4)
+#define REGISTERS ((HELD + ITEMS) * (int)sizeof(sum_t) / 4 > 64 ? 128 : 96)
 #ifndef GROUPS_AT_ONCE
-#define GROUPS_AT_ONCE (65536 / (BLOCK * 96))
+#define GROUPS_AT_ONCE (65536 / (BLOCK * REGISTERS))
 #endif
 
-/* Add `count` neighbours, from weight `first` on, to the sums of ITEMS elements from row `y` on. */
-DEVICE void add_column(sum_t *sums, GLOBAL const stored_t *column, const layout_t layout, GLOBAL const sum_t *weights,
-                       const i64 y, const int first, const int count, const int inside)
+/* Load `count` elements of a column, from row `y` on. */
+DEVICE void load_column(sum_t *values, GLOBAL const stored_t *column, const layout_t layout, const i64 y, const int count)
 {
-    sum_t values[ITEMS + CHUNK - 1];
-    if (inside) {
-        GLOBAL const stored_t *from = column + (y + LOW_Y + first) * STRIDE_2;
+    if (y >= 0 && y + count <= ROWS) {
+        GLOBAL const stored_t *from = column + y * STRIDE_2;
 #pragma unroll
-        for (int k = 0; k < ITEMS + count - 1; k++) values[k] = (sum_t)NUMBER(from[k * STRIDE_2]);
+        for (int k = 0; k < count; k++, from += STRIDE_2) values[k] = NUMBER(*from);
     } else {
 #pragma unroll
-        for (int k = 0; k < ITEMS + count - 1; k++) {
-            const index_t at = gp_within((index_t)min(y + LOW_Y + first + k, (i64)ROWS - 1 + HIGH_Y), (index_t)ROWS);
-            values[k] = MODE_CONSTANT && at < 0 ? (sum_t)BEYOND : (sum_t)NUMBER(column[max(at, (index_t)0) * STRIDE_2]);
+        for (int k = 0; k < count; k++) {
+            const index_t at = gp_within((index_t)min(y + k, (i64)ROWS - 1 + HIGH_Y), (index_t)ROWS);
+            values[k] = MODE_CONSTANT && at < 0 ? BEYOND : NUMBER(column[max(at, (index_t)0) * STRIDE_2]);
         }
     }
+}
+
+/* Add `count` neighbours of each of ITEMS elements to their sums. */
+DEVICE void add_column(sum_t *sums, const sum_t *values, LOCAL const sum_t *weights, const int count)
+{
 #pragma unroll
     for (int k = 0; k < count; k++) {
-        const sum_t weight = weights[first + k];
+        const sum_t weight = weights[k];
         if (SOME_ZERO && weight == 0) continue;
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) sums[item] += weight * values[k + item];
@@ -39,32 +46,54 @@ DEVICE void add_column(sum_t *sums, GLOBAL const stored_t *column, const layout_
 }
 
 __kernel WORK_GROUP_RESIDENT(BLOCK, GROUPS_AT_ONCE)
-void stencil_columns(INPUTS, OUTPUTS, const layout_t layout)
+void stencil_columns(INPUTS, OUTPUTS, const layout_t layout, const i64 strips, const i64 depth)
 {
+    __local ALIGNED sum_t weights[WEIGHTS_PADDED];
     const int tid = get_local_id(0);
-    const i64 across = (LENGTH + ACROSS - 1) / ACROSS, down = (ROWS + DOWN * ITEMS - 1) / (DOWN * ITEMS);
-    GLOBAL const sum_t *weights = x1 + layout.offset[1];
+    const i64 across = (LENGTH + BLOCK - 1) / BLOCK;
 
-    for (i64 task = get_group_id(0); task < across * down * PLANES_Z * BATCHES; task += get_num_groups(0)) {
-        /* 1. Find the column. */
-        const i64 x = task % across * ACROSS + tid % ACROSS, y = (task / across % down * DOWN + tid / ACROSS) * ITEMS;
-        const i64 plane = task / across / down % PLANES_Z, batch = task / across / down / PLANES_Z;
-        if (x >= LENGTH || y >= ROWS) continue;
+    /* 1. Read the weights. */
+    for (int k = tid; k < SPAN; k += BLOCK) weights[k] = x1[layout.offset[1] + k];
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    for (i64 task = get_group_id(0); task < across * strips * PLANES_Z * BATCHES; task += get_num_groups(0)) {
+        const i64 x = task % across * BLOCK + tid, top = task / across % strips * depth;
+        const i64 plane = task / across / strips % PLANES_Z, batch = task / across / strips / PLANES_Z;
+        if (x >= LENGTH) continue;
         GLOBAL const stored_t *column = x0 + layout.offset[0] + batch * STRIDE_0 + plane * STRIDE_1 + x;
-        const int inside = y + LOW_Y >= 0 && y + ITEMS + HIGH_Y <= ROWS;
-
-        /* 2. Add the neighbours, CHUNK at a time. */
-        sum_t sums[ITEMS];
+        GLOBAL result_t *to = y0 + layout.offset[RESULT] + batch * STRIDE_OUT + plane * STRIDE_OUT_PLANE + x;
+        const i64 end = min(top + depth, (i64)ROWS);
+        sum_t values[HELD];
+#if CHUNK == SPAN
+        load_column(values, column, layout, top + LOW_Y, SPAN - 1);
+#endif
+        for (i64 y = top; y < end; y += ITEMS) {
+            sum_t sums[ITEMS];
 #pragma unroll
-        for (int item = 0; item < ITEMS; item++) sums[item] = 0;
+            for (int item = 0; item < ITEMS; item++) sums[item] = 0;
+
+            /* 2. Load the next rows, and add the neighbours. */
+#if CHUNK == SPAN
+            load_column(values + SPAN - 1, column, layout, y + HIGH_Y, ITEMS);
+            add_column(sums, values, weights, SPAN);
+#pragma unroll
+            for (int k = 0; k < SPAN - 1; k++) values[k] = values[k + ITEMS];
+#else
 #pragma unroll 1
-        for (int k = 0; k + CHUNK <= SPAN; k += CHUNK) add_column(sums, column, layout, weights, y, k, CHUNK, inside);
-        if (SPAN % CHUNK) add_column(sums, column, layout, weights, y, SPAN / CHUNK * CHUNK, SPAN % CHUNK, inside);
+            for (int k = 0; k + CHUNK <= SPAN; k += CHUNK) {
+                load_column(values, column, layout, y + LOW_Y + k, HELD);
+                add_column(sums, values, weights + k, CHUNK);
+            }
+            if (SPAN % CHUNK) {
+                load_column(values, column, layout, y + LOW_Y + SPAN / CHUNK * CHUNK, SPAN % CHUNK + ITEMS - 1);
+                add_column(sums, values, weights + SPAN / CHUNK * CHUNK, SPAN % CHUNK);
+            }
+#endif
 
-        /* 3. Store. */
-        GLOBAL result_t *to = y0 + layout.offset[RESULT] + batch * STRIDE_OUT + plane * STRIDE_OUT_PLANE + y * STRIDE_OUT_ROW + x;
+            /* 3. Store. */
 #pragma unroll
-        for (int item = 0; item < ITEMS; item++)
-            if (y + item < ROWS) to[item * STRIDE_OUT_ROW] = gp_result(layout, sums[item]);
+            for (int item = 0; item < ITEMS; item++)
+                if (y + item < end) to[(y + item) * STRIDE_OUT_ROW] = gp_result(layout, sums[item]);
+        }
     }
 }

@@ -17,15 +17,15 @@
  *
  * Each sum adds its neighbours in the order of their indices.
  */
-#define LANES_ACROSS (BLOCK < 32 ? BLOCK : 32)
-#define WIDE (LANES_ACROSS * ITEMS)
-#define HIGH (BLOCK / LANES_ACROSS * ROWS_EACH)
+#define APART (ACROSS * ITEMS)
+#define WIDE (APART * VECTORS_EACH)
+#define HIGH (BLOCK / ACROSS * ROWS_EACH)
 #define TILE_ROWS (HIGH + SPAN - 1)
 #define TILE_PITCH ((WIDE + HALO + ITEMS - 1) / ITEMS * ITEMS)
-#define LOADS ((WIDE + HALO + LANES_ACROSS - 1) / LANES_ACROSS)
+#define LOADS ((WIDE + HALO + ACROSS - 1) / ACROSS)
 #define TAPS (HIGH_X - LOW_X + 1)
 #define TAPS_PADDED ((TAPS + ITEMS - 1) / ITEMS * ITEMS)
-#define REGISTERS (ROWS_EACH * PLANES_EACH * ITEMS * (int)sizeof(sum_t) / 4 > 32 ? 128 : 96)
+#define REGISTERS (ROWS_EACH * PLANES_EACH * VECTORS_EACH * ITEMS * (int)sizeof(sum_t) / 4 > 32 ? 128 : 96)
 #ifndef GROUPS_AT_ONCE
 #define GROUPS_AT_ONCE (65536 / (BLOCK * REGISTERS))
 #endif
@@ -35,10 +35,10 @@
 DEVICE void load_tile(LOCAL sum_t *tile, GLOBAL const stored_t *plane, const layout_t layout, const i64 top, const i32 first,
                       const int beyond, const int tid)
 {
-    const int lane = tid % LANES_ACROSS;
+    const int lane = tid % ACROSS;
     const i32 start = first + LEFT;
-    const int inside = start >= 0 && start + LOADS * LANES_ACROSS <= LENGTH;
-    for (int row = tid / LANES_ACROSS; row < TILE_ROWS; row += BLOCK / LANES_ACROSS) {
+    const int inside = start >= 0 && start + LOADS * ACROSS <= LENGTH;
+    for (int row = tid / ACROSS; row < TILE_ROWS; row += BLOCK / ACROSS) {
         const index_t y = gp_within((index_t)min(top + row + LOW_Y, (i64)ROWS - 1 + HIGH_Y), (index_t)ROWS);
         const int nothing = MODE_CONSTANT && (beyond || y < 0);
         GLOBAL const stored_t *from = plane + max(y, (index_t)0) * STRIDE_2;
@@ -46,13 +46,13 @@ DEVICE void load_tile(LOCAL sum_t *tile, GLOBAL const stored_t *plane, const lay
         if (inside) {
             stored_t raw[LOADS];
 #pragma unroll
-            for (int k = 0; k < LOADS; k++) raw[k] = from[start + k * LANES_ACROSS + lane];
+            for (int k = 0; k < LOADS; k++) raw[k] = from[start + k * ACROSS + lane];
 #pragma unroll
             for (int k = 0; k < LOADS; k++)
-                if ((k + 1) * LANES_ACROSS <= TILE_PITCH || k * LANES_ACROSS + lane < TILE_PITCH)
-                    to[k * LANES_ACROSS + lane] = nothing ? (sum_t)BEYOND : (sum_t)NUMBER(raw[k]);
+                if ((k + 1) * ACROSS <= TILE_PITCH || k * ACROSS + lane < TILE_PITCH)
+                    to[k * ACROSS + lane] = nothing ? (sum_t)BEYOND : (sum_t)NUMBER(raw[k]);
         } else {
-            for (int k = lane; k < TILE_PITCH; k += LANES_ACROSS)
+            for (int k = lane; k < TILE_PITCH; k += ACROSS)
                 to[k] = nothing ? (sum_t)BEYOND : (sum_t)gp_load_element(from, LENGTH, min(start + k, LENGTH - 1 + HIGH_X * CHANNELS));
         }
     }
@@ -60,12 +60,15 @@ DEVICE void load_tile(LOCAL sum_t *tile, GLOBAL const stored_t *plane, const lay
 
 /* Add `count` neighbours of each element in a row of the tile, from column `first` of the weights on, to the sums of the rows
  * and planes that have them. */
-DEVICE void add_row(sum_t sums[PLANES_EACH][ROWS_EACH][ITEMS], LOCAL const sum_t *row, LOCAL const sum_t *weights, const int plane,
+DEVICE void add_row(sum_t sums[PLANES_EACH][ROWS_EACH][VECTORS_EACH * ITEMS], LOCAL const sum_t *row, LOCAL const sum_t *weights, const int plane,
                     const int y, const int first, const int count)
 {
-    sum_t values[(CHUNK - 1) * CHANNELS + ITEMS + ITEMS - 1];
+    sum_t values[VECTORS_EACH][(CHUNK - 1) * CHANNELS + ITEMS + ITEMS - 1];
 #pragma unroll
-    for (int k = 0; k < (count - 1) * CHANNELS + ITEMS; k += ITEMS) READ_LOCAL(sum_t, ITEMS, row + first * CHANNELS + k, values + k);
+    for (int v = 0; v < VECTORS_EACH; v++)
+#pragma unroll
+        for (int k = 0; k < (count - 1) * CHANNELS + ITEMS; k += ITEMS)
+            READ_LOCAL(sum_t, ITEMS, row + first * CHANNELS + v * APART + k, values[v] + k);
 #pragma unroll
     for (int oz = 0; oz < PLANES_EACH; oz++)
 #pragma unroll
@@ -81,8 +84,10 @@ DEVICE void add_row(sum_t sums[PLANES_EACH][ROWS_EACH][ITEMS], LOCAL const sum_t
                 for (int i = 0; i < ITEMS; i++) {
                     if (k + i >= count || (SOME_ZERO && weight[i] == 0)) continue;
 #pragma unroll
-                    for (int item = 0; item < ITEMS; item++)
-                        sums[oz][oy][item] += weight[i] * values[(k + i) * CHANNELS + item];
+                    for (int v = 0; v < VECTORS_EACH; v++)
+#pragma unroll
+                        for (int item = 0; item < ITEMS; item++)
+                            sums[oz][oy][v * ITEMS + item] += weight[i] * values[v][(k + i) * CHANNELS + item];
                 }
             }
         }
@@ -93,7 +98,7 @@ void stencil_dense(INPUTS, OUTPUTS, const layout_t layout)
 {
     __local ALIGNED sum_t tile[TILE_ROWS * TILE_PITCH];
     __local ALIGNED sum_t weights[PLANES_EACH * WEIGHTS_OF_PLANE];
-    const int tid = get_local_id(0), lane = tid % LANES_ACROSS, part = tid / LANES_ACROSS;
+    const int tid = get_local_id(0), lane = tid % ACROSS, part = tid / ACROSS;
     const i64 across = (LENGTH + WIDE - 1) / WIDE, down = (ROWS + HIGH - 1) / HIGH, deep = (PLANES_Z + PLANES_EACH - 1) / PLANES_EACH;
 
     for (i64 task = get_group_id(0); task < across * down * deep * BATCHES; task += get_num_groups(0)) {
@@ -101,13 +106,13 @@ void stencil_dense(INPUTS, OUTPUTS, const layout_t layout)
         const i64 top = task / across % down * HIGH, front = task / across / down % deep * PLANES_EACH;
         const i64 batch = task / across / down / deep;
         GLOBAL const stored_t *from = x0 + layout.offset[0] + batch * STRIDE_0;
-        sum_t sums[PLANES_EACH][ROWS_EACH][ITEMS];
+        sum_t sums[PLANES_EACH][ROWS_EACH][VECTORS_EACH * ITEMS];
 #pragma unroll
         for (int oz = 0; oz < PLANES_EACH; oz++)
 #pragma unroll
             for (int oy = 0; oy < ROWS_EACH; oy++)
 #pragma unroll
-                for (int item = 0; item < ITEMS; item++) sums[oz][oy][item] = 0;
+                for (int item = 0; item < VECTORS_EACH * ITEMS; item++) sums[oz][oy][item] = 0;
 
 #pragma unroll 1
         for (int plane = 0; plane < PLANES_EACH + DEPTH_SPAN - 1; plane++) {
@@ -146,10 +151,13 @@ void stencil_dense(INPUTS, OUTPUTS, const layout_t layout)
                 const i64 z = front + oz, y = top + part * ROWS_EACH + oy;
                 if (z >= PLANES_Z || y >= ROWS) continue;
                 GLOBAL result_t *to = y0 + layout.offset[RESULT] + batch * STRIDE_OUT + z * STRIDE_OUT_PLANE + y * STRIDE_OUT_ROW + at;
-                result_t results[ITEMS];
 #pragma unroll
-                for (int item = 0; item < ITEMS; item++) results[item] = gp_result(layout, sums[oz][oy][item]);
-                gp_store_row(to, results, LENGTH - at);
+                for (int v = 0; v < VECTORS_EACH; v++) {
+                    result_t results[ITEMS];
+#pragma unroll
+                    for (int item = 0; item < ITEMS; item++) results[item] = gp_result(layout, sums[oz][oy][v * ITEMS + item]);
+                    gp_store_row(to + v * APART, results, LENGTH - at - v * APART);
+                }
             }
     }
 }

@@ -12,51 +12,48 @@
  */
 #define REACH (-LEFT)
 #define ROWS_OF_GROUP (BLOCK / ACROSS)
-#define WINDOW ((DEPTH_SPAN + 1) * SPAN * PITCH * (int)sizeof(number_t) / 4)
 #ifndef GROUPS_AT_ONCE
-#define GROUPS_AT_ONCE (65536 / (BLOCK * (WINDOW <= 32 ? 64 : WINDOW <= 64 ? 96 : 128)))
+#define GROUPS_AT_ONCE (65536 / (BLOCK * REGISTERS_OF_PLANES))
+#endif
+#ifndef PLANES_AHEAD
+#define PLANES_AHEAD 5
 #endif
 
-/* A work-item's place: its first element, 1 if ITEMS elements are in the row, the rows around it, -1 beyond the borders, and the
- * elements before and after its own. */
+#ifndef offset_t
+#define offset_t i32
+#endif
+
+/* Row `k` of the plane at an offset. LATEST(k) is the greatest offset of a plane whose row `k` is a neighbour. */
+#define SLOT(window, dz, k) ((window) + (((dz) - LOW_Z) * SPAN + (k)) * PITCH)
+
+/* A work-item's place: its first element, the first element in a plane of each row around
+ * it, -1 beyond the borders, and the elements of a row before and after its own. */
 typedef struct {
     i32 first;
-    int whole;
-    index_t rows[SPAN];
+    offset_t rows[SPAN];
     i32 sides[HALO + 1];
 } place_t;
 
-/* Load a plane of the neighbourhood. */
-DEVICE void load_plane(number_t *slot, GLOBAL const stored_t *plane, const layout_t layout, const place_t place, const int beyond)
+/* Load row `k` of a plane of the neighbourhood. */
+DEVICE void load_row(number_t *numbers, GLOBAL const stored_t *from, const layout_t layout, const place_t place, const int k, const i32 z)
 {
-#pragma unroll
-    for (int k = 0; k < SPAN; k++) {
-        GLOBAL const stored_t *row = plane + max(place.rows[k], (index_t)0) * STRIDE_2;
-        const int nothing = MODE_CONSTANT && (beyond || place.rows[k] < 0);
-        number_t *numbers = slot + k * PITCH;
-        stored_t own[ITEMS];
-        if (place.whole) {
-#pragma unroll
-#if VECTOR > 1
-            for (int item = 0; item < ITEMS; item += VECTOR) READ_VECTOR(stored_t, VECTOR, row + place.first + item, own + item);
+    const i32 at = gp_within(z, (i32)PLANES_Z);
+    const int nothing = MODE_CONSTANT && (at < 0 || place.rows[k] < 0);
+    GLOBAL const stored_t *plane = from + max(at, 0) * STRIDE_1;
+    const offset_t row = MODE_CONSTANT ? max(place.rows[k], (offset_t)0) : place.rows[k];
+    stored_t own[ITEMS];
+#if ITEMS > 1
+    READ_VECTOR(stored_t, ITEMS, plane + (row + place.first), own);
 #else
-            for (int item = 0; item < ITEMS; item++) own[item] = row[place.first + item];
+    own[0] = plane[row + place.first];
 #endif
-        } else {
 #pragma unroll
-            for (int item = 0; item < ITEMS; item++) own[item] = row[max(gp_element_at(LENGTH, place.first + item), 0)];
-        }
+    for (int item = 0; item < ITEMS; item++) numbers[REACH + item] = nothing ? BEYOND : NUMBER(own[item]);
 #pragma unroll
-        for (int item = 0; item < ITEMS; item++) {
-            const int outside = MODE_CONSTANT && !place.whole && place.first + item >= LENGTH;
-            numbers[REACH + item] = nothing || outside ? BEYOND : NUMBER(own[item]);
-        }
-#pragma unroll
-        for (int side = 0; side < HALO; side++) {
-            const i32 at = place.sides[side];
-            numbers[side < REACH ? side : side + ITEMS] =
-                nothing || (MODE_CONSTANT && at < 0) ? BEYOND : NUMBER(row[max(at, 0)]);
-        }
+    for (int side = 0; side < HALO; side++) {
+        const int outside = MODE_CONSTANT && place.sides[side] < 0;
+        const i32 x = MODE_CONSTANT ? max(place.sides[side], 0) : place.sides[side];
+        numbers[side < REACH ? side : side + ITEMS] = nothing || outside ? BEYOND : NUMBER(plane[row + x]);
     }
 }
 
@@ -68,37 +65,40 @@ void stencil_planes(INPUTS, OUTPUTS, const layout_t layout, const i64 strips, co
 
     for (i64 task = get_group_id(0); task < across * down * strips * BATCHES; task += get_num_groups(0)) {
         /* 1. Find the place. */
-        const i64 y = task / across % down * ROWS_OF_GROUP + tid / ACROSS, front = task / across / down % strips * depth;
+        const i32 y = (i32)(task / across % down) * ROWS_OF_GROUP + tid / ACROSS, front = (i32)(task / across / down % strips * depth);
         const i64 batch = task / across / down / strips;
         place_t place;
-        place.first = (i32)(task % across * ACROSS + tid % ACROSS) * ITEMS;
+        place.first = ((i32)(task % across) * ACROSS + tid % ACROSS) * ITEMS;
         if (place.first >= LENGTH || y >= ROWS) continue;
-        place.whole = place.first + ITEMS <= LENGTH;
 #pragma unroll
-        for (int k = 0; k < SPAN; k++) place.rows[k] = gp_within((index_t)y + LOW_Y + k, (index_t)ROWS);
+        for (int k = 0; k < SPAN; k++) {
+            const i32 row = gp_within(y + LOW_Y + k, (i32)ROWS);
+            place.rows[k] = row < 0 ? (offset_t)-1 : row * (offset_t)STRIDE_2;
+        }
 #pragma unroll
         for (int side = 0; side < HALO; side++)
             place.sides[side] = gp_element_at(LENGTH, place.first + LEFT + (side < REACH ? side : side + ITEMS));
         GLOBAL const stored_t *from = x0 + layout.offset[0] + batch * STRIDE_0;
-        GLOBAL result_t *to = y0 + layout.offset[RESULT] + batch * STRIDE_OUT + y * STRIDE_OUT_ROW + place.first;
-        const i64 end = min(front + depth, (i64)PLANES_Z);
+        GLOBAL result_t *to = y0 + layout.offset[RESULT] + batch * STRIDE_OUT + front * STRIDE_OUT_PLANE + y * STRIDE_OUT_ROW + place.first;
+        const i32 end = min(front + (i32)depth, (i32)PLANES_Z);
 
-        /* 2. Load all planes of the first neighbourhood. */
+        /* 2. Load the planes of the first neighbourhood, each row as far as it is needed. */
         number_t window[(DEPTH_SPAN + 1) * SPAN * PITCH];
 #pragma unroll
-        for (int k = 0; k < DEPTH_SPAN; k++) {
-            const index_t at = gp_within((index_t)front + LOW_Z + k, (index_t)PLANES_Z);
-            load_plane(window + k * SPAN * PITCH, from + max(at, (index_t)0) * STRIDE_1, layout, place, at < 0);
-        }
+        for (int k = 0; k < SPAN; k++)
+#pragma unroll
+            for (int dz = LOW_Z; dz <= LATEST(k); dz++) load_row(SLOT(window, dz, k), from, layout, place, k, front + dz);
 
-        for (i64 z = front; z < end; z++) {
+#pragma unroll 1
+        for (i32 z = front; z < end; z++, to += STRIDE_OUT_PLANE) {
             /* 3. Load the next plane, apply, and store. */
-            const index_t at = gp_within((index_t)min(z + 1, end - 1) + HIGH_Z, (index_t)PLANES_Z);
-            load_plane(window + DEPTH_SPAN * SPAN * PITCH, from + max(at, (index_t)0) * STRIDE_1, layout, place, at < 0);
+            if (PLANES_AHEAD) gp_prefetch(from + min(z + PLANES_AHEAD, (i32)PLANES_Z - 1) * STRIDE_1 + (y * (offset_t)STRIDE_2 + place.first));
+#pragma unroll
+            for (int k = 0; k < SPAN; k++) load_row(SLOT(window, LATEST(k) + 1, k), from, layout, place, k, min(z + 1, end - 1) + LATEST(k));
             result_t results[ITEMS];
 #pragma unroll
             for (int item = 0; item < ITEMS; item++) results[item] = gp_result(layout, gp_apply(window + item, 0));
-            gp_store_row(to + z * STRIDE_OUT_PLANE, results, LENGTH - place.first);
+            gp_store_row(to, results, ITEMS);
 
             /* 4. Keep the last planes. */
 #pragma unroll

@@ -20,7 +20,7 @@
  */
 #define SLOTS (SPAN - 1 + ROWS_AT_ONCE)
 #define PRIMED (TIMES * (SPAN - 1))
-#define WINDOW (TIMES * SLOTS * PITCH * (int)sizeof(slot_t) / 4 / (PAIRED + 1))
+#define WINDOW (TIMES * SLOTS * PITCH * (sizeof(slot_t) > 4 ? 2 : 1) / (PAIRED + 1))
 #define REGISTERS (WINDOW <= 40 ? 80 : WINDOW <= 96 ? 128 : 168)
 #define GROUPS_AT_ONCE (65536 / (BLOCK * REGISTERS))
 
