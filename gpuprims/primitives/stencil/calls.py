@@ -79,13 +79,8 @@ def run(operands: Operands, request: StencilRequest, out: Out | None, variant: s
     stencil = request.stencil
     if stencil.halves is not None:
         return _run_in_halves(operands, request, stencil.halves, out, variant)
-    if stencil.table is not None or stencil.passes:
-        on_device = None if operands.on_host else operands.device
-        for table in _tables(stencil, on_device, operands.driver.order):
-            operands = operands.beside(table)
     if not _is_together(operands.forms[0], request.grid, whole=variant is None):
-        array, *weights = operands.natives
-        operands = operands.instead(map_arrays("x", array, device=operands.device), *weights)
+        operands = operands.instead(map_arrays("x", operands.natives[0], device=operands.device))
     return find_plan(plan_call, operands, request, out, variant).run(operands, out)
 
 
@@ -96,13 +91,6 @@ def _is_together(form: Form, grid: Grid, *, whole: bool) -> bool:
     Other arrays are copied, which takes less time than kernels that load elements one by one.
     """
     return grid.strides(form) is not None and not (whole and grid.lines((form,)) is None)
-
-
-@lru_cache(maxsize=32)
-def _tables(stencil: Stencil, device: Device | None, order: int) -> list[Any]:
-    """Return weights on the host, or in device memory for the current queue or stream."""
-    tables = [table.ravel() for table in stencil.tables]
-    return tables if device is None else [device.driver.asarray(table) for table in tables]
 
 
 def _run_in_halves(

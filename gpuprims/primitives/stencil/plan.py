@@ -20,7 +20,7 @@ from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.stencil.grids import Border, Grid, grid_of, layout_of
 from gpuprims.primitives.stencil.refusals import ROWS_AT_ONCE, TILE_WIDTH, fitted_block, register_bytes
-from gpuprims.primitives.stencil.spec import StencilSpec, columns_of, reach_of
+from gpuprims.primitives.stencil.spec import READING, StencilSpec, columns_of, reach_of
 from gpuprims.primitives.stencil.stencils import Stencil, of_function
 from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
 from gpuprims.primitives.stencil.variants import StencilVariant
@@ -58,7 +58,6 @@ class StencilPlan(LaunchPlan):
     def run(self, operands: Operands, out: Out | None) -> Any:
         """Launch every pass on the memory of a call, and return the last pass's results."""
         kept = []  # keeps host memory alive until the kernels have written to it
-        tables = operands.natives[1:]
         with operands.settled():
             for one in self.passes[:-1]:
                 one.compiled()
@@ -66,7 +65,7 @@ class StencilPlan(LaunchPlan):
                 result = operands.empty(form.shape, form.dtype)
                 one.start(operands, [result])
                 kept.append(result)
-                operands = operands.instead(result, *tables)
+                operands = operands.instead(result)
             return self.passes[-1].run(operands, out)
 
 
@@ -86,19 +85,19 @@ def plan_call(
     may also apply a stencil twice in one launch.
     """
     label, stencil, border, grid, iterations = request
-    if stencil.halves is not None or len(forms) != 1 + len(stencil.tables):
+    if stencil.halves is not None:
         raise ArgumentError(f"plan of {label}: weights that one kernel holds; got too many")
     out = result_forms(label, [contiguous(stencil.result, grid.shape, alignment)], written)[0]
-    once, twice = (Pass(request._replace(iterations=times), (*forms, out)) for times in (1, 2))
+    once, twice = (Pass(request._replace(iterations=times), (forms[0], out)) for times in (1, 2))
     parts = _in_passes(once, device, variant) * iterations
     if iterations > 1 and len(parts) == iterations:
         chosen = StencilVariant.of(device.select("stencil", once.traits, variant))
         if chosen.twice and chosen.refuse(device.capabilities, twice.traits) is None:
-            parts = [twice._replace(forms=parts[0].forms)] * (iterations // 2) + parts[: iterations % 2]
+            parts = [twice] * (iterations // 2) + parts[: iterations % 2]
     array, plans = forms[0], []
     for k, part in enumerate(parts, 1):
         target = out if k == len(parts) else contiguous(part.request.stencil.result, grid.shape, alignment)
-        plans.append(part._replace(forms=(array, *part.forms[1:-1], target)).plan(device, variant))
+        plans.append(part._replace(forms=(array, target)).plan(device, variant))
         array = target
     if len(plans) == 1:
         return plans[0]
@@ -109,20 +108,13 @@ def plan_call(
 
 def _in_passes(whole: Pass, device: Device, variant: str | Variant | None) -> list[Pass]:
     """Return the launches of one application: one, or those of each pass."""
-    request, stencil = whole.request, whole.request.stencil
-    alone = stencil.across is not None and _in_one_launch(whole.traits, device, variant)
-    if alone:
-        return [whole._replace(forms=(whole.forms[0], whole.forms[-1]))]  # the kernel contains the weights
-    if not stencil.passes:
+    request, stencil, border = whole.request, whole.request.stencil, whole.request.border
+    if not stencil.passes or (stencil.across is not None and _in_one_launch(whole.traits, device, variant)):
         return [whole]
-    launches, first, border = [], whole.first, request.border
+    launches = []
     for one in stencil.passes:
-        count = len(one.tables)
-        tables = whole.forms[1:][first - whole.first : first - whole.first + count]
-        part = Pass(request._replace(stencil=one, border=border), (whole.forms[0], *tables, whole.forms[-1]), first)
-        launches += _in_passes(part, device, variant)
+        launches += _in_passes(Pass(request._replace(stencil=one, border=border), whole.forms), device, variant)
         border = Border.around(border.mode, one.value.type(one.of_constant(border.beyond)))
-        first += count
     return launches
 
 
@@ -145,14 +137,10 @@ def _nine(n: Any) -> Any:
 
 
 class Pass(NamedTuple):
-    """One launch: how often it applies which stencil, and the forms of the array, tables of weights, and the result.
-
-    ``first`` is the place of its first table among the operands of the call.
-    """
+    """One launch: how often it applies which stencil, and the forms of the array and of the result."""
 
     request: StencilRequest
-    forms: tuple[Form, ...]
-    first: int = 1
+    forms: tuple[Form, Form]
 
     @property
     def traits(self) -> StencilTraits:
@@ -161,14 +149,14 @@ class Pass(NamedTuple):
         left, right = columns_of(stencil.column_offsets, times)
         offsets = [(0, 0, *offset)[-3:] for offset in stencil.offsets]
         (front, back), (top, bottom) = (reach_of([offset[axis] for offset in offsets]) for axis in range(2))
-        lines = grid.lines((self.forms[0], self.forms[-1]))
+        lines = grid.lines(self.forms)
         reads = Neighbourhood(
             lines=lines is not None,
             across=stencil.across is not None,
             table=stencil.table is not None,
             span=bottom - top + 1,
             beside=(right - left) * grid.channels,
-            taps=(len(stencil.offsets) if stencil.table is None else stencil.table.size) + len(stencil.columns),
+            taps=stencil.taps,
             paired=stencil.paired is not None,
             times=times,
             written=stencil.function is not None,
@@ -188,64 +176,74 @@ class Pass(NamedTuple):
             return self
         if stencil.rank < 3 or not used[0]:
             flat = grid.flat()
-            if any(flat.strides(form) is None for form in (self.forms[0], self.forms[-1])):
+            if any(flat.strides(form) is None for form in self.forms):
                 return self
             kept = replace(stencil, offsets=tuple(offset[-2:] for offset in stencil.offsets))
             return self._replace(request=self.request._replace(grid=flat, stencil=kept))
-        if any(used[1:]) or not all(map(is_contiguous, (self.forms[0], self.forms[-1]))) or grid.channel is not None:
+        if any(used[1:]) or not all(map(is_contiguous, self.forms)) or grid.channel is not None:
             return self
         kept = replace(stencil, offsets=tuple(offset[:2] for offset in stencil.offsets))
         tall = grid.tall()
-        array, *tables, out = self.forms
-        forms = (contiguous(array.dtype, tall.shape, array.alignment), *tables, contiguous(out.dtype, tall.shape, out.alignment))
-        return self._replace(request=self.request._replace(grid=tall, stencil=kept), forms=forms)
+        array, out = (contiguous(form.dtype, tall.shape, form.alignment)._replace(offset=form.offset) for form in self.forms)
+        return self._replace(request=self.request._replace(grid=tall, stencil=kept), forms=(array, out))
 
     def plan(self, device: Device, variant: str | Variant | None) -> LaunchPlan:
         """Return the plan of the launch, by the variant that is asked for or the best one."""
         simple = self.simplified()
-        traits = simple.traits
+        traits, stencil = simple.traits, simple.request.stencil
 
         def compiling(variant: Variant) -> Launch:
             if not traits.size:
                 return nothing
             chosen = StencilVariant.of(variant)
-            launch = simple._listed if chosen.window == "listed" else simple._in_lines
-            return launch(traits, chosen, device)
+            table = None
+            if chosen.window in READING or (chosen.window == "listed" and stencil.function is None):
+                if stencil.table is None:
+                    raise TypeError(f"{self.request.label}: a table of weights; got none")
+                table = device.driver.asarray(stencil.table.ravel())
+                device.driver.synchronize()  # calls on other queues or streams may come first
+            prepare = simple._listed if chosen.window == "listed" else simple._in_lines
+            launch = prepare(traits, chosen, device, () if table is None else (device.driver.form(table),))
+            return launch if table is None else lambda memories: launch([memories[0], table, memories[1]])
 
-        inputs, out = (0, *range(self.first, self.first + len(self.forms) - 2)), self.forms[-1]
+        out = self.forms[1]
         results = (contiguous(out.dtype, out.shape, out.alignment),)
-        return LaunchPlan(device, "stencil", traits, results, compiling, asked=variant, inputs=inputs)
+        return LaunchPlan(device, "stencil", traits, results, compiling, asked=variant, inputs=(0,))
 
-    def _listed(self, traits: StencilTraits, chosen: StencilVariant, device: Device) -> Launch:
+    def _listed(
+        self, traits: StencilTraits, chosen: StencilVariant, device: Device, tables: tuple[Form, ...]
+    ) -> Launch:
         """Return the launch of a kernel that reads elements one by one, wherever they lie."""
-        array, *weights, out = self.forms
+        array, out = self.forms
         grid = self.request.grid
         read, written = grid.strides(array), grid.strides(out)
         if read is None or written is None:
             rule = "out= with one stride for all axes before the neighbourhoods"
             raise ArgumentError(f"{self.request.label}: {rule}; got another")
-        strides = [read, *[(0,) * 5] * len(weights), written]  # kernels read all weights, by no stride
-        layout = layout_of(self.forms, grid.lengths, strides)
+        strides = [read, *[(0,) * 5] * len(tables), written]  # kernels read all weights, by no stride
+        layout = layout_of((array, *tables, out), grid.lengths, strides)
         kernel = device.kernel(chosen, self._spec(layout, chosen))
         groups = chosen.groups(-(-traits.size // chosen.tile), device.capabilities)
         return kernel.prepare(groups, layout.pack(0), traits.size)
 
-    def _in_lines(self, traits: StencilTraits, chosen: StencilVariant, device: Device) -> Launch:
+    def _in_lines(
+        self, traits: StencilTraits, chosen: StencilVariant, device: Device, tables: tuple[Form, ...]
+    ) -> Launch:
         """Return the launch of a kernel that computes along rows whose elements lie side by side."""
         _, stencil, _, grid, times = self.request
         around, able = traits.neighbourhood, device.capabilities
-        layout = grid.lines(self.forms)
+        layout, result = grid.lines((self.forms[0], *tables, self.forms[1])), 1 + len(tables)
         if layout is None:
             raise TypeError(f"{self.request.label}: rows side by side; got {self.forms}")
         batches, planes, rows, length = layout.reduced
         block = fitted_block(chosen, around, self.forms[0].dtype, stencil.value, length)
         if chosen.window == "planes":
-            widths = [layout.width_of(k) for k in (0, len(self.forms) - 1)]
+            widths = [layout.width_of(k) for k in (0, result)]
             while block.items > min(widths) or length % block.items:
                 block = block._replace(items=block.items // 2)
         fitted = chosen.resized(items=block.items)
         vector, vector_out = (
-            min(layout.width_of(k), fitted.items) if chosen.vectors else 1 for k in (0, len(self.forms) - 1)
+            min(layout.width_of(k), fitted.items) if chosen.vectors else 1 for k in (0, result)
         )
         local = min(VECTOR_BYTES // register_bytes(self.forms[0].dtype), fitted.items)
         if chosen.window == "rows":

@@ -28,6 +28,8 @@ TILE_WIDTH = 64
 ROWS_AT_ONCE = 4
 # Most rows of a neighbourhood that one launch applies twice.
 _MOST_ROWS_TWICE = 3
+# Weights up to which a CPU's kernel that contains them is faster than one that reads them.
+_CPU_TAPS = 27
 # Most numbers of a window that stay in the cache of a CPU core.
 _CPU_NUMBERS = 24_576
 
@@ -56,7 +58,7 @@ def one_plane(capabilities: Capabilities, call: CallTraits) -> str | None:
 
 def weights_read(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse functions of neighbours, and a few weights."""
-    return None if neighbourhood_of(call).table else "reads many weights from memory; this call has few, or a function"
+    return None if neighbourhood_of(call).table else "reads weights from memory; this call has a function"
 
 
 def block_fits(at: Geometry) -> Refusal:
@@ -79,10 +81,8 @@ def along_columns(capabilities: Capabilities, call: CallTraits) -> str | None:
 
 
 def planes_fit(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse neighbourhoods of one plane, or of more planes than registers hold."""
+    """Refuse neighbourhoods that registers do not hold."""
     reads = neighbourhood_of(call)
-    if reads.deep == 1:
-        return "is for neighbours in several planes; this call's lie in one"
     items = plane_items(call.dtypes[0])
     numbers = (reads.deep + 1) * reads.span * (items + reads.beside) * -(-register_bytes(call.dtypes[0]) // 4)
     if numbers <= _MOST_IN_PLANES:
@@ -92,7 +92,10 @@ def planes_fit(capabilities: Capabilities, call: CallTraits) -> str | None:
 
 def few_rows(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse windows that do not fit in the cache of a CPU core."""
-    numbers = neighbourhood_of(call).numbers(64)
+    reads = neighbourhood_of(call)
+    numbers = reads.numbers(64)
+    if reads.table and not reads.across and reads.taps > _CPU_TAPS:
+        return f"is for up to {_CPU_TAPS} weights, which it contains; this call has {reads.taps}"
     if numbers <= _CPU_NUMBERS:
         return None
     return f"keeps up to {_CPU_NUMBERS} numbers; this call's neighbourhood takes {numbers}"

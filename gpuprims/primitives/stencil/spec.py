@@ -20,7 +20,7 @@ Window = Literal["listed", "ring", "strip", "planes", "tile", "dense", "columns"
 # How an array continues beyond its borders, as in SciPy.
 Mode = Literal["nearest", "reflect", "mirror", "wrap", "constant"]
 _IN_LINES = ("ring", "strip", "planes", "tile", "dense", "columns", "rows")
-_READING = ("table", "dense", "columns", "rows")
+READING = ("table", "dense", "columns", "rows")
 _AXES = "ZYX"
 
 
@@ -144,7 +144,7 @@ class StencilSpec(KernelSpec):
 
     def _functions(self) -> list[str]:
         """Write the first of two passes, and the function of a window, whose first row in a ring is ``first``."""
-        if self.window in _READING:
+        if self.window in READING:
             return []
         function, across = self.paired or (self.map, self.across)
         (low_z, _), (low_y, _), (low_x, _) = map(self.reach, range(3))

@@ -25,8 +25,8 @@ Dtype = np.dtype[Any]
 _INT64, _DOUBLE, _SINGLE = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.float32)
 # Holds the sums of two bytes, one in each half.
 _PAIR = np.dtype(np.uint32)
-# Kernels contain up to this many weights, or read from so many on from memory, whichever the kernel does.
-_MOST_WRITTEN, _LEAST_READ = 169, 25
+# Kernels contain up to this many weights.
+_MOST_WRITTEN = 169
 # Kernels contain up to this many weights of a row or a column.
 _LONGEST_WRITTEN = 513
 # Stencils of three axes with more weights take a pass for each factor.
@@ -91,6 +91,13 @@ class Stencil:
         """Dtype of the result."""
         return self.finish.dtypes[0]
 
+    @property
+    def taps(self) -> int:
+        """The number of neighbours, or of weights that are not zero."""
+        if self.function is None and self.table is not None:
+            return int(np.count_nonzero(self.table))
+        return len(self.offsets) + len(self.columns)
+
     def of_constant(self, element: Any) -> Any:
         """Return the value of neighbours that are all alike."""
         given = np.asarray(element)
@@ -103,12 +110,6 @@ class Stencil:
         if self.function is None:
             raise TypeError("a function, a table or passes; got a stencil of halves")
         return self.function(*[given] * len(self.offsets), np.int64(0))[0]
-
-    @property
-    def tables(self) -> list[np.ndarray]:
-        """The weights that kernels may read from memory, a table for each pass that has one."""
-        own = [] if self.table is None else [self.table]
-        return own + [table for one in self.passes for table in one.tables]
 
 
 def of_function(function: Callable[..., Any], element: Dtype, result: Dtype | None) -> Stencil:
@@ -197,7 +198,7 @@ def _of_sum(weights: np.ndarray, element: Dtype, finish: TypedExpr) -> Stencil:
     """Return the stencil of a weighted sum; kernels contain few weights, and read many from memory."""
     value, count = finish.nodes[0].dtype, np.count_nonzero(weights)
     inside = _spanned(weights)
-    table = weights[inside].astype(value) if count >= _LEAST_READ else None
+    table = weights[inside].astype(value)
     if count > (_LONGEST_WRITTEN if count == max(weights.shape) else _MOST_WRITTEN):
         middle = [n // 2 for n in weights.shape]
         corners = zip(*((one.start - half, one.stop - 1 - half) for one, half in zip(inside, middle, strict=True)))
@@ -219,6 +220,8 @@ def _of_product(*factors: np.ndarray, element: Dtype, finish: TypedExpr) -> Sten
     """Return the stencil of a weighted sum along rows, then along columns, and then perhaps along planes."""
     *planes, column, row = factors
     value, pairs = finish.nodes[0].dtype, None
+    if np.array_equal(row, [1]) and not planes:
+        return _of_sum(column[:, np.newaxis], element, finish)
     kept = finishing(value, value)
     across, down = _of_sum(row, element, kept), _of_sum(column[:, np.newaxis], value, kept if planes else finish)
     if planes:
