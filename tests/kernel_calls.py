@@ -287,7 +287,7 @@ COLUMNS_OF_STENCILS: dict[str, Callable[..., Any]] = {
         gpuprims.stencil(
             resident(64 * 96, dtype=dtype).reshape(64, 96), np.arange(length)[:, np.newaxis], mode=mode, **where
         )
-        for dtype in ("u1", "f2", "f4", "f8", "i8")
+        for dtype in ("u1", "f2", "f4", "f8")
         for length, mode in ((3, "wrap"), (31, "constant"))
     ],
     "more weights than registers hold": lambda **where: gpuprims.blur(

@@ -33,9 +33,9 @@
 
 /* Write a plane of the tile and its surroundings to local memory. */
 DEVICE void load_tile(LOCAL sum_t *tile, GLOBAL const stored_t *plane, const layout_t layout, const i64 top, const i32 first,
-                      const int beyond, const int tid)
+                      const int beyond)
 {
-    const int lane = tid % ACROSS;
+    const int tid = get_local_id(0), lane = tid % ACROSS;
     const i32 start = first + LEFT;
     const int inside = start >= 0 && start + LOADS * ACROSS <= LENGTH;
     for (int row = tid / ACROSS; row < TILE_ROWS; row += BLOCK / ACROSS) {
@@ -119,7 +119,7 @@ void stencil_dense(INPUTS, OUTPUTS, const layout_t layout)
             /* 1. Load a plane of the tile, and the weights by which each plane of results adds it. */
             const index_t z = gp_within((index_t)min(front + plane + LOW_Z, (i64)PLANES_Z - 1 + HIGH_Z), (index_t)PLANES_Z);
             barrier(CLK_LOCAL_MEM_FENCE);
-            load_tile(tile, from + max(z, (index_t)0) * STRIDE_1, layout, top, first, z < 0, tid);
+            load_tile(tile, from + max(z, (index_t)0) * STRIDE_1, layout, top, first, z < 0);
             for (int k = tid; k < PLANES_EACH * WEIGHTS_OF_PLANE; k += BLOCK) {
                 const int own = plane - k / WEIGHTS_OF_PLANE;
                 const int row = k / TAPS_PADDED % SPAN, column = k % TAPS_PADDED;
