@@ -20,8 +20,10 @@ from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.stencil.grids import Border, Grid, border_of, grid_of
 from gpuprims.primitives.stencil.halves import half_dtypes, high_half, low_half
 from gpuprims.primitives.stencil.neighbours import as_weights
-from gpuprims.primitives.stencil.plan import StencilRequest, plan_call
-from gpuprims.primitives.stencil.stencils import Halves, Stencil, of_function, of_weights
+from gpuprims.primitives.stencil.passes import StencilRequest
+from gpuprims.primitives.stencil.plan import plan_call
+from gpuprims.primitives.stencil.stencils import Halves, Stencil, of_function
+from gpuprims.primitives.stencil.weights import of_weights
 
 
 def bind(

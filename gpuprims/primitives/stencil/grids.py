@@ -103,7 +103,8 @@ class Grid(NamedTuple):
             batches, rows = 1, batches
         if max(planes, rows, columns * channels) >= 2**30:
             return None
-        found, last = [], len(forms) - 1
+        found: list[tuple[int, ...]] = []
+        last = len(forms) - 1
         for k, form in enumerate(forms):
             if 0 < k < last:
                 found.append((0, 0, 0, 0))

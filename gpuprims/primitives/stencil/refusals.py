@@ -11,7 +11,14 @@ from gpuprims.core.geometry import Geometry, Refusal, first_refusal
 from gpuprims.core.layout import VECTOR_BYTES
 from gpuprims.core.refusals import SPARE_LOCAL, group_fits
 from gpuprims.core.traits import CallTraits
-from gpuprims.primitives.stencil.blocks import MOST_LOCAL, Block, column_block, dense_block, dense_blocks, plane_items
+from gpuprims.primitives.stencil.blocks import (
+    MOST_LOCAL,
+    Block,
+    column_block,
+    dense_block,
+    least_local_bytes,
+    plane_items,
+)
 from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
 
 # Most 32-bit numbers of a window that a work-item keeps in registers.
@@ -24,6 +31,8 @@ _LEAST_ITEMS = 4
 _MOST_OPERATIONS = 8192
 # Width of a tile in local memory.
 TILE_WIDTH = 64
+# Rows of a tile that a CPU's work-item computes.
+CPU_ROWS = 16
 # Rows of a strip that a group loads together, in advance.
 ROWS_AT_ONCE = 4
 # Most rows of a neighbourhood that one launch applies twice.
@@ -53,7 +62,8 @@ def written_out(capabilities: Capabilities, call: CallTraits) -> str | None:
 
 def one_plane(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse arrays of several planes."""
-    return "is for one plane at a time; this call's neighbourhoods have several" if neighbourhood_of(call).planes else None
+    reason = "is for one plane at a time; this call's neighbourhoods have several"
+    return reason if neighbourhood_of(call).planes else None
 
 
 def weights_read(capabilities: Capabilities, call: CallTraits) -> str | None:
@@ -65,8 +75,7 @@ def block_fits(at: Geometry) -> Refusal:
     """Refuse neighbourhoods if no tile with its surroundings fits in local memory."""
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
-        blocks = list(dense_blocks(neighbourhood_of(call), call.dtypes[1], at.block, 2**30))
-        least = min(needed for _, needed in blocks)
+        least = least_local_bytes(neighbourhood_of(call), call.dtypes[1], at.block)
         if least <= min(capabilities.local_memory - SPARE_LOCAL, MOST_LOCAL):
             return None
         return f"needs {least} bytes of local memory; {capabilities.name} has {capabilities.local_memory}"
@@ -111,7 +120,7 @@ def tile_in_cache(capabilities: Capabilities, call: CallTraits) -> str | None:
 
 def tile_numbers(reads: Neighbourhood, items: int) -> int:
     """Return the elements of a tile of ``items`` columns and its surroundings."""
-    return (16 + reads.span - 1) * (items + reads.beside)
+    return (CPU_ROWS + reads.span - 1) * (items + reads.beside)
 
 
 def window_fits(capabilities: Capabilities, call: CallTraits) -> str | None:
@@ -128,9 +137,7 @@ def window_fits(capabilities: Capabilities, call: CallTraits) -> str | None:
     return None
 
 
-def fitted_block(
-    chosen: Any, reads: Neighbourhood, element: np.dtype[Any], value: np.dtype[Any], length: int
-) -> Block:
+def fitted_block(chosen: Any, reads: Neighbourhood, element: np.dtype[Any], value: np.dtype[Any], length: int) -> Block:
     """Return the block that a work-item of a variant computes."""
     if chosen.window == "dense":
         block = dense_block(reads, value, chosen.block, length)
@@ -141,7 +148,7 @@ def fitted_block(
         items = chosen.items
         while items > 64 and tile_numbers(reads, items) > _CPU_NUMBERS:
             items //= 2
-        return Block(items, rows=4, chunk=4 if value.itemsize <= 4 else 4)
+        return Block(items, rows=4, chunk=4)
     if chosen.window == "columns":
         return column_block(reads, value)
     if chosen.window == "planes":

@@ -12,16 +12,18 @@ from gpuprims.core.codegen.operands import number_of, return_value, stored
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.expressions import TypedExpr, c_type, constant, emit_function
 from gpuprims.primitives.stencil.blocks import Block
-from gpuprims.primitives.stencil.refusals import ROWS_AT_ONCE, TILE_WIDTH
+from gpuprims.primitives.stencil.refusals import CPU_ROWS, ROWS_AT_ONCE, TILE_WIDTH
 
-# Where a kernel keeps the neighbours of an element: in an array, in a ring or a strip of rows or in planes in registers,
-# in a tile in local memory, or, with weights that it reads from memory, in a dense tile or in columns.
+# Where a kernel keeps the neighbours of an element: in an array, in a ring or a strip of rows or in planes in
+# registers, in a tile in local memory. Kernels that read weights from memory keep them in a dense tile in local memory,
+# in columns in registers, or in rows of a tile in a CPU's cache.
 Window = Literal["listed", "ring", "strip", "planes", "tile", "dense", "columns", "rows"]
 # How an array continues beyond its borders, as in SciPy.
 Mode = Literal["nearest", "reflect", "mirror", "wrap", "constant"]
 _IN_LINES = ("ring", "strip", "planes", "tile", "dense", "columns", "rows")
 READING = ("table", "dense", "columns", "rows")
 _AXES = "ZYX"
+_ALONE = Block(1)
 
 
 def reach_of(offsets: Sequence[int]) -> tuple[int, int]:
@@ -56,8 +58,10 @@ class StencilSpec(KernelSpec):
     vector_halo: int = 1
     vector_out: int = 1
     # The elements that a work-item computes, and whether weights are zero, for kernels that read them from memory.
-    block: Block = Block(1)
+    block: Block = _ALONE
     some_zero: bool = False
+    # True if 32 bits do not count the elements between the rows of a plane.
+    far: bool = False
     # How many times one launch applies the stencil.
     times: int = 1
     # ``map`` and ``across`` of two bytes at once, in the halves of a uint32.
@@ -83,7 +87,6 @@ class StencilSpec(KernelSpec):
         pitch = f"ITEMS + {self.times - (self.across is not None)} * HALO"
         if self.window == "tile":
             pitch = "TILE_WIDTH + HALO"
-        registers = 96
         return {
             "number_t": c_type(element),
             "stored_t": stored(element),
@@ -118,20 +121,24 @@ class StencilSpec(KernelSpec):
             "VECTORS_EACH": self.block.vectors,
             "ACROSS": self.block.lanes,
             "SOME_ZERO": int(self.some_zero),
+            "offset_t": "i64" if self.far else "i32",
             "SPAN": "(HIGH_Y - LOW_Y + 1)",
             "LEFT": "(LOW_X * CHANNELS)",
             "HALO": "((HIGH_X - LOW_X) * CHANNELS)",
             "TILE_WIDTH": TILE_WIDTH,
             "ROWS_AT_ONCE": ROWS_AT_ONCE,
+            "CPU_ROWS": CPU_ROWS,
             "PITCH": f"({pitch})",
-            **({"LATEST(row)": self._latest(), "REGISTERS_OF_PLANES": registers} if self.window == "planes" else {}),
+            **({"LATEST(row)": self._latest()} if self.window == "planes" else {}),
             **({"FETCH_ALL(window)": loads} if self.window == "listed" else {}),
         }
 
     def _latest(self) -> str:
         """Return a C expression for the greatest offset of a plane in which a row has neighbours."""
         low, high = self.reach(1)
-        latest = {row: max([dz for dz, dy, _ in self.offsets if dy == row + low], default=0) for row in range(high - low + 1)}
+        latest = {
+            row: max([dz for dz, dy, _ in self.offsets if dy == row + low], default=0) for row in range(high - low + 1)
+        }
         return "(" + " : ".join([*(f"(row) == {row} ? {dz}" for row, dz in latest.items() if dz), "0"]) + ")"
 
     def text(self) -> list[str]:

@@ -12,11 +12,11 @@ from gpuprims.core.traits import CallTraits
 class Neighbourhood(NamedTuple):
     """The neighbours that a stencil reads for an element.
 
-    ``lines``: the elements of a row lie side by side. ``across``: the stencil takes two passes. ``table``: weights can be
-    read from memory. ``span``: rows. ``beside``: elements of a row beside the one computed. ``taps``: neighbours.
+    ``lines``: the elements of a row lie side by side. ``across``: the stencil takes two passes. ``table``: weights can
+    be read from memory. ``span``: rows. ``beside``: elements of a row beside the one computed. ``taps``: neighbours.
     ``paired``: two elements may share a register. ``times``: applications in one launch. ``written``: a kernel can
-    contain all weights. ``planes``: the array has planes. ``deep``: planes of the neighbourhood.
-    ``channels``: elements of a pixel.
+    contain all weights. ``planes``: the array has planes. ``deep``: planes of the neighbourhood. ``channels``:
+    elements of a pixel.
     """
 
     lines: bool

@@ -37,7 +37,8 @@ def _correlated(x: np.ndarray) -> np.ndarray:
 
 def _above_and_below(x: np.ndarray) -> np.ndarray:
     padded = np.pad(x, ((1, 1), (0, 0)), mode="edge")
-    return padded[:-2] + 2 * x + padded[2:]
+    total: np.ndarray = padded[:-2] + 2 * x + padded[2:]
+    return total
 
 
 _ABOVE = TuningCase("stencil", _elements, stencil, lambda x: (x, _COLUMN), _above_and_below, into=True)

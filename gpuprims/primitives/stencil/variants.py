@@ -46,16 +46,14 @@ VARIANTS = (
         rank=40,
         geometry=Geometry(1, 1024, 8),  # rows: cpu_rows
         window="ring",
-        refuse=lambda at: first_refusal(
-            for_cpus, double_precision, along_lines, written_out, few_rows
-        ),
+        refuse=lambda at: first_refusal(for_cpus, double_precision, along_lines, written_out, few_rows),
         # The primitive halves the items until a window fits in a core's cache.
         tunable=Tunable(geometries((1,), (256, 512, 1024, 2048, 4096, 8192), THREAD_GROUPS), work_item_fits),
     ),
     _STENCIL.cpu(
         "cpu_dense",
         rank=35,
-        geometry=Geometry(1, 256, 8),
+        geometry=Geometry(1, 256, 8),  # rows: cpu_dense
         window="rows",
         refuse=lambda at: first_refusal(for_cpus, double_precision, one_pass, along_lines, weights_read, tile_in_cache),
     ),
@@ -75,22 +73,26 @@ VARIANTS = (
     *_STENCIL.gpu(
         "planes",
         rank=28,
-        geometry=Geometry(256, 4, 4),
+        geometry=Geometry(256, 4, 4),  # rows: planes
         vectors=True,
         window="planes",
-        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), one_pass, along_lines, written_out, planes_fit),
+        refuse=lambda at: first_refusal(
+            double_precision, group_fits(at.block), one_pass, along_lines, written_out, planes_fit
+        ),
     ),
     *_STENCIL.gpu(
         "columns",
         rank=26,
-        geometry=Geometry(128, 16, 8),
+        geometry=Geometry(128, 16, 8),  # rows: columns
         window="columns",
-        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), one_pass, along_lines, weights_read, along_columns),
+        refuse=lambda at: first_refusal(
+            double_precision, group_fits(at.block), one_pass, along_lines, weights_read, along_columns
+        ),
     ),
     *_STENCIL.gpu(
         "dense",
         rank=24,
-        geometry=Geometry(128, 4),
+        geometry=Geometry(128, 4),  # rows: dense
         window="dense",
         refuse=lambda at: first_refusal(double_precision, one_pass, along_lines, weights_read, block_fits(at)),
     ),

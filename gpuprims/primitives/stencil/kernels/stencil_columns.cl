@@ -12,10 +12,7 @@
  */
 #define HELD (CHUNK + ITEMS - 1)
 #define WEIGHTS_PADDED ((SPAN + 3) / 4 * 4)
-#define REGISTERS ((HELD + ITEMS) * (int)sizeof(sum_t) / 4 > 64 ? 128 : 96)
-#ifndef GROUPS_AT_ONCE
-#define GROUPS_AT_ONCE (65536 / (BLOCK * REGISTERS))
-#endif
+#define GROUPS_AT_ONCE (65536 / (BLOCK * 128))
 
 /* Load `count` elements of a column, from row `y` on. */
 DEVICE void load_column(sum_t *values, GLOBAL const stored_t *column, const layout_t layout, const i64 y, const int count)

@@ -9,7 +9,7 @@
  * A plane of the tile and its surroundings is in private memory. The sums of ROWS_EACH rows and CHUNK vectors of columns are
  * in registers: each vector of neighbours is read once, and added, by other weights, to the sums of all these rows.
  */
-#define HIGH 16
+#define HIGH CPU_ROWS
 #define TAPS (HIGH_X - LOW_X + 1)
 #define TILE_PITCH (ITEMS + HALO)
 typedef VECTOR_OF(sum_t, VECTOR_LOCAL) vector_t;

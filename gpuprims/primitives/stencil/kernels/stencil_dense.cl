@@ -25,10 +25,7 @@
 #define LOADS ((WIDE + HALO + ACROSS - 1) / ACROSS)
 #define TAPS (HIGH_X - LOW_X + 1)
 #define TAPS_PADDED ((TAPS + ITEMS - 1) / ITEMS * ITEMS)
-#define REGISTERS (ROWS_EACH * PLANES_EACH * VECTORS_EACH * ITEMS * (int)sizeof(sum_t) / 4 > 32 ? 128 : 96)
-#ifndef GROUPS_AT_ONCE
-#define GROUPS_AT_ONCE (65536 / (BLOCK * REGISTERS))
-#endif
+#define GROUPS_AT_ONCE (65536 / (BLOCK * 128))
 #define WEIGHTS_OF_PLANE (SPAN * TAPS_PADDED)
 
 /* Write a plane of the tile and its surroundings to local memory. */

@@ -12,16 +12,10 @@
  */
 #define REACH (-LEFT)
 #define ROWS_OF_GROUP (BLOCK / ACROSS)
-#ifndef GROUPS_AT_ONCE
-#define GROUPS_AT_ONCE (65536 / (BLOCK * REGISTERS_OF_PLANES))
-#endif
-#ifndef PLANES_AHEAD
+/* Larger groups are for neighbourhoods that 64 registers hold. */
+#define GROUPS_AT_ONCE 2
+/* Each work-item asks for the plane that it needs after so many others. */
 #define PLANES_AHEAD 5
-#endif
-
-#ifndef offset_t
-#define offset_t i32
-#endif
 
 /* Row `k` of the plane at an offset. LATEST(k) is the greatest offset of a plane whose row `k` is a neighbour. */
 #define SLOT(window, dz, k) ((window) + (((dz) - LOW_Z) * SPAN + (k)) * PITCH)
@@ -92,7 +86,7 @@ void stencil_planes(INPUTS, OUTPUTS, const layout_t layout, const i64 strips, co
 #pragma unroll 1
         for (i32 z = front; z < end; z++, to += STRIDE_OUT_PLANE) {
             /* 3. Load the next plane, apply, and store. */
-            if (PLANES_AHEAD) gp_prefetch(from + min(z + PLANES_AHEAD, (i32)PLANES_Z - 1) * STRIDE_1 + (y * (offset_t)STRIDE_2 + place.first));
+            gp_prefetch(from + min(z + PLANES_AHEAD, (i32)PLANES_Z - 1) * STRIDE_1 + (y * (offset_t)STRIDE_2 + place.first));
 #pragma unroll
             for (int k = 0; k < SPAN; k++) load_row(SLOT(window, LATEST(k) + 1, k), from, layout, place, k, min(z + 1, end - 1) + LATEST(k));
             result_t results[ITEMS];
