@@ -172,8 +172,18 @@ def reach(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> tuple[
     return low, high + itemsize
 
 
+def bounds_of(array: np.ndarray) -> tuple[int, int]:
+    """Return the first address of a host array and the one past its last."""
+    if not array.flags.c_contiguous:
+        return byte_bounds(array)
+    first: int = array.__array_interface__["data"][0]
+    return first, first + array.nbytes
+
+
 def host_memory(array: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return the memory of a host array as bytes, and the offset of its first element."""
+    """Return the memory of a host array, as bytes or as it is, and the offset of its first element in bytes."""
+    if array.flags.carray:
+        return array, 0
     low, high = byte_bounds(array)
     # ctypes makes the memory writable: a driver that shares it asks for that, even when it only reads.
     raw = np.ctypeslib.as_array((ctypes.c_byte * (high - low)).from_address(low))

@@ -102,7 +102,8 @@ class CudaDriver:
 
     def span(self, array: cupy.ndarray) -> tuple[int, int, int]:
         """Return the first address and the one past the last; the host and all GPUs share one space."""
-        low, high = reach(array.shape, array.strides, array.itemsize)
+        plain = array.flags.c_contiguous
+        low, high = (0, array.nbytes) if plain else reach(array.shape, array.strides, array.itemsize)
         return (0, array.data.ptr + low, array.data.ptr + high)
 
     def share(self, array: np.ndarray) -> View:

@@ -36,7 +36,9 @@ class Border(NamedTuple):
 
 def border_of(label: str, mode: Any, cval: Any, element: np.dtype[Any]) -> Border:
     """Check the mode and the element beyond the borders."""
-    check = _border if type(mode) is str and type(cval) is int else _border.__wrapped__
+    # Not -0.0 and NaN: Python finds one equal to 0, and the other to nothing.
+    kept = type(mode) is str and (type(cval) is int or (type(cval) is float and cval == cval != 0))
+    check = _border if kept else _border.__wrapped__
     return check(label, mode, cval, element)
 
 

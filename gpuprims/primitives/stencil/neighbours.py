@@ -5,12 +5,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from gpuprims.errors import ArgumentError, ExpressionError, ShapeError, quoted
 from gpuprims.expressions import Expr
+from gpuprims.expressions.captured import keeps_traces
 from gpuprims.expressions.masks import plain_array
 from gpuprims.expressions.trace import Recorder, Tracer
 from gpuprims.primitives.stencil.halves import Join, high_half, low_half
@@ -51,6 +53,7 @@ class TracedNeighbourhood:
         return self._recorder.argument(self.places.setdefault(tuple(map(int, offset)), len(self.places)))
 
 
+@keeps_traces
 def trace_neighbours(function: Callable[[TracedNeighbourhood], Any]) -> Neighbours:
     """Trace a function of a neighbourhood."""
     recorder = Recorder()
@@ -131,6 +134,12 @@ def as_weights(given: Any) -> np.ndarray:
     weights = plain_array("stencil", given, "weights of one shape", ArgumentError)
     if weights.dtype.kind not in "iufb":
         raise ArgumentError(f"stencil: real weights, or a function of a neighbourhood; got dtype {weights.dtype}")
+    return _checked(weights.shape, weights.dtype, weights.tobytes())
+
+
+@lru_cache(maxsize=256)
+def _checked(shape: tuple[int, ...], dtype: np.dtype[Any], given: bytes) -> np.ndarray:
+    weights = np.frombuffer(given, dtype).reshape(shape)
     if not 1 <= weights.ndim <= 3:
         raise ShapeError(f"stencil: weights of one to three axes; got shape {weights.shape}")
     if any(length % 2 == 0 or length > WIDEST for length in weights.shape):
@@ -138,4 +147,6 @@ def as_weights(given: Any) -> np.ndarray:
     if not np.isfinite(weights).all():
         raise ArgumentError(f"stencil: finite weights; got {weights[~np.isfinite(weights)][0]}")
     whole = weights.dtype.kind != "f" and not (weights > np.iinfo(np.int64).max).any()  # else floats, as in SciPy
-    return weights.astype(np.int64 if whole else np.float64)
+    checked = weights.astype(np.int64 if whole else np.float64)
+    checked.flags.writeable = False  # the cache keeps it
+    return checked
