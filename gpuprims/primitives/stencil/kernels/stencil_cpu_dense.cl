@@ -17,7 +17,7 @@ typedef VECTOR_OF(sum_t, VECTOR_LOCAL) vector_t;
 #define STORE_AT(to, vector) GP_JOINED(vstore, VECTOR_LOCAL)(vector, 0, to)
 
 /* Write a plane of the tile and its surroundings to private memory. */
-DEVICE void load_tile(sum_t *tile, GLOBAL const stored_t *plane, const layout_t layout, const i64 top, const i64 first, const int rows,
+DEVICE void fill_tile(sum_t *tile, GLOBAL const stored_t *plane, const layout_t layout, const i64 top, const i64 first, const int rows,
                       const int beyond)
 {
     const i64 start = first + LEFT;
@@ -80,7 +80,7 @@ void stencil_cpu_dense(INPUTS, OUTPUTS, const layout_t layout)
         for (int dz = 0; dz < DEPTH_SPAN; dz++) {
             /* 1. Load a plane. */
             const index_t at = gp_within((index_t)z + LOW_Z + dz, (index_t)PLANES_Z);
-            load_tile(tile, from + max(at, (index_t)0) * STRIDE_1, layout, top, first, HIGH, at < 0);
+            fill_tile(tile, from + max(at, (index_t)0) * STRIDE_1, layout, top, first, HIGH, at < 0);
 
             /* 2. Add it. */
             GLOBAL const sum_t *weights = x1 + layout.offset[1] + dz * SPAN * TAPS;

@@ -29,7 +29,7 @@ typedef struct {
 } place_t;
 
 /* Load row `k` of a plane of the neighbourhood. */
-DEVICE void load_row(number_t *numbers, GLOBAL const stored_t *from, const layout_t layout, const place_t place, const int k, const i32 z)
+DEVICE void load_plane_row(number_t *numbers, GLOBAL const stored_t *from, const layout_t layout, const place_t place, const int k, const i32 z)
 {
     const i32 at = gp_within(z, (i32)PLANES_Z);
     const int nothing = MODE_CONSTANT && (at < 0 || place.rows[k] < 0);
@@ -81,14 +81,14 @@ void stencil_planes(INPUTS, OUTPUTS, const layout_t layout, const i64 strips, co
 #pragma unroll
         for (int k = 0; k < SPAN; k++)
 #pragma unroll
-            for (int dz = LOW_Z; dz <= LATEST(k); dz++) load_row(SLOT(window, dz, k), from, layout, place, k, front + dz);
+            for (int dz = LOW_Z; dz <= LATEST(k); dz++) load_plane_row(SLOT(window, dz, k), from, layout, place, k, front + dz);
 
 #pragma unroll 1
         for (i32 z = front; z < end; z++, to += STRIDE_OUT_PLANE) {
             /* 3. Load the next plane, apply, and store. */
             gp_prefetch(from + min(z + PLANES_AHEAD, (i32)PLANES_Z - 1) * STRIDE_1 + (y * (offset_t)STRIDE_2 + place.first));
 #pragma unroll
-            for (int k = 0; k < SPAN; k++) load_row(SLOT(window, LATEST(k) + 1, k), from, layout, place, k, min(z + 1, end - 1) + LATEST(k));
+            for (int k = 0; k < SPAN; k++) load_plane_row(SLOT(window, LATEST(k) + 1, k), from, layout, place, k, min(z + 1, end - 1) + LATEST(k));
             result_t results[ITEMS];
 #pragma unroll
             for (int item = 0; item < ITEMS; item++) results[item] = gp_result(layout, gp_apply(window + item, 0));
