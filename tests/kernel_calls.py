@@ -261,6 +261,16 @@ STENCILS: dict[str, Callable[..., Any]] = {
 }
 
 
+COLUMNS_OF_STENCILS: dict[str, Callable[..., Any]] = {
+    "columns of every length, dtype and mode": lambda **where: [
+        gpuprims.stencil(resident(64 * 96, dtype=dtype).reshape(64, 96), np.ones((length, 1)), mode=mode, **where)
+        for dtype in ("u1", "f2", "f4", "f8")
+        for length, mode in ((3, "wrap"), (31, "constant"))
+    ],
+    "many weights": lambda **where: gpuprims.blur(resident(96, 64), "gaussian", sigma=(20, 0.1), **where),
+}
+
+
 LOGISTICS: dict[str, Callable[..., Any]] = {
     "rows of whole vectors": lambda **where: logistic_gradient(
         resident(5000, 100), resident(5000), resident(100), **where
@@ -359,11 +369,10 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
     if variant.primitive in ("sgd", "hogwild"):
         return WALKS if variant.primitive == "sgd" else HOGWILD
     if variant.primitive == "stencil":
-        large = () if variant.name == "direct" else ("many weights",)
-        return {name: call for name, call in STENCILS.items() if name not in large}
+        if variant.name == "columns":
+            return COLUMNS_OF_STENCILS
+        left = {"direct": "", "dense": "a function", "cpu_dense": "a function"}.get(variant.name, "many weights")
+        return {name: call for name, call in STENCILS.items() if name != left}
     if variant.primitive == "histogram":
-        unweighed = {name: call for name, call in HISTOGRAMS.items() if not name.startswith("weights")}
-        return {"bytes": BYTES, "cached": unweighed}.get(variant.name, HISTOGRAMS)
-    return {"each": MANY_OUTPUTS, "rows": ROWS, "staged": TOGETHER}.get(variant.name, REDUCTIONS)
         return {"bytes": BYTES}.get(variant.name, HISTOGRAMS)
-    return {"each": MANY_OUTPUTS, "rows": ROWS}.get(variant.name, REDUCTIONS)
+    return {"each": MANY_OUTPUTS, "rows": ROWS, "staged": TOGETHER}.get(variant.name, REDUCTIONS)

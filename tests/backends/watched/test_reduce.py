@@ -130,6 +130,8 @@ def test_short_rows_in_local_memory(kernel: Kernel, rng: np.random.Generator, le
     x = rng.integers(-99, 99, (1030, length)).astype(np.int32)
     assert_equal(kernel.reduce(x, op="max", axis=1), x.max(axis=1))
     assert_equal(kernel.reduce(x, op="argmin", axis=1), x.argmin(axis=1))
+
+
 @each([variant for variant in REDUCTIONS if variant.by_rows])
 @pytest.mark.parametrize("axis", [None, 0, 1, (0, 2)])
 def test_rows_cut_from_longer_ones(kernel: Kernel, rng: np.random.Generator, axis: Any) -> None:
