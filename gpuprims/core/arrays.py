@@ -11,7 +11,8 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.interop import from_dlpack, reader_of, short
-from gpuprims.core.layout import View, bounds_of, reach
+from gpuprims.core.layout import View
+from gpuprims.core.memory import bounds_of, reach
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArrayError, DtypeError, quoted
 from gpuprims.expressions.masks import plain_array, refuse_masked

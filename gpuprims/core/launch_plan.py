@@ -11,7 +11,7 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
-from gpuprims.core.layout import Form
+from gpuprims.core.layout import Form, is_contiguous
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out, check_out, host_results, written_forms
 from gpuprims.core.registry import REGISTRY
@@ -40,7 +40,7 @@ class LaunchPlan:
     device, primitive, traits
         The call whose variant is chosen.
     results : sequence of Form
-        The results in new memory.
+        The results in new memory, all in C order or all in Fortran order.
     compiling : callable
         From the chosen variant to the launch on the memories of the kernel's operands; :func:`nothing` if there is
         nothing to compute.
@@ -67,11 +67,13 @@ class LaunchPlan:
     otherwise: LaunchPlan | None = None
     _variant: Variant | None = field(default=None, init=False)
     _launch: Launch | None = field(default=None, init=False)
+    _turned: bool = field(default=False, init=False)
     _in_order: int = field(default=-1, init=False)  # arrays that the kernel takes as they come, and the results too
 
     def __post_init__(self) -> None:
         self.outputs = self.outputs or range(len(self.results))
         self.single = len(self.results) == 1 if self.single is None else self.single
+        self._turned = any(not is_contiguous(form) for form in self.results)
         same = list(self.inputs) == list(range(len(self.inputs))) and list(self.outputs) == list(
             range(len(self.results))
         )
@@ -131,7 +133,10 @@ class LaunchPlan:
         if self._launch is None:
             self.compiled()  # raises before memory is allocated
         empty = np.empty if operands.in_place else operands.driver.empty
-        results = [empty(form.shape, form.dtype) for form in self.results]
+        if self._turned:
+            results = [empty(form.shape[::-1], form.dtype).T for form in self.results]
+        else:
+            results = [empty(form.shape, form.dtype) for form in self.results]
         self.start(operands, results)
         if out is not None:
             return host_results(operands, list(map(operands.driver.to_host, results)), out, single=bool(self.single))

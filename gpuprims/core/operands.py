@@ -21,7 +21,8 @@ from gpuprims.core.arrays import (
 )
 from gpuprims.core.device import Device, device_of, pick_device
 from gpuprims.core.interop import short
-from gpuprims.core.layout import Form, View, cut_array
+from gpuprims.core.layout import Form, View
+from gpuprims.core.memory import cut_array
 from gpuprims.errors import ArrayError, DeviceMismatchError
 from gpuprims.expressions import computable
 from gpuprims.expressions.expr import COMPUTABLE_SET

@@ -19,8 +19,9 @@ from gpuprims.backends.cuda.transfer import Transfer
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.kernel_spec import KernelSpec
-from gpuprims.core.layout import Form, View, reach
+from gpuprims.core.layout import Form, View
 from gpuprims.core.lifetime import Discovery
+from gpuprims.core.memory import reach
 from gpuprims.core.stream_memory import StreamMemory
 from gpuprims.core.variant import Variant
 from gpuprims.errors import BuildError, DeviceMemoryError
@@ -124,8 +125,8 @@ class CudaDriver:
 
     @property
     def order(self) -> int:
-        """CuPy's current stream."""
-        return int(cupy.cuda.get_current_stream(self.index).ptr)
+        """A number for CuPy's current stream."""
+        return hash(self._stream())
 
     def _stream(self) -> tuple[int, int]:
         """Return a key of the current stream: CUDA's per-thread default streams share one handle."""

@@ -134,6 +134,9 @@ template <typename type, int count> DEVICE void gp_write_vector(type *to, const 
 #define READ_LOCAL(type, count, from, to) gp_read_vector<type, count>(from, to)
 #define WRITE_LOCAL(type, count, to, from) gp_write_local<type, count>(to, from)
 
+/* Ask for the memory around an address, which is read soon. */
+#define gp_prefetch(address) asm volatile("prefetch.global.L2 [%0];" : : "l"(address))
+
 /* Floats as bits and back; bits.h has the same for integers. */
 #define gp_bits_f32(value) __float_as_uint(value)
 #define gp_bits_f64(value) ((u64)__double_as_longlong(value))

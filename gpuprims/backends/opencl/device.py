@@ -20,7 +20,8 @@ from gpuprims.backends.opencl.transfer import Transfer
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.kernel_spec import KernelSpec
-from gpuprims.core.layout import Form, View, host_memory, reach
+from gpuprims.core.layout import Form, View
+from gpuprims.core.memory import host_memory, reach
 from gpuprims.core.stream_memory import StreamMemory
 from gpuprims.core.variant import Variant
 from gpuprims.errors import BuildError
