@@ -105,12 +105,12 @@ DEVICE void gp_add_exactly(LOCAL u32 *digits, const i32 stride, const weight_t w
 #define ADD_GLOBALLY(whole, place, stride, value, peak) gp_increment((whole) + (place))
 #endif
 #elif SUMS_PEAKS
-#define ADD(own, place, stride, value, peak)                                                                           \
+#define ADD(own, place, stride, value, peak) gp_raise((own) + (place), gp_exponent(WEIGHT(value)))
+#define ADD_GLOBALLY(whole, place, stride, value, peak)                                                                \
     do {                                                                                                               \
         const u32 exponent = gp_exponent(WEIGHT(value));                                                               \
-        if ((own)[place] < exponent) gp_raise((own) + (place), exponent); /* seldom, once it has risen */              \
+        if (gp_read_word((whole) + (place)) < exponent) gp_raise((whole) + (place), exponent); /* seldom, in time */   \
     } while (0)
-#define ADD_GLOBALLY ADD
 #elif SUMS_FLOATS
 #define ADD(own, place, stride, value, peak) gp_add_float_locally((own) + (place), (bin_t)WEIGHT(value))
 #define ADD_GLOBALLY(whole, place, stride, value, peak) gp_add_float_globally((whole) + (place), (total_t)WEIGHT(value))
