@@ -54,7 +54,7 @@ DEVICE turn_t turn_after(turn_t turn, const int part, const int parts, const int
 }
 
 /* Load a work-item's rows of a tile, `own` rows below its first row `base`; all at once if the tile is whole. */
-DEVICE void load_column(INPUTS, const layout_t layout, const i64 o, const i64 base, const int own, const int tile_rows,
+DEVICE void load_strip(INPUTS, const layout_t layout, const i64 o, const i64 base, const int own, const int tile_rows,
                       const i64 n, value_t *values)
 {
     const i64 first = base + own;
@@ -156,7 +156,7 @@ void scan_columns(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, 
     turn_t coming = {(int)(get_group_id(0) / shared), part}, task = coming;
     if (tid == 0 && shared > 1) launch = TAG_OF(gp_read_entry(statuses)) + 1;
     if (coming.strip < strips)
-        load_column(INPUT_NAMES, layout, min((i64)coming.strip * at.span + at.column, outputs - 1),
+        load_strip(INPUT_NAMES, layout, min((i64)coming.strip * at.span + at.column, outputs - 1),
                   (i64)coming.tile * tile_rows, own, tile_rows, n, next);
     barrier(CLK_LOCAL_MEM_FENCE);
     const u32 tag = launch;
@@ -173,7 +173,7 @@ void scan_columns(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, 
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) ahead[item] = next[item];
         if (following.strip < strips)
-            load_column(INPUT_NAMES, layout, min((i64)following.strip * at.span + at.column, outputs - 1),
+            load_strip(INPUT_NAMES, layout, min((i64)following.strip * at.span + at.column, outputs - 1),
                       (i64)following.tile * tile_rows, own, tile_rows, n, next);
 
         /* 2. Scan it, fold the warps above each other, and write its aggregate to its status, an iteration before others
