@@ -119,7 +119,7 @@ class StencilSpec(KernelSpec):
             "PLANES_EACH": self.block.planes,
             "CHUNK": self.block.chunk,
             "VECTORS_EACH": self.block.vectors,
-            "ACROSS": self.block.lanes,
+            "LANES_X": self.block.lanes,
             "SOME_ZERO": int(self.some_zero),
             "offset_t": "i64" if self.far else "i32",
             "SPAN": "(HIGH_Y - LOW_Y + 1)",

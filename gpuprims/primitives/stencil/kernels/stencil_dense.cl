@@ -17,12 +17,12 @@
  *
  * Each sum adds its neighbours in the order of their indices.
  */
-#define APART (ACROSS * ITEMS)
+#define APART (LANES_X * ITEMS)
 #define WIDE (APART * VECTORS_EACH)
-#define HIGH (BLOCK / ACROSS * ROWS_EACH)
+#define HIGH (BLOCK / LANES_X * ROWS_EACH)
 #define TILE_ROWS (HIGH + SPAN - 1)
 #define TILE_PITCH ((WIDE + HALO + ITEMS - 1) / ITEMS * ITEMS)
-#define LOADS ((WIDE + HALO + ACROSS - 1) / ACROSS)
+#define LOADS ((WIDE + HALO + LANES_X - 1) / LANES_X)
 #define TAPS (HIGH_X - LOW_X + 1)
 #define TAPS_PADDED ((TAPS + ITEMS - 1) / ITEMS * ITEMS)
 #define GROUPS_AT_ONCE (65536 / (BLOCK * 128))
@@ -32,10 +32,10 @@
 DEVICE void load_tile(LOCAL sum_t *tile, GLOBAL const stored_t *plane, const layout_t layout, const i64 top, const i32 first,
                       const int beyond)
 {
-    const int tid = get_local_id(0), lane = tid % ACROSS;
+    const int tid = get_local_id(0), lane = tid % LANES_X;
     const i32 start = first + LEFT;
-    const int inside = start >= 0 && start + LOADS * ACROSS <= LENGTH;
-    for (int row = tid / ACROSS; row < TILE_ROWS; row += BLOCK / ACROSS) {
+    const int inside = start >= 0 && start + LOADS * LANES_X <= LENGTH;
+    for (int row = tid / LANES_X; row < TILE_ROWS; row += BLOCK / LANES_X) {
         const index_t y = gp_within((index_t)min(top + row + LOW_Y, (i64)ROWS - 1 + HIGH_Y), (index_t)ROWS);
         const int nothing = MODE_CONSTANT && (beyond || y < 0);
         GLOBAL const stored_t *from = plane + max(y, (index_t)0) * STRIDE_2;
@@ -43,13 +43,13 @@ DEVICE void load_tile(LOCAL sum_t *tile, GLOBAL const stored_t *plane, const lay
         if (inside) {
             stored_t raw[LOADS];
 #pragma unroll
-            for (int k = 0; k < LOADS; k++) raw[k] = from[start + k * ACROSS + lane];
+            for (int k = 0; k < LOADS; k++) raw[k] = from[start + k * LANES_X + lane];
 #pragma unroll
             for (int k = 0; k < LOADS; k++)
-                if ((k + 1) * ACROSS <= TILE_PITCH || k * ACROSS + lane < TILE_PITCH)
-                    to[k * ACROSS + lane] = nothing ? (sum_t)BEYOND : (sum_t)NUMBER(raw[k]);
+                if ((k + 1) * LANES_X <= TILE_PITCH || k * LANES_X + lane < TILE_PITCH)
+                    to[k * LANES_X + lane] = nothing ? (sum_t)BEYOND : (sum_t)NUMBER(raw[k]);
         } else {
-            for (int k = lane; k < TILE_PITCH; k += ACROSS)
+            for (int k = lane; k < TILE_PITCH; k += LANES_X)
                 to[k] = nothing ? (sum_t)BEYOND : (sum_t)gp_load_element(from, LENGTH, min(start + k, LENGTH - 1 + HIGH_X * CHANNELS));
         }
     }
@@ -95,7 +95,7 @@ void stencil_dense(INPUTS, OUTPUTS, const layout_t layout)
 {
     __local ALIGNED sum_t tile[TILE_ROWS * TILE_PITCH];
     __local ALIGNED sum_t weights[PLANES_EACH * WEIGHTS_OF_PLANE];
-    const int tid = get_local_id(0), lane = tid % ACROSS, part = tid / ACROSS;
+    const int tid = get_local_id(0), lane = tid % LANES_X, part = tid / LANES_X;
     const i64 across = (LENGTH + WIDE - 1) / WIDE, down = (ROWS + HIGH - 1) / HIGH, deep = (PLANES_Z + PLANES_EACH - 1) / PLANES_EACH;
 
     for (i64 task = get_group_id(0); task < across * down * deep * BATCHES; task += get_num_groups(0)) {

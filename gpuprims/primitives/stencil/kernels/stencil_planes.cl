@@ -3,7 +3,7 @@
  *
  * in      INPUTS: x0, with axes of batches, planes, rows, and elements of a row side by side
  * out     OUTPUTS, with the same axes
- * launch  any number of groups of BLOCK; each takes ACROSS * ITEMS columns, BLOCK / ACROSS rows and `depth` planes, one of
+ * launch  any number of groups of BLOCK; each takes LANES_X * ITEMS columns, BLOCK / LANES_X rows and `depth` planes, one of
  *         `strips`, until none are left
  * host    gp_within, gp_element_at (stencil.h), gp_apply, gp_result
  *
@@ -11,7 +11,7 @@
  * plane is loading while a plane is computed.
  */
 #define REACH (-LEFT)
-#define ROWS_OF_GROUP (BLOCK / ACROSS)
+#define ROWS_OF_GROUP (BLOCK / LANES_X)
 /* Larger groups are for neighbourhoods that 64 registers hold. */
 #define GROUPS_AT_ONCE 2
 /* Each work-item asks for the plane that it needs after so many others. */
@@ -55,14 +55,14 @@ __kernel WORK_GROUP_RESIDENT(BLOCK, GROUPS_AT_ONCE)
 void stencil_planes(INPUTS, OUTPUTS, const layout_t layout, const i64 strips, const i64 depth)
 {
     const int tid = get_local_id(0);
-    const i64 across = (LENGTH + ACROSS * ITEMS - 1) / (ACROSS * ITEMS), down = (ROWS + ROWS_OF_GROUP - 1) / ROWS_OF_GROUP;
+    const i64 across = (LENGTH + LANES_X * ITEMS - 1) / (LANES_X * ITEMS), down = (ROWS + ROWS_OF_GROUP - 1) / ROWS_OF_GROUP;
 
     for (i64 task = get_group_id(0); task < across * down * strips * BATCHES; task += get_num_groups(0)) {
         /* 1. Find the place. */
-        const i32 y = (i32)(task / across % down) * ROWS_OF_GROUP + tid / ACROSS, front = (i32)(task / across / down % strips * depth);
+        const i32 y = (i32)(task / across % down) * ROWS_OF_GROUP + tid / LANES_X, front = (i32)(task / across / down % strips * depth);
         const i64 batch = task / across / down / strips;
         place_t place;
-        place.first = ((i32)(task % across) * ACROSS + tid % ACROSS) * ITEMS;
+        place.first = ((i32)(task % across) * LANES_X + tid % LANES_X) * ITEMS;
         if (place.first >= LENGTH || y >= ROWS) continue;
 #pragma unroll
         for (int k = 0; k < SPAN; k++) {
