@@ -148,6 +148,13 @@ SCANNED_COLUMNS: dict[str, Callable[..., Any]] = {
     ),
 }
 
+SHARED_COLUMNS: dict[str, Callable[..., Any]] = SCANNED_COLUMNS | {
+    "sum of few columns": lambda **where: gpuprims.scan(resident(500_000, 3), axis=0, **where),
+    "exclusive max of float16 along a middle axis": lambda **where: gpuprims.scan(
+        resident(9, 2000, 70, dtype="f2"), op="max", axis=1, inclusive=False, **where
+    ),
+}
+
 
 SCANNED_ROWS: dict[str, Callable[..., Any]] = {
     "sum of rows of one vector a lane": lambda **where: gpuprims.scan(resident(5000, 16), axis=1, **where),
@@ -254,6 +261,16 @@ STENCILS: dict[str, Callable[..., Any]] = {
 }
 
 
+COLUMNS_OF_STENCILS: dict[str, Callable[..., Any]] = {
+    "columns of every length, dtype and mode": lambda **where: [
+        gpuprims.stencil(resident(64 * 96, dtype=dtype).reshape(64, 96), np.ones((length, 1)), mode=mode, **where)
+        for dtype in ("u1", "f2", "f4", "f8")
+        for length, mode in ((3, "wrap"), (31, "constant"))
+    ],
+    "many weights": lambda **where: gpuprims.blur(resident(96, 64), "gaussian", sigma=(20, 0.1), **where),
+}
+
+
 LOGISTICS: dict[str, Callable[..., Any]] = {
     "rows of whole vectors": lambda **where: logistic_gradient(
         resident(5000, 100), resident(5000), resident(100), **where
@@ -336,7 +353,7 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
     if variant.primitive == "map":
         return TRANSPOSED if variant.name == "tile" else MAPS
     if variant.primitive == "scan":
-        return {"each": SCANNED_COLUMNS, "rows": SCANNED_ROWS}.get(variant.name, SCANS)
+        return {"columns": SHARED_COLUMNS, "each": SCANNED_COLUMNS, "rows": SCANNED_ROWS}.get(variant.name, SCANS)
     if variant.primitive == "compact":
         return COMPACTIONS
     if variant.primitive == "segments":
@@ -352,9 +369,10 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
     if variant.primitive in ("sgd", "hogwild"):
         return WALKS if variant.primitive == "sgd" else HOGWILD
     if variant.primitive == "stencil":
-        large = () if variant.name == "direct" else ("many weights",)
-        return {name: call for name, call in STENCILS.items() if name not in large}
+        if variant.name == "columns":
+            return COLUMNS_OF_STENCILS
+        left = {"direct": "", "dense": "a function", "cpu_dense": "a function"}.get(variant.name, "many weights")
+        return {name: call for name, call in STENCILS.items() if name != left}
     if variant.primitive == "histogram":
-        unweighed = {name: call for name, call in HISTOGRAMS.items() if not name.startswith("weights")}
-        return {"bytes": BYTES, "cached": unweighed}.get(variant.name, HISTOGRAMS)
+        return {"bytes": BYTES}.get(variant.name, HISTOGRAMS)
     return {"each": MANY_OUTPUTS, "rows": ROWS, "staged": TOGETHER}.get(variant.name, REDUCTIONS)

@@ -150,13 +150,6 @@ class Operands:
             result = self.driver.to_host(result)
         return self.as_caller_wants(result)
 
-    def copy_to_caller(self, host: np.ndarray, on_device: Any) -> Any:
-        """Return a copy of an array that this library keeps on the host and on the device."""
-        if self.on_host:
-            return self.as_caller_wants(host.copy())
-        copied = self.driver.copy(on_device, host)
-        return copied if self.plain else self.convert(copied)
-
     def as_caller_wants(self, result: Any) -> Any:
         """Return a result as an array of the caller's library; a NumPy array without dimensions as a scalar."""
         result = self.convert(result)

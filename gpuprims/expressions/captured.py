@@ -1,6 +1,6 @@
 """Trace a Python function once for all calls in which everything that it reads is the same.
 
-Tracing takes longer than a small kernel. So the result is kept by the function's code, its defaults, and the values of
+Tracing takes longer than a small kernel, so the result is kept by the function's code, its defaults, and the values of
 the variables that it reads from outside: captured ones, globals, and attributes of modules. A function that may read or
 change anything else is traced in each call, such as one that calls a method of a captured object.
 """
@@ -12,7 +12,7 @@ import cmath
 import dis
 import math
 import operator
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from functools import lru_cache, wraps
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
@@ -25,9 +25,10 @@ from gpuprims.expressions.functions import FUNCTIONS
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Most traces that a decorated function keeps, and most elements of a captured array that are compared.
-_MOST_TRACES, _MOST_ELEMENTS = 1024, 1024
+# Most traces that a decorated function keeps, and most elements of a captured list or array that are compared.
+_MOST_TRACES, _MOST_ELEMENTS = 1024, 256
 _IMMUTABLE = frozenset({int, bool, str, bytes, type(None), type(Ellipsis), Expr})
+_CONTAINERS = frozenset({tuple, list, dict})
 # Functions and classes whose results depend on nothing but their arguments.
 _BUILTINS = (
     "abs all any bool complex dict divmod enumerate filter float int isinstance iter len list map max min next pow"
@@ -42,12 +43,10 @@ _PURE |= {
     if isinstance(one, BuiltinFunctionType)
 }
 
-# Python's instructions that read an attribute, and those that may read or change something outside in other ways.
+# Python's instructions with names or captured variables, and those of them that only read.
+_NAMED, _FREE = frozenset(dis.hasname), frozenset(dis.hasfree)
 _ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
-_EFFECTS = frozenset({
-    "STORE_GLOBAL", "DELETE_GLOBAL", "STORE_ATTR", "DELETE_ATTR", "IMPORT_NAME", "LOAD_BUILD_CLASS", "LOAD_NAME",
-})  # fmt: skip
-_CELL_EFFECTS = frozenset({"STORE_DEREF", "DELETE_DEREF"})
+_READS = _ATTRIBUTES | {"LOAD_GLOBAL", "LOAD_DEREF", "LOAD_CLOSURE"}
 _ABSENT = object()
 
 
@@ -94,7 +93,7 @@ def state_of(function: Any) -> Hashable | None:
     try:
         for one in functions:
             _collect(one, functions, parts)
-    except _UnknownError:
+    except (_UnknownError, RecursionError):  # a list may contain itself
         return None
     return tuple(parts)
 
@@ -121,22 +120,19 @@ def _reads(code: CodeType) -> tuple[_Path, ...] | None:
     for part in parts:
         parts += [constant for constant in part.co_consts if isinstance(constant, CodeType)]
         path: _Path | None = None
-        for name, argument in _instructions(part):
-            if name in _EFFECTS or (name in _CELL_EFFECTS and argument in code.co_freevars):
+        for one in dis.get_instructions(part):
+            name, captured = one.opname, one.opcode in _FREE and one.argval in code.co_freevars
+            if name not in _READS and (captured or one.opcode in _NAMED):
                 return None
             if path is not None and name in _ATTRIBUTES:
-                path = path._replace(attributes=(*path.attributes, argument))
-                continue
-            if path is not None:
-                found[path] = None
-            path = None
-            if name == "LOAD_GLOBAL" or (name == "LOAD_DEREF" and argument in code.co_freevars):
-                path = _Path(name == "LOAD_DEREF", argument)
+                path = path._replace(attributes=(*path.attributes, one.argval))
+            elif name != "EXTENDED_ARG":
+                if path is not None:
+                    found[path] = None
+                path = None
+                if name == "LOAD_GLOBAL" or (name == "LOAD_DEREF" and captured):
+                    path = _Path(captured, one.argval)
     return tuple(found)
-
-
-def _instructions(code: CodeType) -> Iterator[tuple[str, Any]]:
-    return ((one.opname, one.argval) for one in dis.get_instructions(code) if one.opname != "EXTENDED_ARG")
 
 
 def _value_of(path: _Path, function: FunctionType) -> Any:
@@ -146,6 +142,8 @@ def _value_of(path: _Path, function: FunctionType) -> Any:
             value = (function.__closure__ or ())[function.__code__.co_freevars.index(name)].cell_contents
         except ValueError as error:  # not assigned yet
             raise _UnknownError from error
+    elif type(function.__globals__) is not dict:  # may compute its values
+        raise _UnknownError
     elif (value := function.__globals__.get(name, _ABSENT)) is _ABSENT:
         value = function.__builtins__.get(name, _ABSENT)  # type: ignore[attr-defined]  # missing in typeshed
     for attribute in attributes:
@@ -170,10 +168,8 @@ def _key(value: Any, functions: list[FunctionType]) -> Hashable:
         if value not in functions:
             functions.append(value)
         return kind, functions.index(value)
-    if kind is tuple or kind is list:
-        return kind, *[_key(one, functions) for one in value]
-    if kind is dict:
-        return kind, *[_key(pair, functions) for pair in value.items()]
+    if kind in _CONTAINERS and len(value) <= _MOST_ELEMENTS:
+        return kind, *[_key(one, functions) for one in (list(value.items()) if kind is dict else value)]
     if isinstance(value, np.dtype) and value in COMPUTABLE_SET:
         return kind, value
     few = kind is np.ndarray and value.size <= _MOST_ELEMENTS

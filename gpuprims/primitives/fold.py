@@ -20,6 +20,7 @@ from gpuprims.operators import Folding
 from gpuprims.primitives.fold_spec import FoldSpec, ScanSpec
 from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
 from gpuprims.primitives.joined import scalar_in_loops
+from gpuprims.primitives.strips import StripSpec, neighbouring, strips_of
 
 # Most elements of outputs of which a work-item takes several, and the most that it takes (row each-across).
 _SHORT, _MOST_ACROSS = 64, 4
@@ -142,7 +143,7 @@ def plan_scan(
     place: TypedExpr | None = None,
     packed: bool = False,
     primitive: str = "scan",
-    item_words: int | None = None,
+    item_words: float | None = None,
     count: int | None = None,
     counted: int | None = None,
     otherwise: LaunchPlan | None = None,
@@ -165,19 +166,25 @@ def plan_scan(
         outputs=outputs,
         commutative=commutative,
         value_bytes=value_bytes(folding.values),
-        side_by_side=layout.side_by_side(len(forms)),
+        side_by_side=neighbouring(layout, len(forms)),
     )
 
     def compiling(variant: Variant) -> Launch:
         chosen, able = ScanVariant.of(variant), device.capabilities
         if not outputs * size:
             return nothing
-        # No more items than one output has or than fill the device.
-        fitted = chosen.fitted(item_words or words, min(outputs, able.compute_units) * size, able)
+        by_strips = chosen.scratch == "strip statuses"
+        # No more items than one output has, or all that a strip takes, and no more than fill the device.
+        at_once = outputs if by_strips else min(outputs, able.compute_units)
+        fitted = chosen.fitted(item_words or words, at_once * size, able)
+        strips = strips_of(fitted, able, layout, outputs, size)
+        fitted = strips.variant if by_strips else fitted
         vector = min(layout.vector_width(), fitted.items) if fitted.vectors else 1
-        spec = ScanSpec.of(
-            folding, layout, commutative=commutative, inclusive=inclusive, place=place, packed=packed, vector=vector
-        )
+        how = {"commutative": commutative, "inclusive": inclusive, "place": place, "vector": vector}
+        if by_strips:
+            spec: ScanSpec = StripSpec.of(folding, layout, rows=strips.rows, **how)
+        else:
+            spec = ScanSpec.of(folding, layout, packed=packed, **how)
         kernel, numbers = device.kernel(fitted, spec), layout.pack(int(inclusive) if counted is None else counted)
         if chosen.scratch == "levels":
             launch, values = _prepare_levels(kernel, fitted, able, numbers, outputs, size)
@@ -185,10 +192,13 @@ def plan_scan(
         if chosen.scratch == "none":
             groups = fitted.groups(-(-outputs // fitted.outputs_per_group), able)
             return with_scratch(device, kernel.prepare(groups, numbers, outputs, size), 4)
+        if by_strips:
+            launch = kernel.prepare(strips.groups, numbers, outputs, size, strips.width, strips.across, strips.parts)
+            return with_statuses(device, launch, 1 + strips.statuses * words)
         tiles = -(-size // fitted.tile)
         groups = fitted.groups(outputs * tiles, able)
         if fitted.together:
-            groups = min(groups, fitted.block)  # each work-item reads the aggregates of another group
+            groups = min(groups, fitted.looks * fitted.block)  # work-items read the aggregates of all other groups
         launch = kernel.prepare(groups, numbers, outputs, size, tiles)
         return with_statuses(device, launch, 1 + outputs * tiles * words)
 

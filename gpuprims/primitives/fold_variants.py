@@ -59,21 +59,23 @@ class ScanVariant(Variant):
     """A variant of a scan."""
 
     # Memory beside the operands: aggregates of tiles, of tiles of these, and so on, with a launch for each level; or
-    # tile statuses, which groups of one launch write for each other.
-    scratch: Literal["none", "levels", "tile statuses"] = "none"
+    # tile statuses, which groups of one launch write for each other; or these for each column of a strip.
+    scratch: Literal["none", "levels", "tile statuses", "strip statuses"] = "none"
     # ``items`` counts 32-bit words: a work-item takes fewer values of several words.
     word_items: bool = False
+    # Statuses of other groups that each work-item reads at most.
+    looks: int = 1
 
     @property
     def waits(self) -> bool:
         """True if groups wait for each other."""
-        return self.scratch == "tile statuses"
+        return self.scratch in ("tile statuses", "strip statuses")
 
-    def fitted(self, words: int, size: int, capabilities: Capabilities) -> Self:
+    def fitted(self, words: float, size: int, capabilities: Capabilities) -> Self:
         """Return the variant for values of ``words`` words, with as few items as fill the device."""
         if not self.word_items:
             return self
-        items = max(self.items // words, 1)
+        items = max(int(self.items / words), 1)
         items = 1 << items.bit_length() - 1  # whole vectors, which have a power of two of elements
         while items > 1 and self.block * (items // 2) * capabilities.compute_units >= size:
             items //= 2

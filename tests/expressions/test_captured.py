@@ -181,6 +181,14 @@ def test_weights_in_a_function_of_a_neighbourhood_are_seen() -> None:
         assert gpuprims.stencil(X, lambda n: n[0] * weights[0], device="reference").tolist() == result
 
 
+def test_a_container_that_is_large_or_contains_itself_is_not_compared() -> None:
+    endless: list[Any] = [2.0]
+    endless.append(endless)
+    for container in (endless, [2.0] * 1000, dict.fromkeys(range(1000), 2.0)):
+        assert state_of(make_first(container)) is None
+        assert mapped(make_first(container)) == TWICE
+
+
 def counting(calls: list[int]) -> dict[str, Callable[[Any], Any]]:
     """Return functions that may read or change something unknown, and note each trace."""
     total = 0

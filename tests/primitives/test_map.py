@@ -150,7 +150,8 @@ def test_results_lie_in_the_order_of_numpys(map_kernel: Kernel, rng: np.random.G
     for array in (x, x.T, x[::-1], x[:, ::3]):
         got = map_kernel.map("x + 1", array)
         assert_equal(got, array + 1)
-        assert got.strides == (array + 1).strides
+        if map_kernel.device.driver.shares_host_memory:  # other devices get a copy in C order
+            assert got.strides == (array + 1).strides
 
 
 def test_0d_results_are_numpy_scalars(map_kernel: Kernel) -> None:

@@ -125,8 +125,8 @@ class CudaDriver:
 
     @property
     def order(self) -> int:
-        """CuPy's current stream."""
-        return int(cupy.cuda.get_current_stream(self.index).ptr)
+        """A number for CuPy's current stream."""
+        return hash(self._stream())
 
     def _stream(self) -> tuple[int, int]:
         """Return a key of the current stream: CUDA's per-thread default streams share one handle."""

@@ -153,6 +153,13 @@ DEVICE u16 gp_half_bits(const f32 value)
 #define WRITE_LOCAL(type, count, to, from)                                                                             \
     *(__local VECTOR_OF(type, count) *)(to) = GATHER_VECTOR(type, count, from)
 
+/* Ask for the memory around an address, which is read soon. */
+#ifdef __NV_CL_C_VERSION
+#define gp_prefetch(address) asm volatile("prefetch.global.L2 [%0];" : : "l"(address))
+#else
+#define gp_prefetch(address) (void)(address)
+#endif
+
 /* Floats as bits and back; bits.h has the same for integers. */
 #define gp_bits_f32(value) as_uint(value)
 #define gp_bits_f64(value) as_ulong(value)
@@ -218,6 +225,7 @@ DEVICE int gp_any_lane(const int number)
 #define gp_raise(place, number) atomic_max(place, number)
 #define gp_increment(place) atomic_inc(place)
 #define gp_add_count(place, number) atomic_add(place, number)
+#define gp_set_bits(place, bits) atomic_or(place, bits)
 #ifdef cl_khr_int64_base_atomics
 #define gp_add_integer(place, number) atom_add(place, number)
 #ifdef HAS_F64

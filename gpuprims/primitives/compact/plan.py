@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.kernel_spec import value_words
 from gpuprims.core.launch_plan import LaunchPlan, Sample
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
@@ -104,8 +103,9 @@ def plan_call(
     folding, place = _ranking(request.predicate, tuple(form.dtype for form in forms), rank)
     what = device, forms, targets, results, folding, shape, tuple(range(len(shape))), variant
     ranked = partial(plan_scan, *what, commutative=True, inclusive=False, place=place, packed=True, counted=1 - size)
-    words = value_words([forms[0].dtype])
-    return ranked(primitive="compact", item_words=words, kind=CompactPlan, otherwise=ranked())
+    # A work-item holds so many elements as registers have bytes for. A mask takes as many as bytes beside it do.
+    nbytes = max(forms[0].item, 2 * (len(forms) - 1))
+    return ranked(primitive="compact", item_words=nbytes / 4, kind=CompactPlan, otherwise=ranked())
 
 
 def sample(call: Sample) -> LaunchPlan:

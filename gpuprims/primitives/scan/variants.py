@@ -85,6 +85,17 @@ VARIANTS = (
         tunable=Tunable(geometries((1,), tuple(2**k for k in range(12, 19)), THREAD_GROUPS), work_item_fits),
     ),
     *_SCAN.gpu(
+        "columns",
+        rank=55,
+        geometry=Geometry(256, 32, 1),  # rows: columns
+        word_items=True,
+        scratch="strip statuses",
+        together=True,
+        refuse=lambda at: first_refusal(
+            not_for_cpus, columns(2), double_precision, group_fits(at.block), values_fit(2 * at.block), forward_progress
+        ),
+    ),
+    *_SCAN.gpu(
         "each",
         rank=50,
         geometry=Geometry(64, 16),

@@ -99,16 +99,34 @@ def _finished(recorder: Recorder, returned: Any, offsets: tuple[Offset, ...]) ->
     return Neighbours(recorder.finish([f"n{k}" for k in range(len(offsets))], returned), offsets)
 
 
-def separated(weights: np.ndarray, rounding: float) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return a column and a row whose products are the weights, up to a relative error, or None."""
-    if weights.ndim != 2 or min(weights.shape) == 1:
+def separated(weights: np.ndarray, rounding: float) -> tuple[np.ndarray, ...] | None:
+    """Return a line for each axis whose products are the weights, up to a relative error, or None."""
+    if weights.ndim < 2 or min(weights.shape) == 1 or not weights.any():
         return None
-    first, second = np.unravel_index(np.argmax(np.abs(weights)), weights.shape)
-    if weights[first, second] == 0:
-        return None
-    row, column = weights[first], weights[:, second] / weights[first, second]
-    close = np.abs(np.outer(column, row) - weights).max() <= rounding * np.abs(weights).max()
-    return (column, row) if close else None
+    lines, rest = [], weights
+    while rest.ndim > 1:
+        line, rest = _factors(rest, rounding)
+        lines.append(line)
+    product: np.ndarray = lines[0]
+    for line in (*lines[1:], rest):
+        product = np.multiply.outer(product, line)
+    close = np.abs(product - weights).max() <= rounding * np.abs(weights).max()
+    return (*lines, rest) if close else None
+
+
+def _factors(weights: np.ndarray, rounding: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return a line along the first axis, and weights along the others, whose products are closest to the weights.
+
+    A row of the weights itself is better than the closest product, if it is close enough: it may be whole numbers.
+    """
+    table = weights.reshape(len(weights), -1)
+    first, second = np.unravel_index(np.argmax(np.abs(table)), table.shape)
+    row, column = table[first], table[:, second] / table[first, second]
+    if np.abs(np.outer(column, row) - table).max() > rounding * np.abs(table).max():
+        left, sizes, right = np.linalg.svd(table, full_matrices=False)
+        column = left[:, 0] * sizes[0] * table.any(axis=1)
+        row = right[0] * table.any(axis=0)  # zeros stay zeros, which keep NaN out
+    return column, row.reshape(weights.shape[1:])
 
 
 def as_weights(given: Any) -> np.ndarray:

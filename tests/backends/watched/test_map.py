@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kernel_cases import Kernel, assert_equal, on_device, on_host, random_values, two_groups
+from kernel_cases import Kernel, assert_equal, in_order, on_device, on_host, random_values, two_groups
 from watched_kernels import each, of, sizes
 
 pytestmark = pytest.mark.oclgrind
@@ -72,10 +72,12 @@ def test_map_of_float64(kernel: Kernel, rng: np.random.Generator) -> None:
 def test_map_of_an_array_and_its_transpose(kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
     for shape in ((70, 41), (3, 150), (150, 3)):
         x, y = random_values(rng, dtype, shape), random_values(rng, dtype, shape[::-1])
-        assert_equal(kernel.map("x + y", x, y.T), x + y.T)
+        got = kernel.map("x + y", *(in_order(kernel.device, array) for array in (x, y.T)))
+        assert_equal(on_host(kernel.device, got), x + y.T)
 
 
 @each(TILES)
 def test_map_of_three_axes_in_another_order(kernel: Kernel, rng: np.random.Generator) -> None:
     x, y = random_values(rng, np.float32, (5, 40, 30)), random_values(rng, np.int16, (30, 1))
-    assert_equal(kernel.map("x - y", x.transpose(2, 0, 1), y[:, :, None]), x.transpose(2, 0, 1) - y[:, :, None])
+    got = kernel.map("x - y", *(in_order(kernel.device, array) for array in (x.transpose(2, 0, 1), y[:, :, None])))
+    assert_equal(on_host(kernel.device, got), x.transpose(2, 0, 1) - y[:, :, None])
