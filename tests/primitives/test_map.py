@@ -86,7 +86,7 @@ def test_groups_take_several_tiles(
 ) -> None:
     if map_kernel.device.backend == "reference":
         pytest.skip("the reference device has no groups")
-    x = random_values(rng, np.int16, 7 * map_kernel.variant.tile + 5)
+    x = random_values(rng, np.int16, 13 * map_kernel.variant.tile + 5)  # work-items take up to 16
     with two_groups(map_kernel.device, monkeypatch):
         got = map_kernel.map("x ^ (3*x)", x)
     assert_equal(got, x ^ (3 * x))

@@ -45,7 +45,7 @@ def test_map_on_the_device(kernel: Kernel, rng: np.random.Generator) -> None:
 def test_map_by_groups_of_several_tiles(
     kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    x = random_values(rng, np.int8, 3 * kernel.variant.tile + 5)
+    x = random_values(rng, np.int8, 13 * kernel.variant.tile + 5)  # work-items take up to 16 bytes
     with two_groups(kernel.device, monkeypatch):
         got = kernel.map("x ^ (5*x)", x)
     assert_equal(got, x ^ (5 * x))
