@@ -65,8 +65,13 @@ DEVICE lead_t best_of(INPUTS, const layout_t layout, const row_t row, const i64 
  * as good, search again one by one. */
 DEVICE value_t value_of(INPUTS, const layout_t layout, const row_t row, const i64 first, const i64 last, const lead_t best)
 {
-    for (i64 j = first; j < last; j++)
-        if (!BEATS(best, LEAD(MAP_ROW(row, j)))) return MAP_ROW(row, j);
+    for (i64 j = first; j < last; j += LANES) {
+        const int near = (int)min((i64)LANES, last - j);
+        int found = 0;
+        for (int k = 0; k < near; k++) found |= !BEATS(best, LEAD(MAP_ROW(row, j + k)));
+        for (int k = 0; found && k < near; k++)
+            if (!BEATS(best, LEAD(MAP_ROW(row, j + k)))) return MAP_ROW(row, j + k);
+    }
     value_t value = MAP_ROW(row, first);
     for (i64 j = first + 1; j < last; j++) {
         const value_t other = MAP_ROW(row, j);
