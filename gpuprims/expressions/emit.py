@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gpuprims.expressions.expr import Dtype, part
-from gpuprims.expressions.functions import COMPARE, COMPUTED
+from gpuprims.expressions.functions import COMPARE, COMPUTED, SELECTIONS
 from gpuprims.expressions.typing import Node, TypedExpr
 
 
@@ -36,10 +36,10 @@ def literal(scalar: np.generic) -> str:
             return f"(-{-(value + 1)} - 1)" if value < 0 else str(value)
         case "u":
             return f"{value}UL"
-    if np.isnan(value):
-        return f"(0.0{suffix} / 0.0{suffix})"
-    if np.isinf(value):
-        return f"({'-' if value < 0 else ''}1.0{suffix} / 0.0{suffix})"
+    if not np.isfinite(value):  # as bits, because NVRTC leaves 1.0f / 0.0f to the GPU, which divides each time
+        if scalar.itemsize == 8:
+            return f"gp_from_bits_f64({np.float64(value).view(np.uint64):#x}UL)"
+        return f"gp_from_bits_f32({np.float32(value).view(np.uint32):#x}u)"
     return f"({value!r}{suffix})"
 
 
@@ -77,6 +77,7 @@ def _spell(node: Node, nodes: Sequence[Node], arguments: Sequence[str], *, round
         unsigned = f"u{8 * source.itemsize}"
         template = COMPUTED[node.name].templates[source.kind]
         text = template.format(*operands, T=c_type(source), U=unsigned)
+    rounds = rounds and node.name not in SELECTIONS  # which return an operand
     return f"ROUND_F16({text})" if rounds and node.dtype == np.float16 else text
 
 
