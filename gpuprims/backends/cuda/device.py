@@ -42,6 +42,7 @@ class CudaDriver:
         self.device = cupy.cuda.Device(index)
         transfer = Transfer(self.device)
         self._send, self.to_host, self.scalar = transfer.send, transfer.receive, transfer.scalar
+        self.report = transfer.report
         memory = StreamMemory(lambda count, dtype: self.zeros((count,), dtype), self._stream)
         self.counters, self.tile_statuses = memory.counters, memory.tile_statuses
 
