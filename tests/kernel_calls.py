@@ -359,9 +359,7 @@ SEGMENTED_SCANS: dict[str, Callable[..., Any]] = {
     "sum of float32": lambda **where: _segmented(32, "f4", function=gpuprims.scan, **where),
     "exclusive sum of int8": lambda **where: _segmented(32, "i1", function=gpuprims.scan, inclusive=False, **where),
     "mean of float16": lambda **where: _segmented(3, "f2", function=gpuprims.scan, op="mean", **where),
-    "operator that does not commute": lambda **where: _segmented(
-        9, "f8", "f8", function=gpuprims.scan, op=AFFINE, **where
-    ),
+    "affine maps": lambda **where: _segmented(9, "f8", "f8", function=gpuprims.scan, op=AFFINE, **where),
 }
 
 

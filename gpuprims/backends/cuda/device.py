@@ -38,8 +38,7 @@ class CudaDriver:
     shares_host_memory = False
 
     def __init__(self, index: int) -> None:
-        self.index = index
-        self.device = cupy.cuda.Device(index)
+        self.index, self.device = index, cupy.cuda.Device(index)
         transfer = Transfer(self.device)
         self._send, self.to_host, self.scalar = transfer.send, transfer.receive, transfer.scalar
         self.report = transfer.report
