@@ -58,9 +58,6 @@ class KernelSpec:
         stays at its element's index. With it, both functions also take one element of each input.
     vector : int, default 1
         Neighbours along ``j`` that ``MAP_VECTOR`` loads at once. Their memory must be aligned.
-    contracted : bool, default True
-        Let the compiler fuse a product and the next sum, which is faster where arithmetic is the bound. False makes
-        real ``+ - * /`` and ``sqrt`` equal to NumPy's bit for bit.
     constants : tuple of dtype
         Dtypes of the functions' constants that a launch passes, as 64-bit words after the layout.
     vector_across : int, default 1
@@ -76,11 +73,12 @@ class KernelSpec:
     finish: TypedExpr | None = None
     place: TypedExpr | None = None
     vector: int = 1
-    contracted: bool = True
     constants: tuple[Dtype, ...] = ()
     vector_across: int = 1
     index: tuple[StrideClass, ...] | None = None
 
+    # False keeps compilers from merging a product with a sum, which makes real + - * / and sqrt NumPy's bit for bit.
+    contracted: ClassVar[bool] = True
     maps: ClassVar[bool] = True  # the kernel loads by MAP and stores by STORE; others define macros of their own
     stores_vectors: ClassVar[bool] = True  # it stores VECTOR neighbours at once where it can
     aliases: ClassVar[bool] = False  # an output may lie in the memory of an input

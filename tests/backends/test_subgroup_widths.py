@@ -62,6 +62,11 @@ def _reduce_rows(rng: np.random.Generator, how: How) -> None:
         _sums(rng, (1030, columns), how)
 
 
+def _reduce_short_rows(rng: np.random.Generator, how: How) -> None:
+    for columns in (3, 17, 101):
+        _sums(rng, (1030, columns), how)
+
+
 def _scan_all(rng: np.random.Generator, how: How) -> None:
     for size in (70, 9_001, 50_001):
         x = random_values(rng, np.int8, size)
@@ -159,6 +164,7 @@ def _segscan(rng: np.random.Generator, how: How) -> None:
 CALLS: dict[str, tuple[Callable[[np.random.Generator, How], None], int]] = {
     "reduce_warp": (_reduce_all, 16),
     "reduce_rows": (_reduce_rows, 16),
+    "reduce_staged": (_reduce_short_rows, 16),
     "scan_columns": (_scan_columns, 4),
     "scan_rows": (_scan_rows, 16),
     "scan_round_robin": (_scan_all, 4),

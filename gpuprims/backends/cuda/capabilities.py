@@ -30,5 +30,4 @@ def capabilities_of(index: int) -> Capabilities:
         fp16=True,
         int64_atomics=True,
         tries_progress=lambda: Progress(True, "CUDA keeps groups that have started until they end"),
-        bulk_copies=able["major"] >= 9,
     )

@@ -22,6 +22,7 @@ from gpuprims.errors import ArgumentError, AxisError, ExpressionError, quoted, s
 from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
 from gpuprims.primitives.map.lanes import split_lanes
 from gpuprims.primitives.map.rows import by_rows, joined
+from gpuprims.primitives.map.spec import MapSpec
 from gpuprims.primitives.map.tiles import MapTraits, MapVariant, Tiling
 from gpuprims.primitives.slabs import map_in_slabs, slab_bytes
 
@@ -168,14 +169,13 @@ def plan_call(
 
     def spec_of(layout: Layout, vector: int) -> KernelSpec:
         accesses = layout.accesses
-        return KernelSpec(
+        return MapSpec(
             inputs=accesses[:read],
             outputs=accesses[read:],
             values=function.dtypes,
             map=function,
             finish=unchanged(function.dtypes),
             vector=vector,
-            contracted=False,  # map is bound by memory, so NumPy's rounding costs nothing
         )
 
     traits = MapTraits(

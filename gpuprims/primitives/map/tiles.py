@@ -18,6 +18,7 @@ from gpuprims.core.layout import Layout
 from gpuprims.core.refusals import lacks_local
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
+from gpuprims.primitives.map.spec import MapSpec
 
 # Elements along a side of a square tile; rows: tile.
 SIDE = 32
@@ -118,7 +119,7 @@ def across(capabilities: Capabilities, call: CallTraits) -> str | None:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class TileSpec(KernelSpec):
+class TileSpec(MapSpec):
     """The macros of a map by tiles."""
 
     staged: tuple[int, ...]

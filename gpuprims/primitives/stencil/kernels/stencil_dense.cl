@@ -71,7 +71,10 @@ DEVICE void add_row(sum_t sums[PLANES_EACH][ROWS_EACH][VECTORS_EACH * ITEMS], LO
 #pragma unroll
         for (int oy = 0; oy < ROWS_EACH; oy++) {
             const int at = y - oy;
-            if (at < 0 || at >= SPAN || (PLANES_EACH > 1 && (plane - oz < 0 || plane - oz >= DEPTH_SPAN))) continue;
+            if (at < 0 || at >= SPAN) continue;
+#if PLANES_EACH > 1
+            if (plane - oz < 0 || plane - oz >= DEPTH_SPAN) continue;
+#endif
             LOCAL const sum_t *own = weights + oz * WEIGHTS_OF_PLANE + at * TAPS_PADDED + first;
 #pragma unroll
             for (int k = 0; k < count; k += ITEMS) {

@@ -47,7 +47,7 @@ DEVICE void load_plane_row(number_t *numbers, GLOBAL const stored_t *from, const
     for (int side = 0; side < HALO; side++) {
         const int outside = MODE_CONSTANT && place.sides[side] < 0;
         const i32 x = MODE_CONSTANT ? max(place.sides[side], 0) : place.sides[side];
-        numbers[side < REACH ? side : side + ITEMS] = nothing || outside ? BEYOND : NUMBER(plane[row + x]);
+        numbers[side < REACH ? side : side + ITEMS] = (nothing | outside) ? BEYOND : NUMBER(plane[row + x]);
     }
 }
 
