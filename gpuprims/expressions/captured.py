@@ -145,7 +145,7 @@ def _value_of(path: _Path, function: FunctionType) -> Any:
     elif type(function.__globals__) is not dict:  # may compute its values
         raise _UnknownError
     elif (value := function.__globals__.get(name, _ABSENT)) is _ABSENT:
-        value = function.__builtins__.get(name, _ABSENT)  # type: ignore[attr-defined]  # missing in typeshed
+        value = function.__builtins__.get(name, _ABSENT)
     for attribute in attributes:
         if type(value) is not ModuleType:
             break

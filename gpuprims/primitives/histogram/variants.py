@@ -36,7 +36,7 @@ class HistogramVariant(Variant):
     @property
     def shares_histograms(self) -> bool:
         """True if all groups add to one histogram in global memory."""
-        return self.histograms in ("shared", "cached", "sorted")
+        return self.histograms in ("shared", "cached")
 
     @property
     def asks_local_memory(self) -> bool:
