@@ -185,20 +185,20 @@ def _segments(call: Call, arrays: Sequence[np.ndarray]) -> np.ndarray:
     sums = {"i": np.int64, "u": np.uint64}.get(x.dtype.kind) if call["op"] == "sum" else None
     if call.function == "reduce":
         return np.asarray(ufunc.reduceat(x if sums is None else x.astype(sums), starts))
-    if call["op"] == "max":
-        return _running_max(x, starts, lengths)
+    if call["op"] == "max" or (call["op"] == "sum" and sums is None):
+        return _scan_segments(ufunc, x, starts, lengths)
     scanned = ufunc.accumulate(x, dtype=sums)
     before = np.concatenate([scanned[:1] * 0, scanned[starts[1:] - 1]])
     repeated = np.repeat(before, lengths)
     return np.asarray(scanned ^ repeated if call["op"] == "xor" else scanned - repeated)
 
 
-def _running_max(x: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Scan segments by doubling the distance, within segments."""
+def _scan_segments(ufunc: Any, x: np.ndarray, starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Scan segments by doubling the distance, within segments; differences of one long sum of floats cancel."""
     place = np.arange(x.size) - np.repeat(starts, lengths)
     scanned, distance = x.copy(), 1
     while distance < lengths.max():
-        joined = np.maximum(scanned[distance:], scanned[:-distance])
+        joined = ufunc(scanned[distance:], scanned[:-distance])
         scanned[distance:] = np.where(place[distance:] >= distance, joined, scanned[distance:])
         distance *= 2
     return scanned

@@ -22,7 +22,7 @@ from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
 from gpuprims.primitives.joined import scalar_in_loops
 from gpuprims.primitives.strips import StripSpec, neighbouring, strips_of
 
-# Most elements of outputs of which a work-item takes several, and the most that it takes (row each-across).
+# A work-item takes several outputs if they have at most so many elements, and takes at most so many (row each-across).
 _SHORT, _MOST_ACROSS = 64, 4
 # A work-item that is joined with others has at least one of the lanes by which a kernel folds.
 _MOST_JOINED = 32

@@ -24,8 +24,8 @@ from gpuprims.operators import Op, as_ddof, as_map, find_op, make_folding, make_
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.fold import plan_fold, sample_rows
 from gpuprims.primitives.segments.offsets import Segments
-from gpuprims.primitives.segments.plan import SegmentsRequest, marked_folding, plan_by_marks, plan_by_offsets, takes
-from gpuprims.primitives.segments.shares import check, run_by_offsets
+from gpuprims.primitives.segments.plan import SegmentsRequest, marked_folding, plan_by_marks, plan_by_offsets
+from gpuprims.primitives.segments.shares import check, run_by_offsets, takes_offsets
 from gpuprims.primitives.slabs import FoldSlabs, slab_bytes
 
 
@@ -128,8 +128,8 @@ def reduce_segments(
     own = SegmentsRequest(op, request.map, request.dtype, segments.count)
     dtypes = tuple([native.dtype for native in operands.natives])
     with operands.settled() if operands.in_place else nullcontext():
-        if takes(own, dtypes, segments.size, device, variant, REGISTRY.generation):
-            return run_by_offsets(plan_by_offsets, segments, op, own, out, variant)
+        if takes_offsets("segments", own, dtypes, segments.size, device, variant, REGISTRY.generation):
+            return run_by_offsets(plan_by_offsets, segments, own, out, variant)
         check(segments, op)
         beside = operands.beside(segments.heads(), segments.ends())
         plan = find_plan(plan_by_marks, beside, own, out, variant)

@@ -49,7 +49,7 @@ def rows_together(capabilities: Capabilities, call: CallTraits) -> str | None:
 
 
 def tile_fits(at: Geometry) -> Refusal:
-    """Refuse values of which a tile does not fit in local memory."""
+    """Refuse values too large for a tile in local memory."""
     return lambda capabilities, call: lacks_local(at.block * at.items * call.value_bytes, capabilities)
 
 

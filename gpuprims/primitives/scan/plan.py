@@ -24,8 +24,8 @@ from gpuprims.primitives.axes import axes_of
 from gpuprims.primitives.fold import plan_scan, sample_rows
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.segments.operator import placed, segmented
-from gpuprims.primitives.segments.shares import run_by_offsets
-from gpuprims.primitives.segscan.plan import SegmentedScanRequest, plan_segscan, takes
+from gpuprims.primitives.segments.shares import run_by_offsets, takes_offsets
+from gpuprims.primitives.segscan.plan import SegmentedScanRequest, plan_segscan
 
 
 class ScanRequest(NamedTuple):
@@ -114,11 +114,11 @@ def scan_segments(
     """Scan each segment by itself."""
     op = request.operator  # raises before the offsets are read
     segments = Segments(offsets, operands)
-    own = SegmentedScanRequest(request.op, request.map, request.inclusive, request.dtype, segments.count)
+    own = SegmentedScanRequest(op, request.map, request.inclusive, request.dtype, segments.count)
     dtypes = tuple([native.dtype for native in operands.natives])
     with operands.settled() if operands.in_place else nullcontext():
-        if takes(own, dtypes, segments.size, operands.device, variant, REGISTRY.generation):
-            return run_by_offsets(plan_segscan, segments, op, own, out, variant)
+        if takes_offsets("segscan", own, dtypes, segments.size, operands.device, variant, REGISTRY.generation):
+            return run_by_offsets(plan_segscan, segments, own, out, variant)
         segments.check()
         beside = operands.beside(segments.heads())
         return find_plan(plan_call, beside, request._replace(marked=True), out, variant).run(beside, out)

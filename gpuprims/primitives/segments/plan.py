@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import copy
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import value_bytes, value_words
-from gpuprims.core.launch_plan import LaunchPlan, Sample, asks_for, nothing, with_counters
+from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing, with_counters
 from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.outputs import result_forms
 from gpuprims.core.program_cache import keeps_calls
@@ -36,32 +35,11 @@ class SegmentsRequest(NamedTuple):
     dtype: np.dtype[Any] | None
     segments: int
 
-
-@lru_cache(maxsize=1024)
-def takes(
-    request: SegmentsRequest,
-    dtypes: tuple[np.dtype[Any], ...],
-    size: int,
-    device: Device,
-    variant: str | Variant | None,
-    generation: int,
-) -> bool:
-    """Return True if :func:`plan_by_offsets` has a kernel for the call, or the requested one."""
-    if variant is not None:
-        return asks_for("segments", device.backend, variant)
-    return device.explain("segments", _described(request, dtypes, size)[1]).chosen is not None
-
-
-def _described(request: SegmentsRequest, dtypes: tuple[np.dtype[Any], ...], size: int) -> tuple[Folding, CallTraits]:
-    """Return the folding of a call, and what variants are asked with."""
-    folding = make_folding(request.op, as_map("reduce", request.map, len(dtypes)), dtypes, request.dtype)
-    return folding, CallTraits(
-        dtypes=folding.computed_in,
-        size=size,
-        outputs=request.segments,
-        commutative=request.op.commutative,
-        value_bytes=value_bytes(folding.values),
-    )
+    def described(self, dtypes: tuple[np.dtype[Any], ...], size: int) -> tuple[Folding, CallTraits]:
+        """See :class:`SegmentsCall`."""
+        folding = make_folding(self.op, as_map("reduce", self.map, len(dtypes)), dtypes, self.dtype)
+        nbytes = value_bytes(folding.values)
+        return folding, CallTraits(folding.computed_in, size, self.segments, self.op.commutative, nbytes)
 
 
 @keeps_calls()
@@ -78,7 +56,7 @@ def plan_by_offsets(
     *own, offsets = forms
     arrays, count = tuple(form.dtype for form in own), request.segments
     size = max(form.shape[0] for form in own if form.shape)
-    folding, traits = _described(request, arrays, size)
+    folding, traits = request.described(arrays, size)
     results = [contiguous(output, (count,), alignment) for output in folding.outputs]
     targets = result_forms("reduce", results, written)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -14,10 +15,11 @@ from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.geometry import Geometry, Refusal
 from gpuprims.core.kernel_spec import value_bytes, value_words
-from gpuprims.core.launch_plan import LaunchPlan, find_plan, nothing
+from gpuprims.core.launch_plan import LaunchPlan, asks_for, find_plan, nothing
 from gpuprims.core.layout import Layout
 from gpuprims.core.outputs import Out
 from gpuprims.core.refusals import values_fit
+from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError, EmptyReductionError
 from gpuprims.expressions import trace, typed
@@ -27,6 +29,7 @@ from gpuprims.primitives.fold_variants import FoldVariant
 from gpuprims.primitives.segments.offsets import Segments
 
 _INT64 = np.dtype(np.int64)
+_KERNELS = Path(__file__).parent / "kernels"
 _HEADER, _ALIGNED = 4, 32  # words before the table, and elements; as in shares.h
 # Bytes of elements that a work-item loads, and words of values that it holds.
 _LOADED, _HELD = 64, 16  # rows: shares
@@ -64,6 +67,10 @@ class SegmentSpec(FoldSpec):
         k = len(self.inputs) - 1
         return super().macros() | {"BEGIN(o)": f"((i64)x{k}[gp_at_x{k}(layout, o, 0)])"}
 
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return (*super().headers(), _KERNELS / "path.h")
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SharesSpec(SegmentSpec):
@@ -81,7 +88,7 @@ class SharesSpec(SegmentSpec):
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
-        return (*super().headers(), Path(__file__).parent / "kernels" / "shares.h")
+        return (*super().headers(), _KERNELS / "shares.h")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -137,7 +144,34 @@ def taking_offsets(folding: Folding, arrays: tuple[np.dtype[Any], ...], offsets:
     return typed(trace(lambda *given: folding.map(*given[:n], given[-1]), n + 2), (*arrays, offsets, _INT64))
 
 
-def run_by_offsets(plan_call: Any, segments: Segments, op: Op, request: Any, out: Out | None, variant: Any) -> Any:
+class SegmentsCall(Protocol):
+    """What a call on segments asks for; hashable."""
+
+    @property
+    def op(self) -> Op:
+        """The operator."""
+
+    def described(self, dtypes: tuple[np.dtype[Any], ...], size: int) -> tuple[Folding, CallTraits]:
+        """Return the folding of a call on arrays of ``size`` elements, and what variants are asked with."""
+
+
+@lru_cache(maxsize=1024)
+def takes_offsets(
+    primitive: str,
+    request: SegmentsCall,
+    dtypes: tuple[np.dtype[Any], ...],
+    size: int,
+    device: Device,
+    variant: str | Variant | None,
+    generation: int,
+) -> bool:
+    """Return True if a primitive has a kernel that reads offsets for the call, or the requested one."""
+    if variant is not None:
+        return asks_for(primitive, device.backend, variant)
+    return device.explain(primitive, request.described(dtypes, size)[1]).chosen is not None
+
+
+def run_by_offsets(plan_call: Any, segments: Segments, request: SegmentsCall, out: Out | None, variant: Any) -> Any:
     """Run a kernel that reads offsets. If it does not check them itself, they are checked before."""
     beside = segments.beside(apart=out is not None)
     plan: LaunchPlan = find_plan(plan_call, beside, request, out, variant)
@@ -145,10 +179,10 @@ def run_by_offsets(plan_call: Any, segments: Segments, op: Op, request: Any, out
         try:
             return plan.run(beside, out)
         except WrongOffsetsError as error:
-            check(segments, op)
+            check(segments, request.op)
             rule = f"{segments.label}: segments= that stay as they are during the call"
             raise ArgumentError(f"{rule}; got offsets that were wrong and then right") from error
-    check(segments, op)
+    check(segments, request.op)
     return plan.run(beside, out)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import value_bytes
-from gpuprims.core.launch_plan import LaunchPlan, Sample, asks_for, nothing
+from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
 from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.outputs import result_forms
 from gpuprims.core.program_cache import keeps_calls
@@ -27,37 +26,18 @@ _INT64 = np.dtype(np.int64)
 class SegmentedScanRequest(NamedTuple):
     """How to scan a number of segments."""
 
-    op: str | Op
+    op: Op
     map: str | Expr | None
     inclusive: bool
     dtype: np.dtype[Any] | None
     segments: int
 
-
-@lru_cache(maxsize=1024)
-def takes(
-    request: SegmentedScanRequest,
-    dtypes: tuple[np.dtype[Any], ...],
-    size: int,
-    device: Device,
-    variant: str | Variant | None,
-    generation: int,
-) -> bool:
-    """Return True if :func:`plan_segscan` has a kernel for the call, or the requested one."""
-    if variant is not None:
-        return asks_for("segscan", device.backend, variant)
-    return device.explain("segscan", _described(request, dtypes, size)[1]).chosen is not None
-
-
-def _described(
-    request: SegmentedScanRequest, dtypes: tuple[np.dtype[Any], ...], size: int
-) -> tuple[Folding, CallTraits]:
-    """Return the folding of a call, and what variants are asked with."""
-    op = find_op(request.op)
-    plain = make_folding(op, as_map("scan", request.map, len(dtypes)), dtypes, request.dtype, "scan")
-    folding = plain if op.finish is None else counting(plain, dtypes)
-    nbytes = value_bytes(folding.values)
-    return folding, CallTraits(folding.computed_in, size, request.segments, op.commutative, nbytes)
+    def described(self, dtypes: tuple[np.dtype[Any], ...], size: int) -> tuple[Folding, CallTraits]:
+        """See :class:`SegmentsCall`."""
+        plain = make_folding(self.op, as_map("scan", self.map, len(dtypes)), dtypes, self.dtype, "scan")
+        folding = plain if self.op.finish is None else counting(plain, dtypes)
+        nbytes = value_bytes(folding.values)
+        return folding, CallTraits(folding.computed_in, size, self.segments, self.op.commutative, nbytes)
 
 
 @keeps_calls()
@@ -72,9 +52,9 @@ def plan_segscan(
 ) -> LaunchPlan:
     """Decide everything but the memory; the last array has the offsets."""
     *own, offsets = forms
-    arrays, count, op = tuple(form.dtype for form in own), request.segments, find_op(request.op)
+    arrays, count = tuple(form.dtype for form in own), request.segments
     size = max(form.shape[0] for form in own if form.shape)
-    folding, traits = _described(request, arrays, size)
+    folding, traits = request.described(arrays, size)
     results = [contiguous(output, (size,), alignment) for output in folding.outputs]
     targets = result_forms("scan", results, written)
 
@@ -85,7 +65,7 @@ def plan_segscan(
         elements = [form._replace(shape=shape[1:]) if form.shape else form for form in (*own, *targets)]
         each = offsets._replace(shape=(shape[0], 1), strides=(*offsets.strides, 0))
         layout = plan_layout((*elements[: len(own)], each, *elements[len(own) :]), shape, (1,))
-        how = {"map": taking_offsets(folding, arrays, offsets.dtype), "commutative": op.commutative}
+        how = {"map": taking_offsets(folding, arrays, offsets.dtype), "commutative": request.op.commutative}
         how |= {"of_nothing": True, "inclusive": request.inclusive}
         return launch_shares(chosen, device, folding, layout, SharesScanSpec, count, size, **how)
 

@@ -4,7 +4,7 @@
  * out     histograms: results of `stored` places, `pitch` apart for each output, if FINAL; else a count for each of
  *         bins + 2 places, for each output, for each part
  * launch  any number of groups of BLOCK; each takes (part, output) pairs until none are left
- * host    gp_fetch_vector and FETCHED, gp_bytes_of_bin (binning.h), gp_store_totals (sums.h), LOWEST, MAP
+ * host    gp_fetch_vector and FETCHED, gp_bytes_of_bin (binning.h), gp_finish_merging (sums.h), LOWEST, MAP
  * order   counts are the same in any order
  *
  * The counts of one value lie side by side, one in each bank of local memory, so lanes never conflict:
@@ -81,13 +81,7 @@ void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
 #endif
         }
 #if MERGED
-        gp_fence();
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (tid == 0) own[0] = gp_last_done(counters + o, parts);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        const int last = (int)own[0];
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (last) gp_store_totals(histograms + o * pitch, stored, TOTALS(o), (LOCAL i64 *)own, (i32)width, PEAKS(o), tid);
+        gp_finish_merging(histograms + o * pitch, stored, TOTALS(o), counters + o, parts, own, (i32)width, PEAKS(o), tid);
 #endif
         barrier(CLK_LOCAL_MEM_FENCE);
     }

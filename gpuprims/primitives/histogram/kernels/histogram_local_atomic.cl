@@ -6,7 +6,7 @@
  *         bins + 2 places, for each output, for each part
  * local   `replicas` (a power of two) times DIGITS * (bins + 2) sums, and the guide if it is LOCAL_GUIDE
  * launch  any number of groups of BLOCK; each takes (part, output) pairs until none are left
- * host    gp_load_whole_tile, gp_guess_bin, gp_settle_item (binning.h); ADD, gp_plane and gp_store_totals (sums.h); MAP
+ * host    gp_load_whole_tile, gp_guess_bin, gp_settle_item (binning.h); ADD, gp_plane and gp_finish_merging (sums.h); MAP
  * order   elements in the order in which work-items take them: sums of integers are the same, of floats maybe not
  *
  * The sums of one bin lie side by side, in different banks of local memory, so neighbours seldom add to the same one.
@@ -86,13 +86,7 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
 #endif
         }
 #if MERGED
-        gp_fence();
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (tid == 0) own[0] = gp_last_done(counters + o, parts);
-        barrier(CLK_LOCAL_MEM_FENCE);
-        const int last = (int)own[0];
-        barrier(CLK_LOCAL_MEM_FENCE);
-        if (last) gp_store_totals(histograms + o * pitch, stored, TOTALS(o), (LOCAL i64 *)own, width, PEAKS(o), tid);
+        gp_finish_merging(histograms + o * pitch, stored, TOTALS(o), counters + o, parts, own, width, PEAKS(o), tid);
 #endif
         barrier(CLK_LOCAL_MEM_FENCE);
     }

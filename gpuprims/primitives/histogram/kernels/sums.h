@@ -255,7 +255,7 @@ typedef i64 joined_t;
 #define gp_joined(sum, peak) (sum)
 #endif
 
-/* Store a sum of which all planes are joined. */
+/* Store a sum whose planes are joined. */
 DEVICE void gp_store_total(GLOBAL total_t *results, const i64 place, const joined_t sum, GLOBAL const u32 *exponents)
 {
     results[place] = (total_t)gp_joined(sum, SUMS_SCALED ? exponents[place] : 0);
@@ -297,6 +297,20 @@ DEVICE void gp_store_totals(GLOBAL total_t *results, const i64 stored, GLOBAL u6
             gp_join_plane(&sum, plane, PLANES > 1 ? whole[plane * width + place] : gp_take_total(totals + place));
         if (place < stored) gp_store_total(results, place, sum, exponents);
     }
+}
+
+/* Store the totals in the last of `parts` groups that comes here; `own` is the local memory in which it counted. */
+DEVICE void gp_finish_merging(GLOBAL total_t *results, const i64 stored, GLOBAL u64 *totals, GLOBAL u32 *counter,
+                              const i64 parts, LOCAL bin_t *own, const i32 width, GLOBAL const u32 *exponents,
+                              const int tid)
+{
+    gp_fence();
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (tid == 0) own[0] = gp_last_done(counter, parts);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const int last = (int)own[0];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (last) gp_store_totals(results, stored, totals, (LOCAL i64 *)own, width, exponents, tid);
 }
 #endif
 #endif

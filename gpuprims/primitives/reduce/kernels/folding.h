@@ -11,7 +11,7 @@ DEVICE value_t gp_fold_values(value_t *values, const int count)
     return values[0];
 }
 
-/* Load and fold a work-item's share of elements first ... end - 1 of an output, of which `workers` work-items each take one.
+/* Load and fold a work-item's share of elements first ... end - 1 of an output, which `workers` work-items share.
  * With a commutative operator it takes every workers-th vector, otherwise one contiguous run. `first` is a whole vector. */
 DEVICE value_t gp_fold_elements(INPUTS, const layout_t layout, const i64 o, const i64 first, const i64 end, const i64 worker,
                                 const i64 workers)

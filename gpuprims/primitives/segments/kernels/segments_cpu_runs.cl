@@ -9,9 +9,8 @@
  * order   LANES accumulators side by side fold a span of a segment, or one if order matters; spans are folded pairwise
  *         as in reduce/cpu_chunks
  *
- * Elements and segment ends are steps of one path, which the parts share evenly, however long the segments are. A part
- * leaves its fold of the first segment and of a segment that ends in a later part; the last part joins them. For 3
- * steps a part:
+ * The parts share the path (path.h) evenly, however long the segments are. A part leaves its fold of the
+ * first segment and of a segment that ends in a later part; the last part joins them. For 3 steps a part:
  *
  *     steps      a   b   |     c   |   d   e   |     f   g     | ends a segment
  *     parts      0   0   0     1   1   1   2   2     2   3
@@ -25,21 +24,6 @@
 #define EACH_LANE _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < LANES; lane++)
 #define SPAN 256
 #define LEVELS 48
-
-/* The number of segments that end within the first steps of the path. */
-DEVICE i64 ended_by(INPUTS, const layout_t layout, const i64 segments, const i64 steps)
-{
-    i64 low = 0, high = segments;
-    while (low < high) {
-        const i64 o = (low + high) / 2;
-        if (BEGIN(o + 1) + o < steps) {
-            low = o + 1;
-        } else {
-            high = o;
-        }
-    }
-    return low;
-}
 
 /* Fold up to SPAN elements. */
 DEVICE value_t fold_span(INPUTS, const layout_t layout, const i64 o, i64 j, const i64 last)
@@ -89,8 +73,8 @@ void segments_cpu_runs(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
     for (i64 part = get_group_id(0); part < parts; part += get_num_groups(0)) {
         /* 1. Find the part's begin and end on the path. */
         const i64 from = min(part * share, steps), to = min(from + share, steps);
-        i64 o = ended_by(INPUT_NAMES, layout, segments, from), j = from - o;
-        const i64 ended = ended_by(INPUT_NAMES, layout, segments, to);
+        i64 o = gp_ended_by(INPUT_NAMES, layout, segments, from), j = from - o;
+        const i64 ended = gp_ended_by(INPUT_NAMES, layout, segments, to);
 
         /* 2. Fold the segments that end here, and the rest. Earlier parts may have some of the first segment. */
         value_t head = IDENTITY;
@@ -112,7 +96,7 @@ void segments_cpu_runs(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
             i64 open = 0;
             for (i64 left = 0; left < parts; left++) {
                 const value_t tail = gp_collect(partials, 2 * left + 1);
-                const i64 ends = ended_by(INPUT_NAMES, layout, segments, min((left + 1) * share, steps));
+                const i64 ends = gp_ended_by(INPUT_NAMES, layout, segments, min((left + 1) * share, steps));
                 if (open < ends) {
                     STORE(open, BEGIN(open + 1) - BEGIN(open), OP(before, gp_collect(partials, 2 * left)));
                     before = tail;

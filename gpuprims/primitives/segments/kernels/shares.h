@@ -1,7 +1,5 @@
-/* Steps of kernels that share elements and segments evenly, however long the segments are.
- *
- * Elements and segment ends are steps of one path: the end of segment o is step BEGIN(o + 1) + o, and its elements come
- * before it. A tile is STEPS steps of the path, and a part a run of tiles. For STEPS = 4 and parts of two tiles:
+/* Steps of kernels that share a path (path.h) evenly, however long the segments are: a tile is STEPS steps of the path, and
+ * a part a run of tiles. For STEPS = 4 and parts of two tiles:
  *
  *     steps     a   b   |     c   |   d   e   |     f   g     | ends a segment
  *     tiles     0   0   0     0   1   1   1   1     2   2   2
@@ -53,21 +51,6 @@ DEVICE GLOBAL i64 *gp_table(GLOBAL u32 *partials)
 DEVICE GLOBAL u32 *gp_left(GLOBAL u32 *partials, const i64 tiles)
 {
     return partials + HEADER + 2 * (tiles + 1);
-}
-
-/* The number of segments that end within the first steps of the path. */
-DEVICE i64 gp_ended_by(INPUTS, const layout_t layout, const i64 segments, const i64 steps)
-{
-    i64 low = 0, high = segments;
-    while (low < high) {
-        const i64 o = (low + high) / 2;
-        if (BEGIN(o + 1) + o < steps) {
-            low = o + 1;
-        } else {
-            high = o;
-        }
-    }
-    return low;
 }
 
 /* Return what is wrong with the offsets that this work-item of `workers` checks. */

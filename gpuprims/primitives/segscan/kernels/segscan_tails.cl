@@ -48,7 +48,7 @@ DEVICE void finish_items(value_t *values, const u32 flags, const value_t before)
 #endif
 }
 
-/* Store a tile's values, of which a work-item has vectors beside those of neighbouring lanes. */
+/* Store a tile's values; a work-item has vectors beside those of neighbouring lanes. */
 DEVICE void store_steps(INPUTS, OUTPUTS, const layout_t layout, const tile_t tile, const int tid, value_t *values)
 {
 #pragma unroll

@@ -1,0 +1,18 @@
+/* Elements and segment ends are steps of one path: the end of segment o is step BEGIN(o + 1) + o, and its elements come
+ * before it.
+ */
+
+/* The number of segments that end within the first steps of the path. */
+DEVICE i64 gp_ended_by(INPUTS, const layout_t layout, const i64 segments, const i64 steps)
+{
+    i64 low = 0, high = segments;
+    while (low < high) {
+        const i64 o = (low + high) / 2;
+        if (BEGIN(o + 1) + o < steps) {
+            low = o + 1;
+        } else {
+            high = o;
+        }
+    }
+    return low;
+}
