@@ -172,8 +172,14 @@ def _nowhere(array: Any) -> Form:
 
 
 def _is_ready(array: Any) -> bool:
-    """Return True for a NumPy array that kernels can read as it is."""
-    return type(array) is np.ndarray and array.flags.carray and array.dtype in COMPUTABLE_SET
+    """Return True for a NumPy array that kernels can read as it is, or where it lies if it is strided."""
+    if type(array) is not np.ndarray or array.dtype not in COMPUTABLE_SET:
+        return False
+    flags, item = array.flags, array.itemsize
+    if flags.carray:
+        return True
+    reached = sum([abs(stride) * length for stride, length in zip(array.strides, array.shape, strict=True)])
+    return flags.aligned and reached <= _ALWAYS_ROOM and not any(stride % item for stride in array.strides)
 
 
 def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None) -> Operands:
@@ -194,7 +200,9 @@ def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None)
         else:  # most calls: every array lies on one device, in its vendor's own class
             return Operands(label, device, arrays, False, unchanged, tuple(forms))
     if device is None and all(map(_is_ready, arrays)):
-        return Operands(label, pick_device(None, asked), arrays, True, unchanged)
+        device = pick_device(None, asked)
+        if device.driver.shares_host_memory or all(array.flags.carray for array in arrays):
+            return Operands(label, device, arrays, True, unchanged)
     natives = [native_of(label, array) for array in arrays]
     places = [device_of(native) for native in natives]
     on = next(filter(None, places), None)
@@ -212,5 +220,5 @@ def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None)
     dtypes = [computable(native.dtype, label) for native in natives if not isinstance(native, NUMBERS)]
     for k, place in enumerate(places):
         if place is None:
-            natives[k] = host_array(label, natives[k], dtypes)
+            natives[k] = host_array(label, natives[k], dtypes, device)
     return Operands(label, device, tuple(natives), on is None, converter(label, arrays))
