@@ -39,7 +39,7 @@ VARIANTS = (
         "cpu_chunks",
         by_rows=True,
         rank=20,
-        geometry=Geometry(1, 16384, 16),
+        geometry=Geometry(1, 16384, 16),  # rows: cpu_chunks-tiles
         scratch="bits",
         refuse=lambda at: first_refusal(for_cpus, double_precision),
     ),
