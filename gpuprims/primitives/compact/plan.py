@@ -52,7 +52,8 @@ class CompactPlan(LaunchPlan):
         kept, (total, read) = operands.empty((size,), dtype), _scalar(operands)
         self.start(operands, [kept, *total])
         (count,) = read() if size else (0,)
-        return operands.to_caller(operands.cut(kept, 0, (count,)))
+        kept = operands.cut(kept, 0, (count,))
+        return operands.as_caller_wants(kept) if operands.in_place else operands.to_caller(kept)
 
 
 def _scalar(operands: Operands) -> tuple[Sequence[Any], Callable[[], tuple[int, ...]]]:
