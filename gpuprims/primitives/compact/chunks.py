@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -12,13 +12,13 @@ import numpy as np
 from gpuprims.core.codegen.operands import stored
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
-from gpuprims.core.kernel_spec import Access, KernelSpec
+from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.launch_plan import with_scratch
 from gpuprims.core.layout import Form, plan_layout
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import Expr, TypedExpr, trace, typed
 
-_INT64, _TRUTH, _HALF = np.dtype(np.int64), np.dtype(np.bool_), np.dtype(np.float16)
+_INT64, _TRUTH = np.dtype(np.int64), np.dtype(np.bool_)
 _WORD = 64  # elements, a bit of a word for each
 # Outputs of a tile that lie side by side, and the most words of each.
 _ROWS, _WORDS = 64, 16
@@ -141,7 +141,7 @@ def _launch(
     still = [one._replace(shape=shape, strides=(0,) * len(shape)) for one in results]
     layout = plan_layout((form, *still), shape, range(tiles.axes, len(shape)))
     spec = BitsSpec(
-        inputs=tuple(map(_readable, layout.accesses[:1])),
+        inputs=layout.accesses[:1],
         outputs=layout.accesses[1:],
         values=function.dtypes,
         map=function,
@@ -152,10 +152,3 @@ def _launch(
     groups = variant.groups(tiles.number, device.capabilities)
     numbers = tiles.outputs, tiles.n, tiles.across, tiles.words
     return device.kernel(variant, spec).prepare(groups, layout.pack(1), *numbers)
-
-
-def _readable(access: Access) -> Access:
-    """Hide a stride of 2 of float16, for which Intel's compiler ends the process (runtime 2026.2)."""
-    if access.dtype != _HALF:
-        return access
-    return replace(access, reduced=tuple([None if stride == 2 else stride for stride in access.reduced]))

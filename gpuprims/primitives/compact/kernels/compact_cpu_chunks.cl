@@ -5,7 +5,7 @@
  * out     OUTPUTS: the kept elements side by side, and their number
  * scratch bits: `words` words of WORD elements for each row of a tile; then each row's count; then each tile's
  * launch  any number of groups of one work-item, the same in both launches; each takes neighbouring tiles of ROWS
- *         outputs and `words` words of each. `across` neighbouring outputs lie at one stride
+ *         outputs and `words` words of each, at most 2^16 elements. `across` neighbouring outputs lie at one stride
  * host    ROW(o, j), ROW_END(j, last), ROW_BESIDE(row, o), MAP_ROW(row, j), ELEMENT_ROW(row, j), FINDS, MASKED, ROWS,
  *         SIDE_BY_SIDE
  * order   kept elements stay in order
