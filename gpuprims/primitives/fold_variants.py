@@ -59,8 +59,9 @@ class ScanVariant(Variant):
     """A variant of a scan."""
 
     # Memory beside the operands: aggregates of tiles, of tiles of these, and so on, with a launch for each level; or
-    # tile statuses, which groups of one launch write for each other; or these for each column of a strip.
-    scratch: Literal["none", "levels", "tile statuses", "strip statuses"] = "none"
+    # tile statuses, which groups of one launch write for each other; or these for each column of a strip; or a bit for
+    # each element.
+    scratch: Literal["none", "levels", "tile statuses", "strip statuses", "bits"] = "none"
     # ``items`` counts 32-bit words: a work-item takes fewer values of several words.
     word_items: bool = False
     # Statuses of other groups that each work-item reads at most.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
 from gpuprims.core.launch_plan import LaunchPlan, Sample
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
@@ -21,7 +23,9 @@ from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, ExpressionError, ShapeError, quoted
 from gpuprims.expressions import Expr, expression, trace, typed
 from gpuprims.operators import Folding, find_op
+from gpuprims.primitives.compact.chunks import prepare
 from gpuprims.primitives.fold import plan_scan
+from gpuprims.primitives.fold_variants import ScanVariant
 
 _INT64 = np.dtype(np.int64)
 
@@ -48,7 +52,8 @@ class CompactPlan(LaunchPlan):
         kept, (total, read) = operands.empty((size,), dtype), _scalar(operands)
         self.start(operands, [kept, *total])
         (count,) = read() if size else (0,)
-        return operands.to_caller(operands.cut(kept, 0, (count,)))
+        kept = operands.cut(kept, 0, (count,))
+        return operands.as_caller_wants(kept) if operands.in_place else operands.to_caller(kept)
 
 
 def _scalar(operands: Operands) -> tuple[Sequence[Any], Callable[[], tuple[int, ...]]]:
@@ -105,7 +110,15 @@ def plan_call(
     ranked = partial(plan_scan, *what, commutative=True, inclusive=False, place=place, packed=True, counted=1 - size)
     # A work-item holds so many elements as registers have bytes for. A mask takes as many as bytes beside it do.
     nbytes = max(forms[0].item, 2 * (len(forms) - 1))
-    return ranked(primitive="compact", item_words=nbytes / 4, kind=CompactPlan, otherwise=ranked())
+    plan = ranked(primitive="compact", item_words=nbytes / 4, kind=CompactPlan, otherwise=ranked())
+    scanned = plan.compiling
+
+    def compiling(variant: Variant) -> Launch:
+        if size and ScanVariant.of(variant).scratch == "bits":
+            return prepare(device, variant, forms, results, request.predicate)
+        return scanned(variant)
+
+    return replace(plan, compiling=compiling)
 
 
 def sample(call: Sample) -> LaunchPlan:

@@ -11,6 +11,7 @@ from gpuprims.core.refusals import (
     SPARE_LOCAL,
     double_precision,
     few_outputs,
+    for_cpus,
     forward_progress,
     group_fits,
     lacks_local,
@@ -33,16 +34,26 @@ def gathered_fit(at: Geometry) -> Refusal:
 
 _COMPACT = Catalogue(ScanVariant, "compact", Path(__file__).parent)
 
-VARIANTS = _COMPACT.gpu(
-    "round_robin",
-    rank=10,
-    geometry=PerBackend(cuda=Geometry(128, 64, 2), opencl=Geometry(512, 16, 1)),  # rows: round_robin
-    word_items=True,
-    looks=2,
-    vectors=True,
-    scratch="tile statuses",
-    together=True,
-    refuse=lambda at: first_refusal(
-        not_for_cpus, double_precision, group_fits(at.block), gathered_fit(at), few_outputs, forward_progress
+VARIANTS = (
+    _COMPACT.cpu(
+        "cpu_chunks",
+        by_rows=True,
+        rank=20,
+        geometry=Geometry(1, 16384, 16),  # rows: cpu_chunks-tiles
+        scratch="bits",
+        refuse=lambda at: first_refusal(for_cpus, double_precision),
+    ),
+    *_COMPACT.gpu(
+        "round_robin",
+        rank=10,
+        geometry=PerBackend(cuda=Geometry(128, 64, 2), opencl=Geometry(512, 16, 1)),  # rows: round_robin
+        word_items=True,
+        looks=2,
+        vectors=True,
+        scratch="tile statuses",
+        together=True,
+        refuse=lambda at: first_refusal(
+            not_for_cpus, double_precision, group_fits(at.block), gathered_fit(at), few_outputs, forward_progress
+        ),
     ),
 )

@@ -31,12 +31,25 @@ def test_the_elements_that_a_mask_keeps(kernel: Kernel, rng: np.random.Generator
     assert_equal(gpuprims.compact(plane.T, plane.T > 0, **how), plane.T[plane.T > 0])
 
 
-@each([variant for variant in SCANS if variant.name == "cpu_chunks"])
+CHUNKS = [variant for variant in COMPACTING if variant.name == "cpu_chunks"]
+
+
+@each(CHUNKS)
 def test_chunks_write_side_by_side_what_a_mask_keeps(kernel: Kernel, rng: np.random.Generator) -> None:
-    small: Any = kernel.variant.resized(items=300)  # each chunk ends in the middle of a stretch
-    for share in (0.02, 0.5, 0.98):
-        x, mask = random_values(rng, np.float32, 4001), rng.random(4001) < share
+    small: Any = kernel.variant.resized(items=300)
+    for share in (0.02, 0.5, 0.98, 1):
+        x, mask = random_values(rng, np.float32, (31, 132))[:, 3:], rng.random((31, 129)) < share
         assert_equal(gpuprims.compact(x, mask, device=kernel.device, variant=small), x[mask])
+
+
+@each(CHUNKS)
+def test_chunks_read_across_outputs_that_lie_side_by_side(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.int16, (1100, 5)).T  # several tiles of few rows
+    for share in (0.01, 0.5, 0.98):
+        mask = rng.random(x.shape) < share
+        assert_equal(gpuprims.compact(x, mask, device=kernel.device), x[mask])
+    y = random_values(rng, np.float32, (17, 2, 70)).T  # strips of 64 and 6 rows
+    assert_equal(gpuprims.compact(y, "x > 0", device=kernel.device), y[y > 0])
 
 
 @each(COMPACTING)

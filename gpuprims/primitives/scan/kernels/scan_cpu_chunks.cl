@@ -6,7 +6,7 @@
  * scratch partials: kept values, those of a level from `level` on, and of the level above from `totals` on
  * launch  any number of groups of one work-item; each takes neighbouring chunks of ITEMS elements of the outputs
  * host    gp_keep and gp_recall (scanning.h), ROW(o, j), ROW_END(j, last), MAP_ROW(row, j), OP(a, b), IDENTITY,
- *         STORE_ROW(row, j, value), INCLUSIVE, COMMUTATIVE; PACKED, with ELEMENT_ROW(row, j), WRITE_STAGED(o, place, element) and WRITE_NUMBER(number)
+ *         STORE_ROW(row, j, value), INCLUSIVE, COMMUTATIVE
  * order   operands in index order; with a commutative operator LANES_OF_FOLD accumulators side by side fold a chunk
  *
  * A running fold waits for each operation before it begins the next. So RUNS neighbouring runs are scanned at the same
@@ -23,32 +23,6 @@
 #define RUN 8
 #define EACH_OF_RUN _Pragma("clang loop unroll(disable)") for (int k = 0; k < RUN; k++)
 #define EACH_RUN _Pragma("unroll") for (int run = 0; run < RUNS; run++)
-
-#if PACKED
-#define STRETCH 64 /* elements, a bit of a word for each; rows: packed, packed-bits */
-
-/* Write the kept elements before `last` side by side from `place` on; return the next free place. A stretch's bits are
- * found in vectors, without a branch for each element; then only the kept ones are visited. */
-DEVICE value_t pack_row(INPUTS, OUTPUTS, const layout_t layout, const row_t row, i64 j, const i64 last, value_t place)
-{
-    for (; j < last; j += STRETCH) {
-        const int length = (int)min((i64)STRETCH, last - j);
-        u64 kept = 0;
-        int any = 0;
-        for (int k = 0; k < length; k++) any |= MAP_ROW(row, j + k) != 0;
-        if (!any) continue;
-        for (int k = 0; k < length; k++) kept |= (u64)(MAP_ROW(row, j + k) != 0) << k;
-        if (kept == ~(u64)0) {
-            for (int k = 0; k < STRETCH; k++) WRITE_STAGED(row.o, place + k, ELEMENT_ROW(row, j + k));
-            place += STRETCH;
-        } else {
-            for (; kept; kept &= kept - 1)
-                WRITE_STAGED(row.o, place++, ELEMENT_ROW(row, j + (i64)gp_count_bits((kept & -kept) - 1)));
-        }
-    }
-    return place;
-}
-#endif
 
 __kernel WORK_GROUP(1)
 void scan_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout, const i64 outputs, const i64 n,
@@ -89,12 +63,6 @@ void scan_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layou
                     for (int run = 0; run < RUNS; run++) before = OP(before, VALUE(folded, [run]));
                 }
 #endif
-#if PACKED
-            } else if (level < 0) {
-                before = pack_row(INPUT_NAMES, OUTPUT_NAMES, layout, row, j, end, before);
-                j = end;
-                if (j == n) WRITE_NUMBER(before);
-#else
             } else if (level < 0) {
                 for (; j + RUNS * RUN <= end; j += RUNS * RUN) {
                     /* 2. Load and scan runs, one element of each at a time. */
@@ -113,7 +81,6 @@ void scan_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layou
                         before = OP(before, VALUE(folded, [run]));
                     }
                 }
-#endif
             }
 
             /* 4. Take the other elements, and values of a level above the inputs, one by one. */
@@ -121,9 +88,7 @@ void scan_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layou
                 const value_t element = level < 0 ? MAP_ROW(row, j) : gp_recall(partials, level + o * n + j);
                 const value_t after = OP(before, element);
                 if (!folds && level >= 0) gp_keep(partials, level + o * n + j, before);
-#if !PACKED
                 if (!folds && level < 0) STORE_ROW(row, j, INCLUSIVE ? after : before);
-#endif
                 before = after;
             }
         } while (MANY_ROWS && j < last);
