@@ -47,8 +47,8 @@ def small(variant: Variant) -> Variant:
     few = {"histogram": 4, "segments": 300 if variant.block == 1 else 2, "segscan": 2}.get(
         variant.primitive, 4 if getattr(variant, "word_items", False) else variant.items
     )
-    if variant.primitive == "scan" and variant.tile > LARGEST:
-        few = 2048
+    if variant.primitive in ("reduce", "scan") and variant.tile > LARGEST:
+        few = {"reduce": 8192, "scan": 2048}[variant.primitive]
     refuse: Refusal = lambda *_: None  # noqa: E731 - a rule like the two below
     if variant.primitive == "stencil":  # a kernel that cannot do it in one launch takes two
         cpus = {"cpu_rows": along_lines, "cpu_dense": first_refusal(one_pass, along_lines, weights_read)}

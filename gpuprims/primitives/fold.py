@@ -25,7 +25,7 @@ from gpuprims.primitives.strips import StripSpec, neighbouring, strips_of
 # A work-item takes several outputs if they have at most so many elements, and takes at most so many (row each-across).
 _SHORT, _MOST_ACROSS = 64, 4
 # A work-item that is joined with others has at least one of the lanes by which a kernel folds.
-_MOST_JOINED = 32
+_MOST_JOINED = 16
 
 
 def sample_rows(call: Sample) -> tuple[Form, int]:
@@ -74,7 +74,7 @@ def plan_fold(
         commutative=commutative,
         value_bytes=nbytes,
         side_by_side=layout.side_by_side(len(forms)),
-        picks=folding.better is not None,
+        picks=_searched(folding),
         flat=flat is not None,
         begins_whole=layout.vector_width() * max(form.item for form in forms) >= VECTOR_BYTES,
     )
@@ -115,6 +115,13 @@ def plan_fold(
 
     results = [contiguous(form.dtype, form.shape, form.alignment) for form in targets]
     return LaunchPlan(device, "reduce", traits, results, compiling, asked=asked, inputs=range(len(forms)))
+
+
+def _searched(folding: Folding) -> bool:
+    """Return True for a fold that picks a value which is quicker to search for than to fold (rows: cpu_best-alone)."""
+    if folding.better is None or len(folding.values) > 1:
+        return folding.better is not None
+    return folding.values[0].kind in "fc" and not scalar_in_loops(folding.map)
 
 
 def _with_axes(form: Form, shape: tuple[int, ...], axes: tuple[int, ...]) -> Form:

@@ -19,20 +19,28 @@
  * may equal the best so far and have a lower index, so spans with such elements are folded.
  */
 #define BEATS(a, b) (BETTER(a, b) && !BETTER(b, b))
-#define LANES 32
+#define LANES ((int)(sizeof(lead_t) == 8 ? 16 : 32))
 #define EACH_LANE _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < LANES; lane++)
 #define SPAN 2048 /* rows: cpu_best */
 
 /* Return 1 if one of `span` elements from j on is better than `best`, or as good and not IN_ORDER. */
 DEVICE int has_better(INPUTS, const layout_t layout, const row_t row, const i64 j, const int span, const lead_t best)
 {
-    int found = 0;
-    for (int k = 0; k < span; k++) {
-        const lead_t lead = LEAD(MAP_ROW(row, j + k));
-        found |= BETTER(lead, best);
-        if (!IN_ORDER) found |= !BETTER(best, lead);
+#define SEARCH(type)                                                                                                   \
+    type found = 0;                                                                                                    \
+    for (int k = 0; k < span; k++) {                                                                                   \
+        const lead_t lead = LEAD(MAP_ROW(row, j + k));                                                                 \
+        found |= BETTER(lead, best);                                                                                   \
+        if (!IN_ORDER) found |= !BETTER(best, lead);                                                                   \
+    }                                                                                                                  \
+    return found
+    if (sizeof(lead_t) == 1) {
+        SEARCH(i8);
+    } else if (sizeof(lead_t) == 2) {
+        SEARCH(i16);
+    } else {
+        SEARCH(i32);
     }
-    return found;
 }
 
 /* Return the best lead of `span` elements from j on. Loops over lanes stay rolled: Intel's compiler does not vectorise
@@ -65,6 +73,9 @@ DEVICE lead_t best_of(INPUTS, const layout_t layout, const row_t row, const i64 
  * as good, search again one by one. */
 DEVICE value_t value_of(INPUTS, const layout_t layout, const row_t row, const i64 first, const i64 last, const lead_t best)
 {
+#if LEAD_ALONE
+    return best;
+#else
     for (i64 j = first; j < last; j += LANES) {
         const int near = (int)min((i64)LANES, last - j);
         int found = 0;
@@ -78,6 +89,7 @@ DEVICE value_t value_of(INPUTS, const layout_t layout, const row_t row, const i6
         if (BEATS(LEAD(other), LEAD(value))) value = other;
     }
     return value;
+#endif
 }
 
 __kernel WORK_GROUP(1)
