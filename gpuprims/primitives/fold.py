@@ -26,6 +26,8 @@ from gpuprims.primitives.strips import StripSpec, neighbouring, strips_of
 _SHORT, _MOST_ACROSS = 64, 4
 # A work-item that is joined with others has at least one of the lanes by which a kernel folds.
 _MOST_JOINED = 16
+# Joined work-items fold outputs of so few elements side by side: FEW of reduce_cpu_chunks.cl.
+_FEW = 128
 
 
 def sample_rows(call: Sample) -> tuple[Form, int]:
@@ -101,7 +103,8 @@ def plan_fold(
             folding, read_by, better=folding.better, commutative=commutative, vector=vector, vector_across=across
         )
         packed = read_by.pack(count if counted is None else counted)
-        if chosen.joins and commutative and scalar_in_loops(folding.map, folding.op):
+        side_by_side = count <= _FEW and len(folding.values) > 1  # rows: cpu_chunks-few
+        if chosen.joins and commutative and (side_by_side or scalar_in_loops(folding.map, folding.op)):
             chosen = chosen.resized(block=min(max(able.warp, 1), _MOST_JOINED))
         numbers = (outputs, count, parts, width) if chosen.narrows else (outputs, count, parts)
         fitted = chosen.resized(items=max(chosen.items // across, 1)) if across > 1 else chosen
