@@ -74,7 +74,7 @@ VARIANTS = (
         "cpu_columns",
         by_rows=True,
         rank=25,
-        geometry=Geometry(1, 512 * 64, 2),
+        geometry=Geometry(1, 512 * 256, 1),  # rows: cpu_columns-parts
         outputs_per_group=512,
         refuse=lambda at: first_refusal(for_cpus, columns(16), double_precision),
     ),
