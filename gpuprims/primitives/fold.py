@@ -186,7 +186,7 @@ def plan_scan(
         by_strips = chosen.scratch == "strip statuses"
         # No more items than one output has, or all that a strip takes, and no more than fill the device.
         at_once = outputs if by_strips else min(outputs, able.compute_units)
-        fitted = chosen.fitted(item_words or words, at_once * size, able)
+        fitted = chosen.taking(size).fitted(item_words or words, at_once * size, able)
         strips = strips_of(fitted, able, layout, outputs, size)
         fitted = strips.variant if by_strips else fitted
         vector = min(layout.vector_width(), fitted.items) if fitted.vectors else 1
