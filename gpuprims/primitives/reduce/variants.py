@@ -76,7 +76,8 @@ VARIANTS = (
         rank=25,
         geometry=Geometry(1, 512 * 256, 1),  # rows: cpu_columns-parts
         outputs_per_group=512,
-        refuse=lambda at: first_refusal(for_cpus, columns(16), double_precision),
+        # rows: cpu_columns-narrow
+        refuse=lambda at: first_refusal(for_cpus, columns(6), double_precision),
     ),
     _REDUCE.cpu(
         "cpu_best",
