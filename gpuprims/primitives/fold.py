@@ -17,6 +17,7 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.expressions import TypedExpr
 from gpuprims.operators import Folding
+from gpuprims.primitives.by_rows import FEWEST_FOLDED, by_rows
 from gpuprims.primitives.fold_spec import FoldSpec, ScanSpec
 from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
 from gpuprims.primitives.joined import scalar_in_loops
@@ -28,6 +29,8 @@ _SHORT, _MOST_ACROSS = 64, 4
 _MOST_JOINED = 16
 # Joined work-items fold outputs of so few elements side by side: FEW of reduce_cpu_chunks.cl.
 _FEW = 128
+# Fewer numbers than kernels compare at once are quicker to fold.
+_LEAST_SEARCHED = 32
 
 
 def sample_rows(call: Sample) -> tuple[Form, int]:
@@ -76,7 +79,7 @@ def plan_fold(
         commutative=commutative,
         value_bytes=nbytes,
         side_by_side=layout.side_by_side(len(forms)),
-        picks=_searched(folding),
+        picks=_searched(folding, count),
         flat=flat is not None,
         begins_whole=layout.vector_width() * max(form.item for form in forms) >= VECTOR_BYTES,
     )
@@ -91,6 +94,8 @@ def plan_fold(
         width = chosen.width(outputs, neighbours, across, count, able)
         rows = -(-outputs // width)  # groups that compute all outputs once
         read_by = flat if chosen.stages and flat else layout
+        if chosen.by_rows and commutative and not indexed and chosen.outputs_per_group == 1:
+            read_by = by_rows(layout, FEWEST_FOLDED)
         vector = read_by.vector_width() if chosen.vectors else 1
         chosen, parts = chosen.narrowed(vector), 1
         if chosen.shares_outputs:  # enough groups to fill the device, each with a tile of its own
@@ -120,11 +125,11 @@ def plan_fold(
     return LaunchPlan(device, "reduce", traits, results, compiling, asked=asked, inputs=range(len(forms)))
 
 
-def _searched(folding: Folding) -> bool:
-    """Return True for a fold that picks a value which is quicker to search for than to fold (rows: cpu_best-alone)."""
+def _searched(folding: Folding, count: int) -> bool:
+    """Return True if kernels may search for the value that a fold picks, and gain by it (rows: cpu_best-alone)."""
     if folding.better is None or len(folding.values) > 1:
         return folding.better is not None
-    return folding.values[0].kind in "fc" and not scalar_in_loops(folding.map)
+    return folding.values[0].kind in "fc" and count >= _LEAST_SEARCHED and not scalar_in_loops(folding.map)
 
 
 def _with_axes(form: Form, shape: tuple[int, ...], axes: tuple[int, ...]) -> Form:

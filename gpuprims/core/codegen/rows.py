@@ -26,6 +26,7 @@ def row_text(spec: KernelSpec) -> list[str]:
     places = {name: f"(row.{name} + {along})" for name, along in moved.items()}
     inputs = names_of("x", spec.inputs)
     length = f"layout.reduced[{last}]"
+    rows = f"gp_divided((u32)(j), layout.reduced_divider[{last}])" if spec.inputs[0].narrow else f"(j) / {length}"
     return [
         f"typedef struct {{ i64 o, {', '.join(moved)}; }} row_t;",
         "DEVICE row_t gp_row(const layout_t layout, const i64 o, const i64 j)",
@@ -39,7 +40,7 @@ def row_text(spec: KernelSpec) -> list[str]:
         f"#define ROW_DENSE {int(all(access.reduced[-1:] != (None,) for access in operands))}",
         f"#define MANY_ROWS {int(last > 0)}",
         f"#define ROW_LENGTH(n) {length if last > 0 else '(n)'}",
-        f"#define ROW_END(j, last) {f'min(last, ((j) / {length} + 1) * {length})' if last > 0 else '(last)'}",
+        f"#define ROW_END(j, last) {f'min(last, ((i64)({rows}) + 1) * {length})' if last > 0 else '(last)'}",
         "DEVICE value_t gp_map_row(INPUTS, const layout_t layout, const row_t row, const i64 j)",
         "{",
         *(line for k, access in enumerate(spec.inputs) for line in load(k, access, 1, places[f"x{k}"])),
@@ -105,5 +106,5 @@ def _along(strides: tuple[StrideClass, ...], array: str, index: str = "j") -> st
     """Return C text of the distance of an index along the last axis."""
     if strides[-1:] in ((), (0,)):
         return "0"
-    known = {1: index, -1: f"-{index}", 2: f"2 * {index}"}
+    known = {1: index, -1: f"-{index}"} | {k: f"{k} * {index}" for k in (2, 3, 4)}
     return known.get(strides[-1] or 0, f"{index} * layout.{array}[{len(strides) - 1}]")

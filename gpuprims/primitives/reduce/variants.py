@@ -83,7 +83,7 @@ VARIANTS = (
         "cpu_best",
         by_rows=True,
         rank=22,
-        geometry=Geometry(1, 32768, 4),  # rows: cpu_parts
+        geometry=Geometry(1, 32768, 8),  # rows: cpu_parts
         refuse=lambda at: first_refusal(for_cpus, picks_one, double_precision),
         tunable=_THREADS,
     ),
@@ -92,7 +92,7 @@ VARIANTS = (
         by_rows=True,
         joins=True,
         rank=20,
-        geometry=Geometry(1, 32768, 4),  # rows: cpu_parts
+        geometry=Geometry(1, 32768, 8),  # rows: cpu_parts
         refuse=lambda at: first_refusal(for_cpus, double_precision),
         tunable=_THREADS,
     ),
