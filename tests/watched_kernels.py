@@ -56,7 +56,8 @@ def small(variant: Variant) -> Variant:
     # Without shuffles, each work-item of scan/columns folds the values of those above its own.
     block = 64 if variant.entry == "scan_columns" else variant.block
     geometry = Geometry(block, min(variant.items, few), units)
-    return dataclasses.replace(variant, refuse=refuse, geometry=geometry)
+    alone = {"alone": 0} if hasattr(variant, "alone") else {}  # so that scans of these sizes have several tiles
+    return dataclasses.replace(variant, refuse=refuse, geometry=geometry, **alone)
 
 
 SMALL = {variant: small(variant) for variant in VARIANTS}
