@@ -32,15 +32,8 @@ def is_vendors(array: Any) -> bool:
     return REGISTRY.backend_of(type(array)) is not None
 
 
-def is_scalar(array: Any) -> bool:
-    """Return True for a number, of Python or of NumPy, or a NumPy array without dimensions."""
-    return isinstance(array, NUMBERS) or (isinstance(array, NUMPYS) and not array.ndim)
-
-
 def native_of(label: str, array: Any) -> Any:
-    """Return a NumPy, CuPy or pyopencl array over the caller's memory, or a Python number as it is."""
-    if isinstance(array, NUMBERS):
-        return array
+    """Return a NumPy, CuPy or pyopencl array over the caller's memory."""
     if isinstance(array, np.ndarray):
         refuse_masked(label, array)
     elif not isinstance(array, np.generic) and not is_vendors(array):
@@ -53,17 +46,20 @@ def native_of(label: str, array: Any) -> Any:
     return array
 
 
-def host_array(label: str, array: Any, dtypes: list[np.dtype[Any]], device: Device) -> np.ndarray:
+def number_array(label: str, number: complex, dtypes: list[np.dtype[Any]]) -> np.ndarray:
+    """Return a Python number as an array of the dtype that it takes from those beside it, as in NumPy."""
+    dtype = np.result_type(*dtypes, number)
+    try:
+        return np.asarray(number, dtype=dtype)
+    except OverflowError as error:
+        raise DtypeError(f"{label}: a number that {dtype} can hold; got {quoted(number)} ({error})") from error
+
+
+def host_array(array: Any, device: Device) -> np.ndarray:
     """Return an aligned host array, in the machine's byte order.
 
     The copy of one whose elements lie far apart is dense: to be sent, or where its span is too large to share.
     """
-    if isinstance(array, NUMBERS):  # takes its dtype from the arrays beside it, as in NumPy
-        dtype = np.result_type(*dtypes, array)
-        try:
-            return np.asarray(array, dtype=dtype)
-        except OverflowError as error:
-            raise DtypeError(f"{label}: a number that {dtype} can hold; got {quoted(array)} ({error})") from error
     host: np.ndarray = np.asarray(array)
     if not host.dtype.isnative:
         host = host.astype(host.dtype.newbyteorder("="))

@@ -162,6 +162,22 @@ class Driver(Protocol):
         """Wait for everything started on the device."""
 
 
+class OwnMemory:
+    """What a driver answers whose kernels do not work in the host's memory."""
+
+    shares_host_memory = False
+
+    def share(self, array: np.ndarray) -> View:
+        """Refuse: a device of its own memory gets a copy."""
+        raise TypeError(f"{type(self).__name__}: a copy of a host array, by asarray; got a request to share one")
+
+    memory = share
+
+    def wait(self) -> None:
+        """Refuse: there is no kernel to wait for."""
+        raise TypeError(f"{type(self).__name__}: no kernel works in the host's memory; got a request to wait for one")
+
+
 class Backend(Protocol):
     """A vendor's library as gpuprims sees it; importing it must not import the library.
 

@@ -13,8 +13,8 @@ from gpuprims.core.arrays import (
     NUMPYS,
     converter,
     host_array,
-    is_scalar,
     native_of,
+    number_array,
     same_elements,
     unchanged,
     upload,
@@ -203,22 +203,36 @@ def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None)
         device = pick_device(None, asked)
         if device.driver.shares_host_memory or all(array.flags.carray for array in arrays):
             return Operands(label, device, arrays, True, unchanged)
+    if any(isinstance(array, NUMBERS) for array in arrays):
+        return _beside_numbers(label, arrays, asked)
     natives = [native_of(label, array) for array in arrays]
     places = [device_of(native) for native in natives]
     on = next(filter(None, places), None)
     for native, place in zip(natives, places, strict=True):
         if place is None:
-            if not isinstance(native, (*NUMBERS, *NUMPYS)):
+            if not isinstance(native, NUMPYS):
                 raise ArrayError(f"{label}: an array; got {short(native)}")
-            if on is not None and not is_scalar(native):
+            if on is not None and native.ndim:
                 rule = f"{label}: arrays on one device"
                 raise DeviceMismatchError(f"{rule}; got a host array beside one on {on!r}")
         elif place is not on:
             got = " and ".join(sorted({repr(one) for one in places if one is not None}))
             raise DeviceMismatchError(f"{label}: arrays on one device; got arrays on {got}")
     device = pick_device(on, asked)
-    dtypes = [computable(native.dtype, label) for native in natives if not isinstance(native, NUMBERS)]
     for k, place in enumerate(places):
+        computable(natives[k].dtype, label)
         if place is None:
-            natives[k] = host_array(label, natives[k], dtypes, device)
+            natives[k] = host_array(natives[k], device)
     return Operands(label, device, tuple(natives), on is None, converter(label, arrays))
+
+
+def _beside_numbers(label: str, arrays: tuple[Any, ...], asked: str | Device | None) -> Operands:
+    """Return operands of which some are Python's numbers, which take their dtypes from the arrays, as in NumPy."""
+    rest = tuple([array for array in arrays if not isinstance(array, NUMBERS)])
+    if not rest:
+        return as_operands(label, tuple([number_array(label, number, []) for number in arrays]), asked)
+    operands = as_operands(label, rest, asked)
+    dtypes, left = [native.dtype for native in operands.natives], iter(operands.natives)
+    return operands.instead(
+        *[number_array(label, array, dtypes) if isinstance(array, NUMBERS) else next(left) for array in arrays]
+    )

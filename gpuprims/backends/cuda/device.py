@@ -18,8 +18,9 @@ from gpuprims.backends.cuda.kernel import CudaKernel, compiled, current_device
 from gpuprims.backends.cuda.transfer import Transfer
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
+from gpuprims.core.driver import OwnMemory
 from gpuprims.core.kernel_spec import KernelSpec
-from gpuprims.core.layout import Form, View
+from gpuprims.core.layout import Form
 from gpuprims.core.lifetime import Discovery
 from gpuprims.core.memory import reach
 from gpuprims.core.stream_memory import StreamMemory
@@ -31,11 +32,10 @@ _DECLARED_LOCAL, _ASKED_LOCAL = 1, 8  # CU_FUNC_ATTRIBUTE_: SHARED_SIZE_BYTES, M
 _PER_THREAD = cupy.cuda.runtime.streamPerThread
 
 
-class CudaDriver:
+class CudaDriver(OwnMemory):
     """One GPU; work goes to CuPy's current stream."""
 
     backend = "cuda"
-    shares_host_memory = False
 
     def __init__(self, index: int) -> None:
         self.index, self.device = index, cupy.cuda.Device(index)
@@ -107,12 +107,6 @@ class CudaDriver:
         low, high = (0, array.nbytes) if plain else reach(array.shape, array.strides, array.itemsize)
         return (0, array.data.ptr + low, array.data.ptr + high)
 
-    def share(self, array: np.ndarray) -> View:
-        """Refuse: a GPU has its own memory."""
-        raise TypeError("cuda: a copy of a host array, by asarray; got a request to share one")
-
-    memory = share
-
     def asarray(self, array: np.ndarray) -> cupy.ndarray:
         """Copy a host array to the GPU."""
         copied = self.empty(array.shape, array.dtype)
@@ -138,8 +132,6 @@ class CudaDriver:
     def synchronize(self) -> None:
         """Wait for the whole device."""
         self.device.synchronize()
-
-    wait = synchronize
 
 
 def _open() -> Sequence[CudaDriver]:

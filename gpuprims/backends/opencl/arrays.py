@@ -15,6 +15,8 @@ from gpuprims.core.capabilities import Capabilities
 from gpuprims.errors import DeviceMemoryError
 
 _COPIED = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+# Not READ_ONLY, with which Intel's runtime copies unaligned memory (measurements.md: read_only).
+_SHARED = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
 
 
 class Arrays:
@@ -47,6 +49,12 @@ class Arrays:
         """Raise if an array is larger than the device allows; not every driver does."""
         if nbytes > self._able.largest_allocation:
             raise DeviceMemoryError(self._able.name, nbytes, None, self._able.largest_allocation)
+
+    def share(self, host: np.ndarray) -> cl.Buffer:
+        """Return a buffer over the memory of a C-contiguous host array."""
+        if host.nbytes > self._able.largest_allocation:
+            self.check(host.nbytes)
+        return cl.Buffer(self._queue.context, _SHARED, 0, host)
 
     def make(self, shape: tuple[int, ...], dtype: np.dtype[Any], host: np.ndarray | None = None) -> cl_array.Array:
         """Return an array with new memory, with the contents of the host array if one is given."""

@@ -14,7 +14,7 @@ from gpuprims.backends import PRELUDES
 from gpuprims.backends.opencl.arrays import Arrays, place_of
 from gpuprims.backends.opencl.capabilities import capabilities_of
 from gpuprims.backends.opencl.compiling import compiled
-from gpuprims.backends.opencl.kernel import OpenCLKernel
+from gpuprims.backends.opencl.kernel import Launches, OpenCLKernel
 from gpuprims.backends.opencl.queues import in_order, turn_of
 from gpuprims.backends.opencl.transfer import CopiedReport, Transfer
 from gpuprims.core.capabilities import Capabilities
@@ -27,8 +27,6 @@ from gpuprims.core.variant import Variant
 from gpuprims.errors import BuildError
 
 _BYTES, _INT64 = np.dtype(np.uint8), np.dtype(np.int64)
-# Not READ_ONLY, with which Intel's runtime copies unaligned memory (measurements.md: read_only).
-_SHARED = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
 
 
 class OpenCLDriver:
@@ -42,10 +40,9 @@ class OpenCLDriver:
         self.context = context  # held here: Intel's queues do not keep theirs alive
         self.queue = queue
         self._in_order, self._turn = in_order(queue), turn_of(queue)
-        transfer = Transfer(queue)
+        transfer, self._launches = Transfer(queue), Launches(queue)
         # Bound once, because a warm call pays for each of Python's calls.
-        self._send, self.to_host = transfer.send, transfer.receive
-        self._launched = [cl.enqueue_marker(queue)]  # the event of the last launch
+        self._send, self.to_host, self.wait = transfer.send, transfer.receive, self._launches.wait
         self._reports: list[CopiedReport] = []  # that no call uses
         memory = StreamMemory(self._kept_zeros, int)  # int() is the key of its one queue
         self.counters, self.tile_statuses = memory.counters, memory.tile_statuses
@@ -73,7 +70,7 @@ class OpenCLDriver:
         except cl.Error as error:
             where = f"{variant.entry} on {self.capabilities.name} ({self.capabilities.driver})"
             raise BuildError(f"{where}: a kernel that compiles; got\n{error}") from error
-        return OpenCLKernel(self.queue, program, variant.entry, variant.block, len(spec.inputs), self._launched)
+        return OpenCLKernel(self.queue, program, variant.entry, variant.block, len(spec.inputs), self._launches)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cl_array.Array:
         """Allocate from a pool that keeps freed memory for the next call."""
@@ -115,11 +112,10 @@ class OpenCLDriver:
         form = Form(array.dtype, array.shape, array.strides, offset)
         return View(self.memory(memory), form, memory)
 
-    def memory(self, array: np.ndarray) -> cl.Buffer:
-        """Give a CPU device the memory of a C-contiguous host array."""
-        if array.nbytes > self.capabilities.largest_allocation:
-            self.arrays.check(array.nbytes)
-        return cl.Buffer(self.context, _SHARED, 0, array)
+    @cached_property
+    def memory(self) -> Callable[[np.ndarray], cl.Buffer]:
+        """Return a function that gives a CPU device the memory of a C-contiguous host array."""
+        return self.arrays.share
 
     def asarray(self, array: np.ndarray) -> cl_array.Array:
         """Copy a host array to the device."""
@@ -151,11 +147,3 @@ class OpenCLDriver:
         """Wait for the queue."""
         with self._turn:
             self.queue.finish()
-
-    def wait(self) -> None:
-        """Wait for the last launch, in 1 us less than for the queue (measurements.md: wait)."""
-        if not self._in_order:
-            return self.synchronize()
-        with self._turn:
-            self._launched[0].wait()
-        return None
