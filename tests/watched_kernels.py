@@ -47,8 +47,8 @@ def small(variant: Variant) -> Variant:
     few = {"histogram": 4, "segments": 300 if variant.block == 1 else 2, "segscan": 2}.get(
         variant.primitive, 4 if getattr(variant, "word_items", False) else variant.items
     )
-    if variant.primitive == "scan" and variant.tile > LARGEST:
-        few = 2048
+    if variant.primitive in ("reduce", "scan") and variant.tile > LARGEST:
+        few = {"reduce": 8192, "scan": 2048}[variant.primitive]
     refuse: Refusal = lambda *_: None  # noqa: E731 - a rule like the two below
     if variant.primitive == "stencil":  # a kernel that cannot do it in one launch takes two
         cpus = {"cpu_rows": along_lines, "cpu_dense": first_refusal(one_pass, along_lines, weights_read)}
@@ -56,7 +56,8 @@ def small(variant: Variant) -> Variant:
     # Without shuffles, each work-item of scan/columns folds the values of those above its own.
     block = 64 if variant.entry == "scan_columns" else variant.block
     geometry = Geometry(block, min(variant.items, few), units)
-    return dataclasses.replace(variant, refuse=refuse, geometry=geometry)
+    alone = {"alone": 0} if hasattr(variant, "alone") else {}  # so that scans of these sizes have several tiles
+    return dataclasses.replace(variant, refuse=refuse, geometry=geometry, **alone)
 
 
 SMALL = {variant: small(variant) for variant in VARIANTS}

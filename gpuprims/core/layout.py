@@ -223,7 +223,7 @@ def is_contiguous(form: Form) -> bool:
 
 
 def _classes(strides: Sequence[int]) -> tuple[StrideClass, ...]:
-    return tuple(stride if stride in (-1, 0, 1, 2) else None for stride in strides)
+    return tuple(stride if stride in (-1, 0, 1, 2, 3, 4) else None for stride in strides)
 
 
 def in_elements(form: Form, distances: Sequence[int]) -> tuple[int, ...]:

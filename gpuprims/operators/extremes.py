@@ -33,6 +33,11 @@ def _extreme(dtypes: Dtypes, *, lowest: bool) -> tuple[Any, ...]:
     return (first, np.iinfo(np.int64).max)[: len(dtypes)]
 
 
+def beats(better: str) -> Callable[[Any, Any], Any]:
+    """Return the function that is true if its first argument is better: ``">"`` or ``"<"``, and true for every NaN."""
+    return lambda a, b: ~((a <= b) if better == ">" else (a >= b))  # so NaN beats itself
+
+
 def locating_op(name: str, better: str, identity: Callable[[Dtypes], tuple[Any, ...]]) -> Op:
     """Return the operator that finds the first index of the best element."""
 
@@ -43,15 +48,12 @@ def locating_op(name: str, better: str, identity: Callable[[Dtypes], tuple[Any, 
         second = np.where(a != a, (b != b) & (j < i), (b != b) | closer | ((b == a) & (j < i)))
         return np.where(second, b, a), np.where(second, j, i)
 
-    def beats(a: Any, b: Any) -> Any:
-        return ~((a <= b) if better == ">" else (a >= b))  # true for every NaN, so NaN beats itself
-
     return Op(
         fold,
         identity,
         name=name,
         commutative=True,
-        better=beats,
+        better=beats(better),
         components=2,
         prepare=lambda element, index: (element, index),
         finish=lambda element, index, count: index,

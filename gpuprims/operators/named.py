@@ -10,7 +10,7 @@ import numpy as np
 
 from gpuprims.errors import ArgumentError, UnknownOperatorError, quoted
 from gpuprims.operators.dtypes import DtypeRule, counting, deciding, inexact, keeping, widening
-from gpuprims.operators.extremes import highest, locating_op, lowest
+from gpuprims.operators.extremes import beats, highest, locating_op, lowest
 from gpuprims.operators.moments import SPREADS, spread
 from gpuprims.operators.op import Op
 from gpuprims.operators.rounding import with_errors
@@ -24,8 +24,8 @@ def _named() -> dict[str, Op]:
         op("sum", "a + b", 0, widening(np.add)),
         op("prod", "a * b", 1, widening(np.multiply)),
         op("mean", "a + b", 0, inexact("mean", kinds="fc"), finish=lambda total, count: total / count),
-        op("min", "minimum(a, b)", highest, keeping, of_nothing=False),
-        op("max", "maximum(a, b)", lowest, keeping, of_nothing=False),
+        op("min", "minimum(a, b)", highest, keeping, of_nothing=False, better=beats("<")),
+        op("max", "maximum(a, b)", lowest, keeping, of_nothing=False, better=beats(">")),
         op("any", "a | b", False, deciding, prepare=lambda element, index: element != 0),
         op("all", "a & b", True, deciding, prepare=lambda element, index: element != 0),
         op("count_nonzero", "a + b", 0, counting, prepare=lambda element, index: element != 0),

@@ -17,6 +17,7 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.expressions import TypedExpr
 from gpuprims.operators import Folding
+from gpuprims.primitives.by_rows import FEWEST_FOLDED, by_rows
 from gpuprims.primitives.fold_spec import FoldSpec, ScanSpec
 from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
 from gpuprims.primitives.joined import scalar_in_loops
@@ -25,7 +26,11 @@ from gpuprims.primitives.strips import StripSpec, neighbouring, strips_of
 # A work-item takes several outputs if they have at most so many elements, and takes at most so many (row each-across).
 _SHORT, _MOST_ACROSS = 64, 4
 # A work-item that is joined with others has at least one of the lanes by which a kernel folds.
-_MOST_JOINED = 32
+_MOST_JOINED = 16
+# Joined work-items fold outputs of so few elements side by side: FEW of reduce_cpu_chunks.cl.
+_FEW = 128
+# Fewer numbers than kernels compare at once are quicker to fold.
+_LEAST_SEARCHED = 32
 
 
 def sample_rows(call: Sample) -> tuple[Form, int]:
@@ -74,7 +79,7 @@ def plan_fold(
         commutative=commutative,
         value_bytes=nbytes,
         side_by_side=layout.side_by_side(len(forms)),
-        picks=folding.better is not None,
+        picks=_searched(folding, count),
         flat=flat is not None,
         begins_whole=layout.vector_width() * max(form.item for form in forms) >= VECTOR_BYTES,
     )
@@ -89,6 +94,8 @@ def plan_fold(
         width = chosen.width(outputs, neighbours, across, count, able)
         rows = -(-outputs // width)  # groups that compute all outputs once
         read_by = flat if chosen.stages and flat else layout
+        if chosen.by_rows and commutative and not indexed and chosen.outputs_per_group == 1:
+            read_by = by_rows(layout, FEWEST_FOLDED)
         vector = read_by.vector_width() if chosen.vectors else 1
         chosen, parts = chosen.narrowed(vector), 1
         if chosen.shares_outputs:  # enough groups to fill the device, each with a tile of its own
@@ -101,7 +108,8 @@ def plan_fold(
             folding, read_by, better=folding.better, commutative=commutative, vector=vector, vector_across=across
         )
         packed = read_by.pack(count if counted is None else counted)
-        if chosen.joins and commutative and scalar_in_loops(folding.map, folding.op):
+        side_by_side = count <= _FEW and len(folding.values) > 1  # rows: cpu_chunks-few
+        if chosen.joins and commutative and (side_by_side or scalar_in_loops(folding.map, folding.op)):
             chosen = chosen.resized(block=min(max(able.warp, 1), _MOST_JOINED))
         numbers = (outputs, count, parts, width) if chosen.narrows else (outputs, count, parts)
         fitted = chosen.resized(items=max(chosen.items // across, 1)) if across > 1 else chosen
@@ -115,6 +123,13 @@ def plan_fold(
 
     results = [contiguous(form.dtype, form.shape, form.alignment) for form in targets]
     return LaunchPlan(device, "reduce", traits, results, compiling, asked=asked, inputs=range(len(forms)))
+
+
+def _searched(folding: Folding, count: int) -> bool:
+    """Return True if kernels may search for the value that a fold picks, and gain by it (rows: cpu_best-alone)."""
+    if folding.better is None or len(folding.values) > 1:
+        return folding.better is not None
+    return folding.values[0].kind in "fc" and count >= _LEAST_SEARCHED and not scalar_in_loops(folding.map)
 
 
 def _with_axes(form: Form, shape: tuple[int, ...], axes: tuple[int, ...]) -> Form:
@@ -176,7 +191,7 @@ def plan_scan(
         by_strips = chosen.scratch == "strip statuses"
         # No more items than one output has, or all that a strip takes, and no more than fill the device.
         at_once = outputs if by_strips else min(outputs, able.compute_units)
-        fitted = chosen.fitted(item_words or words, at_once * size, able)
+        fitted = chosen.taking(size).fitted(item_words or words, at_once * size, able)
         strips = strips_of(fitted, able, layout, outputs, size)
         fitted = strips.variant if by_strips else fitted
         vector = min(layout.vector_width(), fitted.items) if fitted.vectors else 1

@@ -64,7 +64,7 @@ class FoldSpec(KernelSpec):
         }
         if self.better:
             macros |= {"BETTER(a, b)": "gp_better(a, b)", "LEAD(value)": f"(value){fields[0]}"}
-            macros["IN_ORDER"] = int(self.index is None)
+            macros |= {"IN_ORDER": int(self.index is None), "LEAD_ALONE": int(len(self.values) == 1)}
         return macros
 
     def text(self) -> list[str]:

@@ -66,11 +66,17 @@ class ScanVariant(Variant):
     word_items: bool = False
     # Statuses of other groups that each work-item reads at most.
     looks: int = 1
+    # A group takes an output of at most so many elements alone, in one launch.
+    alone: int = 0
 
     @property
     def waits(self) -> bool:
         """True if groups wait for each other."""
         return self.scratch in ("tile statuses", "strip statuses")
+
+    def taking(self, size: int) -> Self:
+        """Return the variant for outputs of so many elements."""
+        return self.resized(items=self.alone) if self.items < size <= self.alone else self
 
     def fitted(self, words: float, size: int, capabilities: Capabilities) -> Self:
         """Return the variant for values of ``words`` words, with as few items as fill the device."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_cases import AFFINE
+from kernel_cases import AFFINE, affine_scan
 
 import gpuprims
 
@@ -16,6 +16,8 @@ VIEWS = {
     "offset": lambda x: x[..., 3:],
     "step": lambda x: x[..., ::2],
     "step of 3": lambda x: x[..., ::3],
+    "step of 4": lambda x: x[..., ::4],
+    "pairs": lambda x: x[..., -2:],  # rows too short to be rows
     "reversed": lambda x: x[..., ::-1],
     "transposed": lambda x: x.T,
     "permuted": lambda x: x.transpose(1, 0, 2),
@@ -104,3 +106,24 @@ def test_folds_of_library_functions(cpu: gpuprims.Device, rng: np.random.Generat
     nan = x.astype(np.float64)
     nan[1, n // 2] = np.nan
     np.testing.assert_array_equal(gpuprims.reduce(nan, op="max", axis=1, device=cpu), nan.max(axis=1))
+
+
+@pytest.mark.parametrize("n", [32_768, 32_769, 131_072, 131_073])
+def test_scans_in_one_launch_and_in_three(cpu: gpuprims.Device, rng: np.random.Generator, n: int) -> None:
+    slopes, offsets = rng.integers(0, 5, (2, n)) | 1
+    for got, expected in zip(
+        gpuprims.scan(slopes, offsets, op=AFFINE, device=cpu), affine_scan(slopes, offsets), strict=True
+    ):
+        np.testing.assert_array_equal(got, expected)
+    x = rng.standard_normal(n)
+    np.testing.assert_array_equal(gpuprims.scan(x, op="max", device=cpu), np.maximum.accumulate(x))
+
+
+@pytest.mark.parametrize("n", [1, 4, 12, 128, 129])
+@pytest.mark.parametrize("op", ["var", "std"])
+def test_folds_of_short_rows_of_several_components(
+    cpu: gpuprims.Device, rng: np.random.Generator, op: str, n: int
+) -> None:
+    x = rng.standard_normal((1003, n)).astype(np.float32) + 100
+    expected = getattr(np, op)(x.astype(np.float64), axis=1)
+    np.testing.assert_allclose(gpuprims.reduce(x, op=op, axis=1, device=cpu), expected, rtol=1e-4, atol=1e-4)

@@ -20,8 +20,9 @@ from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, ExpressionError, quoted, shortened
 from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
+from gpuprims.primitives.by_rows import by_rows
 from gpuprims.primitives.map.lanes import split_lanes
-from gpuprims.primitives.map.rows import by_rows, joined
+from gpuprims.primitives.map.rows import joined
 from gpuprims.primitives.map.spec import MapSpec
 from gpuprims.primitives.map.tiles import MapTraits, MapVariant, Tiling
 from gpuprims.primitives.slabs import map_in_slabs, slab_bytes

@@ -26,10 +26,10 @@ from gpuprims.primitives.reduce.reference import reduce_numpy
 
 
 def picks_one(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse operators that do more than pick one of their values."""
+    """Refuse operators that do more than pick one of their values, and those that fold as quickly as they search."""
     if call.picks:
         return None
-    return "is for operators that pick one of their values, such as argmax; this call's does not say so"
+    return "is for operators that pick one of their values, such as argmax, or a max of floats; this call's is neither"
 
 
 def many_outputs(capabilities: Capabilities, call: CallTraits) -> str | None:
@@ -74,15 +74,16 @@ VARIANTS = (
         "cpu_columns",
         by_rows=True,
         rank=25,
-        geometry=Geometry(1, 512 * 64, 2),
+        geometry=Geometry(1, 512 * 256, 1),  # rows: cpu_columns-parts
         outputs_per_group=512,
-        refuse=lambda at: first_refusal(for_cpus, columns(16), double_precision),
+        # rows: cpu_columns-narrow
+        refuse=lambda at: first_refusal(for_cpus, columns(6), double_precision),
     ),
     _REDUCE.cpu(
         "cpu_best",
         by_rows=True,
         rank=22,
-        geometry=Geometry(1, 8192, 16),
+        geometry=Geometry(1, 32768, 8),  # rows: cpu_parts
         refuse=lambda at: first_refusal(for_cpus, picks_one, double_precision),
         tunable=_THREADS,
     ),
@@ -91,7 +92,7 @@ VARIANTS = (
         by_rows=True,
         joins=True,
         rank=20,
-        geometry=Geometry(1, 8192, 16),
+        geometry=Geometry(1, 32768, 8),  # rows: cpu_parts
         refuse=lambda at: first_refusal(for_cpus, double_precision),
         tunable=_THREADS,
     ),

@@ -79,6 +79,7 @@ VARIANTS = (
         by_rows=True,
         rank=60,
         geometry=Geometry(1, 32768, 16),
+        alone=131072,  # rows: cpu_chunks-alone
         scratch="levels",
         refuse=lambda at: first_refusal(for_cpus, double_precision),
         # Items also decide how many levels of folds there are.

@@ -39,6 +39,8 @@ def test_places_of_extremes_in_spans_and_in_parts(kernel: Kernel, rng: np.random
         for one in (x, np.sort(x), np.sort(x)[::-1]):
             assert_equal(kernel.reduce(one, op="argmax"), np.argmax(one))
             assert_equal(kernel.reduce(one, op="argmin"), np.argmin(one))
+            if x.dtype.kind == "f":
+                assert_equal(kernel.reduce(one, op="max"), np.max(one))
         if x.dtype.kind == "f":
             x[rng.integers(0, size, 3)] = np.nan
             assert_equal(kernel.reduce(x, op="argmin"), np.argmin(x))

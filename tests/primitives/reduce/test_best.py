@@ -13,7 +13,7 @@ from gpuprims.errors import LawError, NoVariantError
 
 LANES, SPAN = 32, 2048
 # Either side of the lanes, of a span, and of a chunk of several.
-SIZES = [1, 2, LANES - 1, LANES, LANES + 1, SPAN - 1, SPAN, SPAN + 1, 3 * SPAN + LANES + 5, 8192, 8193, 300_007]
+SIZES = [1, 2, LANES - 1, LANES, LANES + 1, SPAN - 1, SPAN, SPAN + 1, 3 * SPAN + LANES + 5, 32_768, 32_769, 300_007]
 
 
 @pytest.fixture
@@ -32,11 +32,17 @@ def check(device: gpuprims.Device, x: np.ndarray) -> None:
     assert find(device, x, "argmin") == np.argmin(x)
 
 
+def check_values(device: gpuprims.Device, x: np.ndarray) -> None:
+    for op in ("max", "min"):
+        np.testing.assert_array_equal(find(device, x, op), getattr(np, op)(x))
+
+
 @pytest.mark.parametrize("size", SIZES)
 def test_random_elements_and_such_as_go_up_and_down(cpu: gpuprims.Device, rng: np.random.Generator, size: int) -> None:
     x = rng.standard_normal(size).astype(np.float32)
     for one in (x, np.sort(x), np.sort(x)[::-1], np.zeros(size, np.float32)):
         check(cpu, one)
+        check_values(cpu, one)
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -57,8 +63,9 @@ def test_the_first_nan_beats_all_numbers(cpu: gpuprims.Device, rng: np.random.Ge
     for places in ([0], [size - 1], [size // 2, size - 1], rng.integers(0, size, 5)):
         given = x.copy()
         given[places] = np.nan
-        check(cpu, given)
-        check(cpu, given.astype(np.float64))
+        for one in (given, given.astype(np.float64)):
+            check(cpu, one)
+            check_values(cpu, one)
 
 
 @pytest.mark.parametrize("dtype", [*DTYPES, *COMPLEX])
@@ -68,6 +75,9 @@ def test_every_dtype(cpu: gpuprims.Device, rng: np.random.Generator, dtype: str)
     for axis in (0, 1):
         np.testing.assert_array_equal(find(cpu, x, axis=axis), np.argmax(x, axis=axis))
         np.testing.assert_array_equal(find(cpu, x, "argmin", axis=axis), np.argmin(x, axis=axis))
+        if x.dtype.kind == "c" or dtype in ("float32", "float64"):
+            np.testing.assert_array_equal(find(cpu, x, "max", axis=axis), np.max(x, axis=axis))
+            check_values(cpu, x)
 
 
 @pytest.mark.parametrize("dtype", [*DTYPES, *COMPLEX])
@@ -123,9 +133,11 @@ def test_an_operator_that_finds_too_little_better_is_told() -> None:
 
 def test_it_is_chosen_for_what_picks_and_refuses_the_rest(cpu: gpuprims.Device) -> None:
     assert gpuprims.explain("reduce", cpu, op="argmin").chosen.name == "cpu_best"
-    assert gpuprims.explain("reduce", cpu, op="max").chosen.name == "cpu_chunks"
-    with pytest.raises(NoVariantError, match="is for operators that pick one of their values, such as argmax"):
-        find(cpu, np.ones(9), "max")
+    assert gpuprims.explain("reduce", cpu, op="max").chosen.name == "cpu_best"
+    for op, dtype in (("sum", "float32"), ("max", "int32"), ("max", "float16")):
+        assert gpuprims.explain("reduce", cpu, op=op, dtype=dtype).chosen.name == "cpu_chunks"
+        with pytest.raises(NoVariantError, match="is for operators that pick one of their values, such as argmax"):
+            find(cpu, np.ones(9, dtype), op)
 
 
 def test_a_map_may_be_rounded_otherwise_in_vectors(cpu: gpuprims.Device, rng: np.random.Generator) -> None:

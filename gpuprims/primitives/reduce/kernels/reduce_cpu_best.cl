@@ -19,58 +19,77 @@
  * may equal the best so far and have a lower index, so spans with such elements are folded.
  */
 #define BEATS(a, b) (BETTER(a, b) && !BETTER(b, b))
-#define LANES 32
-#define EACH_LANE _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < LANES; lane++)
+#define LANES ((int)(sizeof(lead_t) == 8 ? 16 : 32))
+#define EACH_OF(lanes) _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < lanes; lane++)
+#define EACH_LANE EACH_OF(LANES)
 #define SPAN 2048 /* rows: cpu_best */
 
 /* Return 1 if one of `span` elements from j on is better than `best`, or as good and not IN_ORDER. */
 DEVICE int has_better(INPUTS, const layout_t layout, const row_t row, const i64 j, const int span, const lead_t best)
 {
-    int found = 0;
-    for (int k = 0; k < span; k++) {
-        const lead_t lead = LEAD(MAP_ROW(row, j + k));
-        found |= BETTER(lead, best);
-        if (!IN_ORDER) found |= !BETTER(best, lead);
+#define SEARCH(type)                                                                                                   \
+    type found = 0;                                                                                                    \
+    for (int k = 0; k < span; k++) {                                                                                   \
+        const lead_t lead = LEAD(MAP_ROW(row, j + k));                                                                 \
+        found |= BETTER(lead, best);                                                                                   \
+        if (!IN_ORDER) found |= !BETTER(best, lead);                                                                   \
+    }                                                                                                                  \
+    return found
+    if (sizeof(lead_t) == 1) {
+        SEARCH(i8);
+    } else if (sizeof(lead_t) == 2) {
+        SEARCH(i16);
+    } else {
+        SEARCH(i32);
     }
-    return found;
 }
 
 /* Return the best lead of `span` elements from j on. Loops over lanes stay rolled: Intel's compiler does not vectorise
- * unrolled ones. */
+ * unrolled ones. A level of the tree lies before the level below: in place, vectors would be stored
+ * in part, and the next loads would wait for that. */
 DEVICE lead_t best_of(INPUTS, const layout_t layout, const row_t row, const i64 j, const int span)
 {
-    lead_t best = LEAD(MAP_ROW(row, j)), leads[LANES];
-    int k = 0;
-    if (LANES <= span) {
-        EACH_LANE leads[lane] = best;
-        for (; k + LANES <= span; k += LANES)
-            EACH_LANE
-            {
-                const lead_t lead = LEAD(MAP_ROW(row, j + k + lane));
-                leads[lane] = BEATS(lead, leads[lane]) ? lead : leads[lane];
-            }
-        for (int half_of = LANES / 2; half_of > 0; half_of /= 2)
-            for (int lane = 0; lane < half_of; lane++)
-                leads[lane] = BEATS(leads[lane + half_of], leads[lane]) ? leads[lane + half_of] : leads[lane];
-        best = leads[0];
+    lead_t best = LEAD(MAP_ROW(row, j)), leads[LANES], tree[2 * LANES];
+    if (span < LANES) {
+        for (int k = 1; k < span; k++) {
+            const lead_t lead = LEAD(MAP_ROW(row, j + k));
+            best = BEATS(lead, best) ? lead : best;
+        }
+        return best;
     }
-    for (; k < span; k++) {
-        const lead_t lead = LEAD(MAP_ROW(row, j + k));
-        best = BEATS(lead, best) ? lead : best;
+    EACH_LANE leads[lane] = best;
+    for (int k = 0; k < span; k += LANES) {
+        const i64 near = j + min(k, span - LANES); /* the last elements twice, if need be */
+        EACH_LANE
+        {
+            const lead_t lead = LEAD(MAP_ROW(row, near + lane));
+            leads[lane] = BEATS(lead, leads[lane]) ? lead : leads[lane];
+        }
     }
-    return best;
+    EACH_LANE tree[LANES + lane] = leads[lane];
+#pragma unroll
+    for (int level = LANES / 2; level > 0; level /= 2)
+        EACH_OF(level)
+        {
+            const lead_t one = tree[2 * level + lane], other = tree[3 * level + lane];
+            tree[level + lane] = BEATS(other, one) ? other : one;
+        }
+    return tree[1];
 }
 
-/* Return the first value that is as good as the best of a span. A map may round differently in vectors; if no value is
+/* Return the first value that is as good as the best of a span, LANES elements at a time. A map may round differently in vectors; if no value is
  * as good, search again one by one. */
 DEVICE value_t value_of(INPUTS, const layout_t layout, const row_t row, const i64 first, const i64 last, const lead_t best)
 {
-    for (i64 j = first; j < last; j += LANES) {
-        const int near = (int)min((i64)LANES, last - j);
+#if LEAD_ALONE
+    return best;
+#else
+    for (i64 j = first; last - first >= LANES && j < last; j += LANES) {
+        const i64 near = min(j, last - LANES); /* some elements twice, if need be */
         int found = 0;
-        for (int k = 0; k < near; k++) found |= !BEATS(best, LEAD(MAP_ROW(row, j + k)));
-        for (int k = 0; found && k < near; k++)
-            if (!BEATS(best, LEAD(MAP_ROW(row, j + k)))) return MAP_ROW(row, j + k);
+        EACH_LANE found |= !BEATS(best, LEAD(MAP_ROW(row, near + lane)));
+        for (int k = 0; found && k < LANES; k++)
+            if (!BEATS(best, LEAD(MAP_ROW(row, near + k)))) return MAP_ROW(row, near + k);
     }
     value_t value = MAP_ROW(row, first);
     for (i64 j = first + 1; j < last; j++) {
@@ -78,6 +97,7 @@ DEVICE value_t value_of(INPUTS, const layout_t layout, const row_t row, const i6
         if (BEATS(LEAD(other), LEAD(value))) value = other;
     }
     return value;
+#endif
 }
 
 __kernel WORK_GROUP(1)

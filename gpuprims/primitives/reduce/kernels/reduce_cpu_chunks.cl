@@ -17,8 +17,8 @@
  *     level 1          a+b     a+b     -           -
  *     level 2                          a+b+c+d     a+b+c+d
  */
-#if COMMUTATIVE
-#define LANES ((int)(sizeof(value_t) < 4 ? 128 / sizeof(value_t) : 32))
+#if COMMUTATIVE /* As many as Intel's compiler keeps in registers, two vectors of each component (rows: cpu_chunks-four). */
+#define LANES ((int)(sizeof(value_t) < 4 && sizeof(*x0) < 4 ? 128 / sizeof(value_t) : sizeof(value_t) >= 8 ? 16 : 32))
 #else
 #define LANES 1
 #endif
@@ -27,12 +27,17 @@
 #define LANE (held * BLOCK + tid)
 #define EACH_HELD _Pragma("unroll") for (int held = 0; held < HELD; held++)
 #define MEET() barrier(CLK_LOCAL_MEM_FENCE)
+#define TAKE(lane) partial[lane]
+#define GIVE(lane, value) partial[lane] = value
 #else /* Loops stay rolled: Intel's compiler does not vectorise unrolled ones. A barrier would keep values out of registers. */
 #define LANE held
 #define EACH_HELD _Pragma("clang loop unroll(disable)") for (int held = 0; held < HELD; held++)
 #define MEET()
+#define TAKE(lane) VALUE(run, [lane])
+#define GIVE(lane, value) SET_VALUE(run, [lane], value)
 #endif
-#define RUN 16
+#define EACH_OF(lanes) _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < lanes; lane++)
+#define RUN 64
 #define LEVELS 48
 #define FEW 128 /* rows: cpu_chunks */
 
@@ -44,7 +49,6 @@ void reduce_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
     __local value_t partial[LANES];
     const int tid = get_local_id(0);
 #else
-    value_t partial[LANES];
     const int tid = 0;
 #endif
     const i64 chunk = (n + parts - 1) / parts;
@@ -71,7 +75,8 @@ void reduce_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
         i64 j = min((task % parts) * chunk, n), runs = 0, left = RUN * LANES; /* of the run, elements to come */
         const i64 last = min(j + chunk, n);
 
-        /* 1. Load and fold, LANES elements of a row at a time (rows: cpu_rows). */
+        /* 1. Load and fold, 4 x LANES elements of a row at a time (rows: cpu_rows, cpu_chunks-four): a lane waits for one
+         * operation of four, and fresh elements fold in fewer instructions than folded values, such as those of var. */
         EACH_HELD SET_VALUE(run, [held], IDENTITY);
         while (j < last) {
             const row_t row = ROW(o, j);
@@ -79,6 +84,13 @@ void reduce_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
             while (j < end) {
                 const i64 stop = min(end, j + left);
                 left -= stop - j;
+                for (; j + 4 * LANES <= stop; j += 4 * LANES)
+                    EACH_HELD
+                    {
+                        const value_t one = OP(MAP_ROW(row, j + LANE), MAP_ROW(row, j + LANES + LANE));
+                        const value_t two = OP(MAP_ROW(row, j + 2 * LANES + LANE), MAP_ROW(row, j + 3 * LANES + LANE));
+                        SET_VALUE(run, [held], OP(VALUE(run, [held]), OP(one, two)));
+                    }
                 for (; j + LANES <= stop; j += LANES)
                     EACH_HELD SET_VALUE(run, [held], OP(VALUE(run, [held]), MAP_ROW(row, j + LANE)));
                 const int rest = (int)(stop - j);
@@ -100,17 +112,20 @@ void reduce_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
         for (int level = 0; runs >> level; level++)
             if (runs >> level & 1)
                 EACH_HELD SET_VALUE(run, [held], OP(VALUE(levels, [level][held]), VALUE(run, [held])));
+#if BLOCK > 1
         EACH_HELD partial[LANE] = VALUE(run, [held]);
+#endif
         MEET();
         if (tid == 0) {
+#pragma unroll
             for (int half_of = LANES / 2; half_of > 0; half_of /= 2)
-                for (int lane = 0; lane < half_of; lane++) partial[lane] = OP(partial[lane], partial[lane + half_of]);
+                EACH_OF(half_of) GIVE(lane, OP(TAKE(lane), TAKE(lane + half_of)));
 
             /* 3. Store; or leave the value, and the last part folds all of them in order, pairwise too. */
             if (parts == 1) {
-                STORE(o, 0, partial[0]);
+                STORE(o, 0, TAKE(0));
             } else {
-                gp_leave(partials, task, partial[0]);
+                gp_leave(partials, task, TAKE(0));
                 if (gp_last_done(counters + o, parts)) {
                     value_t joins[LEVELS], folded = IDENTITY;
                     for (i64 part = 0; part < parts; part++) {
