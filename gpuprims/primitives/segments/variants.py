@@ -16,6 +16,7 @@ _SHARES = Catalogue(SharesVariant, "segments", Path(__file__).parent)
 VARIANTS = (
     _SEGMENTS.cpu(
         "cpu_runs",
+        by_rows=True,
         rank=10,
         geometry=Geometry(1, 8192, 16),
         refuse=lambda at: first_refusal(for_cpus, double_precision),
