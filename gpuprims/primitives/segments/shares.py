@@ -73,6 +73,19 @@ class SegmentSpec(FoldSpec):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class SegmentScanSpec(SegmentSpec):
+    """The macros of a scan of segments by a kernel for CPUs."""
+
+    inclusive: bool
+    aliases: ClassVar[bool] = True
+    scratch_pointers: ClassVar[int] = 1
+
+    def macros(self) -> dict[str, int | str]:
+        """Define the kind of scan."""
+        return super().macros() | {"INCLUSIVE": int(self.inclusive)}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SharesSpec(SegmentSpec):
     """The macros of a fold by equal shares."""
 

@@ -1,0 +1,99 @@
+/* segscan/cpu_runs: each work-item scans a run of segments, one after the other, for devices whose work-items are CPU
+ * threads.
+ *
+ * in      INPUTS: n elements in all; the last input has the begins of `segments` segments and the end of the last
+ * out     OUTPUTS: a value at each element, in place or apart from all inputs
+ * scratch partials: a value of WORDS for each part
+ * launch  twice, any number of groups of one work-item; each takes parts until none are left
+ * host    ROW(o, j), MAP_ROW(row, j), OP(a, b), IDENTITY, STORE_ROW(row, j, value), BEGIN(o), INCLUSIVE
+ * order   operands in index order
+ *
+ * The parts share the path (path.h) evenly, however long the segments are. The first launch folds the tail of each part,
+ * what it has of the segment that goes on after it. If segments are short, that is next to nothing; a segment of several
+ * parts is read twice.
+ *
+ * A running fold waits for each operation before it begins the next. So RUNS neighbouring runs of a long segment are
+ * scanned at the same time, as in scan/cpu_chunks.
+ */
+#define RUNS 8 /* rows: cpu_runs */
+#define RUN 8
+#define EACH_OF_RUN _Pragma("clang loop unroll(disable)") for (int k = 0; k < RUN; k++)
+#define EACH_RUN _Pragma("unroll") for (int run = 0; run < RUNS; run++)
+
+/* Fold elements in order, several runs at the same time. */
+DEVICE value_t fold_run(INPUTS, const layout_t layout, const row_t row, i64 j, const i64 last)
+{
+    value_t before = IDENTITY;
+    VALUES(folded, [RUNS]);
+    for (; j + RUNS * RUN <= last; j += RUNS * RUN) {
+        EACH_RUN SET_VALUE(folded, [run], IDENTITY);
+        for (int k = 0; k < RUN; k++)
+            EACH_RUN SET_VALUE(folded, [run], OP(VALUE(folded, [run]), MAP_ROW(row, j + run * RUN + k)));
+        for (int run = 0; run < RUNS; run++) before = OP(before, VALUE(folded, [run]));
+    }
+    for (; j < last; j++) before = OP(before, MAP_ROW(row, j));
+    return before;
+}
+
+/* Scan elements of one segment, given the fold of those before. */
+DEVICE void scan_run(INPUTS, OUTPUTS, const layout_t layout, const row_t row, i64 j, const i64 last, value_t before)
+{
+    VALUES(folded, [RUNS]);
+    VALUES(scanned, [RUNS * RUN]);
+    for (; j + RUNS * RUN <= last; j += RUNS * RUN) {
+        EACH_RUN SET_VALUE(folded, [run], IDENTITY);
+        for (int k = 0; k < RUN; k++)
+            EACH_RUN
+            {
+                const value_t earlier = VALUE(folded, [run]), after = OP(earlier, MAP_ROW(row, j + run * RUN + k));
+                SET_VALUE(scanned, [run * RUN + k], INCLUSIVE ? after : earlier);
+                SET_VALUE(folded, [run], after);
+            }
+        for (int run = 0; run < RUNS; run++) {
+            EACH_OF_RUN STORE_ROW(row, j + run * RUN + k, OP(before, VALUE(scanned, [run * RUN + k])));
+            before = OP(before, VALUE(folded, [run]));
+        }
+    }
+    for (; j < last; j++) {
+        const value_t after = OP(before, MAP_ROW(row, j));
+        STORE_ROW(row, j, INCLUSIVE ? after : before);
+        before = after;
+    }
+}
+
+__kernel WORK_GROUP(1)
+void segscan_cpu_runs(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layout, const i64 segments, const i64 n,
+                      const i64 parts, const i64 step)
+{
+    const i64 steps = n + segments, share = (steps + parts - 1) / parts;
+    const row_t row = ROW(0, 0);
+
+    for (i64 part = get_group_id(0); part < parts; part += get_num_groups(0)) {
+        /* 1. Find the part's begin and end on the path. */
+        const i64 from = min(part * share, steps), to = min(from + share, steps);
+        const i64 ended = gp_ended_by(INPUT_NAMES, layout, segments, to);
+
+        /* 2. In the first launch, fold the part's tail. */
+        if (step == 0) {
+            const i64 o = gp_ended_by(INPUT_NAMES, layout, segments, from);
+            const i64 j = o < ended ? BEGIN(ended) : from - o;
+            gp_leave(partials, part, fold_run(INPUT_NAMES, layout, row, j, to - ended));
+            continue;
+        }
+
+        /* 3. Fold what earlier parts have of the first segment. */
+        i64 o = gp_ended_by(INPUT_NAMES, layout, segments, from), j = from - o;
+        value_t before = IDENTITY;
+        if (part > 0)
+            for (i64 left = (BEGIN(o) + o) / share; left < part; left++) before = OP(before, gp_collect(partials, left));
+
+        /* 4. Scan the segments that end here, and the rest. */
+        for (; o < ended; o++) {
+            const i64 end = BEGIN(o + 1);
+            scan_run(INPUT_NAMES, OUTPUT_NAMES, layout, row, j, end, before);
+            before = IDENTITY;
+            j = end;
+        }
+        scan_run(INPUT_NAMES, OUTPUT_NAMES, layout, row, j, to - ended, before);
+    }
+}
