@@ -19,7 +19,7 @@ from gpuprims.expressions import Expr
 from gpuprims.operators import Folding, Op, as_map, find_op, make_folding
 from gpuprims.primitives.segments.operator import counting
 from gpuprims.primitives.segments.shares import (
-    SegmentScanSpec,
+    RunsScanSpec,
     SharesScanSpec,
     SharesVariant,
     launch_shares,
@@ -37,6 +37,11 @@ class SegmentedScanRequest(NamedTuple):
     inclusive: bool
     dtype: np.dtype[Any] | None
     segments: int
+
+    @property
+    def of_nothing(self) -> bool:
+        """See :class:`SegmentsCall`; an empty segment has no results."""
+        return True
 
     def described(self, dtypes: tuple[np.dtype[Any], ...], size: int) -> tuple[Folding, CallTraits]:
         """See :class:`SegmentsCall`."""
@@ -74,8 +79,8 @@ def plan_segscan(
         how = {"map": taking_offsets(folding, arrays, offsets.dtype), "commutative": request.op.commutative}
         how["inclusive"] = request.inclusive
         if isinstance(chosen, SharesVariant):
-            return launch_shares(chosen, device, folding, layout, SharesScanSpec, count, size, of_nothing=True, **how)
-        spec = SegmentScanSpec.of(folding, layout, **how)
+            return launch_shares(chosen, device, folding, layout, SharesScanSpec, count, size, of_nothing=request.of_nothing, **how)
+        spec = RunsScanSpec.of(folding, layout, **how)
         parts = chosen.groups(-(-(size + count) // chosen.tile), device.capabilities)
         kernel, packed = device.kernel(chosen, spec), layout.pack(0)
         launches = [kernel.prepare(parts, packed, count, size, parts, step) for step in range(parts == 1, 2)]

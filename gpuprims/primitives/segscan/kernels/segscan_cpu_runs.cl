@@ -15,33 +15,17 @@
  * A running fold waits for each operation before it begins the next. So RUNS neighbouring runs of a long segment are
  * scanned at the same time, as in scan/cpu_chunks.
  */
-#define RUNS 8 /* rows: cpu_runs */
-#define RUN 8
+#define TAKEN (RUNS * RUN) /* elements, a bit of a word for each */
 #define EACH_OF_RUN _Pragma("clang loop unroll(disable)") for (int k = 0; k < RUN; k++)
-#define EACH_RUN _Pragma("unroll") for (int run = 0; run < RUNS; run++)
 
-/* Fold elements in order, several runs at the same time. */
-DEVICE value_t fold_run(INPUTS, const layout_t layout, const row_t row, i64 j, const i64 last)
+/* Scan TAKEN elements, given the fold of those before in the first one's segment; bit k of `begins` is set where element
+ * k begins a segment. Return the fold of the last one's segment. */
+DEVICE value_t scan_runs(INPUTS, OUTPUTS, const layout_t layout, const row_t row, const i64 j, const u64 begins, value_t before)
 {
-    value_t before = IDENTITY;
+    VALUES(scanned, [TAKEN]);
     VALUES(folded, [RUNS]);
-    for (; j + RUNS * RUN <= last; j += RUNS * RUN) {
-        EACH_RUN SET_VALUE(folded, [run], IDENTITY);
-        for (int k = 0; k < RUN; k++)
-            EACH_RUN SET_VALUE(folded, [run], OP(VALUE(folded, [run]), MAP_ROW(row, j + run * RUN + k)));
-        for (int run = 0; run < RUNS; run++) before = OP(before, VALUE(folded, [run]));
-    }
-    for (; j < last; j++) before = OP(before, MAP_ROW(row, j));
-    return before;
-}
-
-/* Scan elements of one segment, given the fold of those before. */
-DEVICE void scan_run(INPUTS, OUTPUTS, const layout_t layout, const row_t row, i64 j, const i64 last, value_t before)
-{
-    VALUES(folded, [RUNS]);
-    VALUES(scanned, [RUNS * RUN]);
-    for (; j + RUNS * RUN <= last; j += RUNS * RUN) {
-        EACH_RUN SET_VALUE(folded, [run], IDENTITY);
+    EACH_RUN SET_VALUE(folded, [run], IDENTITY);
+    if (!begins) {
         for (int k = 0; k < RUN; k++)
             EACH_RUN
             {
@@ -53,12 +37,27 @@ DEVICE void scan_run(INPUTS, OUTPUTS, const layout_t layout, const row_t row, i6
             EACH_OF_RUN STORE_ROW(row, j + run * RUN + k, OP(before, VALUE(scanned, [run * RUN + k])));
             before = OP(before, VALUE(folded, [run]));
         }
+    } else {
+        for (int k = 0; k < RUN; k++)
+            EACH_RUN
+            {
+                const value_t earlier = begins >> (run * RUN + k) & 1 ? IDENTITY : VALUE(folded, [run]);
+                const value_t after = OP(earlier, MAP_ROW(row, j + run * RUN + k));
+                SET_VALUE(scanned, [run * RUN + k], INCLUSIVE ? after : earlier);
+                SET_VALUE(folded, [run], after);
+            }
+        for (int run = 0; run < RUNS; run++) {
+            const u64 own = begins >> run * RUN & (((u64)1 << RUN) - 1);
+            const int open = own ? gp_count_bits((own & -own) - 1) : RUN; /* elements of the segment before */
+            EACH_OF_RUN
+            {
+                const value_t late = VALUE(scanned, [run * RUN + k]), whole = OP(before, late);
+                STORE_ROW(row, j + run * RUN + k, k < open ? whole : late);
+            }
+            before = own ? VALUE(folded, [run]) : OP(before, VALUE(folded, [run]));
+        }
     }
-    for (; j < last; j++) {
-        const value_t after = OP(before, MAP_ROW(row, j));
-        STORE_ROW(row, j, INCLUSIVE ? after : before);
-        before = after;
-    }
+    return before;
 }
 
 __kernel WORK_GROUP(1)
@@ -77,7 +76,7 @@ void segscan_cpu_runs(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layo
         if (step == 0) {
             const i64 o = gp_ended_by(INPUT_NAMES, layout, segments, from);
             const i64 j = o < ended ? BEGIN(ended) : from - o;
-            gp_leave(partials, part, fold_run(INPUT_NAMES, layout, row, j, to - ended));
+            gp_leave(partials, part, gp_fold_row(INPUT_NAMES, layout, row, j, to - ended));
             continue;
         }
 
@@ -87,13 +86,22 @@ void segscan_cpu_runs(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layo
         if (part > 0)
             for (i64 left = (BEGIN(o) + o) / share; left < part; left++) before = OP(before, gp_collect(partials, left));
 
-        /* 4. Scan the segments that end here, and the rest. */
-        for (; o < ended; o++) {
-            const i64 end = BEGIN(o + 1);
-            scan_run(INPUT_NAMES, OUTPUT_NAMES, layout, row, j, end, before);
-            before = IDENTITY;
-            j = end;
+        /* 4. Scan. */
+        const i64 last = to - ended;
+        while (j < last) {
+            const i64 end = min(j + TAKEN, last);
+            u64 begins = 0;
+            for (; o < ended && BEGIN(o + 1) < end; o++) begins |= (u64)1 << (BEGIN(o + 1) - j);
+            if (end == j + TAKEN) {
+                before = scan_runs(INPUT_NAMES, OUTPUT_NAMES, layout, row, j, begins, before);
+                j = end;
+            }
+            for (; j < end; j++, begins >>= 1) {
+                if (begins & 1) before = IDENTITY;
+                const value_t after = OP(before, MAP_ROW(row, j));
+                STORE_ROW(row, j, INCLUSIVE ? after : before);
+                before = after;
+            }
         }
-        scan_run(INPUT_NAMES, OUTPUT_NAMES, layout, row, j, to - ended, before);
     }
 }
