@@ -20,6 +20,7 @@ from gpuprims.expressions import Expr, trace, typed
 from gpuprims.primitives.map import map as map_arrays
 
 _BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
+_USUAL = frozenset({np.dtype(np.int32), _INT64})  # dtypes of most offsets
 
 # Functions of two neighbouring offsets and the segment's number: marks, and where to write them.
 _TRUE = trace(lambda first, second, j: True, 3)
@@ -74,7 +75,7 @@ class Segments:
 
     def beside(self, *, apart: bool) -> Operands:
         """Return the arrays and the offsets; ``apart`` for a copy, because kernels may write to the caller's memory."""
-        own, there = self._operands, self._given.placed
+        own, there = self._operands, self._given and self._given.placed
         if apart:
             return own.beside(self.offsets.copy() if own.in_place else map_arrays("x", self.offsets, device=own.device))
         if own.placed is None or there is None:
@@ -136,12 +137,15 @@ def _flat_size(operands: Operands) -> int:
     return int(next(iter(shapes))[0])
 
 
-def _given(offsets: Any, operands: Operands) -> tuple[Operands, Any]:
+def _given(offsets: Any, operands: Operands) -> tuple[Operands | None, Any]:
     """Return offsets as operands, and their array, on the host if kernels work there.
 
     Raise unless they are integers in one dimension.
     """
     label = operands.label
+    if operands.in_place and type(offsets) is np.ndarray and offsets.dtype in _USUAL and offsets.flags.carray:
+        if offsets.ndim == 1 and offsets.size:
+            return None, offsets  # kernels read it as it is
     given = as_operands(label, (offsets,), operands.device)
     array = given.natives[0]
     if array.ndim != 1 or not array.size:

@@ -78,7 +78,7 @@ class RunsSpec(SegmentSpec):
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
-        return (*super().headers(), _KERNELS / "runs.h")
+        return (_KERNELS / "runs.h", *super().headers())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

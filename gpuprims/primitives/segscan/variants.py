@@ -18,7 +18,7 @@ VARIANTS = (
         "cpu_runs",
         by_rows=True,
         rank=15,
-        geometry=Geometry(1, 8192, 16),
+        geometry=Geometry(1, 8192, 4),  # rows: cpu_runs
         refuse=lambda at: first_refusal(for_cpus, double_precision),
     ),
     *_SHARES.gpu(

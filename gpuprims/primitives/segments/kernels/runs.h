@@ -1,5 +1,7 @@
 /* Folds of a row's elements by one work-item, for devices whose work-items are CPU threads. */
 
+#define END_STEPS 16 /* rows: cpu_runs */
+
 /* Lanes of a vector. Loops over lanes stay rolled: Intel's compiler does not vectorise unrolled ones, and it keeps an
  * array in registers if it is one vector. */
 #define LANES ((int)(sizeof(value_t) < 8 ? 64 / sizeof(value_t) : 8)) /* rows: cpu_runs */
@@ -7,8 +9,8 @@
 #define FEW 8
 #define SPAN (COMMUTATIVE ? 32 * 4 * LANES : 256)
 #define LEVELS 48
-#define RUNS 4 /* rows: cpu_runs of segscan */
-#define RUN 16
+#define RUNS 8 /* rows: cpu_runs of segscan */
+#define RUN 8
 #define EACH_RUN _Pragma("unroll") for (int run = 0; run < RUNS; run++)
 
 #if COMMUTATIVE

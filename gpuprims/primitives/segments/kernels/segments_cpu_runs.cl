@@ -21,14 +21,15 @@ __kernel WORK_GROUP(1)
 void segments_cpu_runs(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 segments,
                        const i64 n, const i64 parts)
 {
-    const i64 steps = n + segments, share = (steps + parts - 1) / parts;
+    const i64 steps = n + END_STEPS * segments, share = (steps + parts - 1) / parts;
     const row_t row = ROW(0, 0);
 
     for (i64 part = get_group_id(0); part < parts; part += get_num_groups(0)) {
         /* 1. Find the part's begin and end on the path. */
         const i64 from = min(part * share, steps), to = min(from + share, steps);
-        i64 o = gp_ended_by(INPUT_NAMES, layout, segments, from), j = from - o;
+        i64 o = gp_ended_by(INPUT_NAMES, layout, segments, from), j = gp_element_at(INPUT_NAMES, layout, o, from);
         const i64 ended = gp_ended_by(INPUT_NAMES, layout, segments, to);
+        const i64 last = gp_element_at(INPUT_NAMES, layout, ended, to);
 
         /* 2. Fold the segments that end here, and the rest. Earlier parts may have some of the first segment. */
         value_t head = IDENTITY;
@@ -42,7 +43,7 @@ void segments_cpu_runs(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
             j = end;
         }
         gp_leave(partials, 2 * part, head);
-        gp_leave(partials, 2 * part + 1, gp_fold_row(INPUT_NAMES, layout, row, j, to - o));
+        gp_leave(partials, 2 * part + 1, gp_fold_row(INPUT_NAMES, layout, row, j, last));
 
         /* 3. The last part joins what all parts left, in order. */
         if (gp_last_done(counters, parts)) {
