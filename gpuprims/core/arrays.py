@@ -53,8 +53,11 @@ def native_of(label: str, array: Any) -> Any:
     return array
 
 
-def host_array(label: str, array: Any, dtypes: list[np.dtype[Any]]) -> np.ndarray:
-    """Return an aligned host array, in the machine's byte order; a copy of a sparse one is dense."""
+def host_array(label: str, array: Any, dtypes: list[np.dtype[Any]], device: Device) -> np.ndarray:
+    """Return an aligned host array, in the machine's byte order.
+
+    The copy of one whose elements lie far apart is dense: to be sent, or where its span is too large to share.
+    """
     if isinstance(array, NUMBERS):  # takes its dtype from the arrays beside it, as in NumPy
         dtype = np.result_type(*dtypes, array)
         try:
@@ -68,7 +71,8 @@ def host_array(label: str, array: Any, dtypes: list[np.dtype[Any]]) -> np.ndarra
         return host
     low, high = bounds_of(host)
     misaligned = any(stride % host.itemsize for stride in host.strides) or not host.flags.aligned
-    return np.array(host, order="C") if misaligned or high - low > 2 * host.nbytes + 4096 else host
+    most = device.driver.room if device.driver.shares_host_memory else 2 * host.nbytes + 4096
+    return np.array(host, order="C") if misaligned or high - low > most else host
 
 
 def upload(array: np.ndarray, device: Device) -> View:

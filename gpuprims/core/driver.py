@@ -120,6 +120,12 @@ class Driver(Protocol):
     def share(self, array: np.ndarray) -> View:
         """Return a view of a host array for kernels, without a copy; the caller keeps the array alive."""
 
+    def memory(self, array: np.ndarray) -> Any:
+        """Return the memory of a C-contiguous host array for kernels, as :meth:`share` does."""
+
+    def wait(self) -> None:
+        """Wait for the kernels launched so far, where they work in the host's memory."""
+
     def asarray(self, array: np.ndarray) -> Any:
         """Copy a host array into an array of the vendor's own class."""
 

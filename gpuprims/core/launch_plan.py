@@ -128,33 +128,34 @@ class LaunchPlan:
             if operands.in_place or not operands.on_host:
                 self.start(operands, out.natives)
                 if operands.in_place:
-                    operands.driver.synchronize()
+                    operands.driver.wait()
                 return out.given
-        if self._launch is None:
-            self.compiled()  # raises before memory is allocated
-        empty = np.empty if operands.in_place else operands.driver.empty
+        launch, driver = self._launch or self.compiled(), operands.driver  # raises before memory is allocated
+        empty = np.empty if operands.in_place else driver.empty
         if self._turned:
-            results = [empty(form.shape[::-1], form.dtype).T for form in self.results]
+            results = [empty(form.shape[::-1], form.dtype) for form in self.results]
         else:
             results = [empty(form.shape, form.dtype) for form in self.results]
-        self.start(operands, results)
+        if launch is not nothing:  # empty arrays have no memory
+            self._start(operands, [driver.memory(one) for one in results] if operands.in_place else results)
+        if self._turned:
+            results = [result.T for result in results]
         if out is not None:
-            return host_results(operands, list(map(operands.driver.to_host, results)), out, single=bool(self.single))
+            return host_results(operands, list(map(driver.to_host, results)), out, single=bool(self.single))
         if not operands.plain:
             results = [operands.to_caller(result) for result in results]
         return results[0] if self.single else tuple(results)
 
     def start(self, operands: Operands, results: Sequence[Any]) -> None:
         """Launch, to write to arrays of the device, or of the host if they share memory."""
-        launch = self._launch or self.compiled()
-        if launch is nothing:  # arrays may have no memory
-            return
+        if (self._launch or self.compiled()) is not nothing:
+            self._start(operands, [operands.memory(one) for one in results] if operands.in_place else results)
+
+    def _start(self, operands: Operands, written: Sequence[Any]) -> None:
         _, memories = operands.placed or operands.place()
-        if operands.in_place:
-            results = [operands.memory(one) for one in results]
         if len(memories) != self._in_order:
-            memories, results = [memories[k] for k in self.inputs], [results[k] for k in self.outputs]
-        launch([*memories, *results])
+            memories, written = [memories[k] for k in self.inputs], [written[k] for k in self.outputs]
+        self.compiled()([*memories, *written])
 
 
 def nothing(memories: Sequence[Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Sequence
 
@@ -32,12 +31,8 @@ def host_memory(array: np.ndarray) -> tuple[np.ndarray, int]:
     """Return the memory of a host array, as bytes or as it is, and the offset of its first element in bytes."""
     if array.flags.carray:
         return array, 0
-    low, high = byte_bounds(array)
-    # ctypes makes the memory writable: a driver that shares it asks for that, even when it only reads.
-    raw = np.ctypeslib.as_array((ctypes.c_byte * (high - low)).from_address(low))
-    memory = raw.view(_Owned)
-    memory.owner = array
-    return memory, array.__array_interface__["data"][0] - low
+    low, high = reach(array.shape, array.strides, array.itemsize)
+    return np.asarray(_Memory(array, low, high - low)), -low
 
 
 def cut_array(array: np.ndarray, start: int, shape: tuple[int, ...]) -> np.ndarray:
@@ -45,7 +40,12 @@ def cut_array(array: np.ndarray, start: int, shape: tuple[int, ...]) -> np.ndarr
     return array.reshape(-1)[start : start + math.prod(shape)].reshape(shape)
 
 
-class _Owned(np.ndarray):
-    """Bytes with a reference to the array that owns them."""
+class _Memory:
+    """The bytes of an array, for NumPy; writable, because a driver that shares memory asks for that even to read."""
 
-    owner: np.ndarray
+    __slots__ = ("__array_interface__", "_owner")
+
+    def __init__(self, owner: np.ndarray, low: int, nbytes: int) -> None:
+        self._owner = owner
+        first = owner.__array_interface__["data"][0]
+        self.__array_interface__ = {"version": 3, "typestr": "|i1", "data": (first + low, False), "shape": (nbytes,)}

@@ -68,8 +68,9 @@ class Operands:
     def place(self) -> Placed:
         """Return the arrays as kernels take them; the first call copies or shares host arrays."""
         if self.placed is None:
-            views = [self._view(array) for array in self.natives]
-            self.placed = tuple([view.form for view in views]), [view.memory for view in views]
+            view = self._share if self.in_place else self._view
+            views = [view(array) for array in self.natives]
+            self.placed = tuple([view[1] for view in views]), [view[0] for view in views]
         return self.placed
 
     @property
@@ -87,14 +88,12 @@ class Operands:
 
     def _view(self, array: Any) -> View:
         on_host = isinstance(array, np.ndarray)
-        if on_host and array.size and not self.in_place:
-            return upload(array, self.device)
-        return self._share(array) if on_host and array.size else View(array, self.form(array))
+        return upload(array, self.device) if on_host and array.size else View(array, self.form(array))
 
     def form(self, array: Any) -> Form:
         """Return the form of an array that a kernel can reach."""
-        if not array.size:  # has no memory, and primitives never launch on it
-            return Form(array.dtype, array.shape, (0,) * array.ndim)
+        if not array.size:
+            return _nowhere(array)
         return self._share(array).form if self.in_place else self.driver.form(array)
 
     def _share(self, array: Any) -> View:
@@ -102,7 +101,8 @@ class Operands:
         for shared, view in self._shared:
             if shared is array:
                 return view
-        self._shared.append((array, view := self.driver.share(array)))
+        view = self.driver.share(array) if array.size else View(array, _nowhere(array))
+        self._shared.append((array, view))
         return view
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
@@ -145,7 +145,7 @@ class Operands:
         if self.plain:
             return result
         if self.in_place:
-            self.driver.synchronize()
+            self.driver.wait()
         elif self.on_host:
             result = self.driver.to_host(result)
         return self.as_caller_wants(result)
@@ -166,9 +166,20 @@ class Operands:
         return max(sizes) > self.driver.room if self.in_place else sum(sizes) > self.driver.room // 2
 
 
+def _nowhere(array: Any) -> Form:
+    """Return the form of an empty array, which has no memory; primitives never launch on it."""
+    return Form(array.dtype, array.shape, (0,) * array.ndim)
+
+
 def _is_ready(array: Any) -> bool:
-    """Return True for a NumPy array that kernels can read as it is."""
-    return type(array) is np.ndarray and array.flags.carray and array.dtype in COMPUTABLE_SET
+    """Return True for a NumPy array that kernels can read as it is, or where it lies if it is strided."""
+    if type(array) is not np.ndarray or array.dtype not in COMPUTABLE_SET:
+        return False
+    flags, item = array.flags, array.itemsize
+    if flags.carray:
+        return True
+    reached = sum([abs(stride) * length for stride, length in zip(array.strides, array.shape, strict=True)])
+    return flags.aligned and reached <= _ALWAYS_ROOM and not any(stride % item for stride in array.strides)
 
 
 def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None) -> Operands:
@@ -189,7 +200,9 @@ def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None)
         else:  # most calls: every array lies on one device, in its vendor's own class
             return Operands(label, device, arrays, False, unchanged, tuple(forms))
     if device is None and all(map(_is_ready, arrays)):
-        return Operands(label, pick_device(None, asked), arrays, True, unchanged)
+        device = pick_device(None, asked)
+        if device.driver.shares_host_memory or all(array.flags.carray for array in arrays):
+            return Operands(label, device, arrays, True, unchanged)
     natives = [native_of(label, array) for array in arrays]
     places = [device_of(native) for native in natives]
     on = next(filter(None, places), None)
@@ -207,5 +220,5 @@ def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None)
     dtypes = [computable(native.dtype, label) for native in natives if not isinstance(native, NUMBERS)]
     for k, place in enumerate(places):
         if place is None:
-            natives[k] = host_array(label, natives[k], dtypes)
+            natives[k] = host_array(label, natives[k], dtypes, device)
     return Operands(label, device, tuple(natives), on is None, converter(label, arrays))

@@ -96,3 +96,26 @@ DEVICE f32 gp_odd_f32(const f64 value)
     return gp_from_bits_f32(bits + (even ? (fabs(back) > fabs(value) ? 0xffffffffu : 1u) : 0u));
 }
 #endif
+
+/* Integers of 64 bits to the nearest float. In the loops of a lone work-item, CPUs' compilers convert no vectors of them, but
+ * of their halves (backends/opencl/measurements.md: wide). Bits that a double has no room for only tell that there are some. */
+#ifdef HAS_F64
+DEVICE f64 gp_f64_u64(const u64 a) { return BLOCK > 1 ? (f64)a : (f64)(u32)(a >> 32) * 4294967296.0f + (f64)(u32)a; }
+DEVICE f64 gp_f64_i64(const i64 a) { return BLOCK > 1 ? (f64)a : (f64)(i32)(a >> 32) * 4294967296.0f + (f64)(u32)a; }
+DEVICE f32 gp_f32_u64(const u64 a)
+{
+    if (BLOCK > 1) return (f32)a;
+    const int wide = a >> 53 != 0;
+    return (f32)gp_f64_u64(wide ? a >> 11 | ((a & 0x7ff) != 0) : a) * (wide ? 2048.0f : 1.0f);
+}
+DEVICE f32 gp_f32_i64(const i64 a)
+{
+    if (BLOCK > 1) return (f32)a;
+    const f32 size = gp_f32_u64(a < 0 ? (u64)0 - (u64)a : (u64)a);
+    return a < 0 ? -size : size;
+}
+#endif
+#ifndef HAS_F64
+DEVICE f32 gp_f32_u64(const u64 a) { return (f32)a; }
+DEVICE f32 gp_f32_i64(const i64 a) { return (f32)a; }
+#endif

@@ -91,6 +91,8 @@ def converted(operand: str, source: Dtype, target: Dtype) -> str:
         return f"({c_type(target)})gp_{wide}_{c_type(source)}({operand})"
     if source == np.float64 and target == np.float16:
         return f"gp_odd_f32({operand})"  # a float32 that rounds to the same float16 as the float64
+    if target.kind == "f" and source.kind in "iu" and source.itemsize == 8:
+        return f"gp_{c_type(target)}_{c_type(source)}({operand})"
     if target.kind != "c":
         return f"({c_type(target)}){operand}"
     kind = c_type(part(target))

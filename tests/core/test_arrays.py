@@ -11,6 +11,7 @@ import pytest
 from kernel_cases import AFFINE, affine_fold, assert_equal, need, on_device, on_host, poison, random_values
 
 import gpuprims
+from gpuprims.core import operands
 from gpuprims.errors import ArgumentError, ArrayError, BackendUnavailableError, DeviceMismatchError, DtypeError
 
 # NumPy -------------------------------------------------------------------------------------------------------------
@@ -71,6 +72,23 @@ def test_changes_between_calls_are_seen(device: gpuprims.Device) -> None:
         x[step] = 1
         assert gpuprims.reduce(x, device=device) == step + 1
         assert_equal(gpuprims.map("x + 1", x, device=device), x + 1)
+
+
+@pytest.mark.parametrize("room", [None, 2000])
+def test_elements_that_lie_far_apart_are_read_where_there_is_room(
+    device: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, room: int | None
+) -> None:
+    whole = random_values(rng, np.float32, (300, 900))
+    whole.flags.writeable = False
+    if room is not None:
+        monkeypatch.setattr(operands, "_ALWAYS_ROOM", 0)
+        monkeypatch.setattr(type(device.driver), "room", room)
+    for x in (whole[:, 7], whole[::3, ::-50], whole[:100, 897:].T):
+        in_place = device.driver.shares_host_memory and room is None
+        (native,) = operands.as_operands("map", (x,), device).natives
+        assert np.shares_memory(native, x) == in_place
+        assert_equal(gpuprims.map("x + 1", x, device=device), x + 1)
+        assert_equal(gpuprims.reduce(x, op="max", axis=0, device=device), x.max(axis=0))
 
 
 def test_subclasses_of_ndarray_are_read(device: gpuprims.Device) -> None:

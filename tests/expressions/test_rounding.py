@@ -84,6 +84,43 @@ def test_float64_is_rounded_to_float16_once(device: gpuprims.Device, rng: np.ran
         np.testing.assert_array_equal(bits(gpuprims.map("float16(x)", x, device=device)), bits(x.astype(np.float16)))
 
 
+def fold_of_one(x: np.ndarray, function: str, device: gpuprims.Device) -> np.ndarray:
+    """Convert by a fold of one element along the first axis, which CPUs compute in loops, not in joined work-items."""
+    result: np.ndarray = gpuprims.reduce(x[np.newaxis], op="max", map=function, axis=0, device=device)
+    return result
+
+
+def test_folds_convert_halves_as_numpy_does(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    with np.errstate(all="ignore"):
+        x = np.concatenate([halves().astype(np.float32), random_bits(rng, np.float32, 500_000)])
+        np.testing.assert_array_equal(bits(fold_of_one(x, "float16(x)", device)), bits(x.astype(np.float16)))
+        x = halves().astype(np.float16)
+    np.testing.assert_array_equal(bits(fold_of_one(x, "float32(x)", device)), bits(x.astype(np.float32)))
+    if device.capabilities.fp64:
+        x = halves()
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(bits(fold_of_one(x, "float16(x)", device)), bits(x.astype(np.float16)))
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64"])
+def test_integers_of_64_bits_convert_to_the_nearest_float(
+    device: gpuprims.Device, rng: np.random.Generator, dtype: str
+) -> None:
+    need(device, np.float64)
+    x = rng.integers(0, 2**64 - 1, 100_000, np.uint64, endpoint=True) >> rng.integers(0, 64, 100_000).astype(np.uint64)
+    kept = 2 ** np.arange(
+        25, 64, dtype=np.uint64
+    )  # numbers of which a float keeps the first bits: ties, and beside them
+    ties = [kept + kept // np.uint64(2**24), kept + kept // np.uint64(2**24) * np.uint64(3)]
+    x = np.concatenate([x, *ties, *(tie + np.uint64(1) for tie in ties), *(tie - np.uint64(1) for tie in ties)])
+    x = np.concatenate(
+        [x, np.negative(x.view(np.int64)).view(np.uint64), np.array([0, 2**63, 2**64 - 1], np.uint64)]
+    ).view(dtype)
+    for to in ("float32", "float64"):
+        np.testing.assert_array_equal(fold_of_one(x, f"float64({to}(x))", device), x.astype(to))
+        np.testing.assert_array_equal(gpuprims.map(f"{to}(x)", x, device=device), x.astype(to))
+
+
 def test_float16_results_of_float64_are_rounded_once(device: gpuprims.Device) -> None:
     need(device, np.float64)
     x = np.array([1 + 2.0**-11, 2.0**-30])

@@ -111,6 +111,8 @@ class CudaDriver:
         """Refuse: a GPU has its own memory."""
         raise TypeError("cuda: a copy of a host array, by asarray; got a request to share one")
 
+    memory = share
+
     def asarray(self, array: np.ndarray) -> cupy.ndarray:
         """Copy a host array to the GPU."""
         copied = self.empty(array.shape, array.dtype)
@@ -136,6 +138,8 @@ class CudaDriver:
     def synchronize(self) -> None:
         """Wait for the whole device."""
         self.device.synchronize()
+
+    wait = synchronize
 
 
 def _open() -> Sequence[CudaDriver]:

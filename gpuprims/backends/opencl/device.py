@@ -45,6 +45,7 @@ class OpenCLDriver:
         transfer = Transfer(queue)
         # Bound once, because a warm call pays for each of Python's calls.
         self._send, self.to_host = transfer.send, transfer.receive
+        self._launched = [cl.enqueue_marker(queue)]  # the event of the last launch
         self._reports: list[CopiedReport] = []  # that no call uses
         memory = StreamMemory(self._kept_zeros, int)  # int() is the key of its one queue
         self.counters, self.tile_statuses = memory.counters, memory.tile_statuses
@@ -72,7 +73,7 @@ class OpenCLDriver:
         except cl.Error as error:
             where = f"{variant.entry} on {self.capabilities.name} ({self.capabilities.driver})"
             raise BuildError(f"{where}: a kernel that compiles; got\n{error}") from error
-        return OpenCLKernel(self.queue, program, variant.entry, variant.block, len(spec.inputs))
+        return OpenCLKernel(self.queue, program, variant.entry, variant.block, len(spec.inputs), self._launched)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cl_array.Array:
         """Allocate from a pool that keeps freed memory for the next call."""
@@ -111,9 +112,14 @@ class OpenCLDriver:
     def share(self, array: np.ndarray) -> View:
         """Give a CPU device a host array without a copy."""
         memory, offset = host_memory(array)
-        self.arrays.check(memory.nbytes)
         form = Form(array.dtype, array.shape, array.strides, offset)
-        return View(cl.Buffer(self.context, _SHARED, hostbuf=memory), form, memory)
+        return View(self.memory(memory), form, memory)
+
+    def memory(self, array: np.ndarray) -> cl.Buffer:
+        """Give a CPU device the memory of a C-contiguous host array."""
+        if array.nbytes > self.capabilities.largest_allocation:
+            self.arrays.check(array.nbytes)
+        return cl.Buffer(self.context, _SHARED, 0, array)
 
     def asarray(self, array: np.ndarray) -> cl_array.Array:
         """Copy a host array to the device."""
@@ -145,3 +151,11 @@ class OpenCLDriver:
         """Wait for the queue."""
         with self._turn:
             self.queue.finish()
+
+    def wait(self) -> None:
+        """Wait for the last launch, in 1 us less than for the queue (measurements.md: wait)."""
+        if not self._in_order:
+            return self.synchronize()
+        with self._turn:
+            self._launched[0].wait()
+        return None

@@ -15,16 +15,28 @@ from gpuprims.core.driver import Launch
 
 
 class OpenCLKernel:
-    """A kernel of one queue; it reads its first ``inputs`` memories and writes the others."""
+    """A kernel of one queue; it reads its first ``inputs`` memories and writes the others.
 
-    def __init__(self, queue: cl.CommandQueue, program: cl.Program, entry: str, block: int, inputs: int) -> None:
+    ``launched`` gets the event of each launch, in place of the last one.
+    """
+
+    def __init__(
+        self,
+        queue: cl.CommandQueue,
+        program: cl.Program,
+        entry: str,
+        block: int,
+        inputs: int,
+        launched: list[cl.Event],
+    ) -> None:
         self._queue, self._program, self._entry = queue, program, entry
-        self._block, self._inputs = block, inputs
+        self._block, self._inputs, self._launched = block, inputs, launched
 
     def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
         """Fix a launch with its own kernel object, whose last arguments stay set."""
         ordered = self._queue if in_order(self._queue) else None
         kernel, queue, inputs = cl.Kernel(self._program, self._entry), self._queue, self._inputs
+        launched = self._launched
         size, block, lock, turn = (groups * self._block,), (self._block,), Lock(), turn_of(queue)
         if local:
             memory: Any = cl.LocalMemory(local)  # missing in pyopencl's annotations
@@ -46,6 +58,7 @@ class OpenCLKernel:
                         memory = memory.base_data
                     kernel.set_arg(place, memory)
                 event = cl.enqueue_nd_range_kernel(queue, kernel, size, block, wait_for=pending)
+                launched[0] = event
                 for memory in memories[inputs:]:
                     if isinstance(memory, cl_array.Array):
                         memory.events[:] = [event]  # it follows the pending ones

@@ -85,10 +85,27 @@ DEVICE f64 gp_times_f64(const f64 a, const f64 b)
  * of the type alone (measurements.md: halves). */
 #define ROUND_F16(value) gp_half_value(gp_half_bits(value))
 
-#if defined(cl_khr_fp16) && defined(cl_intel_required_subgroup_size)
+#if defined(cl_khr_fp16) && defined(cl_intel_required_subgroup_size) && BLOCK > 1
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #define gp_half_value(bits) convert_float(as_half((ushort)(bits)))
 #define gp_half_bits(value) as_ushort(convert_half_rte((float)(value)))
+#elif defined(cl_intel_required_subgroup_size) && BLOCK == 1
+/* Intel's compiler makes vectors of those in work-items alone, and of shifts in loops too (measurements.md: halves). */
+DEVICE f32 gp_half_value(const u16 bits)
+{
+    const u32 size = (u32)(bits & 0x7fff) << 13, sign = (u32)(bits & 0x8000) << 16;
+    const u32 finite = as_uint(as_float(size) * 0x1p112f);
+    return as_float(sign | (size < 0x7c00 << 13 ? finite : size | 0x7f800000));
+}
+
+DEVICE u16 gp_half_bits(const f32 value)
+{
+    const u32 bits = as_uint(value), size = bits & 0x7fffffff, sign = bits >> 16 & 0x8000;
+    const u32 normal = (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13;
+    const u32 small = as_uint(as_float(size) + 0.5f) - as_uint(0.5f);
+    const u32 large = size > 0x7f800000 ? 0x7e00 | (size >> 13 & 0x3ff) : 0x7c00;
+    return (u16)(sign | (size < 0x38800000 ? small : size < 0x47800000 ? normal : large));
+}
 #else
 DEVICE f32 gp_half_value(const u16 bits)
 {

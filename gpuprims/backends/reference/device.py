@@ -91,6 +91,10 @@ class ReferenceDriver:
         """Use the array where it lies."""
         return View(array, self.form(array))
 
+    def memory(self, array: np.ndarray) -> np.ndarray:
+        """Use the array where it lies."""
+        return array
+
     def asarray(self, array: np.ndarray) -> np.ndarray:
         """Return the array itself: kernels never write to their inputs."""
         return array
@@ -127,6 +131,8 @@ class ReferenceDriver:
 
     def synchronize(self) -> None:
         """Return at once: everything is done when its call returns."""
+
+    wait = synchronize
 
 
 class ReferenceKernel:

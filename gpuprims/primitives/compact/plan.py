@@ -58,7 +58,7 @@ def _scalar(operands: Operands) -> tuple[Sequence[Any], Callable[[], tuple[int, 
     total = np.empty((), _INT64)
 
     def read() -> tuple[int, ...]:
-        operands.driver.synchronize()
+        operands.driver.wait()
         return (total.item(),)
 
     return (total,), read

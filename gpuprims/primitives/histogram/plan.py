@@ -105,7 +105,7 @@ class HistogramPlan(LaunchPlan):
                 sums.run(operands, words, exponents, memory, edges=edges)
             finally:
                 if in_place:
-                    operands.driver.synchronize()  # before an error frees the host's memory, too
+                    operands.driver.wait()  # before an error frees the host's memory, too
         return (counts if shape == result.shape else operands.cut(counts, 0, result.shape)), edges
 
 

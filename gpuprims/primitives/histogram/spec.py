@@ -74,8 +74,10 @@ class HistogramSpec(KernelSpec):
     @property
     def dtypes(self) -> frozenset[Dtype]:
         """See :class:`KernelSpec`."""
-        joined = {np.dtype(np.float64)} if self.final and self.sums in ("scaled", "exact") else set()
-        return super().dtypes | {self.group_dtype, self.dtype} | joined
+        joined = self.final and self.sums in ("scaled", "exact")
+        in_loops = not self.fused and self.values[0].itemsize == 8  # by floats of 64 bits: arithmetic.h
+        doubles = {np.dtype(np.float64)} if joined or in_loops else set()
+        return super().dtypes | {self.group_dtype, self.dtype} | doubles
 
     def macros(self) -> dict[str, int | str]:
         """Define keys, weights, sums and the guide to the thresholds."""
@@ -162,4 +164,5 @@ def _distance(key: Dtype) -> str:
     if key.kind == "f":
         return "((f32)((x) - (first)))"
     unsigned = f"u{8 * key.itemsize}"
-    return f"((f32)(({unsigned})(x) - ({unsigned})(first)))"
+    float_of = "gp_f32_u64" if key.itemsize == 8 else "(f32)"
+    return f"({float_of}(({unsigned})(x) - ({unsigned})(first)))"
