@@ -5,12 +5,12 @@
  * out     OUTPUTS: one value for each segment
  * scratch partials: two values of WORDS for each part; counters: one, zero before and after
  * launch  any number of groups of one work-item; each takes parts until none are left
- * host    ROW(o, j), MAP_ROW(row, j), OP(a, b), IDENTITY, STORE(o, j, value) for j elements, BEGIN(o), COMMUTATIVE
- * order   LANES accumulators side by side fold a span of a segment, or one if order matters; spans are folded pairwise
- *         as in reduce/cpu_chunks
+ * host    ROW(o, j), OP(a, b), IDENTITY, STORE(o, j, value) for j elements, BEGIN(o); functions of path.h and runs.h
+ * order   operands in index order; a commutative operator folds a span by 4 x LANES lanes. Only the number of parts
+ *         decides how values are associated
  *
- * The parts share the path (path.h) evenly, however long the segments are. A part leaves its fold of the
- * first segment and of a segment that ends in a later part; the last part joins them. For 3 steps a part:
+ * The parts share the path (path.h) evenly, however long the segments are. A part leaves its fold of the first segment and
+ * of a segment that ends in a later part; the last part joins them. For 3 steps a part, one of them for an end:
  *
  *     steps      a   b   |     c   |   d   e   |     f   g     | ends a segment
  *     parts      0   0   0     1   1   1   2   2     2   3

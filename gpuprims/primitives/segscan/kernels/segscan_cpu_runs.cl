@@ -5,15 +5,17 @@
  * out     OUTPUTS: a value at each element, in place or apart from all inputs
  * scratch partials: a value of WORDS for each part
  * launch  twice, any number of groups of one work-item; each takes parts until none are left
- * host    ROW(o, j), MAP_ROW(row, j), OP(a, b), IDENTITY, STORE_ROW(row, j, value), BEGIN(o), INCLUSIVE
- * order   operands in index order
+ * host    ROW(o, j), MAP_ROW(row, j), OP(a, b), IDENTITY, STORE_ROW(row, j, value), BEGIN(o), INCLUSIVE; functions of path.h
+ *         and runs.h
+ * order   operands in index order; a commutative operator folds the end of a part by lanes. Only the number of parts
+ *         decides how values are associated
  *
- * The parts share the path (path.h) evenly, however long the segments are. The first launch folds the tail of each part,
+ * The parts share the path (path.h) evenly, however long the segments are. The first launch folds the end of each part,
  * what it has of the segment that goes on after it. If segments are short, that is next to nothing; a segment of several
  * parts is read twice.
  *
- * A running fold waits for each operation before it begins the next. So RUNS neighbouring runs of a long segment are
- * scanned at the same time, as in scan/cpu_chunks.
+ * A running fold waits for each operation before it begins the next. So RUNS neighbouring runs are scanned at the same
+ * time, each from the identity, and then their prefixes are folded in, as in scan/cpu_chunks.
  */
 #define TAKEN (RUNS * RUN) /* elements, a bit of a word for each */
 #define EACH_OF_RUN _Pragma("clang loop unroll(disable)") for (int k = 0; k < RUN; k++)
@@ -93,7 +95,7 @@ void segscan_cpu_runs(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layo
         for (i64 left = (BEGIN(o) + END_STEPS * o) / share; left < part; left++)
             before = OP(before, gp_collect(partials, left));
 
-        /* 4. Scan. */
+        /* 4. Scan: first what is whole of a segment, then the elements around segment ends. */
         while (j < last) {
             const i64 next = o < ended ? BEGIN(o + 1) : last, whole = (next - j) / TAKEN * TAKEN;
             before = scan_within(INPUT_NAMES, OUTPUT_NAMES, layout, row, j, j + whole, before);
