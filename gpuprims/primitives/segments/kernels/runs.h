@@ -10,7 +10,7 @@
 
 /* Neighbouring runs that are folded in order at the same time, because a fold waits for each operation before it begins
  * the next. */
-#define RUNS 8
+#define RUNS 8 /* rows: cpu_runs of segscan */
 #define RUN 8
 #define EACH_RUN _Pragma("unroll") for (int run = 0; run < RUNS; run++)
 
