@@ -79,7 +79,8 @@ def plan_segscan(
         how = {"map": taking_offsets(folding, arrays, offsets.dtype), "commutative": request.op.commutative}
         how["inclusive"] = request.inclusive
         if isinstance(chosen, SharesVariant):
-            return launch_shares(chosen, device, folding, layout, SharesScanSpec, count, size, of_nothing=request.of_nothing, **how)
+            how["of_nothing"] = request.of_nothing
+            return launch_shares(chosen, device, folding, layout, SharesScanSpec, count, size, **how)
         spec = RunsScanSpec.of(folding, layout, **how)
         parts = chosen.groups(-(-(size + count) // chosen.tile), device.capabilities)
         kernel, packed = device.kernel(chosen, spec), layout.pack(0)
