@@ -76,6 +76,11 @@ class SegmentSpec(FoldSpec):
 class RunsSpec(SegmentSpec):
     """The macros of a fold of segments by runs, for CPUs."""
 
+    def macros(self) -> dict[str, int | str]:
+        """Tell whether neighbours lie side by side, in either direction."""
+        strides = {stride for access in self.inputs for stride in access.reduced}
+        return super().macros() | {"MASKED": int(strides <= {-1, 0, 1})}
+
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
         return (_KERNELS / "runs.h", *super().headers())

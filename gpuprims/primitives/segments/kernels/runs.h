@@ -38,7 +38,8 @@
 /* Fold up to SPAN elements. */
 DEVICE value_t gp_fold_span(INPUTS, const layout_t layout, const row_t row, i64 j, const i64 last)
 {
-#if COMMUTATIVE
+#if COMMUTATIVE && ROW_DENSE
+#if MASKED
     if (last - j <= FEW) {
         VALUES(few, [FEW]);
         EACH_OF(FEW) SET_VALUE(few, [lane], IDENTITY);
@@ -46,29 +47,38 @@ DEVICE value_t gp_fold_span(INPUTS, const layout_t layout, const row_t row, i64 
         FOLD_LANES(few, FEW);
         return VALUE(few, [0]);
     }
-    VALUES(a, [LANES]);
-    EACH_OF(LANES) SET_VALUE(a, [lane], IDENTITY);
-    if (j + 4 * LANES <= last) {
-        VALUES(b, [LANES]);
-        VALUES(c, [LANES]);
-        VALUES(d, [LANES]);
-        EACH_OF(LANES) SET_VALUE(b, [lane], IDENTITY);
-        EACH_OF(LANES) SET_VALUE(c, [lane], IDENTITY);
-        EACH_OF(LANES) SET_VALUE(d, [lane], IDENTITY);
-        for (; j + 4 * LANES <= last; j += 4 * LANES) {
-            FOLD_NEXT(a, LANES, j);
-            FOLD_NEXT(b, LANES, j + LANES);
-            FOLD_NEXT(c, LANES, j + 2 * LANES);
-            FOLD_NEXT(d, LANES, j + 3 * LANES);
+#endif
+    value_t folded = IDENTITY;
+    if (MASKED || last - j >= LANES) {
+        VALUES(a, [LANES]);
+        EACH_OF(LANES) SET_VALUE(a, [lane], IDENTITY);
+        if (j + 4 * LANES <= last) {
+            VALUES(b, [LANES]);
+            VALUES(c, [LANES]);
+            VALUES(d, [LANES]);
+            EACH_OF(LANES) SET_VALUE(b, [lane], IDENTITY);
+            EACH_OF(LANES) SET_VALUE(c, [lane], IDENTITY);
+            EACH_OF(LANES) SET_VALUE(d, [lane], IDENTITY);
+            for (; j + 4 * LANES <= last; j += 4 * LANES) {
+                FOLD_NEXT(a, LANES, j);
+                FOLD_NEXT(b, LANES, j + LANES);
+                FOLD_NEXT(c, LANES, j + 2 * LANES);
+                FOLD_NEXT(d, LANES, j + 3 * LANES);
+            }
+            EACH_OF(LANES) SET_VALUE(a, [lane], OP(VALUE(a, [lane]), VALUE(b, [lane])));
+            EACH_OF(LANES) SET_VALUE(c, [lane], OP(VALUE(c, [lane]), VALUE(d, [lane])));
+            EACH_OF(LANES) SET_VALUE(a, [lane], OP(VALUE(a, [lane]), VALUE(c, [lane])));
         }
-        EACH_OF(LANES) SET_VALUE(a, [lane], OP(VALUE(a, [lane]), VALUE(b, [lane])));
-        EACH_OF(LANES) SET_VALUE(c, [lane], OP(VALUE(c, [lane]), VALUE(d, [lane])));
-        EACH_OF(LANES) SET_VALUE(a, [lane], OP(VALUE(a, [lane]), VALUE(c, [lane])));
+        for (; j + LANES <= last; j += LANES) FOLD_NEXT(a, LANES, j);
+#if MASKED
+        FOLD_REST(a, LANES, j, (int)(last - j));
+        j = last;
+#endif
+        FOLD_LANES(a, LANES);
+        folded = VALUE(a, [0]);
     }
-    for (; j + LANES <= last; j += LANES) FOLD_NEXT(a, LANES, j);
-    FOLD_REST(a, LANES, j, (int)(last - j));
-    FOLD_LANES(a, LANES);
-    return VALUE(a, [0]);
+    for (; j < last; j++) folded = OP(folded, MAP_ROW(row, j));
+    return folded;
 #else
     value_t before = IDENTITY;
     VALUES(folded, [RUNS]);
