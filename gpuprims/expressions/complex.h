@@ -18,6 +18,23 @@ DEVICE COMPLEX NAMED(gp_make)(const REAL re, const REAL im)
     return made;
 }
 
+/* A number in memory, as a vector of its parts where the backend has vectors: CPUs' compilers would gather the parts of
+ * neighbouring numbers one by one (backends/opencl/measurements.md: pairs). */
+#if BLOCK > 1 && defined(PAIR_OF)
+DEVICE COMPLEX NAMED(gp_read)(GLOBAL const COMPLEX *at)
+{
+    const PAIR_OF(REAL) pair = vload2(0, (GLOBAL const REAL *)at);
+    return NAMED(gp_make)(pair.x, pair.y);
+}
+DEVICE void NAMED(gp_write)(GLOBAL COMPLEX *at, const COMPLEX value)
+{
+    vstore2((PAIR_OF(REAL))(value.re, value.im), 0, (GLOBAL REAL *)at);
+}
+#else
+DEVICE COMPLEX NAMED(gp_read)(GLOBAL const COMPLEX *at) { return *at; }
+DEVICE void NAMED(gp_write)(GLOBAL COMPLEX *at, const COMPLEX value) { *at = value; }
+#endif
+
 DEVICE b8 NAMED(gp_nonzero)(const COMPLEX a) { return (a.re != 0) | (a.im != 0); }
 DEVICE COMPLEX NAMED(gp_where)(const b8 chosen, const COMPLEX a, const COMPLEX b)
 {

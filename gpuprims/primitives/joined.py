@@ -15,14 +15,15 @@ _EXTREMES = {"maximum", "minimum"}
 def scalar_in_loops(*functions: TypedExpr) -> bool:
     """Return True for functions that Intel's compiler vectorises in work-items alone (rows: cpu_chunks-joined).
 
-    These are calls of library functions, float16, 64-bit integers as floats, and the larger of two 64-bit numbers.
+    These are calls of library functions, float16, complex128, 64-bit integers as floats, and the larger of two 64-bit
+    numbers.
     """
     return any(_is_scalar(function, k) for function in functions for k in range(len(function.nodes)))
 
 
 def _is_scalar(function: TypedExpr, k: int) -> bool:
     node = function.nodes[k]
-    if node.name in _LIBRARY or node.dtype == np.float16:
+    if node.name in _LIBRARY or node.dtype in (np.float16, np.complex128):
         return True
     if node.name == "cast" and node.dtype.kind == "f":
         source = function.nodes[node.operands[0]]

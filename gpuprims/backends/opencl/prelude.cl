@@ -124,6 +124,7 @@ DEVICE u16 gp_half_bits(const f32 value)
 #define GP_JOINED_(type, count) type##count
 #define GP_JOINED(type, count) GP_JOINED_(type, count)
 #define GP_VECTOR_TYPE(type, count) GP_JOINED(GP_NATIVE_##type, count)
+#define PAIR_OF(type) GP_VECTOR_TYPE(type, 2)
 #define GP_NATIVE_b8 uchar
 #define GP_NATIVE_i8 char
 #define GP_NATIVE_i16 short

@@ -113,7 +113,8 @@ def load(k: int, access: Access, width: int, place: str = "") -> list[str]:
     kind, count = stored(access.dtype), width * access.lanes
     at = f"x{k} + {place or f'gp_at_x{k}(layout, o, j)'}{times(access.lanes)}"
     if count == 1:
-        return [f"    {kind} e{k}[1];", f"    e{k}[0] = *({at});"]
+        value = f"gp_read_{kind}({at})" if access.dtype.kind == "c" else f"*({at})"
+        return [f"    {kind} e{k}[1];", f"    e{k}[0] = {value};"]
     read = _vector("READ", access.dtype, count, ("GLOBAL const ", at), ("", f"e{k}"))
     return [f"    {kind} e{k}[{count}];", f"    {read}"]
 
@@ -126,7 +127,11 @@ def write(k: int, access: Access, width: int, index: str, place: str = "") -> st
     count = width * access.lanes
     at = f"y{k} + {place or f'gp_at_y{k}(layout, o, {index})'}{times(access.lanes)}"
     if count == 1:
-        return f"    *({at}) = r{k}[0];"
+        return (
+            f"    gp_write_{stored(access.dtype)}({at}, r{k}[0]);"
+            if access.dtype.kind == "c"
+            else f"    *({at}) = r{k}[0];"
+        )
     return f"    {_vector('WRITE', access.dtype, count, ('GLOBAL ', at), ('', f'r{k}'))}"
 
 
