@@ -44,7 +44,8 @@ def small(variant: Variant) -> Variant:
     units = variant.groups_per_unit
     if variant.together or (units and variant.block == 1):
         units = max(units or 0, 5)
-    few = {"histogram": 4, "segments": 300 if variant.block == 1 else 2, "segscan": 2}.get(
+    by_offsets = 300 if variant.block == 1 else 2
+    few = {"histogram": 4, "segments": by_offsets, "segscan": by_offsets}.get(
         variant.primitive, 4 if getattr(variant, "word_items", False) else variant.items
     )
     if variant.primitive in ("reduce", "scan") and variant.tile > LARGEST:

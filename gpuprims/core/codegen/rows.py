@@ -26,7 +26,7 @@ def row_text(spec: KernelSpec) -> list[str]:
     places = {name: f"(row.{name} + {along})" for name, along in moved.items()}
     inputs = names_of("x", spec.inputs)
     length = f"layout.reduced[{last}]"
-    rows = f"gp_divided((u32)(j), layout.reduced_divider[{last}])" if spec.inputs[0].narrow else f"(j) / {length}"
+    above = f"gp_divided((u32)(j), layout.reduced_divider[{last}])" if spec.inputs[0].narrow else f"(j) / {length}"
     return [
         f"typedef struct {{ i64 o, {', '.join(moved)}; }} row_t;",
         "DEVICE row_t gp_row(const layout_t layout, const i64 o, const i64 j)",
@@ -40,14 +40,14 @@ def row_text(spec: KernelSpec) -> list[str]:
         f"#define ROW_DENSE {int(all(access.reduced[-1:] != (None,) for access in operands))}",
         f"#define MANY_ROWS {int(last > 0)}",
         f"#define ROW_LENGTH(n) {length if last > 0 else '(n)'}",
-        f"#define ROW_END(j, last) {f'min(last, ((i64)({rows}) + 1) * {length})' if last > 0 else '(last)'}",
+        f"#define ROW_END(j, last) {f'min(last, ((i64)({above}) + 1) * {length})' if last > 0 else '(last)'}",
         "DEVICE value_t gp_map_row(INPUTS, const layout_t layout, const row_t row, const i64 j)",
         "{",
         *(line for k, access in enumerate(spec.inputs) for line in load(k, access, 1, places[f"x{k}"])),
         f"    return gp_apply({layout_of(spec)}{names_of('e', spec.inputs)}, {index});",
         "}",
         f"#define MAP_ROW(row, j) gp_map_row({inputs}, layout, row, j)",
-        f"#define ELEMENT_ROW(row, j) x0[(row).x0 + ({moved['x0'].replace('j', '(j)')})]",
+        f"#define ELEMENT_ROW(row, j) x0[(row).x0 + {_along(spec.inputs[0].reduced, 'reduced_stride[0]', '(j)')}]",
         *_store(spec, "row", "j", places, "j"),
         *_beside_text(spec, names, inputs),
     ]
@@ -74,6 +74,13 @@ def _beside_text(spec: KernelSpec, names: list[str], inputs: str) -> list[str]:
         "}",
         "#define BESIDE(o, j) gp_beside(layout, o, j)",
         f"#define BESIDE_LENGTH(outputs) {f'layout.kept[{last}]' if last > 0 else '(outputs)'}",
+        "DEVICE row_t gp_row_beside(const layout_t layout, row_t row, const i64 o)",
+        "{",
+        "    row.o += o;",
+        *(f"    row.{name} += {along};" for name, along in moved.items() if along != "0"),
+        "    return row;",
+        "}",
+        "#define ROW_BESIDE(row, o) gp_row_beside(layout, row, o)",
         "DEVICE value_t gp_map_beside(INPUTS, const layout_t layout, const row_t row, const i64 o)",
         "{",
         *(line for k, access in enumerate(spec.inputs) for line in load(k, access, 1, places[f"x{k}"])),
@@ -86,6 +93,8 @@ def _beside_text(spec: KernelSpec, names: list[str], inputs: str) -> list[str]:
 
 def _store(spec: KernelSpec, word: str, along: str, places: dict[str, str], index: str) -> list[str]:
     """Write STORE_ROW or STORE_BESIDE, which takes the index along the row by the name ``along``."""
+    if spec.finish is None:  # the kernel stores in its own way
+        return []
     head = f"#define STORE_{word.upper()}(row, {along}, value)"
     if spec.place is not None:
         return [f"{head} STORE({'(row).o, j' if along == 'j' else 'o, (row).o'}, value)"]

@@ -130,7 +130,7 @@ def reduce_segments(
     with operands.settled() if operands.in_place else nullcontext():
         if takes_offsets("segments", own, dtypes, segments.size, device, variant, REGISTRY.generation):
             return run_by_offsets(plan_by_offsets, segments, own, out, variant)
-        check(segments, op)
+        check(segments, own)
         beside = operands.beside(segments.heads(), segments.ends())
         plan = find_plan(plan_by_marks, beside, own, out, variant)
         if segments.has_empty:  # a scan writes no results for these, so they are written everywhere before

@@ -11,7 +11,7 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form, plan_layout
-from gpuprims.core.operands import Operands, as_operands
+from gpuprims.core.operands import Operands, Placed, as_operands
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
@@ -20,6 +20,7 @@ from gpuprims.expressions import Expr, trace, typed
 from gpuprims.primitives.map import map as map_arrays
 
 _BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
+_USUAL = frozenset({np.dtype(np.int32), _INT64})  # dtypes of most offsets
 
 # Functions of two neighbouring offsets and the segment's number: marks, and where to write them.
 _TRUE = trace(lambda first, second, j: True, 3)
@@ -36,7 +37,7 @@ class Segments:
         self.size = _flat_size(operands)  # elements of an array
         self.label = operands.label
         self._operands = operands
-        self._given, self._array = _given(offsets, operands)
+        self._placed_before, self._array = _given(offsets, operands)
         self.count = int(self._array.size) - 1
 
     def check(self) -> None:
@@ -74,7 +75,7 @@ class Segments:
 
     def beside(self, *, apart: bool) -> Operands:
         """Return the arrays and the offsets; ``apart`` for a copy, because kernels may write to the caller's memory."""
-        own, there = self._operands, self._given.placed
+        own, there = self._operands, self._placed_before
         if apart:
             return own.beside(self.offsets.copy() if own.in_place else map_arrays("x", self.offsets, device=own.device))
         if own.placed is None or there is None:
@@ -136,19 +137,24 @@ def _flat_size(operands: Operands) -> int:
     return int(next(iter(shapes))[0])
 
 
-def _given(offsets: Any, operands: Operands) -> tuple[Operands, Any]:
-    """Return offsets as operands, and their array, on the host if kernels work there.
+def _given(offsets: Any, operands: Operands) -> tuple[Placed | None, Any]:
+    """Return where offsets on a device lie, and their array, on the host if kernels work there.
 
     Raise unless they are integers in one dimension.
     """
     label = operands.label
-    given = as_operands(label, (offsets,), operands.device)
-    array = given.natives[0]
+    if operands.in_place and type(offsets) is np.ndarray and offsets.dtype in _USUAL and offsets.flags.carray:
+        given, array = None, offsets  # kernels read it as it is
+    else:
+        given = as_operands(label, (offsets,), operands.device)
+        array = given.natives[0]
     if array.ndim != 1 or not array.size:
         raise ShapeError(f"{label}: segments= of one dimension, an offset for each and the end; got {array.shape}")
     if array.dtype.kind not in "iu":
         raise DtypeError(f"{label}: segments= of integers; got dtype {array.dtype}")
-    return given, given.to_host(array) if operands.in_place else array
+    if given is None:
+        return None, array
+    return given.placed, given.to_host(array) if operands.in_place else array
 
 
 @keeps_calls()

@@ -22,7 +22,7 @@ from gpuprims.primitives.fold import plan_scan
 from gpuprims.primitives.fold_variants import FoldVariant
 from gpuprims.primitives.segments.offsets import along_one_axis, end_dtype
 from gpuprims.primitives.segments.operator import placed, segmented
-from gpuprims.primitives.segments.shares import SegmentSpec, SharesSpec, SharesVariant, launch_shares, taking_offsets
+from gpuprims.primitives.segments.shares import RunsSpec, SharesSpec, SharesVariant, launch_shares, taking_offsets
 
 _BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
 
@@ -34,6 +34,11 @@ class SegmentsRequest(NamedTuple):
     map: str | Expr | None
     dtype: np.dtype[Any] | None
     segments: int
+
+    @property
+    def of_nothing(self) -> bool:
+        """See :class:`SegmentsCall`."""
+        return self.op.of_nothing
 
     def described(self, dtypes: tuple[np.dtype[Any], ...], size: int) -> tuple[Folding, CallTraits]:
         """See :class:`SegmentsCall`."""
@@ -71,9 +76,9 @@ def plan_by_offsets(
         layout = plan_layout((*inputs, *each), shape, (1,))
         map_ = taking_offsets(folding, arrays, offsets.dtype)
         if isinstance(chosen, SharesVariant):
-            how = {"map": map_, "commutative": request.op.commutative, "of_nothing": request.op.of_nothing}
+            how = {"map": map_, "commutative": request.op.commutative, "of_nothing": request.of_nothing}
             return launch_shares(chosen, device, folding, layout, SharesSpec, count, size, **how)
-        spec = SegmentSpec.of(folding, layout, map=map_, commutative=request.op.commutative)
+        spec = RunsSpec.of(folding, layout, map=map_, commutative=request.op.commutative)
         parts = chosen.groups(-(-(size + count) // chosen.tile), device.capabilities)
         launch = device.kernel(chosen, spec).prepare(parts, layout.pack(0), count, size, parts)
         # Each part leaves values of its first and its last segment.

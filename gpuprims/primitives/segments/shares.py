@@ -73,6 +73,33 @@ class SegmentSpec(FoldSpec):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class RunsSpec(SegmentSpec):
+    """The macros of a fold of segments by runs, for CPUs."""
+
+    def macros(self) -> dict[str, int | str]:
+        """Tell whether neighbours lie side by side, in either direction."""
+        strides = {stride for access in self.inputs for stride in access.reduced}
+        return super().macros() | {"MASKED": int(strides <= {-1, 0, 1})}
+
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return (_KERNELS / "runs.h", *super().headers())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RunsScanSpec(RunsSpec):
+    """The macros of a scan of segments by runs."""
+
+    inclusive: bool
+    aliases: ClassVar[bool] = True
+    scratch_pointers: ClassVar[int] = 1
+
+    def macros(self) -> dict[str, int | str]:
+        """Define the kind of scan."""
+        return super().macros() | {"INCLUSIVE": int(self.inclusive)}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SharesSpec(SegmentSpec):
     """The macros of a fold by equal shares."""
 
@@ -151,6 +178,10 @@ class SegmentsCall(Protocol):
     def op(self) -> Op:
         """The operator."""
 
+    @property
+    def of_nothing(self) -> bool:
+        """True if segments may be empty."""
+
     def described(self, dtypes: tuple[np.dtype[Any], ...], size: int) -> tuple[Folding, CallTraits]:
         """Return the folding of a call on arrays of ``size`` elements, and what variants are asked with."""
 
@@ -179,16 +210,16 @@ def run_by_offsets(plan_call: Any, segments: Segments, request: SegmentsCall, ou
         try:
             return plan.run(beside, out)
         except WrongOffsetsError as error:
-            check(segments, request.op)
+            check(segments, request)
             rule = f"{segments.label}: segments= that stay as they are during the call"
             raise ArgumentError(f"{rule}; got offsets that were wrong and then right") from error
-    check(segments, request.op)
+    check(segments, request)
     return plan.run(beside, out)
 
 
-def check(segments: Segments, op: Op) -> None:
-    """Raise if the offsets are wrong, or if a segment is empty and the operator has no value for it."""
+def check(segments: Segments, request: SegmentsCall) -> None:
+    """Raise if the offsets are wrong, or if a segment is empty and may not be."""
     segments.check()
-    if not op.of_nothing and segments.has_empty:
-        rule = f"{segments.label} with {op.name}: at least one element a segment"
+    if not request.of_nothing and segments.has_empty:
+        rule = f"{segments.label} with {request.op.name}: at least one element a segment"
         raise EmptyReductionError(f"{rule}; got an empty segment")

@@ -16,8 +16,9 @@ _SHARES = Catalogue(SharesVariant, "segments", Path(__file__).parent)
 VARIANTS = (
     _SEGMENTS.cpu(
         "cpu_runs",
+        by_rows=True,
         rank=10,
-        geometry=Geometry(1, 8192, 16),
+        geometry=Geometry(1, 8192, 4),  # rows: cpu_runs
         refuse=lambda at: first_refusal(for_cpus, double_precision),
     ),
     *_SHARES.gpu(

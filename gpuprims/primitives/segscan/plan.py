@@ -8,8 +8,8 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
-from gpuprims.core.kernel_spec import value_bytes
-from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
+from gpuprims.core.kernel_spec import value_bytes, value_words
+from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, nothing, with_scratch
 from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.outputs import result_forms
 from gpuprims.core.program_cache import keeps_calls
@@ -18,7 +18,13 @@ from gpuprims.core.variant import Variant
 from gpuprims.expressions import Expr
 from gpuprims.operators import Folding, Op, as_map, find_op, make_folding
 from gpuprims.primitives.segments.operator import counting
-from gpuprims.primitives.segments.shares import SharesScanSpec, launch_shares, taking_offsets
+from gpuprims.primitives.segments.shares import (
+    RunsScanSpec,
+    SharesScanSpec,
+    SharesVariant,
+    launch_shares,
+    taking_offsets,
+)
 
 _INT64 = np.dtype(np.int64)
 
@@ -31,6 +37,11 @@ class SegmentedScanRequest(NamedTuple):
     inclusive: bool
     dtype: np.dtype[Any] | None
     segments: int
+
+    @property
+    def of_nothing(self) -> bool:
+        """See :class:`SegmentsCall`; an empty segment has no results."""
+        return True
 
     def described(self, dtypes: tuple[np.dtype[Any], ...], size: int) -> tuple[Folding, CallTraits]:
         """See :class:`SegmentsCall`."""
@@ -66,8 +77,15 @@ def plan_segscan(
         each = offsets._replace(shape=(shape[0], 1), strides=(*offsets.strides, 0))
         layout = plan_layout((*elements[: len(own)], each, *elements[len(own) :]), shape, (1,))
         how = {"map": taking_offsets(folding, arrays, offsets.dtype), "commutative": request.op.commutative}
-        how |= {"of_nothing": True, "inclusive": request.inclusive}
-        return launch_shares(chosen, device, folding, layout, SharesScanSpec, count, size, **how)
+        how["inclusive"] = request.inclusive
+        if isinstance(chosen, SharesVariant):
+            how["of_nothing"] = request.of_nothing
+            return launch_shares(chosen, device, folding, layout, SharesScanSpec, count, size, **how)
+        spec = RunsScanSpec.of(folding, layout, **how)
+        parts = chosen.groups(-(-(size + count) // chosen.tile), device.capabilities)
+        kernel, packed = device.kernel(chosen, spec), layout.pack(0)
+        launches = [kernel.prepare(parts, packed, count, size, parts, step) for step in range(parts == 1, 2)]
+        return with_scratch(device, in_turn(launches), parts * 4 * value_words(folding.values))
 
     return LaunchPlan(device, "segscan", traits, results, compiling, asked=variant, inputs=range(len(forms)))
 

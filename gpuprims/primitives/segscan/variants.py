@@ -6,13 +6,22 @@ from pathlib import Path
 
 from gpuprims.core.catalogue import Catalogue
 from gpuprims.core.geometry import Geometry, first_refusal
-from gpuprims.core.refusals import double_precision, group_fits, not_for_cpus, shuffles
+from gpuprims.core.refusals import double_precision, for_cpus, group_fits, not_for_cpus, shuffles
+from gpuprims.primitives.fold_variants import FoldVariant
 from gpuprims.primitives.segments.shares import SharesVariant, staged_fits
 
-_SCANS = Catalogue(SharesVariant, "segscan", Path(__file__).parent)
+_RUNS = Catalogue(FoldVariant, "segscan", Path(__file__).parent)
+_SHARES = Catalogue(SharesVariant, "segscan", Path(__file__).parent)
 
 VARIANTS = (
-    *_SCANS.gpu(
+    _RUNS.cpu(
+        "cpu_runs",
+        by_rows=True,
+        rank=15,
+        geometry=Geometry(1, 8192, 4),  # rows: cpu_runs
+        refuse=lambda at: first_refusal(for_cpus, double_precision),
+    ),
+    *_SHARES.gpu(
         "tails",
         rank=10,
         geometry=Geometry(256, 32, 4),  # rows: tails

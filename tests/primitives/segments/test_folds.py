@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from kernel_cases import AFFINE, Kernel, assert_equal, random_values
-from segments_cases import reduced
+from segments_cases import reduced, scan, scanned
 
 import gpuprims
 
@@ -23,6 +23,18 @@ def test_segments_of_every_length_around_lanes_and_spans(runs_kernel: Kernel, rn
         offsets = np.concatenate([[0], np.cumsum(order)])
         x = random_values(rng, np.int64, offsets[-1])
         assert_equal(runs_kernel.reduce(x, segments=offsets), reduced(np.sum, x, offsets))
+
+
+@pytest.mark.parametrize("stride", [2, 3, -1, -2])
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "int64"])
+def test_strided_segments_of_every_length_around_lanes(
+    runs_kernel: Kernel, rng: np.random.Generator, dtype: str, stride: int
+) -> None:
+    lengths = np.concatenate([np.arange(1, 20), [63, 64, 65, 127, 129, 255, 256, 257, 300, 9000]])
+    offsets = np.concatenate([[0], np.cumsum(rng.permutation(lengths))])
+    x = random_values(rng, dtype, offsets[-1] * abs(stride))[::stride]
+    assert_equal(runs_kernel.reduce(x, op="max", segments=offsets), reduced(np.max, x, offsets))
+    assert_equal(scan(runs_kernel, x, op="max", segments=offsets), scanned(x, offsets, "max"))
 
 
 @pytest.mark.parametrize("size", [8191, 8192, 8193, 100_003])

@@ -5,90 +5,45 @@
  * out     OUTPUTS: one value for each segment
  * scratch partials: two values of WORDS for each part; counters: one, zero before and after
  * launch  any number of groups of one work-item; each takes parts until none are left
- * host    MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value) for j elements, BEGIN(o), COMMUTATIVE
- * order   LANES accumulators side by side fold a span of a segment, or one if order matters; spans are folded pairwise
- *         as in reduce/cpu_chunks
+ * host    ROW(o, j), OP(a, b), IDENTITY, STORE(o, j, value) for j elements, BEGIN(o); functions of path.h and runs.h
+ * order   operands in index order; a commutative operator folds a span by 4 x LANES lanes. Only the number of parts
+ *         decides how values are associated
  *
- * The parts share the path (path.h) evenly, however long the segments are. A part leaves its fold of the
- * first segment and of a segment that ends in a later part; the last part joins them. For 3 steps a part:
+ * The parts share the path (path.h) evenly, however long the segments are. A part leaves its fold of the first segment and
+ * of a segment that ends in a later part; the last part joins them. For 3 steps a part, one of them for an end:
  *
  *     steps      a   b   |     c   |   d   e   |     f   g     | ends a segment
  *     parts      0   0   0     1   1   1   2   2     2   3
  *     leaves     head a..b     head c, tail d  head e, tail f  tail g
  */
-#if COMMUTATIVE
-#define LANES 8 /* rows: cpu_runs */
-#else
-#define LANES 1
-#endif
-#define EACH_LANE _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < LANES; lane++)
-#define SPAN 256
-#define LEVELS 48
-
-/* Fold up to SPAN elements. */
-DEVICE value_t fold_span(INPUTS, const layout_t layout, const i64 o, i64 j, const i64 last)
-{
-    value_t folded = IDENTITY;
-#if LANES > 1
-    if (j + LANES <= last) {
-        VALUES(lanes, [LANES]);
-        EACH_LANE SET_VALUE(lanes, [lane], MAP(o, j + lane));
-        for (j += LANES; j + LANES <= last; j += LANES)
-            EACH_LANE SET_VALUE(lanes, [lane], OP(VALUE(lanes, [lane]), MAP(o, j + lane)));
-#pragma unroll
-        for (int half_of = LANES / 2; half_of > 0; half_of /= 2)
-#pragma unroll
-            for (int lane = 0; lane < half_of; lane++)
-                SET_VALUE(lanes, [lane], OP(VALUE(lanes, [lane]), VALUE(lanes, [lane + half_of])));
-        folded = VALUE(lanes, [0]);
-    }
-#endif
-    for (; j < last; j++) folded = OP(folded, MAP(o, j));
-    return folded;
-}
-
-/* Fold any number of elements. */
-DEVICE value_t fold_segment(INPUTS, const layout_t layout, const i64 o, i64 j, const i64 last)
-{
-    if (last - j <= SPAN) return fold_span(INPUT_NAMES, layout, o, j, last);
-    value_t levels[LEVELS], folded = IDENTITY;
-    i64 spans = 0;
-    for (; j < last; j += SPAN, spans++) {
-        value_t joined = fold_span(INPUT_NAMES, layout, o, j, min(j + SPAN, last));
-        int level = 0;
-        for (; spans >> level & 1; level++) joined = OP(levels[level], joined);
-        levels[level] = joined;
-    }
-    for (int level = 0; spans >> level; level++)
-        if (spans >> level & 1) folded = OP(levels[level], folded);
-    return folded;
-}
 
 __kernel WORK_GROUP(1)
 void segments_cpu_runs(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, const layout_t layout, const i64 segments,
                        const i64 n, const i64 parts)
 {
-    const i64 steps = n + segments, share = (steps + parts - 1) / parts;
+    const i64 steps = n + END_STEPS * segments, share = (steps + parts - 1) / parts;
+    const row_t row = ROW(0, 0);
 
     for (i64 part = get_group_id(0); part < parts; part += get_num_groups(0)) {
         /* 1. Find the part's begin and end on the path. */
         const i64 from = min(part * share, steps), to = min(from + share, steps);
-        i64 o = gp_ended_by(INPUT_NAMES, layout, segments, from), j = from - o;
+        i64 o = gp_ended_by(INPUT_NAMES, layout, segments, from), j = gp_element_at(INPUT_NAMES, layout, o, from);
         const i64 ended = gp_ended_by(INPUT_NAMES, layout, segments, to);
+        const i64 last = gp_element_at(INPUT_NAMES, layout, ended, to);
 
         /* 2. Fold the segments that end here, and the rest. Earlier parts may have some of the first segment. */
         value_t head = IDENTITY;
         if (o < ended) {
-            head = fold_segment(INPUT_NAMES, layout, o, j, BEGIN(o + 1));
+            head = gp_fold_row(INPUT_NAMES, layout, row, j, BEGIN(o + 1));
             j = BEGIN(++o);
         }
         for (; o < ended; o++) {
             const i64 end = BEGIN(o + 1);
-            STORE(o, end - j, fold_segment(INPUT_NAMES, layout, o, j, end));
+            STORE(o, end - j, gp_fold_row(INPUT_NAMES, layout, row, j, end));
             j = end;
         }
         gp_leave(partials, 2 * part, head);
-        gp_leave(partials, 2 * part + 1, fold_segment(INPUT_NAMES, layout, o, j, to - o));
+        gp_leave(partials, 2 * part + 1, gp_fold_row(INPUT_NAMES, layout, row, j, last));
 
         /* 3. The last part joins what all parts left, in order. */
         if (gp_last_done(counters, parts)) {
