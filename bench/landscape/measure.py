@@ -211,7 +211,7 @@ def variants_seen() -> Iterator[list[str]]:
         return run
 
     with (
-        patch.object(LaunchPlan, "start", noting(LaunchPlan.start)),
+        patch.object(LaunchPlan, "launch", noting(LaunchPlan.launch)),
         patch.object(HistogramPlan, "count", noting(HistogramPlan.count)),
     ):
         yield seen

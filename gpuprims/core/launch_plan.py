@@ -137,7 +137,7 @@ class LaunchPlan:
         else:
             results = [empty(form.shape, form.dtype) for form in self.results]
         if launch is not nothing:  # empty arrays have no memory
-            self._start(operands, [driver.memory(one) for one in results] if operands.in_place else results)
+            self.launch(operands, [driver.memory(one) for one in results] if operands.in_place else results)
         if self._turned:
             results = [result.T for result in results]
         if out is not None:
@@ -149,9 +149,10 @@ class LaunchPlan:
     def start(self, operands: Operands, results: Sequence[Any]) -> None:
         """Launch, to write to arrays of the device, or of the host if they share memory."""
         if (self._launch or self.compiled()) is not nothing:
-            self._start(operands, [operands.memory(one) for one in results] if operands.in_place else results)
+            self.launch(operands, [operands.memory(one) for one in results] if operands.in_place else results)
 
-    def _start(self, operands: Operands, written: Sequence[Any]) -> None:
+    def launch(self, operands: Operands, written: Sequence[Any]) -> None:
+        """Launch, to write to memories as kernels take them."""
         _, memories = operands.placed or operands.place()
         if len(memories) != self._in_order:
             memories, written = [memories[k] for k in self.inputs], [written[k] for k in self.outputs]
