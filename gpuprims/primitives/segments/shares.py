@@ -79,7 +79,7 @@ class RunsSpec(SegmentSpec):
     def macros(self) -> dict[str, int | str]:
         """Tell whether neighbours lie side by side, in either direction."""
         strides = {stride for access in self.inputs for stride in access.reduced}
-        return super().macros() | {"MASKED": int(strides <= {-1, 0, 1})}
+        return super().macros() | {"LOADS_MASKED": int(strides <= {-1, 0, 1})}
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""

@@ -21,7 +21,7 @@ DEVICE i64 gp_ended_by(INPUTS, const layout_t layout, const i64 segments, const 
 }
 
 /* The element at which a part begins that has `ended` segments before its first step. */
-DEVICE i64 gp_element_at(INPUTS, const layout_t layout, const i64 ended, const i64 step)
+DEVICE i64 gp_element_of(INPUTS, const layout_t layout, const i64 ended, const i64 step)
 {
     return max(step - END_STEPS * ended, BEGIN(ended));
 }

@@ -39,7 +39,7 @@
 DEVICE value_t gp_fold_span(INPUTS, const layout_t layout, const row_t row, i64 j, const i64 last)
 {
 #if COMMUTATIVE && ROW_DENSE
-#if MASKED
+#if LOADS_MASKED
     if (last - j <= FEW) {
         VALUES(few, [FEW]);
         EACH_OF(FEW) SET_VALUE(few, [lane], IDENTITY);
@@ -49,7 +49,7 @@ DEVICE value_t gp_fold_span(INPUTS, const layout_t layout, const row_t row, i64 
     }
 #endif
     value_t folded = IDENTITY;
-    if (MASKED || last - j >= LANES) {
+    if (LOADS_MASKED || last - j >= LANES) {
         VALUES(a, [LANES]);
         EACH_OF(LANES) SET_VALUE(a, [lane], IDENTITY);
         if (j + 4 * LANES <= last) {
@@ -70,7 +70,7 @@ DEVICE value_t gp_fold_span(INPUTS, const layout_t layout, const row_t row, i64 
             EACH_OF(LANES) SET_VALUE(a, [lane], OP(VALUE(a, [lane]), VALUE(c, [lane])));
         }
         for (; j + LANES <= last; j += LANES) FOLD_NEXT(a, LANES, j);
-#if MASKED
+#if LOADS_MASKED
         FOLD_REST(a, LANES, j, (int)(last - j));
         j = last;
 #endif
