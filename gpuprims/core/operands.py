@@ -227,7 +227,7 @@ def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None)
 
 
 def _beside_numbers(label: str, arrays: tuple[Any, ...], asked: str | Device | None) -> Operands:
-    """Return operands of which some are Python's numbers, which take their dtypes from the arrays, as in NumPy."""
+    """Return operands with Python's numbers among them. These take their dtypes from the arrays, as in NumPy."""
     rest = tuple([array for array in arrays if not isinstance(array, NUMBERS)])
     if not rest:
         return as_operands(label, tuple([number_array(label, number, []) for number in arrays]), asked)

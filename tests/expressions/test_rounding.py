@@ -108,9 +108,7 @@ def test_integers_of_64_bits_convert_to_the_nearest_float(
 ) -> None:
     need(device, np.float64)
     x = rng.integers(0, 2**64 - 1, 100_000, np.uint64, endpoint=True) >> rng.integers(0, 64, 100_000).astype(np.uint64)
-    kept = 2 ** np.arange(
-        25, 64, dtype=np.uint64
-    )  # numbers of which a float keeps the first bits: ties, and beside them
+    kept = 2 ** np.arange(25, 64, dtype=np.uint64)  # a float keeps their first bits: ties, and numbers beside them
     ties = [kept + kept // np.uint64(2**24), kept + kept // np.uint64(2**24) * np.uint64(3)]
     x = np.concatenate([x, *ties, *(tie + np.uint64(1) for tie in ties), *(tie - np.uint64(1) for tie in ties)])
     x = np.concatenate(

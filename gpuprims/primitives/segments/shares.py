@@ -13,12 +13,12 @@ import numpy as np
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
-from gpuprims.core.geometry import Geometry, Refusal
+from gpuprims.core.geometry import Geometry, Refusal, first_refusal
 from gpuprims.core.kernel_spec import value_bytes, value_words
 from gpuprims.core.launch_plan import LaunchPlan, asks_for, find_plan, nothing
 from gpuprims.core.layout import Layout
 from gpuprims.core.outputs import Out
-from gpuprims.core.refusals import values_fit
+from gpuprims.core.refusals import double_precision, group_fits, not_for_cpus, shuffles, values_fit
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError, EmptyReductionError
@@ -42,9 +42,10 @@ class WrongOffsetsError(Exception):
     """A kernel found offsets that are wrong, or an empty segment where the operator has no value for it."""
 
 
-def staged_fits(at: Geometry) -> Refusal:
-    """Refuse devices whose local memory is too small for a group's values."""
-    return values_fit((2 + _BESIDE) * at.block)
+def for_shares(at: Geometry) -> Refusal:
+    """Refuse CPUs, devices that lack what the kernels need, and too little local memory for a group's values."""
+    room = values_fit((2 + _BESIDE) * at.block)
+    return first_refusal(not_for_cpus, shuffles(at.block), double_precision, group_fits(at.block), room)
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from gpuprims.core.catalogue import Catalogue
 from gpuprims.core.geometry import Geometry, first_refusal
-from gpuprims.core.refusals import double_precision, for_cpus, group_fits, not_for_cpus, shuffles
+from gpuprims.core.refusals import double_precision, for_cpus
 from gpuprims.primitives.fold_variants import FoldVariant
-from gpuprims.primitives.segments.shares import SharesVariant, staged_fits
+from gpuprims.primitives.segments.shares import SharesVariant, for_shares
 
 _SEGMENTS = Catalogue(FoldVariant, "segments", Path(__file__).parent)
 _SHARES = Catalogue(SharesVariant, "segments", Path(__file__).parent)
@@ -26,8 +26,6 @@ VARIANTS = (
         rank=5,
         geometry=Geometry(256, 32, 4),  # rows: shares
         vectors=True,
-        refuse=lambda at: first_refusal(
-            not_for_cpus, shuffles(at.block), double_precision, group_fits(at.block), staged_fits(at)
-        ),
+        refuse=for_shares,
     ),
 )

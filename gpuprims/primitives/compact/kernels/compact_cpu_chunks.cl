@@ -59,7 +59,7 @@ DEVICE void find_tile(INPUTS, const layout_t layout, const tile_t tile, const i6
     }
 }
 #elif FINDS
-#define STRETCH (8 * WORD) /* elements of a mask, often none of which are kept */
+#define STRETCH (8 * WORD) /* elements of a mask; often none is kept */
 
 /* Gather WORD bytes, each 0 or 1, as bits. A product has those of eight bytes in its highest byte. */
 DEVICE u64 gather(const b8 *flags)
@@ -196,7 +196,7 @@ DEVICE void copy_tile(INPUTS, OUTPUTS, const layout_t layout, const tile_t tile,
     }
 }
 #else
-/* Copy elements j to `last` of an output, all of which are kept. */
+/* Copy elements j to `last` of an output; all are kept. */
 DEVICE void copy_all(INPUTS, OUTPUTS, const layout_t layout, const i64 o, i64 j, const i64 last, i64 place)
 {
     while (j < last) {

@@ -20,8 +20,15 @@ DEVICE i64 gp_ended_by(INPUTS, const layout_t layout, const i64 segments, const 
     return low;
 }
 
-/* The element at which a part begins that has `ended` segments before its first step. */
-DEVICE i64 gp_element_of(INPUTS, const layout_t layout, const i64 ended, const i64 step)
+/* The steps from `from` on, before `to`: segments o to `ended` end there, and elements j to `last` lie there. */
+typedef struct { i64 o, j, ended, last; } run_t;
+
+DEVICE run_t gp_run_of(INPUTS, const layout_t layout, const i64 segments, const i64 from, const i64 to)
 {
-    return max(step - END_STEPS * ended, BEGIN(ended));
+    run_t run;
+    run.o = gp_ended_by(INPUT_NAMES, layout, segments, from);
+    run.j = max(from - END_STEPS * run.o, BEGIN(run.o));
+    run.ended = gp_ended_by(INPUT_NAMES, layout, segments, to);
+    run.last = max(to - END_STEPS * run.ended, BEGIN(run.ended));
+    return run;
 }

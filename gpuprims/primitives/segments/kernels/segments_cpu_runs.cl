@@ -27,9 +27,9 @@ void segments_cpu_runs(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counte
     for (i64 part = get_group_id(0); part < parts; part += get_num_groups(0)) {
         /* 1. Find the part's begin and end on the path. */
         const i64 from = min(part * share, steps), to = min(from + share, steps);
-        i64 o = gp_ended_by(INPUT_NAMES, layout, segments, from), j = gp_element_of(INPUT_NAMES, layout, o, from);
-        const i64 ended = gp_ended_by(INPUT_NAMES, layout, segments, to);
-        const i64 last = gp_element_of(INPUT_NAMES, layout, ended, to);
+        const run_t own = gp_run_of(INPUT_NAMES, layout, segments, from, to);
+        const i64 ended = own.ended, last = own.last;
+        i64 o = own.o, j = own.j;
 
         /* 2. Fold the segments that end here, and the rest. Earlier parts may have some of the first segment. */
         value_t head = IDENTITY;

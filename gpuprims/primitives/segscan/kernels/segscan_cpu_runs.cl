@@ -80,9 +80,9 @@ void segscan_cpu_runs(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layo
     for (i64 part = get_group_id(0); part < parts; part += get_num_groups(0)) {
         /* 1. Find the part's begin and end on the path. */
         const i64 from = min(part * share, steps), to = min(from + share, steps);
-        i64 o = gp_ended_by(INPUT_NAMES, layout, segments, from), j = gp_element_of(INPUT_NAMES, layout, o, from);
-        const i64 ended = gp_ended_by(INPUT_NAMES, layout, segments, to);
-        const i64 last = gp_element_of(INPUT_NAMES, layout, ended, to);
+        const run_t own = gp_run_of(INPUT_NAMES, layout, segments, from, to);
+        const i64 ended = own.ended, last = own.last;
+        i64 o = own.o, j = own.j;
 
         /* 2. In the first launch, fold the part's tail. */
         if (step == 0) {
