@@ -22,7 +22,10 @@
 #define BESIDE (TILE_J < BANKS ? BANKS / TILE_J : 1)
 #define PITCH (TILE_O + BESIDE * (sizeof(staged_t) < 4 ? 4 / (int)sizeof(staged_t) : 1))
 
-__kernel WORK_GROUP(BLOCK)
+/* Groups that a compute unit must have room for: 40 registers suffice, where the compiler takes 48. */
+#define GROUPS_AT_ONCE (BLOCK == 256 && sizeof(elements_t) <= 8 ? 6 : 1)
+
+__kernel WORK_GROUP_RESIDENT(BLOCK, GROUPS_AT_ONCE)
 void map_tile(INPUTS, OUTPUTS, const layout_t layout, const i64 outputs, const i64 n)
 {
     __local staged_t tile[TILE_J * PITCH];
