@@ -13,20 +13,29 @@
  *                2 6 a e                   8 9 a b
  *                3 7 b f                   c d e f
  */
+/* Groups that run at the same time take tiles of a band of SWEEP tiles along o, so that they read stretches of the staged
+ * inputs of SWEEP x TILE_O neighbours, and longer ones of the others. */
+#define SWEEP 8
+
 /* A few bytes beside each row keep the lanes of a warp in different banks of local memory, in both directions. */
 #define BANKS 32
 #define BESIDE (TILE_J < BANKS ? BANKS / TILE_J : 1)
 #define PITCH (TILE_O + BESIDE * (sizeof(staged_t) < 4 ? 4 / (int)sizeof(staged_t) : 1))
 
-__kernel WORK_GROUP(BLOCK)
+/* Groups that a compute unit must have room for: 40 registers suffice, where the compiler takes 48. */
+#define GROUPS_AT_ONCE (BLOCK == 256 && sizeof(elements_t) <= 8 ? 6 : 1)
+
+__kernel WORK_GROUP_RESIDENT(BLOCK, GROUPS_AT_ONCE)
 void map_tile(INPUTS, OUTPUTS, const layout_t layout, const i64 outputs, const i64 n)
 {
     __local staged_t tile[TILE_J * PITCH];
     const int tid = get_local_id(0);
-    const i64 across = (n + TILE_J - 1) / TILE_J, tiles = (outputs + TILE_O - 1) / TILE_O * across;
+    const i64 across = (n + TILE_J - 1) / TILE_J, down = (outputs + TILE_O - 1) / TILE_O, tiles = down * across;
 
     for (i64 task = get_group_id(0); task < tiles; task += get_num_groups(0)) {
-        const i64 first_o = task / across * TILE_O, first_j = task % across * TILE_J;
+        const i64 band = task / (across * SWEEP) * SWEEP, at = task - band * across;
+        const u32 wide = (u32)min((i64)SWEEP, down - band);
+        const i64 first_o = (band + at % wide) * TILE_O, first_j = at / wide * TILE_J;
         staged_t staged[ITEMS];
         elements_t elements[ITEMS];
 
