@@ -25,6 +25,8 @@ from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
 _MOST_NUMBERS = 128
 # The same for neighbourhoods in several planes.
 _MOST_IN_PLANES = 128
+# Weights of a row alone for which a window's registers do not spill.
+_MOST_BESIDE = 40
 # Fewest elements of a row that a work-item computes.
 _LEAST_ITEMS = 4
 # Most operations in all phases of a window; more take too long to compile.
@@ -97,6 +99,14 @@ def planes_fit(capabilities: Capabilities, call: CallTraits) -> str | None:
     if numbers <= _MOST_IN_PLANES:
         return None
     return f"keeps up to {_MOST_IN_PLANES} numbers of 32 bits; this call's neighbourhood takes {numbers}"
+
+
+def short_rows(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse long rows of weights, for which registers spill, where a kernel can read the weights from memory."""
+    reads = neighbourhood_of(call)
+    if not reads.table or reads.span * reads.deep > 1 or reads.beside < _MOST_BESIDE * reads.channels:
+        return None
+    return f"is for rows of up to {_MOST_BESIDE} weights; this call's have {reads.beside // reads.channels + 1}"
 
 
 def few_rows(capabilities: Capabilities, call: CallTraits) -> str | None:

@@ -18,6 +18,7 @@ from gpuprims.primitives.stencil.refusals import (
     one_pass,
     one_plane,
     planes_fit,
+    short_rows,
     strips_fit,
     tile_fits,
     tile_in_cache,
@@ -65,7 +66,14 @@ VARIANTS = (
         window="strip",
         twice=True,
         refuse=lambda at: first_refusal(
-            double_precision, group_fits(at.block), along_lines, one_plane, written_out, window_fits, strips_fit(at)
+            double_precision,
+            group_fits(at.block),
+            along_lines,
+            one_plane,
+            written_out,
+            short_rows,
+            window_fits,
+            strips_fit(at),
         ),
         # One load moves the items. With more work-items a group would not fit in the registers.
         tunable=Tunable(geometries((64, 128, 256), (4,), (4, 6, 8, 12, 16, 24, 48)), strips_fit),
@@ -77,7 +85,7 @@ VARIANTS = (
         vectors=True,
         window="planes",
         refuse=lambda at: first_refusal(
-            double_precision, group_fits(at.block), one_pass, along_lines, written_out, planes_fit
+            double_precision, group_fits(at.block), one_pass, along_lines, written_out, short_rows, planes_fit
         ),
     ),
     *_STENCIL.gpu(

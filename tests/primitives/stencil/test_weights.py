@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from kernel_calls import CompilingDriver, resident
 from kernel_cases import assert_equal
 from scipy import ndimage
 
 import gpuprims
+from gpuprims.cli.kernels import usual_device
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import NoVariantError
 
@@ -92,3 +94,10 @@ def test_rows_that_do_not_lie_side_by_side(device: gpuprims.Device, rng: np.rand
     for view in (x.T, x[..., ::-1], x[:, ::2, 3:], x.transpose(1, 0, 2)):
         got = gpuprims.stencil(view, weights, mode="reflect", device=device)
         assert_equal(got, ndimage.correlate(np.ascontiguousarray(view), weights, mode="reflect"))
+
+
+@pytest.mark.parametrize(("sigma", "rows"), [(4, "rolling"), (5, "dense"), (8, "dense")])
+def test_long_rows_of_weights_are_read_from_memory_on_gpus(sigma: int, rows: str) -> None:
+    driver = CompilingDriver("cuda", usual_device("gpu", 32))
+    gpuprims.blur(resident(4096, 4096), "gaussian", sigma=sigma, device=gpuprims.Device._of(driver))
+    assert [variant.name for variant, _ in driver.asked] == [rows, "columns"]
