@@ -23,7 +23,7 @@ VARIANTS = (
     *_SHARES.gpu(
         "shares",
         rank=5,
-        geometry=Geometry(256, 32, 4),  # rows: shares
+        geometry=Geometry(256, 32, 3),  # rows: shares
         vectors=True,
         refuse=lambda at: first_refusal(
             not_for_cpus, shuffles(at.block), double_precision, group_fits(at.block), staged_fits(at)

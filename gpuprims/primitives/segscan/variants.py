@@ -15,7 +15,7 @@ VARIANTS = (
     *_SCANS.gpu(
         "tails",
         rank=10,
-        geometry=Geometry(256, 32, 4),  # rows: tails
+        geometry=Geometry(256, 32, 3),  # rows: tails
         vectors=True,
         refuse=lambda at: first_refusal(
             not_for_cpus, shuffles(at.block), double_precision, group_fits(at.block), staged_fits(at)
