@@ -24,7 +24,7 @@ VARIANTS = (
     *_SHARES.gpu(
         "shares",
         rank=5,
-        geometry=Geometry(256, 32, 4),  # rows: shares
+        geometry=Geometry(256, 32, 3),  # rows: shares
         vectors=True,
         refuse=for_shares,
     ),

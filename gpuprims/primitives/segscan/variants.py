@@ -24,7 +24,7 @@ VARIANTS = (
     *_SHARES.gpu(
         "tails",
         rank=10,
-        geometry=Geometry(256, 32, 4),  # rows: tails
+        geometry=Geometry(256, 32, 3),  # rows: tails
         vectors=True,
         refuse=for_shares,
     ),

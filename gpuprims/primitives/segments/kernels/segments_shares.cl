@@ -64,19 +64,25 @@ void segments_shares(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters
     for (i64 part = get_group_id(0); part < parts; part += get_num_groups(0)) {
         const tiles_t own = gp_tiles_of(part, parts, tiles);
         const i64 opened = table[own.first];
-        i64 o = opened, ended = table[own.first + 1];
-        value_t before = IDENTITY, apart = IDENTITY;
+        i64 o = table[own.first + 1], ended = table[min(own.first + 2, tiles)];
+        value_t before = IDENTITY, apart = IDENTITY, ahead[ITEMS];
         int any_apart = 0;
         if (tid == 0) head = IDENTITY;
+        tile_t next = gp_tile_at(own.first, opened, o, n + segments);
+        gp_load_steps(INPUT_NAMES, layout, next, tid, ahead);
 
         for (i64 each = own.first; each < own.last; each++) {
-            /* 1. Load. */
-            const tile_t tile = gp_tile_at(each, o, ended, n + segments);
-            const i64 coming = table[min(each + 2, tiles)];
+            /* 1. Take the tile that was loaded meanwhile, and load the next. */
+            const tile_t tile = next;
             value_t values[ITEMS];
-            gp_load_steps(INPUT_NAMES, layout, tile, tid, values);
-            o = ended;
-            ended = coming;
+#pragma unroll
+            for (int item = 0; item < ITEMS; item++) values[item] = ahead[item];
+            if (each + 1 < own.last) {
+                next = gp_tile_at(each + 1, o, ended, n + segments);
+                gp_load_steps(INPUT_NAMES, layout, next, tid, ahead);
+                o = ended;
+                ended = table[min(each + 3, tiles)];
+            }
 
             /* 2. Where no segment ends, fold apart from other work-items, unless order matters. */
             if (COMMUTATIVE && tile.o == tile.ended) {
@@ -100,15 +106,22 @@ void segments_shares(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters
             barrier(CLK_LOCAL_MEM_FENCE);
 
             /* 4. Store the value of each segment that ends here. */
-            for (i64 one = tile.o + tid; one < tile.ended; one += BLOCK) {
-                const i64 begin = BEGIN(one), end = BEGIN(one + 1);
-                const int at = (int)(end - tile.base) - 1;
-                value_t folded = IDENTITY;
-                if (begin < end) folded = at < tile.low ? before : fold_up_to(at, staged, earlier, flags[turn]);
-                if (one == opened) {
-                    head = folded;
-                } else {
-                    STORE(one, end - begin, folded);
+            for (int base = 0; base < (int)(tile.ended - tile.o); base += ENDS * BLOCK) {
+                i64 begins[ENDS], ends[ENDS];
+                gp_load_ends(INPUT_NAMES, layout, tile, base, tid, begins, ends);
+#pragma unroll
+                for (int k = 0; k < ENDS; k++) {
+                    const i64 one = tile.o + base + k * BLOCK + tid;
+                    const int at = (int)(ends[k] - tile.base) - 1;
+                    if (one >= tile.ended) continue;
+                    value_t folded = IDENTITY;
+                    if (begins[k] < ends[k])
+                        folded = at < tile.low ? before : fold_up_to(at, staged, earlier, flags[turn]);
+                    if (one == opened) {
+                        head = folded;
+                    } else {
+                        STORE(one, ends[k] - begins[k], folded);
+                    }
                 }
             }
             before = rest;

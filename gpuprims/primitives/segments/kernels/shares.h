@@ -168,23 +168,30 @@ DEVICE void gp_scatter_items(value_t *values, LOCAL value_t *staged, const int t
 #endif
 }
 
+/* Load where ENDS segments of a work-item begin and end, the first at `base` of the tile's. Beyond the last they are empty. */
+#define ENDS 2 /* loads in flight */
+DEVICE void gp_load_ends(INPUTS, const layout_t layout, const tile_t tile, const int base, const int tid, i64 *begins,
+                         i64 *ends)
+{
+#pragma unroll
+    for (int k = 0; k < ENDS; k++) {
+        const i64 one = tile.o + base + k * BLOCK + tid;
+        begins[k] = ends[k] = 0;
+        if (one < tile.ended) {
+            begins[k] = BEGIN(one);
+            ends[k] = BEGIN(one + 1);
+        }
+    }
+}
+
 /* Flag the places in a tile before which a segment with elements ended. The last place of all has no element of the tile,
  * so there is always room. Millions of segments without elements would wait for each other at one flag. */
-#define ENDS 2 /* loads in flight */
 DEVICE void gp_flag_ends(INPUTS, const layout_t layout, const tile_t tile, LOCAL u32 *flags, const int tid)
 {
     const int count = (int)(tile.ended - tile.o);
     for (int base = 0; base < count; base += ENDS * BLOCK) {
         i64 begins[ENDS], ends[ENDS];
-#pragma unroll
-        for (int k = 0; k < ENDS; k++) {
-            const int one = base + k * BLOCK + tid;
-            begins[k] = ends[k] = 0;
-            if (one < count) {
-                begins[k] = BEGIN(tile.o + one);
-                ends[k] = BEGIN(tile.o + one + 1);
-            }
-        }
+        gp_load_ends(INPUT_NAMES, layout, tile, base, tid, begins, ends);
 #pragma unroll
         for (int k = 0; k < ENDS; k++) {
             const int at = (int)(ends[k] - tile.base);

@@ -115,16 +115,23 @@ void segscan_tails(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, 
         }
 
         const tiles_t own = gp_tiles_of(part, parts, tiles);
-        i64 o = table[own.first], ended = table[own.first + 1];
+        i64 o = table[own.first + 1], ended = table[min(own.first + 2, tiles)];
+        tile_t next = gp_tile_at(own.first, table[own.first], o, n + segments);
+        value_t ahead[ITEMS];
+        gp_load_steps(INPUT_NAMES, layout, next, tid, ahead);
         for (i64 each = own.first; each < own.last; each++) {
-            /* 3. Load a tile, and flag where segments begin. */
-            const tile_t tile = gp_tile_at(each, o, ended, n + segments);
-            const i64 coming = table[min(each + 2, tiles)];
+            /* 3. Take the tile that was loaded meanwhile, load the next, and flag where segments begin. */
+            const tile_t tile = next;
             value_t values[ITEMS];
-            gp_load_steps(INPUT_NAMES, layout, tile, tid, values);
+#pragma unroll
+            for (int item = 0; item < ITEMS; item++) values[item] = ahead[item];
+            if (each + 1 < own.last) {
+                next = gp_tile_at(each + 1, o, ended, n + segments);
+                gp_load_steps(INPUT_NAMES, layout, next, tid, ahead);
+                o = ended;
+                ended = table[min(each + 3, tiles)];
+            }
             gp_flag_ends(INPUT_NAMES, layout, tile, flags[turn], tid);
-            o = ended;
-            ended = coming;
             gp_gather_items(values, staged, tid);
             barrier(CLK_LOCAL_MEM_FENCE);
 
