@@ -19,9 +19,11 @@
  *     tid        even  odd   even  odd   even  odd
  */
 #if WINDOWED
+#define WORDS_BEFORE_GUIDE ((DIGITS + 2 * columns) * width)
 #define ADD_FIRST(place, value, doubt)                                                                                 \
     doubt |= !gp_add_in_window(words + (place) * columns + column, width * columns, WEIGHT(value), window)
 #else
+#define WORDS_BEFORE_GUIDE (DIGITS * stride)
 #define ADD_FIRST(place, value, doubt) ADD(own, (place) * copies + replica, stride, value, PEAK(o, place))
 #endif
 #define COUNT(value, item)                                                                                             \
@@ -40,15 +42,13 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
     const i32 width = (i32)bins + 2, copies = SUMS_DIGITS && !WINDOWED ? (i32)replicas : 1, stride = width * copies;
     const int tid = get_local_id(0), replica = tid & (copies - 1);
 #if WINDOWED
-    const i32 columns = (i32)replicas, column = tid & (columns - 1), sums = (DIGITS + 2 * columns) * width;
+    const i32 columns = (i32)replicas, column = tid & (columns - 1);
     LOCAL u32 *words = own + DIGITS * width;
     __local u32 votes[EXPONENT_MASK + 2];
-#else
-    const i32 sums = DIGITS * stride;
 #endif
     const i64 share = gp_share(n, parts);
     binning_t b = gp_read_table(table, bins);
-    SHARE_GUIDE(b, own, sums, tid);
+    SHARE_GUIDE(b, own, WORDS_BEFORE_GUIDE, tid);
 #if COPIES_EDGES
     gp_copy_edges(table, edges, tid);
 #endif
