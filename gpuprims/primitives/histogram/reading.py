@@ -20,7 +20,7 @@ from gpuprims.primitives.histogram.spec import CPU_REPLICAS, Bins, HistogramSpec
 from gpuprims.primitives.histogram.traits import BEHIND_RANGE, HistogramTraits
 from gpuprims.primitives.histogram.variants import HistogramVariant
 
-_INT64, _FLOAT64, _UINT32, _UINT8 = (np.dtype(name) for name in ("i8", "f8", "u4", "u1"))
+_INT64, _FLOAT64, _FLOAT32, _UINT32, _UINT8 = (np.dtype(name) for name in ("i8", "f8", "f4", "u4", "u1"))
 # Alignment of device memory, in bytes.
 ALIGNMENT = 16
 # A part has fewer elements, so that 32 bits hold its counts.
@@ -31,6 +31,9 @@ _MOST_MERGED = 2**16
 _RESERVED = 1024
 # Most replicas in local memory, most bytes of several, and most bins of replicas on a CPU.
 _MOST_REPLICAS, _REPLICATED, _SMALL = 32, 96 * 1024, 2048
+# Words of a window for each place and column (sums.h): additions that one holds, and the fewest columns, of which lanes
+# share each and so wait for each other. Bytes of local memory that a kernel with a window declares.
+_WINDOW_WORDS, _HELD, _FEWEST_COLUMNS, _VOTES = 2, 4095, 8, 1040
 # Slots in local memory for the bins that a group meets first, and bytes of a slot's place.
 _MOST_SLOTS, _PLACE = 8192, 4
 # A guide with 16 bits for each entry distinguishes fewer bins.
@@ -91,12 +94,13 @@ class Reading(NamedTuple):
 class _Room(NamedTuple):
     """A group's memory: ``copies`` histograms, slots or places of a range, and ``local`` bytes of local memory.
 
-    ``near`` is True if the guide is in local memory.
+    ``near`` is True if the guide is in local memory, and ``windowed`` if copies are columns of a window instead.
     """
 
     copies: int
     near: bool = False
     local: int = 0
+    windowed: bool = False
 
 
 class Reader(NamedTuple):
@@ -169,6 +173,7 @@ class Reader(NamedTuple):
             final=final,
             merged=merged,
             edges=edges and final,
+            windowed=room.windowed,
         )
         left = contiguous(total, (1 if whole else rows, outputs, planes, width), ALIGNMENT)
         is_target = final or (alone and total == target.dtype and left.shape[:3] == (1, 1, 1))
@@ -219,11 +224,23 @@ class Reader(NamedTuple):
         beside = self.guide * _ENTRY_BYTES
         near = self.guide > 0 and width < _MOST_NEAR and nbytes + beside <= most
         beside *= near
+        if columns := self._columns(chosen, digits, most - nbytes - beside):
+            return _Room(columns, near, nbytes + columns * width * _WINDOW_WORDS * _DIGIT + beside, windowed=True)
         if chosen.histograms == "local" and digits > 1:
             room = min(_REPLICATED, most - beside, _DIGIT * self.call.size)
             copies = _power_of_two(max(min(_MOST_REPLICAS, room // nbytes), 1))
             nbytes *= copies
         return _Room(copies, near, nbytes + beside)
+
+    def _columns(self, chosen: HistogramVariant, digits: int, most: int) -> int:
+        """Return how many columns of a window a group has in ``most`` bytes; 0 if it needs none or too few fit."""
+        if chosen.histograms != "local" or digits != digits_of("exact", _FLOAT32):
+            return 0
+        words, groups = (self.call.bins + 2) * _WINDOW_WORDS, chosen.groups_per_unit or 1
+        share = self.call.size // max(groups * self.device.capabilities.compute_units // self.call.outputs, 1)
+        room = min(_REPLICATED, most - _VOTES) // _DIGIT  # and clearing takes less time than counting
+        columns = _power_of_two(max(min(_MOST_REPLICAS, room // words, share // (2 * words)), 1))
+        return columns if columns >= max(_FEWEST_COLUMNS, chosen.block * chosen.items // _HELD) else 0
 
     def _parts(self, chosen: HistogramVariant, outputs: int, least: int, local: int) -> int:
         """Return the number of parts of an output, a group each, of ``least`` elements or more.

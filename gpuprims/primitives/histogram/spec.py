@@ -56,6 +56,7 @@ class HistogramSpec(KernelSpec):
     final: bool  # the launch stores results, not sums of its parts
     merged: bool  # groups add their sums to totals, which the last group stores as results
     edges: bool = False  # the launch copies the edges to a result
+    windowed: bool = False  # groups first add weights of near exponents to words that need no carries
 
     @property
     def planes(self) -> int:
@@ -101,6 +102,7 @@ class HistogramSpec(KernelSpec):
             "FINAL": int(self.final),
             "MERGED": int(self.merged),
             "COPIES_EDGES": int(self.edges),
+            "WINDOWED": int(self.windowed),
             "KEY(value)": f"(value){fields[0]}",
             "KEY_OF_BITS(bits)": _from_bits(key),
             "BELOW_ZERO(x)": "0" if key.kind == "u" else "((x) < 0)",

@@ -4,9 +4,11 @@
  * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
  * out     histograms: results of `stored` places, `pitch` apart for each output, if FINAL; else PLANES sums for each of
  *         bins + 2 places, for each output, for each part
- * local   `replicas` (a power of two) times DIGITS * (bins + 2) sums, and the guide if it is LOCAL_GUIDE
+ * local   `replicas` (a power of two) times DIGITS * (bins + 2) sums, and the guide if it is LOCAL_GUIDE. WINDOWED sums have
+ *         one replica, and two words in `replicas` columns for each place
  * launch  any number of groups of BLOCK; each takes (part, output) pairs until none are left
- * host    gp_load_whole_tile, gp_guess_bin, gp_settle_item (binning.h); ADD, gp_plane and gp_finish_merging (sums.h); MAP
+ * host    gp_load_whole_tile, gp_guess_bin, gp_settle_item (binning.h); ADD, gp_choose_window, gp_add_in_window,
+ *         gp_empty_window, gp_plane and gp_finish_merging (sums.h); MAP
  * order   elements in the order in which work-items take them: sums of integers are the same, of floats maybe not
  *
  * The sums of one bin lie side by side, in different banks of local memory, so neighbours seldom add to the same one.
@@ -16,11 +18,19 @@
  *     replica    0     1     0     1     0     1
  *     tid        even  odd   even  odd   even  odd
  */
+#if WINDOWED
+#define WORDS_BEFORE_GUIDE ((DIGITS + 2 * columns) * width)
+#define ADD_FIRST(place, value, doubt)                                                                                 \
+    doubt |= !gp_add_in_window(words + (place) * columns + column, width * columns, WEIGHT(value), window)
+#else
+#define WORDS_BEFORE_GUIDE (DIGITS * stride)
+#define ADD_FIRST(place, value, doubt) ADD(own, (place) * copies + replica, stride, value, PEAK(o, place))
+#endif
 #define COUNT(value, item)                                                                                             \
     do {                                                                                                               \
         int doubt;                                                                                                     \
         const i32 place = gp_guess_bin(KEY(value), b, &doubt);                                                         \
-        ADD(own, place * copies + replica, stride, value, PEAK(o, place));                                             \
+        ADD_FIRST(place, value, doubt);                                                                                \
         left |= (u32)doubt << (item);                                                                                  \
     } while (0)
 
@@ -29,11 +39,16 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
                             const i64 parts, const i64 stored, const i64 pitch, const i64 replicas LOCAL_PARAMETER)
 {
     LOCAL_MEMORY(bin_t, own);
-    const i32 width = (i32)bins + 2, copies = SUMS_DIGITS ? (i32)replicas : 1, stride = width * copies;
+    const i32 width = (i32)bins + 2, copies = SUMS_DIGITS && !WINDOWED ? (i32)replicas : 1, stride = width * copies;
     const int tid = get_local_id(0), replica = tid & (copies - 1);
+#if WINDOWED
+    const i32 columns = (i32)replicas, column = tid & (columns - 1);
+    LOCAL u32 *words = own + DIGITS * width;
+    __local u32 votes[EXPONENT_MASK + 2];
+#endif
     const i64 share = gp_share(n, parts);
     binning_t b = gp_read_table(table, bins);
-    SHARE_GUIDE(b, own, DIGITS * stride, tid);
+    SHARE_GUIDE(b, own, WORDS_BEFORE_GUIDE, tid);
 #if COPIES_EDGES
     gp_copy_edges(table, edges, tid);
 #endif
@@ -43,9 +58,14 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
 
         /* 1. Clear the sums. */
         for (i32 place = tid; place < DIGITS * stride; place += BLOCK) own[place] = BEGIN_SUM;
+#if WINDOWED
+        for (i32 place = tid; place < 2 * columns * width; place += BLOCK) words[place] = 0;
+        const window_t window = gp_choose_window(INPUT_NAMES, layout, o, part * share, end, votes, tid);
+        i32 held = 0;
+#endif
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        /* 2. Load and count; then the elements in doubt. */
+        /* 2. Load and count; then the elements in doubt, or outside the window. */
         for (i64 base = part * share; base < end; base += BLOCK * ITEMS) {
             u32 left = 0;
             COUNT_TILE(o, base, end, tid);
@@ -54,6 +74,13 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
                 const i32 place = gp_settle_item(INPUT_NAMES, layout, o, base, tid, b, &left, &value);
                 ADD(own, place * copies + replica, stride, value, PEAK(o, place));
             }
+#if WINDOWED
+            held += BLOCK * ITEMS;
+            if (held + BLOCK * ITEMS > HELD * columns) {
+                gp_empty_window(own, words, width, columns, window.lowest, tid);
+                held = 0;
+            }
+#endif
         }
 
         /* 3. Count the elements after the last whole vector. */
@@ -62,7 +89,11 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
             const i32 place = gp_settle_bin(KEY(value), b);
             ADD(own, place * copies + replica, stride, value, PEAK(o, place));
         }
+#if WINDOWED
+        gp_empty_window(own, words, width, columns, window.lowest, tid);
+#else
         barrier(CLK_LOCAL_MEM_FENCE);
+#endif
 
         /* 4. Add up the replicas, each work-item beginning with another one, and store or merge. */
         for (i32 place = tid; place < width; place += BLOCK) {
