@@ -19,6 +19,7 @@ from gpuprims.expressions import TypedExpr
 from gpuprims.operators import Folding
 from gpuprims.primitives.fold_spec import FoldSpec, ScanSpec
 from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
+from gpuprims.primitives.queue_spec import QueueSpec
 
 
 def sample_rows(call: Sample) -> tuple[Form, int]:
@@ -146,6 +147,8 @@ def plan_scan(
         if not outputs * size:
             return nothing
         # No more items than one output has or than fill the device.
+        if chosen.queued:
+            return queued(chosen, able)
         fitted = chosen.fitted(item_words or words, min(outputs, able.compute_units) * size, able)
         vector = min(layout.vector_width(), fitted.items) if fitted.vectors else 1
         spec = ScanSpec.of(
@@ -163,6 +166,26 @@ def plan_scan(
         if fitted.together:
             groups = min(groups, fitted.block)  # each work-item reads the aggregates of another group
         launch = kernel.prepare(groups, numbers, outputs, size, tiles)
+        return with_statuses(device, launch, 1 + outputs * tiles * words)
+
+    def queued(chosen: ScanVariant, able: Capabilities) -> Launch:
+        vector, words_each = layout.vector_width(), sum(max(d.itemsize // 4, 1) for d in folding.values)
+        ins = sum(form.item for form, strides in zip(forms, layout.reduced_strides) if strides == (1,))
+        outs = sum(form.item for form in targets)
+        runs = chosen.items * 4 // (vector * max(ins, outs))
+        runs = max(min(runs, 60 // (vector * words_each)), 1)
+        runs -= 1 - runs % 2
+        fitted = chosen.resized(items=vector * runs)
+        each = fitted.tile * ins + fitted.runs * value_bytes(folding.values) + 512
+        depth = min((220 * 1024 // fitted.resident - 2 * fitted.tile * outs) // each, 12)
+        spec = QueueSpec.of(
+            folding, layout, commutative=commutative, inclusive=inclusive, place=place, packed=packed, vector=vector, depth=depth, looks=-(-able.compute_units * fitted.resident // 32)
+        )
+        kernel, numbers = device.kernel(fitted, spec), layout.pack(int(inclusive) if counted is None else counted)
+        tiles = -(-size // fitted.tile)
+        groups = fitted.groups(outputs * tiles, able)
+        local = depth * fitted.tile * ins + 2 * fitted.tile * outs
+        launch = kernel.prepare(groups, numbers, outputs, size, tiles, local=local)
         return with_statuses(device, launch, 1 + outputs * tiles * words)
 
     what = device, primitive, traits, results, compiling

@@ -27,8 +27,25 @@ class ScanVariant(Variant):
     # Memory beside the operands: aggregates of tiles, of tiles of these, and so on, with a launch for each level; or
     # tile statuses, which groups of one launch write for each other.
     scratch: Literal["none", "levels", "tile statuses"] = "none"
+    # Tiles of elements and of results pass through local memory. Of W warps of a group, (W - 3) / 2 scan.
+    queued: bool = False
     # ``items`` counts 32-bit words: a work-item takes fewer values of several words.
     word_items: bool = False
+
+    @property
+    def runs(self) -> int:
+        """Work-items of a group that scan."""
+        return (self.block // 32 - 3) // 2 * 32 if self.queued else self.block
+
+    @property
+    def tile(self) -> int:
+        """See :class:`Variant`."""
+        return self.runs * self.items // self.outputs_per_group
+
+    @property
+    def asks_local_memory(self) -> bool:
+        """See :class:`Variant`."""
+        return self.queued
 
     @property
     def waits(self) -> bool:
