@@ -22,6 +22,9 @@ from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
 from gpuprims.primitives.queue_spec import QueueSpec
 
 
+PLACES = 1
+
+
 def sample_rows(call: Sample) -> tuple[Form, int]:
     """Return the array of a sample call, and the axis to fold or scan."""
     if call.side_by_side:
@@ -177,14 +180,17 @@ def plan_scan(
         runs -= 1 - runs % 2
         fitted = chosen.resized(items=vector * runs)
         each = fitted.tile * ins + fitted.runs * value_bytes(folding.values) + 512
-        depth = min((220 * 1024 // fitted.resident - 2 * fitted.tile * outs) // each, 12)
+        room = min(able.asked_local_memory, 227 * 1024 // fitted.resident - 1024) - 256
+        places = 2 if room > 100 << 10 else PLACES
+        depth = min((room - places * fitted.tile * outs) // each, 12, 40960 // (fitted.runs * value_bytes(folding.values)))
+        if depth < 2: raise ValueError(f"depth {depth}")
         spec = QueueSpec.of(
-            folding, layout, commutative=commutative, inclusive=inclusive, place=place, packed=packed, vector=vector, depth=depth, looks=-(-able.compute_units * fitted.resident // 32)
+            folding, layout, commutative=commutative, inclusive=inclusive, place=place, packed=packed, vector=vector, depth=depth, places=places, runs=fitted.runs, lookups=-(-able.compute_units * fitted.resident // 32)
         )
         kernel, numbers = device.kernel(fitted, spec), layout.pack(int(inclusive) if counted is None else counted)
         tiles = -(-size // fitted.tile)
         groups = fitted.groups(outputs * tiles, able)
-        local = depth * fitted.tile * ins + 2 * fitted.tile * outs
+        local = depth * fitted.tile * ins + places * fitted.tile * outs
         launch = kernel.prepare(groups, numbers, outputs, size, tiles, local=local)
         return with_statuses(device, launch, 1 + outputs * tiles * words)
 

@@ -97,19 +97,16 @@ VARIANTS = (
         outputs_per_group=8,
         refuse=lambda at: first_refusal(many_rows, shuffles(at.block), double_precision, group_fits(at.block)),
     ),
-    ScanVariant(
-        "scan",
+    *_SCAN.gpu(
         "queues",
-        "cuda",
-        Path(__file__).parents[2] / "backends/cuda/kernels/scan_queues.cu",
         rank=42,
-        geometry=Geometry(608, 28, 1),
+        geometry=PerBackend(cuda=Geometry(608, 28, 1), opencl=Geometry(352, 20, 2)),
         word_items=True,
         vectors=True,
         scratch="tile statuses",
         together=True,
         queued=True,
-        refuse=not_for_cpus,
+        refuse=lambda at: not_for_cpus,
     ),
     *_SCAN.gpu(
         "round_robin",

@@ -28,7 +28,8 @@ void scan_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layo
     __local u32 launch;
     const int tid = get_local_id(0), groups = get_num_groups(0);
     const task_t step = gp_task_at(groups, tiles);
-    value_t next[ITEMS], ahead[ITEMS], values[ITEMS], prefix = IDENTITY;
+    raw_t next[ITEMS / VECTOR];
+    value_t ahead[ITEMS], values[ITEMS], prefix = IDENTITY;
     value_t ahead_earlier = IDENTITY, ahead_aggregate = IDENTITY, earlier = IDENTITY, aggregate = IDENTITY;
 
     if (tid == 0) {
@@ -36,17 +37,16 @@ void scan_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layo
         absent = -1;
     }
     task_t coming = gp_task_at(get_group_id(0), tiles), task = coming;
-    if (coming.o < outputs) gp_load_tile(INPUT_NAMES, layout, coming.o, coming.tile * TILE, n, tid, next);
+    if (coming.o < outputs) gp_fetch_tile(INPUT_NAMES, layout, coming.o, coming.tile * TILE, n, tid, next);
     barrier(CLK_LOCAL_MEM_FENCE);
     const u32 tag = launch;
 
     for (int turn = 0; task.o < outputs; turn++) {
         /* 1. Take the tile that was loaded meanwhile, and load the next. */
         const task_t following = gp_task_after(coming, step, tiles);
-#pragma unroll
-        for (int item = 0; item < ITEMS; item++) ahead[item] = next[item];
+        gp_unpack_tile(next, layout, coming.tile * TILE, n, tid, ahead);
         if (following.o < outputs)
-            gp_load_tile(INPUT_NAMES, layout, following.o, following.tile * TILE, n, tid, next);
+            gp_fetch_tile(INPUT_NAMES, layout, following.o, following.tile * TILE, n, tid, next);
 
         /* 2. Scan it and write its aggregate to its status, an iteration before others need it. */
         ahead_earlier = gp_scan_warps(gp_scan_warp(ahead, tid % LANES), partial, tid, &ahead_aggregate);
