@@ -19,7 +19,7 @@ from gpuprims.expressions import TypedExpr
 from gpuprims.operators import Folding
 from gpuprims.primitives.fold_spec import FoldSpec, ScanSpec
 from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
-from gpuprims.primitives.queue_spec import QueueSpec
+from gpuprims.primitives.queue_spec import ExchangeSpec, QueueSpec
 
 
 PLACES = 1
@@ -154,9 +154,12 @@ def plan_scan(
             return queued(chosen, able)
         fitted = chosen.fitted(item_words or words, min(outputs, able.compute_units) * size, able)
         vector = min(layout.vector_width(), fitted.items) if fitted.vectors else 1
-        spec = ScanSpec.of(
-            folding, layout, commutative=commutative, inclusive=inclusive, place=place, packed=packed, vector=vector
-        )
+        how = {"commutative": commutative, "inclusive": inclusive, "place": place, "packed": packed}
+        spec = ScanSpec.of(folding, layout, vector=vector, **how)
+        if chosen.exchanges:
+            vector, chunk, items = exchanged(chosen, able)
+            fitted = chosen.resized(items=items)
+            spec = ExchangeSpec.of(folding, layout, vector=vector, chunk=chunk, **how)
         kernel, numbers = device.kernel(fitted, spec), layout.pack(int(inclusive) if counted is None else counted)
         if chosen.scratch == "levels":
             launch, values = _prepare_levels(kernel, fitted, able, numbers, outputs, size)
@@ -170,6 +173,25 @@ def plan_scan(
             groups = min(groups, fitted.block)  # each work-item reads the aggregates of another group
         launch = kernel.prepare(groups, numbers, outputs, size, tiles)
         return with_statuses(device, launch, 1 + outputs * tiles * words)
+
+    def exchanged(chosen: ScanVariant, able: Capabilities) -> tuple[int, int, int]:
+        vector = layout.vector_width()
+        ins = sum(form.item for form, strides in zip(forms, layout.reduced_strides) if strides[-1:] == (1,))
+        each, fill = max(ins, sum(form.item for form in targets)), min(outputs, able.compute_units) * size
+        while vector > 1 and chosen.block * vector * able.compute_units >= 2 * fill:
+            vector //= 2
+        if place is not None or packed:
+            items = chosen.items // words
+            while items > 1 and chosen.block * (items // 2) * able.compute_units >= fill:
+                items //= 2
+            return min(vector, items), min(vector, items), max(items // vector, 1) * min(vector, items)
+        vectors = max(4 * chosen.items // (vector * each), 1)
+        while vectors > 1 and chosen.block * vector * (vectors // 2) * able.compute_units >= fill:
+            vectors //= 2
+        room = (able.local_memory - 2 * 32 * value_bytes(folding.values) - 256) // chosen.block
+        most = max(min(room // (vector * each), 48 // (vector * words), vectors), 1)
+        run = max(range(3 if most > 2 else 1, most + 1, 2), key=lambda run: (vectors // run * run, run))
+        return vector, vector * run, vector * run * (vectors // run)
 
     def queued(chosen: ScanVariant, able: Capabilities) -> Launch:
         vector, words_each = layout.vector_width(), sum(max(d.itemsize // 4, 1) for d in folding.values)
@@ -185,7 +207,7 @@ def plan_scan(
         depth = min((room - places * fitted.tile * outs) // each, 12, 40960 // (fitted.runs * value_bytes(folding.values)))
         if depth < 2: raise ValueError(f"depth {depth}")
         spec = QueueSpec.of(
-            folding, layout, commutative=commutative, inclusive=inclusive, place=place, packed=packed, vector=vector, depth=depth, places=places, runs=fitted.runs, lookups=-(-able.compute_units * fitted.resident // 32)
+            folding, layout, commutative=commutative, inclusive=inclusive, place=place, packed=packed, vector=vector, chunk=fitted.items, depth=depth, places=places, runs=fitted.runs, lookups=-(-able.compute_units * fitted.resident // 32)
         )
         kernel, numbers = device.kernel(fitted, spec), layout.pack(int(inclusive) if counted is None else counted)
         tiles = -(-size // fitted.tile)

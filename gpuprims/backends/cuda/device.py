@@ -10,7 +10,7 @@ from typing import Any
 
 import cupy
 import numpy as np
-from cupy_backends.cuda.api.driver import funcSetAttribute
+from cupy_backends.cuda.api.driver import funcGetAttribute, funcSetAttribute
 
 from gpuprims.backends import PRELUDES
 from gpuprims.backends.cuda.capabilities import capabilities_of
@@ -26,8 +26,8 @@ from gpuprims.core.variant import Variant
 from gpuprims.errors import BuildError, DeviceMemoryError
 
 _BYTES = np.dtype(np.uint8)
-# CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-_LOCAL_MEMORY = 8
+# CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, which the kernel declares; CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+_DECLARED_LOCAL, _ASKED_LOCAL = 1, 8
 _PER_THREAD = cupy.cuda.runtime.streamPerThread
 
 
@@ -57,7 +57,8 @@ class CudaDriver:
             with self.device:
                 function = compiled(text, self.device).get_function(variant.entry)
                 if variant.asks_local_memory:
-                    funcSetAttribute(function.ptr, _LOCAL_MEMORY, self.capabilities.asked_local_memory)
+                    declared = funcGetAttribute(_DECLARED_LOCAL, function.ptr)
+                    funcSetAttribute(function.ptr, _ASKED_LOCAL, self.capabilities.asked_local_memory - declared)
                 return CudaKernel(self.device, function, variant, spec.pointers)
         except (cupy.cuda.compiler.CompileException, cupy.cuda.driver.CUDADriverError) as error:
             where = f"{variant.entry} on {self.capabilities.name} ({self.capabilities.driver})"

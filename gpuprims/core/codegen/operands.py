@@ -135,7 +135,7 @@ def move_local(word: str, dtype: Dtype, count: int, local: str, own: str) -> str
     """Write the load (word READ) or store (WRITE) of neighbours in local memory, to or from registers."""
     qualifiers = "LOCAL const " if word == "READ" else "LOCAL "
     if count == 1 and dtype.kind != "c":
-        return f"{own}[0] = *({local});" if word == "READ" else f"*({local}) = {own}[0];"
+        return f"*({own}) = *({local});" if word == "READ" else f"*({local}) = *({own});"
     kind = stored(part(dtype))
     if dtype.kind == "c":
         local, own, count = f"({qualifiers}{kind} *)({local})", f"({kind} *)({own})", 2 * count

@@ -112,6 +112,7 @@ VARIANTS = (
         "round_robin",
         rank=40,
         geometry=PerBackend(cuda=Geometry(512, 32, 1), opencl=Geometry(256, 64, 1)),  # rows: round_robin
+        exchanges=True,
         word_items=True,
         vectors=True,
         scratch="tile statuses",
