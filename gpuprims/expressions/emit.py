@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from gpuprims.expressions.expr import Dtype, part
-from gpuprims.expressions.functions import COMPARE, COMPUTED
+from gpuprims.expressions.functions import COMPARE, COMPUTED, SELECTIONS
 from gpuprims.expressions.typing import Node, TypedExpr
 
 
@@ -74,7 +74,7 @@ def _spell(node: Node, nodes: Sequence[Node], arguments: Sequence[str]) -> str:
         unsigned = f"u{8 * source.itemsize}"
         template = COMPUTED[node.name].templates[source.kind]
         text = template.format(*operands, T=c_type(source), U=unsigned)
-    return f"ROUND_F16({text})" if node.dtype == np.float16 else text
+    return f"ROUND_F16({text})" if node.dtype == np.float16 and node.name not in SELECTIONS else text
 
 
 def converted(operand: str, source: Dtype, target: Dtype) -> str:

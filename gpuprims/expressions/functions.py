@@ -86,10 +86,13 @@ def _arithmetic() -> dict[str, dict[str, str]]:
     }
 
 
+# Functions that return one of their operands, which needs no rounding.
+SELECTIONS = ("maximum", "minimum", "fmax", "fmin")
+
+
 def _selection() -> dict[str, dict[str, str]]:
-    # NaN propagates: the first test keeps a NaN in {0}; with a NaN in {1} the comparison is false.
-    larger = {"f": "(({0} != {0}) | ({0} > {1})) ? {0} : {1}", "b": "{0} | {1}"}
-    smaller = {"f": "(({0} != {0}) | ({0} < {1})) ? {0} : {1}", "b": "{0} & {1}"}
+    larger = {"f": "gp_maximum_{T}({0}, {1})", "b": "{0} | {1}"}
+    smaller = {"f": "gp_minimum_{T}({0}, {1})", "b": "{0} & {1}"}
     larger |= dict.fromkeys("iu", "{0} > {1} ? {0} : {1}")
     smaller |= dict.fromkeys("iu", "{0} < {1} ? {0} : {1}")
     return {

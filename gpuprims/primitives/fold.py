@@ -19,10 +19,8 @@ from gpuprims.expressions import TypedExpr
 from gpuprims.operators import Folding
 from gpuprims.primitives.fold_spec import FoldSpec, ScanSpec
 from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
+from gpuprims.primitives.scan_tiles import ScanTraits, exchanged, queue_of, streams
 from gpuprims.primitives.queue_spec import ExchangeSpec, QueueSpec
-
-
-PLACES = 1
 
 
 def sample_rows(call: Sample) -> tuple[Form, int]:
@@ -136,13 +134,19 @@ def plan_scan(
     size = math.prod(shape[k] for k in axes) if count is None else count
     layout = plan_layout((*forms, *targets), shape, axes)
     words = value_words(folding.values)
-    traits = CallTraits(
+    moving = [form.item * (strides[-1:] != (0,)) for form, strides in zip(layout.forms, layout.reduced_strides, strict=True)]
+    traits = ScanTraits(
         dtypes=(*folding.computed_in, *(place.computed_in if place else ())),
         size=size,
         outputs=outputs,
         commutative=commutative,
         value_bytes=value_bytes(folding.values),
         side_by_side=layout.side_by_side(len(forms)),
+        element_bytes=sum(moving[: len(forms)]),
+        result_bytes=sum(moving[len(forms) :]),
+        words=item_words or words,
+        vector=layout.vector_width(),
+        streams=place is None and not packed and streams(layout, len(forms)),
     )
 
     def compiling(variant: Variant) -> Launch:
@@ -157,7 +161,7 @@ def plan_scan(
         how = {"commutative": commutative, "inclusive": inclusive, "place": place, "packed": packed}
         spec = ScanSpec.of(folding, layout, vector=vector, **how)
         if chosen.exchanges:
-            vector, chunk, items = exchanged(chosen, able)
+            vector, chunk, items = exchanged(chosen.geometry, able, traits, in_place=place is not None or packed)
             fitted = chosen.resized(items=items)
             spec = ExchangeSpec.of(folding, layout, vector=vector, chunk=chunk, **how)
         kernel, numbers = device.kernel(fitted, spec), layout.pack(int(inclusive) if counted is None else counted)
@@ -174,46 +178,25 @@ def plan_scan(
         launch = kernel.prepare(groups, numbers, outputs, size, tiles)
         return with_statuses(device, launch, 1 + outputs * tiles * words)
 
-    def exchanged(chosen: ScanVariant, able: Capabilities) -> tuple[int, int, int]:
-        vector = layout.vector_width()
-        ins = sum(form.item for form, strides in zip(forms, layout.reduced_strides) if strides[-1:] == (1,))
-        each, fill = max(ins, sum(form.item for form in targets)), min(outputs, able.compute_units) * size
-        while vector > 1 and chosen.block * vector * able.compute_units >= 2 * fill:
-            vector //= 2
-        if place is not None or packed:
-            items = chosen.items // words
-            while items > 1 and chosen.block * (items // 2) * able.compute_units >= fill:
-                items //= 2
-            return min(vector, items), min(vector, items), max(items // vector, 1) * min(vector, items)
-        vectors = max(4 * chosen.items // (vector * each), 1)
-        while vectors > 1 and chosen.block * vector * (vectors // 2) * able.compute_units >= fill:
-            vectors //= 2
-        room = (able.local_memory - 2 * 32 * value_bytes(folding.values) - 256) // chosen.block
-        most = max(min(room // (vector * each), 48 // (vector * words), vectors), 1)
-        run = max(range(3 if most > 2 else 1, most + 1, 2), key=lambda run: (vectors // run * run, run))
-        return vector, vector * run, vector * run * (vectors // run)
-
     def queued(chosen: ScanVariant, able: Capabilities) -> Launch:
-        vector, words_each = layout.vector_width(), sum(max(d.itemsize // 4, 1) for d in folding.values)
-        ins = sum(form.item for form, strides in zip(forms, layout.reduced_strides) if strides == (1,))
-        outs = sum(form.item for form in targets)
-        runs = chosen.items * 4 // (vector * max(ins, outs))
-        runs = max(min(runs, 60 // (vector * words_each)), 1)
-        runs -= 1 - runs % 2
-        fitted = chosen.resized(items=vector * runs)
-        each = fitted.tile * ins + fitted.runs * value_bytes(folding.values) + 512
-        room = min(able.asked_local_memory, 227 * 1024 // fitted.resident - 1024) - 256
-        places = 2 if room > 100 << 10 else PLACES
-        depth = min((room - places * fitted.tile * outs) // each, 12, 40960 // (fitted.runs * value_bytes(folding.values)))
-        if depth < 2: raise ValueError(f"depth {depth}")
-        spec = QueueSpec.of(
-            folding, layout, commutative=commutative, inclusive=inclusive, place=place, packed=packed, vector=vector, chunk=fitted.items, depth=depth, places=places, runs=fitted.runs, lookups=-(-able.compute_units * fitted.resident // 32)
+        queue = queue_of(chosen.geometry, able, traits)
+        assert queue is not None  # the variant refuses
+        fitted, spec = chosen.resized(items=queue.items), QueueSpec.of(
+            folding,
+            layout,
+            commutative=commutative,
+            inclusive=inclusive,
+            vector=traits.vector,
+            chunk=queue.items,
+            runs=queue.runs,
+            depth=queue.depth,
+            places=queue.places,
+            lookups=-(-able.compute_units * chosen.resident // 32),
         )
-        kernel, numbers = device.kernel(fitted, spec), layout.pack(int(inclusive) if counted is None else counted)
-        tiles = -(-size // fitted.tile)
+        tiles = -(-size // queue.tile)
         groups = fitted.groups(outputs * tiles, able)
-        local = depth * fitted.tile * ins + places * fitted.tile * outs
-        launch = kernel.prepare(groups, numbers, outputs, size, tiles, local=local)
+        kernel, numbers = device.kernel(fitted, spec), layout.pack(int(inclusive) if counted is None else counted)
+        launch = kernel.prepare(groups, numbers, outputs, size, tiles, local=queue.local)
         return with_statuses(device, launch, 1 + outputs * tiles * words)
 
     what = device, primitive, traits, results, compiling

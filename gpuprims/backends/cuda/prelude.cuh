@@ -52,6 +52,32 @@ typedef double f64;
 #define gp_times_f64(a, b) __dmul_rn(a, b)
 #endif
 
+/* The larger and the smaller number, NaN if one is NaN: the first test keeps a NaN in `a`; with a NaN in `b` the comparison is
+ * false. An instruction does it for f32 from compute
+ * capability 8.0 on. */
+#define GP_LARGER(a, b) ((((a) != (a)) | ((a) > (b))) ? (a) : (b))
+#define GP_SMALLER(a, b) ((((a) != (a)) | ((a) < (b))) ? (a) : (b))
+#define gp_maximum_f64(a, b) GP_LARGER(a, b)
+#define gp_minimum_f64(a, b) GP_SMALLER(a, b)
+#if __CUDA_ARCH__ >= 800
+DEVICE f32 gp_maximum_f32(const f32 a, const f32 b)
+{
+    f32 larger;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(b));
+    return larger;
+}
+
+DEVICE f32 gp_minimum_f32(const f32 a, const f32 b)
+{
+    f32 smaller;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(smaller) : "f"(a), "f"(b));
+    return smaller;
+}
+#else
+#define gp_maximum_f32(a, b) GP_LARGER(a, b)
+#define gp_minimum_f32(a, b) GP_SMALLER(a, b)
+#endif
+
 #define gp_count_bits(word) __popc(word)
 #define gp_magnitude(number) fabsf(number)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from gpuprims.core.catalogue import Catalogue, PerBackend
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.geometry import BLOCKS, THREAD_GROUPS, Geometry, Refusal, Tunable, first_refusal, geometries
 from gpuprims.core.refusals import (
     SPARE_LOCAL,
+    bulk_copies,
     columns,
     double_precision,
     few_outputs,
@@ -23,7 +25,9 @@ from gpuprims.core.refusals import (
     whole_warps,
     work_item_fits,
 )
+from gpuprims.core.traits import CallTraits
 from gpuprims.primitives.fold_variants import ScanVariant
+from gpuprims.primitives.scan_tiles import ScanTraits, queue_of
 from gpuprims.primitives.scan.reference import scan_numpy
 
 # CUDA refuses a launch if its groups must run at the same time and find no room. Each of NVIDIA's multiprocessors has
@@ -45,6 +49,23 @@ def _round_robin_fits(at: Geometry) -> Refusal:
 
 def _passes_on(at: Geometry) -> Refusal:
     return first_refusal(double_precision, group_fits(at.block), partials_fit(at.block), few_outputs, forward_progress)
+
+
+def _queue_fits(at: Geometry) -> Refusal:
+    """Refuse operands that bulk copies cannot move, and too little local memory."""
+
+    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
+        traits = ScanTraits.of(call)
+        if not traits.streams:
+            return (
+                "is for results at the places of their elements, in rows that begin at multiples of 16 bytes; "
+                "this call's lie otherwise"
+            )
+        if queue_of(at, capabilities, traits) is None:
+            return f"needs local memory for three tiles; {capabilities.name} has {capabilities.asked_local_memory} bytes"
+        return None
+
+    return refuse
 
 
 def _blelloch_fits(at: Geometry) -> Refusal:
@@ -100,13 +121,13 @@ VARIANTS = (
     *_SCAN.gpu(
         "queues",
         rank=42,
-        geometry=PerBackend(cuda=Geometry(608, 28, 1), opencl=Geometry(352, 20, 2)),
+        geometry=PerBackend(cuda=Geometry(608, 28, 1), opencl=Geometry(384, 12, 1)),
         word_items=True,
         vectors=True,
         scratch="tile statuses",
         together=True,
         queued=True,
-        refuse=lambda at: not_for_cpus,
+        refuse=lambda at: first_refusal(bulk_copies, double_precision, group_fits(at.block), few_outputs, _queue_fits(at)),
     ),
     *_SCAN.gpu(
         "round_robin",

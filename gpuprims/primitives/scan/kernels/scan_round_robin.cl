@@ -28,6 +28,21 @@
     (PART_BYTES(OF_CHUNK * sizeof(raw_t)) > PART_BYTES(CHUNK * RESULT_BYTES) ? PART_BYTES(OF_CHUNK * sizeof(raw_t))    \
                                                                              : PART_BYTES(CHUNK * RESULT_BYTES))
 
+/* Load a work-item's elements of a tile as they are, so that nothing waits for them yet. */
+DEVICE void fetch_tile(INPUTS, const layout_t layout, const i64 o, const i64 base, const i64 n, const int tid,
+                          raw_t *raw)
+{
+    if (base + TILE <= n) {
+#pragma unroll
+        for (int item = 0; item < ITEMS; item += VECTOR)
+            gp_fetch_vector(INPUT_NAMES, layout, o, base + gp_item_offset(tid, item), raw + item / VECTOR);
+    } else {
+#pragma unroll
+        for (int item = 0; item < ITEMS; item += VECTOR)
+            gp_fetch_part(INPUT_NAMES, layout, o, base + gp_item_offset(tid, item), n, raw + item / VECTOR);
+    }
+}
+
 /* Return the offset in its tile of a lane's part of a chunk. */
 DEVICE int chunk_offset(const int tid, const int chunk)
 {
@@ -194,7 +209,7 @@ void scan_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layo
         absent = -1;
     }
     task_t coming = gp_task_at(get_group_id(0), tiles), task = coming;
-    if (coming.o < outputs) gp_fetch_tile(INPUT_NAMES, layout, coming.o, coming.tile * TILE, n, tid, next);
+    if (coming.o < outputs) fetch_tile(INPUT_NAMES, layout, coming.o, coming.tile * TILE, n, tid, next);
     barrier(CLK_LOCAL_MEM_FENCE);
     const u32 tag = launch;
 
@@ -203,7 +218,7 @@ void scan_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layo
         const task_t following = gp_task_after(coming, step, tiles);
         exchange_vectors(next, (LOCAL raw_t *)own, tid % LANES, ahead);
         if (following.o < outputs)
-            gp_fetch_tile(INPUT_NAMES, layout, following.o, following.tile * TILE, n, tid, next);
+            fetch_tile(INPUT_NAMES, layout, following.o, following.tile * TILE, n, tid, next);
 
         /* 2. Scan it and write its aggregate to its status, an iteration before others need it. */
         fold_chunks(ahead, layout, coming.tile * TILE, n, tid, ahead_folds);

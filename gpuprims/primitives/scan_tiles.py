@@ -1,0 +1,136 @@
+"""How large the tiles of a scan are: by the bytes that a work-item moves and the registers that its values need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.geometry import Geometry
+from gpuprims.core.layout import Layout
+from gpuprims.core.traits import CallTraits
+
+# Bytes that bulk copies move at least, and at which they begin.
+BULK_BYTES = 16
+# 32-bit words of the values that a work-item scans by itself.
+_WORDS = 48
+_QUEUED_WORDS = 60
+_DEEPEST = 12
+# Bytes of a unit's local memory that CUDA takes for each group.
+_RESERVED = 1024
+# Bytes of what kernels declare to be in local memory.
+_DECLARED = 40 << 10
+
+
+@dataclass(frozen=True)
+class ScanTraits(CallTraits):
+    """Facts about a scan.
+
+    Parameters
+    ----------
+    element_bytes, result_bytes : int
+        Bytes of the elements and of the results that lie at one place of the scanned axis.
+    words : int
+        32-bit words of a value.
+    vector : int
+        Neighbours that one instruction loads of each operand.
+    streams : bool
+        True if bulk copies can move all operands: neighbours along the scanned axis, in rows that begin at multiples of 16
+        bytes, with each result at the place of its element.
+    """
+
+    element_bytes: int = 0
+    result_bytes: int = 0
+    words: int = 1
+    vector: int = 1
+    streams: bool = False
+
+    @classmethod
+    def of(cls, call: CallTraits) -> ScanTraits:
+        """Return the traits of a scan; raise for those of another primitive."""
+        if not isinstance(call, cls):
+            raise TypeError(f"a refusal of scans: traits of one; got {call}")
+        return call
+
+    @property
+    def widest(self) -> int:
+        """The larger of the bytes read and written at one place."""
+        return max(self.element_bytes, self.result_bytes, 1)
+
+    def tiles(self, tile: int) -> int:
+        """Return the tiles of all outputs."""
+        return self.outputs * -(-self.size // tile)
+
+
+def streams(layout: Layout, inputs: int) -> bool:
+    """Return True if bulk copies can move all operands of a layout; inputs may be the same along the scanned axis."""
+    if len(layout.reduced) != 1:
+        return False
+    for k, (form, kept, (stride,)) in enumerate(
+        zip(layout.forms, layout.kept_strides, layout.reduced_strides, strict=True)
+    ):
+        if stride == 0 and (k < inputs or layout.reduced == (1,)):
+            continue
+        starts = (layout.offsets[k], *kept)
+        if stride != 1 or form.alignment < BULK_BYTES or any(start * form.item % BULK_BYTES for start in starts):
+            return False
+    return True
+
+
+class Queue(NamedTuple):
+    """The tiles of a scan that bulk copies move: elements of a work-item, and tiles in local memory."""
+
+    runs: int
+    items: int
+    depth: int
+    places: int
+    local: int
+
+    @property
+    def tile(self) -> int:
+        """Elements of a tile."""
+        return self.runs * self.items
+
+
+def queue_of(at: Geometry, able: Capabilities, call: ScanTraits) -> Queue | None:
+    """Return the tiles that fit a geometry and a call, or None.
+
+    A work-item's elements are an odd number of vectors, so that neighbouring lanes use different banks of local memory.
+    """
+    runs, resident = (at.block // 32 - 3) // 2 * 32, at.groups_per_unit or 1
+    room = able.asked_local_memory
+    if able.unit_local_memory:
+        room = min(room, able.unit_local_memory // resident - _RESERVED)
+    most = min(4 * at.items // (call.vector * call.widest), _QUEUED_WORDS // (call.vector * call.words))
+    vectors = max(most - 1 + most % 2, 1)
+    items = vectors * call.vector
+    values = (runs + runs // 32 + 1) * call.value_bytes + 40
+    for places in (2, 1):
+        left = room - 256 - places * runs * items * call.result_bytes
+        depth = min(left // (runs * items * call.element_bytes + values), _DEEPEST, _DECLARED // values)
+        if depth >= (4 if places == 2 else 2):
+            local = runs * items * (depth * call.element_bytes + places * call.result_bytes)
+            return Queue(runs, items, depth, places, local)
+    return None
+
+
+def exchanged(
+    at: Geometry, able: Capabilities, call: ScanTraits, *, in_place: bool = False
+) -> tuple[int, int, int]:
+    """Return how many neighbours a load moves, a lane scans by itself, and a work-item takes.
+
+    Lanes exchange an odd number of vectors, so that neighbouring lanes use different banks of local memory. ``in_place``
+    keeps each vector in the lane that loads it.
+    """
+    vector, units, fill = call.vector, able.compute_units, min(call.outputs, able.compute_units) * call.size
+    while vector > 1 and at.block * vector * units >= 2 * fill:
+        vector //= 2
+    vectors = max(4 * at.items // (vector * max(call.widest, 4 * call.words if in_place else 1)), 1)
+    while vectors > 1 and at.block * vector * (vectors // 2) * units >= fill:
+        vectors //= 2
+    if in_place:
+        return vector, vector, vector * vectors
+    room = (able.local_memory - 64 * call.value_bytes - 256) // at.block
+    most = max(min(room // (vector * call.widest), _WORDS // (vector * call.words), vectors), 1)
+    run = max(range(3 if most > 2 else 1, most + 1, 2), key=lambda run: (vectors // run * run, run))
+    return vector, vector * run, vector * run * (vectors // run)
