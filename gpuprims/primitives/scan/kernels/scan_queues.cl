@@ -206,6 +206,7 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
             /* 1. Start the copies of a tile's elements. */
             const i64 count = min((i64)TILE, n - base);
             if (turn >= DEPTH) gp_pass_gate(taken + slot, phase ^ 1);
+            gp_warp_barrier(); /* all lanes must pass before one lets the gate's next phase come */
 #define BRING(from, before, size) gp_bring(elements + TILE * (before), from, WHOLE(size), landed + slot);
 #define BRING_REST(from, before, size)                                                                                 \
     for (int at = WHOLE(size) + lane; at < count * (size); at += LANES)                                                \
@@ -229,6 +230,7 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
                 prefix = fold_statuses(INPUT_NAMES, statuses, layout, o, base, task.at - count, count, tag, lane);
             if (LEARNS > 1 && turn > 0) gp_pass_gate(learnt + last, (turn - 1) / DEPTH & 1);
             if (turn >= DEPTH) gp_pass_gate(taken + slot, phase ^ 1);
+            gp_warp_barrier(); /* as above */
             if (lane == 0) {
                 before_tile[slot] = task.tile < groups ? prefix : OP(before_tile[last], prefix);
                 gp_arrive(learnt + slot);
