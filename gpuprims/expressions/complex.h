@@ -179,7 +179,7 @@ DEVICE COMPLEX NAMED(gp_log10)(const COMPLEX a) { return NAMED(gp_scaled)(NAMED(
 DEVICE COMPLEX NAMED(gp_power)(const COMPLEX a, const COMPLEX b)
 {
     if (a.re == 0 && a.im == 0 && (b.re != 0 || b.im != 0)) { /* as in NumPy: 0 to a positive power, NaN to others */
-        const REAL zero = b.re > 0 ? 0 : (REAL)(0.0f / 0.0f);
+        const REAL zero = b.re > 0 ? 0 : (REAL)gp_from_bits_f32(0x7fc00000u);
         return NAMED(gp_make)(zero, zero);
     }
     if (b.im == 0 && fabs(b.re) < 100 && b.re == rint(b.re)) {

@@ -91,8 +91,9 @@ SELECTIONS = ("maximum", "minimum", "fmax", "fmin")
 
 
 def _selection() -> dict[str, dict[str, str]]:
-    larger = {"f": "gp_maximum_{T}({0}, {1})", "b": "{0} | {1}"}
-    smaller = {"f": "gp_minimum_{T}({0}, {1})", "b": "{0} & {1}"}
+    # NaN propagates: the first test keeps a NaN in {0}; with a NaN in {1} the comparison is false.
+    larger = {"f": "(({0} != {0}) | ({0} > {1})) ? {0} : {1}", "b": "{0} | {1}"}
+    smaller = {"f": "(({0} != {0}) | ({0} < {1})) ? {0} : {1}", "b": "{0} & {1}"}
     larger |= dict.fromkeys("iu", "{0} > {1} ? {0} : {1}")
     smaller |= dict.fromkeys("iu", "{0} < {1} ? {0} : {1}")
     return {
@@ -111,8 +112,8 @@ def _predicates() -> dict[str, dict[str, str]]:
     table["logical_not"] = dict.fromkeys(every, "{0} == 0")
     exact = dict.fromkeys("biu", "0")
     table["isnan"] = {"f": "{0} != {0}"} | exact
-    table["isinf"] = {"f": "fabs({0}) == (1.0f / 0.0f)"} | exact
-    table["isfinite"] = {"f": "fabs({0}) < (1.0f / 0.0f)"} | dict.fromkeys("biu", "1")
+    table["isinf"] = {"f": "fabs({0}) == gp_from_bits_f32(0x7f800000u)"} | exact
+    table["isfinite"] = {"f": "fabs({0}) < gp_from_bits_f32(0x7f800000u)"} | dict.fromkeys("biu", "1")
     table["signbit"] = {"f": "copysign(({T})1, {0}) < 0"}
     return table
 

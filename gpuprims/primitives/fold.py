@@ -19,8 +19,8 @@ from gpuprims.expressions import TypedExpr
 from gpuprims.operators import Folding
 from gpuprims.primitives.fold_spec import FoldSpec, ScanSpec
 from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
-from gpuprims.primitives.scan_tiles import ScanTraits, exchanged, queue_of, streams
-from gpuprims.primitives.queue_spec import ExchangeSpec, QueueSpec
+from gpuprims.primitives.queue_spec import QueueSpec
+from gpuprims.primitives.scan_tiles import ScanTraits, queue_of, streams
 
 
 def sample_rows(call: Sample) -> tuple[Form, int]:
@@ -158,12 +158,9 @@ def plan_scan(
             return queued(chosen, able)
         fitted = chosen.fitted(item_words or words, min(outputs, able.compute_units) * size, able)
         vector = min(layout.vector_width(), fitted.items) if fitted.vectors else 1
-        how = {"commutative": commutative, "inclusive": inclusive, "place": place, "packed": packed}
-        spec = ScanSpec.of(folding, layout, vector=vector, **how)
-        if chosen.exchanges:
-            vector, chunk, items = exchanged(chosen.geometry, able, traits, in_place=place is not None or packed)
-            fitted = chosen.resized(items=items)
-            spec = ExchangeSpec.of(folding, layout, vector=vector, chunk=chunk, **how)
+        spec = ScanSpec.of(
+            folding, layout, commutative=commutative, inclusive=inclusive, place=place, packed=packed, vector=vector
+        )
         kernel, numbers = device.kernel(fitted, spec), layout.pack(int(inclusive) if counted is None else counted)
         if chosen.scratch == "levels":
             launch, values = _prepare_levels(kernel, fitted, able, numbers, outputs, size)
@@ -187,7 +184,6 @@ def plan_scan(
             commutative=commutative,
             inclusive=inclusive,
             vector=traits.vector,
-            chunk=queue.items,
             runs=queue.runs,
             depth=queue.depth,
             places=queue.places,

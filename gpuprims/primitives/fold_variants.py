@@ -29,8 +29,6 @@ class ScanVariant(Variant):
     scratch: Literal["none", "levels", "tile statuses"] = "none"
     # Tiles of elements and of results pass through local memory. Of W warps of a group, (W - 3) / 2 scan.
     queued: bool = False
-    # Lanes exchange elements and results through local memory.
-    exchanges: bool = False
     # ``items`` counts 32-bit words: a work-item takes fewer values of several words.
     word_items: bool = False
 

@@ -12,9 +12,8 @@ from gpuprims.core.traits import CallTraits
 
 # Bytes that bulk copies move at least, and at which they begin.
 BULK_BYTES = 16
-# 32-bit words of the values that a work-item scans by itself.
-_WORDS = 48
-_QUEUED_WORDS = 60
+# 32-bit words of the values of a run, which a work-item keeps in registers.
+_WORDS = 60
 _DEEPEST = 12
 # Bytes of a unit's local memory that CUDA takes for each group.
 _RESERVED = 1024
@@ -101,36 +100,14 @@ def queue_of(at: Geometry, able: Capabilities, call: ScanTraits) -> Queue | None
     room = able.asked_local_memory
     if able.unit_local_memory:
         room = min(room, able.unit_local_memory // resident - _RESERVED)
-    most = min(4 * at.items // (call.vector * call.widest), _QUEUED_WORDS // (call.vector * call.words))
+    most = min(4 * at.items // (call.vector * call.widest), _WORDS // (call.vector * call.words))
     vectors = max(most - 1 + most % 2, 1)
     items = vectors * call.vector
     values = (runs + runs // 32 + 1) * call.value_bytes + 40
-    for places in (2, 1):
+    for places in ((int(__import__('os').environ['GP_PLACES']),) if 'GP_PLACES' in __import__('os').environ else (2, 1)):
         left = room - 256 - places * runs * items * call.result_bytes
         depth = min(left // (runs * items * call.element_bytes + values), _DEEPEST, _DECLARED // values)
         if depth >= (4 if places == 2 else 2):
             local = runs * items * (depth * call.element_bytes + places * call.result_bytes)
             return Queue(runs, items, depth, places, local)
     return None
-
-
-def exchanged(
-    at: Geometry, able: Capabilities, call: ScanTraits, *, in_place: bool = False
-) -> tuple[int, int, int]:
-    """Return how many neighbours a load moves, a lane scans by itself, and a work-item takes.
-
-    Lanes exchange an odd number of vectors, so that neighbouring lanes use different banks of local memory. ``in_place``
-    keeps each vector in the lane that loads it.
-    """
-    vector, units, fill = call.vector, able.compute_units, min(call.outputs, able.compute_units) * call.size
-    while vector > 1 and at.block * vector * units >= 2 * fill:
-        vector //= 2
-    vectors = max(4 * at.items // (vector * max(call.widest, 4 * call.words if in_place else 1)), 1)
-    while vectors > 1 and at.block * vector * (vectors // 2) * units >= fill:
-        vectors //= 2
-    if in_place:
-        return vector, vector, vector * vectors
-    room = (able.local_memory - 64 * call.value_bytes - 256) // at.block
-    most = max(min(room // (vector * call.widest), _WORDS // (vector * call.words), vectors), 1)
-    run = max(range(3 if most > 2 else 1, most + 1, 2), key=lambda run: (vectors // run * run, run))
-    return vector, vector * run, vector * run * (vectors // run)

@@ -34,7 +34,7 @@ typedef double f64;
 #define GLOBAL
 #define LOCAL_PARAMETER
 #define LOCAL_MEMORY(type, name)                                                                                       \
-    extern __shared__ __align__(16) u64 gp_dynamic[];                                                                            \
+    extern __shared__ __align__(16) u64 gp_dynamic[];                                                                  \
     type *name = reinterpret_cast<type *>(gp_dynamic)
 #define CLK_LOCAL_MEM_FENCE
 #define barrier(fence) __syncthreads()
@@ -50,32 +50,6 @@ typedef double f64;
 #else
 #define gp_times_f32(a, b) __fmul_rn(a, b)
 #define gp_times_f64(a, b) __dmul_rn(a, b)
-#endif
-
-/* The larger and the smaller number, NaN if one is NaN: the first test keeps a NaN in `a`; with a NaN in `b` the comparison is
- * false. An instruction does it for f32 from compute
- * capability 8.0 on. */
-#define GP_LARGER(a, b) ((((a) != (a)) | ((a) > (b))) ? (a) : (b))
-#define GP_SMALLER(a, b) ((((a) != (a)) | ((a) < (b))) ? (a) : (b))
-#define gp_maximum_f64(a, b) GP_LARGER(a, b)
-#define gp_minimum_f64(a, b) GP_SMALLER(a, b)
-#if __CUDA_ARCH__ >= 800
-DEVICE f32 gp_maximum_f32(const f32 a, const f32 b)
-{
-    f32 larger;
-    asm("max.NaN.f32 %0, %1, %2;" : "=f"(larger) : "f"(a), "f"(b));
-    return larger;
-}
-
-DEVICE f32 gp_minimum_f32(const f32 a, const f32 b)
-{
-    f32 smaller;
-    asm("min.NaN.f32 %0, %1, %2;" : "=f"(smaller) : "f"(a), "f"(b));
-    return smaller;
-}
-#else
-#define gp_maximum_f32(a, b) GP_LARGER(a, b)
-#define gp_minimum_f32(a, b) GP_SMALLER(a, b)
 #endif
 
 #define gp_count_bits(word) __popc(word)
@@ -238,62 +212,3 @@ DEVICE GP_FLOAT gp_now(GP_FLOAT *place)
 }
 
 #define gp_add_now(place, number) atomicAdd(place, number)
-
-/* Gates in local memory: a work-item passes when a phase has all its arrivals, and the bytes of its bulk copies. */
-DEVICE u32 gp_local_address(LOCAL const void *place)
-{
-    return (u32)__cvta_generic_to_shared(place);
-}
-
-DEVICE void gp_make_gate(LOCAL u64 *gate, const u32 arrivals)
-{
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" : : "r"(gp_local_address(gate)), "r"(arrivals) : "memory");
-}
-
-DEVICE void gp_arrive(LOCAL u64 *gate)
-{
-    asm volatile("{ .reg .b64 s; mbarrier.arrive.shared::cta.b64 s, [%0]; }" : : "r"(gp_local_address(gate)) : "memory");
-}
-
-/* Arrive before the bulk copies of so many bytes. */
-DEVICE void gp_arrive_before(LOCAL u64 *gate, const u32 nbytes)
-{
-    asm volatile("{ .reg .b64 s; mbarrier.arrive.expect_tx.shared::cta.b64 s, [%0], %1; }"
-                 :
-                 : "r"(gp_local_address(gate)), "r"(nbytes)
-                 : "memory");
-}
-
-DEVICE void gp_pass_gate(LOCAL u64 *gate, const u32 phase)
-{
-    u32 open = 0;
-    while (!open)
-        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
-                     : "=r"(open)
-                     : "r"(gp_local_address(gate)), "r"(phase)
-                     : "memory");
-}
-
-/* Bulk copies, of whole 16 bytes: to local memory, which a gate counts, and from there, in groups that a work-item ends and
- * awaits. They see what a work-item wrote to local memory before gp_show_to_copies. */
-DEVICE void gp_bring(LOCAL void *to, GLOBAL const void *from, const u32 nbytes, LOCAL u64 *gate)
-{
-    if (nbytes)
-        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
-                     :
-                     : "r"(gp_local_address(to)), "l"(from), "r"(nbytes), "r"(gp_local_address(gate))
-                     : "memory");
-}
-
-DEVICE void gp_take(GLOBAL void *to, LOCAL const void *from, const u32 nbytes)
-{
-    if (nbytes)
-        asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
-                     :
-                     : "l"(to), "r"(gp_local_address(from)), "r"(nbytes)
-                     : "memory");
-}
-
-#define gp_show_to_copies() asm volatile("fence.proxy.async.shared::cta;" : : : "memory")
-#define gp_end_copies() asm volatile("cp.async.bulk.commit_group;" : : : "memory")
-#define gp_await_copies(left) asm volatile("cp.async.bulk.wait_group.read %0;" : : "n"(left) : "memory")

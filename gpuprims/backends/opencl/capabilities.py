@@ -41,7 +41,6 @@ def capabilities_of(queue: cl.CommandQueue) -> Capabilities:
         fp16="cl_khr_fp16" in extensions,
         int64_atomics="cl_khr_int64_base_atomics" in extensions,
         tries_progress=partial(groups_run_together, queue),
-        bulk_copies="cl_nv_device_attribute_query" in extensions and device.compute_capability_major_nv >= 9,
     )
 
 

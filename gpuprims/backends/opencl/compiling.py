@@ -39,8 +39,6 @@ def compiled(queue: cl.CommandQueue, text: str, resident: int = 0) -> cl.Program
     context, device, options = queue.context, queue.device, ["-cl-std=CL1.2"]
     if device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
         options.append("-cl-fp32-correctly-rounded-divide-sqrt")  # as NumPy divides and takes roots
-    if "cl_nv_device_attribute_query" in device.extensions.split():
-        options.append(f"-DGP_CAPABILITY={device.compute_capability_major_nv}{device.compute_capability_minor_nv}")
     if resident and "NVIDIA" in device.platform.name:
         options.append(f"-cl-nv-maxrregcount={_REGISTERS // resident // 8 * 8}")
     asked = " ".join([*options, os.environ.get("PYOPENCL_BUILD_OPTIONS", "")]).strip()

@@ -17,7 +17,7 @@ from gpuprims.core.codegen.operands import (
     times,
     write,
 )
-from gpuprims.core.kernel_spec import Access, Dtype, KernelSpec
+from gpuprims.core.kernel_spec import Access, KernelSpec
 from gpuprims.expressions import TypedExpr, converted, emit_function
 
 
@@ -152,17 +152,6 @@ def _store_at_places(spec: KernelSpec, finish: TypedExpr, place: TypedExpr) -> l
         f"#define STORE(o, j, value) gp_store({names}, layout, o, j, value)",
         *(_put_vector(spec, names, parameters) if vector > 1 else _STORE_ALONE),
     ]
-
-
-def raw_members(spec: KernelSpec) -> list[tuple[int, Dtype, int]]:
-    """Return the members of raw_t: each input's number, dtype, and count of elements or of 32-bit words of them."""
-    widths, _ = vector_addresses(spec)
-    members = []
-    for k, (access, width) in enumerate(zip(spec.inputs, widths, strict=True)):
-        words = access.dtype.itemsize * width // 4
-        narrow = access.dtype.itemsize < 4 and words > 0
-        members.append((k, np.dtype(np.uint32), words) if narrow else (k, access.dtype, width))
-    return members
 
 
 def fetch_text(spec: KernelSpec) -> list[str]:

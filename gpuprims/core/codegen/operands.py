@@ -131,17 +131,6 @@ def _vector(word: str, dtype: Dtype, count: int, first: tuple[str, str], second:
     return f"{word}_VECTOR({kind}, {2 * count}, {places});"
 
 
-def move_local(word: str, dtype: Dtype, count: int, local: str, own: str) -> str:
-    """Write the load (word READ) or store (WRITE) of neighbours in local memory, to or from registers."""
-    qualifiers = "LOCAL const " if word == "READ" else "LOCAL "
-    if count == 1 and dtype.kind != "c":
-        return f"*({own}) = *({local});" if word == "READ" else f"*({local}) = *({own});"
-    kind = stored(part(dtype))
-    if dtype.kind == "c":
-        local, own, count = f"({qualifiers}{kind} *)({local})", f"({kind} *)({own})", 2 * count
-    return f"{word}_LOCAL({kind}, {count}, {local}, {own});"
-
-
 def times(lanes: int) -> str:
     """Return C text that turns a position in elements into one in numbers."""
     return f" * {lanes}" if lanes > 1 else ""

@@ -118,11 +118,12 @@ VARIANTS = (
         outputs_per_group=8,
         refuse=lambda at: first_refusal(many_rows, shuffles(at.block), double_precision, group_fits(at.block)),
     ),
-    *_SCAN.gpu(
+    _SCAN.alone(
         "queues",
+        "cuda",
+        Path(__file__).parents[2] / "backends/cuda/kernels",
         rank=42,
-        geometry=PerBackend(cuda=Geometry(608, 28, 1), opencl=Geometry(384, 12, 1)),
-        word_items=True,
+        geometry=Geometry(608, 28, 1),  # rows: queues
         vectors=True,
         scratch="tile statuses",
         together=True,
@@ -132,8 +133,7 @@ VARIANTS = (
     *_SCAN.gpu(
         "round_robin",
         rank=40,
-        geometry=PerBackend(cuda=Geometry(512, 32, 1), opencl=Geometry(256, 64, 1)),  # rows: round_robin
-        exchanges=True,
+        geometry=PerBackend(cuda=Geometry(256, 32, 2), opencl=Geometry(256, 64, 1)),  # rows: round_robin
         word_items=True,
         vectors=True,
         scratch="tile statuses",

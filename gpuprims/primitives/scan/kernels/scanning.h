@@ -144,6 +144,19 @@ DEVICE value_t gp_scan_warp(value_t *values, const int lane)
     return whole;
 }
 
+/* Load a whole tile and return the aggregate of the work-item's warp. It repeats gp_scan_warp's operations on one
+ * vector at a time, so it rounds alike. */
+DEVICE value_t gp_refold_warp(INPUTS, const layout_t layout, const i64 o, const i64 base, const i64 n, const int tid)
+{
+    value_t whole = IDENTITY;
+    for (int item = 0; item < ITEMS; item += VECTOR) {
+        value_t values[VECTOR];
+        gp_load_values(INPUT_NAMES, layout, o, base + gp_item_offset(tid, item), n, values);
+        whole = gp_scan_vectors(values, whole, tid % LANES, LANES);
+    }
+    return whole;
+}
+
 /* Turn each warp's aggregate into its exclusive prefix in the group and the group's aggregate, in every work-item.
  * After another barrier, local memory may be reused. */
 DEVICE value_t gp_scan_warps(const value_t folded, LOCAL value_t *partial, const int tid, value_t *aggregate)

@@ -28,6 +28,65 @@
 #undef TILE                  /* scanning.h has all warps scan */
 #define TILE (RUNS * ITEMS)
 
+/* Gates in local memory: a work-item passes when a phase has all its arrivals, and the bytes of its bulk copies. */
+DEVICE u32 local_address(const void *place)
+{
+    return (u32)__cvta_generic_to_shared(place);
+}
+
+DEVICE void make_gate(u64 *gate, const u32 arrivals)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" : : "r"(local_address(gate)), "r"(arrivals) : "memory");
+}
+
+DEVICE void arrive(u64 *gate)
+{
+    asm volatile("{ .reg .b64 s; mbarrier.arrive.shared::cta.b64 s, [%0]; }" : : "r"(local_address(gate)) : "memory");
+}
+
+/* Arrive before the bulk copies of so many bytes. */
+DEVICE void arrive_before(u64 *gate, const u32 nbytes)
+{
+    asm volatile("{ .reg .b64 s; mbarrier.arrive.expect_tx.shared::cta.b64 s, [%0], %1; }"
+                 :
+                 : "r"(local_address(gate)), "r"(nbytes)
+                 : "memory");
+}
+
+DEVICE void pass_gate(u64 *gate, const u32 phase)
+{
+    u32 open = 0;
+    while (!open)
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                     : "=r"(open)
+                     : "r"(local_address(gate)), "r"(phase)
+                     : "memory");
+}
+
+/* Bulk copies, of whole 16 bytes: to local memory, which a gate counts, and from there, in groups that a work-item ends and
+ * awaits. They see what a work-item wrote to local memory before show_to_copies. */
+DEVICE void bring(void *to, const void *from, const u32 nbytes, u64 *gate)
+{
+    if (nbytes)
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+                     :
+                     : "r"(local_address(to)), "l"(from), "r"(nbytes), "r"(local_address(gate))
+                     : "memory");
+}
+
+DEVICE void take(void *to, const void *from, const u32 nbytes)
+{
+    if (nbytes)
+        asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
+                     :
+                     : "l"(to), "r"(local_address(from)), "r"(nbytes)
+                     : "memory");
+}
+
+#define show_to_copies() asm volatile("fence.proxy.async.shared::cta;" : : : "memory")
+#define end_copies() asm volatile("cp.async.bulk.commit_group;" : : : "memory")
+#define await_copies(left) asm volatile("cp.async.bulk.wait_group.read %0;" : : "n"(left) : "memory")
+
 /* Bytes of `count` elements that bulk copies move; lanes copy the few others. */
 #define WHOLE(size) ((u32)(count * (size)) & ~15u)
 
@@ -56,52 +115,24 @@ DEVICE value_t scan_lanes(value_t whole, const int lane, const int lanes)
     return whole;
 }
 
-/* Fold a tile from global memory, by the operations of the warps that fold, so that it rounds alike. */
-DEVICE value_t fold_tile(INPUTS, const layout_t layout, const i64 o, const i64 base, const int lane)
-{
-    value_t folds = IDENTITY;
-    for (int warp = 0; warp < SCANS; warp++) {
-        const i64 first = base + warp * PART + lane * ITEMS;
-        value_t whole = MAP(o, first);
-#pragma unroll 1
-        for (int item = 1; item < ITEMS; item++) whole = OP(whole, MAP(o, first + item));
-        whole = gp_shuffle_from(scan_lanes(whole, lane, LANES), LANES - 1);
-        if (lane == warp) folds = whole;
-    }
-    return gp_shuffle_from(scan_lanes(folds, lane, SCANS), SCANS - 1);
-}
-
-/* Fold the aggregates of `count` tiles from `first` on, of which the next begins at element `base`; each lane those of
- * `each` neighbours. Only lane 0 gets the result. */
-DEVICE value_t fold_statuses(INPUTS, GLOBAL u64 *statuses, const layout_t layout, const i64 o, const i64 base,
-                             const i64 first, const int count, const u32 tag, const int lane)
+/* Fold the aggregates of `count` tiles from `first` on, each lane those of `each` neighbours. Only lane 0 gets the result.
+ * CUDA runs all groups at the same time, so each aggregate comes. */
+DEVICE value_t fold_statuses(GLOBAL u64 *statuses, const i64 first, const int count, const u32 tag, const int lane)
 {
     const int each = (count + LANES - 1) / LANES;
     value_t found[LOOKUPS], whole = IDENTITY;
-    int waiting = 1;
-    for (int look = 0; waiting && look < LOOKS; look++) {
-        int absent = 0;
+    int absent = 1;
+    do {
+        if (absent || POLL == 0) {
+            absent = 0;
 #pragma unroll
-        for (int k = 0; k < LOOKUPS; k++)
-            absent |= !gp_read_status(statuses, first + min(lane * each + k, count - 1), tag, tag, found + k);
-        waiting = gp_any_lane(absent);
-    }
-    if (!waiting) {
-#pragma unroll
-        for (int k = 0; k < LOOKUPS; k++)
-            if (k < each && lane * each + k < count) whole = OP(whole, found[k]);
-    }
-    /* Fold the tiles of groups that do not run. */
-    for (int at = 0; waiting && at < count; at++) {
-        value_t value;
-        if (gp_any_lane(!gp_read_status(statuses, first + at, tag, tag, &value))) {
-            const value_t stood_in = fold_tile(INPUT_NAMES, layout, o, base - (i64)(count - at) * TILE, lane);
-            /* If the tile's group ran meanwhile, its outputs may have overwritten the inputs, but its status is set. */
-            const int absent = !gp_read_status(statuses, first + at, tag, tag, &value);
-            if (gp_any_lane(absent)) value = stood_in;
+            for (int k = 0; k < LOOKUPS; k++)
+                absent |= !gp_read_status(statuses, first + min(lane * each + k, count - 1), tag, tag, found + k);
         }
-        if (lane == at / each) whole = OP(whole, value);
-    }
+    } while (gp_any_lane(absent));
+#pragma unroll
+    for (int k = 0; k < LOOKUPS; k++)
+        if (k < each && lane * each + k < count) whole = OP(whole, found[k]);
 #pragma unroll
     for (int stride = 1; stride < LANES; stride *= 2) {
         const value_t later = gp_shuffle_down(whole, stride);
@@ -125,13 +156,13 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
     if (tid == 0) {
         launch = TAG_OF(gp_read_entry(statuses)) + 1;
         for (int slot = 0; slot < DEPTH; slot++) {
-            gp_make_gate(landed + slot, 1);
-            gp_make_gate(folded + slot, SCANS);
-            gp_make_gate(told + slot, 1);
-            gp_make_gate(learnt + slot, 1);
-            gp_make_gate(taken + slot, SCANS);
+            make_gate(landed + slot, 1);
+            make_gate(folded + slot, SCANS);
+            make_gate(told + slot, 1);
+            make_gate(learnt + slot, 1);
+            make_gate(taken + slot, SCANS);
         }
-        gp_show_to_copies();
+        show_to_copies();
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     const u32 tag = launch;
@@ -147,17 +178,17 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
             LOCAL u8 *results = queue + DEPTH * (TILE * ELEMENT_BYTES) + (turn % PLACES * SCANS + warp) * (PART * RESULT_BYTES);
             const i64 first = base + warp * PART, count = max(min((i64)PART, n - first), (i64)0);
             value_t values[ITEMS];
-            gp_pass_gate(landed + slot, phase);
+            pass_gate(landed + slot, phase);
 #pragma unroll
             for (int item = 0; item < ITEMS; item += VECTOR)
                 QUEUED_VECTOR(elements, tid * ITEMS + item, o, base + tid * ITEMS + item, values + item);
-            gp_pass_gate(told + slot, phase);
-            gp_pass_gate(learnt + slot, phase);
+            pass_gate(told + slot, phase);
+            pass_gate(learnt + slot, phase);
             value_t whole = OP(before_tile[slot], OP(before_warp[slot][warp], before_run[slot][tid]));
             gp_warp_barrier();
             if (lane == 0) {
-                gp_arrive(taken + slot);
-                gp_await_copies(PLACES - 1);
+                arrive(taken + slot);
+                await_copies(PLACES - 1);
             }
 #pragma unroll
             for (int item = 0; item < ITEMS; item++) {
@@ -169,15 +200,15 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
 #pragma unroll
             for (int item = 0; item < ITEMS; item += VECTOR)
                 RESULT_VECTOR(results, lane * ITEMS + item, base + tid * ITEMS + item, values + item);
-            gp_show_to_copies();
+            show_to_copies();
             gp_warp_barrier();
-#define TAKE(to, before, size) gp_take(to, results + PART * (before), WHOLE(size));
+#define TAKE(to, before, size) take(to, results + PART * (before), WHOLE(size));
 #define TAKE_REST(to, before, size)                                                                                    \
     for (int at = WHOLE(size) + lane; at < count * (size); at += LANES)                                                \
         ((GLOBAL u8 *)(to))[at] = results[PART * (before) + at];
             if (lane == 0) {
                 EACH_RESULT(TAKE, o, first)
-                gp_end_copies();
+                end_copies();
             }
             if (count < PART) {
                 EACH_RESULT(TAKE_REST, o, first)
@@ -185,40 +216,40 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
         } else if (warp < 2 * SCANS) {
             /* 2. Fold runs, and scan the folds of a warp. */
             const int run = tid - RUNS;
-            gp_pass_gate(landed + slot, phase);
+            pass_gate(landed + slot, phase);
             const value_t whole = scan_lanes(fold_run(INPUT_NAMES, layout, elements, run, o, base), lane, LANES);
             const value_t earlier = gp_shuffle_up(whole, 1);
             before_run[slot][run] = lane ? earlier : IDENTITY;
             if (lane == LANES - 1) before_warp[slot][run / LANES] = whole;
             gp_warp_barrier();
-            if (lane == 0) gp_arrive(folded + slot);
+            if (lane == 0) arrive(folded + slot);
         } else if (warp == 2 * SCANS) {
             /* 3. Scan the folds of the warps, and write the tile's aggregate to its status. */
-            gp_pass_gate(folded + slot, phase);
+            pass_gate(folded + slot, phase);
             const value_t whole = scan_lanes(lane < SCANS ? before_warp[slot][lane] : IDENTITY, lane, SCANS);
             const value_t earlier = gp_shuffle_up(whole, 1);
             if (lane == SCANS - 1) gp_write_status(statuses, task.at, tag, whole);
             gp_warp_barrier();
             if (lane < SCANS) before_warp[slot][lane] = lane ? earlier : IDENTITY;
             gp_warp_barrier();
-            if (lane == 0) gp_arrive(told + slot);
+            if (lane == 0) arrive(told + slot);
         } else if (warp == 2 * SCANS + 1) {
             /* 1. Start the copies of a tile's elements. */
             const i64 count = min((i64)TILE, n - base);
-            if (turn >= DEPTH) gp_pass_gate(taken + slot, phase ^ 1);
+            if (turn >= DEPTH) pass_gate(taken + slot, phase ^ 1);
             gp_warp_barrier(); /* all lanes must pass before one lets the gate's next phase come */
-#define BRING(from, before, size) gp_bring(elements + TILE * (before), from, WHOLE(size), landed + slot);
+#define BRING(from, before, size) bring(elements + TILE * (before), from, WHOLE(size), landed + slot);
 #define BRING_REST(from, before, size)                                                                                 \
     for (int at = WHOLE(size) + lane; at < count * (size); at += LANES)                                                \
         elements[TILE * (before) + at] = ((GLOBAL const u8 *)(from))[at];
 #define ADD_WHOLE(from, before, size) +WHOLE(size)
             if (count < TILE) {
                 EACH_QUEUED(BRING_REST, o, base)
-                gp_show_to_copies();
+                show_to_copies();
                 gp_warp_barrier();
             }
             if (lane == 0) {
-                gp_arrive_before(landed + slot, 0 EACH_QUEUED(ADD_WHOLE, o, base));
+                arrive_before(landed + slot, 0 EACH_QUEUED(ADD_WHOLE, o, base));
                 EACH_QUEUED(BRING, o, base)
             }
             gp_warp_barrier();
@@ -226,21 +257,23 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
             /* 4. Fold the aggregates of the tiles since the group's last, and the prefix of that. */
             const int count = (int)min(task.tile, (i64)groups), last = (turn + DEPTH - 1) % DEPTH;
             value_t prefix = IDENTITY;
-            if (count)
-                prefix = fold_statuses(INPUT_NAMES, statuses, layout, o, base, task.at - count, count, tag, lane);
-            if (LEARNS > 1 && turn > 0) gp_pass_gate(learnt + last, (turn - 1) / DEPTH & 1);
-            if (turn >= DEPTH) gp_pass_gate(taken + slot, phase ^ 1);
+#if POLL == 2
+            pass_gate(told + slot, phase);
+#endif
+            if (count) prefix = fold_statuses(statuses, task.at - count, count, tag, lane);
+            if (LEARNS > 1 && turn > 0) pass_gate(learnt + last, (turn - 1) / DEPTH & 1);
+            if (turn >= DEPTH) pass_gate(taken + slot, phase ^ 1);
             gp_warp_barrier(); /* as above */
             if (lane == 0) {
                 before_tile[slot] = task.tile < groups ? prefix : OP(before_tile[last], prefix);
-                gp_arrive(learnt + slot);
+                arrive(learnt + slot);
             }
             gp_warp_barrier();
         }
     }
 
     /* 6. Results must leave local memory before it is freed; the last group makes the launch's tags void. */
-    if (warp < SCANS && lane == 0) gp_await_copies(0);
+    if (warp < SCANS && lane == 0) await_copies(0);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (tid == 0 && (u32)gp_add_entry(statuses, 1) == (u32)groups - 1) gp_write_entry(statuses, (u64)tag << 32);
 }
