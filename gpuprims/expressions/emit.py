@@ -36,10 +36,10 @@ def literal(scalar: np.generic) -> str:
             return f"(-{-(value + 1)} - 1)" if value < 0 else str(value)
         case "u":
             return f"{value}UL"
-    if not np.isfinite(value):  # bits, because NVRTC divides 1 by 0 each time
-        wide = scalar.itemsize == 8
-        bits = np.array(value, np.float64 if wide else np.float32).view(np.uint64 if wide else np.uint32).item()
-        return f"gp_from_bits_f64({bits:#x}UL)" if wide else f"gp_from_bits_f32({bits:#x}u)"
+    if not np.isfinite(value):  # as bits, because NVRTC leaves 1.0f / 0.0f to the GPU, which divides each time
+        if scalar.itemsize == 8:
+            return f"gp_from_bits_f64({np.float64(value).view(np.uint64):#x}UL)"
+        return f"gp_from_bits_f32({np.float32(value).view(np.uint32):#x}u)"
     return f"({value!r}{suffix})"
 
 

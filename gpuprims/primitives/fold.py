@@ -134,7 +134,9 @@ def plan_scan(
     size = math.prod(shape[k] for k in axes) if count is None else count
     layout = plan_layout((*forms, *targets), shape, axes)
     words = value_words(folding.values)
-    moving = [form.item * (strides[-1:] != (0,)) for form, strides in zip(layout.forms, layout.reduced_strides, strict=True)]
+    moving = [
+        form.item * (strides[-1:] != (0,)) for form, strides in zip(layout.forms, layout.reduced_strides, strict=True)
+    ]
     traits = ScanTraits(
         dtypes=(*folding.computed_in, *(place.computed_in if place else ())),
         size=size,
@@ -153,46 +155,31 @@ def plan_scan(
         chosen, able = ScanVariant.of(variant), device.capabilities
         if not outputs * size:
             return nothing
-        # No more items than one output has or than fill the device.
+        how = {"commutative": commutative, "inclusive": inclusive, "place": place, "packed": packed}
+        last = int(inclusive) if counted is None else counted
         if chosen.queued:
-            return queued(chosen, able)
+            queue = queue_of(chosen.geometry, able, traits)
+            fitted, tiles = chosen.resized(items=queue.items), -(-size // queue.tile)
+            queued = QueueSpec.of(folding, layout, vector=traits.vector, **how, **queue.numbers)
+            numbers = fitted.groups(outputs * tiles, able), layout.pack(last), outputs, size, tiles
+            launch = device.kernel(fitted, queued).prepare(*numbers, local=queue.local)
+            return with_statuses(device, launch, 1 + outputs * tiles * words)
+        # No more items than one output has or than fill the device.
         fitted = chosen.fitted(item_words or words, min(outputs, able.compute_units) * size, able)
         vector = min(layout.vector_width(), fitted.items) if fitted.vectors else 1
-        spec = ScanSpec.of(
-            folding, layout, commutative=commutative, inclusive=inclusive, place=place, packed=packed, vector=vector
-        )
-        kernel, numbers = device.kernel(fitted, spec), layout.pack(int(inclusive) if counted is None else counted)
+        spec = ScanSpec.of(folding, layout, vector=vector, **how)
+        kernel, packed_layout = device.kernel(fitted, spec), layout.pack(last)
         if chosen.scratch == "levels":
-            launch, values = _prepare_levels(kernel, fitted, able, numbers, outputs, size)
+            launch, values = _prepare_levels(kernel, fitted, able, packed_layout, outputs, size)
             return with_scratch(device, launch, 4 * words * values)
         if chosen.scratch == "none":
             groups = fitted.groups(-(-outputs // fitted.outputs_per_group), able)
-            return with_scratch(device, kernel.prepare(groups, numbers, outputs, size), 4)
+            return with_scratch(device, kernel.prepare(groups, packed_layout, outputs, size), 4)
         tiles = -(-size // fitted.tile)
         groups = fitted.groups(outputs * tiles, able)
         if fitted.together:
             groups = min(groups, fitted.block)  # each work-item reads the aggregates of another group
-        launch = kernel.prepare(groups, numbers, outputs, size, tiles)
-        return with_statuses(device, launch, 1 + outputs * tiles * words)
-
-    def queued(chosen: ScanVariant, able: Capabilities) -> Launch:
-        queue = queue_of(chosen.geometry, able, traits)
-        assert queue is not None  # the variant refuses
-        fitted, spec = chosen.resized(items=queue.items), QueueSpec.of(
-            folding,
-            layout,
-            commutative=commutative,
-            inclusive=inclusive,
-            vector=traits.vector,
-            runs=queue.runs,
-            depth=queue.depth,
-            places=queue.places,
-            lookups=-(-able.compute_units * chosen.resident // 32),
-        )
-        tiles = -(-size // queue.tile)
-        groups = fitted.groups(outputs * tiles, able)
-        kernel, numbers = device.kernel(fitted, spec), layout.pack(int(inclusive) if counted is None else counted)
-        launch = kernel.prepare(groups, numbers, outputs, size, tiles, local=queue.local)
+        launch = kernel.prepare(groups, packed_layout, outputs, size, tiles)
         return with_statuses(device, launch, 1 + outputs * tiles * words)
 
     what = device, primitive, traits, results, compiling

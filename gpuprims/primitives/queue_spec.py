@@ -31,7 +31,6 @@ class QueueSpec(ScanSpec):
         return super().macros() | {
             "RUNS": self.runs,
             "DEPTH": self.depth,
-            "POLL": int(__import__("os").environ.get("GP_POLL", "1")),
             "PLACES": self.places,
             "LOOKUPS": self.lookups,
             "ELEMENT_BYTES": begins[-1],

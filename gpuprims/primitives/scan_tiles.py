@@ -14,10 +14,11 @@ from gpuprims.core.traits import CallTraits
 BULK_BYTES = 16
 # 32-bit words of the values of a run, which a work-item keeps in registers.
 _WORDS = 60
-_DEEPEST = 12
-# Bytes of a unit's local memory that CUDA takes for each group.
-_RESERVED = 1024
-# Bytes of what kernels declare to be in local memory.
+# Tiles of elements: at most, and at least with two tiles of results instead of one.
+_DEEPEST, _DEEP = 12, 4
+# Bytes of a unit's local memory that CUDA takes for each group, and of a group's that a kernel uses beside its arrays.
+_RESERVED, _SPARE = 1024, 256
+# Bytes of local memory that a kernel may declare, of the 48 KiB that CUDA allows.
 _DECLARED = 40 << 10
 
 
@@ -34,8 +35,8 @@ class ScanTraits(CallTraits):
     vector : int
         Neighbours that one instruction loads of each operand.
     streams : bool
-        True if bulk copies can move all operands: neighbours along the scanned axis, in rows that begin at multiples of 16
-        bytes, with each result at the place of its element.
+        True if bulk copies can move all operands: neighbours along the scanned axis, in rows that begin at multiples
+        of 16 bytes, with each result at the place of its element.
     """
 
     element_bytes: int = 0
@@ -77,37 +78,42 @@ def streams(layout: Layout, inputs: int) -> bool:
 
 
 class Queue(NamedTuple):
-    """The tiles of a scan that bulk copies move: elements of a work-item, and tiles in local memory."""
+    """The tiles of a scan that bulk copies move: elements of a work-item, bytes of all tiles, the kernel's numbers."""
 
-    runs: int
     items: int
-    depth: int
-    places: int
     local: int
+    runs: int  # work-items that scan
+    depth: int  # tiles of elements in local memory
+    places: int  # tiles of results
+    lookups: int  # tile statuses that a lane reads
 
     @property
     def tile(self) -> int:
         """Elements of a tile."""
         return self.runs * self.items
 
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The numbers that the kernel is compiled with, by name."""
+        return {"runs": self.runs, "depth": self.depth, "places": self.places, "lookups": self.lookups}
 
-def queue_of(at: Geometry, able: Capabilities, call: ScanTraits) -> Queue | None:
-    """Return the tiles that fit a geometry and a call, or None.
+
+def queue_of(at: Geometry, able: Capabilities, call: ScanTraits) -> Queue:
+    """Return the tiles for a geometry and a call; fewer than two if they do not fit.
 
     A work-item's elements are an odd number of vectors, so that neighbouring lanes use different banks of local memory.
     """
     runs, resident = (at.block // 32 - 3) // 2 * 32, at.groups_per_unit or 1
-    room = able.asked_local_memory
+    lookups = -(-able.compute_units * resident // 32)
+    room = able.asked_local_memory - _SPARE
     if able.unit_local_memory:
-        room = min(room, able.unit_local_memory // resident - _RESERVED)
+        room = min(room, able.unit_local_memory // resident - _RESERVED - _SPARE)
     most = min(4 * at.items // (call.vector * call.widest), _WORDS // (call.vector * call.words))
-    vectors = max(most - 1 + most % 2, 1)
-    items = vectors * call.vector
-    values = (runs + runs // 32 + 1) * call.value_bytes + 40
-    for places in ((int(__import__('os').environ['GP_PLACES']),) if 'GP_PLACES' in __import__('os').environ else (2, 1)):
-        left = room - 256 - places * runs * items * call.result_bytes
-        depth = min(left // (runs * items * call.element_bytes + values), _DEEPEST, _DECLARED // values)
-        if depth >= (4 if places == 2 else 2):
-            local = runs * items * (depth * call.element_bytes + places * call.result_bytes)
-            return Queue(runs, items, depth, places, local)
-    return None
+    items = call.vector * max(most - 1 + most % 2, 1)
+    elements, results = runs * items * call.element_bytes, runs * items * call.result_bytes
+    values = (runs + runs // 32 + 1) * call.value_bytes + 40  # of runs, warps and a tile, and barriers
+    for places in (2, 1):
+        depth = min((room - places * results) // (elements + values), _DECLARED // values, _DEEPEST)
+        if depth >= _DEEP:
+            break
+    return Queue(items, depth * elements + places * results, runs, depth, places, lookups)

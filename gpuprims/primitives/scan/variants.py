@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpuprims.core.catalogue import Catalogue, PerBackend
 from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.catalogue import Catalogue, PerBackend
 from gpuprims.core.geometry import BLOCKS, THREAD_GROUPS, Geometry, Refusal, Tunable, first_refusal, geometries
 from gpuprims.core.refusals import (
     SPARE_LOCAL,
@@ -27,12 +27,14 @@ from gpuprims.core.refusals import (
 )
 from gpuprims.core.traits import CallTraits
 from gpuprims.primitives.fold_variants import ScanVariant
-from gpuprims.primitives.scan_tiles import ScanTraits, queue_of
 from gpuprims.primitives.scan.reference import scan_numpy
+from gpuprims.primitives.scan_tiles import ScanTraits, queue_of
 
 # CUDA refuses a launch if its groups must run at the same time and find no room. Each of NVIDIA's multiprocessors has
 # room for this many work-items, and the kernel's head makes the compiler leave registers for them.
 _AT_ONCE = 1024
+# Tiles of a multiprocessor from which on a queue is worth its start. rows: queues
+_QUEUED = 16
 # Bytes of local memory for each work-item, in which a scan gathers packed elements (scanning.h).
 _STAGED = 32
 
@@ -52,18 +54,21 @@ def _passes_on(at: Geometry) -> Refusal:
 
 
 def _queue_fits(at: Geometry) -> Refusal:
-    """Refuse operands that bulk copies cannot move, and too little local memory."""
+    """Refuse operands that bulk copies cannot move, and calls that other variants run faster."""
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
         traits = ScanTraits.of(call)
         if not traits.streams:
             return (
-                "is for results at the places of their elements, in rows that begin at multiples of 16 bytes; "
+                "is for results at the places of their elements and rows that begin at multiples of 16 bytes; "
                 "this call's lie otherwise"
             )
-        if queue_of(at, capabilities, traits) is None:
-            return f"needs local memory for three tiles; {capabilities.name} has {capabilities.asked_local_memory} bytes"
-        return None
+        queue = queue_of(at, capabilities, traits)
+        if queue.depth < 2:
+            there = capabilities.asked_local_memory
+            return f"needs local memory for two tiles in a group's queue; {capabilities.name} has {there} bytes"
+        wanted, tiles = _QUEUED * capabilities.compute_units, traits.tiles(queue.tile)
+        return None if tiles >= wanted else f"is for {wanted} or more tiles of {queue.tile}; this call has {tiles}"
 
     return refuse
 
@@ -128,7 +133,7 @@ VARIANTS = (
         scratch="tile statuses",
         together=True,
         queued=True,
-        refuse=lambda at: first_refusal(bulk_copies, double_precision, group_fits(at.block), few_outputs, _queue_fits(at)),
+        refuse=lambda at: first_refusal(bulk_copies, group_fits(at.block), few_outputs, _queue_fits(at)),
     ),
     *_SCAN.gpu(
         "round_robin",

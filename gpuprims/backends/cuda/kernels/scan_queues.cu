@@ -123,7 +123,7 @@ DEVICE value_t fold_statuses(GLOBAL u64 *statuses, const i64 first, const int co
     value_t found[LOOKUPS], whole = IDENTITY;
     int absent = 1;
     do {
-        if (absent || POLL == 0) {
+        if (absent) {
             absent = 0;
 #pragma unroll
             for (int k = 0; k < LOOKUPS; k++)
@@ -257,9 +257,6 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
             /* 4. Fold the aggregates of the tiles since the group's last, and the prefix of that. */
             const int count = (int)min(task.tile, (i64)groups), last = (turn + DEPTH - 1) % DEPTH;
             value_t prefix = IDENTITY;
-#if POLL == 2
-            pass_gate(told + slot, phase);
-#endif
             if (count) prefix = fold_statuses(statuses, task.at - count, count, tag, lane);
             if (LEARNS > 1 && turn > 0) pass_gate(learnt + last, (turn - 1) / DEPTH & 1);
             if (turn >= DEPTH) pass_gate(taken + slot, phase ^ 1);
