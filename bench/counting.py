@@ -19,7 +19,7 @@ from .measuring import Racer, race
 
 _SIZES = {False: {"cpu": 2**22, "gpu": 2**26}, True: {"cpu": 2**24, "gpu": 2**28}}
 _BINS, _GROUP = 256, 256
-_WAYS = ("global_atomic", "local_atomic", "privatised", "chosen")
+_WAYS = ("global_atomic", "local_atomic", "chosen")
 
 # The naive kernel: two work-items of one bin read the same count, and both write the same next count.
 _RACY_OPENCL = """

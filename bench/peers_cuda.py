@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import gpuprims
-from gpuprims.primitives.stencil.stencils import normal_weights
+from gpuprims.primitives.stencil.weights import normal_weights
 
 from .calls import ends
 from .cases import CROSS, RATE, STEPS, WORKS

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from axes_calls import MANY_OUTPUTS, ROWS, TOGETHER
+from idle_arrays import ones, resident
 from kernel_cases import AFFINE, DTYPES
 
 import gpuprims
@@ -44,16 +46,6 @@ class CompilingDriver(TextDriver):
         return IdleKernel(spec)
 
 
-def ones(*shape: int, dtype: Any = np.float32) -> np.ndarray:
-    """Return an array of any size without its memory."""
-    return np.broadcast_to(np.ones((), dtype), shape)
-
-
-def resident(*shape: int, dtype: Any = np.float32) -> np.ndarray:
-    """Return a contiguous array; pages of zeros that nothing touches cost nothing."""
-    return np.zeros(shape, dtype)
-
-
 def _all_dtypes(**where: Any) -> Any:
     arrays = [np.ones(9, dtype) for dtype in DTYPES if dtype != "float64"]
     names = [f"v{k}" for k in range(len(arrays))]
@@ -87,6 +79,15 @@ MAPS: dict[str, Callable[..., Any]] = {
         "x + y", resident(8, 9, 10)[::2, ::3, ::5], ones(3, 1, dtype="u1"), **where
     ),
 }  # fmt: skip
+TRANSPOSED: dict[str, Callable[..., Any]] = {
+    "an array and its transpose": lambda **where: gpuprims.map(
+        "x + y", resident(300, 400), resident(400, 300).T, **where
+    ),
+    "axes in another order, of several dtypes": lambda **where: gpuprims.map(
+        "(x + y, y > z)", resident(40, 50, 3, dtype="u1").T, resident(3, 40, 50, dtype="c8").transpose(0, 2, 1),
+        resident(50, 40, dtype="i8"), **where
+    ),
+}  # fmt: skip
 REDUCTIONS: dict[str, Callable[..., Any]] = {
     "sum of float32 by several groups": lambda **where: gpuprims.reduce(resident(LONG), **where),
     "sum of float32 by one group": lambda **where: gpuprims.reduce(resident(9), **where),
@@ -117,35 +118,6 @@ REDUCTIONS: dict[str, Callable[..., Any]] = {
     ),
     "nothing": lambda **where: gpuprims.reduce(resident(0, 3), axis=0, **where),
 }
-MANY_OUTPUTS: dict[str, Callable[..., Any]] = {
-    "sum of columns": lambda **where: gpuprims.reduce(resident(5000, 300), axis=0, **where),
-    "sum of short rows": lambda **where: gpuprims.reduce(resident(5000, 16), axis=1, **where),
-    "mean of short rows of float16": lambda **where: gpuprims.reduce(
-        resident(5000, 16, dtype="f2"), op="mean", axis=1, **where
-    ),
-    "sum of columns of complex64": lambda **where: gpuprims.reduce(resident(5000, 300, dtype="c8"), axis=0, **where),
-    "argmax of columns of float64": lambda **where: gpuprims.reduce(
-        resident(5000, 300, dtype="f8"), op="argmax", axis=0, **where
-    ),
-    "columns under an operator that does not commute": lambda **where: gpuprims.reduce(
-        resident(5000, 300, dtype="i8"), resident(5000, 300, dtype="i8"), op=AFFINE, axis=0, **where
-    ),
-}
-ROWS: dict[str, Callable[..., Any]] = {
-    "sum of rows of one vector a lane": lambda **where: gpuprims.reduce(resident(5000, 16), axis=1, **where),
-    "sum of rows of several": lambda **where: gpuprims.reduce(resident(5000, 1000), axis=1, **where),
-    "argmin of rows of int8": lambda **where: gpuprims.reduce(
-        resident(5000, 77, dtype="i1"), op="argmin", axis=1, **where
-    ),
-    "prod of rows of complex128": lambda **where: gpuprims.reduce(
-        resident(5000, 30, dtype="c16"), op="prod", axis=1, **where
-    ),
-    "rows under an operator that does not commute": lambda **where: gpuprims.reduce(
-        resident(5000, 300, dtype="i8"), resident(5000, 300, dtype="i8"), op=AFFINE, axis=1, **where
-    ),
-}
-
-
 SCANS: dict[str, Callable[..., Any]] = {
     "sum of float32": lambda **where: gpuprims.scan(resident(LONG), **where),
     "exclusive sum of float64": lambda **where: gpuprims.scan(resident(LONG, dtype="f8"), inclusive=False, **where),
@@ -184,6 +156,13 @@ SCANNED_COLUMNS: dict[str, Callable[..., Any]] = {
     ),
     "prod of columns of complex128": lambda **where: gpuprims.scan(
         resident(30, 5000, dtype="c16"), op="prod", axis=0, **where
+    ),
+}
+
+SHARED_COLUMNS: dict[str, Callable[..., Any]] = SCANNED_COLUMNS | {
+    "sum of few columns": lambda **where: gpuprims.scan(resident(500_000, 3), axis=0, **where),
+    "exclusive max of float16 along a middle axis": lambda **where: gpuprims.scan(
+        resident(9, 2000, 70, dtype="f2"), op="max", axis=1, inclusive=False, **where
     ),
 }
 
@@ -293,6 +272,16 @@ STENCILS: dict[str, Callable[..., Any]] = {
 }
 
 
+COLUMNS_OF_STENCILS: dict[str, Callable[..., Any]] = {
+    "columns of every length, dtype and mode": lambda **where: [
+        gpuprims.stencil(resident(64 * 96, dtype=dtype).reshape(64, 96), np.ones((length, 1)), mode=mode, **where)
+        for dtype in ("u1", "f2", "f4", "f8")
+        for length, mode in ((3, "wrap"), (31, "constant"))
+    ],
+    "many weights": lambda **where: gpuprims.blur(resident(96, 64), "gaussian", sigma=(20, 0.1), **where),
+}
+
+
 LOGISTICS: dict[str, Callable[..., Any]] = {
     "rows of whole vectors": lambda **where: logistic_gradient(
         resident(5000, 100), resident(5000), resident(100), **where
@@ -373,9 +362,9 @@ def _in_place(*arrays: Any, **how: Any) -> Any:
 def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
     """Return calls that a variant does not refuse."""
     if variant.primitive == "map":
-        return MAPS
+        return TRANSPOSED if variant.name == "tile" else MAPS
     if variant.primitive == "scan":
-        own = {"each": SCANNED_COLUMNS, "rows": SCANNED_ROWS, "queues": QUEUED_SCANS}
+        own = {"columns": SHARED_COLUMNS, "each": SCANNED_COLUMNS, "rows": SCANNED_ROWS, "queues": QUEUED_SCANS}
         return own.get(variant.name, SCANS)
     if variant.primitive == "compact":
         return COMPACTIONS
@@ -392,9 +381,10 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
     if variant.primitive in ("sgd", "hogwild"):
         return WALKS if variant.primitive == "sgd" else HOGWILD
     if variant.primitive == "stencil":
-        large = () if variant.name == "direct" else ("many weights",)
-        return {name: call for name, call in STENCILS.items() if name not in large}
+        if variant.name == "columns":
+            return COLUMNS_OF_STENCILS
+        left = {"direct": "", "dense": "a function", "cpu_dense": "a function"}.get(variant.name, "many weights")
+        return {name: call for name, call in STENCILS.items() if name != left}
     if variant.primitive == "histogram":
-        unweighed = {name: call for name, call in HISTOGRAMS.items() if not name.startswith("weights")}
-        return {"bytes": BYTES, "cached": unweighed}.get(variant.name, HISTOGRAMS)
-    return {"each": MANY_OUTPUTS, "rows": ROWS}.get(variant.name, REDUCTIONS)
+        return {"bytes": BYTES}.get(variant.name, HISTOGRAMS)
+    return {"each": MANY_OUTPUTS, "rows": ROWS, "staged": TOGETHER}.get(variant.name, REDUCTIONS)

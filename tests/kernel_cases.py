@@ -85,6 +85,11 @@ class Kernel:
         except NoVariantError as error:
             pytest.skip(str(error))
 
+    @property
+    def by_columns(self) -> bool:
+        """Return whether the variant scans nothing but columns on GPUs."""
+        return self.variant.name in ("columns", "each")
+
     def need(self, *dtypes: Any) -> None:
         need(self.device, *dtypes)
 
@@ -326,3 +331,10 @@ def extreme_shapes(variant: Variant) -> list[Geometry]:
     ]
     found = [pick(every, key=key) for pick in (min, max) for key in keys] if every else []
     return sorted(set(found))
+
+
+def in_order(device: gpuprims.Device, x: np.ndarray) -> Any:
+    """Copy an array to a device so that its axes lie in the same order in memory."""
+    axes = sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))
+    stored = device.asarray(np.ascontiguousarray(x.transpose(axes)))
+    return stored.transpose(tuple(int(axis) for axis in np.argsort(axes))) if x.ndim > 1 else stored

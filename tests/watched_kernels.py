@@ -13,17 +13,17 @@ from typing import Any
 import pytest
 from kernel_cases import Kernel
 
-from gpuprims.core.geometry import Geometry, Refusal
+from gpuprims.core.geometry import Geometry, Refusal, first_refusal
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
-from gpuprims.primitives.stencil.refusals import along_lines
+from gpuprims.primitives.stencil.refusals import along_lines, one_pass, weights_read
 
 BACKEND = "cuda" if "GPUPRIMS_SANITIZER" in os.environ else "opencl"
 
 VARIANTS = [variant for name in REGISTRY.primitive_names for variant in REGISTRY.variants(name, BACKEND)]
 
 # Kernels that need shuffles. Without shuffles, other kernels run with warps of one work-item.
-NEED_WARPS = ("reduce_warp", "reduce_rows", "scan_rows", "segments_lanes")
+NEED_WARPS = ("reduce_warp", "reduce_rows", "reduce_staged", "scan_rows", "segments_lanes")
 LARGEST = 20_000
 
 # Primitives whose kernels run with smaller tiles here.
@@ -51,8 +51,11 @@ def small(variant: Variant) -> Variant:
         few = 2048
     refuse: Refusal = lambda *_: None  # noqa: E731 - a rule like the two below
     if variant.primitive == "stencil":  # a kernel that cannot do it in one launch takes two
-        refuse = along_lines if variant.name == "cpu_rows" else variant.refuse
-    geometry = Geometry(variant.block, min(variant.items, few), units)
+        cpus = {"cpu_rows": along_lines, "cpu_dense": first_refusal(one_pass, along_lines, weights_read)}
+        refuse = cpus.get(variant.name, variant.refuse)
+    # Without shuffles, each work-item of scan/columns folds the values of those above its own.
+    block = 64 if variant.entry == "scan_columns" else variant.block
+    geometry = Geometry(block, min(variant.items, few), units)
     return dataclasses.replace(variant, refuse=refuse, geometry=geometry)
 
 

@@ -105,7 +105,10 @@ class Call:
 
 
 def stencil_weights(call: Call) -> np.ndarray:
-    """Return the weights of a stencil: positive, with sum 1; a product of lines if ``separable``."""
+    """Return the weights of a stencil: positive, with sum 1.
+
+    They are a product of lines if ``separable``, and zero off the axes through the middle if ``star``.
+    """
     shape, rng = call["weights"], call.rng(99)
     if call["separable"]:
         lines = [0.1 + rng.random(length) for length in shape]
@@ -114,6 +117,9 @@ def stencil_weights(call: Call) -> np.ndarray:
             weights = np.multiply.outer(weights, line)
     else:
         weights = 0.1 + rng.random(shape)
+    if call["star"]:
+        off_centre = sum(place != length // 2 for place, length in zip(np.indices(shape), shape, strict=True))
+        weights = np.where(off_centre <= 1, weights, 0)
     return np.asarray(weights / weights.sum(), np.float32)
 
 

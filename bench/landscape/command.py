@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -14,10 +15,12 @@ from gpuprims.errors import ArgumentError
 
 from .. import results
 from ..clocks import clock_of, timed_device
+from .calls import Call
 from .draw import Bounds, draw
 from .floor import Limits, measured_limits
+from .known import Known, known
 from .measure import Bench, Row
-from .report import as_data, lines, picture, summary_of
+from .report import as_data, known_lines, lines, picture, summary_of
 
 # Bytes of a call's first operand where the options name none.
 _ON_GPUS, _ON_CPUS = Bounds(2**20, 2**28), Bounds(2**18, 2**26)
@@ -35,22 +38,38 @@ def run(chosen: argparse.Namespace) -> int:
     clock = clock_of(device)
     limits = measured_limits(device, clock, chosen.seconds)
     bench = Bench(device, clock, limits, chosen.seconds)
-    numbers = range(chosen.calls) if chosen.only is None else [chosen.only]
+    cliffs = _cliffs(chosen)
     rows: list[Row] = []
     report = _new_report(chosen, user_device, bench, bounds)
-    path: Path = (chosen.out or Path("gpuprims-bench")) / f"landscape-{results.slug(report)}.json"
-    for row in bench.rows(draw(chosen.seed, number, bounds) for number in numbers):
+    kind = "known" if cliffs else "landscape"
+    path: Path = (chosen.out or Path("gpuprims-bench")) / f"{kind}-{results.slug(report)}.json"
+    for row in bench.rows([(cliff.call, cliff.sample) for cliff in cliffs] or _random(chosen, bounds)):
         rows.append(row)
         report["rows"].append(as_data(row))
         results.write(path, report | {"summary": summary_of(rows)})
         if sys.stderr.isatty():
-            print(f"\r{len(rows)} of {len(numbers)}", end="", file=sys.stderr, flush=True)
+            print(f"\r{len(rows)} calls", end="", file=sys.stderr, flush=True)
     print(*_opening(chosen, user_device, clock.name, bounds, limits), *bench.absent.values(), "", sep="\n")
-    print(*lines(rows), sep="\n")
+    print(*(known_lines(cliffs, rows) if cliffs else lines(rows)), sep="\n")
     title = f"{device.capabilities.name}, {device.backend}, seed {chosen.seed}, {len(rows)} calls"
     drawn = picture(rows, title, path.with_suffix(".png"))
     print(f"\nmeasured: {path}", "" if drawn else " (no picture: matplotlib is not installed)", sep="")
     return 1 if any(row.wrong for row in rows) else 0
+
+
+def _cliffs(chosen: argparse.Namespace) -> list[Known]:
+    """Return the known calls, if they are asked for."""
+    found = known() if chosen.known else []
+    if not found or chosen.only is None:
+        return found
+    if chosen.only >= len(found):
+        raise ArgumentError(f"bench: --only below {len(found)}, the number of known calls; got {chosen.only}")
+    return [found[chosen.only]]
+
+
+def _random(chosen: argparse.Namespace, bounds: Bounds) -> Iterator[tuple[Call, None]]:
+    for number in range(chosen.calls) if chosen.only is None else [chosen.only]:
+        yield draw(chosen.seed, number, bounds), None
 
 
 def _bounds(chosen: argparse.Namespace, device: gpuprims.Device) -> Bounds:
@@ -67,6 +86,7 @@ def _opening(
 ) -> list[str]:
     rates = ", ".join(f"{rate / 1e9:,.0f} GFMA/s of {dtype}" for dtype, rate in limits.fmas_per_s.items())
     how = f"--seed {chosen.seed} --least-bytes {bounds.least} --most-bytes {bounds.most}"
+    how = "--known" if chosen.known else how
     return [
         f"{device.spec}, {device.capabilities.name}, {device.capabilities.driver}, {clock}",
         f"limits: copy {limits.bytes_per_s / 1e9:,.1f} GB/s, {rates}, launch {limits.launch_s * 1e6:.1f} us",

@@ -17,9 +17,9 @@ from .calls import Call, Operand
 _PIECE = 2**20
 
 
-def stored(call: Call) -> list[np.ndarray]:
-    """Return the contiguous arrays below each operand."""
-    return [_stored(call, k, operand) for k, operand in enumerate(call.operands)]
+def stored(call: Call, *, repeated: bool = False) -> list[np.ndarray]:
+    """Return the contiguous arrays below each operand; with ``repeated``, values repeat after a piece, to save time."""
+    return [_stored(call, k, operand, repeated=repeated) for k, operand in enumerate(call.operands)]
 
 
 def views(call: Call, arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
@@ -49,11 +49,15 @@ def _viewed(device: gpuprims.Device, array: np.ndarray, view: np.ndarray) -> Any
     return cl_array.Array(copied.queue, view.shape, view.dtype, **how)
 
 
-def _stored(call: Call, k: int, operand: Operand) -> np.ndarray:
+def _stored(call: Call, k: int, operand: Operand, *, repeated: bool) -> np.ndarray:
     if operand.data == "offsets":
         return _offsets(call, operand)
     shape = operand.stored_shape
     size = int(np.prod(shape, dtype=np.int64))
+    if repeated and size > _PIECE:
+        piece = np.empty(_PIECE, operand.dtype)
+        _fill(piece, 0, operand, call.rng(k))
+        return np.resize(piece, shape)
     array = np.empty(size, operand.dtype)
     pieces = range(-(-size // _PIECE))
     with ThreadPoolExecutor(os.cpu_count()) as pool:

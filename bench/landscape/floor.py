@@ -55,6 +55,8 @@ def moved_bytes(call: Call, result_bytes: int) -> int:
 def least_fmas(call: Call) -> int:
     """Return the FMAs that a stencil needs; separable weights are applied axis by axis."""
     size = call.operands[0].size
+    if call["star"]:
+        return size * int(sum(call["weights"]) - len(call["weights"]) + 1)
     if call["weights"]:
         return size * int(sum(call["weights"]) if call["separable"] else np.prod(call["weights"]))
     if call["kind"] == "gaussian":

@@ -81,58 +81,80 @@ class Bench:
         self.device, self.clock, self.limits, self.seconds = device, clock, limits, seconds
         self.peers, self.absent = peers.peers_of(device)
 
-    def rows(self, drawn: Iterable[Call]) -> Iterator[Row]:
-        """Yield what each call shows; its arrays are released before the next."""
-        for call in drawn:
-            yield self.row(call)
+    def rows(self, drawn: Iterable[tuple[Call, Call | None]]) -> Iterator[Row]:
+        """Yield what each call shows, with its sample; its arrays are released before the next."""
+        for call, sample in drawn:
+            yield self.row(call, sample)
             self._release()
 
-    def row(self, call: Call) -> Row:
-        """Check and time a call and its peers."""
+    def row(self, call: Call, sample: Call | None = None) -> Row:
+        """Check and time a call and its peers.
+
+        With ``sample``, a smaller call like it, that one is checked in its place: a large one's check takes minutes.
+        """
         row = Row(call.number, call.primitive, call.text)
-        stored = data.stored(call)
-        views = data.views(call, stored)
-        right = oracles.expected(call, views)
-        where = {} if self.device.backend in ("cuda", "opencl") else {"device": self.device}
+        checked = sample or call
+        stored = data.stored(checked)
+        views = data.views(checked, stored)
+        right = oracles.expected(checked, views)
         try:
-            resident = data.on_device(self.device, call, stored)
-            run = partial(calls.run, call, resident, **where)
-            run()
-            with variants_seen() as seen:
-                result, taken = self._once(run)
+            resident = data.on_device(self.device, checked, stored)
+            host, taken = self._checked(row, checked, resident, right)
         except GpuprimsError as error:
             row.refused = _short(error)
             return row
         except Exception as error:  # a fault of gpuprims, which must not end the run
             row.wrong = _short(error)
             return row
-        host = to_host(self.device, result)
-        try:
-            oracles.check(call, host, right)
-        except AssertionError as error:
-            row.wrong = _short(error)
-            return row
-        row.variants = ", ".join(dict.fromkeys(seen))
+        rivals = self._rivals(checked, row, views, resident, right)
+        if sample is not None:
+            del resident, views
+            resident = data.on_device(self.device, call, data.stored(call, repeated=True))
+            host, taken = self._noted(row, self._run_of(call, resident))
+            rivals = {name: (self._rival(call, name, resident), taken) for name in rivals}
         result_bytes = sum(one.nbytes for one in (host if isinstance(host, tuple) else (host,)))
         row.bytes, row.fmas = moved_bytes(call, result_bytes), least_fmas(call)
         row.floor_s = floor_s(call, result_bytes, self.limits)
-        del result, host
-        self._time(row, run, taken, self._rivals(call, row, views, resident, right))
+        del host
+        self._time(row, self._run_of(call, resident), taken, rivals)
         return row
+
+    def _run_of(self, call: Call, resident: list[Any]) -> Callable[[], Any]:
+        where = {} if self.device.backend in ("cuda", "opencl") else {"device": self.device}
+        return partial(calls.run, call, resident, **where)
+
+    def _rival(self, call: Call, name: str, arrays: list[Any]) -> Callable[[], Any]:
+        peer = self.peers[name]
+        return partial(peer.way(call), [peer.taken(one) for one in arrays])
+
+    def _checked(self, row: Row, call: Call, resident: list[Any], right: Any) -> tuple[Any, float]:
+        """Return a call's result on the host, and its seconds; raise if it is wrong."""
+        run = self._run_of(call, resident)
+        run()
+        result, taken = self._noted(row, run)
+        host = to_host(self.device, result)
+        oracles.check(call, host, right)
+        return host, taken
+
+    def _noted(self, row: Row, run: Callable[[], Any]) -> tuple[Any, float]:
+        """Run a call once, and note its variants."""
+        with variants_seen() as seen:
+            result, taken = self._once(run)
+        row.variants = ", ".join(dict.fromkeys(seen))
+        return result, taken
 
     def _rivals(
         self, call: Call, row: Row, views: list[Any], resident: list[Any], right: Any
     ) -> dict[str, tuple[Callable[[], Any], float]]:
         """Return the peers with right results, and the seconds of one call of each."""
         found: dict[str, tuple[Callable[[], Any], float]] = {}
-        for name, way_of in self.peers.items():
+        for name, peer in self.peers.items():
             try:
-                way = way_of(call)
-                run = partial(way, views if peers.on_host(name) else resident)
+                run = self._rival(call, name, views if peers.on_host(name) else resident)
                 with np.errstate(all="ignore"):
                     run()
                     result, taken = self._once(run)
-                oracles.check(call, to_host(self.device, result), right, slack=_SLACK)
+                oracles.check(call, to_host(self.device, peer.given(result)), right, slack=_SLACK)
             except Exception as error:  # whatever stops a peer is its own; the report says what it was
                 row.absent[name] = _short(error)
                 continue

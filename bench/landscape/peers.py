@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,13 +23,21 @@ from .oracles import stencil_way
 Way = Callable[[Sequence[Any]], Any]
 
 
+class Peer(NamedTuple):
+    """A library: its function for a call, and what turns arrays into its own, and its results back."""
+
+    way: Callable[[Call], Way]
+    taken: Callable[[Any], Any]
+    given: Callable[[Any], Any]
+
+
 class NoFunctionError(LookupError):
     """The library has no function for a call."""
 
 
-def peers_of(device: gpuprims.Device) -> tuple[dict[str, Callable[[Call], Way]], dict[str, str]]:
+def peers_of(device: gpuprims.Device) -> tuple[dict[str, Peer], dict[str, str]]:
     """Return the peers of a device, and the reasons why others are absent."""
-    found: dict[str, Callable[[Call], Way]] = {}
+    found: dict[str, Peer] = {}
     absent = {}
     for name, kind, load in _PEERS:
         if kind == (device.backend if kind == "cuda" else device.capabilities.kind):
@@ -45,40 +53,40 @@ def on_host(name: str) -> bool:
     return name == "NumPy, SciPy"
 
 
-def _numpy() -> Callable[[Call], Way]:
+def _numpy() -> Peer:
     from scipy import ndimage
 
-    return lambda call: _array_way(call, np, ndimage)
+    return Peer(lambda call: _array_way(call, np, ndimage), _same, _same)
 
 
-def _cupy() -> Callable[[Call], Way]:
+def _cupy() -> Peer:
     import cupy
     from cupyx.scipy import ndimage
 
-    return lambda call: _array_way(call, cupy, ndimage)
+    return Peer(lambda call: _array_way(call, cupy, ndimage), _same, _same)
 
 
-def _torch() -> Callable[[Call], Way]:
+def _same(array: Any) -> Any:
+    return array
+
+
+def _torch() -> Peer:
     torch: Any = importlib.import_module("torch")
     if not torch.cuda.is_available():
         raise ImportError("this torch has no CUDA")
+    import cupy
+
     torch.backends.cudnn.allow_tf32 = False  # other peers compute in float32
 
-    def way(call: Call) -> Way:
-        function = _torch_way(call, torch)
+    def taken(array: Any) -> Any:
+        if min(array.strides, default=0) < 0:  # torch 2.11 ends the process
+            raise NoFunctionError("no array with negative strides")
+        return torch.from_dlpack(array)
 
-        def run(arrays: Sequence[Any]) -> Any:
-            import cupy
-
-            result = function([torch.from_dlpack(array) for array in arrays])
-            return cupy.from_dlpack(result.contiguous())
-
-        return run
-
-    return way
+    return Peer(lambda call: _torch_way(call, torch), taken, lambda result: cupy.from_dlpack(result.contiguous()))
 
 
-_PEERS: Sequence[tuple[str, str, Callable[[], Callable[[Call], Way]]]] = (
+_PEERS: Sequence[tuple[str, str, Callable[[], Peer]]] = (
     ("NumPy, SciPy", "cpu", _numpy),
     ("CuPy", "cuda", _cupy),
     ("torch", "cuda", _torch),

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..tables import seconds, text_table
 from .calls import PRIMITIVES
+from .known import Known
 from .measure import Row
 
 _PERCENTS = (5, 25, 50, 75)
@@ -65,6 +66,24 @@ def lines(rows: Sequence[Row]) -> list[str]:
     told += _listed("wrong", [f"{row.text}\n  {row.wrong}" for row in rows if row.wrong])
     worst = sorted((row for row in rows if row.timed), key=lambda row: row.fraction)[:_WORST]
     return told + _listed("furthest from the limit", [_line(row) for row in worst])
+
+
+def known_lines(cliffs: Sequence[Known], rows: Sequence[Row]) -> list[str]:
+    """Return the table of the known calls: what was measured beside the targets, and the peers."""
+    cells: list[tuple[str, ...]] = []
+    for cliff, row in zip(cliffs, rows, strict=True):
+        if not row.timed:
+            cells.append((cliff.name, row.wrong or row.refused, "", "", ""))
+            continue
+        peer = f"{row.best[0]} {row.best[1]:.2f}" if row.best else ""
+        measured = _in_unit(cliff.target, cliff.reached(row.bytes, row.device_s))
+        cells.append((cliff.name, _in_unit(cliff.target, cliff.target), measured, f"{row.fraction:.2f}", peer))
+    headings = ("call", "target", "measured", "of the limit", "best peer's time over ours")
+    return text_table(headings, cells)
+
+
+def _in_unit(target: float, value: float) -> str:
+    return seconds(value) if target < 1 else f"{value / 1e12:.3g} TB/s"
 
 
 def _table(found: dict[str, Any], measure: str, count: str) -> list[str]:

@@ -38,6 +38,7 @@ def add_parser(commands: Subparsers) -> None:
 def _add_landscape(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--landscape", action="store_true", help="check and time random calls instead of the suite")
     group = parser.add_argument_group("options of --landscape, beside --device, --out and --commit")
+    group.add_argument("--known", action="store_true", help="calls with targets on an H200, in place of random ones")
     group.add_argument("--seed", type=int, default=0, help="the seed that decides the calls (0)")
     group.add_argument("--calls", type=int, default=300, help="number of calls (300)")
     group.add_argument("--only", metavar="NUMBER", type=int, help="run this call of the seed alone")
@@ -54,6 +55,8 @@ def run(chosen: argparse.Namespace) -> int:
         if given:
             raise ArgumentError(f"bench: --landscape without options of the suite; got {', '.join(given)}")
         return int(_suite("landscape.command").run(chosen))
+    if chosen.known:
+        raise ArgumentError("bench: --known with --landscape; got no --landscape")
     missing = [package for module, package in _NEEDED.items() if find_spec(module) is None]
     if missing:
         raise GpuprimsError(f"bench: {' and '.join(missing)} installed; got none: pip install 'gpuprims[bench]'")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import byte_bounds
 
 from gpuprims.core.device import Device
 from gpuprims.core.interop import from_dlpack, reader_of, short
-from gpuprims.core.layout import View, reach
+from gpuprims.core.layout import View
+from gpuprims.core.memory import bounds_of, reach
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArrayError, DtypeError, quoted
 from gpuprims.expressions.masks import plain_array, refuse_masked
@@ -21,11 +22,9 @@ Span = tuple[int, int, int]
 _MOST_WORK = 10**6
 # Address of arrays without memory. Nothing reads there.
 _NOWHERE = 1 << 46
-
-
-def is_number(array: Any) -> bool:
-    """Return True for a Python number."""
-    return isinstance(array, bool | int | float | complex)
+# Python's numbers (a bool is an int), and classes of NumPy; a tuple is checked faster than a union.
+NUMBERS = (int, float, complex)
+NUMPYS = (np.ndarray, np.generic)
 
 
 def is_vendors(array: Any) -> bool:
@@ -35,12 +34,12 @@ def is_vendors(array: Any) -> bool:
 
 def is_scalar(array: Any) -> bool:
     """Return True for a number, of Python or of NumPy, or a NumPy array without dimensions."""
-    return is_number(array) or isinstance(array, np.generic) or (isinstance(array, np.ndarray) and not array.ndim)
+    return isinstance(array, NUMBERS) or (isinstance(array, NUMPYS) and not array.ndim)
 
 
 def native_of(label: str, array: Any) -> Any:
     """Return a NumPy, CuPy or pyopencl array over the caller's memory, or a Python number as it is."""
-    if is_number(array):
+    if isinstance(array, NUMBERS):
         return array
     if isinstance(array, np.ndarray):
         refuse_masked(label, array)
@@ -56,10 +55,10 @@ def native_of(label: str, array: Any) -> Any:
 
 def host_array(label: str, array: Any, dtypes: list[np.dtype[Any]]) -> np.ndarray:
     """Return an aligned host array, in the machine's byte order; a copy of a sparse one is dense."""
-    if is_number(array):  # takes its dtype from the arrays beside it, as in NumPy
+    if isinstance(array, NUMBERS):  # takes its dtype from the arrays beside it, as in NumPy
         dtype = np.result_type(*dtypes, array)
         try:
-            array = np.asarray(array, dtype=dtype)
+            return np.asarray(array, dtype=dtype)
         except OverflowError as error:
             raise DtypeError(f"{label}: a number that {dtype} can hold; got {quoted(array)} ({error})") from error
     host: np.ndarray = np.asarray(array)
@@ -67,19 +66,28 @@ def host_array(label: str, array: Any, dtypes: list[np.dtype[Any]]) -> np.ndarra
         host = host.astype(host.dtype.newbyteorder("="))
     if not host.size:
         return host
-    low, high = byte_bounds(host)
+    low, high = bounds_of(host)
     misaligned = any(stride % host.itemsize for stride in host.strides) or not host.flags.aligned
     return np.array(host, order="C") if misaligned or high - low > 2 * host.nbytes + 4096 else host
 
 
 def upload(array: np.ndarray, device: Device) -> View:
     """Copy a host array to a device, each element once: axes of stride 0 stay so."""
+    if array.size == 1:
+        copied = _kept(device, device.driver.order, array.dtype, array.shape, array.tobytes())
+        return View(copied, device.driver.form(copied))
     repeats = tuple(stride == 0 and length > 1 for stride, length in zip(array.strides, array.shape, strict=True))
     once = array[(*(slice(0, 1) if repeated else slice(None) for repeated in repeats), ...)]
     copied = device.driver.asarray(once)
     form = device.driver.form(copied)
     strides = tuple(0 if repeated else stride for repeated, stride in zip(repeats, form.strides, strict=True))
     return View(copied, form._replace(shape=array.shape, strides=strides))
+
+
+@lru_cache(maxsize=64)
+def _kept(device: Device, order: int, dtype: np.dtype[Any], shape: tuple[int, ...], element: bytes) -> Any:
+    """Return an array of one element on the device, in memory of the current queue or stream, which nobody writes."""
+    return device.driver.asarray(np.frombuffer(element, dtype).reshape(shape))
 
 
 def converter(label: str, arrays: Sequence[Any]) -> Callable[[Any], Any]:
@@ -95,8 +103,8 @@ def unchanged(result: Any) -> Any:
 
 
 def meet(one: Span, other: Span) -> bool:
-    """Return True if two spans (memory object, first byte, end) have bytes in common."""
-    return one[0] == other[0] and max(one[1], other[1]) < min(one[2], other[2])
+    """Return True if two spans (memory object, first byte, end) have bytes in common; empty ones have none."""
+    return one[0] == other[0] and one[1] < other[2] and other[1] < one[2] and one[1] < one[2] and other[1] < other[2]
 
 
 def overlap(one: Span, first: Any, other: Span, second: Any) -> bool:
@@ -111,7 +119,7 @@ def overlap(one: Span, first: Any, other: Span, second: Any) -> bool:
 
 def span_of(driver: Any, array: Any) -> Span:
     """Return the memory object, the first byte and the end of a host array, or of one on the driver's device."""
-    return (0, *byte_bounds(array)) if isinstance(array, np.ndarray) else driver.span(array)
+    return (0, *bounds_of(array)) if isinstance(array, np.ndarray) else driver.span(array)
 
 
 def same_elements(driver: Any, one: Any, other: Any) -> bool:

@@ -33,6 +33,8 @@ from gpuprims.errors import (
 )
 from gpuprims.expressions.masks import plain_array
 
+_UNSEEN: Any = object()
+
 
 class Device:
     """A device of any backend.
@@ -248,10 +250,12 @@ def _survey() -> tuple[list[Driver], list[BackendUnavailableError]]:
 
 def device_of(array: Any) -> Device | None:
     """Return the device that a vendor's array lies on; None for host arrays and for arrays of other libraries."""
-    kind = type(array)
-    backend = REGISTRY.by_class[kind] if kind in REGISTRY.by_class else REGISTRY.backend_of(kind)
-    driver = None if backend is None else backend.driver_of(array)
-    return None if driver is None else Device._known.get(id(driver)) or Device._of(driver)
+    backend = REGISTRY.by_class.get(kind := type(array), _UNSEEN)
+    if backend is _UNSEEN:
+        backend = REGISTRY.backend_of(kind)
+    if backend is None or (driver := backend.driver_of(array)) is None:
+        return None
+    return Device._known.get(id(driver)) or Device._of(driver)
 
 
 def pick_device(on: Device | None, asked: str | Device | None) -> Device:

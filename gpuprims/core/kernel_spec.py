@@ -18,7 +18,7 @@ import numpy as np
 from gpuprims.expressions import TypedExpr, bind, lift, trace, typed
 
 Dtype = np.dtype[Any]
-# A stride along one axis that the compiler knows: 0, 1, or None for any other.
+# A stride along one axis that the compiler knows: -1, 0, 1 or 2, or None for any other.
 StrideClass = int | None
 # The dtypes that need double precision.
 DOUBLES = frozenset({np.dtype(np.float64), np.dtype(np.complex128)})
@@ -32,6 +32,7 @@ class Access:
     kept: tuple[StrideClass, ...]  # along each kept axis
     reduced: tuple[StrideClass, ...]
     lanes: int = 1  # numbers an element: more than 1 for short vectors that are loaded and stored whole
+    narrow: bool = False  # 32 bits count the elements of the axes, and the layout has a divider for each
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +63,10 @@ class KernelSpec:
         real ``+ - * /`` and ``sqrt`` equal to NumPy's bit for bit.
     constants : tuple of dtype
         Dtypes of the functions' constants that a launch passes, as 64-bit words after the layout.
+    vector_across : int, default 1
+        Neighbours along ``o`` that ``MAP_ACROSS`` loads at once. Their memory must be aligned.
+    index : tuple of int or None, optional
+        Along each reduced axis, the stride of the index that ``map`` takes, if the axes are not in index order.
     """
 
     inputs: tuple[Access, ...]
@@ -73,6 +78,8 @@ class KernelSpec:
     vector: int = 1
     contracted: bool = True
     constants: tuple[Dtype, ...] = ()
+    vector_across: int = 1
+    index: tuple[StrideClass, ...] | None = None
 
     maps: ClassVar[bool] = True  # the kernel loads by MAP and stores by STORE; others define macros of their own
     stores_vectors: ClassVar[bool] = True  # it stores VECTOR neighbours at once where it can

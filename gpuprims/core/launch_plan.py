@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
-from itertools import starmap
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
-from gpuprims.core.layout import Form
+from gpuprims.core.layout import Form, is_contiguous
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out, check_out, host_results, written_forms
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Explanation, Variant
-
-_SHAPE_AND_DTYPE = attrgetter("shape", "dtype")
 
 
 class Sample(NamedTuple):
@@ -44,7 +40,7 @@ class LaunchPlan:
     device, primitive, traits
         The call whose variant is chosen.
     results : sequence of Form
-        The results in new memory.
+        The results in new memory, all in C order or all in Fortran order.
     compiling : callable
         From the chosen variant to the launch on the memories of the kernel's operands; :func:`nothing` if there is
         nothing to compute.
@@ -71,10 +67,17 @@ class LaunchPlan:
     otherwise: LaunchPlan | None = None
     _variant: Variant | None = field(default=None, init=False)
     _launch: Launch | None = field(default=None, init=False)
+    _turned: bool = field(default=False, init=False)
+    _in_order: int = field(default=-1, init=False)  # arrays that the kernel takes as they come, and the results too
 
     def __post_init__(self) -> None:
         self.outputs = self.outputs or range(len(self.results))
         self.single = len(self.results) == 1 if self.single is None else self.single
+        self._turned = any(not is_contiguous(form) for form in self.results)
+        same = list(self.inputs) == list(range(len(self.inputs))) and list(self.outputs) == list(
+            range(len(self.results))
+        )
+        self._in_order = len(self.inputs) if same else -1
 
     @property
     def variant(self) -> Variant:
@@ -129,7 +132,11 @@ class LaunchPlan:
                 return out.given
         if self._launch is None:
             self.compiled()  # raises before memory is allocated
-        results = list(starmap(operands.empty, map(_SHAPE_AND_DTYPE, self.results)))
+        empty = np.empty if operands.in_place else operands.driver.empty
+        if self._turned:
+            results = [empty(form.shape[::-1], form.dtype).T for form in self.results]
+        else:
+            results = [empty(form.shape, form.dtype) for form in self.results]
         self.start(operands, results)
         if out is not None:
             return host_results(operands, list(map(operands.driver.to_host, results)), out, single=bool(self.single))
@@ -142,11 +149,12 @@ class LaunchPlan:
         launch = self._launch or self.compiled()
         if launch is nothing:  # arrays may have no memory
             return
-        written = list(map(results.__getitem__, self.outputs))
-        if operands.in_place:
-            written = [operands.memory(one) for one in written]
         _, memories = operands.placed or operands.place()
-        launch([*map(memories.__getitem__, self.inputs), *written])
+        if operands.in_place:
+            results = [operands.memory(one) for one in results]
+        if len(memories) != self._in_order:
+            memories, results = [memories[k] for k in self.inputs], [results[k] for k in self.outputs]
+        launch([*memories, *results])
 
 
 def nothing(memories: Sequence[Any]) -> None:
@@ -185,7 +193,7 @@ def with_counters(device: Device, launch: Launch, counters: int, scratch: int = 
         driver = device.driver
         zeros = driver.counters(counters)
         partials = driver.scratch(scratch) if scratch else zeros
-        launch([*[zeros] * unread, *memories[unread:], partials, zeros])
+        launch([*memories, partials, zeros] if not unread else [*[zeros] * unread, *memories[unread:], partials, zeros])
 
     return start
 

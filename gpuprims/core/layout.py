@@ -6,15 +6,15 @@ and merges neighbouring axes, so that most calls have at most one axis of each k
 
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.lib.array_utils import byte_bounds
 
+from gpuprims.core.axis_order import arranged, divider, merged
 from gpuprims.core.kernel_spec import Access, Dtype, StrideClass
 from gpuprims.errors import ArrayError, ShapeError
 
@@ -52,7 +52,8 @@ class Layout:
     """The merged axes of all operands of one launch.
 
     ``kept`` and ``reduced`` are the lengths of the axes, outermost first. ``kept_strides[k]`` and
-    ``reduced_strides[k]`` are the strides of operand ``k`` along them, in elements; so is ``offsets[k]``.
+    ``reduced_strides[k]`` are the strides of operand ``k`` along them, in elements; so is ``offsets[k]``. If the
+    reduced axes are not in index order, ``index_strides`` and ``index_offset`` give the index of an element along them.
     """
 
     forms: tuple[Form, ...]
@@ -61,26 +62,85 @@ class Layout:
     kept_strides: tuple[tuple[int, ...], ...]
     reduced_strides: tuple[tuple[int, ...], ...]
     offsets: tuple[int, ...]
+    index_strides: tuple[int, ...] | None = None
+    index_offset: int = 0
 
     @property
     def accesses(self) -> tuple[Access, ...]:
         """How a kernel accesses each operand."""
+        narrow = self.narrow
         return tuple(
-            Access(form.dtype, _classes(kept), _classes(reduced), form.lanes)
+            Access(form.dtype, _classes(kept), _classes(reduced), form.lanes, narrow)
             for form, kept, reduced in zip(self.forms, self.kept_strides, self.reduced_strides, strict=True)
         )
+
+    @property
+    def index(self) -> tuple[StrideClass, ...] | None:
+        """Strides of the index that the compiler knows; None if elements are in index order."""
+        return None if self.index_strides is None else _classes(self.index_strides)
+
+    @cached_property
+    def narrow(self) -> bool:
+        """True if axes are split by dividers of 32 bits, which takes a tenth of the time of divisions of 64 bits."""
+        groups = ((self.kept, self.kept_strides), (self.reduced, self.reduced_strides))
+        if all(len(lengths) < 2 for lengths, _ in groups):
+            return False  # nothing to split
+        spans = [math.prod(lengths) for lengths, _ in groups]
+        spans += [
+            sum(abs(stride) * n for stride, n in zip(own, lengths, strict=True))
+            for lengths, strides in groups
+            for own in strides
+        ]
+        return max(spans) < 2**31 and all(n > 1 for lengths, _ in groups for n in lengths[1:])
 
     def pack(self, count: int) -> np.ndarray:
         """Return the ``layout_t`` that kernels take by value; ``count`` is the number of elements folded."""
         numbers = [count, *self.kept, *self.reduced, *self.offsets]
         for strides in (*self.kept_strides, *self.reduced_strides):
             numbers += strides
+        if self.index_strides is not None:
+            numbers += [self.index_offset, *self.index_strides]
+        if self.narrow:
+            numbers += [divider(n) for n in (*self.kept, *self.reduced)]
         return np.array(numbers, dtype=np.int64)
 
     def side_by_side(self, inputs: int) -> bool:
-        """Return True if neighbouring outputs read neighbouring elements of the first operands, or the same ones."""
-        strides = [own[-1] for own in self.kept_strides[:inputs] if own]
-        return len(strides) == inputs and set(strides) <= {0, 1} and 1 in strides
+        """Return True if neighbouring outputs of the first operands lie closer in memory than neighbouring elements.
+
+        So they do if the elements come in runs of a few that lie closer than those of the next output.
+        """
+        if not self.kept:
+            return False
+        operands = range(inputs)
+        if not self.reduced:
+            strides = [self.kept_strides[k][-1] for k in operands]
+            return set(strides) <= {0, 1} and 1 in strides
+        outputs = self._apart(self.kept_strides, operands)
+        elements, run = self._apart(self.reduced_strides, operands), self.reduced[-1]
+        short = len(self.reduced) > 1 and run * elements <= _SHORT_RUN
+        return outputs <= run * elements if short else outputs < elements
+
+    def _apart(self, strides: Sequence[Sequence[int]], operands: Sequence[int]) -> int:
+        """Return the bytes between neighbours along the last axis, of several operands."""
+        return sum(abs(strides[k][-1]) * self.forms[k].item for k in operands)
+
+    def flattened(self, inputs: int, *, indexed: bool) -> Layout | None:
+        """Return the layout in which one index counts through all rows of the first operands.
+
+        None unless each has a row of neighbours for each output, one after the other. ``indexed`` says that the call
+        needs the index of an element in its row.
+        """
+        if len(self.kept) != 1 or len(self.reduced) != 1 or self.index_strides is not None:
+            return None
+        (outputs,), (n,) = self.kept, self.reduced
+        if any(self.kept_strides[k] != (n,) or self.reduced_strides[k] != (1,) for k in range(inputs)):
+            return None
+        others = range(inputs, len(self.forms))
+        still = (*((0,),) * inputs, *(self.kept_strides[k] for k in others))
+        if not indexed:
+            return replace(self, reduced=(outputs * n,), kept_strides=still)
+        rows = (*((n, 1),) * inputs, *((0, 0),) * len(others))
+        return replace(self, reduced=(outputs, n), kept_strides=still, reduced_strides=rows, index_strides=(0, 1))
 
     def vector_width(self) -> int:
         """Return how many neighbours along the reduced axes one instruction may load or store.
@@ -88,28 +148,46 @@ class Layout:
         Along the innermost axis each operand must have stride 1 and be aligned, or have stride 0, and the axis must
         have a whole number of vectors. A vector of the widest dtype has at most 16 bytes.
         """
-        if not self.reduced:
-            return 1
-        moving = [k for k, strides in enumerate(self.reduced_strides) if strides[-1] != 0]
-        if not moving or any(self.reduced_strides[k][-1] != 1 for k in moving):
+        moving = [k for k, strides in enumerate(self.reduced_strides) if strides and strides[-1] != 0]
+        starts = [(*self.kept_strides[k], *self.reduced_strides[k][:-1]) for k in moving]
+        rows = self.reduced[-1] if len(self.reduced) > 1 else 0  # no vector crosses the end of a row
+        return self._width(moving, self.reduced_strides, starts, rows)
+
+    def width_across(self, inputs: int) -> int:
+        """Return how many neighbouring outputs of the first operands one instruction may load, by the same rules."""
+        moving = [k for k in range(inputs) if self.kept_strides[k] and self.kept_strides[k][-1] != 0]
+        starts = [(*self.kept_strides[k][:-1], *self.reduced_strides[k]) for k in moving]
+        return self._width(moving, self.kept_strides, starts, self.kept[-1] if self.kept else 0)
+
+    def _width(
+        self,
+        moving: Sequence[int],
+        strides: Sequence[Sequence[int]],
+        starts: Sequence[Sequence[int]],
+        length: int,
+    ) -> int:
+        """Return the width of vectors of the operands ``moving``, which lie at multiples of their ``starts``."""
+        if not moving or any(strides[k][-1] != 1 for k in moving):
             return 1
         width = VECTOR_BYTES // max(self.forms[k].item for k in moving)
-        rows = self.reduced[-1] if len(self.reduced) > 1 else 0  # no vector crosses the end of a row
-        while width > 1 and (rows % width or not all(self._aligned(k, width) for k in moving)):
+        while width > 1 and (
+            length % width or not all(self._aligned(k, own, width) for k, own in zip(moving, starts, strict=True))
+        ):
             width //= 2
         return max(width, 1)
 
     def width_of(self, k: int) -> int:
         """Return how many neighbours of an operand of stride 1 one instruction may move."""
         width = max(VECTOR_BYTES // self.forms[k].item, 1)
-        while width > 1 and not self._aligned(k, width):
+        starts = (*self.kept_strides[k], *self.reduced_strides[k][:-1])
+        while width > 1 and not self._aligned(k, starts, width):
             width //= 2
         return width
 
-    def _aligned(self, k: int, width: int) -> bool:
-        """Return True if every row of an operand starts at a whole vector."""
-        starts = (self.offsets[k], *self.kept_strides[k], *self.reduced_strides[k][:-1])
-        return not any(start % width for start in starts) and self.forms[k].alignment >= width * self.forms[k].item
+    def _aligned(self, k: int, starts: Sequence[int], width: int) -> bool:
+        """Return True if an operand, and each of its rows, starts at a whole vector."""
+        whole = not any(start % width for start in (self.offsets[k], *starts))
+        return whole and self.forms[k].alignment >= width * self.forms[k].item
 
 
 def starts_of(forms: Sequence[Form]) -> Layout:
@@ -120,6 +198,8 @@ def starts_of(forms: Sequence[Form]) -> Layout:
 
 # Most bytes that one load or store moves; wider ones gain nothing on GPUs.
 VECTOR_BYTES = 16
+# Most bytes of neighbouring elements that one work-item reads in turn while its neighbours read the next ones.
+_SHORT_RUN = 64
 
 
 def contiguous(dtype: Dtype, shape: tuple[int, ...], alignment: int) -> Form:
@@ -131,27 +211,19 @@ def contiguous(dtype: Dtype, shape: tuple[int, ...], alignment: int) -> Form:
     return Form(dtype, shape, tuple(reversed(strides)), 0, alignment)
 
 
+def turned(form: Form) -> Form:
+    """Return the form of a contiguous array in Fortran order, given its form in C order."""
+    return form._replace(strides=contiguous(form.dtype, form.shape[::-1], 1).strides[::-1])
+
+
 def is_contiguous(form: Form) -> bool:
     """Return True for a C-contiguous array."""
     expected = contiguous(form.dtype, form.shape, 1).strides
     return all(n == 1 or a == b for n, a, b in zip(form.shape, form.strides, expected, strict=True))
 
 
-def as_lanes(form: Form, axis: int) -> tuple[Form, ...]:
-    """Make an axis the components of vectors: one form if an instruction can move a vector, else one per component."""
-    axis %= len(form.shape)
-    count, stride = form.shape[axis], form.strides[axis]
-    shape, strides = ((*own[:axis], *own[axis + 1 :]) for own in (form.shape, form.strides))
-    part = form._replace(shape=shape, strides=strides)
-    width = count * form.dtype.itemsize
-    whole = stride == form.dtype.itemsize and not any(place % width for place in (part.offset, *part.strides))
-    if whole and count in (2, 4, 8, 16) and width <= min(VECTOR_BYTES, form.alignment):
-        return (part._replace(lanes=count),)
-    return tuple(part._replace(offset=part.offset + k * stride) for k in range(count))
-
-
 def _classes(strides: Sequence[int]) -> tuple[StrideClass, ...]:
-    return tuple(stride if stride in (0, 1) else None for stride in strides)
+    return tuple(stride if stride in (-1, 0, 1, 2) else None for stride in strides)
 
 
 def in_elements(form: Form, distances: Sequence[int]) -> tuple[int, ...]:
@@ -160,37 +232,6 @@ def in_elements(form: Form, distances: Sequence[int]) -> tuple[int, ...]:
         rule = f"array: strides that are multiples of {form.item} bytes, an element"
         raise ArrayError(f"{rule}; got {tuple(distances)} (make a contiguous copy)")
     return tuple([distance // form.item for distance in distances])
-
-
-def reach(shape: Sequence[int], strides: Sequence[int], itemsize: int) -> tuple[int, int]:
-    """Return the first byte of an array and the byte past its last, counted from its first element."""
-    if 0 in shape:
-        return 0, 0
-    low = high = 0
-    for n, stride in zip(shape, strides, strict=True):
-        low, high = (low + (n - 1) * stride, high) if stride < 0 else (low, high + (n - 1) * stride)
-    return low, high + itemsize
-
-
-def host_memory(array: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return the memory of a host array as bytes, and the offset of its first element."""
-    low, high = byte_bounds(array)
-    # ctypes makes the memory writable: a driver that shares it asks for that, even when it only reads.
-    raw = np.ctypeslib.as_array((ctypes.c_byte * (high - low)).from_address(low))
-    memory = raw.view(_Owned)
-    memory.owner = array
-    return memory, array.__array_interface__["data"][0] - low
-
-
-def cut_array(array: np.ndarray, start: int, shape: tuple[int, ...]) -> np.ndarray:
-    """Return a view of consecutive elements of a C-contiguous host array."""
-    return array.reshape(-1)[start : start + math.prod(shape)].reshape(shape)
-
-
-class _Owned(np.ndarray):
-    """Bytes with a reference to the array that owns them."""
-
-    owner: np.ndarray
 
 
 def broadcast_shapes(label: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -211,36 +252,47 @@ def broadcast_shapes(label: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int
 _MOST_ELEMENTS = 2**62
 
 
-def plan_layout(forms: Sequence[Form], shape: tuple[int, ...], reduced_axes: Sequence[int] = ()) -> Layout:
-    """Merge the axes of operands that broadcast to ``shape``; ``reduced_axes`` are folded, the others kept."""
+def plan_layout(
+    forms: Sequence[Form],
+    shape: tuple[int, ...],
+    reduced_axes: Sequence[int] = (),
+    *,
+    kept_by: Sequence[int] = (),
+    reduced_by: Sequence[int] = (),
+    indexed: bool = False,
+) -> Layout:
+    """Merge the axes of operands that broadcast to ``shape``; ``reduced_axes`` are folded, the others kept.
+
+    Axes stay in index order, or are put into the order in which the operands ``kept_by`` and ``reduced_by`` lie in
+    memory, from its start to its end. ``indexed`` says that the call needs the index of an element along the reduced
+    axes all the same.
+    """
     strides = [_broadcast_strides(form, shape) for form in forms]
-    offsets = tuple(in_elements(form, (form.offset,))[0] for form in forms)
+    offsets = [in_elements(form, (form.offset,))[0] for form in forms]
     chosen = set(reduced_axes)
-    kept = _merge([a for a in range(len(shape)) if a not in chosen], shape, strides)
-    reduced = _merge(sorted(chosen), shape, strides)
-    return Layout(tuple(forms), kept[0], reduced[0], kept[1], reduced[1], offsets)
+    axes = [a for a in range(len(shape)) if a not in chosen], sorted(chosen)
+    items = [form.item for form in forms]
+    if indexed and reduced_by:
+        steps, step = [0] * len(shape), 1
+        for axis in reversed(axes[1]):
+            steps[axis], step = step, step * shape[axis]
+        strides.append(tuple(steps))
+        offsets.append(0)
+    kept = merged(arranged(axes[0], shape, strides, offsets, items, kept_by), shape, strides)
+    reduced = merged(arranged(axes[1], shape, strides, offsets, items, reduced_by), shape, strides)
+    many = len(forms)
+    layout = Layout(tuple(forms), kept[0], reduced[0], kept[1][:many], reduced[1][:many], tuple(offsets[:many]))
+    if len(strides) == many or (offsets[-1] == 0 and reduced[1][-1] == _dense(reduced[0])):
+        return layout
+    return replace(layout, index_strides=reduced[1][-1], index_offset=offsets[-1])
+
+
+def _dense(lengths: Sequence[int]) -> tuple[int, ...]:
+    """Return the strides of a C-contiguous array, in elements."""
+    return contiguous(np.dtype(np.int8), tuple(lengths), 1).strides
 
 
 def _broadcast_strides(form: Form, shape: tuple[int, ...]) -> tuple[int, ...]:
     missing = len(shape) - len(form.shape)
     own = tuple(0 if n == 1 else stride for n, stride in zip(form.shape, form.strides, strict=True))
     return (0,) * missing + in_elements(form, own)
-
-
-def _merge(
-    axes: Sequence[int], shape: tuple[int, ...], strides: Sequence[tuple[int, ...]]
-) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
-    """Drop axes of length 1, and merge two axes that every operand traverses with one stride."""
-    lengths: list[int] = []
-    merged: list[tuple[int, ...]] = []  # a stride per operand, for each axis
-    for axis in axes:
-        length, inner = shape[axis], tuple(own[axis] for own in strides)
-        if length == 1:
-            continue
-        if lengths and all(outer == own * length for outer, own in zip(merged[-1], inner, strict=True)):
-            lengths[-1] *= length
-            merged[-1] = inner
-        else:
-            lengths.append(length)
-            merged.append(inner)
-    return tuple(lengths), tuple(tuple(axis[k] for axis in merged) for k in range(len(strides)))

@@ -62,6 +62,8 @@ class Discovery(Generic[D]):
 
     def __call__(self) -> Sequence[D]:
         """Return the drivers."""
+        if self._found is not None:
+            return self._found
         with self._lock:
             if self._found is None:
                 if self._broken:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.arrays import (
+    NUMBERS,
+    NUMPYS,
     converter,
     host_array,
-    is_number,
     is_scalar,
-    is_vendors,
     native_of,
     same_elements,
     unchanged,
@@ -21,7 +21,8 @@ from gpuprims.core.arrays import (
 )
 from gpuprims.core.device import Device, device_of, pick_device
 from gpuprims.core.interop import short
-from gpuprims.core.layout import Form, View, cut_array
+from gpuprims.core.layout import Form, View
+from gpuprims.core.memory import cut_array
 from gpuprims.errors import ArrayError, DeviceMismatchError
 from gpuprims.expressions import computable
 from gpuprims.expressions.expr import COMPUTABLE_SET
@@ -39,7 +40,7 @@ class Operands:
     """
 
     __slots__ = (
-        *("_views", "alignment", "convert", "device", "driver", "in_place", "label", "natives", "on_host"),
+        *("_shared", "alignment", "convert", "device", "driver", "in_place", "label", "natives", "on_host"),
         *("placed", "plain"),
     )
 
@@ -62,13 +63,13 @@ class Operands:
         self.convert = convert
         self.plain = not on_host and convert is unchanged  # results go back as they are, perhaps still in work
         self.placed: Placed | None = None if forms is None else (forms, natives)
-        self._views: tuple[View, ...] = ()
+        self._shared: list[tuple[Any, View]] = []
 
     def place(self) -> Placed:
         """Return the arrays as kernels take them; the first call copies or shares host arrays."""
         if self.placed is None:
-            self._views = tuple([self._view(array) for array in self.natives])
-            self.placed = tuple([view.form for view in self._views]), [view.memory for view in self._views]
+            views = [self._view(array) for array in self.natives]
+            self.placed = tuple([view.form for view in views]), [view.memory for view in views]
         return self.placed
 
     @property
@@ -88,13 +89,21 @@ class Operands:
         on_host = isinstance(array, np.ndarray)
         if on_host and array.size and not self.in_place:
             return upload(array, self.device)
-        return self.driver.share(array) if on_host and array.size else View(array, self.form(array))
+        return self._share(array) if on_host and array.size else View(array, self.form(array))
 
     def form(self, array: Any) -> Form:
         """Return the form of an array that a kernel can reach."""
         if not array.size:  # has no memory, and primitives never launch on it
             return Form(array.dtype, array.shape, (0,) * array.ndim)
-        return self.driver.share(array).form if self.in_place else self.driver.form(array)
+        return self._share(array).form if self.in_place else self.driver.form(array)
+
+    def _share(self, array: Any) -> View:
+        """Share a host array with the device once."""
+        for shared, view in self._shared:
+            if shared is array:
+                return view
+        self._shared.append((array, view := self.driver.share(array)))
+        return view
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """Allocate a result, on the host if kernels work there."""
@@ -110,7 +119,7 @@ class Operands:
 
     def to_host(self, result: Any) -> Any:
         """Wait for a result, and return it as a NumPy array or scalar."""
-        return result if isinstance(result, np.generic | np.ndarray) else self.driver.to_host(result)
+        return result if isinstance(result, NUMPYS) else self.driver.to_host(result)
 
     @contextmanager
     def settled(self) -> Iterator[None]:
@@ -126,10 +135,10 @@ class Operands:
         """Return the memory of a result, as kernels take it."""
         if not self.in_place:
             return result
-        for native, view in zip(self.natives, self._views, strict=False):
-            if same_elements(self.driver, native, result):  # a scan in place
-                return view.memory
-        return self.driver.share(result).memory
+        for native in self.natives:
+            if np.may_share_memory(native, result) and same_elements(self.driver, native, result):  # a scan in place
+                return self._share(native).memory
+        return self._share(result).memory
 
     def to_caller(self, result: Any) -> Any:
         """Return a result to the caller: complete on the host, perhaps still in work on a device."""
@@ -140,13 +149,6 @@ class Operands:
         elif self.on_host:
             result = self.driver.to_host(result)
         return self.as_caller_wants(result)
-
-    def copy_to_caller(self, host: np.ndarray, on_device: Any) -> Any:
-        """Return a copy of an array that this library keeps on the host and on the device."""
-        if self.on_host:
-            return self.as_caller_wants(host.copy())
-        copied = self.driver.copy(on_device, host)
-        return copied if self.plain else self.convert(copied)
 
     def as_caller_wants(self, result: Any) -> Any:
         """Return a result as an array of the caller's library; a NumPy array without dimensions as a scalar."""
@@ -164,34 +166,46 @@ class Operands:
         return max(sizes) > self.driver.room if self.in_place else sum(sizes) > self.driver.room // 2
 
 
+def _is_ready(array: Any) -> bool:
+    """Return True for a NumPy array that kernels can read as it is."""
+    return type(array) is np.ndarray and array.flags.carray and array.dtype in COMPUTABLE_SET
+
+
 def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None) -> Operands:
     """Find the device of a call, for everything that ``numpy.asarray`` takes, vendors' arrays and DLPack producers.
 
     ``asked`` is the caller's ``device=``.
     """
-    device = device_of(arrays[0])
+    first = arrays[0]
+    device = device_of(first)
     if device is not None and (asked is None or Device(asked) is device):
         form, forms = device.driver.form, []
         for array in arrays:
-            if array is not arrays[0] and device_of(array) is not device:
+            if array is not first and device_of(array) is not device:
                 break
             if array.dtype not in COMPUTABLE_SET:
                 computable(array.dtype, label)
             forms.append(form(array))
         else:  # most calls: every array lies on one device, in its vendor's own class
             return Operands(label, device, arrays, False, unchanged, tuple(forms))
-    found = [(native, device_of(native)) for native in (native_of(label, array) for array in arrays)]
-    for array, place in found:
-        if place is None and is_vendors(array):
-            raise ArrayError(f"{label}: an array; got {short(array)}")
-    places = {place for _, place in found if place is not None}
-    if len(places) > 1:
-        got = " and ".join(sorted(map(repr, places)))
-        raise DeviceMismatchError(f"{label}: arrays on one device; got arrays on {got}")
-    on = next(iter(places), None)
-    if on is not None and any(place is None and not is_scalar(array) for array, place in found):
-        raise DeviceMismatchError(f"{label}: arrays on one device; got a host array beside one on {on!r}")
+    if device is None and all(map(_is_ready, arrays)):
+        return Operands(label, pick_device(None, asked), arrays, True, unchanged)
+    natives = [native_of(label, array) for array in arrays]
+    places = [device_of(native) for native in natives]
+    on = next(filter(None, places), None)
+    for native, place in zip(natives, places, strict=True):
+        if place is None:
+            if not isinstance(native, (*NUMBERS, *NUMPYS)):
+                raise ArrayError(f"{label}: an array; got {short(native)}")
+            if on is not None and not is_scalar(native):
+                rule = f"{label}: arrays on one device"
+                raise DeviceMismatchError(f"{rule}; got a host array beside one on {on!r}")
+        elif place is not on:
+            got = " and ".join(sorted({repr(one) for one in places if one is not None}))
+            raise DeviceMismatchError(f"{label}: arrays on one device; got arrays on {got}")
     device = pick_device(on, asked)
-    dtypes = [computable(array.dtype, label) for array, _ in found if not is_number(array)]
-    held = tuple(array if place is not None else host_array(label, array, dtypes) for array, place in found)
-    return Operands(label, device, held, on is None, converter(label, arrays))
+    dtypes = [computable(native.dtype, label) for native in natives if not isinstance(native, NUMBERS)]
+    for k, place in enumerate(places):
+        if place is None:
+            natives[k] = host_array(label, natives[k], dtypes)
+    return Operands(label, device, tuple(natives), on is None, converter(label, arrays))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from operator import is_
 from typing import Any
 
 import numpy as np
 
 from gpuprims.core.arrays import (
     converter,
-    is_vendors,
     meet,
     native_of,
     overlap,
@@ -53,20 +53,32 @@ def as_out(operands: Operands, out: Any, *, in_place: bool = False) -> Out | Non
     if out is None:
         return None
     label, given = operands.label, out if isinstance(out, tuple) else (out,)
-    for array in given:
-        if not hasattr(array, "__dlpack__") and not is_vendors(array):
-            raise ArgumentError(f"{label}: out= an array, or a tuple of arrays; got {short(array)}")
-    natives = tuple(_writable(label, array) for array in given)
-    for native in natives:
-        _check_place(operands, native)
+    natives = tuple([_writable(operands, array) for array in given])
     _check_memory(operands, natives, in_place=in_place)
     if operands.on_host:
         return Out(natives, out)
-    order = converter(label, given)
-    return Out(natives, out, operands.convert if order is unchanged else order)
+    order = unchanged if all(map(is_, natives, given)) else converter(label, given)
+    order = operands.convert if order is unchanged else order
+    return Out(natives, out, None if order is unchanged else order)
 
 
-def _writable(label: str, array: Any) -> Any:
+def _writable(operands: Operands, array: Any) -> Any:
+    """Return a caller's array as NumPy's or the vendor's, or raise if kernels of the call cannot write to it."""
+    place, native, label = device_of(array), array, operands.label
+    if place is None and type(array) is not np.ndarray:
+        native = _native(label, array)
+        place = device_of(native)
+    if place is not (here := None if operands.on_host else operands.device):
+        where, got = ("the host" if one is None else repr(one) for one in (here, place))
+        raise DeviceMismatchError(f"{label}: out= on {where}, as the arrays are; got one on {got}")
+    if operands.on_host and not (isinstance(native, np.ndarray) and native.flags.writeable):
+        raise ArgumentError(f"{label}: out= an array that can be written; got {short(native)}")
+    return native
+
+
+def _native(label: str, array: Any) -> Any:
+    if not hasattr(array, "__dlpack__"):
+        raise ArgumentError(f"{label}: out= an array, or a tuple of arrays; got {short(array)}")
     refuse_masked(f"{label}: out=", array)
     check_writable(label, array)
     native = native_of(label, array)
@@ -78,32 +90,24 @@ def _writable(label: str, array: Any) -> Any:
     return native
 
 
-def _check_place(operands: Operands, native: Any) -> None:
-    place, label, here = device_of(native), operands.label, None if operands.on_host else operands.device
-    if place is not here:
-        where, got = ("the host" if one is None else repr(one) for one in (here, place))
-        raise DeviceMismatchError(f"{label}: out= on {where}, as the arrays are; got one on {got}")
-    if operands.on_host and not (isinstance(native, np.ndarray) and native.flags.writeable):
-        raise ArgumentError(f"{label}: out= an array that can be written; got {short(native)}")
-
-
 def _check_memory(operands: Operands, natives: Sequence[Any], *, in_place: bool) -> None:
     label, driver = operands.label, operands.driver
     spans = [span_of(driver, native) for native in natives]
+    inputs = [span_of(driver, array) for array in operands.natives]
     for native, span in zip(natives, spans, strict=True):
         if repeats(native):
             raise ArgumentError(
                 f"{label}: out= an array with a place for each element; got one of shape {native.shape} that"
                 f" repeats elements, by strides {native.strides} (copy it, such as with .copy() or .contiguous())"
             )
-        for array in operands.natives:
-            if meet(span, span_of(driver, array)) and not (in_place and same_elements(driver, array, native)):
+        for array, other in zip(operands.natives, inputs, strict=True):
+            if meet(span, other) and not (in_place and same_elements(driver, array, native)):
                 rule = "apart from the arrays in memory" + (", or one of them" if in_place else "")
                 raise ArgumentError(f"{label}: out= {rule}; got one that overlaps an input")
-    for one, other in combinations(range(len(natives)), 2):
-        if overlap(spans[one], natives[one], spans[other], natives[other]):
+    for k, m in combinations(range(len(natives)), 2):
+        if overlap(spans[k], natives[k], spans[m], natives[m]):
             raise ArgumentError(
-                f"{label}: out= arrays that do not overlap each other; got numbers {one} and {other}, which do"
+                f"{label}: out= arrays that do not overlap each other; got numbers {k} and {m}, which do"
                 " (pass a separate array for each result)"
             )
 

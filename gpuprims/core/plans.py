@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from threading import Lock
 from typing import Any, NoReturn
 
 from gpuprims.core.arrays import unchanged
@@ -14,6 +13,7 @@ from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, check_out, result_forms, written_forms
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.registry import REGISTRY
+from gpuprims.core.scalars import scalars_on
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, quoted
@@ -41,8 +41,7 @@ class Plan:
         new = launch_plan.results
         self._written = result_forms(room.name, new, written_forms(operands, out))
         self._needs_out = not _alike(new, self._written)
-        self._lock = Lock()
-        self._scalars: list[tuple[Any, Callable[[], Any]]] = []
+        self._scalars = scalars_on(self.device, tuple(result.dtype for result in new))
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         """Run on arrays of the planned dtypes, shapes, strides and alignment.
@@ -97,11 +96,9 @@ class Plan:
             operands.convert = unchanged
             results = plan.run(operands, None)
             return results.item() if plan.single else tuple(result.item() for result in results)
-        with self._lock:  # the plan has one array for each scalar
-            if not self._scalars:
-                self._scalars = [self.device.driver.scalar(result.dtype) for result in plan.results]
-            plan.start(operands, [array for array, _ in self._scalars])
-            items = tuple([read() for _, read in self._scalars])
+        written, read = self._scalars.take()
+        plan.start(operands, written)
+        items = read()
         return items[0] if plan.single else items
 
     def __repr__(self) -> str:

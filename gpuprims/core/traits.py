@@ -29,6 +29,10 @@ class CallTraits:
         True if neighbouring outputs read neighbouring elements, as the columns of a matrix do.
     picks : bool
         True if the operator returns one of its two values, by comparing their first components.
+    flat : bool
+        True if the elements of all outputs lie one after the other in memory.
+    begins_whole : bool
+        True if one instruction may load as many neighbours of an output as the widest load moves.
     """
 
     dtypes: tuple[np.dtype[Any], ...]
@@ -38,6 +42,8 @@ class CallTraits:
     value_bytes: int = 4
     side_by_side: bool = False
     picks: bool = False
+    flat: bool = False
+    begins_whole: bool = False
 
     @property
     def measured(self) -> dict[str, Any]:

@@ -34,6 +34,8 @@ class Variant:
         Returns why the variant cannot run a call, in a sentence, or None; takes capabilities and call traits.
     vectors : bool, default False
         True if the kernel reads several elements at once; it is compiled for as many as the call allows.
+    by_rows : bool, default False
+        True if the kernel finds the position of a row of elements once, by ``ROW``, and takes them by ``MAP_ROW``.
     outputs_per_group : int, default 1
         Outputs that a group computes at a time.
     together : bool, default False
@@ -52,6 +54,7 @@ class Variant:
     geometry: Geometry
     refuse: Refusal
     vectors: bool = False
+    by_rows: bool = False
     outputs_per_group: int = 1
     together: bool = False
     deterministic: bool = True

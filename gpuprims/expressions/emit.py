@@ -43,21 +43,24 @@ def literal(scalar: np.generic) -> str:
     return f"({value!r}{suffix})"
 
 
-def emit_function(head: str, expr: TypedExpr, arguments: Sequence[str], close: Callable[..., str]) -> str:
+def emit_function(
+    head: str, expr: TypedExpr, arguments: Sequence[str], close: Callable[..., str], *, stored: bool = False
+) -> str:
     """Write a C function that computes an expression, one statement a line.
 
     ``head`` is the function's head, such as ``"DEVICE f32 twice(const f32 a)"``. ``arguments`` is the C text of each
     argument inside the body, such as ``"a"`` or ``"a.v0"``. Given the C names of the results, ``close`` returns the
-    last line, such as ``"return t1;"``.
+    last line, such as ``"return t1;"``. With ``stored``, results of float16 are rounded where they are stored.
     """
+    rounded = {k for node in expr.nodes for k in node.operands} if stored else set(range(len(expr.nodes)))
     body = [
-        f"    const {c_type(node.dtype)} t{k} = {_spell(node, expr.nodes, arguments)};"
+        f"    const {c_type(node.dtype)} t{k} = {_spell(node, expr.nodes, arguments, rounds=k in rounded)};"
         for k, node in enumerate(expr.nodes)
     ]
     return "\n".join([head, "{", *body, f"    {close(*(f't{k}' for k in expr.results))}", "}"])
 
 
-def _spell(node: Node, nodes: Sequence[Node], arguments: Sequence[str]) -> str:
+def _spell(node: Node, nodes: Sequence[Node], arguments: Sequence[str], *, rounds: bool) -> str:
     if node.name == "argument":
         return arguments[int(node.value)]
     if node.name == "constant":
@@ -74,7 +77,8 @@ def _spell(node: Node, nodes: Sequence[Node], arguments: Sequence[str]) -> str:
         unsigned = f"u{8 * source.itemsize}"
         template = COMPUTED[node.name].templates[source.kind]
         text = template.format(*operands, T=c_type(source), U=unsigned)
-    return f"ROUND_F16({text})" if node.dtype == np.float16 and node.name not in SELECTIONS else text
+    rounds = rounds and node.name not in SELECTIONS  # which return an operand
+    return f"ROUND_F16({text})" if rounds and node.dtype == np.float16 else text
 
 
 def converted(operand: str, source: Dtype, target: Dtype) -> str:

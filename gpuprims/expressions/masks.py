@@ -11,6 +11,8 @@ from gpuprims.errors import ArrayError, GpuprimsError, quoted
 
 # Classes of list elements without a mask; most lists have no others.
 _PLAIN = frozenset({bool, int, float, complex, str, bytes, type(None)})
+_LISTS = frozenset({list, tuple})
+_NUMPYS = (np.ndarray, np.generic)
 # NumPy's arrays have at most 64 dimensions.
 _DEEPEST = 64
 
@@ -41,6 +43,8 @@ def plain_array(
     error: type[GpuprimsError] = ArrayError,
 ) -> np.ndarray:
     """Return an array_like as a NumPy array without a mask; raise ``error`` with ``rule`` if NumPy cannot read it."""
+    if type(given) is np.ndarray:
+        return given
     try:
         refuse_masked(label, given)
         array = np.asanyarray(given)  # keeps a mask that __array__ returns
@@ -54,13 +58,15 @@ def plain_array(
 
 
 def _masked_in(given: Any, depth: int, seen: set[int]) -> np.ma.MaskedArray[Any, Any] | None:
+    if type(given) in _PLAIN:  # before slower checks
+        return None
     if isinstance(given, np.ma.MaskedArray):
         return given
-    if isinstance(given, np.ndarray | np.generic) or type(given) in _PLAIN:  # before slower checks
+    if isinstance(given, _NUMPYS):
         return None
-    if not isinstance(given, Sequence) or isinstance(given, str | bytes | range) or not depth or id(given) in seen:
+    if type(given) not in _LISTS and (not isinstance(given, Sequence) or isinstance(given, str | bytes | range)):
         return None
-    if _PLAIN.issuperset(map(type, given)):
+    if not depth or id(given) in seen or _PLAIN.issuperset(map(type, given)):
         return None
     seen.add(id(given))  # a list may contain itself
     return next((masked for one in given if (masked := _masked_in(one, depth - 1, seen)) is not None), None)

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from gpuprims.errors import ExpressionError, GpuprimsError, quoted, said, shortened
+from gpuprims.expressions.captured import keeps_traces
 from gpuprims.expressions.expr import Expr, Instruction, computable, encode_constant
 from gpuprims.expressions.functions import COMPARE, FUNCTIONS, OPERATORS, PARTS
 
@@ -165,8 +166,11 @@ def _install_methods() -> None:
 _install_methods()
 
 
+@keeps_traces
 def trace(function: object, arity: int | None = None) -> Expr:
     """Record the operations of a Python function of elements, which is called once.
+
+    A later call with the same function, or an equal one, calls it again only if something changed that it reads.
 
     It may call NumPy ufuncs, ``np.where`` and ``np.clip``; scalars that it captures become constants. Branches, loops
     over elements, ``math`` functions and indexing raise :class:`ExpressionError`. ``arity`` is the number of arguments;

@@ -43,6 +43,13 @@ class TypedExpr:
         """Dtypes of all nodes, which a device must support."""
         return tuple(node.dtype for node in self.nodes)
 
+    def takes(self, argument: int) -> bool:
+        """Return True if a result depends on an argument."""
+        used = {k for node in self.nodes for k in node.operands} | set(self.results)
+        return any(
+            node.name == "argument" and node.value == str(argument) and k in used for k, node in enumerate(self.nodes)
+        )
+
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         """Evaluate on NumPy arrays of the arguments' dtypes, as the reference backend does."""
         return evaluate(self.nodes, self.results, arguments)

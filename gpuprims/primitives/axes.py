@@ -11,7 +11,7 @@ from gpuprims.errors import AxisError, quoted
 
 def as_axis(axis: Any) -> int | tuple[int, ...] | None:
     """Convert axes to Python's ints, by which plans are looked up; refuse ``True``, which equals 1."""
-    if axis is None or type(axis) is int:
+    if axis is None or type(axis) is int or (type(axis) is tuple and {*map(type, axis)} <= {int}):
         return axis
     given = axis if isinstance(axis, tuple) else (axis,)
     if not all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in given):

@@ -12,15 +12,22 @@ from gpuprims.core.device import Device
 from gpuprims.core.driver import Kernel, Launch
 from gpuprims.core.kernel_spec import value_bytes, value_words
 from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, nothing, with_counters, with_scratch, with_statuses
-from gpuprims.core.layout import Form, contiguous, plan_layout
+from gpuprims.core.layout import VECTOR_BYTES, Form, contiguous, plan_layout
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.expressions import TypedExpr
 from gpuprims.operators import Folding
 from gpuprims.primitives.fold_spec import FoldSpec, ScanSpec
 from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
+from gpuprims.primitives.joined import scalar_in_loops
 from gpuprims.primitives.queue_spec import QueueSpec
-from gpuprims.primitives.scan_tiles import ScanTraits, queue_of, streams
+from gpuprims.primitives.scan_tiles import queue_of, scan_traits
+from gpuprims.primitives.strips import StripSpec, neighbouring, strips_of
+
+# Most elements of outputs of which a work-item takes several, and the most that it takes (row each-across).
+_SHORT, _MOST_ACROSS = 64, 4
+# A work-item that is joined with others has at least one of the lanes by which a kernel folds.
+_MOST_JOINED = 32
 
 
 def sample_rows(call: Sample) -> tuple[Form, int]:
@@ -51,8 +58,17 @@ def plan_fold(
     """
     outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
     count = math.prod(shape[k] for k in axes)
-    layout = plan_layout((*forms, *(_with_axes(form, shape, axes) for form in targets)), shape, axes)
+    read, indexed = range(len(forms)), folding.map.takes(len(forms))
+    layout = plan_layout(
+        (*forms, *(_with_axes(form, shape, axes) for form in targets)),
+        shape,
+        axes,
+        kept_by=read,
+        reduced_by=read if commutative else (),
+        indexed=indexed,
+    )
     nbytes = value_bytes(folding.values)
+    flat = layout.flattened(len(forms), indexed=indexed)
     traits = CallTraits(
         dtypes=folding.computed_in,
         size=count,
@@ -61,25 +77,37 @@ def plan_fold(
         value_bytes=nbytes,
         side_by_side=layout.side_by_side(len(forms)),
         picks=folding.better is not None,
+        flat=flat is not None,
+        begins_whole=layout.vector_width() * max(form.item for form in forms) >= VECTOR_BYTES,
     )
 
     def compiling(variant: Variant) -> Launch:
         chosen, able = FoldVariant.of(variant), device.capabilities
         if not outputs:
             return nothing
-        rows = -(-outputs // chosen.outputs_per_group)  # groups that compute all outputs once
-        parts = 1
+        neighbours = layout.kept[-1] if traits.side_by_side else 0
+        wide = chosen.narrows and neighbours and count <= _SHORT
+        across = min(layout.width_across(len(forms)), _MOST_ACROSS) if wide else 1
+        width = chosen.width(outputs, neighbours, across, count, able)
+        rows = -(-outputs // width)  # groups that compute all outputs once
+        read_by = flat if chosen.stages and flat else layout
+        vector = read_by.vector_width() if chosen.vectors else 1
+        chosen, parts = chosen.narrowed(vector), 1
         if chosen.shares_outputs:  # enough groups to fill the device, each with a tile of its own
-            tiles = max(-(-count // chosen.tile), 1)
+            tiles = max(-(-count * width // (chosen.block * chosen.items)), 1)
             parts = max(1, min(tiles, chosen.groups(rows * tiles, able) // rows))
         groups = min(rows * parts, MOST_GROUPS)
         if not chosen.shares_outputs or chosen.block == 1:  # a group of one is a thread: no more than there are to run
             groups = chosen.groups(groups, able)
-        # Where order matters, a work-item's run of elements may start anywhere, not at a whole vector.
-        vector = layout.vector_width() if chosen.vectors and commutative else 1
-        spec = FoldSpec.of(folding, layout, better=folding.better, commutative=commutative, vector=vector)
-        packed = layout.pack(count if counted is None else counted)
-        launch = device.kernel(chosen, spec).prepare(groups, packed, outputs, count, parts)
+        spec = FoldSpec.of(
+            folding, read_by, better=folding.better, commutative=commutative, vector=vector, vector_across=across
+        )
+        packed = read_by.pack(count if counted is None else counted)
+        if chosen.joins and commutative and scalar_in_loops(folding.map, folding.op):
+            chosen = chosen.resized(block=min(max(able.warp, 1), _MOST_JOINED))
+        numbers = (outputs, count, parts, width) if chosen.narrows else (outputs, count, parts)
+        fitted = chosen.resized(items=max(chosen.items // across, 1)) if across > 1 else chosen
+        launch = device.kernel(fitted, spec).prepare(groups, packed, *numbers)
         counters, scratch = outputs, outputs * parts * nbytes
         if parts == 1:  # unshared outputs need no counters, and there may be millions
             counters, scratch = 1, 0
@@ -117,7 +145,7 @@ def plan_scan(
     place: TypedExpr | None = None,
     packed: bool = False,
     primitive: str = "scan",
-    item_words: int | None = None,
+    item_words: float | None = None,
     count: int | None = None,
     counted: int | None = None,
     otherwise: LaunchPlan | None = None,
@@ -134,52 +162,58 @@ def plan_scan(
     size = math.prod(shape[k] for k in axes) if count is None else count
     layout = plan_layout((*forms, *targets), shape, axes)
     words = value_words(folding.values)
-    moving = [
-        form.item * (strides[-1:] != (0,)) for form, strides in zip(layout.forms, layout.reduced_strides, strict=True)
-    ]
-    traits = ScanTraits(
+    traits = scan_traits(
+        layout,
+        len(forms),
+        placed=place is not None,
         dtypes=(*folding.computed_in, *(place.computed_in if place else ())),
         size=size,
         outputs=outputs,
         commutative=commutative,
         value_bytes=value_bytes(folding.values),
-        side_by_side=layout.side_by_side(len(forms)),
-        element_bytes=sum(moving[: len(forms)]),
-        result_bytes=sum(moving[len(forms) :]),
-        words=item_words or words,
-        vector=layout.vector_width(),
-        streams=place is None and not packed and streams(layout, len(forms)),
+        side_by_side=neighbouring(layout, len(forms)),
+        words=words,
     )
 
     def compiling(variant: Variant) -> Launch:
         chosen, able = ScanVariant.of(variant), device.capabilities
         if not outputs * size:
             return nothing
-        how = {"commutative": commutative, "inclusive": inclusive, "place": place, "packed": packed}
         last = int(inclusive) if counted is None else counted
         if chosen.queued:
             queue = queue_of(chosen.geometry, able, traits)
-            fitted, tiles = chosen.resized(items=queue.items), -(-size // queue.tile)
-            queued = QueueSpec.of(folding, layout, vector=traits.vector, **how, **queue.numbers)
-            numbers = fitted.groups(outputs * tiles, able), layout.pack(last), outputs, size, tiles
-            launch = device.kernel(fitted, queued).prepare(*numbers, local=queue.local)
-            return with_statuses(device, launch, 1 + outputs * tiles * words)
-        # No more items than one output has or than fill the device.
-        fitted = chosen.fitted(item_words or words, min(outputs, able.compute_units) * size, able)
+            queued, tiles = chosen.resized(items=queue.items), traits.tiles(queue.tile)
+            own = {"commutative": commutative, "inclusive": inclusive, "vector": traits.vector, **queue.numbers}
+            kernel, groups = device.kernel(queued, QueueSpec.of(folding, layout, **own)), queued.groups(tiles, able)
+            launch = kernel.prepare(groups, layout.pack(last), outputs, size, tiles // outputs, local=queue.local)
+            return with_statuses(device, launch, 1 + tiles * words)
+        by_strips = chosen.scratch == "strip statuses"
+        # No more items than one output has, or all that a strip takes, and no more than fill the device.
+        at_once = outputs if by_strips else min(outputs, able.compute_units)
+        fitted = chosen.fitted(item_words or words, at_once * size, able)
+        strips = strips_of(fitted, able, layout, outputs, size)
+        fitted = strips.variant if by_strips else fitted
         vector = min(layout.vector_width(), fitted.items) if fitted.vectors else 1
-        spec = ScanSpec.of(folding, layout, vector=vector, **how)
-        kernel, packed_layout = device.kernel(fitted, spec), layout.pack(last)
+        how = {"commutative": commutative, "inclusive": inclusive, "place": place, "vector": vector}
+        if by_strips:
+            spec: ScanSpec = StripSpec.of(folding, layout, rows=strips.rows, **how)
+        else:
+            spec = ScanSpec.of(folding, layout, packed=packed, **how)
+        kernel, numbers = device.kernel(fitted, spec), layout.pack(last)
         if chosen.scratch == "levels":
-            launch, values = _prepare_levels(kernel, fitted, able, packed_layout, outputs, size)
+            launch, values = _prepare_levels(kernel, fitted, able, numbers, outputs, size)
             return with_scratch(device, launch, 4 * words * values)
         if chosen.scratch == "none":
             groups = fitted.groups(-(-outputs // fitted.outputs_per_group), able)
-            return with_scratch(device, kernel.prepare(groups, packed_layout, outputs, size), 4)
+            return with_scratch(device, kernel.prepare(groups, numbers, outputs, size), 4)
+        if by_strips:
+            launch = kernel.prepare(strips.groups, numbers, outputs, size, strips.width, strips.across, strips.parts)
+            return with_statuses(device, launch, 1 + strips.statuses * words)
         tiles = -(-size // fitted.tile)
         groups = fitted.groups(outputs * tiles, able)
         if fitted.together:
-            groups = min(groups, fitted.block)  # each work-item reads the aggregates of another group
-        launch = kernel.prepare(groups, packed_layout, outputs, size, tiles)
+            groups = min(groups, fitted.looks * fitted.block)  # work-items read the aggregates of all other groups
+        launch = kernel.prepare(groups, numbers, outputs, size, tiles)
         return with_statuses(device, launch, 1 + outputs * tiles * words)
 
     what = device, primitive, traits, results, compiling

@@ -41,7 +41,8 @@ class FoldSpec(KernelSpec):
         """Return the spec of a folding; the last operands of the layout are its outputs."""
         inputs = len(layout.forms) - len(folding.outputs)
         own = {name: getattr(folding, name) for name in ("values", "map", "finish", "op", "identity")}
-        return cls(inputs=layout.accesses[:inputs], outputs=layout.accesses[inputs:], **own | more)
+        accesses = layout.accesses
+        return cls(inputs=accesses[:inputs], outputs=accesses[inputs:], index=layout.index, **own | more)
 
     @property
     def functions(self) -> tuple[TypedExpr | None, ...]:
@@ -63,6 +64,7 @@ class FoldSpec(KernelSpec):
         }
         if self.better:
             macros |= {"BETTER(a, b)": "gp_better(a, b)", "LEAD(value)": f"(value){fields[0]}"}
+            macros["IN_ORDER"] = int(self.index is None)
         return macros
 
     def text(self) -> list[str]:

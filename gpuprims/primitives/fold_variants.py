@@ -18,6 +18,40 @@ class FoldVariant(Variant):
     # Groups fold into one zeroed slot for each output, in any order. Others leave partial values, which the last group
     # folds in order.
     accumulates: bool = False
+    # Work-items share outputs if these are fewer than a group has work-items; ``outputs_per_group`` is the most.
+    narrows: bool = False
+    # Groups load the elements of all outputs by one index, and keep a tile of values in local memory.
+    stages: bool = False
+    # A group is one work-item, or as many as a CPU's compiler joins in a vector, for functions that need it.
+    joins: bool = False
+
+    def narrowed(self, vector: int) -> Self:
+        """Return the variant for vectors of so many elements; more than its items take more registers."""
+        if vector <= self.items or self.groups_per_unit is None:
+            return self
+        return self.resized(groups_per_unit=max(self.groups_per_unit * 3 // 4, 1))
+
+    def width(self, outputs: int, neighbours: int, across: int, size: int, capabilities: Capabilities) -> int:
+        """Return how many outputs a group takes at once.
+
+        So many ``neighbours`` lie together, and a work-item takes ``across`` of them.
+        """
+        most, sharers = self.outputs_per_group * across, max(size // _FEWEST, 1)  # work-items that may share an output
+        if self.stages:
+            return max(self.block * self.items // max(size, 1), 1)
+        if not self.narrows or not neighbours:
+            return most
+        if neighbours < 2 * _LINE:  # all neighbours, of one row or of several
+            return neighbours * max(1, most // (neighbours * sharers)) if neighbours < most else most
+        groups = (self.groups_per_unit or 1) * capabilities.compute_units
+        width = most
+        while width > _LINE and most // width < sharers and -(-outputs // width) < groups // _FEWEST:
+            width //= 2
+        return width
+
+
+# Outputs that are read as a whole line of memory, and the fewest elements for each work-item that shares an output.
+_LINE, _FEWEST = 32, 8
 
 
 @dataclass(frozen=True)
@@ -25,12 +59,14 @@ class ScanVariant(Variant):
     """A variant of a scan."""
 
     # Memory beside the operands: aggregates of tiles, of tiles of these, and so on, with a launch for each level; or
-    # tile statuses, which groups of one launch write for each other.
-    scratch: Literal["none", "levels", "tile statuses"] = "none"
+    # tile statuses, which groups of one launch write for each other; or these for each column of a strip.
+    scratch: Literal["none", "levels", "tile statuses", "strip statuses"] = "none"
     # Tiles of elements and of results pass through local memory. Of W warps of a group, (W - 3) / 2 scan.
     queued: bool = False
     # ``items`` counts 32-bit words: a work-item takes fewer values of several words.
     word_items: bool = False
+    # Statuses of other groups that each work-item reads at most.
+    looks: int = 1
 
     @property
     def runs(self) -> int:
@@ -50,13 +86,13 @@ class ScanVariant(Variant):
     @property
     def waits(self) -> bool:
         """True if groups wait for each other."""
-        return self.scratch == "tile statuses"
+        return self.scratch in ("tile statuses", "strip statuses")
 
-    def fitted(self, words: int, size: int, capabilities: Capabilities) -> Self:
+    def fitted(self, words: float, size: int, capabilities: Capabilities) -> Self:
         """Return the variant for values of ``words`` words, with as few items as fill the device."""
         if not self.word_items:
             return self
-        items = max(self.items // words, 1)
+        items = max(int(self.items / words), 1)
         items = 1 << items.bit_length() - 1  # whole vectors, which have a power of two of elements
         while items > 1 and self.block * (items // 2) * capabilities.compute_units >= size:
             items //= 2

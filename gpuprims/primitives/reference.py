@@ -26,6 +26,7 @@ class Places:
         self._offsets = [next(numbers) for _ in self.accesses]
         self._kept_strides = [[next(numbers) for _ in range(kept)] for _ in self.accesses]
         self._reduced_strides = [[next(numbers) for _ in range(reduced)] for _ in self.accesses]
+        self._index = None if spec.index is None else [next(numbers) for _ in range(1 + reduced)]
 
     def see(self, k: int, *, kept: bool = True, reduced: bool = True) -> np.ndarray:
         """Return a view of an operand along the kept axes, the reduced axes, or both."""
@@ -43,8 +44,15 @@ class Places:
     def elements(self, o: int, n: int) -> list[Any]:
         """Apply MAP to all elements, and return an array of shape (o, n) for each component of a value."""
         loaded = self._loaded(o, n)
-        index = np.broadcast_to(np.arange(n), (o, n))
+        index = np.broadcast_to(np.arange(n) if self._index is None else self._indices(*self._index), (o, n))
         return [np.broadcast_to(value, (o, n)) for value in self.spec.map(*loaded, index)]
+
+    def _indices(self, first: int, *strides: int) -> np.ndarray:
+        """Return the index of each element along the reduced axes, where these are not in index order."""
+        index = np.full((), first)
+        for length, stride in zip(self._reduced, strides, strict=True):
+            index = index[..., np.newaxis] + np.arange(length) * stride
+        return index.reshape(-1)
 
     def _loaded(self, o: int, n: int) -> list[np.ndarray]:
         loaded: list[np.ndarray] = []

@@ -10,7 +10,7 @@ from gpuprims.core.device import device_of
 from gpuprims.core.launch_plan import Sample
 from gpuprims.core.layout import VECTOR_BYTES, Form, contiguous, is_contiguous
 from gpuprims.core.operands import Operands
-from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.map import contiguous_copy
 
 
 def side_by_side(operands: Operands) -> Operands:
@@ -20,7 +20,7 @@ def side_by_side(operands: Operands) -> Operands:
         return operands
     natives = zip(operands.natives, apart, strict=True)
     return operands.instead(
-        *(map_arrays("x", array, device=operands.device) if copied else array for array, copied in natives)
+        *(contiguous_copy(array, operands.device) if copied else array for array, copied in natives)
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.geometry import Geometry
@@ -75,6 +75,21 @@ def streams(layout: Layout, inputs: int) -> bool:
         if stride != 1 or form.alignment < BULK_BYTES or any(start * form.item % BULK_BYTES for start in starts):
             return False
     return True
+
+
+def scan_traits(layout: Layout, inputs: int, *, placed: bool, **facts: Any) -> ScanTraits:
+    """Return the traits of a scan with a layout; ``placed`` results are not at the places of their elements."""
+    moved = [
+        form.item if strides[-1:] != (0,) else 0
+        for form, strides in zip(layout.forms, layout.reduced_strides, strict=True)
+    ]
+    return ScanTraits(
+        **facts,
+        element_bytes=sum(moved[:inputs]),
+        result_bytes=sum(moved[inputs:]),
+        vector=layout.vector_width(),
+        streams=not placed and streams(layout, inputs),
+    )
 
 
 class Queue(NamedTuple):

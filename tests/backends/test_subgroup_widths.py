@@ -77,6 +77,12 @@ def _scan_rows(rng: np.random.Generator, how: How) -> None:
         assert_equal(gpuprims.scan(x, axis=1, **how), np.cumsum(x, 1))
 
 
+def _scan_columns(rng: np.random.Generator, how: How) -> None:
+    for shape in ((5000, 3), (700, 40)):
+        x = random_values(rng, np.int16, shape)
+        assert_equal(gpuprims.scan(x, axis=0, **how), np.cumsum(x, 0))
+
+
 def _compact(rng: np.random.Generator, how: How) -> None:
     for dtype in (np.uint8, np.float32):
         x = random_values(rng, dtype, 40_001)
@@ -146,6 +152,7 @@ def _csr(rng: np.random.Generator, how: How) -> None:
 CALLS: dict[str, tuple[Callable[[np.random.Generator, How], None], int]] = {
     "reduce_warp": (_reduce_all, 16),
     "reduce_rows": (_reduce_rows, 16),
+    "scan_columns": (_scan_columns, 4),
     "scan_rows": (_scan_rows, 16),
     "scan_round_robin": (_scan_all, 4),
     "scan_lookback": (_scan_all, 4),

@@ -18,6 +18,7 @@ from bench.landscape import calls, command, data, oracles, report
 from bench.landscape.calls import PRIMITIVES, Call, Operand
 from bench.landscape.draw import Bounds, draw, draws
 from bench.landscape.floor import Limits, floor_s, least_fmas, moved_bytes
+from bench.landscape.known import known
 from bench.landscape.measure import Bench, Row, variants_seen
 from gpuprims.cli import main as cli
 
@@ -79,9 +80,31 @@ def test_every_call_of_a_seed_is_right(kind: str, number: int) -> None:
         device = timed_device(found[0])
     bench = Bench(device, clock_of(device), LIMITS, 0)
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of NumPy's calls, beside ours
-        rows = list(bench.rows(draws(1, number, SMALL)))
+        rows = list(bench.rows((call, None) for call in draws(1, number, SMALL)))
     assert [(row.text, row.wrong, row.refused) for row in rows if not row.timed] == []
     assert all(row.device_s > 0 and row.floor_s >= 1e-6 and row.variants for row in rows)
+
+
+def test_every_known_call_is_right() -> None:
+    bench = Bench(REFERENCE, clock_of(REFERENCE), LIMITS, 0)
+    cliffs = known(2**12, 2**14)
+    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):
+        rows = list(bench.rows((cliff.call, cliff.sample) for cliff in cliffs))
+    assert [(row.text, row.wrong, row.refused) for row in rows if not row.timed] == []
+    table = report.known_lines(cliffs, rows)
+    assert len(table) == len(cliffs) + 1
+    assert all(cliff.name in line for cliff, line in zip(cliffs, table[1:], strict=True))
+    assert cliffs[0].reached(8, 2) == 4
+    assert cliffs[-1].reached(8, 2) == 2
+
+
+def test_a_star_of_weights_has_no_others() -> None:
+    x = Operand("x", "float32", (8, 8, 8))
+    call = Call(0, 0, "stencil", "stencil", (x,), {"weights": (3, 5, 3), "star": True})
+    weights = calls.stencil_weights(call)
+    assert np.count_nonzero(weights) == 9
+    assert np.count_nonzero(weights[1, :, 1]) == 5
+    assert least_fmas(call) == 512 * 9
 
 
 def test_floors_of_examples() -> None:
@@ -239,3 +262,7 @@ def test_the_command_refuses_bounds_that_cross(command_on_reference: Any, capsys
     assert "1 <= --least-bytes <= --most-bytes; got 10 and 5" in capsys.readouterr().err
     assert command_on_reference("--full", "--html")[0] == 1
     assert "--landscape without options of the suite; got full, html" in capsys.readouterr().err
+    assert command_on_reference("--known", "--only", "99")[0] == 1
+    assert "--only below 33, the number of known calls; got 99" in capsys.readouterr().err
+    assert cli.main(["bench", "--known"]) == 1
+    assert "--known with --landscape; got no --landscape" in capsys.readouterr().err

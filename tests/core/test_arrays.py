@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_cases import AFFINE, affine_fold, assert_equal, on_device, on_host, poison, random_values
+from kernel_cases import AFFINE, affine_fold, assert_equal, need, on_device, on_host, poison, random_values
 
 import gpuprims
 from gpuprims.errors import ArgumentError, ArrayError, BackendUnavailableError, DeviceMismatchError, DtypeError
@@ -372,3 +372,14 @@ def test_a_producer_whose_library_reads_no_dlpack_is_refused(device: gpuprims.De
 def test_a_producer_on_an_unknown_kind_of_device_is_refused(device: gpuprims.Device) -> None:
     with pytest.raises(ArrayError, match="device type 10"):
         gpuprims.map("x + 1", OnAnotherMachine(np.arange(3)), device=device)
+
+
+def test_numbers_beside_arrays_on_a_device_are_told_apart(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    need(device, "float64")
+    x = random_values(rng, np.float32, 50)
+    numbers = (2, 2.0, True, 0.0, -0.0, np.nan, np.float32(2), np.float64(2), np.array(2.0), np.int32(2))
+    there = device.asarray(x)
+    for number in (*numbers, *numbers):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            expected = np.float32(1) / (x * number)
+        assert_equal(device.to_host(gpuprims.map("float32(1) / (x * s)", there, number)), expected)

@@ -15,15 +15,22 @@ import gpuprims
 from gpuprims.backends.opencl import BACKEND
 
 WEIGHTS = np.array([[1, 2, 1], [2, 3, 2], [1, 1, 2]]) / np.float32(16)
+FACTOR = 2.5
+OUT: dict[int, Any] = {}  # by queue
 OFFSETS = np.array([0, 0, 500, 1000])
 # The most calls, and the call.
 CALLS: dict[str, tuple[int, Callable[[Any], Any]]] = {
     "reduce": (30, gpuprims.reduce),
     "map": (30, lambda x: gpuprims.map("2*x + 1", x)),
+    "map of a function": (35, lambda x: gpuprims.map(lambda element: np.sqrt(element) * FACTOR, x)),
+    "map of a number": (55, lambda x: gpuprims.map("a * x", 2.0, x)),
+    "map with out=": (50, lambda x: gpuprims.map("2*x + 1", x, out=OUT[x.queue.int_ptr])),
+    "reduce along axes": (30, lambda x: gpuprims.reduce(x, axis=(0,))),
     "scan": (30, gpuprims.scan),
     "histogram": (45, gpuprims.histogram),
     "histogram of a range": (45, lambda x: gpuprims.histogram(x, 256, (0, 1))),
-    "stencil": (45, lambda x: gpuprims.stencil(x, WEIGHTS)),
+    "stencil": (35, lambda x: gpuprims.stencil(x, WEIGHTS)),
+    "stencil of a function": (40, lambda x: gpuprims.stencil(x, lambda n: n[0, 1] + n[1, 0])),
     "stencil of one axis": (45, lambda x: gpuprims.stencil(x, [0.25, 0.5, 0.25])),
     # By a scan, after a launch that fills the results of empty segments.
     "segments": (300, lambda x: gpuprims.reduce(x, segments=OFFSETS, variant="blelloch")),
@@ -54,10 +61,25 @@ def test_a_warm_call_runs_few_functions(device: gpuprims.Device, rng: np.random.
         pytest.skip("counts the functions of the OpenCL backend")
     need(device, "float64")
     most, call = CALLS[name]
-    shape = (25, 40) if name == "stencil" else (1000,)
+    shape = (25, 40) if name in ("stencil", "stencil of a function") else (1000,)
     x = device.asarray(rng.random(shape, dtype=np.float32))
+    OUT[x.queue.int_ptr] = device.asarray(np.zeros(1000, np.float32))
     for _ in range(2):
         call(x)
     turns = 2 * (device.capabilities.kind == "gpu")  # a transfer takes its turn on a GPU's queue
     # The least of a few: now and then the garbage collector adds a call.
     assert min(count_calls(lambda: call(x)) for _ in range(5)) <= most + turns
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(("most", "call"), [(50, gpuprims.reduce), (50, lambda x: gpuprims.map("2*x + 1", x))])
+def test_a_warm_call_of_a_numpy_array_runs_few_functions(
+    device: gpuprims.Device, rng: np.random.Generator, most: int, call: Callable[..., Any]
+) -> None:
+    if device.backend != BACKEND.name or not device.driver.shares_host_memory:
+        pytest.skip("counts the functions of CPUs, by OpenCL")
+    x = rng.random(1000, dtype=np.float32)
+    with gpuprims.use_device(device):
+        for _ in range(2):
+            call(x)
+        assert min(count_calls(lambda: call(x)) for _ in range(5)) <= most

@@ -86,7 +86,7 @@ def test_groups_take_several_tiles(
 ) -> None:
     if map_kernel.device.backend == "reference":
         pytest.skip("the reference device has no groups")
-    x = random_values(rng, np.int16, 7 * map_kernel.variant.tile + 5)
+    x = random_values(rng, np.int16, 13 * map_kernel.variant.tile + 5)  # work-items take up to 16
     with two_groups(map_kernel.device, monkeypatch):
         got = map_kernel.map("x ^ (3*x)", x)
     assert_equal(got, x ^ (3 * x))
@@ -145,12 +145,13 @@ def test_arrays_broadcast_together(map_kernel: Kernel, rng: np.random.Generator,
     assert_equal(got, expected)
 
 
-def test_results_lie_in_c_order(map_kernel: Kernel, rng: np.random.Generator) -> None:
+def test_results_lie_in_the_order_of_numpys(map_kernel: Kernel, rng: np.random.Generator) -> None:
     x = np.asfortranarray(random_values(rng, np.int32, (30, 40)))
     for array in (x, x.T, x[::-1], x[:, ::3]):
         got = map_kernel.map("x + 1", array)
         assert_equal(got, array + 1)
-        assert got.flags.c_contiguous
+        if map_kernel.device.driver.shares_host_memory:  # other devices get a copy in C order
+            assert got.strides == (array + 1).strides
 
 
 def test_0d_results_are_numpy_scalars(map_kernel: Kernel) -> None:

@@ -19,15 +19,15 @@ from gpuprims.backends.cuda.transfer import Transfer
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.kernel_spec import KernelSpec
-from gpuprims.core.layout import Form, View, reach
+from gpuprims.core.layout import Form, View
 from gpuprims.core.lifetime import Discovery
+from gpuprims.core.memory import reach
 from gpuprims.core.stream_memory import StreamMemory
 from gpuprims.core.variant import Variant
 from gpuprims.errors import BuildError, DeviceMemoryError
 
 _BYTES = np.dtype(np.uint8)
-# CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, which the kernel declares; CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-_DECLARED_LOCAL, _ASKED_LOCAL = 1, 8
+_DECLARED_LOCAL, _ASKED_LOCAL = 1, 8  # CU_FUNC_ATTRIBUTE_: SHARED_SIZE_BYTES, MAX_DYNAMIC_SHARED_SIZE_BYTES
 _PER_THREAD = cupy.cuda.runtime.streamPerThread
 
 
@@ -103,7 +103,8 @@ class CudaDriver:
 
     def span(self, array: cupy.ndarray) -> tuple[int, int, int]:
         """Return the first address and the one past the last; the host and all GPUs share one space."""
-        low, high = reach(array.shape, array.strides, array.itemsize)
+        plain = array.flags.c_contiguous
+        low, high = (0, array.nbytes) if plain else reach(array.shape, array.strides, array.itemsize)
         return (0, array.data.ptr + low, array.data.ptr + high)
 
     def share(self, array: np.ndarray) -> View:
@@ -124,8 +125,8 @@ class CudaDriver:
 
     @property
     def order(self) -> int:
-        """CuPy's current stream."""
-        return int(cupy.cuda.get_current_stream(self.index).ptr)
+        """A number for CuPy's current stream."""
+        return hash(self._stream())
 
     def _stream(self) -> tuple[int, int]:
         """Return a key of the current stream: CUDA's per-thread default streams share one handle."""

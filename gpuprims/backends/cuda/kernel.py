@@ -56,30 +56,25 @@ class CudaKernel:
         device, index, lock = self._device, self._device.id, threading.Lock()
         # Hold the function, not its address: the function keeps the module alive.
         function, grid, stream = self._function, (groups, 1, 1, self._block, 1, 1), cupy.cuda.get_current_stream
-        together = self._together
+        # CUDA starts all groups of a cooperative launch at the same time, or none while there is no room.
+        start, more = (launchCooperativeKernel, ()) if self._together else (launchKernel, (0,))
         arguments = [*[0] * self._pointers, *layout.tolist(), *numbers]
         words = (ctypes.c_int64 * len(arguments))(*arguments)
         # Where the driver finds each argument: the pointers, the layout as a whole, and the numbers.
         starts = [*range(self._pointers + 1), *range(self._pointers + layout.size, len(arguments))]
-        table = (ctypes.c_void_p * len(starts))(*(ctypes.addressof(words) + 8 * start for start in starts))
-
-        def start(memories: Sequence[cupy.ndarray]) -> None:
-            with lock:  # until the driver has read the words
-                for place, memory in enumerate(memories):
-                    words[place] = memory.data.ptr
-                if together:  # CUDA starts all groups at the same time, or none while there is no room
-                    launchCooperativeKernel(function.ptr, *grid, local, stream().ptr, ctypes.addressof(table))
-                else:
-                    launchKernel(function.ptr, *grid, local, stream().ptr, ctypes.addressof(table), 0)
+        table = (ctypes.c_void_p * len(starts))(*(ctypes.addressof(words) + 8 * place for place in starts))
 
         def launch(memories: Sequence[cupy.ndarray]) -> None:
             if not hasattr(_thread, "has_context"):
                 cupy.cuda.runtime.free(0)  # any call of the runtime gives a thread its context
                 _thread.has_context = True
-            if current_device() == index:  # nearly always; faster than entering the device
-                start(memories)
-            else:
+            if current_device() != index:  # seldom; entering the device takes longer than asking
                 with device:
-                    start(memories)
+                    return launch(memories)
+            with lock:  # until the driver has read the words
+                for place, memory in enumerate(memories):
+                    words[place] = memory.data.ptr
+                start(function.ptr, *grid, local, stream().ptr, ctypes.addressof(table), *more)
+            return None
 
         return launch

@@ -134,6 +134,9 @@ template <typename type, int count> DEVICE void gp_write_vector(type *to, const 
 #define READ_LOCAL(type, count, from, to) gp_read_vector<type, count>(from, to)
 #define WRITE_LOCAL(type, count, to, from) gp_write_local<type, count>(to, from)
 
+/* Ask for the memory around an address, which is read soon. */
+#define gp_prefetch(address) asm volatile("prefetch.global.L2 [%0];" : : "l"(address))
+
 /* Floats as bits and back; bits.h has the same for integers. */
 #define gp_bits_f32(value) __float_as_uint(value)
 #define gp_bits_f64(value) ((u64)__double_as_longlong(value))
@@ -154,6 +157,7 @@ template <typename type, int count> DEVICE void gp_write_vector(type *to, const 
 #define gp_raise(place, number) atomicMax(place, number)
 #define gp_increment(place) atomicAdd(place, 1u)
 #define gp_add_count(place, number) atomicAdd(place, number)
+#define gp_set_bits(place, bits) atomicOr(place, bits)
 #define gp_add_integer(place, number) atomicAdd(reinterpret_cast<u64 *>(place), (u64)(number))
 #define gp_add_float_locally(place, number) atomicAdd(place, number)
 #define gp_add_float_globally(place, number) atomicAdd(place, number)

@@ -20,12 +20,15 @@ from gpuprims.backends.opencl.transfer import Transfer
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.kernel_spec import KernelSpec
-from gpuprims.core.layout import Form, View, host_memory, reach
+from gpuprims.core.layout import Form, View
+from gpuprims.core.memory import host_memory, reach
 from gpuprims.core.stream_memory import StreamMemory
 from gpuprims.core.variant import Variant
 from gpuprims.errors import BuildError
 
 _BYTES = np.dtype(np.uint8)
+# Not READ_ONLY, with which Intel's runtime copies unaligned memory (measurements.md: read_only).
+_SHARED = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
 
 
 class OpenCLDriver:
@@ -38,7 +41,7 @@ class OpenCLDriver:
         self.index = index
         self.context = context  # held here: Intel's queues do not keep theirs alive
         self.queue = queue
-        self._in_order = in_order(queue)
+        self._in_order, self._turn = in_order(queue), turn_of(queue)
         transfer = Transfer(queue)
         # Bound once, because a warm call pays for each of Python's calls.
         self._send, self.to_host = transfer.send, transfer.receive
@@ -100,17 +103,16 @@ class OpenCLDriver:
     def span(self, array: cl_array.Array) -> tuple[int, int, int]:
         """Return the buffer, the first byte and the one past the last."""
         buffer, first = place_of(array.base_data) if array.size else (0, 0)
-        low, high = reach(array.shape, array.strides, array.dtype.itemsize)
+        plain = array.flags.c_contiguous
+        low, high = (0, array.nbytes) if plain else reach(array.shape, array.strides, array.dtype.itemsize)
         return (buffer, first + array.offset + low, first + array.offset + high)
 
     def share(self, array: np.ndarray) -> View:
         """Give a CPU device a host array without a copy."""
         memory, offset = host_memory(array)
         self.arrays.check(memory.nbytes)
-        # Not READ_ONLY, with which Intel's runtime copies unaligned memory (measurements.md: read_only).
-        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
         form = Form(array.dtype, array.shape, array.strides, offset)
-        return View(cl.Buffer(self.context, flags, hostbuf=memory), form, memory)
+        return View(cl.Buffer(self.context, _SHARED, hostbuf=memory), form, memory)
 
     def asarray(self, array: np.ndarray) -> cl_array.Array:
         """Copy a host array to the device."""
@@ -133,5 +135,5 @@ class OpenCLDriver:
 
     def synchronize(self) -> None:
         """Wait for the queue."""
-        with turn_of(self.queue):
+        with self._turn:
             self.queue.finish()

@@ -81,9 +81,15 @@ DEVICE f64 gp_times_f64(const f64 a, const f64 b)
 #define gp_inverse_f32(value) (1 / (value))
 #endif
 
-/* Halves are converted by vload_half and vstore_half, which need no half arithmetic. */
+/* Halves are converted by vload_half and vstore_half, which need no half arithmetic. Intel's compilers vectorise conversions
+ * of the type alone (measurements.md: halves). */
 #define ROUND_F16(value) gp_half_value(gp_half_bits(value))
 
+#if defined(cl_khr_fp16) && defined(cl_intel_required_subgroup_size)
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#define gp_half_value(bits) convert_float(as_half((ushort)(bits)))
+#define gp_half_bits(value) as_ushort(convert_half_rte((float)(value)))
+#else
 DEVICE f32 gp_half_value(const u16 bits)
 {
     return vload_half(0, (const half *)&bits);
@@ -95,6 +101,7 @@ DEVICE u16 gp_half_bits(const f32 value)
     vstore_half_rte(value, 0, (half *)&bits);
     return bits;
 }
+#endif
 
 /* Neighbours in memory, in one load or store of a word of their size. */
 #define GP_JOINED_(type, count) type##count
@@ -145,6 +152,13 @@ DEVICE u16 gp_half_bits(const f32 value)
     SPREAD_VECTOR(type, count, *(__local const VECTOR_OF(type, count) *)(from), to)
 #define WRITE_LOCAL(type, count, to, from)                                                                             \
     *(__local VECTOR_OF(type, count) *)(to) = GATHER_VECTOR(type, count, from)
+
+/* Ask for the memory around an address, which is read soon. */
+#ifdef __NV_CL_C_VERSION
+#define gp_prefetch(address) asm volatile("prefetch.global.L2 [%0];" : : "l"(address))
+#else
+#define gp_prefetch(address) (void)(address)
+#endif
 
 /* Floats as bits and back; bits.h has the same for integers. */
 #define gp_bits_f32(value) as_uint(value)
@@ -211,6 +225,7 @@ DEVICE int gp_any_lane(const int number)
 #define gp_raise(place, number) atomic_max(place, number)
 #define gp_increment(place) atomic_inc(place)
 #define gp_add_count(place, number) atomic_add(place, number)
+#define gp_set_bits(place, bits) atomic_or(place, bits)
 #ifdef cl_khr_int64_base_atomics
 #define gp_add_integer(place, number) atom_add(place, number)
 #ifdef HAS_F64

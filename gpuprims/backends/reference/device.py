@@ -15,7 +15,8 @@ from numpy.lib.array_utils import byte_bounds
 from gpuprims.core.capabilities import Capabilities, Progress
 from gpuprims.core.driver import Kernel, Launch
 from gpuprims.core.kernel_spec import KernelSpec
-from gpuprims.core.layout import Form, View, cut_array
+from gpuprims.core.layout import Form, View
+from gpuprims.core.memory import cut_array
 from gpuprims.core.variant import Variant
 from gpuprims.errors import BuildError
 

@@ -1,8 +1,8 @@
 """Write the text that a vendor's compiler gets, the same C for CUDA and OpenCL.
 
 The parts, in order: constants, the backend's prelude, integers as bits, NumPy's arithmetic, complex arithmetic if
-needed, the types of the call, its functions ``MAP`` and ``STORE``, its primitive's macros, functions and headers, and
-the kernel file.
+needed, the types of the call, its functions ``MAP`` and ``STORE``, those of rows if the variant takes rows, its
+primitive's macros, functions and headers, and the kernel file.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from gpuprims.core.codegen.functions import map_text, store_text
 from gpuprims.core.codegen.operands import types_text, words_text
+from gpuprims.core.codegen.rows import row_text
 from gpuprims.core.kernel_spec import DOUBLES, KernelSpec, value_words
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import c_type, part
@@ -31,6 +32,7 @@ def kernel_source(spec: KernelSpec, variant: Variant, prelude: Path, warp: int) 
         "RESIDENT": variant.resident,
         "ITEMS": max(variant.items, spec.vector),
         "VECTOR": spec.vector,
+        "ACROSS": spec.vector_across,
         "CONTRACTED": int(spec.contracted),
         "WARP": warp,
         "WORDS": value_words(spec.values),
@@ -46,6 +48,7 @@ def kernel_source(spec: KernelSpec, variant: Variant, prelude: Path, warp: int) 
             *_complex(spec),
             *types_text(spec),
             *((*map_text(spec), *store_text(spec)) if spec.maps else ()),
+            *(row_text(spec) if variant.by_rows else ()),
             *_defined(spec.macros()),
             *spec.text(),
             *([*words_text(spec.values), _SHUFFLING.read_text()] if spec.exchanges else ()),

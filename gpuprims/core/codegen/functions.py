@@ -9,6 +9,7 @@ import numpy as np
 from gpuprims.core.codegen.operands import (
     elements_of,
     fields_of,
+    index_of,
     load,
     names_of,
     numbers_of,
@@ -17,7 +18,7 @@ from gpuprims.core.codegen.operands import (
     times,
     write,
 )
-from gpuprims.core.kernel_spec import Access, KernelSpec
+from gpuprims.core.kernel_spec import Access, KernelSpec, unchanged
 from gpuprims.expressions import TypedExpr, converted, emit_function
 
 
@@ -27,22 +28,25 @@ def map_text(spec: KernelSpec) -> list[str]:
     Functions take the address of an element in registers, whatever its lanes.
     """
     inputs = spec.inputs
-    layout = f"const layout_t {_layout(spec)}" if spec.constants else ""
+    layout = f"const layout_t {layout_of(spec)}" if spec.constants else ""
     head = f"DEVICE value_t gp_apply({layout}{elements_of(inputs)}, const i64 j)"
     names = names_of("x", inputs)
     return [
-        emit_function(head, spec.map, [*numbers_of(inputs), "j"], return_value),
+        emit_function(
+            head, spec.map, [*numbers_of(inputs), "j"], return_value, stored=spec.finish == unchanged(spec.values)
+        ),
         "DEVICE value_t gp_map(INPUTS, const layout_t layout, const i64 o, const i64 j)",
         "{",
         *(line for k, access in enumerate(inputs) for line in load(k, access, 1)),
-        f"    return gp_apply({_layout(spec)}{names_of('e', inputs)}, j);",
+        f"    return gp_apply({layout_of(spec)}{names_of('e', inputs)}, {index_of(spec)});",
         "}",
         f"#define MAP(o, j) gp_map({names}, layout, o, j)",
         *(_map_vector(spec, names) if spec.vector > 1 else _MAP_ALONE),
+        *(_map_across(spec, names) if spec.vector_across > 1 else ()),
     ]
 
 
-def _layout(spec: KernelSpec) -> str:
+def layout_of(spec: KernelSpec) -> str:
     """Return the first argument of gp_apply, for maps with constants: a struct costs time where nothing is inlined."""
     return "layout, " if spec.constants else ""
 
@@ -69,9 +73,27 @@ def _map_vector(spec: KernelSpec, names: str) -> list[str]:
         *(line for k, access in enumerate(inputs) for line in load(k, access, widths[k])),
         "#pragma unroll",
         f"    for (int item = 0; item < VECTOR; item++) "
-        f"values[item] = gp_apply({_layout(spec)}{', '.join(elements)}, j + item);",
+        f"values[item] = gp_apply({layout_of(spec)}{', '.join(elements)}, {index_of(spec, 'item')});",
         "}",
         f"#define MAP_VECTOR(o, j, values) gp_map_vector({names}, layout, o, j, values)",
+    ]
+
+
+def _map_across(spec: KernelSpec, names: str) -> list[str]:
+    widths = [spec.vector_across if access.kept[-1:] == (1,) else 1 for access in spec.inputs]
+    elements = [
+        f"e{k}" if width == 1 else f"e{k} + item{times(access.lanes)}"
+        for k, (access, width) in enumerate(zip(spec.inputs, widths, strict=True))
+    ]
+    return [
+        "DEVICE void gp_map_across(INPUTS, const layout_t layout, const i64 o, const i64 j, value_t *values)",
+        "{",
+        *(line for k, access in enumerate(spec.inputs) for line in load(k, access, widths[k])),
+        "#pragma unroll",
+        f"    for (int item = 0; item < ACROSS; item++) "
+        f"values[item] = gp_apply({layout_of(spec)}{', '.join(elements)}, {index_of(spec)});",
+        "}",
+        f"#define MAP_ACROSS(o, j, values) gp_map_across({names}, layout, o, j, values)",
     ]
 
 
@@ -195,7 +217,7 @@ def fetch_text(spec: KernelSpec) -> list[str]:
         *part,
         "    }",
         "}",
-        f"#define FETCHED(raw, item, j) gp_apply({_layout(spec)}{arguments}, j)",
+        f"#define FETCHED(raw, item, j) gp_apply({layout_of(spec)}{arguments}, j)",
         f"#define ELEMENT(raw, item) {elements[0]}[item]",
     ]
 

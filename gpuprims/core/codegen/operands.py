@@ -16,6 +16,10 @@ def types_text(spec: KernelSpec) -> list[str]:
     kept, reduced = len(operands[0].kept), len(operands[0].reduced)
     members = [f"kept[{kept}]", f"reduced[{reduced}]", f"offset[{len(operands)}]"]
     members += [f"kept_stride[{len(operands)}][{kept}]", f"reduced_stride[{len(operands)}][{reduced}]"]
+    if spec.index is not None:
+        members += ["index_offset", f"index_stride[{reduced}]"]
+    if operands[0].narrow:
+        members += [f"kept_divider[{kept}]", f"reduced_divider[{reduced}]"]
     shaped = "; ".join(f"i64 {one}" for one in members if "[0]" not in one)
     constants = "".join(f" {member(number, dtype)}" for number, dtype in enumerate(spec.constants))
     alone = "" if spec.aliases else "RESTRICT "
@@ -32,6 +36,7 @@ def types_text(spec: KernelSpec) -> list[str]:
         f"#define OUTPUT_NAMES {names_of('y', spec.outputs)}",
         *(_place(f"gp_at_x{k}", k, access) for k, access in enumerate(spec.inputs)),
         *(_place(f"gp_at_y{k}", len(spec.inputs) + k, a) for k, a in enumerate(spec.outputs)),
+        *_index(spec),
     ]
 
 
@@ -100,20 +105,26 @@ def numbers_of(inputs: Sequence[Access]) -> list[str]:
     return [number_of(f"e{k}[{lane}]", access.dtype) for k, access in enumerate(inputs) for lane in range(access.lanes)]
 
 
-def load(k: int, access: Access, width: int) -> list[str]:
-    """Write the load of ``width`` neighbouring elements into registers, by one instruction."""
+def load(k: int, access: Access, width: int, place: str = "") -> list[str]:
+    """Write the load of ``width`` neighbouring elements into registers, by one instruction.
+
+    ``place`` is C text of the first element's position, by default that of element ``j`` of output ``o``.
+    """
     kind, count = stored(access.dtype), width * access.lanes
-    at = f"x{k} + gp_at_x{k}(layout, o, j){times(access.lanes)}"
+    at = f"x{k} + {place or f'gp_at_x{k}(layout, o, j)'}{times(access.lanes)}"
     if count == 1:
         return [f"    {kind} e{k}[1];", f"    e{k}[0] = *({at});"]
     read = _vector("READ", access.dtype, count, ("GLOBAL const ", at), ("", f"e{k}"))
     return [f"    {kind} e{k}[{count}];", f"    {read}"]
 
 
-def write(k: int, access: Access, width: int, index: str) -> str:
-    """Write the store of ``width`` neighbouring elements from registers, by one instruction."""
+def write(k: int, access: Access, width: int, index: str, place: str = "") -> str:
+    """Write the store of ``width`` neighbouring elements from registers, by one instruction.
+
+    ``place`` is C text of the first element's position, by default that of element ``index`` of output ``o``.
+    """
     count = width * access.lanes
-    at = f"y{k} + gp_at_y{k}(layout, o, {index}){times(access.lanes)}"
+    at = f"y{k} + {place or f'gp_at_y{k}(layout, o, {index})'}{times(access.lanes)}"
     if count == 1:
         return f"    *({at}) = r{k}[0];"
     return f"    {_vector('WRITE', access.dtype, count, ('GLOBAL ', at), ('', f'r{k}'))}"
@@ -139,21 +150,50 @@ def times(lanes: int) -> str:
 def _place(name: str, k: int, access: Access) -> str:
     """Write the function from a kept index ``o`` and a reduced index ``j`` to a position in operand ``k``."""
     lines = [f"    i64 at = layout.offset[{k}];"]
-    lines += _strides(k, "kept", "o", access.kept) + _strides(k, "reduced", "j", access.reduced)
+    lines += _strides("kept", f"kept_stride[{k}]", "o", access.kept, narrow=access.narrow)
+    lines += _strides("reduced", f"reduced_stride[{k}]", "j", access.reduced, narrow=access.narrow)
     head = f"DEVICE i64 {name}(const layout_t layout, i64 o, i64 j)"
     return "\n".join([head, "{", *lines, "    return at;", "}"])
 
 
-def _strides(k: int, axes: str, index: str, strides: tuple[StrideClass, ...]) -> list[str]:
+def _index(spec: KernelSpec) -> list[str]:
+    """Write the function from a reduced index ``j``, which follows memory, to the index that the map takes."""
+    if spec.index is None:
+        return []
+    lines = _strides("reduced", "index_stride", "j", spec.index, narrow=spec.inputs[0].narrow)
+    head = "DEVICE i64 gp_index(const layout_t layout, i64 j)"
+    return ["\n".join([head, "{", "    i64 at = layout.index_offset;", *lines, "    return at;", "}"])]
+
+
+def index_of(spec: KernelSpec, item: str = "") -> str:
+    """Return C text of the index that the map takes of element ``j``, or of a neighbour, ``item`` elements further."""
+    if spec.index is None:
+        return f"j + {item}" if item else "j"
+    stride = "" if spec.index[-1] == 1 else f" * layout.index_stride[{len(spec.index) - 1}]"
+    return f"gp_index(layout, j) + {item}{stride}" if item else "gp_index(layout, j)"
+
+
+def _strides(axes: str, array: str, index: str, strides: tuple[StrideClass, ...], *, narrow: bool) -> list[str]:
     """Write the lines that split a flat index into axes, last first, and add strides; axes of stride 0 cost nothing."""
     lines: list[str] = []
-    for axis in reversed(range(len(strides))):
-        if all(stride == 0 for stride in strides[: axis + 1]):
-            break
-        here = index if axis == 0 else f"({index} % layout.{axes}[{axis}])"
-        stride = strides[axis]
-        if stride != 0:
-            lines.append(f"    at += {here}{'' if stride == 1 else f' * layout.{axes}_stride[{k}][{axis}]'};")
-        if axis:
-            lines.append(f"    {index} /= layout.{axes}[{axis}];")
-    return lines
+    first = next((axis for axis, stride in enumerate(strides) if stride != 0), len(strides))
+    divided = narrow and len(strides) > max(first, 1)
+    if divided:
+        lines += ["    {", f"    u32 left = (u32){index};"]
+    left = "left" if divided else index
+    for axis in reversed(range(first, len(strides))):
+        stride = "" if strides[axis] == 1 else f" * layout.{array}[{axis}]"
+        length = f"layout.{axes}[{axis}]"
+        if axis and divided:
+            lines.append(f"    const u32 above{axis} = gp_divided(left, layout.{axes}_divider[{axis}]);")
+            here = f"(left - above{axis} * (u32){length})"
+        else:
+            here = f"({left} % {length})" if axis else left
+        if divided:
+            stride = stride and f" * (i32)layout.{array}[{axis}]"
+            here = f"(i32){here}"
+        if strides[axis] != 0:
+            lines.append(f"    at += {here}{stride};")
+        if axis > first:
+            lines.append(f"    left = above{axis};" if divided else f"    {index} /= {length};")
+    return [*lines, "    }"] if divided else lines

@@ -17,3 +17,9 @@
 #define gp_from_bits_u16(bits) ((u16)(bits))
 #define gp_from_bits_u32(bits) ((u32)(bits))
 #define gp_from_bits_u64(bits) ((u64)(bits))
+
+/* The quotient of a number below 2^31, by a multiplication and a shift; `divider` has a factor and, 32 bits further, the shift. */
+DEVICE u32 gp_divided(const u32 left, const i64 divider)
+{
+    return (u32)((u64)left * (u32)divider >> 32) >> (u32)(divider >> 32);
+}

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.kernel_spec import value_words
 from gpuprims.core.launch_plan import LaunchPlan, Sample
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out
 from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.scalars import scalars_on
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, ExpressionError, ShapeError, quoted
@@ -44,23 +44,24 @@ class CompactPlan(LaunchPlan):
                 "compact: no out=, because the length of the result is not known before the call; got one"
             )
         self.compiled()
-        kept, (total, read) = operands.empty(self.results[0].shape, self.results[0].dtype), _scalar(operands)
-        self.start(operands, [kept, total])
-        count = read() if self.results[0].shape[0] else 0
+        (size,), dtype = self.results[0].shape, self.results[0].dtype
+        kept, (total, read) = operands.empty((size,), dtype), _scalar(operands)
+        self.start(operands, [kept, *total])
+        (count,) = read() if size else (0,)
         return operands.to_caller(operands.cut(kept, 0, (count,)))
 
 
-def _scalar(operands: Operands) -> tuple[Any, Callable[[], Any]]:
+def _scalar(operands: Operands) -> tuple[Sequence[Any], Callable[[], tuple[int, ...]]]:
     """Return an array for the number of elements kept, and a function that waits for it and returns it."""
     if not operands.in_place:
-        return operands.driver.scalar(_INT64)
+        return scalars_on(operands.device, (_INT64,)).take()
     total = np.empty((), _INT64)
 
-    def read() -> Any:
+    def read() -> tuple[int, ...]:
         operands.driver.synchronize()
-        return total.item()
+        return (total.item(),)
 
-    return total, read
+    return (total,), read
 
 
 def bind(
@@ -102,8 +103,9 @@ def plan_call(
     folding, place = _ranking(request.predicate, tuple(form.dtype for form in forms), rank)
     what = device, forms, targets, results, folding, shape, tuple(range(len(shape))), variant
     ranked = partial(plan_scan, *what, commutative=True, inclusive=False, place=place, packed=True, counted=1 - size)
-    words = value_words([forms[0].dtype])
-    return ranked(primitive="compact", item_words=words, kind=CompactPlan, otherwise=ranked())
+    # A work-item holds so many elements as registers have bytes for. A mask takes as many as bytes beside it do.
+    nbytes = max(forms[0].item, 2 * (len(forms) - 1))
+    return ranked(primitive="compact", item_words=nbytes / 4, kind=CompactPlan, otherwise=ranked())
 
 
 def sample(call: Sample) -> LaunchPlan:

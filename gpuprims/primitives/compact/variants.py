@@ -36,8 +36,9 @@ _COMPACT = Catalogue(ScanVariant, "compact", Path(__file__).parent)
 VARIANTS = _COMPACT.gpu(
     "round_robin",
     rank=10,
-    geometry=PerBackend(cuda=Geometry(512, 16, 2), opencl=Geometry(512, 16, 1)),  # rows: round_robin
+    geometry=PerBackend(cuda=Geometry(128, 64, 2), opencl=Geometry(512, 16, 1)),  # rows: round_robin
     word_items=True,
+    looks=2,
     vectors=True,
     scratch="tile statuses",
     together=True,

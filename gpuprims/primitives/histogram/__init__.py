@@ -13,7 +13,7 @@ from gpuprims.errors import DtypeError, ShapeError
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.histogram.bins import table_of
 from gpuprims.primitives.histogram.calls import as_density, as_weighing, bind, count_numbers, weighed
-from gpuprims.primitives.histogram.plan import COUNTS, count, plan_call, sample, table_on
+from gpuprims.primitives.histogram.plan import COUNTS, count, plan_call, sample
 from gpuprims.primitives.histogram.variants import VARIANTS
 
 PRIMITIVE = Primitive("histogram", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case")
@@ -75,8 +75,8 @@ def histogram(
     Notes
     -----
     A bin includes its left edge, and the last one its right edge too. Elements on an edge, or so near that arithmetic
-    rounds, fall into the same bin as in NumPy. For reproducible sums, GPUs cut float weights into integers, scaled by
-    the largest weight of the bin, and CPUs add in order.
+    rounds, fall into the same bin as in NumPy. For reproducible sums, GPUs add float weights as
+    integers, scaled by the largest weight of the bin if there are many bins, and CPUs add in order.
 
     Examples
     --------
@@ -92,10 +92,10 @@ def histogram(
     along = axis if axis is None else axes_of(as_axis(axis), operands.natives[0].ndim)
     table = table_of(operands, bins, range)
     weighing = COUNTS if weights is None else as_weighing(operands, deterministic, as_floats=bool(density))
-    # Copy the edges before counting: a copy from the host would wait for the counts.
-    edges = operands.copy_to_caller(table.edges, None if operands.on_host else table_on(operands, table, "edges"))
     dtype = None if density or weights is None else operands.natives[1].dtype
-    counts = count(operands, table, len(table.edges) - 1, along, weighing, dtype, variant)
+    asked = len(table.edges) - 1
+    counts, edges = count(operands, table, asked, along, weighing, dtype, variant, edges=not operands.on_host)
+    edges = operands.as_caller_wants(table.edges.copy() if operands.on_host else edges)
     if density:
         counts = as_density(operands, counts, np.diff(table.edges))
     return operands.to_caller(counts), edges

@@ -47,15 +47,23 @@ class Table:
 
     @cached_property
     def words(self) -> np.ndarray:
-        """The table in memory, as 64-bit words."""
+        """The table in memory, as 64-bit words; the edges come last, and the header says where."""
         if self.kind == "direct":
             return self.header
         size = (self.bins + 2) * self.thresholds.itemsize // 8
-        words = np.zeros(TABLE_HEADER + size + (self.guide.size + 1) // 2, np.uint64)
+        end = TABLE_HEADER + size + (self.guide.size + 1) // 2
+        words = np.zeros(end + (self.edges.nbytes + 7) // 8, np.uint64)
         words[:TABLE_HEADER] = self.header
+        words[TABLE_HEADER - 1] = (end << 32) + self.edges.nbytes // 4
         words[TABLE_HEADER:].view(self.thresholds.dtype)[: self.bins + 1] = self.thresholds
         words[TABLE_HEADER + size :].view(np.uint32)[: self.guide.size] = self.guide
+        words[end:].view(np.uint8)[: self.edges.nbytes] = self.edges.view(np.uint8)
         return words
+
+    @property
+    def edges_in_words(self) -> bool:
+        """True if the edges are whole words of 32 bits, which kernels copy."""
+        return self.edges.nbytes % 4 == 0
 
 
 def key_dtype(dtype: Dtype) -> Dtype:

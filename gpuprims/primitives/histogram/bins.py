@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -21,6 +22,7 @@ from gpuprims.operators import Op, as_map, make_folding
 from gpuprims.operators.extremes import highest, lowest
 from gpuprims.primitives.fold import plan_fold
 from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype, make_table
+from gpuprims.primitives.histogram.elements import in_memory_order
 
 # Only a few tables of more bins are kept.
 _LARGE = 2**16
@@ -52,7 +54,7 @@ def table_of(operands: Operands, bins: Any, limits: Any) -> Table:
                 return make_table(dtype, bins.copy(), None)
             return _edges_table(dtype, bins.tobytes(), bins.dtype)
     if limits is None:
-        low, high = limits_of(operands)
+        low, high = start_limits(operands)()
     else:
         low, high = limits if _is_plain(limits) else _checked_limits(limits)
     return (_tables if bins <= _LARGE else _large_tables)(dtype, bins, low, high)
@@ -110,11 +112,11 @@ _ENDS = Op(
 )
 
 
-def limits_of(operands: Operands) -> tuple[Any, Any]:
-    """Return the smallest and the largest element, which one kernel finds."""
+def start_limits(operands: Operands) -> Callable[[], tuple[Any, Any]]:
+    """Start the kernel that finds the smallest and the largest element; return a function that waits for them."""
     array, driver = operands.natives[0], operands.driver
     if not math.prod(array.shape):
-        return 0, 1
+        return lambda: (0, 1)
     (form, *_), (elements, *_) = operands.placed or operands.place()
     launch, dtype = _launch_of_ends(form, operands.alignment, operands.device, REGISTRY.generation)
     ends = memory = (np if operands.in_place else driver).empty((2,), dtype)
@@ -125,10 +127,14 @@ def limits_of(operands: Operands) -> tuple[Any, Any]:
     finally:
         if operands.in_place:
             driver.synchronize()
-    low, high = ends if operands.in_place else driver.to_host(ends)
-    if not (np.isfinite(low) and np.isfinite(high)):
-        raise ArgumentError(f"histogram: finite elements where range= is not given; got [{low}, {high}]")
-    return (int(low), int(high)) if array.dtype == np.bool_ else (low, high)
+
+    def wait() -> tuple[Any, Any]:
+        low, high = ends if operands.in_place else driver.to_host(ends)
+        if not (np.isfinite(low) and np.isfinite(high)):
+            raise ArgumentError(f"histogram: finite elements where range= is not given; got [{low}, {high}]")
+        return (int(low), int(high)) if array.dtype == np.bool_ else (low, high)
+
+    return wait
 
 
 @keeps_calls()
@@ -136,6 +142,7 @@ def _launch_of_ends(form: Form, alignment: int, device: Device, generation: int)
     """Return a fold that stores the smallest element and the largest in one array, and their dtype."""
     folding = make_folding(_ENDS, as_map("reduce", None, 1), (form.dtype,), None)
     (dtype, _), axes = folding.outputs, tuple(range(len(form.shape)))
+    (form,) = in_memory_order((form,), axes)
     places = [Form(dtype, (), (), k * dtype.itemsize, alignment) for k in range(2)]
     plan = plan_fold(device, (form,), places, folding, form.shape, axes, commutative=True)
     return plan.compiled(), dtype

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.histogram.binning import Table, check_bins, direct
-from gpuprims.primitives.histogram.bins import limits_of, table_of
+from gpuprims.primitives.histogram.bins import start_limits, table_of
 from gpuprims.primitives.histogram.plan import COUNTS, HistogramRequest, Weighing, count
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
@@ -73,33 +75,46 @@ def as_weighing(operands: Operands, deterministic: Any, *, as_floats: bool = Fal
 def count_numbers(
     operands: Operands, axes: tuple[int, ...], minlength: Any, weighing: Weighing, variant: str | Variant | None
 ) -> Any:
-    """Count each number up to the largest; arrays of small numbers are read once."""
+    """Count each number up to the largest; arrays are read once if their numbers are small, or as before."""
     if isinstance(minlength, bool) or not isinstance(minlength, int | np.integer) or minlength < 0:
         raise ArgumentError(f"bincount: minlength= a non-negative integer; got {quoted(minlength)}")
     minlength = check_bins("bincount", int(minlength))
-    array = operands.natives[0]
+    array, last = operands.natives[0], _last_length(operands.forms[0], axes, minlength, operands.device)
     size, dtype = math.prod(array.shape), None if len(operands.natives) == 1 else np.dtype(np.float64)
 
     def counted(table: Table, bins: int, dtype: Any, *, outside: bool = False) -> Any:
-        return count(operands, table, bins, axes, weighing, dtype, variant, outside=outside)
+        return count(operands, table, bins, axes, weighing, dtype, variant, outside=outside)[0]
 
     if not size:  # NumPy ignores the weights
         return counted(direct(minlength), minlength, np.dtype(np.int64))
-    tried = max(minlength, 256 if array.dtype == np.uint8 else _TRIED)
+    tried = max(minlength, last[0] or (256 if array.dtype == np.uint8 else _TRIED))
     outputs = size // math.prod(array.shape[k] for k in axes)
     if weighing.sums == "counts" and outputs * tried <= max(size, _ALWAYS_TRIED):
         sums = counted(direct(tried), tried, None, outside=True)
         seen = operands.to_host(_total(operands, sums, first=tried if tried == minlength else 0))
         if not (seen[-2] or seen[-1]):
             length = tried if tried == minlength else max(minlength, int(np.flatnonzero(seen)[-1]) + 1)
+            last[0] = length
             if outputs == 1:
                 return operands.cut(sums, 0, (*sums.shape[:-1], length))
             return map_arrays("x", sums[..., :length], device=operands.device)  # a contiguous copy
-    low, high = (int(end) for end in limits_of(operands))
+    limits, sums = start_limits(operands), None
+    if last[0] and weighing.sums != "counts":  # while the host waits for the limits
+        sums = counted(direct(last[0]), last[0], dtype)
+    low, high = (int(end) for end in limits())
     if low < 0:
         raise ArgumentError(f"bincount: non-negative elements; got {low}")
     length = check_bins("bincount", max(minlength, high + 1))
-    return counted(direct(length), length, dtype)
+    if sums is None or length != last[0]:
+        sums = counted(direct(length), length, dtype)
+    last[0] = length
+    return sums
+
+
+@lru_cache(maxsize=1024)
+def _last_length(form: Form, axes: tuple[int, ...], minlength: int, device: Device) -> list[int]:
+    """Return a list of the length that the last array like this one had, 0 at first: the next one has it likely too."""
+    return [0]
 
 
 def _total(operands: Operands, sums: Any, first: int) -> Any:

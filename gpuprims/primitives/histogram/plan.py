@@ -23,15 +23,16 @@ from gpuprims.errors import ArgumentError
 from gpuprims.operators import Op, find_op
 from gpuprims.primitives.axes import axes_of
 from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype
-from gpuprims.primitives.histogram.limbs import joining_limbs
+from gpuprims.primitives.histogram.elements import in_memory_order
+from gpuprims.primitives.histogram.joining import joining_planes
 from gpuprims.primitives.histogram.reading import ALIGNMENT, Reader, Reading
 from gpuprims.primitives.histogram.spec import Bins
 from gpuprims.primitives.histogram.traits import HistogramTraits
 from gpuprims.primitives.histogram.variants import HistogramVariant
 
 _INT64, _FLOAT64, _UINT32 = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.uint32)
-# Float weights are cut into integers of 30 bits; 64 bits hold the sum of this many.
-_MOST_CUT = 2**33
+# Float weights are added as integers; their digits hold the sum of this many.
+_MOST_ADDED = 2**33
 # Only a few tables of more bins are kept.
 _LARGE = 2**16
 
@@ -58,12 +59,13 @@ class HistogramRequest(NamedTuple):
     weighing: Weighing
     dtype: Dtype | None = None  # of the result; by default int64, or float64 for floats
     outside: bool = False  # two more results, for elements that are too high and too low for a "direct" table
+    edges: bool = False  # the edges are a result too
 
 
 class _Readings(NamedTuple):
     """The launches of a histogram, and the shape of their memory, which begins with the result.
 
-    ``sums`` is None if there is nothing to count. For weights that are cut into integers, ``peaks`` runs before and
+    ``sums`` is None if there is nothing to count. For sums scaled by the largest weight, ``peaks`` runs before and
     finds the exponents of the largest weights. If ``zeroed``, the memory must be zero before the launches.
     """
 
@@ -76,36 +78,48 @@ class _Readings(NamedTuple):
 class HistogramPlan(LaunchPlan):
     """The launch plan of a histogram for any table; it compiles to :class:`_Readings`, which :meth:`count` starts."""
 
-    __slots__ = ("table",)
+    __slots__ = ("edges", "table")
+    edges: bool
     table: Table
 
     def run(self, operands: Operands, out: Out | None) -> Any:
         """Count with the plan's own table, and return the result to the caller."""
         if out is not None:
             raise ArgumentError("histogram: no out=; got one")
-        return operands.to_caller(self.count(operands, self.table))
+        return operands.to_caller(self.count(operands, self.table)[0])
 
-    def count(self, operands: Operands, table: Table) -> Any:
-        """Return the sums as an array on the device, or on the host if kernels work there."""
+    def count(self, operands: Operands, table: Table) -> tuple[Any, Any]:
+        """Return the sums on the device, or on the host if kernels work there, and the edges if asked for."""
         readings: Any = self._launch or self.compiled()
         sums, peaks, shape, zeroed = readings
         (result,), in_place = self.results, operands.in_place
         owner = np if in_place else operands.driver
-        counts = (owner.zeros if zeroed else owner.empty)(shape, result.dtype)
+        counts, edges = (owner.zeros if zeroed else owner.empty)(shape, result.dtype), None
+        if self.edges:  # before counting: a copy from the host would wait for the counts
+            copied = sums is not None and sums.edges and table.edges_in_words
+            edges = new_edges(operands, table, copied=copied)
         if sums is not None:
             words, memory = table_on(operands, table), operands.memory(counts) if in_place else counts
             try:
-                sums.run(operands, words, (peaks.run(operands, words),) if peaks else (), memory)
+                exponents = (peaks.run(operands, words),) if peaks else ()
+                sums.run(operands, words, exponents, memory, edges=edges)
             finally:
                 if in_place:
                     operands.driver.synchronize()  # before an error frees the host's memory, too
-        return counts if shape == result.shape else operands.cut(counts, 0, result.shape)
+        return (counts if shape == result.shape else operands.cut(counts, 0, result.shape)), edges
 
 
 def table_on(operands: Operands, table: Table, part: Literal["words", "edges"] = "words") -> Any:
     """Return a part of a table on the device, in memory of the current queue or stream."""
     look_up = _small_tables if table.bins <= _LARGE else _large_tables
     return look_up(operands.device, operands.driver.order, table, part)
+
+
+def new_edges(operands: Operands, table: Table, *, copied: bool) -> Any:
+    """Return new memory for the edges on the device, or with the edges unless a kernel copies them there."""
+    if copied:
+        return operands.driver.empty(table.edges.shape, table.edges.dtype)
+    return operands.driver.copy(table_on(operands, table, "edges"), table.edges)
 
 
 def _copied(device: Device, order: int, table: Table, part: str) -> Any:
@@ -133,7 +147,7 @@ def plan_sums(
         dtypes=(dtypes[0], key_dtype(dtypes[0]), *dtypes[1:], *([_FLOAT64] if floats else [])),
         size=math.prod(shape[k] for k in axes),
         outputs=math.prod(kept),
-        value_bytes=24 if floats and weighing.repeat else {"counts": 4, "integers": 8, "floats": 8}[weighing.sums],
+        value_bytes=12 if floats and weighing.repeat else {"counts": 4, "integers": 8, "floats": 8}[weighing.sums],
         bins=bins,
     )
     length, width = asked + 2 * request.outside, bins + 2 * request.outside
@@ -143,26 +157,30 @@ def plan_sums(
         chosen = HistogramVariant.of(variant)
         if not math.prod(shape) or not width:
             return _Readings(None, None, result.shape, zeroed=True)
-        reader = Reader(device, chosen, forms, axes, traits, request.kind, request.guide)
+        reader = Reader(device, chosen, in_memory_order(forms, axes), axes, traits, request.kind, request.guide)
         target = contiguous(result.dtype, (traits.outputs, length), alignment)._replace(shape=(traits.outputs, width))
-        peaks = None
+        peaks, how = None, {"edges": request.edges}
         if not floats or chosen.histograms == "private" or not weighing.repeat:
-            sums = reader.read(weighing.sums, _adding(floats, result.dtype), target, alone=bins == asked)
-        elif math.prod(shape) > _MOST_CUT:
+            sums = reader.read(weighing.sums, _adding(floats, result.dtype), target, alone=bins == asked, **how)
+        elif math.prod(shape) > _MOST_ADDED:
             raise ArgumentError(
                 f"{request.label}: at most 2^33 float weights for sums that repeat from run to run; got"
                 f" {math.prod(shape)} (deterministic=False adds them in any order)"
             )
+        elif reader.adds_exactly(result.dtype):
+            sums = reader.read("exact", _adding(True, result.dtype), target, alone=False, **how)
         else:
             beside = contiguous(_UINT32, (traits.outputs, bins + 2), ALIGNMENT)
             peaks = reader.read("peaks", find_op("max"), beside, alone=True)
-            joining = joining_limbs(result.dtype, single=dtypes[1].kind == "f" and dtypes[1].itemsize < 8)
-            sums = reader.read("limbs", joining, target, beside, alone=False)
-        if sums.fold is None:
-            return _Readings(sums, peaks, (bins + 2,), sums.zeroed)
+            joining = joining_planes(result.dtype, single=dtypes[1].kind == "f" and dtypes[1].itemsize < 8)
+            sums = reader.read("scaled", joining, target, beside, alone=False, **how)
+        if sums.behind:
+            return _Readings(sums, peaks, (bins + sums.behind,), sums.zeroed)
         return _Readings(sums, peaks, result.shape, zeroed=bins < asked)
 
-    return HistogramPlan(device, "histogram", traits, (result,), compiling, asked=variant, inputs=())
+    plan = HistogramPlan(device, "histogram", traits, (result,), compiling, asked=variant, inputs=())
+    plan.edges = request.edges
+    return plan
 
 
 def count(
@@ -175,12 +193,13 @@ def count(
     variant: str | Variant | None = None,
     *,
     outside: bool = False,
-) -> Any:
+    edges: bool = False,
+) -> tuple[Any, Any]:
     """Count as :meth:`HistogramPlan.count`; see :class:`HistogramRequest` for the arguments."""
     if variant is not None:
         asked_by_name("histogram", variant)
     described = operands.label, table.kind, table.bins, table.guide.size
-    request = HistogramRequest(*described, asked, axis, weighing, dtype, outside)
+    request = HistogramRequest(*described, asked, axis, weighing, dtype, outside, edges)
     forms, _ = operands.placed or operands.place()
     plan = plan_sums(request, forms, operands.alignment, operands.device, variant, REGISTRY.generation)
     return plan.count(operands, table)

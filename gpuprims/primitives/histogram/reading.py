@@ -10,14 +10,13 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
-from gpuprims.core.kernel_spec import Dtype
-from gpuprims.core.layout import Form, contiguous, plan_layout
+from gpuprims.core.kernel_spec import Dtype, value_words
+from gpuprims.core.layout import Form, Layout, contiguous, plan_layout
 from gpuprims.core.operands import Operands
-from gpuprims.expressions import TypedExpr, trace, typed
 from gpuprims.operators import Op, as_map, make_folding
 from gpuprims.primitives.fold import plan_fold
-from gpuprims.primitives.histogram.binning import key_dtype
-from gpuprims.primitives.histogram.spec import CPU_REPLICAS, Bins, HistogramSpec, Sums
+from gpuprims.primitives.histogram.elements import values_of, weight_dtype
+from gpuprims.primitives.histogram.spec import CPU_REPLICAS, Bins, HistogramSpec, Sums, digits_of, planes_of
 from gpuprims.primitives.histogram.traits import BEHIND_RANGE, HistogramTraits
 from gpuprims.primitives.histogram.variants import HistogramVariant
 
@@ -26,23 +25,31 @@ _INT64, _FLOAT64, _UINT32, _UINT8 = (np.dtype(name) for name in ("i8", "f8", "u4
 ALIGNMENT = 16
 # A part has fewer elements, so that 32 bits hold its counts.
 _MOST_COUNTED = 2**31
-# Up to this many sums, groups add to one histogram instead of storing one each.
-_MOST_MERGED = 2**18
+# Up to this many totals, the last group stores the results; else each part's sums go to memory, for another launch.
+_MOST_MERGED = 2**16
 # Local memory of each group that CUDA keeps for itself.
 _RESERVED = 1024
-# Most replicas in local memory, and most bins of replicas on a CPU.
-_MOST_REPLICAS, _SMALL = 32, 2048
-# Slots in local memory, each a count and a place, for the bins that a group meets first.
-_MOST_SLOTS, _SLOT_BYTES = 8192, 8
+# Most replicas in local memory, most bytes of several, and most bins of replicas on a CPU.
+_MOST_REPLICAS, _REPLICATED, _SMALL = 32, 96 * 1024, 2048
+# Slots in local memory for the bins that a group meets first, and bytes of a slot's place.
+_MOST_SLOTS, _PLACE = 8192, 4
 # A guide with 16 bits for each entry distinguishes fewer bins.
 _MOST_NEAR, _ENTRY_BYTES = 2**15, 2
+# Bytes of a digit in local memory, and of a total.
+_DIGIT, _TOTAL = 4, 8
+# Fewest work-items of a group that reads a row.
+_LEAST_BLOCK = 64
+# Results that kernels store; a fold converts to others.
+_STORED = frozenset(map(np.dtype, ("i4", "i8", "u4", "u8", "f4", "f8")))
 
 
 class Reading(NamedTuple):
     """A launch that reads the elements, and the fold of its groups' sums.
 
     The sums take ``nbytes``, by part, output, plane and place. If ``zeroed``, groups add to memory that must be zero
-    before. ``fold`` is None if the groups store the result itself; else its result takes ``folded`` bytes.
+    before. ``fold`` is None if the groups store the result itself; else its result takes ``folded`` bytes. ``behind``
+    counts the places that such groups also store behind the bins. ``counters`` are the zeros of a merging launch,
+    and ``edges`` says that the launch copies the edges.
     """
 
     launch: Launch
@@ -51,14 +58,28 @@ class Reading(NamedTuple):
     zeroed: bool
     fold: Launch | None
     folded: int
+    behind: int
+    counters: int
+    edges: bool = False
 
-    def run(self, operands: Operands, words: Any, peaks: Sequence[Any] = (), target: Any = None) -> Any:
+    def run(
+        self,
+        operands: Operands,
+        words: Any,
+        peaks: Sequence[Any] = (),
+        target: Any = None,
+        *,
+        edges: Any = None,
+    ) -> Any:
         """Launch on the memory of a call, and return the target, by default new memory."""
         driver, left = operands.driver, target
         if self.fold is not None or left is None:
             left = driver.zeros((self.nbytes,), _UINT8) if self.zeroed else driver.scratch(self.nbytes)
         _, memories = operands.placed or operands.place()
-        self.launch([*memories, left, words, *peaks])
+        beside = [driver.counters(self.counters)] if self.counters else []
+        if self.edges:
+            beside.append(edges)
+        self.launch([*memories, left, words, *peaks, *beside])
         if self.fold is None:
             return left
         if target is None:
@@ -89,82 +110,130 @@ class Reader(NamedTuple):
     kind: Bins
     guide: int
 
-    def read(self, sums: Sums, op: Op, target: Form, *beside: Form, alone: bool) -> Reading:
+    def adds_exactly(self, result: Dtype) -> bool:
+        """Return True if a group has room for all bits that sums of float weights can have."""
+        sums = (self.call.bins + 2) * digits_of("exact", weight_dtype(self.forms[1].dtype))
+        able = self.device.capabilities
+        fits = sums * _TOTAL + self.guide * _ENTRY_BYTES <= able.asked_local_memory
+        fits = fits and self.call.outputs * sums <= _MOST_MERGED
+        return self.chosen.histograms == "local" and result in _STORED and able.int64_atomics and fits
+
+    def read(self, sums: Sums, op: Op, target: Form, *beside: Form, alone: bool, edges: bool = False) -> Reading:
         """Return a reading into ``target``, which has the sums by output and place.
 
         ``op`` folds the parts of each plane, and the arrays of ``beside``, which all parts share. With ``alone``, the
-        target may have more places behind it, so groups can write to it directly.
+        target may have more places behind it, so groups can write to it directly. With ``edges``, a launch that stores
+        results also copies the edges.
         """
-        device, chosen, histograms = self.device, self.chosen, self.chosen.histograms
+        device, histograms = self.device, self.chosen.histograms
         able, outputs, size, width = device.capabilities, self.call.outputs, self.call.size, self.call.bins + 2
         layout = plan_layout(self.forms, self.forms[0].shape, self.axes)
+        values, map_ = values_of(tuple(form.dtype for form in self.forms), sums)
+        chosen = self._fitted(values, layout)
+        vector = min(layout.vector_width(), chosen.items) if chosen.vectors else 1
+        weight = values[1] if len(values) > 1 else None
         dtype = _sum_dtype(sums, chosen, outputs * size)
-        planes, private = 3 if sums == "limbs" else 1, histograms == "private"
-        room = self._room(width * planes, planes, dtype)
+        digits = digits_of(sums, weight) if histograms in ("cached", "local", "split") else 1
+        planes, private = planes_of(sums, weight), histograms == "private"
+        room = self._room(chosen, digits, dtype)
         ranges = -(-width // room.copies) if histograms == "split" else 1
-        parts = self._parts(outputs * ranges, width * planes, room.local)
+        least = chosen.tile if private else chosen.block * vector
+        if not chosen.shares_histograms:
+            least = max(least, digits * width // (8 if sums == "exact" else 1))
+        parts = self._parts(chosen, outputs * ranges, least, room.local)
         rows = parts * (room.copies if private else 1)
-        mergeable = histograms in ("local", "replicas", "bytes") and able.int64_atomics
-        merged = mergeable and sums != "floats" and outputs == 1 and parts > 1 and parts * width <= _MOST_MERGED
-        whole = chosen.shares_histograms or merged
-        widened = sums == "counts" and (merged or (outputs == rows == 1 and not whole))
-        total = _INT64 if widened else dtype
-        values, map_ = _values(tuple(form.dtype for form in self.forms), sums)
+        totals = outputs * planes * width
+        final = histograms in ("local", "bytes") and sums != "floats" and target.dtype in _STORED
+        merged = final and parts > 1 and able.int64_atomics and totals <= _MOST_MERGED
+        if merged and planes > 1:
+            merged = totals // outputs * _TOTAL <= able.asked_local_memory
+        final = final and (merged or parts == 1)
+        whole = chosen.shares_histograms
+        widened = sums == "counts" and outputs == rows == 1 and not whole
+        left_dtype = _INT64 if widened or (digits > 1) else dtype
+        total = target.dtype if final else left_dtype
+        local = max(room.local, totals // outputs * _TOTAL) if merged and planes > 1 else room.local
         spec = HistogramSpec(
             layout.accesses,
             (),
             values,
             map_,
-            vector=min(layout.vector_width(), chosen.items) if chosen.vectors else 1,
+            vector=vector,
             kind=self.kind,
             sums=sums,
-            group_dtype=total if private else dtype,
+            group_dtype=total if private else _UINT32 if digits > 1 or sums == "counts" else dtype,
             dtype=total,
             local_guide=room.near,
             fused=not private,
+            digits=digits if digits > 1 else 0,
+            final=final,
             merged=merged,
+            edges=edges and final,
         )
-        copies = [room.copies] if histograms in ("replicas", "private", "cached", "split") else []
-        kernel, groups = device.kernel(chosen, spec), chosen.groups(outputs * parts * ranges, able)
-        launch = kernel.prepare(groups, layout.pack(0), outputs, size, width - 2, parts, *copies, local=room.local)
         left = contiguous(total, (1 if whole else rows, outputs, planes, width), ALIGNMENT)
-        is_target = alone and total == target.dtype and left.shape[:3] == (1, 1, 1)
+        is_target = final or (alone and total == target.dtype and left.shape[:3] == (1, 1, 1))
         fold = None if is_target else self._fold(left, op, target, beside)
-        nbytes, folded = (math.prod(form.shape) * form.item for form in (left, target))
-        return Reading(launch, nbytes, planes, whole, fold, folded)
+        kernel, groups = device.kernel(chosen, spec), chosen.groups(outputs * parts * ranges, able)
+        stored = [target.shape[1], target.strides[0] // target.item] if histograms in ("local", "bytes") else []
+        copies = [room.copies] if histograms in ("local", "private", "cached", "split") else []
+        numbers = outputs, size, width - 2, parts, *stored, *copies
+        launch = kernel.prepare(groups, layout.pack(0), *numbers, local=local)
+        folded = math.prod(target.shape) * target.item
+        if final:
+            counters = (outputs + 1) // 2 * 2 + 2 * totals if merged else 0
+            return Reading(launch, folded, planes, False, None, folded, 0, counters, edges=edges)
+        nbytes = math.prod(left.shape) * left.item
+        return Reading(launch, nbytes, planes, whole, fold, folded, 2 * is_target, 0)
 
-    def _room(self, sums: int, planes: int, dtype: Dtype) -> _Room:
-        """Return the memory of a group for ``sums`` sums in all planes."""
-        histograms, most = self.chosen.histograms, self.device.capabilities.asked_local_memory
-        if histograms == "private":
-            return _Room(CPU_REPLICAS if sums <= _SMALL and self.call.size >= 16 * sums else 1)
-        if histograms in ("shared", "bytes"):
+    def _fitted(self, values: tuple[Dtype, ...], layout: Layout) -> HistogramVariant:
+        """Return the variant with fewer items if values are wide, and with smaller groups for short rows."""
+        chosen = self.chosen
+        if chosen.block == 1:
+            return chosen
+        words, groups = value_words(values), chosen.groups_per_unit or 1
+        items = _power_of_two(max(chosen.items // words, 1))
+        if words > 1 and chosen.histograms != "bytes":
+            groups = max(groups // 2, 1)
+        block = chosen.block
+        if self.call.outputs >= groups * self.device.capabilities.compute_units and chosen.histograms == "local":
+            while block > _LEAST_BLOCK and block // 2 * items >= self.call.size:
+                block, groups = block // 2, min(2 * groups, 32)
+        return chosen.resized(block=block, items=items, groups_per_unit=groups)
+
+    def _room(self, chosen: HistogramVariant, digits: int, dtype: Dtype) -> _Room:
+        """Return the memory of a group for ``digits`` words, or one sum, of each place."""
+        width, most = self.call.bins + 2, self.device.capabilities.asked_local_memory
+        if chosen.histograms == "private":
+            return _Room(CPU_REPLICAS if width <= _SMALL and self.call.size >= 16 * width else 1)
+        if chosen.histograms in ("shared", "bytes"):
             return _Room(1)
-        if histograms == "cached":
-            slots = _power_of_two(min(_MOST_SLOTS, most // _SLOT_BYTES))
-            return _Room(slots, local=slots * _SLOT_BYTES)
-        copies, nbytes = 1, sums * dtype.itemsize
-        if histograms == "split":
+        each = digits * _DIGIT if digits > 1 else dtype.itemsize
+        if chosen.histograms == "cached":
+            slots = _power_of_two(min(_MOST_SLOTS, most // (each + _PLACE)))
+            return _Room(slots, local=slots * (each + _PLACE))
+        copies, nbytes = 1, width * each
+        if chosen.histograms == "split":
             ranges = max(2, -(-nbytes // (most - BEHIND_RANGE)))
-            copies = -(-(sums // planes) // ranges)
-            nbytes = planes * (copies + 1) * dtype.itemsize
+            copies = -(-width // ranges)
+            nbytes = (copies + 1) * each
         beside = self.guide * _ENTRY_BYTES
-        near = self.guide > 0 and sums < _MOST_NEAR and nbytes + beside <= most
+        near = self.guide > 0 and width < _MOST_NEAR and nbytes + beside <= most
         beside *= near
-        if histograms == "replicas":
-            copies = _power_of_two(max(min(_MOST_REPLICAS, (most - beside) // nbytes), 1))
+        if chosen.histograms == "local" and digits > 1:
+            room = min(_REPLICATED, most - beside, _DIGIT * self.call.size)
+            copies = _power_of_two(max(min(_MOST_REPLICAS, room // nbytes), 1))
             nbytes *= copies
         return _Room(copies, near, nbytes + beside)
 
-    def _parts(self, outputs: int, sums: int, local: int) -> int:
-        """Return the number of parts of an output, a group each; a range of a split histogram counts as an output."""
-        chosen, able = self.chosen, self.device.capabilities
-        groups = chosen.groups_per_unit or 1
+    def _parts(self, chosen: HistogramVariant, outputs: int, least: int, local: int) -> int:
+        """Return the number of parts of an output, a group each, of ``least`` elements or more.
+
+        A range of a split histogram counts as an output.
+        """
+        able, groups = self.device.capabilities, chosen.groups_per_unit or 1
         if able.unit_local_memory is not None:  # no more than fit at the same time
             groups = max(1, min(groups, able.unit_local_memory // (local + _RESERVED)))
-        # A part has at least a tile, and at least as many elements as its histogram has sums.
-        tiles = -(-self.call.size // max(chosen.tile, 1 if chosen.shares_histograms else sums))
-        parts = max(1, min(tiles, groups * able.compute_units // outputs))
+        parts = max(1, min(-(-self.call.size // least), groups * able.compute_units // outputs))
         return max(parts, -(-self.call.size // _MOST_COUNTED))
 
     def _fold(self, left: Form, op: Op, target: Form, beside: tuple[Form, ...]) -> Launch:
@@ -188,18 +257,3 @@ def _sum_dtype(sums: Sums, chosen: HistogramVariant, total: int) -> Dtype:
         return _FLOAT64
     small = sums == "peaks" or (sums == "counts" and (not chosen.shares_histograms or total <= _MOST_COUNTED))
     return _UINT32 if small else _INT64
-
-
-def _values(dtypes: tuple[Dtype, ...], sums: Sums) -> tuple[tuple[Dtype, ...], TypedExpr]:
-    """Return the dtypes of a key and any weight, and the function from elements to these."""
-    key = key_dtype(dtypes[0])
-    if sums == "counts":
-        return (key,), typed(trace(lambda x, j: x, 2), (*dtypes, _INT64), (key,))
-    weight = dtypes[1]
-    if sums == "integers":
-        weight = _INT64
-    elif weight.kind != "f":
-        weight = _FLOAT64
-    elif weight.itemsize == 2:
-        weight = np.dtype(np.float32)
-    return (key, weight), typed(trace(lambda x, w, j: (x, w), 3), (*dtypes, _INT64), (key, weight))

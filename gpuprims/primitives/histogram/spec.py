@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+import numpy as np
+
 from gpuprims.core.codegen.functions import fetch_text
 from gpuprims.core.codegen.operands import fields_of
 from gpuprims.core.kernel_spec import Dtype, KernelSpec
 from gpuprims.expressions import c_type
 
-# What a bin adds: counts, integer weights, or float weights. To add float weights in any order with the same result, a
-# first reading finds the exponent of the largest weight ("peaks"), and a second cuts weights into integers ("limbs").
-Sums = Literal["counts", "integers", "peaks", "limbs", "floats"]
+# What a bin adds: counts, integer weights, or float weights. Floats that are added as integers have the same sum in any
+# order: integers of all bits of the dtype ("exact"), or of those near the largest weight of the bin ("scaled"), whose
+# exponent an earlier reading finds ("peaks").
+Sums = Literal["counts", "integers", "peaks", "scaled", "exact", "floats"]
 # A key is the index of its bin ("direct"), or thresholds are evenly spaced up to rounding ("even"), or not ("edges").
 Bins = Literal["direct", "even", "edges"]
 # 64-bit words of the table before the thresholds.
@@ -22,37 +25,66 @@ TABLE_HEADER = 8
 CPU_REPLICAS = 8
 
 
+# 32-bit digits of an exact sum: bits of all exponents, of a mantissa, and of the number of elements, and one digit for
+# weights that are not finite.
+_EXACT = {4: 11, 8: 68}
+
+
+def digits_of(sums: Sums, weight: Dtype | None) -> int:
+    """Return the number of 32-bit words of a sum that work-items add to in local memory; 1 for other sums."""
+    if sums == "exact" and weight is not None:
+        return _EXACT[weight.itemsize]
+    return {"integers": 2, "scaled": 3}.get(sums, 1)
+
+
+def planes_of(sums: Sums, weight: Dtype | None) -> int:
+    """Return the number of sums in global memory for each bin."""
+    return 2 if sums == "scaled" else digits_of(sums, weight) if sums == "exact" else 1
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HistogramSpec(KernelSpec):
     """Macros for a histogram; the values are a key and, if there are weights, a weight."""
 
     kind: Bins
     sums: Sums
-    group_dtype: Dtype  # of a sum within a group
-    dtype: Dtype  # of a sum in global memory
+    group_dtype: Dtype  # of a sum within a group, or of its digits
+    dtype: Dtype  # of a sum, or a result, in global memory
     local_guide: bool  # the guide to the thresholds is in local memory
     fused: bool  # a product and the next sum are rounded once; on GPUs this takes no longer
-    merged: bool  # groups add their sums to one histogram by atomics, instead of storing one each
+    digits: int  # words of a sum in local memory, 0 if sums are whole
+    final: bool  # the launch stores results, not sums of its parts
+    merged: bool  # groups add their sums to totals, which the last group stores as results
+    edges: bool = False  # the launch copies the edges to a result
 
     @property
     def planes(self) -> int:
-        """The number of sums of a bin."""
-        return 3 if self.sums == "limbs" else 1
+        """The number of sums of a bin in global memory."""
+        return planes_of(self.sums, self._weight)
+
+    @property
+    def _weight(self) -> Dtype | None:
+        return self.values[1] if len(self.values) > 1 else None
 
     @property
     def pointers(self) -> int:
-        """Number of pointer arguments: the inputs, the sums, the table, and the exponents for limbs."""
-        return len(self.inputs) + 2 + (self.sums == "limbs")
+        """Number of pointer arguments: the inputs, the sums, the table, any exponents, totals and edges."""
+        return len(self.inputs) + 2 + (self.sums == "scaled") + self.merged + self.edges
 
     @property
     def dtypes(self) -> frozenset[Dtype]:
         """See :class:`KernelSpec`."""
-        return super().dtypes | {self.group_dtype}
+        joined = {np.dtype(np.float64)} if self.final and self.sums in ("scaled", "exact") else set()
+        return super().dtypes | {self.group_dtype, self.dtype} | joined
 
     def macros(self) -> dict[str, int | str]:
         """Define keys, weights, sums and the guide to the thresholds."""
         key, fields = self.values[0], fields_of(self.values)
-        peaks = ", GLOBAL const u32 *RESTRICT peaks" if self.sums == "limbs" else ""
+        further = (
+            ", GLOBAL const u32 *RESTRICT peaks" * (self.sums == "scaled")
+            + ", GLOBAL u32 *counters" * self.merged
+            + ", GLOBAL u32 *edges" * self.edges
+        )
         lowest = {"LOWEST": "(-128)" if self.inputs[0].dtype.kind == "i" else "(0)"} if self._of_bytes else {}
         return {
             **lowest,
@@ -60,9 +92,13 @@ class HistogramSpec(KernelSpec):
             "CPU_REPLICAS": CPU_REPLICAS,
             **{f"BINS_{kind.upper()}": int(self.kind == kind) for kind in get_args(Bins)},
             **{f"SUMS_{sums.upper()}": int(self.sums == sums) for sums in get_args(Sums)},
-            "WIDE_SUMS": int(self.group_dtype.itemsize == 8),
+            "SUMS_DIGITS": int(self.digits > 0),
+            "DIGITS": max(self.digits, 1),
+            "WIDE_TOTALS": int(self.dtype.itemsize == 8),
             "PLANES": self.planes,
+            "FINAL": int(self.final),
             "MERGED": int(self.merged),
+            "COPIES_EDGES": int(self.edges),
             "KEY(value)": f"(value){fields[0]}",
             "KEY_OF_BITS(bits)": _from_bits(key),
             "BELOW_ZERO(x)": "0" if key.kind == "u" else "((x) < 0)",
@@ -70,7 +106,7 @@ class HistogramSpec(KernelSpec):
             "FUSED": int(self.fused),
             **self._guide(),
             **self._weights(),
-            "HISTOGRAMS": f"GLOBAL total_t *RESTRICT histograms, GLOBAL const u64 *RESTRICT table{peaks}",
+            "HISTOGRAMS": f"GLOBAL total_t *RESTRICT histograms, GLOBAL const u64 *RESTRICT table{further}",
         }
 
     @property
@@ -103,6 +139,7 @@ class HistogramSpec(KernelSpec):
     def text(self) -> list[str]:
         """Write the types of keys, sums and weights, and functions that load bytes."""
         types = {"key_t": self.values[0], "bin_t": self.group_dtype, "total_t": self.dtype}
+        types["group_t"] = np.dtype(np.int64) if self.digits else self.group_dtype
         if len(self.values) > 1:
             types["weight_t"] = self.values[1]
         return [
@@ -112,7 +149,8 @@ class HistogramSpec(KernelSpec):
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
-        return (Path(__file__).parent / "kernels" / "binning.h",)
+        kernels = Path(__file__).parent / "kernels"
+        return kernels / "binning.h", kernels / "sums.h"
 
 
 def _from_bits(dtype: Dtype) -> str:

@@ -12,7 +12,6 @@ from gpuprims.core.refusals import double_precision, for_cpus, group_fits, work_
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.histogram.reference import histogram_numpy
 from gpuprims.primitives.histogram.traits import (
-    counted,
     counted_bytes,
     histogram_fits,
     ranges_fit,
@@ -26,23 +25,23 @@ class HistogramVariant(Variant):
 
     Parameters
     ----------
-    histograms : {"shared", "cached", "local", "replicas", "split", "bytes", "private"}
+    histograms : {"shared", "cached", "local", "split", "bytes", "private"}
         Where a group counts. In global memory: one histogram of all groups ("shared"), the same with some bins in local
-        memory ("cached"), or one for each work-item, in order ("private"). In local memory: one histogram ("local"),
-        several ("replicas"), a range of one ("split"), or the values of a byte ("bytes").
+        memory ("cached"), or one for each work-item, in order ("private"). In local memory: histograms of its own
+        ("local"), a range of one ("split"), or the values of a byte ("bytes").
     """
 
-    histograms: Literal["shared", "cached", "local", "replicas", "split", "bytes", "private"] = "shared"
+    histograms: Literal["shared", "cached", "local", "split", "bytes", "private"] = "shared"
 
     @property
     def shares_histograms(self) -> bool:
         """True if all groups add to one histogram in global memory."""
-        return self.histograms in ("shared", "cached")
+        return self.histograms in ("shared", "cached", "sorted")
 
     @property
     def asks_local_memory(self) -> bool:
         """True if a launch reserves the local memory that a group counts in."""
-        return self.histograms in ("cached", "local", "replicas", "split")
+        return self.histograms in ("cached", "local", "split")
 
 
 def _local(at: Geometry) -> Refusal:
@@ -90,21 +89,12 @@ VARIANTS = (
         tunable=_GROUPS,
     ),
     *_HISTOGRAM.gpu(
-        "privatised",
-        rank=20,
-        geometry=PerBackend(cuda=Geometry(1024, 16, 2), opencl=Geometry(256, 16, 4)),
-        vectors=True,
-        histograms="replicas",
-        refuse=_local,
-        tunable=_GROUPS,
-    ),
-    *_HISTOGRAM.gpu(
         "cached",
         rank=15,
         geometry=PerBackend(cuda=Geometry(1024, 16, 2), opencl=Geometry(256, 16, 8)),  # rows: cached
         vectors=True,
         histograms="cached",
-        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), counted),
+        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), sums_add_atomically),
         tunable=_GROUPS,
     ),
     *_HISTOGRAM.gpu(

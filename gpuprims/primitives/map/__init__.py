@@ -49,8 +49,9 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     Returns
     -------
     array or tuple of arrays
-        ``out``, or new arrays of the same library as the first array that is not NumPy's, C-contiguous, of the dtype
-        that NumPy gives.
+        ``out``, or new arrays of the same library as the first array that is not NumPy's, of the dtype that NumPy
+        gives; contiguous, in Fortran order if all arrays of the result's shape lie in this order on the device, else in
+        C order.
 
     Raises
     ------
@@ -91,3 +92,12 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     if operands.on_host and operands.exceed_room:
         return run_in_slabs(request, operands, result, chosen)
     return find_plan(plan_call, operands, request, result, chosen).run(operands, result)
+
+
+def contiguous_copy(array: Any, device: Device) -> Any:
+    """Return a copy of an array in C order."""
+    operands, request, _, _ = bind(("x", array), device=device)
+    request = request._replace(in_c_order=True)
+    if operands.on_host and operands.exceed_room:
+        return run_in_slabs(request, operands, None, None)
+    return find_plan(plan_call, operands, request, None, None).run(operands, None)

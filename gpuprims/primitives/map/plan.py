@@ -12,15 +12,17 @@ from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import KernelSpec, unchanged, value_words
 from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan, nothing
-from gpuprims.core.layout import Form, as_lanes, broadcast_shapes, contiguous, plan_layout
+from gpuprims.core.layout import Form, Layout, broadcast_shapes, contiguous, plan_layout, turned
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, host_results, result_forms
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, ExpressionError, quoted, shortened
 from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
+from gpuprims.primitives.map.lanes import split_lanes
+from gpuprims.primitives.map.rows import by_rows, joined
+from gpuprims.primitives.map.tiles import MapTraits, MapVariant, Tiling
 from gpuprims.primitives.slabs import map_in_slabs, slab_bytes
 
 Dtypes = tuple[np.dtype[Any], ...]
@@ -33,6 +35,8 @@ class MapRequest(NamedTuple):
 
     expr: Expr
     vector_axis: int | None = None
+    # New results lie in memory in C order whatever the arrays' order, for kernels that take no strides.
+    in_c_order: bool = False
 
     @property
     def result_axis(self) -> int | None:
@@ -135,47 +139,73 @@ def plan_call(
     generation: int,
 ) -> LaunchPlan:
     """Decide everything about a map but its memory."""
-    inputs, sources = _split(forms, request.vector_axis)
+    inputs, sources = split_lanes(forms, request.vector_axis)
     shape = broadcast_shapes("map", [form.shape for form in inputs])
     arguments = tuple(form.dtype for form in inputs for _ in range(form.lanes))
     function = request.typed(arguments)
     results = request.results(function.dtypes, shape, alignment)
-    outputs, places = _split(result_forms("map", results, written), request.result_axis)
+    if not request.in_c_order and request.vector_axis is None and _in_fortran_order(forms, shape):
+        results = tuple([turned(result) for result in results])
+    outputs, places = split_lanes(result_forms("map", results, written), request.result_axis)
     size = math.prod(shape)
+
+    read, operands = len(inputs), (*inputs, *outputs)
+    layout = plan_layout(operands, shape, range(len(shape)), reduced_by=range(read, len(operands)))
+    tiling = Tiling.of(layout, read)
 
     def compiling(chosen: Variant) -> Launch:
         if not size:
             return nothing
-        layout = plan_layout((*inputs, *outputs), shape, range(len(shape)))
+        if MapVariant.of(chosen).tiles and tiling is not None:
+            return tiling.prepare(device, chosen, spec_of(tiling.layout, 1))
+        placed = by_rows(layout) if chosen.by_rows else layout
+        spec = spec_of(placed, placed.vector_width() if chosen.vectors else 1)
+        fitted = MapVariant.of(chosen).fitted(spec)
+        if chosen.by_rows:
+            fitted = joined(fitted, placed, function, device.capabilities)
+        groups = fitted.groups(-(-size // fitted.tile), device.capabilities)
+        return device.kernel(fitted, spec).prepare(groups, placed.pack(1), size)
+
+    def spec_of(layout: Layout, vector: int) -> KernelSpec:
         accesses = layout.accesses
-        spec = KernelSpec(
-            inputs=accesses[: len(inputs)],
-            outputs=accesses[len(inputs) :],
+        return KernelSpec(
+            inputs=accesses[:read],
+            outputs=accesses[read:],
             values=function.dtypes,
             map=function,
             finish=unchanged(function.dtypes),
-            vector=layout.vector_width() if chosen.vectors else 1,
+            vector=vector,
             contracted=False,  # map is bound by memory, so NumPy's rounding costs nothing
         )
-        groups = chosen.groups(-(-size // chosen.tile), device.capabilities)
-        return device.kernel(chosen, spec).prepare(groups, layout.pack(1), size)
 
-    traits = CallTraits(arguments + function.computed_in, 1, size, value_bytes=4 * value_words(function.dtypes))
+    traits = MapTraits(
+        arguments + function.computed_in,
+        1,
+        size,
+        value_bytes=4 * value_words(function.dtypes),
+        tile_bytes=0 if tiling is None else tiling.tile_bytes,
+    )
     return LaunchPlan(
         device, "map", traits, results, compiling, asked=variant, inputs=sources, outputs=places, single=request.single
     )
+
+
+def _in_fortran_order(forms: Sequence[Form], shape: tuple[int, ...]) -> bool:
+    """Return True if the arrays that are not broadcast lie in memory with their first axis fastest, as in NumPy."""
+    found = False
+    for form in forms:
+        if form.shape == shape and len(shape) > 1:
+            strides = [abs(stride) for n, stride in zip(shape, form.strides, strict=True) if n > 1]
+            if len(strides) < 2 or strides != sorted(set(strides)):
+                return False
+            found = True
+    return found
 
 
 def sample(call: Sample) -> LaunchPlan:
     """Return the plan of a map of so many elements."""
     forms = (contiguous(call.dtype, (call.size,), 16),)
     return plan_call(MapRequest(expression("x")), forms, None, 16, call.device, None, 0)
-
-
-def _split(forms: Sequence[Form], vector_axis: int | None) -> tuple[list[Form], tuple[int, ...]]:
-    """Return the kernel's operands, and which array each lies in."""
-    parts = [as_lanes(form, vector_axis) if vector_axis is not None and form.shape else (form,) for form in forms]
-    return [form for part in parts for form in part], tuple(k for k, part in enumerate(parts) for _ in part)
 
 
 def run_in_slabs(request: MapRequest, operands: Operands, out: Out | None, variant: str | Variant | None) -> Any:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.catalogue import Catalogue, PerBackend
-from gpuprims.core.geometry import BLOCKS, THREAD_GROUPS, Geometry, Tunable, first_refusal, geometries
+from gpuprims.core.geometry import BLOCKS, THREAD_GROUPS, Geometry, Refusal, Tunable, first_refusal, geometries
 from gpuprims.core.refusals import (
     columns,
     double_precision,
     for_cpus,
     group_fits,
+    lacks_local,
     many_rows,
     partials_fit,
     shuffles,
@@ -33,11 +34,23 @@ def picks_one(capabilities: Capabilities, call: CallTraits) -> str | None:
 
 def many_outputs(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse calls where one output a work-item leaves work-items idle or reads far apart in memory."""
-    if call.side_by_side:
-        return None if call.outputs >= 32 else f"is for 32 or more outputs side by side; this call has {call.outputs}"
-    if call.size <= 64 and call.outputs >= 1024:
+    if call.side_by_side or (call.size <= 64 and call.outputs >= 1024):
         return None
     return f"is for outputs side by side, or 1024 of at most 64 elements; this call has {call.outputs} of {call.size}"
+
+
+def rows_together(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse calls whose rows do not lie one after the other, or which warps can read without local memory."""
+    if not call.flat or call.outputs < 1024 or call.size > 256:
+        return "is for 1024 or more rows of at most 256 elements that lie together"
+    if call.begins_whole:
+        return "is for rows that do not begin at whole vectors; this call's do"
+    return None
+
+
+def tile_fits(at: Geometry) -> Refusal:
+    """Refuse values of which a tile does not fit in local memory."""
+    return lambda capabilities, call: lacks_local(at.block * at.items * call.value_bytes, capabilities)
 
 
 def one_atomic(capabilities: Capabilities, call: CallTraits) -> str | None:
@@ -59,6 +72,7 @@ _GROUPS = geometries(BLOCKS, (4, 8, 16, 32), (2, 4, 6, 8, 12, 16, 24, 32))
 VARIANTS = (
     _REDUCE.cpu(
         "cpu_columns",
+        by_rows=True,
         rank=25,
         geometry=Geometry(1, 512 * 64, 2),
         outputs_per_group=512,
@@ -66,6 +80,7 @@ VARIANTS = (
     ),
     _REDUCE.cpu(
         "cpu_best",
+        by_rows=True,
         rank=22,
         geometry=Geometry(1, 8192, 16),
         refuse=lambda at: first_refusal(for_cpus, picks_one, double_precision),
@@ -73,10 +88,23 @@ VARIANTS = (
     ),
     _REDUCE.cpu(
         "cpu_chunks",
+        by_rows=True,
+        joins=True,
         rank=20,
         geometry=Geometry(1, 8192, 16),
         refuse=lambda at: first_refusal(for_cpus, double_precision),
         tunable=_THREADS,
+    ),
+    *_REDUCE.gpu(
+        "staged",
+        rank=PerBackend(cuda=50, opencl=17),
+        geometry=Geometry(128, 16),  # rows: staged
+        vectors=True,
+        shares_outputs=False,
+        stages=True,
+        refuse=lambda at: first_refusal(
+            rows_together, shuffles(at.block), double_precision, group_fits(at.block), tile_fits(at)
+        ),
     ),
     *_REDUCE.gpu(
         "rows",
@@ -90,10 +118,11 @@ VARIANTS = (
     *_REDUCE.gpu(
         "each",
         rank=PerBackend(cuda=30, opencl=15),
-        geometry=Geometry(256, 16, 8),  # rows: each, columns
+        geometry=PerBackend(cuda=Geometry(512, 16, 2), opencl=Geometry(256, 16, 4)),  # rows: each, columns
         vectors=True,
-        outputs_per_group=256,
-        refuse=lambda at: first_refusal(many_outputs, double_precision, group_fits(at.block)),
+        outputs_per_group=PerBackend(cuda=512, opencl=256),
+        narrows=True,
+        refuse=lambda at: first_refusal(many_outputs, double_precision, group_fits(at.block), values_fit(at.block)),
     ),
     *_REDUCE.gpu(
         "warp",

@@ -93,6 +93,7 @@ _ROUND_ROBIN = tuple(
 VARIANTS = (
     _SCAN.cpu(
         "cpu_columns",
+        by_rows=True,
         rank=65,
         geometry=Geometry(1, 2048 * 1024, 16),  # rows: cpu_columns
         outputs_per_group=2048,
@@ -101,12 +102,24 @@ VARIANTS = (
     ),
     _SCAN.cpu(
         "cpu_chunks",
+        by_rows=True,
         rank=60,
         geometry=Geometry(1, 32768, 16),
         scratch="levels",
         refuse=lambda at: first_refusal(for_cpus, double_precision),
         # Items also decide how many levels of folds there are.
         tunable=Tunable(geometries((1,), tuple(2**k for k in range(12, 19)), THREAD_GROUPS), work_item_fits),
+    ),
+    *_SCAN.gpu(
+        "columns",
+        rank=55,
+        geometry=Geometry(256, 32, 1),  # rows: columns
+        word_items=True,
+        scratch="strip statuses",
+        together=True,
+        refuse=lambda at: first_refusal(
+            not_for_cpus, columns(2), double_precision, group_fits(at.block), values_fit(2 * at.block), forward_progress
+        ),
     ),
     *_SCAN.gpu(
         "each",

@@ -12,7 +12,7 @@ from gpuprims.core.operands import as_operands
 from gpuprims.errors import ArgumentError, DtypeError, quoted
 from gpuprims.primitives.stencil.calls import bind_stencil, run
 from gpuprims.primitives.stencil.spec import Mode
-from gpuprims.primitives.stencil.stencils import of_box, of_cross, of_normal
+from gpuprims.primitives.stencil.weights import of_box, of_cross, of_normal
 
 Kind = Literal["cross", "box", "gaussian"]
 # Wider neighbourhoods are refused before their weights are computed.

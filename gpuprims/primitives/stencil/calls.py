@@ -16,12 +16,15 @@ from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, quoted
 from gpuprims.expressions import computable
+from gpuprims.primitives.map import contiguous_copy
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.stencil.grids import Border, Grid, border_of, grid_of
 from gpuprims.primitives.stencil.halves import half_dtypes, high_half, low_half
 from gpuprims.primitives.stencil.neighbours import as_weights
-from gpuprims.primitives.stencil.plan import StencilRequest, plan_call
-from gpuprims.primitives.stencil.stencils import Halves, Stencil, of_function, of_weights
+from gpuprims.primitives.stencil.passes import StencilRequest
+from gpuprims.primitives.stencil.plan import plan_call
+from gpuprims.primitives.stencil.stencils import Halves, Stencil, of_function
+from gpuprims.primitives.stencil.weights import of_weights
 
 
 def bind(
@@ -79,25 +82,18 @@ def run(operands: Operands, request: StencilRequest, out: Out | None, variant: s
     stencil = request.stencil
     if stencil.halves is not None:
         return _run_in_halves(operands, request, stencil.halves, out, variant)
-    if stencil.weights is not None:
-        on_device = None if operands.on_host else operands.device
-        operands = operands.beside(_weights(stencil, on_device, operands.driver.order))
-    if not _is_together(operands.forms[0], request.grid):  # axes before the neighbourhoods need one stride
-        array, *weights = operands.natives
-        operands = operands.instead(map_arrays("x", array, device=operands.device), *weights)
+    if not _is_together(operands.forms[0], request.grid, whole=variant is None):
+        operands = operands.instead(contiguous_copy(operands.natives[0], operands.device))
     return find_plan(plan_call, operands, request, out, variant).run(operands, out)
 
 
 @lru_cache(maxsize=1024)
-def _is_together(form: Form, grid: Grid) -> bool:
-    return grid.strides(form) is not None
+def _is_together(form: Form, grid: Grid, *, whole: bool) -> bool:
+    """Return True if the axes before the neighbourhoods have one stride and, with ``whole``, rows lie side by side.
 
-
-@lru_cache(maxsize=32)
-def _weights(stencil: Stencil, device: Device | None, order: int) -> Any:
-    """Return weights on the host, or in device memory for the current queue or stream."""
-    weights = np.frombuffer(stencil.weights or b"", stencil.value)
-    return weights if device is None else device.driver.asarray(weights)
+    Other arrays are copied, which takes less time than kernels that load elements one by one.
+    """
+    return grid.strides(form) is not None and not (whole and grid.lines((form,)) is None)
 
 
 def _run_in_halves(

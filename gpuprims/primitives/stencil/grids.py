@@ -36,7 +36,9 @@ class Border(NamedTuple):
 
 def border_of(label: str, mode: Any, cval: Any, element: np.dtype[Any]) -> Border:
     """Check the mode and the element beyond the borders."""
-    check = _border if type(mode) is str and type(cval) is int else _border.__wrapped__
+    # Not -0.0 and NaN: Python finds one equal to 0, and the other to nothing.
+    kept = type(mode) is str and (type(cval) is int or (type(cval) is float and cval == cval != 0))
+    check = _border if kept else _border.__wrapped__
     return check(label, mode, cval, element)
 
 
@@ -84,20 +86,36 @@ class Grid(NamedTuple):
         strides = (lead[-1][1] if lead else 0, *space, 0 if self.channel is None else form.strides[self.channel])
         return in_elements(form, [0 if n == 1 else stride for n, stride in zip(self.lengths, strides, strict=True)])
 
+    def flat(self) -> Grid:
+        """Return the grid with planes as batches."""
+        return self._replace(lead=(*self.lead, self.space[0]), space=self.space[1:])
+
+    def tall(self) -> Grid:
+        """Return the grid of a contiguous array, with planes as rows."""
+        batches, planes, *others = self.lengths
+        return Grid((batches, planes, math.prod(others)), (0,), (1, 2), None)
+
     def lines(self, forms: Sequence[Form]) -> Layout | None:
-        """Return the layout in batches, rows and columns; None unless the elements of a row lie side by side."""
+        """Return the layout in batches, planes, rows and elements; None unless those of a row lie side by side.
+
+        The forms are those of the array, of tables of weights, and of the result.
+        """
         batches, planes, rows, columns, channels = self.lengths
         if len(self.space) == 1:  # each batch is a row
             batches, rows = 1, batches
-        if planes > 1 or len(self.space) > 2 or max(rows, columns * channels) >= 2**30:
+        if max(planes, rows, columns * channels) >= 2**30:
             return None
-        found = []
-        for form in forms:
+        found: list[tuple[int, ...]] = []
+        last = len(forms) - 1
+        for k, form in enumerate(forms):
+            if 0 < k < last:
+                found.append((0, 0, 0, 0))
+                continue
             own = self.strides(form)
             if own is None or own[3] not in (0, channels) or own[4] not in (0, 1):
                 return None
-            found.append((own[0], own[2], 1) if len(self.space) == 2 else (0, own[0], 1))
-        return layout_of(forms, (batches, rows, columns * channels), found)
+            found.append((0, 0, own[0], 1) if len(self.space) == 1 else (*own[:3], 1))
+        return layout_of(forms, (batches, planes, rows, columns * channels), found)
 
 
 def layout_of(forms: Sequence[Form], lengths: tuple[int, ...], strides: Sequence[tuple[int, ...]]) -> Layout:
@@ -121,4 +139,7 @@ def _grid(label: str, shape: tuple[int, ...], rank: int, channel_axis: int | Non
     if len(axes) < rank:
         beside = "" if channel is None else " beside that of channels"
         raise ShapeError(f"{label}: an array of {rank} axes or more{beside}; got shape {shape}")
-    return Grid(shape, axes[: len(axes) - rank], axes[len(axes) - rank :], channel)
+    lead, space = axes[: len(axes) - rank], axes[len(axes) - rank :]
+    if channel is not None and (not lead or channel < space[0]) and channel < space[-1]:
+        lead, channel = tuple(sorted((*lead, channel))), None  # each channel is a batch
+    return Grid(shape, lead, space, channel)

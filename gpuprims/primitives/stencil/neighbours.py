@@ -5,12 +5,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from gpuprims.errors import ArgumentError, ExpressionError, ShapeError, quoted
 from gpuprims.expressions import Expr
+from gpuprims.expressions.captured import keeps_traces
 from gpuprims.expressions.masks import plain_array
 from gpuprims.expressions.trace import Recorder, Tracer
 from gpuprims.primitives.stencil.halves import Join, high_half, low_half
@@ -51,6 +53,7 @@ class TracedNeighbourhood:
         return self._recorder.argument(self.places.setdefault(tuple(map(int, offset)), len(self.places)))
 
 
+@keeps_traces
 def trace_neighbours(function: Callable[[TracedNeighbourhood], Any]) -> Neighbours:
     """Trace a function of a neighbourhood."""
     recorder = Recorder()
@@ -96,16 +99,34 @@ def _finished(recorder: Recorder, returned: Any, offsets: tuple[Offset, ...]) ->
     return Neighbours(recorder.finish([f"n{k}" for k in range(len(offsets))], returned), offsets)
 
 
-def separated(weights: np.ndarray, rounding: float) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return a column and a row whose products are the weights, up to a relative error, or None."""
-    if weights.ndim != 2 or min(weights.shape) == 1:
+def separated(weights: np.ndarray, rounding: float) -> tuple[np.ndarray, ...] | None:
+    """Return a line for each axis whose products are the weights, up to a relative error, or None."""
+    if weights.ndim < 2 or min(weights.shape) == 1 or not weights.any():
         return None
-    first, second = np.unravel_index(np.argmax(np.abs(weights)), weights.shape)
-    if weights[first, second] == 0:
-        return None
-    row, column = weights[first], weights[:, second] / weights[first, second]
-    close = np.abs(np.outer(column, row) - weights).max() <= rounding * np.abs(weights).max()
-    return (column, row) if close else None
+    lines, rest = [], weights
+    while rest.ndim > 1:
+        line, rest = _factors(rest, rounding)
+        lines.append(line)
+    product: np.ndarray = lines[0]
+    for line in (*lines[1:], rest):
+        product = np.multiply.outer(product, line)
+    close = np.abs(product - weights).max() <= rounding * np.abs(weights).max()
+    return (*lines, rest) if close else None
+
+
+def _factors(weights: np.ndarray, rounding: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return a line along the first axis, and weights along the others, whose products are closest to the weights.
+
+    A row of the weights itself is better than the closest product, if it is close enough: it may be whole numbers.
+    """
+    table = weights.reshape(len(weights), -1)
+    first, second = np.unravel_index(np.argmax(np.abs(table)), table.shape)
+    row, column = table[first], table[:, second] / table[first, second]
+    if np.abs(np.outer(column, row) - table).max() > rounding * np.abs(table).max():
+        left, sizes, right = np.linalg.svd(table, full_matrices=False)
+        column = left[:, 0] * sizes[0] * table.any(axis=1)
+        row = right[0] * table.any(axis=0)  # zeros stay zeros, which keep NaN out
+    return column, row.reshape(weights.shape[1:])
 
 
 def as_weights(given: Any) -> np.ndarray:
@@ -113,6 +134,12 @@ def as_weights(given: Any) -> np.ndarray:
     weights = plain_array("stencil", given, "weights of one shape", ArgumentError)
     if weights.dtype.kind not in "iufb":
         raise ArgumentError(f"stencil: real weights, or a function of a neighbourhood; got dtype {weights.dtype}")
+    return _checked(weights.shape, weights.dtype, weights.tobytes())
+
+
+@lru_cache(maxsize=256)
+def _checked(shape: tuple[int, ...], dtype: np.dtype[Any], given: bytes) -> np.ndarray:
+    weights = np.frombuffer(given, dtype).reshape(shape)
     if not 1 <= weights.ndim <= 3:
         raise ShapeError(f"stencil: weights of one to three axes; got shape {weights.shape}")
     if any(length % 2 == 0 or length > WIDEST for length in weights.shape):
@@ -120,4 +147,6 @@ def as_weights(given: Any) -> np.ndarray:
     if not np.isfinite(weights).all():
         raise ArgumentError(f"stencil: finite weights; got {weights[~np.isfinite(weights)][0]}")
     whole = weights.dtype.kind != "f" and not (weights > np.iinfo(np.int64).max).any()  # else floats, as in SciPy
-    return weights.astype(np.int64 if whole else np.float64)
+    checked = weights.astype(np.int64 if whole else np.float64)
+    checked.flags.writeable = False  # the cache keeps it
+    return checked

@@ -2,43 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
-from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
-from gpuprims.core.layout import VECTOR_BYTES, Form, Layout, contiguous
+from gpuprims.core.launch_plan import LaunchPlan, Sample
+from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out, result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError
-from gpuprims.primitives.stencil.grids import Border, Grid, grid_of, layout_of
-from gpuprims.primitives.stencil.refusals import ROWS_AT_ONCE, TILE_WIDTH, fitted_items, register_bytes
-from gpuprims.primitives.stencil.spec import StencilSpec, columns_of, reach_of
-from gpuprims.primitives.stencil.stencils import Stencil, of_function
-from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
+from gpuprims.primitives.stencil.grids import Border, grid_of
+from gpuprims.primitives.stencil.passes import Pass, StencilRequest
+from gpuprims.primitives.stencil.stencils import of_function
+from gpuprims.primitives.stencil.traits import StencilTraits
 from gpuprims.primitives.stencil.variants import StencilVariant
-
-# A strip has at least this many rows for each row that it loads beyond its end.
-_LEAST_DEPTH = 4
-# Up to this many neighbours a byte of an element, memory sets the pace.
-_FEW_TAPS = 2  # rows: rolling
-
-
-class StencilRequest(NamedTuple):
-    """A stencil to apply to an array, its border, and the number of iterations."""
-
-    label: str
-    stencil: Stencil
-    border: Border
-    grid: Grid
-    iterations: int = 1
 
 
 @dataclass(slots=True, eq=False)
@@ -54,7 +35,6 @@ class StencilPlan(LaunchPlan):
     def run(self, operands: Operands, out: Out | None) -> Any:
         """Launch every pass on the memory of a call, and return the last pass's results."""
         kept = []  # keeps host memory alive until the kernels have written to it
-        weights = operands.natives[1:]
         with operands.settled():
             for one in self.passes[:-1]:
                 one.compiled()
@@ -62,7 +42,7 @@ class StencilPlan(LaunchPlan):
                 result = operands.empty(form.shape, form.dtype)
                 one.start(operands, [result])
                 kept.append(result)
-                operands = operands.instead(result, *weights)
+                operands = operands.instead(result)
             return self.passes[-1].run(operands, out)
 
 
@@ -81,32 +61,38 @@ def plan_call(
     A separable stencil takes two passes, unless a variant, or the requested one, computes both in one launch. A variant
     may also apply a stencil twice in one launch.
     """
-    label, stencil, border, grid, iterations = request
-    if stencil.halves is not None or len(forms) != 1 + (stencil.weights is not None):
+    label, stencil, _, grid, iterations = request
+    if stencil.halves is not None:
         raise ArgumentError(f"plan of {label}: weights that one kernel holds; got too many")
     out = result_forms(label, [contiguous(stencil.result, grid.shape, alignment)], written)[0]
-    once, twice = (Pass(request._replace(iterations=times), (*forms, out)) for times in (1, 2))
-    parts = [once.request] * iterations
-    if stencil.across is not None and not _in_one_launch(once.traits, device, variant):
-        first, second = stencil.passes()
-        beyond = stencil.across(*[np.asarray(border.beyond)] * len(stencil.columns))[0]  # the first pass's result
-        after = Border.around(border.mode, stencil.value.type(beyond))
-        passes = [once.request._replace(stencil=first), once.request._replace(stencil=second, border=after)]
-        parts = passes * iterations
-    elif iterations > 1:
+    once, twice = (Pass(request._replace(iterations=times), (forms[0], out)) for times in (1, 2))
+    parts = _in_passes(once, device, variant) * iterations
+    if iterations > 1 and len(parts) == iterations:
         chosen = StencilVariant.of(device.select("stencil", once.traits, variant))
         if chosen.twice and chosen.refuse(device.capabilities, twice.traits) is None:
-            parts = [twice.request] * (iterations // 2) + parts[: iterations % 2]
+            parts = [twice] * (iterations // 2) + parts[: iterations % 2]
     array, plans = forms[0], []
     for k, part in enumerate(parts, 1):
-        target = out if k == len(parts) else contiguous(part.stencil.result, grid.shape, alignment)
-        plans.append(Pass(part, (array, *forms[1:], target)).plan(device, variant))
+        target = out if k == len(parts) else contiguous(part.request.stencil.result, grid.shape, alignment)
+        plans.append(part._replace(forms=(array, target)).plan(device, variant))
         array = target
     if len(plans) == 1:
         return plans[0]
     last, traits = plans[-1], plans[0].traits
     described = device, "stencil", traits, last.results, last.compiling
     return StencilPlan(*described, passes=plans, asked=variant, inputs=last.inputs)
+
+
+def _in_passes(whole: Pass, device: Device, variant: str | Variant | None) -> list[Pass]:
+    """Return the launches of one application: one, or those of each pass."""
+    request, stencil, border = whole.request, whole.request.stencil, whole.request.border
+    if not stencil.passes or (stencil.across is not None and _in_one_launch(whole.traits, device, variant)):
+        return [whole]
+    launches = []
+    for one in stencil.passes:
+        launches += _in_passes(Pass(request._replace(stencil=one, border=border), whole.forms), device, variant)
+        border = Border.around(border.mode, one.value.type(one.of_constant(border.beyond)))
+    return launches
 
 
 def _in_one_launch(traits: StencilTraits, device: Device, variant: str | Variant | None) -> bool:
@@ -125,124 +111,3 @@ def sample(call: Sample) -> LaunchPlan:
 
 def _nine(n: Any) -> Any:
     return sum((n[dy, dx] for dy in (-1, 0, 1) for dx in (-1, 0, 1)), n[0, 0])
-
-
-class Pass(NamedTuple):
-    """One launch: how often it applies which stencil, and the forms of the array, perhaps weights, and the result."""
-
-    request: StencilRequest
-    forms: tuple[Form, ...]
-
-    @property
-    def traits(self) -> StencilTraits:
-        """Facts for the variants."""
-        _, stencil, _, grid, times = self.request
-        left, right = columns_of(stencil.column_offsets, times)
-        top, bottom = reach_of([offset[-2] for offset in stencil.offsets] if stencil.rank > 1 else [0])
-        reads = Neighbourhood(
-            lines=grid.lines((self.forms[0], self.forms[-1])) is not None,
-            across=stencil.across is not None,
-            table=stencil.weights is not None,
-            span=bottom - top + 1,
-            beside=(right - left) * grid.channels,
-            taps=len(stencil.offsets) + len(stencil.columns),
-            paired=stencil.paired is not None,
-            times=times,
-        )
-        computed = () if stencil.function is None else stencil.function.computed_in
-        dtypes = (self.forms[0].dtype, stencil.value, stencil.result, *computed)
-        return StencilTraits(dtypes, math.prod(grid.lengths), neighbourhood=reads)
-
-    def plan(self, device: Device, variant: str | Variant | None) -> LaunchPlan:
-        """Return the plan of the launch, by the variant that is asked for or the best one."""
-        traits = self.traits
-
-        def compiling(variant: Variant) -> Launch:
-            if not traits.size:
-                return nothing
-            chosen = StencilVariant.of(variant)
-            launch = self._listed if chosen.window == "listed" else self._in_lines
-            return launch(traits, chosen, device)
-
-        inputs, out = range(len(self.forms) - 1), self.forms[-1]
-        results = (contiguous(out.dtype, out.shape, out.alignment),)
-        return LaunchPlan(device, "stencil", traits, results, compiling, asked=variant, inputs=inputs)
-
-    def _listed(self, traits: StencilTraits, chosen: StencilVariant, device: Device) -> Launch:
-        """Return the launch of a kernel that reads elements one by one, wherever they lie."""
-        array, *weights, out = self.forms
-        grid = self.request.grid
-        read, written = grid.strides(array), grid.strides(out)
-        if read is None or written is None:
-            rule = "out= with one stride for all axes before the neighbourhoods"
-            raise ArgumentError(f"{self.request.label}: {rule}; got another")
-        strides = [read, *[(0,) * 5] * len(weights), written]  # kernels read all weights, by no stride
-        layout = layout_of(self.forms, grid.lengths, strides)
-        kernel = device.kernel(chosen, self._spec(layout, chosen))
-        groups = chosen.groups(-(-traits.size // chosen.tile), device.capabilities)
-        return kernel.prepare(groups, layout.pack(0), traits.size)
-
-    def _in_lines(self, traits: StencilTraits, chosen: StencilVariant, device: Device) -> Launch:
-        """Return the launch of a kernel that computes along rows whose elements lie side by side."""
-        _, stencil, _, grid, times = self.request
-        around, able = traits.neighbourhood, device.capabilities
-        layout = grid.lines(self.forms)
-        if layout is None:
-            raise TypeError(f"{self.request.label}: rows side by side; got {self.forms}")
-        items = fitted_items(chosen.window, chosen.items, around, self.forms[0].item)
-        fitted = chosen.resized(items=items)
-        vector, vector_out = (min(layout.width_of(k), fitted.items) if chosen.vectors else 1 for k in range(2))
-        local = min(VECTOR_BYTES // register_bytes(self.forms[0].dtype), fitted.items)
-        reach = max(map(abs, columns_of(stencil.column_offsets, times))) * grid.channels * times
-        spec = self._spec(
-            layout,
-            chosen,
-            vector=vector,
-            vector_out=vector_out,
-            vector_local=local,
-            vector_halo=min(local, 1 << (reach - 1).bit_length()) if reach else 1,
-            channels=grid.channels,
-            times=times,
-        )
-        kernel, packed = device.kernel(fitted, spec), layout.pack(0)
-        batches, rows, length = layout.reduced
-        if chosen.window == "tile":
-            tiles = batches * -(-rows // (fitted.tile // TILE_WIDTH)) * -(-length // TILE_WIDTH)
-            return kernel.prepare(fitted.groups(tiles, able), packed)
-        across = -(-length // fitted.tile)
-        # Long strips: one for each group, and few rows loaded beyond their ends.
-        wanted = max(1, (fitted.groups_per_unit or 1) * able.compute_units // (across * batches))
-        least = _LEAST_DEPTH * around.span
-        depth = max(-(-rows // wanted), least)
-        if chosen.window == "ring":
-            depth = min(rows, depth)
-            strips = -(-rows // depth)
-            return kernel.prepare(fitted.groups(across * strips * batches, able), packed, strips, depth)
-        # Strips cover the rows whose neighbours all lie inside, a multiple of ROWS_AT_ONCE; other rows are computed one
-        # by one. Where memory sets the pace, strips are short: their rows are still in a cache when the next strip
-        # loads them.
-        if around.taps * times <= _FEW_TAPS * self.forms[0].item:
-            depth = least
-        depth = -(-depth // ROWS_AT_ONCE) * ROWS_AT_ONCE
-        covered = max(rows - times * (around.span - 1), 0) // ROWS_AT_ONCE * ROWS_AT_ONCE
-        tasks = -(-covered // depth) + rows - covered
-        return kernel.prepare(fitted.groups(across * tasks * batches, able), packed, depth, covered)
-
-    def _spec(self, layout: Layout, chosen: StencilVariant, **more: Any) -> StencilSpec:
-        _, stencil, border, *_ = self.request
-        accesses = layout.accesses
-        return StencilSpec(
-            accesses[:-1],
-            accesses[-1:],
-            (stencil.value,),
-            stencil.finish if stencil.function is None else stencil.function,
-            stencil.finish,
-            offsets=tuple((0, 0, *offset)[-3:] for offset in stencil.offsets),
-            mode=border.mode,
-            beyond=border.beyond,
-            across=stencil.across,
-            columns=stencil.columns,
-            window="table" if stencil.weights else chosen.window,
-            paired=stencil.paired if chosen.window == "strip" else None,
-            **more,
-        )

@@ -11,20 +11,34 @@ from gpuprims.core.geometry import Geometry, Refusal, first_refusal
 from gpuprims.core.layout import VECTOR_BYTES
 from gpuprims.core.refusals import SPARE_LOCAL, group_fits
 from gpuprims.core.traits import CallTraits
+from gpuprims.primitives.stencil.blocks import (
+    MOST_LOCAL,
+    Block,
+    column_block,
+    dense_block,
+    least_local_bytes,
+    plane_items,
+)
 from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
 
 # Most 32-bit numbers of a window that a work-item keeps in registers.
 _MOST_NUMBERS = 128
+# The same for neighbourhoods in several planes.
+_MOST_IN_PLANES = 128
 # Fewest elements of a row that a work-item computes.
 _LEAST_ITEMS = 4
 # Most operations in all phases of a window; more take too long to compile.
 _MOST_OPERATIONS = 8192
 # Width of a tile in local memory.
 TILE_WIDTH = 64
+# Rows of a tile that a CPU's work-item computes.
+CPU_ROWS = 16
 # Rows of a strip that a group loads together, in advance.
 ROWS_AT_ONCE = 4
 # Most rows of a neighbourhood that one launch applies twice.
 _MOST_ROWS_TWICE = 3
+# Weights up to which a CPU's kernel that contains them is faster than one that reads them.
+_CPU_TAPS = 27
 # Most numbers of a window that stay in the cache of a CPU core.
 _CPU_NUMBERS = 24_576
 
@@ -35,19 +49,78 @@ def one_pass(capabilities: Capabilities, call: CallTraits) -> str | None:
 
 
 def along_lines(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse arrays whose rows are not contiguous, and weights in memory."""
+    """Refuse arrays whose rows are not contiguous."""
+    if neighbourhood_of(call).lines:
+        return None
+    return "is for rows whose elements, and channels, lie side by side; this call's do not"
+
+
+def written_out(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse weights that no kernel contains."""
+    return None if neighbourhood_of(call).written else "contains all weights; this call has too many"
+
+
+def one_plane(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse arrays of several planes."""
+    reason = "is for one plane at a time; this call's neighbourhoods have several"
+    return reason if neighbourhood_of(call).planes else None
+
+
+def weights_read(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse functions of neighbours, and a few weights."""
+    return None if neighbourhood_of(call).table else "reads weights from memory; this call has a function"
+
+
+def block_fits(at: Geometry) -> Refusal:
+    """Refuse neighbourhoods if no tile with its surroundings fits in local memory."""
+
+    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
+        least = least_local_bytes(neighbourhood_of(call), call.dtypes[1], at.block)
+        if least <= min(capabilities.local_memory - SPARE_LOCAL, MOST_LOCAL):
+            return None
+        return f"needs {least} bytes of local memory; {capabilities.name} has {capabilities.local_memory}"
+
+    return first_refusal(group_fits(at.block), refuse)
+
+
+def along_columns(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse neighbours beside an element."""
     reads = neighbourhood_of(call)
-    if not reads.lines:
-        return "is for rows whose elements, and channels, lie side by side; this call's do not, or it has planes"
-    return "writes weights out one by one; this call has too many" if reads.table else None
+    return None if reads.beside == 0 and reads.deep == 1 else "is for neighbours above and below; this call has others"
+
+
+def planes_fit(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse neighbourhoods that registers do not hold."""
+    reads = neighbourhood_of(call)
+    items = plane_items(call.dtypes[0])
+    numbers = (reads.deep + 1) * reads.span * (items + reads.beside) * -(-register_bytes(call.dtypes[0]) // 4)
+    if numbers <= _MOST_IN_PLANES:
+        return None
+    return f"keeps up to {_MOST_IN_PLANES} numbers of 32 bits; this call's neighbourhood takes {numbers}"
 
 
 def few_rows(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse windows that do not fit in the cache of a CPU core."""
-    numbers = neighbourhood_of(call).numbers(64)
+    reads = neighbourhood_of(call)
+    numbers = reads.numbers(64)
+    if reads.table and not reads.across and reads.taps > _CPU_TAPS:
+        return f"is for up to {_CPU_TAPS} weights, which it contains; this call has {reads.taps}"
     if numbers <= _CPU_NUMBERS:
         return None
     return f"keeps up to {_CPU_NUMBERS} numbers; this call's neighbourhood takes {numbers}"
+
+
+def tile_in_cache(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse neighbourhoods so large that a tile does not fit in the cache of a CPU core."""
+    numbers = tile_numbers(neighbourhood_of(call), 64)
+    if numbers <= _CPU_NUMBERS:
+        return None
+    return f"keeps up to {_CPU_NUMBERS} numbers; this call's neighbourhood takes {numbers}"
+
+
+def tile_numbers(reads: Neighbourhood, items: int) -> int:
+    """Return the elements of a tile of ``items`` columns and its surroundings."""
+    return (CPU_ROWS + reads.span - 1) * (items + reads.beside)
 
 
 def window_fits(capabilities: Capabilities, call: CallTraits) -> str | None:
@@ -62,6 +135,25 @@ def window_fits(capabilities: Capabilities, call: CallTraits) -> str | None:
     if work > _MOST_OPERATIONS:
         return f"writes up to {_MOST_OPERATIONS} operations out; this call has {work}"
     return None
+
+
+def fitted_block(chosen: Any, reads: Neighbourhood, element: np.dtype[Any], value: np.dtype[Any], length: int) -> Block:
+    """Return the block that a work-item of a variant computes."""
+    if chosen.window == "dense":
+        block = dense_block(reads, value, chosen.block, length)
+        if block is None:
+            raise TypeError(f"{chosen.label}: a block that fits in local memory; got {reads}")
+        return block
+    if chosen.window == "rows":
+        items = chosen.items
+        while items > 64 and tile_numbers(reads, items) > _CPU_NUMBERS:
+            items //= 2
+        return Block(items, rows=4, chunk=4)
+    if chosen.window == "columns":
+        return column_block(reads, value)
+    if chosen.window == "planes":
+        return Block(plane_items(element))
+    return Block(fitted_items(chosen.window, chosen.items, reads, element.itemsize))
 
 
 def fitted_items(window: str, items: int, reads: Neighbourhood, itemsize: int) -> int:

@@ -11,15 +11,19 @@ from gpuprims.core.codegen.functions import store_text
 from gpuprims.core.codegen.operands import number_of, return_value, stored
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.expressions import TypedExpr, c_type, constant, emit_function
-from gpuprims.primitives.stencil.refusals import ROWS_AT_ONCE, TILE_WIDTH
+from gpuprims.primitives.stencil.blocks import Block
+from gpuprims.primitives.stencil.refusals import CPU_ROWS, ROWS_AT_ONCE, TILE_WIDTH
 
-# Where a kernel keeps the neighbours of an element: in an array, in a ring or a strip of rows in registers, or in a
-# tile in local memory.
-Window = Literal["listed", "ring", "strip", "tile"]
+# Where a kernel keeps the neighbours of an element: in an array, in a ring or a strip of rows or in planes in
+# registers, in a tile in local memory. Kernels that read weights from memory keep them in a dense tile in local memory,
+# in columns in registers, or in rows of a tile in a CPU's cache.
+Window = Literal["listed", "ring", "strip", "planes", "tile", "dense", "columns", "rows"]
 # How an array continues beyond its borders, as in SciPy.
 Mode = Literal["nearest", "reflect", "mirror", "wrap", "constant"]
-_IN_LINES = ("ring", "strip", "tile")
+_IN_LINES = ("ring", "strip", "planes", "tile", "dense", "columns", "rows")
+READING = ("table", "dense", "columns", "rows")
 _AXES = "ZYX"
+_ALONE = Block(1)
 
 
 def reach_of(offsets: Sequence[int]) -> tuple[int, int]:
@@ -53,6 +57,11 @@ class StencilSpec(KernelSpec):
     vector_local: int = 1
     vector_halo: int = 1
     vector_out: int = 1
+    # The elements that a work-item computes, and whether weights are zero, for kernels that read them from memory.
+    block: Block = _ALONE
+    some_zero: bool = False
+    # True if 32 bits do not count the elements between the rows of a plane.
+    far: bool = False
     # How many times one launch applies the stencil.
     times: int = 1
     # ``map`` and ``across`` of two bytes at once, in the halves of a uint32.
@@ -82,6 +91,9 @@ class StencilSpec(KernelSpec):
             "number_t": c_type(element),
             "stored_t": stored(element),
             "result_t": stored(self.outputs[0].dtype),
+            "item_t": "u32" if self.paired else "number_t",
+            "sum_t": "u32" if self.paired else c_type(self.values[0]),
+            "slot_t": "sum_t" if self.across else "item_t",
             "PLAIN": int(number_of("element", element) == "element"),
             "NUMBER(element)": f"({number_of('(element)', element)})",
             "BEYOND": constant(element.type(self.beyond)),
@@ -99,23 +111,39 @@ class StencilSpec(KernelSpec):
             **{f"LOW_{axis}": f"({low})" for axis, (low, _) in reach.items()},
             **{f"HIGH_{axis}": f"({high})" for axis, (_, high) in reach.items()},
             **{f"STRIDE_{k}": _stride(0, k, stride) for k, stride in enumerate(strides)},
+            "RESULT": result,
             "STRIDE_OUT": _stride(result, 0, out[0]),
-            "STRIDE_OUT_ROW": _stride(result, 1, out[1]),
+            "STRIDE_OUT_PLANE": _stride(result, 1, out[1]),
+            "STRIDE_OUT_ROW": _stride(result, 2, out[2]),
+            "ROWS_EACH": self.block.rows,
+            "PLANES_EACH": self.block.planes,
+            "CHUNK": self.block.chunk,
+            "VECTORS_EACH": self.block.vectors,
+            "LANES_X": self.block.lanes,
+            "SOME_ZERO": int(self.some_zero),
+            "offset_t": "i64" if self.far else "i32",
             "SPAN": "(HIGH_Y - LOW_Y + 1)",
             "LEFT": "(LOW_X * CHANNELS)",
             "HALO": "((HIGH_X - LOW_X) * CHANNELS)",
             "TILE_WIDTH": TILE_WIDTH,
             "ROWS_AT_ONCE": ROWS_AT_ONCE,
+            "CPU_ROWS": CPU_ROWS,
             "PITCH": f"({pitch})",
+            **({"LATEST(row)": self._latest()} if self.window == "planes" else {}),
             **({"FETCH_ALL(window)": loads} if self.window == "listed" else {}),
         }
+
+    def _latest(self) -> str:
+        """Return a C expression for the greatest offset of a plane in which a row has neighbours."""
+        low, high = self.reach(1)
+        latest = {
+            row: max([dz for dz, dy, _ in self.offsets if dy == row + low], default=0) for row in range(high - low + 1)
+        }
+        return "(" + " : ".join([*(f"(row) == {row} ? {dz}" for row, dz in latest.items() if dz), "0"]) + ")"
 
     def text(self) -> list[str]:
         """Write the types of a window, the functions of a neighbourhood, and the result of an element."""
         return [
-            f"typedef {'u32' if self.paired else 'number_t'} item_t;",
-            f"typedef {'u32' if self.paired else 'value_t'} sum_t;",
-            f"typedef {'sum_t' if self.across else 'item_t'} slot_t;",
             *self._functions(),
             *store_text(self),
             *(_RESULT if self.window in _IN_LINES else []),
@@ -123,17 +151,20 @@ class StencilSpec(KernelSpec):
 
     def _functions(self) -> list[str]:
         """Write the first of two passes, and the function of a window, whose first row in a ring is ``first``."""
-        if self.window == "table":
+        if self.window in READING:
             return []
         function, across = self.paired or (self.map, self.across)
-        low_y, low_x = self.reach(1)[0], self.reach(2)[0]
+        (low_z, _), (low_y, _), (low_x, _) = map(self.reach, range(3))
         if self.window == "listed":
             places = [f"window[{k}]" for k in range(len(self.offsets))]
         else:
             ring = " % SPAN" if self.window == "ring" else ""
-            offsets = [(dy, low_x if across else dx) for _, dy, dx in self.offsets]
+            offsets = [low_x if across else dx for *_, dx in self.offsets]
+            rows = [dy - low_y for _, dy, _ in self.offsets]
+            planes = [f"{(dz - low_z)} * SPAN + " for dz, *_ in self.offsets]
             places = [
-                f"window[(first + {dy - low_y}){ring} * PITCH + {(dx - low_x) * self.channels}]" for dy, dx in offsets
+                f"window[({plane}(first + {row}){ring}) * PITCH + {(dx - low_x) * self.channels}]"
+                for plane, row, dx in zip(planes, rows, offsets, strict=True)
             ]
         space = "LOCAL const" if self.window == "tile" else "const"
         head = f"DEVICE sum_t gp_apply({space} slot_t *window, const int first)"

@@ -1,4 +1,4 @@
-"""Stencils: functions of neighbours, from weights or from Python functions, and how to store their values."""
+"""Stencils: functions of neighbours, and how to store their values."""
 
 from __future__ import annotations
 
@@ -10,32 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.expressions import TypedExpr, trace, typed
-from gpuprims.primitives.stencil.halves import MOST_WEIGHT, Join, half_dtypes, joining_means, joining_sums
-from gpuprims.primitives.stencil.neighbours import (
-    WIDEST,
-    Neighbours,
-    separated,
-    trace_neighbours,
-    weighted,
-    weighted_halves,
-)
-from gpuprims.primitives.stencil.rounding import Ends, averaged, averaging, finishing, summed
+from gpuprims.primitives.stencil.halves import Join
+from gpuprims.primitives.stencil.neighbours import Neighbours, trace_neighbours
+from gpuprims.primitives.stencil.rounding import finishing
 
 Dtype = np.dtype[Any]
 
-_INT64, _DOUBLE, _SINGLE = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.float32)
-# Holds the sums of two bytes, one in each half.
-_PAIR = np.dtype(np.uint32)
-# Kernels contain up to this many weights; more are read from memory.
-_MOST_WRITTEN = 169
-# One function sums the halves of up to this many neighbours; for more, the halves become arrays.
-_MOST_IN_HALVES = 49  # rows: halves
-# Relative error of products of a column and a row, for elements that float32 holds and for others.
-_ROUNDED_SINGLE, _ROUNDED_DOUBLE = 1e-7, 1e-15
-# Standard deviations from the middle to the end of Gaussian weights.
-_TRUNCATE = 4.0
-# Sums of integers below these fit in 32 and in 64 bits.
-_SMALL, _LARGE = 2**31, 2**63
+_INT64 = np.dtype(np.int64)
 
 
 class Halves(NamedTuple):
@@ -52,15 +33,17 @@ class Stencil:
 
     # Offsets of the arguments of ``function`` along the last axes; with ``across``, along columns only.
     offsets: tuple[tuple[int, ...], ...]
-    # From neighbours and an unused number to a value; None if weights are read from memory.
+    # From neighbours and an unused number to a value; None if no kernel contains all weights.
     function: TypedExpr | None
     # From a value and an unused number to a result.
     finish: TypedExpr
-    # Weights that are read from memory, of dtype ``value``.
-    weights: bytes | None = None
+    # Weights that kernels may read from memory, for all offsets between the least and the greatest.
+    table: np.ndarray | None = None
     # Offsets along a row of the arguments of ``across``, the first of two passes.
     columns: tuple[int, ...] = ()
     across: TypedExpr | None = None
+    # Stencils of one pass each that give the same, one after the other; the results of all but the last are values.
+    passes: tuple[Stencil, ...] = ()
     # ``function`` and ``across`` of two bytes in the halves of a uint32, if their sums fit in 16 bits.
     paired: tuple[TypedExpr, TypedExpr | None] | None = None
     # The stencils of both halves of 64-bit integers, if they have too many neighbours for one function.
@@ -86,13 +69,25 @@ class Stencil:
         """Dtype of the result."""
         return self.finish.dtypes[0]
 
-    def passes(self) -> tuple[Stencil, Stencil]:
-        """Return the two passes as stencils of one pass each; the results of the first are values."""
-        if self.across is None or self.function is None:
-            raise TypeError("passes of a stencil in two; got one in one")
-        across = TypedExpr(self.across.nodes, self.across.results, self.across.arity + 1)  # adds the unused number
-        first = Stencil(tuple((dx,) for dx in self.columns), across, finishing(self.value, self.value))
-        return first, Stencil(self.offsets, self.function, self.finish)
+    @property
+    def taps(self) -> int:
+        """The number of neighbours, or of weights that are not zero."""
+        if self.function is None and self.table is not None:
+            return int(np.count_nonzero(self.table))
+        return len(self.offsets) + len(self.columns)
+
+    def of_constant(self, element: Any) -> Any:
+        """Return the value of neighbours that are all alike."""
+        given = np.asarray(element)
+        for one in self.passes:
+            given = one.of_constant(given)
+        if self.passes:
+            return given
+        if self.table is not None:
+            return (self.table * given.astype(self.value)).sum(dtype=self.value)
+        if self.function is None:
+            raise TypeError("a function, a table or passes; got a stencil of halves")
+        return self.function(*[given] * len(self.offsets), np.int64(0))[0]
 
 
 def of_function(function: Callable[..., Any], element: Dtype, result: Dtype | None) -> Stencil:
@@ -102,172 +97,13 @@ def of_function(function: Callable[..., Any], element: Dtype, result: Dtype | No
 
 @lru_cache(maxsize=256)
 def _of_neighbours(neighbours: Neighbours, element: Dtype, result: Dtype | None) -> Stencil:
-    applied = _typed(neighbours, element)
+    applied = typed_over(neighbours, element)
     value = applied.dtypes[0]
     return Stencil(neighbours.offsets, applied, finishing(value, result or value))
 
 
-def of_weights(weights: np.ndarray, element: Dtype, result: Dtype, *, double: bool) -> Stencil:
-    """Return the stencil of weights, in two passes if they are products of a column and a row."""
-    return _of_weights(weights.shape, weights.dtype, weights.tobytes(), element, result, double)
-
-
-@lru_cache(maxsize=256)
-def _of_weights(
-    shape: tuple[int, ...], dtype: Dtype, given: bytes, element: Dtype, result: Dtype, double: bool
-) -> Stencil:
-    weights = np.frombuffer(given, dtype).reshape(shape)
-    value = _value_of(weights, element, result, double=double)
-    if value is None:
-        return _of_halves(weights, element, result, joining_sums(result))
-    finish = summed(value, result, _ends(weights, element))
-    rounding = _ROUNDED_SINGLE if _is_narrow(element) else _ROUNDED_DOUBLE
-    split = separated(weights, rounding) if value.kind == "f" else None
-    if split is not None and np.count_nonzero(weights) > sum(map(np.count_nonzero, split)):
-        return _of_product(*split, element, finish)
-    if np.count_nonzero(weights) > _MOST_WRITTEN:
-        return _of_table(weights, finish)
-    return _of_sum(weights, element, finish)
-
-
-@lru_cache(maxsize=64)
-def of_cross(element: Dtype) -> Stencil:
-    """Return the stencil of the mean of an element and its four neighbours."""
-    return _of_mean(np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]]), element)
-
-
-@lru_cache(maxsize=64)
-def of_box(height: int, width: int, element: Dtype) -> Stencil:
-    """Return the stencil of the mean of a box."""
-    value = _value_of(np.full(1, height * width), element, element, double=False)
-    if height == 1 or width == 1 or value is None:
-        return _of_mean(np.ones((height, width), np.int64), element)
-    return _of_product(np.ones(height), np.ones(width), element, averaging(value, height * width, element))
-
-
-@lru_cache(maxsize=64)
-def of_normal(down: float, across: float, element: Dtype) -> Stencil:
-    """Return the stencil of Gaussian weights, given the standard deviations along rows and columns."""
-    column, row = normal_weights(down), normal_weights(across)
-    if element.kind == "f":
-        finish = finishing(_DOUBLE if element.itemsize == 8 else _SINGLE, element)
-    else:
-        ends = Ends(*_range_of(element), len(column) + len(row))
-        finish = averaged(_SINGLE if _is_narrow(element) else _DOUBLE, element, ends)
-    return _of_product(column, row, element, finish)
-
-
-def normal_weights(sigma: float) -> np.ndarray:
-    """Return SciPy's Gaussian weights, whose sum is 1, up to four standard deviations from the middle."""
-    radius = int(_TRUNCATE * sigma + 0.5)
-    weights = np.exp(-0.5 * (np.arange(-radius, radius + 1) / sigma) ** 2)
-    normal: np.ndarray = weights / weights.sum()
-    return normal
-
-
-def _of_mean(weights: np.ndarray, element: Dtype) -> Stencil:
-    """Return the stencil of a mean of neighbours with integer weights."""
-    value, count = _value_of(weights, element, element, double=False), int(weights.sum())
-    if value is None:
-        return _of_halves(weights, element, element, joining_means(count, element))
-    return _of_sum(weights, element, averaging(value, count, element))
-
-
-def _of_sum(weights: np.ndarray, element: Dtype, finish: TypedExpr) -> Stencil:
-    """Return the stencil of a weighted sum, whose weights the kernel contains."""
-    neighbours = weighted(weights, finish.nodes[0].dtype)
-    pairs = (_typed(weighted(weights, _PAIR), _PAIR), None) if _fit_in_pairs(element, weights) else None
-    return Stencil(neighbours.offsets, _typed(neighbours, element), finish, paired=pairs)
-
-
-def _of_product(column: np.ndarray, row: np.ndarray, element: Dtype, finish: TypedExpr) -> Stencil:
-    """Return the stencil of a weighted sum along rows, followed by one along columns."""
-    value, pairs = finish.nodes[0].dtype, None
-    across, down = weighted(row, value), weighted(column, value)
-    if _fit_in_pairs(element, column, row):
-        pairs = _typed(weighted(column, _PAIR), _PAIR), _typed_across(weighted(row, _PAIR), _PAIR, _PAIR)
-    return Stencil(
-        offsets=tuple((dy, 0) for (dy,) in down.offsets),
-        function=_typed(down, value),
-        finish=finish,
-        columns=tuple(dx for (dx,) in across.offsets),
-        across=_typed_across(across, element, value),
-        paired=pairs,
-    )
-
-
-def _of_table(weights: np.ndarray, finish: TypedExpr) -> Stencil:
-    """Return the stencil of weights that are read from memory."""
-    corners = tuple(tuple(sign * (n // 2) for n in weights.shape) for sign in (-1, 1))
-    return Stencil(corners, None, finish, weights.astype(finish.nodes[0].dtype).tobytes())
-
-
-def _of_halves(weights: np.ndarray, element: Dtype, result: Dtype, join: Join) -> Stencil:
-    """Return the stencil of integer weights for 64-bit integers; one function sums the halves of few neighbours."""
-    finish = finishing(result, result)
-    if np.count_nonzero(weights) <= _MOST_IN_HALVES:
-        neighbours = weighted_halves(weights, element, join)
-        return Stencil(neighbours.offsets, _typed(neighbours, element), finish)
-    high, low = (_sums_of(weights, half) for half in half_dtypes(element))
-    return Stencil(high.offsets, None, finish, halves=Halves(high, low, join))
-
-
-def _sums_of(weights: np.ndarray, half: Dtype) -> Stencil:
-    """Return the stencil of integer weights for 32-bit halves; its results are the sums."""
-    finish = finishing(_INT64, _INT64)
-    if weights.ndim == 2 and min(weights.shape) > 1 and (weights == 1).all():
-        rows, columns = weights.shape
-        return _of_product(np.ones(rows), np.ones(columns), half, finish)
-    if np.count_nonzero(weights) > _MOST_WRITTEN and max(weights.shape) <= WIDEST:
-        return _of_table(weights, finish)
-    return _of_sum(weights, half, finish)
-
-
-def _typed(neighbours: Neighbours, element: Dtype) -> TypedExpr:
+def typed_over(neighbours: Neighbours, element: Dtype) -> TypedExpr:
     """Type a function of neighbours, and add the unused number."""
     count = len(neighbours.offsets)
     indexed = trace(lambda *given: neighbours.expr(*given[:-1]), count + 1)
     return typed(indexed, (*(element,) * count, _INT64))
-
-
-def _typed_across(across: Neighbours, element: Dtype, value: Dtype) -> TypedExpr:
-    return typed(across.expr, (element,) * len(across.offsets), (value,))
-
-
-def _fit_in_pairs(element: Dtype, *factors: np.ndarray) -> bool:
-    """Return True if sums of bytes by products of weights fit in 16 bits, and so never overflow into the other half."""
-    whole = all((one == np.rint(one)).all() and (one >= 0).all() for one in factors)
-    return element == np.uint8 and whole and 255 * np.prod([one.sum() for one in factors]) < 2**16
-
-
-def _value_of(weights: np.ndarray, element: Dtype, result: Dtype, *, double: bool) -> Dtype | None:
-    """Return the dtype of a weighted sum; None for two sums of halves."""
-    if element.kind == "f":
-        return _DOUBLE if _DOUBLE in (element, result) else _SINGLE
-    whole = weights.dtype.kind == "i" or bool((weights == np.rint(weights)).all() and np.abs(weights).max() < _SMALL)
-    if not whole:
-        return _DOUBLE if double or not _is_narrow(element) else _SINGLE
-    weight = sum(abs(int(one)) for one in weights.flat)
-    largest = (_range_of(element)[1] + (element.kind != "b")) * weight
-    if largest < _LARGE:
-        return np.dtype(np.int32 if largest < _SMALL else np.int64)
-    return None if result.kind != "f" and element.itemsize == 8 and weight < MOST_WEIGHT else _DOUBLE
-
-
-def _is_narrow(element: Dtype) -> bool:
-    """Return True if float32 holds the elements, and a fraction of each integer."""
-    return element.itemsize <= 2 or element == _SINGLE
-
-
-def _range_of(element: Dtype) -> tuple[int, int]:
-    """Return the smallest and the largest integer of a dtype."""
-    return (0, 1) if element.kind == "b" else (int(np.iinfo(element).min), int(np.iinfo(element).max))
-
-
-def _ends(weights: np.ndarray, element: Dtype) -> Ends | None:
-    """Return the range of a weighted sum of integers; None for floats."""
-    if element.kind == "f":
-        return None
-    low, high = _range_of(element)
-    products = [(one.item() * low, one.item() * high) for one in weights.flat if one]
-    return Ends(sum(map(min, products)), sum(map(max, products)), len(products))

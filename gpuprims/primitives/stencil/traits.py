@@ -12,9 +12,11 @@ from gpuprims.core.traits import CallTraits
 class Neighbourhood(NamedTuple):
     """The neighbours that a stencil reads for an element.
 
-    ``lines``: the elements of a row lie side by side. ``across``: the stencil takes two passes. ``table``: weights are
-    read from memory. ``span``: rows. ``beside``: elements of a row beside the one computed. ``taps``: neighbours.
-    ``paired``: two elements may share a register. ``times``: applications in one launch.
+    ``lines``: the elements of a row lie side by side. ``across``: the stencil takes two passes. ``table``: weights can
+    be read from memory. ``span``: rows. ``beside``: elements of a row beside the one computed. ``taps``: neighbours.
+    ``paired``: two elements may share a register. ``times``: applications in one launch. ``written``: a kernel can
+    contain all weights. ``planes``: the array has planes. ``deep``: planes of the neighbourhood. ``channels``:
+    elements of a pixel.
     """
 
     lines: bool
@@ -25,11 +27,15 @@ class Neighbourhood(NamedTuple):
     taps: int
     paired: bool = False
     times: int = 1
+    written: bool = True
+    planes: bool = False
+    deep: int = 1
+    channels: int = 1
 
     def numbers(self, items: int) -> int:
         """Return the size of the windows of ``items`` elements of a row."""
         wider = self.times * (self.times - 1) // 2 * self.beside
-        return self.span * (self.times * (items + (0 if self.across else self.beside)) + wider)
+        return self.deep * self.span * (self.times * (items + (0 if self.across else self.beside)) + wider)
 
     def registers(self, items: int) -> int:
         """Return the registers that these windows take."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from gpuprims.primitives.stencil import stencil
 
 # One pass computes these: they are not the product of a column and a row.
 _WEIGHTS = np.array([[1, 2, 1], [2, 3, 2], [1, 1, 2]])
+_COLUMN = np.array([[1], [2], [1]])
 
 
 def _elements(rng: np.random.Generator, dtype: np.dtype[Any], size: int) -> np.ndarray:
@@ -33,4 +35,14 @@ def _correlated(x: np.ndarray) -> np.ndarray:
     return total.astype(x.dtype)
 
 
-CASE = TuningCase("stencil", _elements, stencil, lambda x: (x, _weights(x)), _correlated, into=True)
+def _above_and_below(x: np.ndarray) -> np.ndarray:
+    padded = np.pad(x, ((1, 1), (0, 0)), mode="edge")
+    total: np.ndarray = padded[:-2] + 2 * x + padded[2:]
+    return total
+
+
+_ABOVE = TuningCase("stencil", _elements, stencil, lambda x: (x, _COLUMN), _above_and_below, into=True)
+CASE = replace(
+    TuningCase("stencil", _elements, stencil, lambda x: (x, _weights(x)), _correlated, into=True),
+    further={"a column": _ABOVE},
+)

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from gpuprims.core.catalogue import Catalogue
 from gpuprims.core.geometry import BLOCKS, THREAD_GROUPS, Geometry, Tunable, first_refusal, geometries
 from gpuprims.core.refusals import double_precision, for_cpus, group_fits, work_item_fits, work_items_fit
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.stencil.reference import stencil_numpy
-from gpuprims.primitives.stencil.refusals import along_lines, few_rows, one_pass, strips_fit, tile_fits, window_fits
+from gpuprims.primitives.stencil.refusals import (
+    along_columns,
+    along_lines,
+    block_fits,
+    few_rows,
+    one_pass,
+    one_plane,
+    planes_fit,
+    strips_fit,
+    tile_fits,
+    tile_in_cache,
+    weights_read,
+    window_fits,
+    written_out,
+)
+from gpuprims.primitives.stencil.spec import Window
 
 
 @dataclass(frozen=True)
@@ -19,7 +33,7 @@ class StencilVariant(Variant):
     """A variant of a stencil."""
 
     # Where the kernel keeps neighbours; see :mod:`.spec`.
-    window: Literal["listed", "ring", "strip", "tile"] = "listed"
+    window: Window = "listed"
     # True if the kernel can apply the stencil twice in one launch.
     twice: bool = False
 
@@ -32,9 +46,16 @@ VARIANTS = (
         rank=40,
         geometry=Geometry(1, 1024, 8),  # rows: cpu_rows
         window="ring",
-        refuse=lambda at: first_refusal(for_cpus, double_precision, along_lines, few_rows),
+        refuse=lambda at: first_refusal(for_cpus, double_precision, along_lines, written_out, few_rows),
         # The primitive halves the items until a window fits in a core's cache.
         tunable=Tunable(geometries((1,), (256, 512, 1024, 2048, 4096, 8192), THREAD_GROUPS), work_item_fits),
+    ),
+    _STENCIL.cpu(
+        "cpu_dense",
+        rank=35,
+        geometry=Geometry(1, 256, 8),  # rows: cpu_dense
+        window="rows",
+        refuse=lambda at: first_refusal(for_cpus, double_precision, one_pass, along_lines, weights_read, tile_in_cache),
     ),
     *_STENCIL.gpu(
         "rolling",
@@ -44,17 +65,45 @@ VARIANTS = (
         window="strip",
         twice=True,
         refuse=lambda at: first_refusal(
-            double_precision, group_fits(at.block), along_lines, window_fits, strips_fit(at)
+            double_precision, group_fits(at.block), along_lines, one_plane, written_out, window_fits, strips_fit(at)
         ),
         # One load moves the items. With more work-items a group would not fit in the registers.
         tunable=Tunable(geometries((64, 128, 256), (4,), (4, 6, 8, 12, 16, 24, 48)), strips_fit),
+    ),
+    *_STENCIL.gpu(
+        "planes",
+        rank=28,
+        geometry=Geometry(256, 4, 4),  # rows: planes
+        vectors=True,
+        window="planes",
+        refuse=lambda at: first_refusal(
+            double_precision, group_fits(at.block), one_pass, along_lines, written_out, planes_fit
+        ),
+    ),
+    *_STENCIL.gpu(
+        "columns",
+        rank=26,
+        geometry=Geometry(128, 16, 8),  # rows: columns
+        window="columns",
+        refuse=lambda at: first_refusal(
+            double_precision, group_fits(at.block), one_pass, along_lines, weights_read, along_columns
+        ),
+    ),
+    *_STENCIL.gpu(
+        "dense",
+        rank=24,
+        geometry=Geometry(128, 4),  # rows: dense
+        window="dense",
+        refuse=lambda at: first_refusal(double_precision, one_pass, along_lines, weights_read, block_fits(at)),
     ),
     *_STENCIL.gpu(
         "tiled",
         rank=20,
         geometry=Geometry(256, 4, 32),  # rows: others
         window="tile",
-        refuse=lambda at: first_refusal(double_precision, group_fits(at.block), one_pass, along_lines, tile_fits(at)),
+        refuse=lambda at: first_refusal(
+            double_precision, group_fits(at.block), one_pass, along_lines, one_plane, written_out, tile_fits(at)
+        ),
         tunable=Tunable(geometries(BLOCKS, (1, 2, 4, 8, 16), (8, 16, 32, 64)), tile_fits),
     ),
     *_STENCIL.gpu(

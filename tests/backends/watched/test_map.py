@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kernel_cases import Kernel, assert_equal, on_device, on_host, random_values, two_groups
+from kernel_cases import Kernel, assert_equal, in_order, on_device, on_host, random_values, two_groups
 from watched_kernels import each, of, sizes
 
 pytestmark = pytest.mark.oclgrind
 
-MAPS = of("map")
+TILES = [variant for variant in of("map") if variant.name == "tile"]
+MAPS = [variant for variant in of("map") if variant not in TILES]
 
 
 @each(MAPS)
@@ -44,7 +45,7 @@ def test_map_on_the_device(kernel: Kernel, rng: np.random.Generator) -> None:
 def test_map_by_groups_of_several_tiles(
     kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    x = random_values(rng, np.int8, 3 * kernel.variant.tile + 5)
+    x = random_values(rng, np.int8, 13 * kernel.variant.tile + 5)  # work-items take up to 16 bytes
     with two_groups(kernel.device, monkeypatch):
         got = kernel.map("x ^ (5*x)", x)
     assert_equal(got, x ^ (5 * x))
@@ -64,3 +65,19 @@ def test_map_of_float64(kernel: Kernel, rng: np.random.Generator) -> None:
     kernel.need(np.float64)
     x = random_values(rng, np.float64, 700)
     assert_equal(kernel.map("where(x > 0, x // 2, x % 3)", x), np.where(x > 0, x // 2, x % 3))
+
+
+@each(TILES)
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "complex64"])
+def test_map_of_an_array_and_its_transpose(kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
+    for shape in ((70, 41), (3, 150), (150, 3)):
+        x, y = random_values(rng, dtype, shape), random_values(rng, dtype, shape[::-1])
+        got = kernel.map("x + y", *(in_order(kernel.device, array) for array in (x, y.T)))
+        assert_equal(on_host(kernel.device, got), x + y.T)
+
+
+@each(TILES)
+def test_map_of_three_axes_in_another_order(kernel: Kernel, rng: np.random.Generator) -> None:
+    x, y = random_values(rng, np.float32, (5, 40, 30)), random_values(rng, np.int16, (30, 1))
+    got = kernel.map("x - y", *(in_order(kernel.device, array) for array in (x.transpose(2, 0, 1), y[:, :, None])))
+    assert_equal(on_host(kernel.device, got), x.transpose(2, 0, 1) - y[:, :, None])

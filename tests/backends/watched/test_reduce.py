@@ -12,7 +12,8 @@ from watched_kernels import each, many, of, sizes
 pytestmark = pytest.mark.oclgrind
 
 PICKING = [variant for variant in of("reduce") if variant.name == "cpu_best"]
-REDUCTIONS = [variant for variant in of("reduce") if variant not in PICKING]
+STAGED = [variant for variant in of("reduce") if variant.name == "staged"]  # whose rows lie one after the other
+REDUCTIONS = [variant for variant in of("reduce") if variant not in (*PICKING, *STAGED)]
 
 
 @each(REDUCTIONS)
@@ -121,3 +122,25 @@ def test_the_fold_of_part_of_a_device_array(kernel: Kernel, rng: np.random.Gener
     x = random_values(rng, np.uint8, 5000)
     got = kernel.reduce(on_device(kernel.device, x)[13:4900:3])
     assert_equal(on_host(kernel.device, got), np.sum(x[13:4900:3]))
+
+
+@each(STAGED)
+@pytest.mark.parametrize("length", [3, 17, 101])
+def test_short_rows_in_local_memory(kernel: Kernel, rng: np.random.Generator, length: int) -> None:
+    x = rng.integers(-99, 99, (1030, length)).astype(np.int32)
+    assert_equal(kernel.reduce(x, op="max", axis=1), x.max(axis=1))
+    assert_equal(kernel.reduce(x, op="argmin", axis=1), x.argmin(axis=1))
+
+
+@each([variant for variant in REDUCTIONS if variant.by_rows])
+@pytest.mark.parametrize("axis", [None, 0, 1, (0, 2)])
+def test_rows_cut_from_longer_ones(kernel: Kernel, rng: np.random.Generator, axis: Any) -> None:
+    whole = random_values(rng, np.int32, (6, 5, 75))
+    for x in (whole[..., 3:], whole[..., ::2], whole[:, :, 70:], whole.transpose(1, 0, 2)):
+        assert_equal(kernel.reduce(x, axis=axis), np.sum(x, axis=axis))
+
+
+@each(PICKING)
+def test_the_best_of_rows_cut_from_longer_ones(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.float32, (7, 40))[:, 3:]
+    assert_equal(kernel.reduce(x, op="argmax"), np.argmax(x))

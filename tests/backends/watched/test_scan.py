@@ -34,13 +34,13 @@ def test_running_sums_of_other_values(kernel: Kernel, rng: np.random.Generator, 
 
 
 def in_place(kernel: Kernel, x: np.ndarray) -> tuple[Any, Any]:
-    """Return an array on the device and the array to write to, which are the same but for lookback.
+    """Return an array on the device and the array to write to, which are the same but for lookback and columns.
 
-    In lookback a group may read a tile that another group is writing. It then finds that tile's aggregate and drops the
-    value that it read, but Oclgrind reports the race.
+    There a group may read a tile that another group is writing. It then finds that tile's aggregate and drops the value
+    that it read, but Oclgrind reports the race.
     """
     place = on_device(kernel.device, x)
-    return place, on_device(kernel.device, x) if kernel.variant.name == "lookback" else place
+    return place, on_device(kernel.device, x) if kernel.variant.name in ("lookback", "columns") else place
 
 
 @each(SCANS)
@@ -89,6 +89,8 @@ def test_a_scan_by_groups_that_take_several_tiles(
     shapes = [((5 * tile + 5,), 0), ((4, tile + 1), 1)]
     if kernel.variant.outputs_per_group > 1:
         shapes = [((20, 5 * kernel.variant.block), 0)]
+    if kernel.by_columns:  # a tile has all of two rows, so no groups share a strip
+        shapes = [((2, 40 * kernel.variant.block), 0)]
     for shape, axis in shapes:
         x = random_values(rng, np.int32, shape)
         with two_groups(kernel.device, monkeypatch):
@@ -132,3 +134,11 @@ def test_looking_back_goes_on_until_all_tiles_before_are_folded(
     slopes, offsets = random_values(rng, np.int64, (2, size)) | 1
     for got, expected in zip(kernel.scan(slopes, offsets, op=AFFINE), affine_scan(slopes, offsets), strict=True):
         assert_equal(got, expected)
+
+
+@each([variant for variant in SCANS if variant.by_rows])
+@pytest.mark.parametrize("axis", [None, 0, 1, 2])
+def test_rows_cut_from_longer_ones(kernel: Kernel, rng: np.random.Generator, axis: int | None) -> None:
+    whole = random_values(rng, np.int32, (3, 20, 75))
+    for x in (whole[..., 3:], whole[:, :, 70:], whole.transpose(1, 0, 2)):
+        assert_equal(kernel.scan(x, axis=axis), np.cumsum(x, axis=axis))

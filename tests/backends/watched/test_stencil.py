@@ -12,7 +12,9 @@ import gpuprims
 
 pytestmark = pytest.mark.oclgrind
 
-STENCILS = of("stencil")
+COLUMNS = [variant for variant in of("stencil") if variant.name == "columns"]
+STENCILS = [variant for variant in of("stencil") if variant not in COLUMNS]
+IN_SPACE = [variant for variant in STENCILS if variant.name in ("cpu_rows", "cpu_dense", "planes", "dense")]
 
 
 @each(STENCILS)
@@ -43,3 +45,28 @@ def test_stencils_of_bytes_three_times(kernel: Kernel, rng: np.random.Generator)
         means = (ndimage.correlate(means.astype(np.int64), cross, mode="reflect") // 5).astype(np.uint8)
     how = {"device": kernel.device, "variant": kernel.variant.name}
     assert_equal(gpuprims.blur(x, mode="reflect", channel_axis=-1, iterations=3, **how), means)
+
+
+@each(COLUMNS)
+@pytest.mark.parametrize("mode", ["reflect", "constant"])
+def test_columns_at_borders(kernel: Kernel, rng: np.random.Generator, mode: str) -> None:
+    how = {"mode": mode, "device": kernel.device, "variant": kernel.variant.name}
+    for length in (3, 31):
+        weights = rng.integers(-9, 9, (length, 1))
+        for shape in ((1, 1), (2, 19, 130), (70, 40)):
+            x = rng.integers(-9, 9, shape).astype(np.int32)
+            own = weights if x.ndim == 2 else weights[np.newaxis]
+            assert_equal(gpuprims.stencil(x, own, cval=2, **how), ndimage.correlate(x, own, mode=mode, cval=2))
+    wide = rng.integers(0, 9, (60, 20)).astype(np.float32)
+    expected = ndimage.gaussian_filter1d(wide, 20, 0, mode=mode, cval=2)
+    np.testing.assert_allclose(gpuprims.blur(wide, "gaussian", sigma=(20, 0.1), cval=2, **how), expected, rtol=1e-4)
+
+
+@each(IN_SPACE)
+@pytest.mark.parametrize("mode", ["mirror", "constant"])
+def test_stencils_in_space(kernel: Kernel, rng: np.random.Generator, mode: str) -> None:
+    how = {"mode": mode, "cval": 2, "device": kernel.device, "variant": kernel.variant.name}
+    weights = rng.integers(-9, 9, (3, 3, 3))
+    for shape in ((1, 2, 3), (5, 7, 12), (6, 20, 33)):
+        x = rng.integers(-9, 9, shape).astype(np.int32)
+        assert_equal(gpuprims.stencil(x, weights, **how), ndimage.correlate(x, weights, mode=mode, cval=2))

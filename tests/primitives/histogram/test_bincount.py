@@ -60,6 +60,25 @@ def test_numbers_of_each_row(histogram_kernel: Kernel, rng: np.random.Generator)
     assert_equal(on_host(histogram_kernel.device, bincount(histogram_kernel, resident, axis=0)), expected)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_arrays_that_differ_from_the_last_one(
+    histogram_kernel: Kernel, rng: np.random.Generator, weighted: bool
+) -> None:
+    if weighted:
+        histogram_kernel.need(np.float64)
+    weights = rng.integers(0, 9, 4000).astype(np.float32) if weighted else None
+    for most in (5, 5, 9, 3, 3000, 3000, 40, 2, 5000):  # the same length, a larger one, a smaller one
+        x = rng.integers(0, most, 4000)
+        x[7] = most - 1
+        resident = on_device(histogram_kernel.device, x)
+        weighing = None if weights is None else on_device(histogram_kernel.device, weights)
+        got = bincount(histogram_kernel, resident, weights=weighing)
+        assert_equal(on_host(histogram_kernel.device, got), np.bincount(x, weights))
+        negative = on_device(histogram_kernel.device, np.where(np.arange(4000) == 5, -3, x))
+        with pytest.raises(ArgumentError, match="non-negative elements; got -3"):
+            bincount(histogram_kernel, negative, weights=weighing)
+
+
 def test_negative_numbers_are_refused_wherever_they_are(histogram_kernel: Kernel, rng: np.random.Generator) -> None:
     for size in (1, 5000):
         x = rng.integers(0, 2000, size)

@@ -136,3 +136,16 @@ def test_edges_on_the_device(device: gpuprims.Device, rng: np.random.Generator) 
     counts, edges = gpuprims.histogram(resident, 7, (-2, 2), device=device)
     again, _ = gpuprims.histogram(resident, edges, device=device)
     assert_equal(on_host(device, again), on_host(device, counts))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bins"), [("float16", 7), ("float16", 8), ("float32", 300), ("uint8", 3), ("int64", 5)]
+)
+def test_edges_of_device_arrays(histogram_kernel: Kernel, rng: np.random.Generator, dtype: str, bins: int) -> None:
+    histogram_kernel.need(dtype)
+    x = (rng.random(5000) * 100).astype(dtype)
+    resident = on_device(histogram_kernel.device, x)
+    for how in ((bins, (0, 100)), (np.sort(x)[:: 5000 // bins], None)):
+        for _ in range(2):
+            got = histogram(histogram_kernel, resident, *how)
+            assert_histogram([on_host(histogram_kernel.device, one) for one in got], numpys(x, *how))

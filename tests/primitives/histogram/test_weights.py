@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from histogram_cases import BINS, assert_histogram, bincount, histogram
@@ -60,6 +62,27 @@ def test_small_weights_are_not_lost_beside_large_ones_elsewhere(histogram_kernel
     got, _ = histogram(histogram_kernel, rows[0], 4, (0, 4), weights=rows[1], axis=1)
     assert_equal(on_host(device, got)[0], np.array(expected, dtype))
     np.testing.assert_allclose(on_host(device, got)[1], np.array(expected, dtype) / 2, rtol=1e-6, atol=tiny)
+
+
+@pytest.mark.optimised
+@pytest.mark.parametrize("bins", [5, 300, 3000])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sums_of_every_exponent_and_sign(
+    histogram_kernel: Kernel, rng: np.random.Generator, dtype: str, bins: int
+) -> None:
+    histogram_kernel.need(np.float64)
+    x = rng.integers(0, bins, 40_000).astype(np.float32)
+    spread = {"float32": 60, "float64": 400}[dtype] / (1 if histogram_kernel.variant.name == "local_atomic" else 8)
+    weights = (rng.standard_normal(x.size) * 2.0 ** rng.uniform(-spread, spread, x.size)).astype(dtype)
+    weights[::3] = 3 - 2.0**-20  # carries from digit to digit, and back
+    weights[1::9] = -weights[::9][: weights[1::9].size]
+    got, _ = histogram(histogram_kernel, x, bins, (0, bins), weights=weights)
+    exact = np.array([math.fsum(weights[x == k].tolist()) for k in range(bins)])
+    largest = np.array([np.abs(weights[x == k]).max(initial=0) for k in range(bins)], np.float64)
+    near = np.finfo(dtype).eps * np.abs(exact)
+    if histogram_kernel.variant.name in ("cpu_private", "numpy"):  # add floats
+        near = near + 1e-12 * largest * x.size / bins
+    assert (np.abs(got - exact) <= near + largest * 2.0**-45).all()
 
 
 def test_integer_weights_of_64_bits_in_float64(histogram_kernel: Kernel) -> None:

@@ -16,7 +16,7 @@ import gpuprims
 def test_scans_of_two_threads_do_not_meet(scan_kernel: Kernel, rng: np.random.Generator) -> None:
     sizes = [1, 300, 5000, 70_001, 40_000, 2, 9999]
     arrays = [random_values(rng, np.int64, sizes[k % len(sizes)]) for k in range(40)]
-    if scan_kernel.variant.name == "each":
+    if scan_kernel.by_columns:
         arrays = [random_values(rng, np.int64, (1 + k % 30, 2100)) for k in range(40)]
 
     def scanned(array: np.ndarray) -> np.ndarray:
@@ -30,7 +30,7 @@ def test_scans_of_two_threads_do_not_meet(scan_kernel: Kernel, rng: np.random.Ge
 @pytest.mark.optimised
 def test_scans_that_follow_each_other_on_the_device_do_not_meet(scan_kernel: Kernel, rng: np.random.Generator) -> None:
     device = scan_kernel.device
-    shapes = [scan_kernel.several_scanned, 5, (2, 3001), 257] if scan_kernel.variant.name != "each" else [COLUMNS]
+    shapes = [COLUMNS, (9001, 3)] if scan_kernel.by_columns else [scan_kernel.several_scanned, 5, (2, 3001), 257]
     arrays = [random_values(rng, np.int32, shape) for shape in shapes * 6]
     residents = [on_device(device, array) for array in arrays]
     results = [scan_kernel.scan(resident, axis=0) for resident in residents]  # no call waits for another

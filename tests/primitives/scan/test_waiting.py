@@ -11,7 +11,7 @@ import gpuprims
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 
-WAITING = [("opencl", "lookback"), ("opencl", "round_robin"), ("cuda", "lookback"), ("cuda", "round_robin")]
+WAITING = [(backend, name) for backend in ("opencl", "cuda") for name in ("lookback", "round_robin", "columns")]
 
 
 @pytest.mark.parametrize(("backend", "name"), WAITING)
@@ -21,7 +21,7 @@ def test_kernels_whose_groups_wait_refuse_devices_where_they_may_not(backend: st
         gpuprims.Device("reference").capabilities, kind="gpu", group_limit=1024, local_memory=2**15,
         int64_atomics=True, tries_progress=lambda: True,
     )  # fmt: skip
-    call = CallTraits((np.dtype(np.float32),), 2**20)
+    call = CallTraits((np.dtype(np.float32),), 2**20, outputs=9, side_by_side=True)
     assert variant.refuse(able, call) is None
     alone = variant.refuse(dataclasses.replace(able, tries_progress=lambda: False), call)
     assert alone == (f"needs groups that run at the same time; {able.name}: its backend says so")

@@ -15,7 +15,8 @@ from gpuprims.core.kernel_spec import DOUBLES
 from gpuprims.core.refusals import double_precision
 from gpuprims.core.traits import CallTraits
 from gpuprims.errors import DtypeError, NoVariantError, ShapeError
-from gpuprims.primitives.stencil.stencils import Stencil, of_box, of_cross, of_normal, of_weights
+from gpuprims.primitives.stencil.stencils import Stencil
+from gpuprims.primitives.stencil.weights import of_box, of_cross, of_normal, of_weights
 
 MODES = ("nearest", "reflect", "mirror", "wrap", "constant")
 PADDING = {"nearest": "edge", "reflect": "symmetric", "mirror": "reflect", "wrap": "wrap", "constant": "constant"}

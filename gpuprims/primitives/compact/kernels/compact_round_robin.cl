@@ -4,9 +4,9 @@
  * in      INPUTS: n elements; those of the first input are kept or left out
  * out     OUTPUTS: the kept elements side by side, and their number
  * scratch statuses (scanning.h): one for each tile
- * launch  at most BLOCK groups of BLOCK, all running at the same time; `outputs` is 1
- * host    gp_fetch_vector, gp_fetch_part, FETCHED, raw_t and staged_t, gp_scan_warps, gp_fold_warps, gp_write_status and
- *         gp_await_status (scanning.h), MAP, OP, IDENTITY
+ * launch  at most LOOKED x BLOCK groups of BLOCK, all running at the same time; `outputs` is 1
+ * host    gp_fetch_vector, gp_fetch_part, FETCHED, raw_t and staged_t, gp_scan_warps, gp_fold_warps, gp_write_status,
+ *         gp_read_entries, gp_status_of and gp_await_status (scanning.h), MAP, OP, IDENTITY
  * order   kept elements stay in order
  *
  * Groups take tiles in turn as in scan/round_robin, and write a tile's count to its status an iteration before others
@@ -18,45 +18,67 @@
  *     second        x k    x x    k x    k k               - 4    - -    5 -    6 7
  */
 #define VECTORS (ITEMS / VECTOR)
+#define LOOKED 2 /* statuses that a work-item reads at once */
 
 DEVICE void fetch_tile(INPUTS, const layout_t layout, const i64 base, const i64 n, const int tid, raw_t *raw)
 {
+    const raw_t nothing = {0};
 #pragma unroll
     for (int vector = 0; vector < VECTORS; vector++) {
         const i64 j = base + gp_item_offset(tid, vector * VECTOR);
         if (base + TILE <= n) {
             gp_fetch_vector(INPUT_NAMES, layout, 0, j, raw + vector);
         } else {
+            raw[vector] = nothing;
             gp_fetch_part(INPUT_NAMES, layout, 0, j, n, raw + vector);
         }
     }
 }
 
-/* Return a bit for each of a vector's elements that is kept. */
-DEVICE u32 kept_of(const raw_t *raw, const layout_t layout, const i64 j, const i64 n)
+/* Set a bit for each element of a tile that is kept. */
+DEVICE void find_kept(const raw_t *raw, const layout_t layout, const i64 base, const i64 n, const int tid, u32 *kept)
 {
-    u32 bits = 0;
 #pragma unroll
-    for (int item = 0; item < VECTOR; item++)
-        if (j + item < n && FETCHED(raw, item, j + item)) bits |= 1u << item;
-    return bits;
+    for (int vector = 0; vector < VECTORS; vector++) {
+        const i64 j = base + gp_item_offset(tid, vector * VECTOR);
+        kept[vector] = 0;
+#pragma unroll
+        for (int item = 0; item < VECTOR; item++)
+            if (FETCHED(raw + vector, item, j + item)) kept[vector] |= 1u << item;
+        if (base + TILE > n) kept[vector] &= (1u << (int)max(min(n - j, (i64)VECTOR), (i64)0)) - 1;
+    }
 }
 
-/* Return the sum of the numbers of lower lanes; `aggregate` is the sum of all lanes. */
-DEVICE int rank_of(const int number, const int lane, int *aggregate)
+/* Rank each vector's kept elements within the warp, and return their number. The counts of several vectors share a word,
+ * so lanes exchange them at once. */
+#define COUNT_BITS (VECTOR * LANES < 256 ? 8 : 16)
+#define COUNTS (32 / COUNT_BITS)
+#define COUNT_OF(word, k) (int)((word) >> (k) * COUNT_BITS & (1u << COUNT_BITS) - 1)
+
+DEVICE int rank_kept(const u32 *kept, const int lane, int *places)
 {
-    int whole = number;
+    int before = 0;
+#pragma unroll
+    for (int first = 0; first < VECTORS; first += COUNTS) {
+        u32 own = 0;
+#pragma unroll
+        for (int k = 0; k < COUNTS && first + k < VECTORS; k++) own |= (u32)gp_count_bits(kept[first + k]) << k * COUNT_BITS;
+        u32 whole = own, all = own;
 #if LANES > 1
 #pragma unroll
-    for (int stride = 1; stride < LANES; stride *= 2) {
-        const int earlier = (int)gp_shuffle_word_up((u32)whole, stride);
-        if (lane >= stride) whole += earlier;
-    }
-    *aggregate = (int)gp_shuffle_word_from((u32)whole, LANES - 1);
-#else
-    *aggregate = whole;
+        for (int stride = 1; stride < LANES; stride *= 2) {
+            const u32 earlier = gp_shuffle_word_up(whole, stride);
+            if (lane >= stride) whole += earlier;
+        }
+        all = gp_shuffle_word_from(whole, LANES - 1);
 #endif
-    return whole - number;
+#pragma unroll
+        for (int k = 0; k < COUNTS && first + k < VECTORS; k++) {
+            places[first + k] = before + COUNT_OF(whole - own, k);
+            before += COUNT_OF(all, k);
+        }
+    }
+    return before;
 }
 
 __kernel WORK_GROUP_RESIDENT(BLOCK, RESIDENT) WHOLE_WARPS
@@ -77,39 +99,48 @@ void compact_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t l
     const u32 tag = launch;
 
     for (int turn = 0; task < tiles; turn++) {
-        /* 1. Take the tile that was loaded meanwhile, and load the next. */
+        /* 1. Read the counts of the tiles between the tile before and the group's last. Take the tile that was loaded
+         * meanwhile, and load the next. */
         const i64 base = coming * TILE, following = coming + groups;
+        const int others = (int)min(task, (i64)groups - 1);
+        u64 entries[LOOKED * WORDS];
+#pragma unroll
+        for (int look = 0; look < LOOKED; look++)
+            if (turn > 0 && tid + look * BLOCK < others)
+                gp_read_entries(statuses, task - others + tid + look * BLOCK, entries + look * WORDS);
 #pragma unroll
         for (int vector = 0; vector < VECTORS; vector++) ahead[vector] = next[vector];
         if (following < tiles) fetch_tile(INPUT_NAMES, layout, following * TILE, n, tid, next);
 
         /* 2. Rank its kept elements and write their number to its status, an iteration before others need it. */
         u32 kept[VECTORS];
-        int places[VECTORS], count = 0;
-#pragma unroll
-        for (int vector = 0; vector < VECTORS; vector++) {
-            int whole;
-            kept[vector] = kept_of(ahead + vector, layout, base + gp_item_offset(tid, vector * VECTOR), n);
-            places[vector] = count + rank_of(gp_count_bits(kept[vector]), lane, &whole);
-            count += whole;
-        }
+        int places[VECTORS];
+        find_kept(ahead, layout, base, n, tid, kept);
+        const int count = rank_kept(kept, lane, places);
         value_t ahead_aggregate;
         const int earlier = (int)gp_scan_warps((value_t)count, partial, tid, &ahead_aggregate);
         if (tid == BLOCK - 1 && coming < tiles) gp_write_status(statuses, coming, tag, ahead_aggregate);
 
-        /* 3. For the tile before: read the counts of the tiles between, one by each work-item, which counts a tile
-         * itself if its status stays empty. Then write the gathered elements. */
+        /* 3. For the tile before: add the counts of the tiles between. A work-item counts a tile itself if its status
+         * stays empty. Then write the gathered elements. */
         if (turn > 0) {
-            const int others = (int)min(task, (i64)groups - 1);
-            const i64 missing = task - others + tid;
             value_t folded = IDENTITY;
-            if (tid < others && !gp_await_status(statuses, missing, tag, tag, &folded)) {
-                folded = IDENTITY;
-                for (i64 j = missing * TILE; j < (missing + 1) * TILE; j++) folded = OP(folded, MAP(0, j));
+#pragma unroll
+            for (int look = 0; look < LOOKED; look++) {
+                const i64 missing = task - others + tid + look * BLOCK;
+                value_t number = IDENTITY;
+                if (missing >= task) continue;
+                if (!gp_status_of(entries + look * WORDS, tag, tag, &number) &&
+                    !gp_await_status(statuses, missing, tag, tag, &number)) {
+                    number = IDENTITY;
+                    for (i64 j = missing * TILE; j < (missing + 1) * TILE; j++) number = OP(number, MAP(0, j));
+                }
+                folded = OP(folded, number);
             }
             gp_fold_warps(folded, between, tid);
             barrier(CLK_LOCAL_MEM_FENCE);
-            for (int warp = 0; warp * LANES < others; warp++) prefix = OP(prefix, between[warp]);
+#pragma unroll 4
+            for (int warp = 0; warp < WARPS; warp++) prefix = OP(prefix, between[warp]);
             for (int k = tid; k < aggregate; k += BLOCK) WRITE_STAGED(0, prefix + k, gathered[k]);
             prefix = OP(prefix, aggregate);
             if (tid == 0 && task == tiles - 1) WRITE_NUMBER(prefix);

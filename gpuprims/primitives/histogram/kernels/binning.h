@@ -30,6 +30,16 @@ DEVICE binning_t gp_read_table(GLOBAL const u64 *table, const i64 bins)
     return b;
 }
 
+/* Copy the edges, which the last word of the header finds, to the result. */
+#if COPIES_EDGES
+DEVICE void gp_copy_edges(GLOBAL const u64 *table, GLOBAL u32 *edges, const int tid)
+{
+    const u64 found = table[TABLE_HEADER - 1];
+    GLOBAL const u32 *kept = (GLOBAL const u32 *)(table + (found >> 32));
+    for (u32 k = get_group_id(0) * BLOCK + tid; k < (u32)found; k += get_num_groups(0) * BLOCK) edges[k] = kept[k];
+}
+#endif
+
 /* Copy the guide to local memory after `sums` sums, if the launch made room for it. The caller adds a barrier. */
 #if LOCAL_GUIDE
 #define SHARE_GUIDE(b, own, sums, tid)                                                                                 \
@@ -128,8 +138,18 @@ DEVICE i32 gp_settle_bin(const key_t x, const binning_t b)
 }
 #endif
 
+/* Groups that a compute unit must have room for: this leaves registers for an item's words. */
+#define GROUPS_AT_ONCE (BLOCK < (WORDS == 1 ? 2048 : 1024) ? (WORDS == 1 ? 2048 : 1024) / BLOCK : 1)
+
 /* The index of a work-item's item in a tile. */
 #define ITEM_INDEX(base, item, tid) ((base) + ((i64)((item) / VECTOR) * BLOCK + (tid)) * VECTOR + (item) % VECTOR)
+
+/* The elements of a part: a stretch of whole vectors, except for the last. */
+DEVICE i64 gp_share(const i64 n, const i64 parts)
+{
+    const i64 rows = (n + BLOCK * VECTOR - 1) / (BLOCK * VECTOR);
+    return (rows + parts - 1) / parts * (BLOCK * VECTOR);
+}
 
 /* Load a work-item's elements of a whole tile. */
 DEVICE void gp_load_whole_tile(INPUTS, const layout_t layout, const i64 o, const i64 base, const int tid, value_t *values)
@@ -138,17 +158,33 @@ DEVICE void gp_load_whole_tile(INPUTS, const layout_t layout, const i64 o, const
     for (int item = 0; item < ITEMS; item += VECTOR) MAP_VECTOR(o, ITEM_INDEX(base, item, tid), values + item);
 }
 
-/* Return a bit for each of a work-item's items that exists in a partial tile; 0 for a whole tile, which needs no
- * single steps. */
-DEVICE u32 gp_items_left(const i64 base, const i64 n, const int tid)
-{
-    u32 left = 0;
-    if (base + BLOCK * ITEMS <= n) return 0;
-    for (int item = 0; item < ITEMS; item++) left |= (u32)(ITEM_INDEX(base, item, tid) < n) << item;
-    return left;
-}
+/* True if the vector of an item ends before `end`. */
+#define VECTOR_ENDS(base, item, tid, end) (ITEM_INDEX(base, (item) / VECTOR * VECTOR, tid) + VECTOR <= (end))
 
-/* Load the first item that is left and find its bin. Such items are rare, so registers hold one at a time. */
+/* Load the elements from `base` to `end`, at most a tile, except for those after the last whole vector, and do
+ * COUNT(value, item) with each. A partial tile is loaded in pieces, which take fewer registers. */
+#define AT_ONCE (ITEMS < 8 ? ITEMS : VECTOR < 8 ? 8 : VECTOR)
+#define COUNT_TILE(o, base, end, tid)                                                                                  \
+    do {                                                                                                               \
+        if ((base) + BLOCK * ITEMS <= (end)) {                                                                         \
+            value_t values[ITEMS];                                                                                     \
+            gp_load_whole_tile(INPUT_NAMES, layout, o, base, tid, values);                                             \
+            _Pragma("unroll") for (int item = 0; item < ITEMS; item++) COUNT(values[item], item);                      \
+            break;                                                                                                     \
+        }                                                                                                              \
+        _Pragma("unroll 1") for (int first = 0; first < ITEMS; first += AT_ONCE) {                                     \
+            value_t values[AT_ONCE];                                                                                   \
+            _Pragma("unroll") for (int item = 0; item < AT_ONCE; item += VECTOR) {                                     \
+                if (VECTOR_ENDS(base, first + item, tid, end))                                                         \
+                    MAP_VECTOR(o, ITEM_INDEX(base, first + item, tid), values + item);                                 \
+            }                                                                                                          \
+            _Pragma("unroll") for (int item = 0; item < AT_ONCE; item++) {                                             \
+                if (VECTOR_ENDS(base, first + item, tid, end)) COUNT(values[item], first + item);                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    } while (0)
+
+/* Load the first item in doubt and find its bin. Such items are rare, so registers hold one at a time. */
 DEVICE i32 gp_settle_item(INPUTS, const layout_t layout, const i64 o, const i64 base, const int tid, const binning_t b,
                        u32 *left, value_t *value)
 {
@@ -174,91 +210,4 @@ DEVICE void gp_bytes_of_bin(const i64 place, const binning_t b, i32 *from, i32 *
     *to = place + 1 < b.bins ? (i32)b.thresholds[place + 1] : place < b.bins ? (i32)b.last + 1 : HIGHEST;
 #endif
 }
-#endif
-
-/* The biased exponent of a weight: for subnormal numbers 1, as for the smallest normal one, for infinities and NaN
- * EXPONENT_MASK. */
-#if SUMS_PEAKS || SUMS_LIMBS
-DEVICE u32 gp_exponent(const weight_t weight)
-{
-    const u32 exponent = (u32)(WEIGHT_BITS(weight) >> FRACTION_BITS) & EXPONENT_MASK;
-    return exponent ? exponent : weight != 0;
-}
-#endif
-
-#if SUMS_LIMBS
-#define LIMB_BITS 30
-
-/* Two to a power, if the result is a normal number. */
-DEVICE weight_t gp_power_of_two(const int power)
-{
-    return WEIGHT_OF_BITS((u64)(power + EXPONENT_MASK / 2) << FRACTION_BITS);
-}
-
-/* Cut a weight into integers of 30 bits, the highest first, relative to the bin's largest exponent. If the largest
- * weight is not finite, count infinities, negative infinities and NaN instead; they alone decide the sum. */
-DEVICE void gp_cut_limbs(const weight_t weight, const u32 peak, i64 *limbs)
-{
-    if (peak == EXPONENT_MASK) {
-        limbs[0] = weight > 0 && gp_exponent(weight) == EXPONENT_MASK;
-        limbs[1] = weight < 0 && gp_exponent(weight) == EXPONENT_MASK;
-        limbs[2] = weight != weight;
-        return;
-    }
-    const int power = LIMB_BITS - 1 + EXPONENT_MASK / 2 - (int)peak;
-    weight_t rest = weight * gp_power_of_two(power / 2) * gp_power_of_two(power - power / 2);
-    for (int plane = 0; plane < PLANES; plane++) {
-        limbs[plane] = (i64)rest;
-        rest = (rest - (weight_t)limbs[plane]) * (weight_t)(1 << LIMB_BITS);
-    }
-}
-#endif
-/* Add a value at a place. `stride` places lie between planes; `peak` is the exponent of the bin's largest weight. */
-#if SUMS_COUNTS && !WIDE_SUMS
-#define ADD(histogram, place, stride, value, peak) gp_increment((histogram) + (place))
-#elif SUMS_COUNTS || SUMS_INTEGERS
-#define ADD(histogram, place, stride, value, peak) gp_add_integer((histogram) + (place), (i64)WEIGHT(value))
-#elif SUMS_PEAKS
-#define ADD(histogram, place, stride, value, peak) gp_raise((histogram) + (place), gp_exponent(WEIGHT(value)))
-#elif SUMS_FLOATS
-#define ADD(histogram, place, stride, value, peak) gp_add_float((histogram) + (place), (bin_t)WEIGHT(value))
-#else
-#define ADD(histogram, place, stride, value, peak)                                                                     \
-    do {                                                                                                               \
-        i64 limbs[PLANES];                                                                                             \
-        gp_cut_limbs(WEIGHT(value), peak, limbs);                                                                          \
-        for (int plane = 0; plane < PLANES; plane++)                                                                   \
-            if (limbs[plane]) gp_add_integer((histogram) + (place) + plane * (stride), limbs[plane]);                  \
-    } while (0)
-#endif
-#if WIDE_SUMS
-#define ADD_COUNT(histogram, place, count) gp_add_integer((histogram) + (place), (i64)(count))
-#else
-#define ADD_COUNT(histogram, place, count) gp_add_count((histogram) + (place), count)
-#endif
-#if SUMS_LIMBS
-#define PEAK(o, found) peaks[(o) * (bins + 2) + (found)]
-#else
-#define PEAK(o, found) 0
-#endif
-
-/* WHOLE: a group's histogram in global memory, or the merged one. LEAVE: store a sum there. */
-#define WHOLE(o, task) (histograms + (MERGED ? (o) : (task)) * PLANES * (bins + 2))
-#if MERGED && SUMS_PEAKS
-#define LEAVE(place, sum) gp_raise(place, sum)
-#elif MERGED
-#define LEAVE(place, sum)                                                                                              \
-    do {                                                                                                               \
-        const i64 left = (i64)(sum);                                                                                   \
-        if (left) gp_add_integer(place, left);                                                                         \
-    } while (0)
-#else
-#define LEAVE(place, sum) *(place) = (sum)
-#endif
-
-/* Join two sums of a bin. */
-#if SUMS_PEAKS
-#define JOIN(a, b) ((a) > (b) ? (a) : (b))
-#else
-#define JOIN(a, b) ((a) + (b))
 #endif

@@ -1,9 +1,10 @@
 /* histogram/bytes: each group counts the 256 values of a byte, in 32 replicas, and then adds the values of each bin.
  *
  * in      INPUTS: n elements of a byte each for each of `outputs` histograms; the table (binning.h)
- * out     histograms: a count for each of bins + 2 places, for each output, and for each part unless they are MERGED
+ * out     histograms: results of `stored` places, `pitch` apart for each output, if FINAL; else a count for each of
+ *         bins + 2 places, for each output, for each part
  * launch  any number of groups of BLOCK; each takes (part, output) pairs until none are left
- * host    gp_fetch_vector and FETCHED, gp_bytes_of_bin (binning.h), LOWEST, MAP
+ * host    gp_fetch_vector and FETCHED, gp_bytes_of_bin (binning.h), gp_store_totals (sums.h), LOWEST, MAP
  * order   counts are the same in any order
  *
  * The counts of one value lie side by side, one in each bank of local memory, so lanes never conflict:
@@ -17,24 +18,27 @@
 
 __kernel WORK_GROUP(BLOCK)
 void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
-                     const i64 parts)
+                     const i64 parts, const i64 stored, const i64 pitch)
 {
     __local u32 own[BYTES * REPLICAS];
     const int tid = get_local_id(0);
     LOCAL u32 *lane = own + tid % REPLICAS;
-    const i64 width = bins + 2;
+    const i64 width = bins + 2, share = gp_share(n, parts);
     const binning_t b = gp_read_table(table, bins);
+#if COPIES_EDGES
+    gp_copy_edges(table, edges, tid);
+#endif
 
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
-        const i64 o = task % outputs, part = task / outputs;
+        const i64 o = task % outputs, part = task / outputs, end = min((part + 1) * share, n);
 
         /* 1. Clear the sums. */
         for (int place = tid; place < BYTES * REPLICAS; place += BLOCK) own[place] = 0;
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        /* 2. Load a tile's vectors and count. */
-        for (i64 base = part * (BLOCK * ITEMS); base < n; base += parts * (BLOCK * ITEMS)) {
-            if (base + BLOCK * ITEMS <= n) {
+        /* 2. Load a tile's vectors and count; then the elements after the last whole vector. */
+        for (i64 base = part * share; base < end; base += BLOCK * ITEMS) {
+            if (base + BLOCK * ITEMS <= end) {
                 raw_t raw[VECTORS];
 #pragma unroll
                 for (int vector = 0; vector < VECTORS; vector++)
@@ -43,9 +47,15 @@ void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
                 for (int item = 0; item < ITEMS; item++)
                     gp_increment(COUNT_OF(FETCHED(raw + item / VECTOR, item % VECTOR, 0)));
             } else {
-                for (i64 j = base + tid; j < n; j += BLOCK) gp_increment(COUNT_OF(MAP(o, j)));
+                for (int first = 0; VECTOR_ENDS(base, first, tid, end); first += VECTOR) {
+                    raw_t raw;
+                    gp_fetch_vector(INPUT_NAMES, layout, o, ITEM_INDEX(base, first, tid), &raw);
+#pragma unroll
+                    for (int item = 0; item < VECTOR; item++) gp_increment(COUNT_OF(FETCHED(&raw, item, 0)));
+                }
             }
         }
+        for (i64 j = n - n % VECTOR + tid; part == 0 && j < n; j += BLOCK) gp_increment(COUNT_OF(MAP(o, j)));
         barrier(CLK_LOCAL_MEM_FENCE);
 
         /* 3. Add the replicas; each lane begins with its own. */
@@ -56,15 +66,29 @@ void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
         }
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        /* 4. Store for each bin the counts of the values from its threshold to the next. */
-        GLOBAL total_t *whole = WHOLE(o, task);
+        /* 4. Store or merge for each bin the counts of the values from its threshold to the next. */
         for (i64 place = tid; place < width; place += BLOCK) {
             i32 from, to;
             u32 sum = 0;
             gp_bytes_of_bin(place, b, &from, &to);
             for (i32 value = from; value < to; value++) sum += own[(value - LOWEST) * REPLICAS];
-            LEAVE(whole + place, sum);
+#if MERGED
+            gp_merge(TOTALS(o) + place, sum);
+#elif FINAL
+            if (place < stored) histograms[o * pitch + place] = sum;
+#else
+            OWN_ROW(o, part)[place] = sum;
+#endif
         }
+#if MERGED
+        gp_fence();
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (tid == 0) own[0] = gp_last_done(counters + o, parts);
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const int last = (int)own[0];
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (last) gp_store_totals(histograms + o * pitch, stored, TOTALS(o), (LOCAL i64 *)own, (i32)width, PEAKS(o), tid);
+#endif
         barrier(CLK_LOCAL_MEM_FENCE);
     }
 }

@@ -11,29 +11,29 @@ DEVICE value_t gp_fold_values(value_t *values, const int count)
     return values[0];
 }
 
-/* Load and fold a work-item's part of n elements, which all work-items of all parts share. With a commutative
- * operator it takes every workers-th vector, otherwise one contiguous run. */
-DEVICE value_t gp_fold_elements(INPUTS, const layout_t layout, const i64 o, const i64 n, const i64 worker, const i64 workers)
+/* Load and fold a work-item's share of elements first ... end - 1 of an output, of which `workers` work-items each take one.
+ * With a commutative operator it takes every workers-th vector, otherwise one contiguous run. `first` is a whole vector. */
+DEVICE value_t gp_fold_elements(INPUTS, const layout_t layout, const i64 o, const i64 first, const i64 end, const i64 worker,
+                                const i64 workers)
 {
 #if COMMUTATIVE
-    const i64 step = workers * VECTOR, last = n;
-    i64 j = worker * VECTOR;
+    const i64 step = workers * VECTOR, last = end;
+    i64 j = first + worker * VECTOR;
 #else
-    const i64 step = 1, run = (n + workers - 1) / workers, last = min((worker + 1) * run, n);
-    i64 j = worker * run;
+    const i64 step = VECTOR, run = ((end - first + workers - 1) / workers + VECTOR - 1) / VECTOR * VECTOR;
+    i64 j = first + worker * run;
+    const i64 last = min(j + run, end);
 #endif
-    value_t folded = IDENTITY;
+    value_t folded = IDENTITY, values[ITEMS];
 
     /* ITEMS independent elements in flight, then half as many once. */
     for (; j + (ITEMS / VECTOR - 1) * step + VECTOR <= last; j += ITEMS / VECTOR * step) {
-        value_t values[ITEMS];
 #pragma unroll
         for (int item = 0; item < ITEMS; item += VECTOR) MAP_VECTOR(o, j + item / VECTOR * step, values + item);
         folded = OP(folded, gp_fold_values(values, ITEMS));
     }
 #if ITEMS / 2 > VECTOR
     if (j + (ITEMS / 2 / VECTOR - 1) * step + VECTOR <= last) {
-        value_t values[ITEMS / 2];
 #pragma unroll
         for (int item = 0; item < ITEMS / 2; item += VECTOR) MAP_VECTOR(o, j + item / VECTOR * step, values + item);
         folded = OP(folded, gp_fold_values(values, ITEMS / 2));
@@ -43,7 +43,6 @@ DEVICE value_t gp_fold_elements(INPUTS, const layout_t layout, const i64 o, cons
 
     /* The other whole vectors, then single elements. */
     for (; j + VECTOR <= last; j += step) {
-        value_t values[VECTOR];
         MAP_VECTOR(o, j, values);
 #pragma unroll
         for (int item = 0; item < VECTOR; item++) folded = OP(folded, values[item]);
@@ -52,12 +51,14 @@ DEVICE value_t gp_fold_elements(INPUTS, const layout_t layout, const i64 o, cons
     return folded;
 }
 
-/* Fold the values that all parts of an output left; each work-item folds a contiguous run of them. */
-DEVICE value_t gp_fold_partials(GLOBAL u32 *partials, const i64 o, const i64 parts, const int tid)
+/* Fold a worker's share of the values that all parts of an output left, a contiguous run of them. Part k's is at first + k * step. */
+DEVICE value_t gp_fold_partials(GLOBAL u32 *partials, const i64 first, const i64 step, const i64 parts, const int worker,
+                                const int workers)
 {
-    const i64 run = (parts + BLOCK - 1) / BLOCK, last = min((tid + 1) * run, parts);
+    const i64 run = (parts + workers - 1) / workers, last = min((worker + 1) * run, parts);
     value_t folded = IDENTITY;
-    for (i64 part = tid * run; part < last; part++) folded = OP(folded, gp_collect(partials, o * parts + part));
+#pragma unroll 4
+    for (i64 part = worker * run; part < last; part++) folded = OP(folded, gp_collect(partials, first + part * step));
     return folded;
 }
 

@@ -59,7 +59,7 @@ void reduce_atomic(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, 
         const i64 o = task / parts, part = task % parts;
 
         /* 1. Load and fold this part's elements, then the group. */
-        value_t folded = gp_fold_elements(INPUT_NAMES, layout, o, n, part * BLOCK + tid, parts * BLOCK);
+        value_t folded = gp_fold_elements(INPUT_NAMES, layout, o, 0, n, part * BLOCK + tid, parts * BLOCK);
         folded = gp_fold_tree(folded, partial, tid);
         if (tid > 0) continue;
 

@@ -5,8 +5,8 @@
  * out     OUTPUTS: one value for each
  * scratch partials: WORDS for each part of each output; counters: one for each output, zero before and after
  * launch  any number of groups of one work-item; each takes (output, part) pairs until none are left
- * host    MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value); LEAD(value), its first component, and BETTER(a, b) of two
- *         leads
+ * host    MAP(o, j), ROW(o, j), ROW_END(j, last), MAP_ROW(row, j), OP(a, b), IDENTITY, STORE(o, j, value); LEAD(value),
+ *         its first component, and BETTER(a, b) of two leads; IN_ORDER
  * order   among equally good values the first wins
  *
  * Only first components are compared, a span at a time. The other components, such as the index of an argmax, are read
@@ -15,33 +15,38 @@
  *     elements   3 1 4 1 | 2 3 1 0 | 5 9 2 6 | 5 3 9 8
  *     best       4         4         9         9           found in the third span
  *
- * A value that compares better than itself (NaN) wins and ends the search.
+ * A value that compares better than itself (NaN) wins and ends the search. Elements that are not IN_ORDER of their indices
+ * may equal the best so far and have a lower index, so spans with such elements are folded.
  */
 #define BEATS(a, b) (BETTER(a, b) && !BETTER(b, b))
 #define LANES 32
 #define EACH_LANE _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < LANES; lane++)
 #define SPAN 2048 /* rows: cpu_best */
 
-/* Return 1 if one of `span` elements from j on is better than `best`. */
-DEVICE int has_better(INPUTS, const layout_t layout, const i64 o, const i64 j, const int span, const lead_t best)
+/* Return 1 if one of `span` elements from j on is better than `best`, or as good and not IN_ORDER. */
+DEVICE int has_better(INPUTS, const layout_t layout, const row_t row, const i64 j, const int span, const lead_t best)
 {
     int found = 0;
-    for (int k = 0; k < span; k++) found |= BETTER(LEAD(MAP(o, j + k)), best);
+    for (int k = 0; k < span; k++) {
+        const lead_t lead = LEAD(MAP_ROW(row, j + k));
+        found |= BETTER(lead, best);
+        if (!IN_ORDER) found |= !BETTER(best, lead);
+    }
     return found;
 }
 
 /* Return the best lead of `span` elements from j on. Loops over lanes stay rolled: Intel's compiler does not vectorise
  * unrolled ones. */
-DEVICE lead_t best_of(INPUTS, const layout_t layout, const i64 o, const i64 j, const int span)
+DEVICE lead_t best_of(INPUTS, const layout_t layout, const row_t row, const i64 j, const int span)
 {
-    lead_t best = LEAD(MAP(o, j)), leads[LANES];
+    lead_t best = LEAD(MAP_ROW(row, j)), leads[LANES];
     int k = 0;
     if (LANES <= span) {
         EACH_LANE leads[lane] = best;
         for (; k + LANES <= span; k += LANES)
             EACH_LANE
             {
-                const lead_t lead = LEAD(MAP(o, j + k + lane));
+                const lead_t lead = LEAD(MAP_ROW(row, j + k + lane));
                 leads[lane] = BEATS(lead, leads[lane]) ? lead : leads[lane];
             }
         for (int half_of = LANES / 2; half_of > 0; half_of /= 2)
@@ -50,7 +55,7 @@ DEVICE lead_t best_of(INPUTS, const layout_t layout, const i64 o, const i64 j, c
         best = leads[0];
     }
     for (; k < span; k++) {
-        const lead_t lead = LEAD(MAP(o, j + k));
+        const lead_t lead = LEAD(MAP_ROW(row, j + k));
         best = BEATS(lead, best) ? lead : best;
     }
     return best;
@@ -58,13 +63,18 @@ DEVICE lead_t best_of(INPUTS, const layout_t layout, const i64 o, const i64 j, c
 
 /* Return the first value that is as good as the best of a span. A map may round differently in vectors; if no value is
  * as good, search again one by one. */
-DEVICE value_t value_of(INPUTS, const layout_t layout, const i64 o, const i64 first, const i64 last, const lead_t best)
+DEVICE value_t value_of(INPUTS, const layout_t layout, const row_t row, const i64 first, const i64 last, const lead_t best)
 {
-    for (i64 j = first; j < last; j++)
-        if (!BEATS(best, LEAD(MAP(o, j)))) return MAP(o, j);
-    value_t value = MAP(o, first);
+    for (i64 j = first; j < last; j += LANES) {
+        const int near = (int)min((i64)LANES, last - j);
+        int found = 0;
+        for (int k = 0; k < near; k++) found |= !BEATS(best, LEAD(MAP_ROW(row, j + k)));
+        for (int k = 0; found && k < near; k++)
+            if (!BEATS(best, LEAD(MAP_ROW(row, j + k)))) return MAP_ROW(row, j + k);
+    }
+    value_t value = MAP_ROW(row, first);
     for (i64 j = first + 1; j < last; j++) {
-        const value_t other = MAP(o, j);
+        const value_t other = MAP_ROW(row, j);
         if (BEATS(LEAD(other), LEAD(value))) value = other;
     }
     return value;
@@ -81,19 +91,28 @@ void reduce_cpu_best(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters
         value_t value = IDENTITY;
 
         if (first < last) {
-            /* 1. Find the span of the best value. The first element is the best so far, even if it equals the identity. */
-            i64 at = first;
+            /* 1. Find the span of the best value, within a row. The first element is the best so far, even if it equals
+             * the identity. */
+            i64 at = first, behind = first;
             lead_t best = LEAD(MAP(o, first));
-            for (i64 j = first; j < last && !BETTER(best, best); j += SPAN) {
-                const int span = (int)min((i64)SPAN, last - j);
-                if (has_better(INPUT_NAMES, layout, o, j, span, best)) {
-                    best = best_of(INPUT_NAMES, layout, o, j, span);
+            for (i64 j = first; j < last && !(IN_ORDER && BETTER(best, best));) {
+                const row_t row = ROW(o, j);
+                const int span = (int)min((i64)SPAN, ROW_END(j, last) - j);
+                if (j == first || has_better(INPUT_NAMES, layout, row, j, span, best)) {
+                    if (IN_ORDER) {
+                        best = best_of(INPUT_NAMES, layout, row, j, span);
+                    } else {
+                        for (int k = 0; k < span; k++) value = OP(value, MAP_ROW(row, j + k));
+                        best = LEAD(value);
+                    }
                     at = j;
+                    behind = j + span;
                 }
+                j += span;
             }
 
             /* 2. Find the value in the span. */
-            value = value_of(INPUT_NAMES, layout, o, at, min(at + SPAN, last), best);
+            if (IN_ORDER) value = value_of(INPUT_NAMES, layout, ROW(o, at), at, max(behind, at + 1), best);
         }
 
         /* 3. Store; or leave the value, and the last part folds all of them in order. */

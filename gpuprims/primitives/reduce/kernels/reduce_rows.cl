@@ -58,7 +58,7 @@ void reduce_rows(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, co
             }
         } else {
             folded[0] = IDENTITY;
-            if (o < outputs) folded[0] = gp_fold_elements(INPUT_NAMES, layout, o, n, lane, lanes);
+            if (o < outputs) folded[0] = gp_fold_elements(INPUT_NAMES, layout, o, 0, n, lane, lanes);
         }
 
         /* 2. Fold the lanes: each takes the value of the lane `stride` above, and the first lane ends with all. */

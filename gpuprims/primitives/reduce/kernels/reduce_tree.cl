@@ -19,7 +19,7 @@ void reduce_tree(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, co
         const i64 o = task / parts, part = task % parts;
 
         /* 1. Load and fold this part's elements. */
-        value_t folded = gp_fold_elements(INPUT_NAMES, layout, o, n, part * BLOCK + tid, parts * BLOCK);
+        value_t folded = gp_fold_elements(INPUT_NAMES, layout, o, 0, n, part * BLOCK + tid, parts * BLOCK);
 
         /* 2. Fold the group. If the output has several parts, leave the value; the last group repeats the loop to fold all
          * parts. One tree serves both: with two, PoCL 3.1 folds values of several components wrongly. */
@@ -32,7 +32,7 @@ void reduce_tree(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, co
             }
             barrier(CLK_LOCAL_MEM_FENCE);
             if (!last) break;
-            folded = gp_fold_partials(partials, o, parts, tid);
+            folded = gp_fold_partials(partials, o * parts, 1, parts, tid, BLOCK);
         }
 
         /* 3. Store. After the barrier, the next task may write local memory. */

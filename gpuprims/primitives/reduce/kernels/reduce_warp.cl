@@ -23,6 +23,19 @@ DEVICE value_t fold_warp(value_t folded)
     return folded;
 }
 
+/* Load and fold a warp's share of the elements of an output in order; the result is in the first lane. Each lane takes ITEMS
+ * neighbours, lane by lane, so that a warp reads whole sectors. */
+DEVICE value_t fold_in_order(INPUTS, const layout_t layout, const i64 o, const i64 n, const int lane, const i64 warp,
+                             const i64 warps)
+{
+    const i64 tile = WARP * ITEMS, run = ((n + warps - 1) / warps + tile - 1) / tile * tile, last = min((warp + 1) * run, n);
+    value_t folded = IDENTITY;
+    for (i64 base = warp * run; base < last; base += tile)
+        folded = OP(folded, fold_warp(gp_fold_elements(INPUT_NAMES, layout, o, min(base + lane * ITEMS, last),
+                                                       min(base + (lane + 1) * ITEMS, last), 0, 1)));
+    return lane == 0 ? folded : IDENTITY;
+}
+
 /* Fold a group's values; the result is in its first work-item. */
 DEVICE value_t fold_group(value_t folded, LOCAL value_t *partial, const int tid)
 {
@@ -45,7 +58,12 @@ void reduce_warp(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, co
         const i64 o = task / parts, part = task % parts;
 
         /* 1. Load and fold this part's elements, then the group. */
-        value_t folded = gp_fold_elements(INPUT_NAMES, layout, o, n, part * BLOCK + tid, parts * BLOCK);
+#if COMMUTATIVE
+        value_t folded = gp_fold_elements(INPUT_NAMES, layout, o, 0, n, part * BLOCK + tid, parts * BLOCK);
+#else
+        value_t folded =
+            fold_in_order(INPUT_NAMES, layout, o, n, tid % WARP, part * WARPS + tid / WARP, parts * WARPS);
+#endif
         folded = fold_group(folded, partial, tid);
 
         /* 2. If the output has several parts, leave the value; the last group folds all of them. */
@@ -57,7 +75,7 @@ void reduce_warp(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, co
             }
         }
         barrier(CLK_LOCAL_MEM_FENCE);
-        if (last && parts > 1) folded = fold_group(gp_fold_partials(partials, o, parts, tid), partial, tid);
+        if (last && parts > 1) folded = fold_group(gp_fold_partials(partials, o * parts, 1, parts, tid, BLOCK), partial, tid);
 
         /* 3. Store. After the barrier, the next task may write local memory. */
         if (last && tid == 0) STORE(o, 0, folded);

@@ -5,8 +5,8 @@
  * out     OUTPUTS, or the kept values in place: a value at each element; or with `folds` each chunk's aggregate
  * scratch partials: kept values, those of a level from `level` on, and of the level above from `totals` on
  * launch  any number of groups of one work-item; each takes neighbouring chunks of ITEMS elements of the outputs
- * host    gp_load_level, gp_store_level, gp_keep and gp_recall (scanning.h), MAP(o, j), OP(a, b), IDENTITY, STORE(o, j,
- *         value), INCLUSIVE, COMMUTATIVE; PACKED, with WRITE_STAGED(o, place, element) and WRITE_NUMBER(number)
+ * host    gp_keep and gp_recall (scanning.h), ROW(o, j), ROW_END(j, last), MAP_ROW(row, j), OP(a, b), IDENTITY,
+ *         STORE_ROW(row, j, value), INCLUSIVE, COMMUTATIVE; PACKED, with ELEMENT_ROW(row, j), WRITE_STAGED(o, place, element) and WRITE_NUMBER(number)
  * order   operands in index order; with a commutative operator LANES_OF_FOLD accumulators side by side fold a chunk
  *
  * A running fold waits for each operation before it begins the next. So RUNS neighbouring runs are scanned at the same
@@ -25,20 +25,25 @@
 #define EACH_RUN _Pragma("unroll") for (int run = 0; run < RUNS; run++)
 
 #if PACKED
-#define STRETCH 64 /* elements that are counted before they are written; rows: packed */
+#define STRETCH 64 /* elements, a bit of a word for each; rows: packed, packed-bits */
 
-/* Write the kept elements before `last` side by side from `place` on; return the next free place. To predict no branch,
- * write each element, kept or not, to the next free place. Count the kept elements first, so that the loop ends before
- * the place that another work-item writes. */
-DEVICE value_t pack_chunk(INPUTS, OUTPUTS, const layout_t layout, const i64 o, i64 j, const i64 last, value_t place)
+/* Write the kept elements before `last` side by side from `place` on; return the next free place. A stretch's bits are
+ * found in vectors, without a branch for each element; then only the kept ones are visited. */
+DEVICE value_t pack_row(INPUTS, OUTPUTS, const layout_t layout, const row_t row, i64 j, const i64 last, value_t place)
 {
     for (; j < last; j += STRETCH) {
-        const i64 behind = min(j + STRETCH, last);
-        value_t end = place;
-        for (i64 k = j; k < behind; k++) end += MAP(o, k);
-        for (i64 k = j; k < behind && place < end; k++) {
-            WRITE_STAGED(o, place, x0[gp_at_x0(layout, o, k)]);
-            place += MAP(o, k);
+        const int length = (int)min((i64)STRETCH, last - j);
+        u64 kept = 0;
+        int any = 0;
+        for (int k = 0; k < length; k++) any |= MAP_ROW(row, j + k) != 0;
+        if (!any) continue;
+        for (int k = 0; k < length; k++) kept |= (u64)(MAP_ROW(row, j + k) != 0) << k;
+        if (kept == ~(u64)0) {
+            for (int k = 0; k < STRETCH; k++) WRITE_STAGED(row.o, place + k, ELEMENT_ROW(row, j + k));
+            place += STRETCH;
+        } else {
+            for (; kept; kept &= kept - 1)
+                WRITE_STAGED(row.o, place++, ELEMENT_ROW(row, j + (i64)gp_count_bits((kept & -kept) - 1)));
         }
     }
     return place;
@@ -61,54 +66,73 @@ void scan_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u32 *partials, const layout_t layou
         i64 j = task.tile * ITEMS;
         value_t before = folds || totals < 0 ? IDENTITY : gp_recall(partials, totals + task.at);
 
-        if (level < 0 && folds) {
-            /* 1. Load and fold. Loops over lanes stay rolled: Intel's compiler does not vectorise unrolled ones. */
+        EACH_LANE SET_VALUE(folded, [lane], IDENTITY);
+        /* 1. Take the chunk's rows (rows: cpu_rows). A chunk of one row is no loop to the compiler, which then makes twice as
+         * fast code of the runs. */
+        do {
+            const row_t row = ROW(o, j);
+            const i64 end = ROW_END(j, last);
+            if (level < 0 && folds) {
+                /* 1. Load and fold. Loops over lanes stay rolled: Intel's compiler does not vectorise unrolled ones. */
 #if COMMUTATIVE
-            EACH_LANE SET_VALUE(folded, [lane], IDENTITY);
-            for (; j + LANES_OF_FOLD <= last; j += LANES_OF_FOLD)
-                EACH_LANE SET_VALUE(folded, [lane], OP(VALUE(folded, [lane]), MAP(o, j + lane)));
-            for (int lane = 0; lane < LANES_OF_FOLD; lane++) before = OP(before, VALUE(folded, [lane]));
+                for (; j + LANES_OF_FOLD <= end; j += LANES_OF_FOLD)
+                    EACH_LANE SET_VALUE(folded, [lane], OP(VALUE(folded, [lane]), MAP_ROW(row, j + lane)));
+                const int rest = (int)(end - j);
+                for (int lane = 0; lane < rest; lane++)
+                    SET_VALUE(folded, [lane], OP(VALUE(folded, [lane]), MAP_ROW(row, j + lane)));
+                j = end;
 #else
-            for (; j + RUNS * RUN <= last; j += RUNS * RUN) {
-                EACH_RUN SET_VALUE(folded, [run], IDENTITY);
-                for (int k = 0; k < RUN; k++)
-                    EACH_RUN SET_VALUE(folded, [run], OP(VALUE(folded, [run]), MAP(o, j + run * RUN + k)));
-                for (int run = 0; run < RUNS; run++) before = OP(before, VALUE(folded, [run]));
-            }
+                for (; j + RUNS * RUN <= end; j += RUNS * RUN) {
+                    EACH_RUN SET_VALUE(folded, [run], IDENTITY);
+                    for (int k = 0; k < RUN; k++)
+                        EACH_RUN SET_VALUE(folded, [run], OP(VALUE(folded, [run]), MAP_ROW(row, j + run * RUN + k)));
+                    for (int run = 0; run < RUNS; run++) before = OP(before, VALUE(folded, [run]));
+                }
 #endif
 #if PACKED
-        } else if (level < 0) {
-            before = pack_chunk(INPUT_NAMES, OUTPUT_NAMES, layout, o, j, last, before);
-            j = last;
-            if (last == n) WRITE_NUMBER(before);
+            } else if (level < 0) {
+                before = pack_row(INPUT_NAMES, OUTPUT_NAMES, layout, row, j, end, before);
+                j = end;
+                if (j == n) WRITE_NUMBER(before);
 #else
-        } else if (level < 0) {
-            for (; j + RUNS * RUN <= last; j += RUNS * RUN) {
-                /* 2. Load and scan runs, one element of each at a time. */
-                EACH_RUN SET_VALUE(folded, [run], IDENTITY);
-                for (int k = 0; k < RUN; k++)
-                    EACH_RUN
-                    {
-                        const value_t earlier = VALUE(folded, [run]), after = OP(earlier, MAP(o, j + run * RUN + k));
-                        SET_VALUE(scanned, [run * RUN + k], INCLUSIVE ? after : earlier);
-                        SET_VALUE(folded, [run], after);
+            } else if (level < 0) {
+                for (; j + RUNS * RUN <= end; j += RUNS * RUN) {
+                    /* 2. Load and scan runs, one element of each at a time. */
+                    EACH_RUN SET_VALUE(folded, [run], IDENTITY);
+                    for (int k = 0; k < RUN; k++)
+                        EACH_RUN
+                        {
+                            const value_t earlier = VALUE(folded, [run]), after = OP(earlier, MAP_ROW(row, j + run * RUN + k));
+                            SET_VALUE(scanned, [run * RUN + k], INCLUSIVE ? after : earlier);
+                            SET_VALUE(folded, [run], after);
+                        }
+
+                    /* 3. Fold in each run's prefix, and store. */
+                    for (int run = 0; run < RUNS; run++) {
+                        EACH_OF_RUN STORE_ROW(row, j + run * RUN + k, OP(before, VALUE(scanned, [run * RUN + k])));
+                        before = OP(before, VALUE(folded, [run]));
                     }
-
-                /* 3. Fold in each run's prefix, and store. */
-                for (int run = 0; run < RUNS; run++) {
-                    EACH_OF_RUN STORE(o, j + run * RUN + k, OP(before, VALUE(scanned, [run * RUN + k])));
-                    before = OP(before, VALUE(folded, [run]));
                 }
-            }
 #endif
-        }
+            }
 
-        /* 4. Take the other elements, and values of a level above the inputs, one by one; keep the chunk's aggregate. */
-        for (; j < last; j++) {
-            const value_t element = gp_load_level(INPUT_NAMES, layout, partials, level, o, j, n);
-            if (!folds) gp_store_level(INPUT_NAMES, OUTPUT_NAMES, layout, partials, level, o, j, n, before, element);
-            before = OP(before, element);
-        }
+            /* 4. Take the other elements, and values of a level above the inputs, one by one. */
+            for (; j < end; j++) {
+                const value_t element = level < 0 ? MAP_ROW(row, j) : gp_recall(partials, level + o * n + j);
+                const value_t after = OP(before, element);
+                if (!folds && level >= 0) gp_keep(partials, level + o * n + j, before);
+#if !PACKED
+                if (!folds && level < 0) STORE_ROW(row, j, INCLUSIVE ? after : before);
+#endif
+                before = after;
+            }
+        } while (MANY_ROWS && j < last);
+#if COMMUTATIVE
+        if (folds && level < 0)
+            for (int lane = 0; lane < LANES_OF_FOLD; lane++) before = OP(before, VALUE(folded, [lane]));
+#endif
+
+        /* 5. Keep the chunk's aggregate. */
         if (folds) gp_keep(partials, totals + task.at, before);
     }
 }

@@ -328,20 +328,33 @@ DEVICE void gp_write_status(GLOBAL u64 *statuses, const i64 at, const u32 tag, c
     for (int word = 0; word < WORDS; word++) gp_write_entry(statuses + 1 + at * WORDS + word, (u64)tag << 32 | words[word]);
 }
 
-/* Read a tile's status. Return its tag if all words have it and it is `first` to `last`, else 0. */
-DEVICE u32 gp_read_status(GLOBAL u64 *statuses, const i64 at, const u32 first, const u32 last, value_t *value)
+/* Read a tile's status, to look at its tag and value later. */
+DEVICE void gp_read_entries(GLOBAL u64 *statuses, const i64 at, u64 *entries)
+{
+#pragma unroll
+    for (int word = 0; word < WORDS; word++) entries[word] = gp_read_entry(statuses + 1 + at * WORDS + word);
+}
+
+/* Return the tag of a status if all its words have it and it is `first` to `last`, else 0. */
+DEVICE u32 gp_status_of(const u64 *entries, const u32 first, const u32 last, value_t *value)
 {
     u32 words[WORDS], tag = 0;
     int alike = 1;
 #pragma unroll
     for (int word = 0; word < WORDS; word++) {
-        const u64 entry = gp_read_entry(statuses + 1 + at * WORDS + word);
-        alike &= word == 0 || TAG_OF(entry) == tag;
-        tag = TAG_OF(entry);
-        words[word] = (u32)entry;
+        alike &= word == 0 || TAG_OF(entries[word]) == tag;
+        tag = TAG_OF(entries[word]);
+        words[word] = (u32)entries[word];
     }
     *value = gp_join(words);
     return alike && tag >= first && tag <= last ? tag : 0;
+}
+
+DEVICE u32 gp_read_status(GLOBAL u64 *statuses, const i64 at, const u32 first, const u32 last, value_t *value)
+{
+    u64 entries[WORDS];
+    gp_read_entries(statuses, at, entries);
+    return gp_status_of(entries, first, last, value);
 }
 
 /* Reads of a status, some 10 ms, before a group folds the tile itself, so that no group waits forever. */

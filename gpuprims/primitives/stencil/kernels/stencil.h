@@ -1,6 +1,6 @@
 /* Neighbourhoods: borders, and rows of elements with their neighbours. */
 
-/* Lines have fewer than 2^30 elements, and there are fewer than 2^30 lines. */
+/* Lines have fewer than 2^30 elements, and axes fewer than 2^30 lines. */
 #if LINES
 typedef i32 index_t;
 #else
@@ -42,10 +42,14 @@ DEVICE number_t gp_fetch(GLOBAL const stored_t *from, const layout_t layout, con
 }
 #define FETCH(dz, dy, dx) gp_fetch(from, layout, z + (dz), y + (dy), x + (dx))
 #else
-/* Axes: batches, rows, and the elements of a row, with the CHANNELS of a column side by side. */
+/* Axes: batches, planes, rows, and the elements of a row, with the CHANNELS of a column side by side. */
 #define BATCHES layout.reduced[0]
-#define ROWS layout.reduced[1]
-#define LENGTH ((i32)layout.reduced[2])
+#define PLANES_Z layout.reduced[1]
+#define ROWS layout.reduced[2]
+#define LENGTH ((i32)layout.reduced[3])
+
+/* Planes of a neighbourhood. */
+#define DEPTH_SPAN (HIGH_Z - LOW_Z + 1)
 
 /* Elements of a row that ITEMS results need. */
 #define TAKEN (ITEMS + TIMES * HALO)
@@ -63,5 +67,20 @@ DEVICE number_t gp_load_element(GLOBAL const stored_t *row, const i32 length, co
     const i32 place = gp_element_at(length, at);
     if (MODE_CONSTANT && place < 0) return BEYOND;
     return NUMBER(row[place]);
+}
+
+/* Store the results of ITEMS elements of a row that has `left` more. */
+DEVICE void gp_store_row(GLOBAL result_t *to, const result_t *results, const i64 left)
+{
+#if VECTOR_OUT > 1
+    if (left >= ITEMS) {
+#pragma unroll
+        for (int k = 0; k < ITEMS; k += VECTOR_OUT) WRITE_VECTOR(result_t, VECTOR_OUT, to + k, results + k);
+        return;
+    }
+#endif
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++)
+        if (k < left) to[k] = results[k];
 }
 #endif

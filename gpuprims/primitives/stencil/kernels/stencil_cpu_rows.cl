@@ -14,8 +14,8 @@
 DEVICE void load_row(GLOBAL const stored_t *plane, const layout_t layout, const i64 y, const i64 first, const int taken,
                      number_t *numbers)
 {
-    const i64 at = gp_within(y, ROWS);
-    GLOBAL const stored_t *row = plane + at * STRIDE_1;
+    const i64 at = gp_within((index_t)y, (index_t)ROWS);
+    GLOBAL const stored_t *row = plane + at * STRIDE_2;
     if (MODE_CONSTANT && at < 0) {
         for (int k = 0; k < taken; k++) numbers[k] = BEYOND;
         return;
@@ -40,27 +40,38 @@ DEVICE void fill_row_slot(GLOBAL const stored_t *plane, const layout_t layout, c
 #endif
 }
 
+/* Fill a slot in each plane of the window with row `y`. */
+DEVICE void fill_slots(GLOBAL const stored_t *from, const layout_t layout, const i64 z, const i64 y, const i64 first, const int width,
+                       slot_t *slots)
+{
+    for (int k = 0; k < DEPTH_SPAN; k++) {
+        const index_t at = gp_within((index_t)z + LOW_Z + k, (index_t)PLANES_Z);
+        GLOBAL const stored_t *plane = from + max(at, (index_t)0) * STRIDE_1;
+        fill_row_slot(plane, layout, MODE_CONSTANT && at < 0 ? -ROWS : y, first, width, slots + k * SPAN * PITCH);
+    }
+}
+
 __kernel WORK_GROUP(1)
 void stencil_cpu_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 strips, const i64 depth)
 {
     const i64 across = (LENGTH + ITEMS - 1) / ITEMS;
-    slot_t window[SPAN * PITCH];
+    slot_t window[DEPTH_SPAN * SPAN * PITCH];
 
-    for (i64 task = get_group_id(0); task < across * strips * BATCHES; task += get_num_groups(0)) {
+    for (i64 task = get_group_id(0); task < across * strips * PLANES_Z * BATCHES; task += get_num_groups(0)) {
         const i64 first = task % across * ITEMS;
         const i64 top = task / across % strips * depth, bottom = min(top + depth, ROWS);
-        const i64 batch = task / across / strips;
+        const i64 z = task / across / strips % PLANES_Z, batch = task / across / strips / PLANES_Z;
         const int width = (int)min((i64)ITEMS, LENGTH - first);
-        GLOBAL const stored_t *plane = x0 + layout.offset[0] + batch * STRIDE_0;
-        GLOBAL result_t *out = y0 + layout.offset[1] + batch * STRIDE_OUT;
+        GLOBAL const stored_t *from = x0 + layout.offset[0] + batch * STRIDE_0;
+        GLOBAL result_t *out = y0 + layout.offset[RESULT] + batch * STRIDE_OUT + z * STRIDE_OUT_PLANE;
 
         /* 1. Fill all slots but the last. */
-        for (int k = 0; k < SPAN - 1; k++) fill_row_slot(plane, layout, top + LOW_Y + k, first, width, window + k * PITCH);
+        for (int k = 0; k < SPAN - 1; k++) fill_slots(from, layout, z, top + LOW_Y + k, first, width, window + k * PITCH);
 
         for (i64 y = top; y < bottom; y++) {
             /* 2. Load the next row into the slot of the oldest one. */
             const int phase = (int)((y - top) % SPAN), next = (phase + SPAN - 1) % SPAN;
-            fill_row_slot(plane, layout, y + HIGH_Y, first, width, window + next * PITCH);
+            fill_slots(from, layout, z, y + HIGH_Y, first, width, window + next * PITCH);
 
             /* 3. Apply and store. */
             GLOBAL result_t *row = out + y * STRIDE_OUT_ROW + first;

@@ -20,7 +20,7 @@
  */
 #define SLOTS (SPAN - 1 + ROWS_AT_ONCE)
 #define PRIMED (TIMES * (SPAN - 1))
-#define WINDOW (TIMES * SLOTS * PITCH * (int)sizeof(slot_t) / 4 / (PAIRED + 1))
+#define WINDOW (TIMES * SLOTS * PITCH * (sizeof(slot_t) > 4 ? 2 : 1) / (PAIRED + 1))
 #define REGISTERS (WINDOW <= 40 ? 80 : WINDOW <= 96 ? 128 : 168)
 #define GROUPS_AT_ONCE (65536 / (BLOCK * REGISTERS))
 
@@ -86,14 +86,14 @@ DEVICE void load_rows(loaded_t *next, GLOBAL const stored_t *row, const layout_t
     if (where.whole) {
 #pragma unroll
         for (int k = 0; k < count; k++) {
-            GLOBAL const vector_t *own = (GLOBAL const vector_t *)(row + where.first + k * STRIDE_1);
+            GLOBAL const vector_t *own = (GLOBAL const vector_t *)(row + where.first + k * STRIDE_2);
 #pragma unroll
             for (int i = 0; i < ITEMS / VECTOR; i++) next->own[k][i] = own[i];
         }
     }
 #pragma unroll
     for (int k = 0; k < EXTRAS; k++)
-        if (where.row[k] < count) next->extras[k] = row[where.row[k] * STRIDE_1 + max(where.at[k], 0)];
+        if (where.row[k] < count) next->extras[k] = row[where.row[k] * STRIDE_2 + max(where.at[k], 0)];
 }
 
 /* Write a work-item's elements of a row to local memory, if all of them are in the row. */
@@ -129,7 +129,7 @@ DEVICE void hand_rows(LOCAL number_t *shared, const loaded_t *loaded, GLOBAL con
             const i32 at = gp_element_at(LENGTH, where.first + item);
             const int nothing = MODE_CONSTANT && (beyond || at < 0);
             for (int k = 0; k < count; k++)
-                own[k * ROW + item] = nothing ? BEYOND : NUMBER(row[k * STRIDE_1 + max(at, 0)]);
+                own[k * ROW + item] = nothing ? BEYOND : NUMBER(row[k * STRIDE_2 + max(at, 0)]);
         }
     }
 #pragma unroll
@@ -242,20 +242,7 @@ DEVICE void finish_row(GLOBAL result_t *to, const layout_t layout, const where_t
 {
     result_t results[ITEMS];
     apply_row(layout, window, slot, ITEMS, results);
-    if (where.whole) {
-#pragma unroll
-        for (int k = 0; k < ITEMS; k += VECTOR_OUT) {
-#if VECTOR_OUT > 1
-            WRITE_VECTOR(result_t, VECTOR_OUT, to + k, results + k);
-#else
-            to[k] = results[k];
-#endif
-        }
-    } else {
-#pragma unroll
-        for (int k = 0; k < ITEMS; k++)
-            if (where.first + k < LENGTH) to[k] = results[k];
-    }
+    gp_store_row(to, results, LENGTH - where.first);
 }
 
 /* Fill a window with the rows around row `y`, wherever they lie. Two buffers of rows alternate, so one barrier a row is
@@ -268,7 +255,7 @@ DEVICE void surround(slot_t *window, LOCAL number_t *shared, int *turn, GLOBAL c
         LOCAL number_t *row = shared + *turn * ROWS_AT_ONCE * ROW;
         const index_t at = gp_within((index_t)y + LOW_Y + k, (index_t)ROWS);
         loaded_t loaded;
-        GLOBAL const stored_t *from = plane + max(at, (index_t)0) * STRIDE_1;
+        GLOBAL const stored_t *from = plane + max(at, (index_t)0) * STRIDE_2;
         load_rows(&loaded, from, layout, where, 1);
         hand_rows(row, &loaded, from, layout, where, 1, at < 0);
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -313,7 +300,7 @@ DEVICE void walk(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *row, 
         LOCAL number_t *handed = shared + *turn * ROWS_AT_ONCE * ROW;
         const int count = min(ROWS_AT_ONCE, PRIMED - k), then = k + ROWS_AT_ONCE < PRIMED ? PRIMED - k - ROWS_AT_ONCE : ROWS_AT_ONCE;
         hand_rows(handed, &next, row, layout, where, count, 0);
-        row += count * STRIDE_1;
+        row += count * STRIDE_2;
         load_rows(&next, row, layout, where, min(then, ROWS_AT_ONCE));
         barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
@@ -335,7 +322,7 @@ DEVICE void walk(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *row, 
         /* 2. Write the loaded rows to local memory, and load the next. */
         LOCAL number_t *handed = shared + *turn * ROWS_AT_ONCE * ROW;
         hand_rows(handed, &next, row, layout, where, ROWS_AT_ONCE, 0);
-        row += ROWS_AT_ONCE * STRIDE_1;
+        row += ROWS_AT_ONCE * STRIDE_2;
         if (y + ROWS_AT_ONCE < rows) load_rows(&next, row, layout, where, ROWS_AT_ONCE);
         barrier(CLK_LOCAL_MEM_FENCE);
         *turn ^= 1;
@@ -376,7 +363,7 @@ void stencil_rolling(INPUTS, OUTPUTS, const layout_t layout, const i64 depth, co
     for (i64 task = get_group_id(0); task < across * tasks * BATCHES; task += get_num_groups(0)) {
         const i64 strip = task / across % tasks, batch = task / across / tasks;
         GLOBAL const stored_t *plane = x0 + layout.offset[0] + batch * STRIDE_0;
-        GLOBAL result_t *out = y0 + layout.offset[1] + batch * STRIDE_OUT;
+        GLOBAL result_t *out = y0 + layout.offset[RESULT] + batch * STRIDE_OUT;
         const i32 group = (i32)(task % across) * BLOCK * ITEMS;
         const where_t where = find_place(layout, group, get_local_id(0));
 
@@ -386,7 +373,7 @@ void stencil_rolling(INPUTS, OUTPUTS, const layout_t layout, const i64 depth, co
         } else {
             const i64 top = strip * depth - TIMES * LOW_Y;
             const int rows = (int)min(depth, covered - strip * depth);
-            GLOBAL const stored_t *row = plane + (top + TIMES * LOW_Y) * STRIDE_1;
+            GLOBAL const stored_t *row = plane + (top + TIMES * LOW_Y) * STRIDE_2;
             GLOBAL result_t *to = out + top * STRIDE_OUT_ROW;
             if (TIMES == 1 || (group >= BEFORE && group + BLOCK * ITEMS + AFTER <= LENGTH)) {
                 walk(shared, &turn, row, to, layout, where, rows, 1);

@@ -22,12 +22,12 @@ void stencil_tiled(INPUTS, OUTPUTS, const layout_t layout)
     for (i64 task = get_group_id(0); task < across * strips * BATCHES; task += get_num_groups(0)) {
         const i64 first = task % across * TILE_WIDTH, top = task / across % strips * HIGH, batch = task / across / strips;
         GLOBAL const stored_t *plane = x0 + layout.offset[0] + batch * STRIDE_0;
-        GLOBAL result_t *out = y0 + layout.offset[1] + batch * STRIDE_OUT;
+        GLOBAL result_t *out = y0 + layout.offset[RESULT] + batch * STRIDE_OUT;
 
         /* 1. Load the tile and its surroundings. */
         for (int k = tid; k < (HIGH + SPAN - 1) * PITCH; k += BLOCK) {
             const i64 y = gp_within(min(top + k / PITCH + LOW_Y, ROWS - 1 + HIGH_Y), ROWS);
-            GLOBAL const stored_t *row = plane + y * STRIDE_1;
+            GLOBAL const stored_t *row = plane + y * STRIDE_2;
             tile[k] = MODE_CONSTANT && y < 0 ? BEYOND : gp_load_element(row, LENGTH, (i32)first + k % PITCH + LEFT);
         }
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -1,0 +1,109 @@
+"""Write the functions of rows: elements of an output that lie at one stride, so that one position is enough."""
+
+from __future__ import annotations
+
+from gpuprims.core.codegen.functions import layout_of
+from gpuprims.core.codegen.operands import load, names_of, stored, write
+from gpuprims.core.kernel_spec import KernelSpec, StrideClass
+
+
+def row_text(spec: KernelSpec) -> list[str]:
+    """Write row_t, ROW, ROW_DENSE, ROW_LENGTH, ROW_END, MAP_ROW and STORE_ROW."""
+    operands = (*spec.inputs, *spec.outputs)
+    names = [f"x{k}" for k in range(len(spec.inputs))] + [f"y{k}" for k in range(len(spec.outputs))]
+    last = len(spec.inputs[0].reduced) - 1
+    # Each position is that of element 0, if the row went back so far.
+    moved = {
+        name: _along(access.reduced, f"reduced_stride[{k}]")
+        for k, (name, access) in enumerate(zip(names, operands, strict=True))
+    }
+    found = [f"row.{name} = gp_at_{name}(layout, o, j)" for name in names]
+    index = "j"
+    if spec.index is not None:
+        moved["index"] = _along(spec.index, "index_stride")
+        found.append("row.index = gp_index(layout, j)")
+        index = f"row.index + {moved['index']}"
+    places = {name: f"(row.{name} + {along})" for name, along in moved.items()}
+    inputs = names_of("x", spec.inputs)
+    length = f"layout.reduced[{last}]"
+    return [
+        f"typedef struct {{ i64 o, {', '.join(moved)}; }} row_t;",
+        "DEVICE row_t gp_row(const layout_t layout, const i64 o, const i64 j)",
+        "{",
+        "    row_t row;",
+        "    row.o = o;",
+        *(f"    {text} - ({along});" for text, along in zip(found, moved.values(), strict=True)),
+        "    return row;",
+        "}",
+        "#define ROW(o, j) gp_row(layout, o, j)",
+        f"#define ROW_DENSE {int(all(access.reduced[-1:] != (None,) for access in operands))}",
+        f"#define MANY_ROWS {int(last > 0)}",
+        f"#define ROW_LENGTH(n) {length if last > 0 else '(n)'}",
+        f"#define ROW_END(j, last) {f'min(last, ((j) / {length} + 1) * {length})' if last > 0 else '(last)'}",
+        "DEVICE value_t gp_map_row(INPUTS, const layout_t layout, const row_t row, const i64 j)",
+        "{",
+        *(line for k, access in enumerate(spec.inputs) for line in load(k, access, 1, places[f"x{k}"])),
+        f"    return gp_apply({layout_of(spec)}{names_of('e', spec.inputs)}, {index});",
+        "}",
+        f"#define MAP_ROW(row, j) gp_map_row({inputs}, layout, row, j)",
+        f"#define ELEMENT_ROW(row, j) x0[(row).x0 + ({moved['x0'].replace('j', '(j)')})]",
+        *_store(spec, "row", "j", places, "j"),
+        *_beside_text(spec, names, inputs),
+    ]
+
+
+def _beside_text(spec: KernelSpec, names: list[str], inputs: str) -> list[str]:
+    """Write BESIDE, BESIDE_LENGTH, MAP_BESIDE and STORE_BESIDE, for element ``j`` of neighbouring outputs."""
+    operands = (*spec.inputs, *spec.outputs)
+    last = len(spec.inputs[0].kept) - 1
+    moved = {
+        name: _along(access.kept, f"kept_stride[{k}]", "o")
+        for k, (name, access) in enumerate(zip(names, operands, strict=True))
+    }
+    places = {name: f"(row.{name} + {along})" for name, along in moved.items()}
+    indexed = spec.index is not None
+    return [
+        "DEVICE row_t gp_beside(const layout_t layout, const i64 o, const i64 j)",
+        "{",
+        "    row_t row;",
+        "    row.o = j;",
+        *(f"    row.{name} = gp_at_{name}(layout, o, j) - ({along});" for name, along in moved.items()),
+        *(("    row.index = gp_index(layout, j);",) if indexed else ()),
+        "    return row;",
+        "}",
+        "#define BESIDE(o, j) gp_beside(layout, o, j)",
+        f"#define BESIDE_LENGTH(outputs) {f'layout.kept[{last}]' if last > 0 else '(outputs)'}",
+        "DEVICE value_t gp_map_beside(INPUTS, const layout_t layout, const row_t row, const i64 o)",
+        "{",
+        *(line for k, access in enumerate(spec.inputs) for line in load(k, access, 1, places[f"x{k}"])),
+        f"    return gp_apply({layout_of(spec)}{names_of('e', spec.inputs)}, row.{'index' if indexed else 'o'});",
+        "}",
+        f"#define MAP_BESIDE(row, o) gp_map_beside({inputs}, layout, row, o)",
+        *_store(spec, "beside", "o", places, "row.o"),
+    ]
+
+
+def _store(spec: KernelSpec, word: str, along: str, places: dict[str, str], index: str) -> list[str]:
+    """Write STORE_ROW or STORE_BESIDE, which takes the index along the row by the name ``along``."""
+    head = f"#define STORE_{word.upper()}(row, {along}, value)"
+    if spec.place is not None:
+        return [f"{head} STORE({'(row).o, j' if along == 'j' else 'o, (row).o'}, value)"]
+    outputs = names_of("y", spec.outputs)
+    return [
+        f"DEVICE void gp_store_{word}(OUTPUTS, const layout_t layout, const row_t row, const i64 {along}, "
+        "const value_t value)",
+        "{",
+        *(f"    {stored(access.dtype)} r{k}[{access.lanes}];" for k, access in enumerate(spec.outputs)),
+        f"    gp_finish(layout, {index}, value, {names_of('r', spec.outputs)});",
+        *(write(k, access, 1, "", places[f"y{k}"]) for k, access in enumerate(spec.outputs)),
+        "}",
+        f"{head} gp_store_{word}({outputs}, layout, row, {along}, value)",
+    ]
+
+
+def _along(strides: tuple[StrideClass, ...], array: str, index: str = "j") -> str:
+    """Return C text of the distance of an index along the last axis."""
+    if strides[-1:] in ((), (0,)):
+        return "0"
+    known = {1: index, -1: f"-{index}", 2: f"2 * {index}"}
+    return known.get(strides[-1] or 0, f"{index} * layout.{array}[{len(strides) - 1}]")

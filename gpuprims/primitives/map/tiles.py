@@ -1,0 +1,182 @@
+"""Maps of arrays that lie in memory along another axis than the results, by tiles in local memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.codegen.operands import load, names_of, stored
+from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
+from gpuprims.core.kernel_spec import Access, KernelSpec
+from gpuprims.core.layout import Layout
+from gpuprims.core.refusals import lacks_local
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
+
+# Elements along a side of a square tile; rows: tile.
+SIDE = 32
+# Bytes that a work-item without vectors loads and stores at once.
+_BYTES_ALONE = 32
+
+
+@dataclass(frozen=True)
+class MapTraits(CallTraits):
+    """Facts about a map that variants are asked with. ``tile_bytes`` is 0 if no input lies along another axis."""
+
+    tile_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class MapVariant(Variant):
+    """A variant of a map; its kernel may work by tiles."""
+
+    tiles: bool = False
+
+    def fitted(self, spec: KernelSpec) -> Self:
+        """Return the variant with a vector a work-item or more, and without vectors with as many bytes in flight."""
+        if not self.vectors:
+            return self
+        widest = max(access.dtype.itemsize * access.lanes for access in (*spec.inputs, *spec.outputs))
+        alone = min(_BYTES_ALONE // widest, 16) if spec.vector == 1 else 0  # rows: grid
+        return self.resized(items=max(self.items, spec.vector, alone))
+
+
+class Tiling(NamedTuple):
+    """A layout whose kept axes follow the inputs ``staged`` in memory, and whose reduced axes follow the results."""
+
+    layout: Layout
+    staged: tuple[int, ...]
+    tile_o: int
+    tile_j: int
+
+    @classmethod
+    def of(cls, flat: Layout, inputs: int) -> Self | None:
+        """Split the axes of a map, which are in the order of the results; None if all inputs lie in this order."""
+        axes, strides = range(len(flat.reduced)), flat.reduced_strides
+        staged = tuple([k for k in range(inputs) if _lies_across(strides[k])])
+        if not staged:
+            return None
+        finest = min(
+            (axis for axis in axes if strides[staged[0]][axis]), key=lambda axis: abs(strides[staged[0]][axis])
+        )
+        inner, length = [axes[-1]], flat.reduced[-1]
+        while length < SIDE and inner[0] - 1 != finest:
+            inner.insert(0, inner[0] - 1)
+            length *= flat.reduced[inner[0]]
+        outer = sorted((a for a in axes if a not in inner), key=lambda axis: -abs(strides[staged[0]][axis]))
+        layout = replace(
+            flat,
+            kept=tuple([flat.reduced[a] for a in outer]),
+            reduced=tuple([flat.reduced[a] for a in inner]),
+            kept_strides=tuple([tuple([own[a] for a in outer]) for own in strides]),
+            reduced_strides=tuple([tuple([own[a] for a in inner]) for own in strides]),
+        )
+        tile_o = min(SIDE, _power_of_two(flat.reduced[finest]))
+        tile_j = min(SIDE, _power_of_two(length))
+        if tile_o < SIDE:
+            return cls(layout, staged, tile_o, SIDE * SIDE // tile_o)
+        return cls(layout, staged, SIDE * SIDE // tile_j, tile_j)
+
+    @property
+    def tile_bytes(self) -> int:
+        """Bytes of local memory of a tile, at most."""
+        element = np.dtype(
+            [(str(k), self.layout.forms[k].dtype, self.layout.forms[k].lanes) for k in self.staged], align=True
+        )
+        return element.itemsize * self.tile_j * (self.tile_o + max(1, 32 // self.tile_j) * 4)
+
+    def prepare(self, device: Device, variant: Variant, spec: KernelSpec) -> Launch:
+        """Return the launch, given the spec of a map in this layout."""
+        tiled = TileSpec.of(spec, staged=self.staged, tile_o=self.tile_o, tile_j=self.tile_j)
+        fitted = variant.resized(items=self.tile_o * self.tile_j // variant.block)
+        outputs, n = math.prod(self.layout.kept), math.prod(self.layout.reduced)
+        groups = fitted.groups(-(-outputs // self.tile_o) * -(-n // self.tile_j), device.capabilities)
+        return device.kernel(fitted, tiled).prepare(groups, self.layout.pack(1), outputs, n)
+
+
+def _lies_across(strides: Sequence[int]) -> bool:
+    """Return True if neighbours along the last axis lie further apart than along another one."""
+    return any(0 < abs(stride) < abs(strides[-1]) for stride in strides)
+
+
+def _power_of_two(number: int) -> int:
+    return 1 << (number - 1).bit_length()
+
+
+def across(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse calls whose inputs lie in the order of the results, and tiles larger than local memory."""
+    wanted = call.tile_bytes if isinstance(call, MapTraits) else 0
+    if not wanted:
+        return "is for arrays that lie in memory along another axis than the results; this call's do not"
+    return lacks_local(wanted, capabilities)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TileSpec(KernelSpec):
+    """The macros of a map by tiles."""
+
+    staged: tuple[int, ...]
+    tile_o: int
+    tile_j: int
+
+    @classmethod
+    def of(cls, spec: KernelSpec, **more: Any) -> Self:
+        """Return the spec of a map with what tiles need."""
+        return cls(**{one.name: getattr(spec, one.name) for one in fields(KernelSpec)}, **more)
+
+    def macros(self) -> dict[str, int | str]:
+        """Define the tile, and how kernels load elements: staged ones into it, the others into registers."""
+        names = names_of("x", self.inputs)
+        layout = "layout, " if self.constants else ""
+        elements = ", ".join(f"(elements).e{k}" for k in range(len(self.inputs)))
+        return {
+            "TILE_O": self.tile_o,
+            "TILE_J": self.tile_j,
+            "FETCH_STAGED(o, j, to)": f"gp_fetch_staged({names}, layout, o, j, to)",
+            "FETCH_DIRECT(o, j, to)": f"gp_fetch_direct({names}, layout, o, j, to)",
+            "APPLY(elements, j)": f"gp_apply({layout}{elements}, j)",
+        }
+
+    def text(self) -> list[str]:
+        """Write the types of elements and of staged ones, and the functions of these macros."""
+        places = dict(enumerate(self.inputs))
+        staged = {k: places[k] for k in self.staged}
+        direct = {k: access for k, access in places.items() if k not in staged}
+        copies = [f"e{k}[{lane}]" for k, access in staged.items() for lane in range(access.lanes)]
+        return [
+            _struct("elements_t", places),
+            _struct("staged_t", staged),
+            *_fetch("gp_fetch_staged", "staged_t", staged),
+            *_fetch("gp_fetch_direct", "elements_t", direct),
+            "DEVICE void gp_stage(const staged_t *from, LOCAL staged_t *to)",
+            "{",
+            *(f"    to->{copy} = from->{copy};" for copy in copies),
+            "}",
+            "DEVICE void gp_unstage(LOCAL const staged_t *from, elements_t *to)",
+            "{",
+            *(f"    to->{copy} = from->{copy};" for copy in copies),
+            "}",
+        ]
+
+
+def _struct(name: str, accesses: dict[int, Access]) -> str:
+    members = "; ".join(f"{stored(access.dtype)} e{k}[{access.lanes}]" for k, access in accesses.items())
+    return f"typedef struct {{ {members}; }} {name};"
+
+
+def _fetch(name: str, kind: str, accesses: dict[int, Access]) -> list[str]:
+    """Write a function that loads an element of some inputs."""
+    lines: list[Any] = [line for k, access in accesses.items() for line in load(k, access, 1)]
+    lines += [f"    to->e{k}[{lane}] = e{k}[{lane}];" for k, access in accesses.items() for lane in range(access.lanes)]
+    return [
+        f"DEVICE void {name}(INPUTS, const layout_t layout, const i64 o, const i64 j, {kind} *to)",
+        "{",
+        *lines,
+        "}",
+    ]

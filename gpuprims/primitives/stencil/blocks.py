@@ -1,0 +1,108 @@
+"""What a work-item computes, fitted to a call. Comments name the rows of measurements.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpuprims.core.layout import VECTOR_BYTES
+from gpuprims.primitives.stencil.traits import Neighbourhood
+
+# Bytes of local memory that a group may take; CUDA kernels declare at most 48 KiB.
+MOST_LOCAL = 48 * 1024 - 64
+# 32-bit registers for the sums of a work-item and for the neighbours in a row.
+_MOST_HELD = 88
+# Weights of a column that a work-item applies at once, at most.
+_MOST_CHUNK = 32
+# Fewest lanes that share a row of a tile: eight read 16 bytes each from all banks of local memory.
+_LEAST_LANES = 8
+
+
+class Block(NamedTuple):
+    """What a work-item computes.
+
+    ``items`` neighbours of a row, ``vectors`` times; ``rows`` and ``planes``; ``chunk`` weights at once. ``lanes``
+    work-items share a row.
+    """
+
+    items: int
+    planes: int = 1
+    rows: int = 1
+    vectors: int = 1
+    lanes: int = 32
+    chunk: int = 1
+
+
+# Planes, rows, vectors and lanes, the fastest first: for numbers of 4 and of 8 bytes, in one plane and in several.
+_DENSE = {  # rows: dense
+    (4, False): ((1, 4, 2, 16), (1, 8, 1, 32), (1, 4, 1, 32), (1, 2, 1, 32), (1, 1, 1, 32)),
+    (4, True): ((4, 2, 2, 16), (2, 2, 2, 16), (1, 4, 2, 16), (1, 4, 1, 32), (1, 2, 1, 32), (1, 1, 1, 32)),
+    (8, False): ((1, 4, 2, 32), (1, 8, 1, 32), (1, 4, 1, 32), (1, 2, 1, 32), (1, 1, 1, 32)),
+    (8, True): ((2, 2, 2, 32), (1, 4, 2, 32), (1, 4, 1, 32), (1, 2, 1, 32), (1, 1, 1, 32)),
+}
+
+
+def dense_block(reads: Neighbourhood, value: np.dtype[Any], group: int, length: int) -> Block | None:
+    """Return the best block for sums of a dtype that fits in registers and local memory; None if none does."""
+    fitting = [one for one in _dense_blocks(reads, value) if local_bytes(one, reads, value, group) <= MOST_LOCAL]
+    if not fitting:
+        return None
+    whole = [one for one in fitting if one.chunk == taps_across(reads)]
+    best = (whole or fitting)[0]
+    while best.lanes > _LEAST_LANES and length <= best.lanes * best.items * best.vectors // 2:
+        narrow = best._replace(lanes=best.lanes // 2)
+        if local_bytes(narrow, reads, value, group) > MOST_LOCAL:
+            break
+        best = narrow
+    return best
+
+
+def _dense_blocks(reads: Neighbourhood, value: np.dtype[Any]) -> Sequence[Block]:
+    """Return the blocks, each with as many weights at once as registers allow."""
+    items, words, found = VECTOR_BYTES // value.itemsize, value.itemsize // 4, []
+    for planes, rows, vectors, lanes in _DENSE[value.itemsize, reads.deep > 1]:
+        room = _MOST_HELD // words - planes * rows * vectors * items
+        chunk = taps_across(reads)
+        while vectors * ((chunk - 1) * reads.channels + items) > room and chunk > items:
+            chunk = (chunk - 1) // items * items
+        found.append(Block(items, planes, rows, vectors, lanes, chunk))
+    return found
+
+
+def taps_across(reads: Neighbourhood) -> int:
+    """Return the weights of a row."""
+    return reads.beside // reads.channels + 1
+
+
+def local_bytes(block: Block, reads: Neighbourhood, value: np.dtype[Any], group: int) -> int:
+    """Return the bytes of a tile with its surroundings, and of the weights that the group applies to a plane."""
+    rows, columns = group // block.lanes * block.rows + reads.span - 1, block.lanes * block.items * block.vectors
+    padded = [-(-number // block.items) * block.items for number in (columns + reads.beside, taps_across(reads))]
+    return (rows * padded[0] + block.planes * reads.span * padded[1]) * value.itemsize
+
+
+def least_local_bytes(reads: Neighbourhood, value: np.dtype[Any], group: int) -> int:
+    """Return the bytes of the smallest tile."""
+    return min(local_bytes(one, reads, value, group) for one in _dense_blocks(reads, value))
+
+
+def column_block(reads: Neighbourhood, value: np.dtype[Any]) -> Block:
+    """Return the block of the kernel for columns."""
+    words = value.itemsize // 4
+    parts = -(-reads.span // (_MOST_CHUNK // words))
+    return Block(16 // words, chunk=-(-reads.span // parts))
+
+
+def plane_items(element: np.dtype[Any]) -> int:
+    """Return the most neighbours of a row that a work-item takes through planes."""
+    return max(min(VECTOR_BYTES // element.itemsize, 4), 1)
+
+
+def plane_numbers(offsets: Sequence[tuple[int, ...]], numbers: int) -> int:
+    """Return the numbers that a work-item keeps of all planes, and loads of the next, with ``numbers`` of each row."""
+    rows: dict[int, list[int]] = {}
+    for dz, dy, _ in offsets:
+        rows.setdefault(dy, []).append(dz)
+    return sum(max(planes) - min(planes) + 2 for planes in rows.values()) * numbers

@@ -1,0 +1,55 @@
+"""Calls of reduce with many outputs, for tests that compile kernels and do not run them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from idle_arrays import resident
+from kernel_cases import AFFINE
+
+import gpuprims
+
+MANY_OUTPUTS: dict[str, Callable[..., Any]] = {
+    "sum of columns": lambda **where: gpuprims.reduce(resident(5000, 300), axis=0, **where),
+    "sum of short rows": lambda **where: gpuprims.reduce(resident(5000, 16), axis=1, **where),
+    "mean of short rows of float16": lambda **where: gpuprims.reduce(
+        resident(5000, 16, dtype="f2"), op="mean", axis=1, **where
+    ),
+    "sum of columns of complex64": lambda **where: gpuprims.reduce(resident(5000, 300, dtype="c8"), axis=0, **where),
+    "var of neighbouring columns at once": lambda **where: gpuprims.reduce(
+        resident(5000, 64), op="var", axis=0, **where
+    ),
+    "places in an array in Fortran order": lambda **where: gpuprims.reduce(
+        resident(70, 60, 50).T[:, :, 1:], op="argmax", axis=0, **where
+    ),
+    "argmax of columns of float64": lambda **where: gpuprims.reduce(
+        resident(5000, 300, dtype="f8"), op="argmax", axis=0, **where
+    ),
+    "columns under an operator that does not commute": lambda **where: gpuprims.reduce(
+        resident(5000, 300, dtype="i8"), resident(5000, 300, dtype="i8"), op=AFFINE, axis=0, **where
+    ),
+}
+ROWS: dict[str, Callable[..., Any]] = {
+    "sum of rows of one vector a lane": lambda **where: gpuprims.reduce(resident(5000, 16), axis=1, **where),
+    "sum of rows of several": lambda **where: gpuprims.reduce(resident(5000, 1000), axis=1, **where),
+    "argmin of rows of int8": lambda **where: gpuprims.reduce(
+        resident(5000, 77, dtype="i1"), op="argmin", axis=1, **where
+    ),
+    "prod of rows of complex128": lambda **where: gpuprims.reduce(
+        resident(5000, 30, dtype="c16"), op="prod", axis=1, **where
+    ),
+    "rows under an operator that does not commute": lambda **where: gpuprims.reduce(
+        resident(5000, 300, dtype="i8"), resident(5000, 300, dtype="i8"), op=AFFINE, axis=1, **where
+    ),
+}
+
+
+TOGETHER: dict[str, Callable[..., Any]] = {
+    "sum of rows that lie together": lambda **where: gpuprims.reduce(resident(5000, 17), axis=1, **where),
+    "max of rows of float16": lambda **where: gpuprims.reduce(resident(5000, 5, dtype="f2"), op="max", axis=1, **where),
+    "rows of complex64": lambda **where: gpuprims.reduce(resident(5000, 99, dtype="c8"), axis=1, **where),
+    "rows under an operator that does not commute": lambda **where: gpuprims.reduce(
+        resident(5000, 33), resident(5000, 33), op=AFFINE, axis=1, **where
+    ),
+}

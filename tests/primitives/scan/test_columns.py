@@ -1,0 +1,115 @@
+"""scan along an outer axis by strips of columns, several groups a strip."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_cases import AFFINE, Kernel, assert_equal, on_device, on_host, random_values
+from scan_cases import affine_pair, exclusively
+
+import gpuprims
+from gpuprims.core.geometry import Geometry
+from gpuprims.core.layout import contiguous, plan_layout
+from gpuprims.core.registry import REGISTRY
+from gpuprims.primitives.strips import neighbouring, strips_of
+
+SHAPES = [
+    *(((9001, 2), 0), ((20_000, 3), 0), ((5000, 17), 0), ((3000, 33), 0), ((2049, 256), 0), ((301, 2500), 0)),
+    *(((5, 700, 3), 1), ((3, 513, 65), 1), ((2, 40, 3, 5), 1), ((4, 6, 1000), 1), ((1, 3000), 0)),
+]  # fmt: skip
+
+
+@pytest.fixture
+def kernel(scan_kernel: Kernel) -> Kernel:
+    """The variant that scans strips of columns, on each device."""
+    if scan_kernel.variant.name != "columns":
+        pytest.skip("another variant")
+    return scan_kernel
+
+
+# On devices --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("shape", "axis"), SHAPES)
+@pytest.mark.parametrize("inclusive", [True, False])
+def test_columns_are_scanned_in_order(
+    kernel: Kernel, rng: np.random.Generator, shape: tuple[int, ...], axis: int, *, inclusive: bool
+) -> None:
+    slopes, offsets = affine_pair(rng, shape)
+    expected = [slopes.copy(), offsets.copy()]
+    a, b = (np.moveaxis(one, axis, 0) for one in expected)
+    for k in range(1, shape[axis]):
+        b[k] += b[k - 1] * a[k]
+        a[k] *= a[k - 1]
+    scanned = kernel.scan(slopes, offsets, op=AFFINE, axis=axis, inclusive=inclusive)
+    for got, one, nothing in zip(scanned, expected, (1, 0), strict=True):
+        assert_equal(got, one if inclusive else exclusively(one, nothing, axis))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_sums_of_floats_have_the_same_bits_in_each_run(kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
+    kernel.need(dtype)
+    for shape in ((30_000, 3), (3000, 100)):
+        x = on_device(kernel.device, random_values(rng, dtype, shape))
+        first, *others = (on_host(kernel.device, kernel.scan(x, axis=0)) for _ in range(4))
+        for other in others:
+            assert other.tobytes() == first.tobytes()
+        wide = np.cumsum(on_host(kernel.device, x), axis=0, dtype=np.float64)
+        assert np.abs(first - wide).max() < 2000 * np.finfo(dtype).eps * np.abs(wide).max()
+
+
+def test_a_scan_of_columns_in_place(kernel: Kernel, rng: np.random.Generator) -> None:
+    for shape in ((30_000, 3), (3000, 100)):
+        x = random_values(rng, np.int64, shape)
+        place = on_device(kernel.device, x)
+        kernel.scan(place, axis=0, out=place)
+        assert_equal(on_host(kernel.device, place), np.cumsum(x, axis=0))
+
+
+def test_columns_with_strides(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.int32, (900, 80))
+    for view in (x[:, ::2], x[:, ::-1], x[::-1, 3:], x[::3], np.broadcast_to(x[:, :1], x.shape)):
+        assert_equal(kernel.scan(view, axis=0), np.cumsum(view, axis=0))
+
+
+# On the host -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("warp", [0, 16, 32, 64])
+def test_strips_cover_every_element_once(rng: np.random.Generator, warp: int) -> None:
+    (variant,) = (one for one in REGISTRY.variants("scan", "opencl") if one.name == "columns")
+    able: Any = dataclasses.replace(
+        gpuprims.Device("reference").capabilities, subgroup_size=warp, shuffles=bool(warp), compute_units=7
+    )
+    for _ in range(300):
+        outputs, size = (int(2 ** rng.uniform(0, most)) for most in (12, 20))
+        geometry = Geometry(int(2 ** rng.integers(5, 10)), int(2 ** rng.integers(0, 6)), int(rng.integers(1, 4)))
+        batches = int(rng.choice([1, 1, 3]))
+        layout: Any = SimpleNamespace(kept=(batches, outputs) if batches > 1 else (outputs,))
+        fitted: Any = dataclasses.replace(variant, geometry=geometry)
+        strips = strips_of(fitted, able, layout, batches * outputs, size)
+        lanes = warp if warp and geometry.block % warp == 0 and geometry.block <= warp**2 else 1
+        warps = geometry.block // lanes
+        assert 1 <= strips.width <= lanes
+        assert warps % strips.across == 0
+        waiting = geometry.groups_per_unit if strips.parts > 1 else strips.variant.groups_per_unit
+        assert strips.groups <= waiting * able.compute_units
+        assert strips.groups % strips.parts == 0
+        rows = warps // strips.across * (lanes // strips.width) * strips.variant.items
+        columns = strips.across * strips.width
+        assert strips.tiles == -(-size // rows) * -(-batches * outputs // columns)
+        assert strips.parts <= -(-size // rows)
+        assert strips.statuses == (strips.tiles * columns if strips.parts > 1 else 0)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "expected"),
+    [((9, 4), 0, True), ((9, 4), 1, False), ((3, 9, 4), 1, True), ((3, 9, 1), 1, False), ((9,), 0, False)],
+)
+def test_columns_lie_nearer_than_rows(shape: tuple[int, ...], axis: int, *, expected: bool) -> None:
+    form = contiguous(np.dtype(np.float32), shape, 16)
+    assert neighbouring(plan_layout((form, form), shape, (axis,)), 1) is expected

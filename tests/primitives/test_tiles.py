@@ -1,0 +1,84 @@
+"""map/tile: arrays that lie in memory along another axis than the results; and results in Fortran order."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_cases import assert_equal, in_order, random_values, two_groups
+
+import gpuprims
+from gpuprims.errors import NoVariantError
+
+
+@pytest.fixture
+def tiles(device: gpuprims.Device) -> gpuprims.Device:
+    if device.backend == "reference":
+        pytest.skip("the reference has one kernel a primitive")
+    return device
+
+
+def mapped(device: gpuprims.Device, function: Any, *arrays: np.ndarray) -> Any:
+    """Apply the kernel to arrays on the device whose axes lie in the same order as on the host."""
+    result = gpuprims.map(function, *(in_order(device, array) for array in arrays), variant="tile")
+    return tuple(map(device.to_host, result)) if isinstance(result, tuple) else device.to_host(result)
+
+
+# Either side of a tile in both directions, and axes shorter than a side of one.
+@pytest.mark.parametrize("shape", [(37, 29), (3, 400), (400, 3), (64, 65), (130, 200), (2, 2)])
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "complex64"])
+def test_an_array_and_its_transpose(
+    tiles: gpuprims.Device, rng: np.random.Generator, shape: tuple[int, int], dtype: str
+) -> None:
+    x, y = random_values(rng, dtype, shape[::-1]).T, random_values(rng, dtype, shape)
+    assert_equal(mapped(tiles, "x + y", x, y), x + y)
+    assert_equal(mapped(tiles, "x + y", x[:, ::-1], y[::-1]), x[:, ::-1] + y[::-1])
+    both, right = mapped(tiles, "(x + z, y)", x, np.array(1, dtype), y)
+    assert_equal(both, x + np.array(1, dtype))
+    assert_equal(right, y)
+
+
+@pytest.mark.parametrize("shape", [(7, 40, 33), (3, 50, 70), (70, 3, 50), (50, 70, 3)])
+def test_every_order_of_three_axes(tiles: gpuprims.Device, rng: np.random.Generator, shape: tuple[int, ...]) -> None:
+    x = random_values(rng, np.int16, shape)
+    for axes in itertools.permutations(range(3)):
+        view = x.transpose(axes)
+        y = np.ascontiguousarray(view)
+        if axes in ((0, 1, 2), (1, 0, 2)):  # the last axis is still the last
+            with pytest.raises(NoVariantError, match="lie in memory along another axis"):
+                mapped(tiles, "x - 3*y", view, y)
+        else:
+            assert_equal(mapped(tiles, "x - 3*y", view, y), view - 3 * y)
+
+
+def test_groups_of_several_tiles(
+    tiles: gpuprims.Device, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = random_values(rng, np.float32, (150, 170))
+    with two_groups(tiles, monkeypatch):
+        got = mapped(tiles, "x + y", x, random_values(rng, np.float32, (170, 150)).T * 0)
+    assert_equal(got, x)
+
+
+@pytest.mark.parametrize("shape", [(30, 40), (5, 6, 7)])
+def test_results_lie_in_memory_as_the_arrays_do(
+    device: gpuprims.Device, rng: np.random.Generator, shape: tuple[int, ...]
+) -> None:
+    x, y = random_values(rng, np.float32, shape), random_values(rng, np.float32, shape)
+    for arrays in ((x,), (x.T,), (x.T, y.T), (x.T, x.T[:, :1]), (x[..., 1:].T,), (x[::-1].T,)):
+        function = "x + x" if len(arrays) == 1 else "x + y"
+        got, expected = gpuprims.map(function, *arrays, device=device), np.add(*(arrays * 2)[:2])
+        assert_equal(got, expected)
+        if device.driver.shares_host_memory:  # other devices get a copy in C order
+            assert got.strides == expected.strides
+        out = np.empty(expected.shape, np.float32)
+        assert gpuprims.map(function, *arrays, out=out, device=device) is out
+        assert_equal(out, expected)
+    resident = in_order(device, x.T)
+    got = gpuprims.map("x + x", resident)
+    assert_equal(device.to_host(got), x.T + x.T)
+    assert got.strides == x.T.strides
+    mixed = gpuprims.map("x + y", x.T, np.ascontiguousarray(y.T), device=device)
+    assert mixed.flags.c_contiguous
