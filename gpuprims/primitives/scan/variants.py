@@ -63,6 +63,11 @@ def _queue_fits(at: Geometry) -> Refusal:
                 "is for results at the places of their elements and rows that begin at multiples of 16 bytes; "
                 "this call's lie otherwise"
             )
+        if traits.element_bytes >= 8 and traits.words == 2:  # rows: queues, round_robin
+            return (
+                "is for elements of fewer than 8 bytes or values of more than 2 words; "
+                f"this call's have {traits.element_bytes} bytes and {traits.words} words"
+            )
         queue = queue_of(at, capabilities, traits)
         if queue.depth < 2:
             there = capabilities.asked_local_memory
@@ -151,7 +156,7 @@ VARIANTS = (
     *_SCAN.gpu(
         "round_robin",
         rank=40,
-        geometry=PerBackend(cuda=Geometry(256, 32, 2), opencl=Geometry(256, 64, 1)),  # rows: round_robin
+        geometry=PerBackend(cuda=Geometry(512, 32, 1), opencl=Geometry(256, 64, 1)),  # rows: round_robin
         word_items=True,
         vectors=True,
         scratch="tile statuses",
