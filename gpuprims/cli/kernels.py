@@ -30,10 +30,12 @@ from gpuprims.primitives import ROOMS
 
 PACKAGE = Path(gpuprims.__file__).parent
 BACKENDS = {"cuda": "CUDA", "opencl": "OpenCL"}
-# The calls that `show` compiles for by default, by primitive or by kernel. A row has 16 elements.
+# The calls that `show` compiles for by default, by primitive or by kernel.
 CALLS = {
     "map": "map('2*x + 1', {dtype}[{size}])",
+    "map/tile": "map('x + y', {dtype}[{rows}, 16], {dtype}[16, {rows}].T)",
     "reduce": "reduce({dtype}[{size}], op={op})",
+    "reduce/staged": "reduce({dtype}[{rows}, 17], op={op}, axis=1)",
     "reduce/rows": "reduce({dtype}[{rows}, 16], op={op}, axis=1)",
     "reduce/each": "reduce({dtype}[16, {rows}], op={op}, axis=0)",
     "reduce/cpu_columns": "reduce({dtype}[16, {rows}], op={op}, axis=0)",
@@ -49,6 +51,7 @@ CALLS = {
     "histogram": "histogram({dtype}[{size}], 256, (0, 256))",
     "histogram/bytes": "histogram(uint8[{size}], 256, (0, 256))",
     "stencil": "stencil({dtype}[{rows}, 16], [[1, 2, 1], [2, 3, 2], [1, 1, 2]])",
+    "stencil/columns": "stencil({dtype}[{rows}, 16], [[1], [2], [1]])",
     "logistic": "logistic_gradient({dtype}[{rows}, 16], {dtype}[{rows}], {dtype}[16])",
     "descent": "logistic_descent({dtype}[500, 8], {dtype}[500], {dtype}[9], rate=0.1, steps=3)",
     "sgd": "logistic_sgd({dtype}[{rows}, 16], {dtype}[{rows}], {dtype}[17], int32[900], rate=[0.1], keep=0.9)",
@@ -201,7 +204,9 @@ def _function(name: str) -> Any:
 
 
 def _value(node: ast.expr) -> Any:
-    """Return an argument: an array of zeros for ``float32[1000]``, a string for a name, or the value of a literal."""
+    """Return an argument: zeros for ``float32[9, 5]`` or ``float32[9, 5].T``, a name's text, a literal's value."""
+    if isinstance(node, ast.Attribute) and node.attr == "T":
+        return _value(node.value).T
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
         return np.zeros(ast.literal_eval(node.slice), np.dtype(node.value.id))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":

@@ -91,7 +91,7 @@ class HistogramSpec(KernelSpec):
             "TABLE_HEADER": TABLE_HEADER,
             "CPU_REPLICAS": CPU_REPLICAS,
             **{f"BINS_{kind.upper()}": int(self.kind == kind) for kind in get_args(Bins)},
-            **{f"SUMS_{sums.upper()}": int(self.sums == sums) for sums in get_args(Sums)},
+            **{f"SUMS_{sums.upper()}": int(self.sums == sums) for sums in get_args(Sums) if sums != "integers"},
             "SUMS_DIGITS": int(self.digits > 0),
             "DIGITS": max(self.digits, 1),
             "WIDE_TOTALS": int(self.dtype.itemsize == 8),
@@ -132,7 +132,6 @@ class HistogramSpec(KernelSpec):
                 "FRACTION_BITS": fraction,
                 "EXPONENT_MASK": mask,
                 "WEIGHT_BITS(weight)": f"((u64)gp_bits_{c_type(dtype)}(weight))",
-                "WEIGHT_OF_BITS(bits)": _from_bits(dtype),
             }
         return macros
 

@@ -73,7 +73,8 @@ VARIANTS = (
     *_HISTOGRAM.gpu(
         "local_atomic",
         rank=30,
-        geometry=PerBackend(cuda=Geometry(1024, 32, 2), opencl=Geometry(256, 16, 8)),  # rows: local_atomic
+        # rows: local_atomic, rows, digits
+        geometry=PerBackend(cuda=Geometry(1024, 32, 2), opencl=Geometry(256, 16, 8)),
         vectors=True,
         histograms="local",
         refuse=_local,

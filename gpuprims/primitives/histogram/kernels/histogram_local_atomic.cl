@@ -76,13 +76,13 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
 #if MERGED
                 gp_merge(TOTALS(o) + plane * width + place, (i64)sum);
 #elif FINAL
-                gp_join(&joined, plane, (i64)sum);
+                gp_join_plane(&joined, plane, (i64)sum);
 #else
                 OWN_ROW(o, part)[plane * width + place] = sum;
 #endif
             }
 #if FINAL && !MERGED
-            if (place < stored) gp_store_sum(histograms + o * pitch, place, joined, PEAKS(o));
+            if (place < stored) gp_store_total(histograms + o * pitch, place, joined, PEAKS(o));
 #endif
         }
 #if MERGED

@@ -216,7 +216,7 @@ DEVICE void gp_join_digit(joined_t *sum, const i64 plane)
     sum->digits++;
 }
 
-DEVICE void gp_join(joined_t *sum, const int plane, const i64 value)
+DEVICE void gp_join_plane(joined_t *sum, const int plane, const i64 value)
 {
 #if SUMS_EXACT
     if (plane == PLANES - 1) {
@@ -251,12 +251,12 @@ DEVICE f64 gp_joined(joined_t sum, const u32 peak)
 }
 #else
 typedef i64 joined_t;
-#define gp_join(sum, plane, value) *(sum) = (value)
+#define gp_join_plane(sum, plane, value) *(sum) = (value)
 #define gp_joined(sum, peak) (sum)
 #endif
 
 /* Store a sum of which all planes are joined. */
-DEVICE void gp_store_sum(GLOBAL total_t *results, const i64 place, const joined_t sum, GLOBAL const u32 *exponents)
+DEVICE void gp_store_total(GLOBAL total_t *results, const i64 place, const joined_t sum, GLOBAL const u32 *exponents)
 {
     results[place] = (total_t)gp_joined(sum, SUMS_SCALED ? exponents[place] : 0);
 }
@@ -294,8 +294,8 @@ DEVICE void gp_store_totals(GLOBAL total_t *results, const i64 stored, GLOBAL u6
     for (i32 place = tid; place < width; place += BLOCK) {
         joined_t sum = {0};
         for (int plane = 0; plane < PLANES; plane++)
-            gp_join(&sum, plane, PLANES > 1 ? whole[plane * width + place] : gp_take_total(totals + place));
-        if (place < stored) gp_store_sum(results, place, sum, exponents);
+            gp_join_plane(&sum, plane, PLANES > 1 ? whole[plane * width + place] : gp_take_total(totals + place));
+        if (place < stored) gp_store_total(results, place, sum, exponents);
     }
 }
 #endif

@@ -70,7 +70,7 @@ DEVICE number_t gp_load_element(GLOBAL const stored_t *row, const i32 length, co
 }
 
 /* Store the results of ITEMS elements of a row that has `left` more. */
-DEVICE void gp_store_row(GLOBAL result_t *to, const result_t *results, const i64 left)
+DEVICE void gp_store_results(GLOBAL result_t *to, const result_t *results, const i64 left)
 {
 #if VECTOR_OUT > 1
     if (left >= ITEMS) {

@@ -153,7 +153,7 @@ void stencil_dense(INPUTS, OUTPUTS, const layout_t layout)
                     result_t results[ITEMS];
 #pragma unroll
                     for (int item = 0; item < ITEMS; item++) results[item] = gp_result(layout, sums[oz][oy][v * ITEMS + item]);
-                    gp_store_row(to + v * APART, results, LENGTH - at - v * APART);
+                    gp_store_results(to + v * APART, results, LENGTH - at - v * APART);
                 }
             }
     }

@@ -92,7 +92,7 @@ void stencil_planes(INPUTS, OUTPUTS, const layout_t layout, const i64 strips, co
             result_t results[ITEMS];
 #pragma unroll
             for (int item = 0; item < ITEMS; item++) results[item] = gp_result(layout, gp_apply(window + item, 0));
-            gp_store_row(to, results, ITEMS);
+            gp_store_results(to, results, ITEMS);
 
             /* 4. Keep the last planes. */
 #pragma unroll

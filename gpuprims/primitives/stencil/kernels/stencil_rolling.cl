@@ -242,7 +242,7 @@ DEVICE void finish_row(GLOBAL result_t *to, const layout_t layout, const where_t
 {
     result_t results[ITEMS];
     apply_row(layout, window, slot, ITEMS, results);
-    gp_store_row(to, results, LENGTH - where.first);
+    gp_store_results(to, results, LENGTH - where.first);
 }
 
 /* Fill a window with the rows around row `y`, wherever they lie. Two buffers of rows alternate, so one barrier a row is
