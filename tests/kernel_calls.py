@@ -178,9 +178,9 @@ SCANNED_ROWS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _segmented(mean: int, *dtypes: Any, **how: Any) -> Any:
+def _segmented(mean: int, *dtypes: Any, function: Callable[..., Any] = gpuprims.reduce, **how: Any) -> Any:
     offsets = np.arange(2001) * mean
-    return gpuprims.reduce(*(resident(2000 * mean, dtype=dtype) for dtype in dtypes), segments=offsets, **how)
+    return function(*(resident(2000 * mean, dtype=dtype) for dtype in dtypes), segments=offsets, **how)
 
 
 SEGMENTED: dict[str, Callable[..., Any]] = {
@@ -188,6 +188,7 @@ SEGMENTED: dict[str, Callable[..., Any]] = {
     "mean of float16": lambda **where: _segmented(3, "f2", op="mean", **where),
     "argmin of int8": lambda **where: _segmented(100, "i1", op="argmin", **where),
     "prod of complex128": lambda **where: _segmented(100, "c16", op="prod", **where),
+    "operator that does not commute": lambda **where: _segmented(9, "f8", "f8", op=AFFINE, **where),
     "a fused map of two arrays": lambda **where: _segmented(9, "f8", "i2", map="x*y > 1", op="any", **where),
     "an operator that does not commute": lambda **where: _segmented(100, "i8", "i8", op=AFFINE, **where),
     "no elements": lambda **where: _segmented(0, "f4", **where),
@@ -354,6 +355,13 @@ PRODUCTS: dict[str, Callable[..., Any]] = {
     ],
 }
 
+SEGMENTED_SCANS: dict[str, Callable[..., Any]] = {
+    "sum of float32": lambda **where: _segmented(32, "f4", function=gpuprims.scan, **where),
+    "exclusive sum of int8": lambda **where: _segmented(32, "i1", function=gpuprims.scan, inclusive=False, **where),
+    "mean of float16": lambda **where: _segmented(3, "f2", function=gpuprims.scan, op="mean", **where),
+    "affine maps": lambda **where: _segmented(9, "f8", "f8", function=gpuprims.scan, op=AFFINE, **where),
+}
+
 
 def _in_place(*arrays: Any, **how: Any) -> Any:
     return gpuprims.scan(*arrays, out=arrays if len(arrays) > 1 else arrays[0], **how)
@@ -370,6 +378,8 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
         return COMPACTIONS
     if variant.primitive == "segments":
         return SEGMENTED
+    if variant.primitive == "segscan":
+        return SEGMENTED_SCANS
     if variant.primitive == "logistic":
         return {
             name: call for name, call in LOGISTICS.items() if variant.name == "fused" or not name.startswith("every")

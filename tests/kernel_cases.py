@@ -165,8 +165,6 @@ def able_variants(device: gpuprims.Device, primitive: str, *calls: CallTraits) -
     """
     variants = REGISTRY.variants(primitive, device.backend)
     some = calls or (_EASY, *{"scan": (_COLUMNS, _ROWS), "reduce": (_PICKING,)}.get(primitive, ()))
-    if primitive == "segments":  # segments/lanes takes many segments
-        some = (*some, _ROWS)
     able = replace(device.capabilities, tries_progress=lambda: True)
     return [v for v in variants if any(v.refuse(able, call) is None for call in some)]
 

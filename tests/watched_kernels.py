@@ -24,11 +24,11 @@ BACKEND = "cuda" if "GPUPRIMS_SANITIZER" in os.environ else "opencl"
 VARIANTS = [variant for name in REGISTRY.primitive_names for variant in REGISTRY.variants(name, BACKEND)]
 
 # Kernels that need shuffles. Without shuffles, other kernels run with warps of one work-item.
-NEED_WARPS = ("reduce_warp", "reduce_rows", "reduce_staged", "scan_rows", "segments_lanes")
+NEED_WARPS = ("reduce_warp", "reduce_rows", "reduce_staged", "scan_rows")
 LARGEST = 20_000
 
 # Primitives whose kernels run with smaller tiles here.
-CUT = ("scan", "segments", "histogram", "stencil")
+CUT = ("scan", "segments", "segscan", "histogram", "stencil")
 
 
 def of(primitive: str) -> list[Variant]:
@@ -47,7 +47,7 @@ def small(variant: Variant) -> Variant:
     units = variant.groups_per_unit
     if variant.together or (units and variant.block == 1):
         units = max(units or 0, 5)
-    few = {"histogram": 4, "segments": 300}.get(
+    few = {"histogram": 4, "segments": 300 if variant.block == 1 else 2, "segscan": 2}.get(
         variant.primitive, 4 if getattr(variant, "word_items", False) else variant.items
     )
     if variant.primitive == "scan" and variant.tile > LARGEST:

@@ -47,6 +47,7 @@ CALLS = {
     "scan/queues": "scan({dtype}[{long}], op={op})",
     "scan/cpu_columns": "scan({dtype}[16, {rows}], op={op}, axis=0)",
     "segments": "reduce({dtype}[{size}], op={op}, segments=range(0, {end}, {step}))",
+    "segscan": "scan({dtype}[{size}], op={op}, segments=range(0, {end}, {step}))",
     "compact": "compact({dtype}[{size}], bool[{size}])",
     "histogram": "histogram({dtype}[{size}], 256, (0, 256))",
     "histogram/bytes": "histogram(uint8[{size}], 256, (0, 256))",

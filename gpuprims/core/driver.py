@@ -32,6 +32,34 @@ class Kernel(Protocol):
         """
 
 
+class Report(Protocol):
+    """A number that a kernel writes and the host reads, while later kernels run."""
+
+    @property
+    def memory(self) -> Any:
+        """An array of one int64, for launches."""
+
+    def mark(self) -> None:
+        """Mark the end of the launches that write the number."""
+
+    def read(self) -> int:
+        """Wait for the work before the mark, and return the number; the memory may then serve another call."""
+
+
+class HostReport:
+    """A report where launches are done when they return."""
+
+    def __init__(self) -> None:
+        self.memory = np.zeros(1, np.int64)
+
+    def mark(self) -> None:
+        """Do nothing: the number is there."""
+
+    def read(self) -> int:
+        """Return the number."""
+        return int(self.memory[0])
+
+
 class WithConstants(NamedTuple):
     """A kernel with constants, which its launches pass after the layout."""
 
@@ -107,6 +135,9 @@ class Driver(Protocol):
 
         If the device can write to the host's memory, the array lies there.
         """
+
+    def report(self) -> Report:
+        """Return a report for one call."""
 
     @property
     def order(self) -> int:

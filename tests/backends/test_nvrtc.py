@@ -226,7 +226,7 @@ def test_every_kernel_file_is_compiled() -> None:
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.entry)
 def test_an_error_names_the_kernels_own_file_and_line(variant: Variant, tmp_path: Any) -> None:
     lines = variant.source.read_text().splitlines()
-    number = next(k for k, line in enumerate(lines, 1) if "const int tid" in line)
+    number = next(k for k, line in enumerate(lines, 1) if "const int tid = " in line)
     lines[number - 1] = "    const int tid = no_such_name;"
     broken = tmp_path / variant.source.name
     broken.write_text("\n".join(lines))

@@ -148,6 +148,13 @@ def _csr(rng: np.random.Generator, how: How) -> None:
         np.testing.assert_allclose(got, A @ dense, rtol=1e-12, atol=1e-12)
 
 
+def _segscan(rng: np.random.Generator, how: How) -> None:
+    offsets = np.concatenate([[0], np.cumsum(rng.integers(0, 90, 300)), [70_000]])
+    x = random_values(rng, np.int64, offsets[-1])
+    expected = np.concatenate([np.cumsum(run) for run in np.split(x, offsets[1:-1])])
+    assert_equal(gpuprims.scan(x, segments=offsets, **how), expected)
+
+
 # For each kernel that needs whole warps: a call, and the narrowest warps that it takes.
 CALLS: dict[str, tuple[Callable[[np.random.Generator, How], None], int]] = {
     "reduce_warp": (_reduce_all, 16),
@@ -157,7 +164,8 @@ CALLS: dict[str, tuple[Callable[[np.random.Generator, How], None], int]] = {
     "scan_round_robin": (_scan_all, 4),
     "scan_lookback": (_scan_all, 4),
     "compact_round_robin": (_compact, 4),
-    "segments_lanes": (_segments, 16),
+    "segments_shares": (_segments, 16),
+    "segscan_tails": (_segscan, 16),
     "logistic_fused": (_logistic, 4),
     "descent_persistent": (_descent, 4),
     "sgd_gram": (_sgd, 4),

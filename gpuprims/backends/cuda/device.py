@@ -38,10 +38,10 @@ class CudaDriver:
     shares_host_memory = False
 
     def __init__(self, index: int) -> None:
-        self.index = index
-        self.device = cupy.cuda.Device(index)
+        self.index, self.device = index, cupy.cuda.Device(index)
         transfer = Transfer(self.device)
         self._send, self.to_host, self.scalar = transfer.send, transfer.receive, transfer.scalar
+        self.report = transfer.report
         memory = StreamMemory(lambda count, dtype: self.zeros((count,), dtype), self._stream)
         self.counters, self.tile_statuses = memory.counters, memory.tile_statuses
 

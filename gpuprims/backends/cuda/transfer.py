@@ -40,12 +40,41 @@ class CudaLane:
         part[...] = self._buffer[: part.size]
 
 
+class PinnedReport:
+    """A number in pinned host memory, and an event after the launches that write it."""
+
+    def __init__(self, transfer: Transfer, device: cupy.cuda.Device) -> None:
+        self.memory, self._host = _pinned(device, np.dtype(np.int64))
+        self._free, self._index = transfer.reports, device.id
+        with device:
+            self._done = cupy.cuda.Event(disable_timing=True)
+
+    def mark(self) -> None:
+        """Record the event."""
+        self._done.record(cupy.cuda.get_current_stream(self._index))
+
+    def read(self) -> int:
+        """Wait for the event."""
+        self._done.synchronize()
+        number = int(self._host[0])
+        self._free.append(self)
+        return number
+
+
 class Transfer:
     """The transfers of one GPU, ordered with the work of CuPy's current stream."""
 
     def __init__(self, device: cupy.cuda.Device) -> None:
         self._device = device
         self._lanes = Lanes(partial(CudaLane, device))
+        self.reports: list[PinnedReport] = []  # that no call uses
+
+    def report(self) -> PinnedReport:
+        """Return a report that no other call uses."""
+        try:
+            return self.reports.pop()
+        except IndexError:
+            return PinnedReport(self, self._device)
 
     def send(self, host: np.ndarray, array: cupy.ndarray) -> None:
         """Copy a host array to a GPU array; later work sees it."""
@@ -71,19 +100,25 @@ class Transfer:
     def scalar(self, dtype: np.dtype[Any]) -> tuple[cupy.ndarray, Callable[[], Any]]:
         """Return a scalar in pinned host memory, and a function that waits and reads it."""
         device = self._device
-        with device:
-            pinned = cupy.cuda.alloc_pinned_memory(dtype.itemsize)
-        memory = cupy.cuda.UnownedMemory(pinned.ptr, dtype.itemsize, pinned, device.id)
-        host = np.frombuffer(pinned, dtype, 1)
+        array, host = _pinned(device, dtype)
 
         def read() -> Any:
             cupy.cuda.get_current_stream(device.id).synchronize()
             return host.item()
 
-        return cupy.ndarray((), dtype, cupy.cuda.MemoryPointer(memory, 0)), read
+        return array, read
 
     def _follow(self, stream: cupy.cuda.Stream) -> None:
         """Let the lanes wait for the stream's work so far."""
         done = stream.record()
         for lane in self._lanes.each:
             lane.stream.wait_event(done)
+
+
+def _pinned(device: cupy.cuda.Device, dtype: np.dtype[Any]) -> tuple[cupy.ndarray, np.ndarray]:
+    """Return a scalar in pinned host memory, as kernels and as the host see it."""
+    with device:
+        pinned = cupy.cuda.alloc_pinned_memory(dtype.itemsize)
+    memory = cupy.cuda.UnownedMemory(pinned.ptr, dtype.itemsize, pinned, device.id)
+    host = np.frombuffer(pinned, dtype, 1)
+    return cupy.ndarray((), dtype, cupy.cuda.MemoryPointer(memory, 0)), host

@@ -16,7 +16,7 @@ from gpuprims.backends.opencl.capabilities import capabilities_of
 from gpuprims.backends.opencl.compiling import compiled
 from gpuprims.backends.opencl.kernel import OpenCLKernel
 from gpuprims.backends.opencl.queues import in_order, turn_of
-from gpuprims.backends.opencl.transfer import Transfer
+from gpuprims.backends.opencl.transfer import CopiedReport, Transfer
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.kernel_spec import KernelSpec
@@ -26,7 +26,7 @@ from gpuprims.core.stream_memory import StreamMemory
 from gpuprims.core.variant import Variant
 from gpuprims.errors import BuildError
 
-_BYTES = np.dtype(np.uint8)
+_BYTES, _INT64 = np.dtype(np.uint8), np.dtype(np.int64)
 # Not READ_ONLY, with which Intel's runtime copies unaligned memory (measurements.md: read_only).
 _SHARED = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
 
@@ -45,6 +45,7 @@ class OpenCLDriver:
         transfer = Transfer(queue)
         # Bound once, because a warm call pays for each of Python's calls.
         self._send, self.to_host = transfer.send, transfer.receive
+        self._reports: list[CopiedReport] = []  # that no call uses
         memory = StreamMemory(self._kept_zeros, int)  # int() is the key of its one queue
         self.counters, self.tile_statuses = memory.counters, memory.tile_statuses
 
@@ -128,6 +129,13 @@ class OpenCLDriver:
     def scalar(self, dtype: np.dtype[Any]) -> tuple[cl_array.Array, Callable[[], Any]]:
         """Return memory of the device, and a function that copies the scalar from it."""
         return (array := self.empty((), dtype)), lambda: self.to_host(array).item()
+
+    def report(self) -> CopiedReport:
+        """Return memory of the device, and of the host for a copy."""
+        try:
+            return self._reports.pop()
+        except IndexError:
+            return CopiedReport(self.queue, self.empty((1,), _INT64), self._reports)
 
     def _kept_zeros(self, count: int, dtype: np.dtype[Any]) -> Any:
         array = self.zeros((count,), dtype)

@@ -200,6 +200,14 @@ DEVICE int gp_any_lane(const int number)
                  : "r"(number));
     return any;
 }
+
+/* The nearest lane at or below `lane` whose number is not zero, or -1. */
+DEVICE int gp_nearest_lane(const int number, const int lane)
+{
+    u32 lanes;
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %1, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; }" : "=r"(lanes) : "r"(number));
+    return 31 - (int)clz(lanes & 0xffffffffu >> (31 - lane));
+}
 #elif defined(cl_intel_subgroups)
 #pragma OPENCL EXTENSION cl_intel_subgroups : enable
 #define WHOLE_WARPS __attribute__((intel_reqd_sub_group_size(WARP)))
@@ -208,6 +216,16 @@ DEVICE int gp_any_lane(const int number)
 #define gp_shuffle_word_up(word, stride) intel_sub_group_shuffle_up(word, word, (u32)(stride))
 #define gp_shuffle_word_from(word, lane) intel_sub_group_shuffle(word, (u32)(lane))
 #define gp_any_lane(number) sub_group_any(number)
+
+DEVICE int gp_nearest_lane(const int number, const int lane)
+{
+    int nearest = number ? lane : -1;
+    for (int stride = 1; stride < WARP; stride *= 2) {
+        const int lower = (int)gp_shuffle_word_up((u32)nearest, stride);
+        if (lane >= stride) nearest = max(nearest, lower);
+    }
+    return nearest;
+}
 #endif
 #else
 #define WHOLE_WARPS

@@ -42,6 +42,33 @@ class OpenCLLane:
         part[...] = buffer
 
 
+class CopiedReport:
+    """A number of a device, and its copy on the host."""
+
+    def __init__(self, queue: cl.CommandQueue, memory: cl_array.Array, free: list[CopiedReport]) -> None:
+        self._queue, self.memory, self._free = queue, memory, free
+        self._turn = turn_of(queue)
+        # Pinned, so that the driver copies without waiting.
+        flags, access = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR, cl.map_flags.READ | cl.map_flags.WRITE
+        self._pinned, asked = cl.Buffer(queue.context, flags, 8), cast("Any", access)
+        self._host = cl.enqueue_map_buffer(queue, self._pinned, asked, 0, (1,), np.dtype(np.int64))[0]
+
+    def mark(self) -> None:
+        """Start the copy."""
+        memory = self.memory
+        with self._turn:
+            how: dict[str, Any] = {"is_blocking": False, "wait_for": memory.events}
+            self._copied = cl.enqueue_copy(self._queue, self._host, cast("Any", memory.base_data), **how)
+
+    def read(self) -> int:
+        """Wait for the copy."""
+        with self._turn:
+            self._copied.wait()
+        number = int(self._host[0])
+        self._free.append(self)
+        return number
+
+
 class Transfer:
     """The transfers of one device, ordered with the work of its queue."""
 

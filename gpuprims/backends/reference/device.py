@@ -13,7 +13,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from gpuprims.core.capabilities import Capabilities, Progress
-from gpuprims.core.driver import Kernel, Launch
+from gpuprims.core.driver import HostReport, Kernel, Launch
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form, View
 from gpuprims.core.memory import cut_array
@@ -106,8 +106,11 @@ class ReferenceDriver:
 
     def scalar(self, dtype: np.dtype[Any]) -> tuple[np.ndarray, Callable[[], Any]]:
         """Return a host array, and a function that reads it."""
-        array = np.empty((), dtype)
-        return array, array.item
+        return (array := np.empty((), dtype)), array.item
+
+    def report(self) -> HostReport:
+        """Return a report on the host."""
+        return HostReport()
 
     @property
     def order(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.fold import plan_fold, sample_rows
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.segments.plan import SegmentsRequest, marked_folding, plan_by_marks, plan_by_offsets, takes
+from gpuprims.primitives.segments.shares import check, run_by_offsets
 from gpuprims.primitives.slabs import FoldSlabs, slab_bytes
 
 
@@ -123,21 +125,17 @@ def reduce_segments(
     """Fold each segment by itself: by a kernel that reads offsets, or by a scan that reads marks."""
     op, device = request.operator, operands.device
     segments = Segments(offsets, operands)
-    if not op.of_nothing and segments.has_empty:
-        raise EmptyReductionError(f"reduce with {op.name}: at least one element a segment; got an empty segment")
-    dtypes = tuple(np.dtype(native.dtype) for native in operands.natives)
-    longest = 1 << max(segments.longest - 1, 0).bit_length()  # a power of two, so that few plans differ
-    own = SegmentsRequest(op, request.map, request.dtype, segments.count, longest)
-    with operands.settled():
-        if takes(own, dtypes, device, variant, REGISTRY.generation):
-            beside = operands.beside(segments.kept(apart=out is not None))
-            return find_plan(plan_by_offsets, beside, own, out, variant).run(beside, out)
-        marked = own._replace(longest=0)
+    own = SegmentsRequest(op, request.map, request.dtype, segments.count)
+    dtypes = tuple([native.dtype for native in operands.natives])
+    with operands.settled() if operands.in_place else nullcontext():
+        if takes(own, dtypes, segments.size, device, variant, REGISTRY.generation):
+            return run_by_offsets(plan_by_offsets, segments, op, own, out, variant)
+        check(segments, op)
         beside = operands.beside(segments.heads(), segments.ends())
-        plan = find_plan(plan_by_marks, beside, marked, out, variant)
+        plan = find_plan(plan_by_marks, beside, own, out, variant)
         if segments.has_empty:  # a scan writes no results for these, so they are written everywhere before
             written = result_forms("reduce", plan.results, written_forms(beside, out))
-            _, nothing = marked_folding(marked, dtypes)
+            _, nothing = marked_folding(own, dtypes)
 
             def fill(memories: Sequence[Any]) -> None:
                 for form, memory, value in zip(written, memories[len(beside.natives) :], nothing, strict=False):

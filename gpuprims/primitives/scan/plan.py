@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from gpuprims.core.layout import Form, broadcast_shapes, contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, result_forms
 from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, quoted
@@ -22,6 +24,8 @@ from gpuprims.primitives.axes import axes_of
 from gpuprims.primitives.fold import plan_scan, sample_rows
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.segments.operator import placed, segmented
+from gpuprims.primitives.segments.shares import run_by_offsets
+from gpuprims.primitives.segscan.plan import SegmentedScanRequest, plan_segscan, takes
 
 
 class ScanRequest(NamedTuple):
@@ -108,9 +112,14 @@ def scan_segments(
     operands: Operands, out: Out | None, offsets: Any, request: ScanRequest, variant: str | Variant | None
 ) -> Any:
     """Scan each segment by itself."""
-    request.operator  # noqa: B018 - raises before the offsets are read
+    op = request.operator  # raises before the offsets are read
     segments = Segments(offsets, operands)
-    with operands.settled():
+    own = SegmentedScanRequest(request.op, request.map, request.inclusive, request.dtype, segments.count)
+    dtypes = tuple([native.dtype for native in operands.natives])
+    with operands.settled() if operands.in_place else nullcontext():
+        if takes(own, dtypes, segments.size, operands.device, variant, REGISTRY.generation):
+            return run_by_offsets(plan_segscan, segments, op, own, out, variant)
+        segments.check()
         beside = operands.beside(segments.heads())
         return find_plan(plan_call, beside, request._replace(marked=True), out, variant).run(beside, out)
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import KernelSpec
-from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.layout import Form, plan_layout
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.program_cache import keeps_calls
@@ -18,29 +17,15 @@ from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError
 from gpuprims.expressions import Expr, trace, typed
-from gpuprims.operators import Op, make_folding
-from gpuprims.primitives.fold import plan_fold
 from gpuprims.primitives.map import map as map_arrays
 
 _BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
-_LEAST, _MOST = int(np.iinfo(_INT64).min), int(np.iinfo(_INT64).max)
-_TO_INT64 = trace(lambda x: x.astype(np.int64))
-
-# The lengths of the shortest and the longest segment, and the smallest and the largest offset, which are the first and
-# the last if no length is negative.
-_EXTREMES = Op(
-    lambda p, q: (np.minimum(p[0], q[0]), np.maximum(p[1], q[1]), np.minimum(p[2], q[2]), np.maximum(p[3], q[3])),
-    (_MOST, _LEAST, _MOST, _LEAST),
-    commutative=True,
-    name="extremes of offsets",
-)
-_LENGTHS = trace(lambda first, second: (second - first, second - first, first, second), 2)
 
 # Functions of two neighbouring offsets and the segment's number: marks, and where to write them.
 _TRUE = trace(lambda first, second, j: True, 3)
 _NUMBER = trace(lambda first, second, j: j + 1, 3)
-_BEGIN = trace(lambda value, j, first, second: np.where(first < second, first, -1), 4)
-_END = trace(lambda value, j, first, second: np.where(first < second, second - 1, -1), 4)
+_BEGIN = trace(lambda value, j, first, second: np.where(first < second, first.astype(np.int64), -1), 4)
+_END = trace(lambda value, j, first, second: np.where(first < second, second.astype(np.int64) - 1, -1), 4)
 _EVERYWHERE = trace(lambda value, j, first, second: j, 4)
 
 
@@ -49,10 +34,37 @@ class Segments:
 
     def __init__(self, offsets: Any, operands: Operands) -> None:
         self.size = _flat_size(operands)  # elements of an array
+        self.label = operands.label
         self._operands = operands
-        self._array, shortest, self.longest = _checked(offsets, operands, self.size)
+        self._given, self._array = _given(offsets, operands)
         self.count = int(self._array.size) - 1
-        self.has_empty = self.count > 0 and shortest == 0
+
+    def check(self) -> None:
+        """Raise unless the offsets rise from 0 to the number of elements."""
+        _ = self._checked
+
+    @property
+    def has_empty(self) -> bool:
+        """True if a segment has no elements."""
+        return bool((self._checked[1:] == self._checked[:-1]).any())
+
+    @cached_property
+    def _checked(self) -> np.ndarray:
+        """The offsets on the host, checked."""
+        label, array, operands = self.label, self._array, self._operands
+        if not isinstance(array, np.ndarray):  # pyopencl only reads contiguous arrays
+            array = operands.driver.to_host(map_arrays("x", array, device=operands.device))
+        offsets: np.ndarray = array
+        begin, end = int(offsets[0]), int(offsets[-1])
+        falls = offsets[1:] < offsets[:-1]
+        if begin == 0 and end == self.size and not falls.any():
+            return offsets
+        if begin != 0 or end != self.size:
+            rule = f"{label}: segments= from 0 to {self.size}, the number of elements"
+            raise ArgumentError(f"{rule}; got {begin} to {end}")
+        k = int(np.argmax(falls))
+        got = f"{offsets[k]} before {offsets[k + 1]} at {k}"
+        raise ArgumentError(f"{label}: segments= that never decrease; got {got}")
 
     @cached_property
     def offsets(self) -> Any:
@@ -60,12 +72,15 @@ class Segments:
         on_host = isinstance(self._array, np.ndarray) and not self._operands.in_place
         return self._operands.driver.asarray(self._array) if on_host else self._array
 
-    def kept(self, *, apart: bool) -> Any:
-        """Return the offsets; with ``apart`` a copy, because kernels may write to the caller's memory."""
-        if not apart:
-            return self.offsets
-        device = self._operands.device
-        return self.offsets.copy() if self._operands.in_place else map_arrays("x", self.offsets, device=device)
+    def beside(self, *, apart: bool) -> Operands:
+        """Return the arrays and the offsets; ``apart`` for a copy, because kernels may write to the caller's memory."""
+        own, there = self._operands, self._given.placed
+        if apart:
+            return own.beside(self.offsets.copy() if own.in_place else map_arrays("x", self.offsets, device=own.device))
+        if own.placed is None or there is None:
+            return own.beside(self.offsets)
+        forms = (*own.placed[0], *there[0])  # a warm call of arrays on the device describes none of them again
+        return Operands(own.label, own.device, (*own.natives, self._array), False, own.convert, forms)
 
     def heads(self) -> Any:
         """Return an array of bools, True where a segment begins."""
@@ -111,6 +126,9 @@ def along_one_axis(*groups: Sequence[Form]) -> tuple[tuple[int], list[list[Form]
 
 def _flat_size(operands: Operands) -> int:
     """Return the common length of one-dimensional arrays, or raise."""
+    first = operands.natives[0].shape
+    if len(operands.natives) == len(first) == 1:
+        return int(first[0])
     shapes = {native.shape for native in operands.natives if native.shape}
     if len(shapes) != 1 or len(next(iter(shapes))) != 1:
         got = " and ".join(str(native.shape) for native in operands.natives)
@@ -118,55 +136,19 @@ def _flat_size(operands: Operands) -> int:
     return int(next(iter(shapes))[0])
 
 
-def _checked(offsets: Any, operands: Operands, size: int) -> tuple[Any, int, int]:
-    """Return offsets of int64, on the host or the device, and the lengths of the shortest and the longest segment.
+def _given(offsets: Any, operands: Operands) -> tuple[Operands, Any]:
+    """Return offsets as operands, and their array, on the host if kernels work there.
 
-    Raise unless the offsets are integers in one dimension that rise from 0 to ``size``.
+    Raise unless they are integers in one dimension.
     """
-    label, device = operands.label, operands.device
-    given = as_operands(label, (offsets,), device)
+    label = operands.label
+    given = as_operands(label, (offsets,), operands.device)
     array = given.natives[0]
     if array.ndim != 1 or not array.size:
         raise ShapeError(f"{label}: segments= of one dimension, an offset for each and the end; got {array.shape}")
     if array.dtype.kind not in "iu":
         raise DtypeError(f"{label}: segments= of integers; got dtype {array.dtype}")
-    if given.on_host or operands.in_place or array.size == 1:
-        return _checked_on_host(label, given.to_host(array), size)
-    there = array if array.dtype == _INT64 else map_arrays(_TO_INT64, array, device=device)
-    shortest, longest, first, last = _extremes(device, there)
-    if first != 0 or last != size or shortest < 0:
-        _checked_on_host(label, given.to_host(array), size)  # raises, and names the place
-    return there, shortest, longest
-
-
-def _checked_on_host(label: str, offsets: np.ndarray, size: int) -> tuple[np.ndarray, int, int]:
-    whole = np.ascontiguousarray(offsets, np.int64)
-    if whole[0] != 0 or whole[-1] != size:
-        rule = f"{label}: segments= from 0 to {size}, the number of elements"
-        raise ArgumentError(f"{rule}; got {whole[0]} to {whole[-1]}")
-    lengths = np.diff(whole)
-    shortest, longest = (int(lengths.min()), int(lengths.max())) if lengths.size else (0, 0)
-    if shortest < 0:
-        k = int(np.argmax(lengths < 0))
-        raise ArgumentError(f"{label}: segments= that never decrease; got {whole[k]} before {whole[k + 1]} at {k}")
-    return whole, shortest, longest
-
-
-def _extremes(device: Device, offsets: Any) -> list[int]:
-    """Return the shortest and the longest length, and the smallest and the largest offset, of offsets on the device."""
-    driver = device.driver
-    found = driver.empty((4,), _INT64)
-    places = [driver.cut(found, k, ()) for k in range(4)]
-    pair = [offsets[:-1], offsets[1:]]
-    forms, targets = (tuple(map(driver.form, arrays)) for arrays in (pair, places))
-    _plan_extremes(forms, targets, device, REGISTRY.generation).compiled()([*pair, *places])
-    return [int(value) for value in driver.to_host(found)]
-
-
-@keeps_calls()
-def _plan_extremes(forms: tuple[Form, ...], targets: tuple[Form, ...], device: Device, generation: int) -> LaunchPlan:
-    folding = make_folding(_EXTREMES, _LENGTHS, (_INT64, _INT64), None)
-    return plan_fold(device, forms, targets, folding, forms[0].shape, (0,), commutative=True)
+    return given, given.to_host(array) if operands.in_place else array
 
 
 @keeps_calls()
@@ -179,7 +161,7 @@ def _writer(function: Expr, place: Expr, offsets: Form, target: Form, device: De
     second = first._replace(offset=first.offset + stride)
     shape, (inputs, targets) = along_one_axis((first, second), (target,))
     layout = plan_layout((*inputs, *targets), shape, (0,))
-    own, numbers = (target.dtype,), (_INT64, _INT64, _INT64)
+    own, numbers = (target.dtype,), (offsets.dtype, offsets.dtype, _INT64)
     spec = KernelSpec(
         layout.accesses[:2],
         layout.accesses[2:],

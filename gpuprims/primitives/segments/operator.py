@@ -60,6 +60,28 @@ def segmented(
     return folding, tuple(np.asarray(value).item() for value in nothing)
 
 
+def counting(plain: Folding, arrays: tuple[Any, ...]) -> Folding:
+    """Return a folding that also counts, for results that depend on the number of elements so far in a segment."""
+    count = plain.finish.nodes[len(plain.values)].dtype
+    values, n = (count, *plain.values), len(arrays)
+
+    def fold(*both: Any) -> Any:
+        p, q = both[: len(values)], both[len(values) :]
+        return (p[0] + q[0], *plain.op(*p[1:], *q[1:]))
+
+    return replace(
+        plain,
+        values=values,
+        map=typed(trace(lambda *given: (1, *plain.map(*given)), n + 1), (*arrays, _INT64), values),
+        op=typed(trace(fold, 2 * len(values)), values * 2, values),
+        finish=typed(
+            trace(lambda *given: plain.finish(*given[1:-1], given[0]), len(values) + 1), (*values, count), plain.outputs
+        ),
+        identity=(count.type(0), *plain.identity),
+        better=None,
+    )
+
+
 def placed(
     folding: Folding, arrays: tuple[Any, ...], place: Callable[[Any, Any], Any], nothing: tuple[Any, ...] = ()
 ) -> tuple[Folding, TypedExpr]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -18,41 +17,31 @@ from gpuprims.core.outputs import result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
-from gpuprims.expressions import Expr, trace, typed
+from gpuprims.expressions import Expr
 from gpuprims.operators import Folding, Op, as_map, find_op, make_folding
 from gpuprims.primitives.fold import plan_scan
-from gpuprims.primitives.fold_spec import FoldSpec
 from gpuprims.primitives.fold_variants import FoldVariant
 from gpuprims.primitives.segments.offsets import along_one_axis, end_dtype
 from gpuprims.primitives.segments.operator import placed, segmented
+from gpuprims.primitives.segments.shares import SegmentSpec, SharesSpec, SharesVariant, launch_shares, taking_offsets
 
 _BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
 
 
 class SegmentsRequest(NamedTuple):
-    """How to fold a number of segments, of at most ``longest`` elements; 0 for scans, which take any length."""
+    """How to fold a number of segments."""
 
     op: Op
     map: str | Expr | None
     dtype: np.dtype[Any] | None
     segments: int
-    longest: int = 0
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class SegmentSpec(FoldSpec):
-    """The macros of a fold of segments; the last input has the offsets."""
-
-    def macros(self) -> dict[str, int | str]:
-        """Define where a segment begins."""
-        k = len(self.inputs) - 1
-        return super().macros() | {"BEGIN(o)": f"x{k}[gp_at_x{k}(layout, o, 0)]"}
 
 
 @lru_cache(maxsize=1024)
 def takes(
     request: SegmentsRequest,
     dtypes: tuple[np.dtype[Any], ...],
+    size: int,
     device: Device,
     variant: str | Variant | None,
     generation: int,
@@ -60,15 +49,15 @@ def takes(
     """Return True if :func:`plan_by_offsets` has a kernel for the call, or the requested one."""
     if variant is not None:
         return asks_for("segments", device.backend, variant)
-    return device.explain("segments", _described(request, dtypes)[1]).chosen is not None
+    return device.explain("segments", _described(request, dtypes, size)[1]).chosen is not None
 
 
-def _described(request: SegmentsRequest, dtypes: tuple[np.dtype[Any], ...]) -> tuple[Folding, CallTraits]:
+def _described(request: SegmentsRequest, dtypes: tuple[np.dtype[Any], ...], size: int) -> tuple[Folding, CallTraits]:
     """Return the folding of a call, and what variants are asked with."""
     folding = make_folding(request.op, as_map("reduce", request.map, len(dtypes)), dtypes, request.dtype)
     return folding, CallTraits(
         dtypes=folding.computed_in,
-        size=request.longest,
+        size=size,
         outputs=request.segments,
         commutative=request.op.commutative,
         value_bytes=value_bytes(folding.values),
@@ -89,7 +78,7 @@ def plan_by_offsets(
     *own, offsets = forms
     arrays, count = tuple(form.dtype for form in own), request.segments
     size = max(form.shape[0] for form in own if form.shape)
-    folding, traits = _described(request, arrays)
+    folding, traits = _described(request, arrays, size)
     results = [contiguous(output, (count,), alignment) for output in folding.outputs]
     targets = result_forms("reduce", results, written)
 
@@ -102,14 +91,15 @@ def plan_by_offsets(
         inputs = [form._replace(shape=shape[1:]) if form.shape else form for form in own]
         each = [form._replace(shape=(shape[0], 1), strides=(*form.strides, 0)) for form in (offsets, *targets)]
         layout = plan_layout((*inputs, *each), shape, (1,))
-        n = len(own)  # the map takes an offset too, and ignores it
-        map_ = typed(trace(lambda *given: folding.map(*given[:n], given[-1]), n + 2), (*arrays, _INT64, _INT64))
+        map_ = taking_offsets(folding, arrays, offsets.dtype)
+        if isinstance(chosen, SharesVariant):
+            how = {"map": map_, "commutative": request.op.commutative, "of_nothing": request.op.of_nothing}
+            return launch_shares(chosen, device, folding, layout, SharesSpec, count, size, **how)
         spec = SegmentSpec.of(folding, layout, map=map_, commutative=request.op.commutative)
         parts = chosen.groups(-(-(size + count) // chosen.tile), device.capabilities)
         launch = device.kernel(chosen, spec).prepare(parts, layout.pack(0), count, size, parts)
-        # If parts share segments, each stores partial results of its first and its last segment.
-        scratch = 2 * parts * 4 * value_words(folding.values) if chosen.shares_outputs else 0
-        return with_counters(device, launch, 1, scratch)
+        # Each part leaves values of its first and its last segment.
+        return with_counters(device, launch, 1, 2 * parts * 4 * value_words(folding.values))
 
     # Empty arrays have no memory, so kernels get the offsets instead and read no elements.
     inputs = range(len(forms)) if size else [len(own)] * len(forms)
@@ -148,8 +138,7 @@ def sample(call: Sample) -> LaunchPlan:
     count, size = call.outputs, call.size * call.outputs
     form, offsets = contiguous(call.dtype, (size,), 16), contiguous(_INT64, (count + 1,), 16)
     marks = [contiguous(dtype, (size,), 16) for dtype in (_BOOL, end_dtype(count))]
-    request = SegmentsRequest(find_op("sum"), None, None, count, call.size)
+    request = SegmentsRequest(find_op("sum"), None, None, count)
     plan = copy(plan_by_offsets(request, (form, offsets), None, 16, call.device, None, 0))
-    marked = request._replace(longest=0)
-    plan.otherwise = plan_by_marks(marked, (form, *marks), None, 16, call.device, None, 0)
+    plan.otherwise = plan_by_marks(request, (form, *marks), None, 16, call.device, None, 0)
     return plan

@@ -14,24 +14,24 @@ from gpuprims.primitives.reduce import reduce
 from gpuprims.primitives.reduce.tuning_case import composed, folded
 
 
-def _offsets(size: int) -> np.ndarray:
+def offsets_of(size: int) -> np.ndarray:
     """Return row offsets of segments of about two elements, some of none."""
     inner = np.random.default_rng(size).integers(0, size + 1, size // 2)
     return np.sort(np.concatenate([[0, size], inner]))
 
 
 def _reduced(*arrays: Any, **keywords: Any) -> Any:
-    return reduce(*arrays, segments=_offsets(arrays[0].size), **keywords)
+    return reduce(*arrays, segments=offsets_of(arrays[0].size), **keywords)
 
 
 def _sums(x: np.ndarray) -> np.ndarray:
     totals = np.concatenate([[0], np.cumsum(x, dtype=np.float64)])
     wide = {"i": np.int64, "u": np.uint64}.get(x.dtype.kind, x.dtype)
-    return np.asarray(np.diff(totals[_offsets(x.size)]), wide)
+    return np.asarray(np.diff(totals[offsets_of(x.size)]), wide)
 
 
 def _maps(x: np.ndarray) -> np.ndarray:
-    offsets = _offsets(x.size)
+    offsets = offsets_of(x.size)
     parts = (x[first:last] for first, last in pairwise(offsets))
     return np.array([composed(part)[-1] if part.size else 0 for part in parts], x.dtype)
 

@@ -8,11 +8,12 @@ from kernel_cases import AFFINE, Kernel, affine_fold, assert_equal, random_value
 from watched_kernels import each, of
 
 import gpuprims
+from gpuprims.errors import ArgumentError
 
 pytestmark = pytest.mark.oclgrind
 
-SCANS = of("scan")
-FOLDING = [*SCANS, *of("segments")]
+FOLDING = [*of("scan"), *of("segments")]
+SCANS = [*of("scan"), *of("segscan")]
 
 OFFSETS = np.array([0, 0, 1, 40, 40, 700, 1024, 1025, 1999, 2003, 2003])
 
@@ -43,3 +44,23 @@ def test_folds_of_segments_by_an_operator_that_does_not_commute(kernel: Kernel, 
     pairs = zip(np.split(slopes, offsets[1:-1]), np.split(shifts, offsets[1:-1]), strict=True)
     expected = np.array([affine_fold(*pair) for pair in pairs])
     assert_equal(np.stack(gpuprims.reduce(slopes, shifts, **how), axis=1), expected)
+
+
+@each([*of("segments"), *of("segscan")])
+def test_segments_longer_than_parts_and_many_that_are_empty(kernel: Kernel, rng: np.random.Generator) -> None:
+    offsets = np.concatenate([[0] * 700, [5, 9000, 9000], [9001] * 600, [9003, 9999]])
+    x = random_values(rng, np.int64, 9999)
+    function = gpuprims.reduce if kernel.variant.primitive == "segments" else gpuprims.scan
+    got = function(x, segments=offsets, device=kernel.device, variant=kernel.variant.name)
+    runs = np.split(x, offsets[1:-1])
+    sums = [np.cumsum(run) for run in runs]
+    folded = np.array([np.sum(run) for run in runs])
+    assert_equal(got, folded if function is gpuprims.reduce else np.concatenate(sums))
+
+
+@each([*of("segments"), *of("segscan")])
+def test_wrong_offsets_read_and_write_nothing_outside(kernel: Kernel) -> None:
+    function = gpuprims.reduce if kernel.variant.primitive == "segments" else gpuprims.scan
+    for offsets in ([0, 3000, 70, 2000], [0, -(2**40), 2**50, 2000], [2**62, 5, 2000], [0, 9, 2**40]):
+        with pytest.raises(ArgumentError, match="segments="):
+            function(np.ones(2000), segments=offsets, device=kernel.device, variant=kernel.variant.name)

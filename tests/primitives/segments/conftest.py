@@ -1,4 +1,4 @@
-"""The fixture of tests of segments."""
+"""Fixtures of tests of segments."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from gpuprims.core.registry import REGISTRY
 
 
 @pytest.fixture
-def kernel(segments_kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> Kernel:
-    """Each variant of scan and segments on each device that it is meant for.
+def kernel(segments_kernel: Kernel) -> Kernel:
+    """Each variant of scan and segments on each device that it is meant for."""
+    return segments_kernel
 
-    Here segments/lanes also takes few or long segments, which it refuses elsewhere; it must be right there too.
-    """
-    variant = segments_kernel.variant
-    if variant.name != "lanes":
-        return segments_kernel
-    unlimited = dataclasses.replace(variant, refuse=lambda *_: None)
-    monkeypatch.setitem(REGISTRY._variants[variant.backend, "segments"], variant.name, unlimited)
-    return dataclasses.replace(segments_kernel, variant=unlimited)
+
+@pytest.fixture
+def any_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let segments/shares and segscan/tails also run on CPUs, which they refuse elsewhere."""
+    for primitive, name in (("segments", "shares"), ("segscan", "tails")):
+        (variant,) = [one for one in REGISTRY.variants(primitive, "opencl") if one.name == name]
+        taken = dataclasses.replace(variant, refuse=lambda *_: None)
+        monkeypatch.setitem(REGISTRY._variants["opencl", primitive], name, taken)
+    monkeypatch.setattr(REGISTRY, "generation", REGISTRY.generation + 1)

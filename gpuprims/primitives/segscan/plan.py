@@ -1,0 +1,100 @@
+"""Launch plans of scans of segments by a kernel that reads offsets."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
+from gpuprims.core.kernel_spec import value_bytes
+from gpuprims.core.launch_plan import LaunchPlan, Sample, asks_for, nothing
+from gpuprims.core.layout import Form, contiguous, plan_layout
+from gpuprims.core.outputs import result_forms
+from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.traits import CallTraits
+from gpuprims.core.variant import Variant
+from gpuprims.expressions import Expr
+from gpuprims.operators import Folding, Op, as_map, find_op, make_folding
+from gpuprims.primitives.segments.operator import counting
+from gpuprims.primitives.segments.shares import SharesScanSpec, launch_shares, taking_offsets
+
+_INT64 = np.dtype(np.int64)
+
+
+class SegmentedScanRequest(NamedTuple):
+    """How to scan a number of segments."""
+
+    op: str | Op
+    map: str | Expr | None
+    inclusive: bool
+    dtype: np.dtype[Any] | None
+    segments: int
+
+
+@lru_cache(maxsize=1024)
+def takes(
+    request: SegmentedScanRequest,
+    dtypes: tuple[np.dtype[Any], ...],
+    size: int,
+    device: Device,
+    variant: str | Variant | None,
+    generation: int,
+) -> bool:
+    """Return True if :func:`plan_segscan` has a kernel for the call, or the requested one."""
+    if variant is not None:
+        return asks_for("segscan", device.backend, variant)
+    return device.explain("segscan", _described(request, dtypes, size)[1]).chosen is not None
+
+
+def _described(
+    request: SegmentedScanRequest, dtypes: tuple[np.dtype[Any], ...], size: int
+) -> tuple[Folding, CallTraits]:
+    """Return the folding of a call, and what variants are asked with."""
+    op = find_op(request.op)
+    plain = make_folding(op, as_map("scan", request.map, len(dtypes)), dtypes, request.dtype, "scan")
+    folding = plain if op.finish is None else counting(plain, dtypes)
+    nbytes = value_bytes(folding.values)
+    return folding, CallTraits(folding.computed_in, size, request.segments, op.commutative, nbytes)
+
+
+@keeps_calls()
+def plan_segscan(
+    request: SegmentedScanRequest,
+    forms: tuple[Form, ...],
+    written: tuple[Form, ...] | None,
+    alignment: int,
+    device: Device,
+    variant: str | Variant | None,
+    generation: int,
+) -> LaunchPlan:
+    """Decide everything but the memory; the last array has the offsets."""
+    *own, offsets = forms
+    arrays, count, op = tuple(form.dtype for form in own), request.segments, find_op(request.op)
+    size = max(form.shape[0] for form in own if form.shape)
+    folding, traits = _described(request, arrays, size)
+    results = [contiguous(output, (size,), alignment) for output in folding.outputs]
+    targets = result_forms("scan", results, written)
+
+    def compiling(chosen: Variant) -> Launch:
+        if not count or not size:
+            return nothing
+        shape = max(count, 2), max(size, 2)
+        elements = [form._replace(shape=shape[1:]) if form.shape else form for form in (*own, *targets)]
+        each = offsets._replace(shape=(shape[0], 1), strides=(*offsets.strides, 0))
+        layout = plan_layout((*elements[: len(own)], each, *elements[len(own) :]), shape, (1,))
+        how = {"map": taking_offsets(folding, arrays, offsets.dtype), "commutative": op.commutative}
+        how |= {"of_nothing": True, "inclusive": request.inclusive}
+        return launch_shares(chosen, device, folding, layout, SharesScanSpec, count, size, **how)
+
+    return LaunchPlan(device, "segscan", traits, results, compiling, asked=variant, inputs=range(len(forms)))
+
+
+def sample(call: Sample) -> LaunchPlan:
+    """Return the plan for segments of one length."""
+    count, size = call.outputs, call.size * call.outputs
+    form, offsets = contiguous(call.dtype, (size,), 16), contiguous(_INT64, (count + 1,), 16)
+    request = SegmentedScanRequest(find_op("sum"), None, True, None, count)
+    return plan_segscan(request, (form, offsets), None, 16, call.device, None, 0)
