@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.geometry import Geometry
 from gpuprims.core.layout import Layout
+from gpuprims.core.refusals import bulk_copies
 from gpuprims.core.traits import CallTraits
 
 # Bytes that bulk copies move at least, and at which they begin.
@@ -75,6 +76,16 @@ def streams(layout: Layout, inputs: int) -> bool:
         if stride != 1 or form.alignment < BULK_BYTES or any(start * form.item % BULK_BYTES for start in starts):
             return False
     return True
+
+
+def streamed(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse devices without bulk copies, and operands that these cannot move."""
+    if (reason := bulk_copies(capabilities, call)) is not None or ScanTraits.of(call).streams:
+        return reason
+    return (
+        "is for results at the places of their elements and rows that begin at multiples of 16 bytes; "
+        "this call's lie otherwise"
+    )
 
 
 def scan_traits(layout: Layout, inputs: int, *, placed: bool, **facts: Any) -> ScanTraits:

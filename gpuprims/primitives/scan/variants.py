@@ -9,7 +9,6 @@ from gpuprims.core.catalogue import Catalogue, PerBackend
 from gpuprims.core.geometry import BLOCKS, THREAD_GROUPS, Geometry, Refusal, Tunable, first_refusal, geometries
 from gpuprims.core.refusals import (
     SPARE_LOCAL,
-    bulk_copies,
     columns,
     double_precision,
     few_outputs,
@@ -28,7 +27,7 @@ from gpuprims.core.refusals import (
 from gpuprims.core.traits import CallTraits
 from gpuprims.primitives.fold_variants import ScanVariant
 from gpuprims.primitives.scan.reference import scan_numpy
-from gpuprims.primitives.scan_tiles import ScanTraits, queue_of
+from gpuprims.primitives.scan_tiles import ScanTraits, queue_of, streamed
 
 # CUDA refuses a launch if its groups must run at the same time and find no room. Each of NVIDIA's multiprocessors has
 # room for this many work-items, and the kernel's head makes the compiler leave registers for them.
@@ -54,15 +53,10 @@ def _passes_on(at: Geometry) -> Refusal:
 
 
 def _queue_fits(at: Geometry) -> Refusal:
-    """Refuse operands that bulk copies cannot move, and calls that other variants run faster."""
+    """Refuse calls whose tiles do not fit, or which other variants run faster."""
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
         traits = ScanTraits.of(call)
-        if not traits.streams:
-            return (
-                "is for results at the places of their elements and rows that begin at multiples of 16 bytes; "
-                "this call's lie otherwise"
-            )
         if traits.element_bytes >= 8 and traits.words == 2:  # rows: queues, round_robin
             return (
                 "is for elements of fewer than 8 bytes or values of more than 2 words; "
@@ -75,7 +69,7 @@ def _queue_fits(at: Geometry) -> Refusal:
         wanted, tiles = _QUEUED * capabilities.compute_units, traits.tiles(queue.tile)
         return None if tiles >= wanted else f"is for {wanted} or more tiles of {queue.tile}; this call has {tiles}"
 
-    return refuse
+    return first_refusal(streamed, refuse)
 
 
 def _blelloch_fits(at: Geometry) -> Refusal:
@@ -151,7 +145,7 @@ VARIANTS = (
         scratch="tile statuses",
         together=True,
         queued=True,
-        refuse=lambda at: first_refusal(bulk_copies, group_fits(at.block), few_outputs, _queue_fits(at)),
+        refuse=lambda at: first_refusal(group_fits(at.block), few_outputs, _queue_fits(at)),
     ),
     *_SCAN.gpu(
         "round_robin",

@@ -12,11 +12,15 @@ from kernel_cases import AFFINE, need
 
 import gpuprims
 from gpuprims.cli.kernels import usual_device
+from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
 from gpuprims.errors import NoVariantError
 from gpuprims.primitives.queue_spec import QueueSpec
+from gpuprims.primitives.scan_tiles import streamed
 
 GPU = usual_device("gpu", 32)
+(QUEUES,) = (one for one in REGISTRY.variants("scan", "cuda") if one.name == "queues")
+ANY_SIZE = replace(QUEUES, refuse=streamed)
 LONG = 1 << 25
 
 
@@ -89,17 +93,18 @@ def able() -> gpuprims.Device:
     return found[0]
 
 
+@pytest.mark.parametrize("size", [2, 7167, 7168, 7169, 300_001, (1 << 25) + 4321])
 @pytest.mark.parametrize("inclusive", [True, False])
 @pytest.mark.parametrize(
     ("dtype", "op"), [("float32", "sum"), ("float32", "max"), ("float16", "min"), ("uint8", "sum")]
 )
-def test_results_are_those_of_numpy(able: gpuprims.Device, dtype: str, op: str, inclusive: bool) -> None:
+def test_results_are_those_of_numpy(able: gpuprims.Device, dtype: str, op: str, inclusive: bool, size: int) -> None:
     need(able, dtype)
     rng = np.random.default_rng(7)
-    x = rng.integers(-1, 2, (1 << 25) + 4321).astype(dtype)  # float32 holds each sum
+    x = rng.integers(-1, 2, size).astype(dtype)  # float32 holds each sum
     if op != "sum":
         x[len(x) // 2 :: 1 << 20] = np.nan
-    got = able.to_host(gpuprims.scan(able.asarray(x), op=op, inclusive=inclusive, variant="queues"))
+    got = able.to_host(gpuprims.scan(able.asarray(x), op=op, inclusive=inclusive, variant=ANY_SIZE))
     whole = x.cumsum(dtype=got.dtype) if op == "sum" else getattr(np, op + "imum").accumulate(x)
     nothing = {"sum": 0, "max": -np.inf, "min": np.inf}[op]
     wanted = whole if inclusive else np.concatenate([[got.dtype.type(nothing)], whole[:-1]])

@@ -6,24 +6,23 @@
  * scratch statuses (scanning.h): one for each tile
  * launch  at most LOOKUPS x LANES groups of BLOCK, all running at the same time
  * host    RUNS, DEPTH, PLACES, LOOKUPS, ELEMENT_BYTES, RESULT_BYTES, EACH_QUEUED, EACH_RESULT, QUEUED_VECTOR and
- *         RESULT_VECTOR; gp_write_status and gp_read_status (scanning.h), MAP(o, j), OP(a, b), IDENTITY
+ *         RESULT_VECTOR; gp_write_status and gp_read_status (scanning.h), OP(a, b), IDENTITY
  * order   operands in index order; only the tiles and the number of groups decide how they are associated
  * needs   cp.async.bulk and mbarrier (compute capability 9.0)
  *
  * Groups take tiles in turn, as in scan/round_robin: a tile's prefix is that of the group's own last tile and the
  * aggregates of the tiles since. A tile is a run of ITEMS neighbours for each of RUNS lanes, so that a lane scans its run
  * alone. ITEMS is an odd number of 16-byte vectors of the widest operand, so that lanes read different banks of local
- * memory. Nobody waits at a barrier of the group: each duty waits for the one before, tile by tile.
+ * memory. No warp waits for all others: each duty waits for the one before, tile by tile.
  *
  *     warps       wait for              do                                          then
  *     SCANS       landed                fold runs, scan the folds of a warp         folded
  *     1           folded, by SCANS      scan those, write the aggregate             told
- *     1 or 2      aggregates            fold those of the tiles before              learnt
+ *     1           aggregates            fold those of the tiles before              learnt
  *     SCANS       told, learnt          scan runs, start the copies of results      taken
  *     1           taken, by SCANS       start the copies of another tile            landed
  */
 #define SCANS (RUNS / LANES)
-#define LEARNS (WARPS - 2 * SCANS - 2)
 #define PART (LANES * ITEMS) /* elements of a warp */
 #undef TILE                  /* scanning.h has all warps scan */
 #define TILE (RUNS * ITEMS)
@@ -115,20 +114,18 @@ DEVICE value_t scan_lanes(value_t whole, const int lane, const int lanes)
     return whole;
 }
 
-/* Fold the aggregates of `count` tiles from `first` on, each lane those of `each` neighbours. Only lane 0 gets the result.
+/* Fold the aggregates of `count` tiles from `first` on, each lane those of neighbours. Only lane 0 gets the result.
  * CUDA runs all groups at the same time, so each aggregate comes. */
 DEVICE value_t fold_statuses(GLOBAL u64 *statuses, const i64 first, const int count, const u32 tag, const int lane)
 {
     const int each = (count + LANES - 1) / LANES;
     value_t found[LOOKUPS], whole = IDENTITY;
-    int absent = 1;
+    int absent;
     do {
-        if (absent) {
-            absent = 0;
+        absent = 0;
 #pragma unroll
-            for (int k = 0; k < LOOKUPS; k++)
-                absent |= !gp_read_status(statuses, first + min(lane * each + k, count - 1), tag, tag, found + k);
-        }
+        for (int k = 0; k < LOOKUPS; k++)
+            absent |= !gp_read_status(statuses, first + min(lane * each + k, count - 1), tag, tag, found + k);
     } while (gp_any_lane(absent));
 #pragma unroll
     for (int k = 0; k < LOOKUPS; k++)
@@ -253,12 +250,11 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
                 EACH_QUEUED(BRING, o, base)
             }
             gp_warp_barrier();
-        } else if (turn % LEARNS == warp - 2 * SCANS - 2) {
+        } else {
             /* 4. Fold the aggregates of the tiles since the group's last, and the prefix of that. */
             const int count = (int)min(task.tile, (i64)groups), last = (turn + DEPTH - 1) % DEPTH;
             value_t prefix = IDENTITY;
             if (count) prefix = fold_statuses(statuses, task.at - count, count, tag, lane);
-            if (LEARNS > 1 && turn > 0) pass_gate(learnt + last, (turn - 1) / DEPTH & 1);
             if (turn >= DEPTH) pass_gate(taken + slot, phase ^ 1);
             gp_warp_barrier(); /* as above */
             if (lane == 0) {

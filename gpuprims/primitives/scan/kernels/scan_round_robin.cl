@@ -76,7 +76,7 @@ void scan_round_robin(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layo
     for (int turn = 0; task.o < outputs; turn++) {
         /* 1. Take the tile that was loaded meanwhile, and load the next. */
         const task_t following = gp_task_after(coming, step, tiles);
-        take_values(next, layout, coming.tile * TILE, n, tid, ahead);
+        if (coming.o < outputs) take_values(next, layout, coming.tile * TILE, n, tid, ahead);
         if (following.o < outputs)
             fetch_elements(INPUT_NAMES, layout, following.o, following.tile * TILE, n, tid, next);
 
