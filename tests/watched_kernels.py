@@ -16,7 +16,7 @@ from kernel_cases import Kernel
 from gpuprims.core.geometry import Geometry, Refusal, first_refusal
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
-from gpuprims.primitives.scan_tiles import streamed
+from gpuprims.primitives.scan_tiles import queueable
 from gpuprims.primitives.stencil.refusals import along_lines, one_pass, weights_read
 
 BACKEND = "cuda" if "GPUPRIMS_SANITIZER" in os.environ else "opencl"
@@ -43,7 +43,8 @@ def small(variant: Variant) -> Variant:
     groups or more, though the simulator has one compute unit.
     """
     if variant.entry == "scan_queues":  # a warp that scans, and tiles of 128 float32
-        return dataclasses.replace(variant, refuse=streamed, geometry=Geometry(160, 4, 1))
+        few_runs = Geometry(160, 4, 1)
+        return dataclasses.replace(variant, refuse=queueable(few_runs), geometry=few_runs)
     units = variant.groups_per_unit
     if variant.together or (units and variant.block == 1):
         units = max(units or 0, 5)

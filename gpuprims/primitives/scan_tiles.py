@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 from gpuprims.core.capabilities import Capabilities
-from gpuprims.core.geometry import Geometry
+from gpuprims.core.geometry import Geometry, Refusal, first_refusal
 from gpuprims.core.layout import Layout
-from gpuprims.core.refusals import bulk_copies
+from gpuprims.core.refusals import bulk_copies, group_fits
 from gpuprims.core.traits import CallTraits
 
 # Bytes that bulk copies move at least, and at which they begin.
 BULK_BYTES = 16
-# 32-bit words of the values of a run, which a work-item keeps in registers.
-_WORDS = 60
+# 32-bit words of the values of a run, which a work-item keeps in registers; fewer where an element is a byte, of which
+# NVRTC 12.9 spills 48 on sm_90. Neighbours that it loads at once.
+_WORDS, _WORDS_OF_BYTES, _NEIGHBOURS = 60, 47, 8
 # Tiles of elements: at most, and at least with two tiles of results instead of one.
 _DEEPEST, _DEEP = 12, 4
 # Bytes of a unit's local memory that CUDA takes for each group, and of a group's that a kernel uses beside its arrays.
@@ -34,7 +35,7 @@ class ScanTraits(CallTraits):
     words : int
         32-bit words of a value.
     vector : int
-        Neighbours that one instruction loads of each operand.
+        Neighbours of each operand that a work-item of a queue loads at once.
     streams : bool
         True if bulk copies can move all operands: neighbours along the scanned axis, in rows that begin at multiples
         of 16 bytes, with each result at the place of its element.
@@ -48,10 +49,10 @@ class ScanTraits(CallTraits):
 
     @classmethod
     def of(cls, call: CallTraits) -> ScanTraits:
-        """Return the traits of a scan; raise for those of another primitive."""
-        if not isinstance(call, cls):
-            raise TypeError(f"a refusal of scans: traits of one; got {call}")
-        return call
+        """Return the traits of a scan; facts that know no operands say of none that bulk copies can move them."""
+        if isinstance(call, cls):
+            return call
+        return cls(**{one.name: getattr(call, one.name) for one in fields(CallTraits)})
 
     @property
     def widest(self) -> int:
@@ -64,28 +65,21 @@ class ScanTraits(CallTraits):
 
 
 def streams(layout: Layout, inputs: int) -> bool:
-    """Return True if bulk copies can move all operands of a layout; inputs may be the same along the scanned axis."""
+    """Return True if bulk copies can move all operands of a layout; inputs may be the same along the scanned axis.
+
+    Operands of one element have no neighbours.
+    """
     if len(layout.reduced) != 1:
         return False
     for k, (form, kept, (stride,)) in enumerate(
         zip(layout.forms, layout.kept_strides, layout.reduced_strides, strict=True)
     ):
-        if stride == 0 and (k < inputs or layout.reduced == (1,)):
+        if stride == 0 and k < inputs:
             continue
         starts = (layout.offsets[k], *kept)
         if stride != 1 or form.alignment < BULK_BYTES or any(start * form.item % BULK_BYTES for start in starts):
             return False
     return True
-
-
-def streamed(capabilities: Capabilities, call: CallTraits) -> str | None:
-    """Refuse devices without bulk copies, and operands that these cannot move."""
-    if (reason := bulk_copies(capabilities, call)) is not None or ScanTraits.of(call).streams:
-        return reason
-    return (
-        "is for results at the places of their elements and rows that begin at multiples of 16 bytes; "
-        "this call's lie otherwise"
-    )
 
 
 def scan_traits(layout: Layout, inputs: int, *, placed: bool, **facts: Any) -> ScanTraits:
@@ -98,7 +92,7 @@ def scan_traits(layout: Layout, inputs: int, *, placed: bool, **facts: Any) -> S
         **facts,
         element_bytes=sum(moved[:inputs]),
         result_bytes=sum(moved[inputs:]),
-        vector=layout.vector_width(),
+        vector=min(layout.vector_width(), _NEIGHBOURS),
         streams=not placed and streams(layout, inputs),
     )
 
@@ -134,7 +128,8 @@ def queue_of(at: Geometry, able: Capabilities, call: ScanTraits) -> Queue:
     room = able.asked_local_memory - _SPARE
     if able.unit_local_memory:
         room = min(room, able.unit_local_memory // resident - _RESERVED - _SPARE)
-    most = min(4 * at.items // (call.vector * call.widest), _WORDS // (call.vector * call.words))
+    words = _WORDS if call.widest > 1 else _WORDS_OF_BYTES
+    most = min(4 * at.items // (call.vector * call.widest), words // (call.vector * call.words))
     items = call.vector * max(most - 1 + most % 2, 1)
     elements, results = runs * items * call.element_bytes, runs * items * call.result_bytes
     values = (runs + runs // 32 + 1) * call.value_bytes + 40  # of runs, warps and a tile, and barriers
@@ -143,3 +138,23 @@ def queue_of(at: Geometry, able: Capabilities, call: ScanTraits) -> Queue:
         if depth >= _DEEP:
             break
     return Queue(items, depth * elements + places * results, runs, depth, places, lookups)
+
+
+def queueable(at: Geometry) -> Refusal:
+    """Refuse devices that cannot run a queue of tiles for a call, and operands that bulk copies cannot move."""
+
+    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
+        if (reason := bulk_copies(capabilities, call)) is not None:
+            return reason
+        traits = ScanTraits.of(call)
+        if not traits.streams:
+            return (
+                "is for results at the places of their elements and rows that begin at multiples of 16 bytes; "
+                "this call's lie otherwise"
+            )
+        if queue_of(at, capabilities, traits).depth < 2:
+            there = capabilities.asked_local_memory
+            return f"needs local memory for two tiles in a group's queue; {capabilities.name} has {there} bytes"
+        return None
+
+    return first_refusal(group_fits(at.block), refuse)

@@ -27,7 +27,7 @@ from gpuprims.core.refusals import (
 from gpuprims.core.traits import CallTraits
 from gpuprims.primitives.fold_variants import ScanVariant
 from gpuprims.primitives.scan.reference import scan_numpy
-from gpuprims.primitives.scan_tiles import ScanTraits, queue_of, streamed
+from gpuprims.primitives.scan_tiles import ScanTraits, queue_of, queueable
 
 # CUDA refuses a launch if its groups must run at the same time and find no room. Each of NVIDIA's multiprocessors has
 # room for this many work-items, and the kernel's head makes the compiler leave registers for them.
@@ -52,8 +52,8 @@ def _passes_on(at: Geometry) -> Refusal:
     return first_refusal(double_precision, group_fits(at.block), partials_fit(at.block), few_outputs, forward_progress)
 
 
-def _queue_fits(at: Geometry) -> Refusal:
-    """Refuse calls whose tiles do not fit, or which other variants run faster."""
+def _queue_pays(at: Geometry) -> Refusal:
+    """Refuse calls that other variants run faster."""
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
         traits = ScanTraits.of(call)
@@ -63,13 +63,10 @@ def _queue_fits(at: Geometry) -> Refusal:
                 f"this call's have {traits.element_bytes} bytes and {traits.words} words"
             )
         queue = queue_of(at, capabilities, traits)
-        if queue.depth < 2:
-            there = capabilities.asked_local_memory
-            return f"needs local memory for two tiles in a group's queue; {capabilities.name} has {there} bytes"
         wanted, tiles = _QUEUED * capabilities.compute_units, traits.tiles(queue.tile)
         return None if tiles >= wanted else f"is for {wanted} or more tiles of {queue.tile}; this call has {tiles}"
 
-    return first_refusal(streamed, refuse)
+    return first_refusal(queueable(at), few_outputs, refuse)
 
 
 def _blelloch_fits(at: Geometry) -> Refusal:
@@ -145,7 +142,7 @@ VARIANTS = (
         scratch="tile statuses",
         together=True,
         queued=True,
-        refuse=lambda at: first_refusal(group_fits(at.block), few_outputs, _queue_fits(at)),
+        refuse=_queue_pays,
     ),
     *_SCAN.gpu(
         "round_robin",

@@ -8,19 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 from kernel_calls import CompilingDriver, resident
-from kernel_cases import AFFINE, need
+from kernel_cases import AFFINE, FLAT, need
 
 import gpuprims
 from gpuprims.cli.kernels import usual_device
+from gpuprims.core.geometry import Geometry
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
 from gpuprims.errors import NoVariantError
 from gpuprims.primitives.queue_spec import QueueSpec
-from gpuprims.primitives.scan_tiles import streamed
+from gpuprims.primitives.scan_tiles import queueable
 
 GPU = usual_device("gpu", 32)
 (QUEUES,) = (one for one in REGISTRY.variants("scan", "cuda") if one.name == "queues")
-ANY_SIZE = replace(QUEUES, refuse=streamed)
+ANY_SIZE = replace(QUEUES, refuse=queueable(QUEUES.geometry))
 LONG = 1 << 25
 
 
@@ -58,6 +59,7 @@ def test_tiles_fit_in_local_memory(dtype: str) -> None:
         ((resident(LONG + 1)[1:],), {}, None),  # memory of a double is aligned, wherever it begins
         ((resident(2 * LONG)[::2],), {}, "rows that begin at multiples of 16 bytes"),
         ((resident(9000, 9001),), {"axis": 1}, "rows that begin at multiples of 16 bytes"),
+        ((resident(LONG, 1),), {"axis": 1}, "rows that begin at multiples of 16 bytes"),
         ((resident(LONG, dtype="f8"),), {}, "fewer than 8 bytes or values of more than 2 words; this call's have 8"),
         ((resident(LONG), resident(LONG)), {"op": AFFINE}, "this call's have 8 bytes and 2 words"),
     ],
@@ -82,6 +84,22 @@ def test_a_gpu_without_room_or_bulk_copies_is_refused(gpu: Any, reason: str) -> 
     assert asked(resident(LONG), gpu=gpu)[0].name == "round_robin"
     with pytest.raises(NoVariantError, match=reason):
         asked(resident(LONG), gpu=gpu, variant="queues")
+
+
+def test_facts_without_a_layout_are_refused() -> None:
+    assert "rows that begin at multiples of 16 bytes" in str(QUEUES.refuse(GPU, FLAT))
+
+
+@pytest.mark.parametrize("geometry", [QUEUES.geometry, Geometry(160, 4, 1), Geometry(352, 28, 2), Geometry(992, 8, 1)])
+@pytest.mark.parametrize("dtypes", [("float32",), ("uint8",), ("complex128",), ("float16", "float32", "uint8")])
+def test_copies_begin_and_end_at_whole_16_bytes(geometry: Geometry, dtypes: tuple[str, ...]) -> None:
+    variant = replace(QUEUES, geometry=geometry, refuse=queueable(geometry))
+    sums = gpuprims.Op(lambda p, q: tuple(a + b for a, b in zip(p, q, strict=True)), (0,) * len(dtypes))
+    arrays = [resident(LONG, dtype=dtype) for dtype in dtypes]
+    chosen, spec = asked(*arrays, op=sums if len(dtypes) > 1 else "sum", variant=variant)
+    for operands, elements in ((spec.inputs, chosen.items * spec.runs), (spec.outputs, chosen.items * 32)):
+        ends = np.cumsum([elements * access.dtype.itemsize for access in operands])
+        assert not np.any(ends % 16)
 
 
 @pytest.fixture

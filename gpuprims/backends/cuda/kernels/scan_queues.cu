@@ -21,6 +21,25 @@
  *     1           aggregates            fold those of the tiles before              learnt
  *     SCANS       told, learnt          scan runs, start the copies of results      taken
  *     1           taken, by SCANS       start the copies of another tile            landed
+ *
+ * Memory. A gate releases what its arrivals wrote before and acquires it for those who pass, in local memory. One lane
+ * arrives for a warp, after a barrier of the warp that comes after all its lanes have read and written.
+ * - A turn uses slot turn % DEPTH, and passes each of the slot's gates in the phase turn / DEPTH & 1. A phase looks like
+ *   the one before last, so no gate may go on by two while a lane waits. None does: whoever lets a gate of the next
+ *   turn of a slot open has passed `taken` of this turn, for which all lanes that scan, and through told and folded all
+ *   that fold, have passed the other gates. The two warps that wait for `taken` themselves bring the next phase about.
+ * - Elements in a slot: written by copies, in the async proxy, whose bytes `landed` counts and shows to those who pass;
+ *   read by lanes that fold and lanes that scan. Copies of the next turn come after `taken`, so nobody reads any more;
+ *   reads need no fence before writes of another proxy. Lanes write the last bytes of a row themselves, and a fence
+ *   between the proxies keeps the next copies behind these writes.
+ * - Results of a warp: written by its lanes, each with a fence between the proxies, then a barrier of the warp, then
+ *   copies read them. Lane 0 waits until copies of PLACES turns ago have read, then a barrier of the warp, before they
+ *   are written again. Bytes that lanes store themselves are read in the turn that wrote them.
+ * - before_run, before_warp and before_tile: written after `landed` or `taken` of the turn, when those who scan have read
+ *   the turn's before in the slot. The warp that learns alone writes and reads before_tile of the slot before.
+ * - An element's place in global memory is read by copies that have landed before the copies that may overwrite it start.
+ * - Statuses carry their tag in the same 64 bits as each word, so they need no order.
+ * - A tile waits for tiles before it alone, and all groups run at the same time, so some group can always go on.
  */
 #define SCANS (RUNS / LANES)
 #define PART (LANES * ITEMS) /* elements of a warp */
