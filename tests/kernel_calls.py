@@ -135,6 +135,17 @@ SCANS: dict[str, Callable[..., Any]] = {
         resident(300, 99), ones(99, dtype="i2"), map="x*y > 1", **where
     ),
 }
+QUEUED = 1 << 25  # elements for a queue of tiles in each multiprocessor
+QUEUED_SCANS: dict[str, Callable[..., Any]] = {
+    "sum of float32": lambda **where: gpuprims.scan(resident(QUEUED), **where),
+    "exclusive max of rows of float16": lambda **where: gpuprims.scan(
+        resident(4096, 20_000, dtype="f2"), op="max", inclusive=False, axis=1, **where
+    ),
+    "sum of uint8": lambda **where: gpuprims.scan(resident(QUEUED, dtype="u1"), **where),
+    "sums of two inputs and of one that broadcasts": lambda **where: gpuprims.scan(
+        *(resident(QUEUED, dtype=one) for one in ("f2", "i2")), ones(QUEUED), map="(x * z, y, y > 3)", op=BOTH, **where
+    ),
+}
 SCANNED_COLUMNS: dict[str, Callable[..., Any]] = {
     "sum of columns": lambda **where: gpuprims.scan(resident(30, 5000), axis=0, **where),
     "exclusive max of columns of int8": lambda **where: gpuprims.scan(
@@ -361,7 +372,8 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
     if variant.primitive == "map":
         return TRANSPOSED if variant.name == "tile" else MAPS
     if variant.primitive == "scan":
-        return {"columns": SHARED_COLUMNS, "each": SCANNED_COLUMNS, "rows": SCANNED_ROWS}.get(variant.name, SCANS)
+        own = {"columns": SHARED_COLUMNS, "each": SCANNED_COLUMNS, "rows": SCANNED_ROWS, "queues": QUEUED_SCANS}
+        return own.get(variant.name, SCANS)
     if variant.primitive == "compact":
         return COMPACTIONS
     if variant.primitive == "segments":

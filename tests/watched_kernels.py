@@ -16,6 +16,7 @@ from kernel_cases import Kernel
 from gpuprims.core.geometry import Geometry, Refusal, first_refusal
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
+from gpuprims.primitives.scan_tiles import queueable
 from gpuprims.primitives.stencil.refusals import along_lines, one_pass, weights_read
 
 BACKEND = "cuda" if "GPUPRIMS_SANITIZER" in os.environ else "opencl"
@@ -41,6 +42,9 @@ def small(variant: Variant) -> Variant:
     Scans, histograms and segments get small tiles. Kernels whose groups run together, or have one work-item, get five
     groups or more, though the simulator has one compute unit.
     """
+    if variant.entry == "scan_queues":  # a warp that scans, and tiles of 128 float32
+        few_runs = Geometry(160, 4, 1)
+        return dataclasses.replace(variant, refuse=queueable(few_runs), geometry=few_runs)
     units = variant.groups_per_unit
     if variant.together or (units and variant.block == 1):
         units = max(units or 0, 5)

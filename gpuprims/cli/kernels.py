@@ -44,6 +44,7 @@ CALLS = {
     "scan/rows": "scan({dtype}[{rows}, 16], op={op}, axis=1)",
     "scan/columns": "scan({dtype}[256, {rows}], op={op}, axis=0)",
     "scan/each": "scan({dtype}[16, {rows}], op={op}, axis=0)",
+    "scan/queues": "scan({dtype}[{long}], op={op})",
     "scan/cpu_columns": "scan({dtype}[16, {rows}], op={op}, axis=0)",
     "segments": "reduce({dtype}[{size}], op={op}, segments=range(0, {end}, {step}))",
     "segscan": "scan({dtype}[{size}], op={op}, segments=range(0, {end}, {step}))",
@@ -149,7 +150,15 @@ def usual_call(kernel: str, dtype: str, size: int, op: str) -> str:
         known = ", ".join(REGISTRY.primitive_names)
         raise ArgumentError(f"kernels: a primitive among {known}; got {quoted(primitive)}")
     step = math.gcd(size, 32)
-    names = {"dtype": dtype, "size": size, "rows": max(size // 16, 1), "end": size + 1, "step": step, "op": op}
+    names = {
+        "dtype": dtype,
+        "size": size,
+        "long": size << 5,
+        "rows": max(size // 16, 1),
+        "end": size + 1,
+        "step": step,
+        "op": op,
+    }
     return CALLS.get(kernel, CALLS.get(primitive, f"{primitive}({{dtype}}[{{size}}])")).format(**names)
 
 
@@ -259,6 +268,7 @@ def _driver(spec: str, warp: int) -> TextDriver:
 def usual_device(kind: str, warp: int) -> Capabilities:
     """Return the capabilities of a large GPU with such warps, or of a CPU if the kind is "cpu"."""
     cpu = kind == "cpu"
+    bulk_copies = not cpu and warp == 32
     return Capabilities(
         kind="cpu" if cpu else "gpu",
         name="a CPU that is not here" if cpu else f"a GPU that is not here, with warps of {warp} lanes",
@@ -267,7 +277,7 @@ def usual_device(kind: str, warp: int) -> Capabilities:
         compute_units=132,
         group_limit=1024,
         local_memory=48 << 10,
-        asked_local_memory=48 << 10,
+        asked_local_memory=(227 if bulk_copies else 48) << 10,
         unit_local_memory=228 << 10,
         memory=64 << 30,
         largest_allocation=16 << 30,
@@ -278,4 +288,5 @@ def usual_device(kind: str, warp: int) -> Capabilities:
         fp16=True,
         int64_atomics=True,
         tries_progress=lambda: True,
+        bulk_copies=bulk_copies,
     )

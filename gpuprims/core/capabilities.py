@@ -57,6 +57,8 @@ class Capabilities:
     tries_progress : callable
         Returns a :class:`Progress`, or a bool: True if as many groups as compute units run at the same time and see
         each other's writes. It is called at most once. The answer must be the same in every process.
+    bulk_copies : bool, default False
+        True if local memory has copies of whole tiles that run by themselves, and barriers that count their bytes.
     """
 
     kind: str
@@ -77,6 +79,7 @@ class Capabilities:
     fp16: bool
     int64_atomics: bool
     tries_progress: Callable[[], bool | Progress] = field(compare=False)
+    bulk_copies: bool = False
 
     @cached_property
     def progress(self) -> Progress:

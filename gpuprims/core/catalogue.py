@@ -49,6 +49,10 @@ class Catalogue(Generic[V]):
         """Return the variant of a kernel for CPUs, for OpenCL alone."""
         return self._compiled(name, "opencl", fields)
 
+    def alone(self, name: str, backend: str, kernels: Path, **fields: Any) -> V:
+        """Return the variant of a kernel that one backend alone can express, ``kernels/<primitive>_<name>.cu``."""
+        return self._compiled(name, backend, fields | {"source": kernels / f"{self.primitive}_{name}.cu"})
+
     def numpy(
         self,
         function: Callable[..., None],
@@ -62,5 +66,5 @@ class Catalogue(Generic[V]):
 
     def _compiled(self, name: str, backend: str, fields: dict[str, Any]) -> V:
         refuse = fields["refuse"](fields["geometry"])
-        source = self.room / f"kernels/{self.primitive}_{name}.cl"
-        return self.kind(self.primitive, name, backend, source, **fields | {"refuse": refuse})
+        source = {"source": self.room / f"kernels/{self.primitive}_{name}.cl"}
+        return self.kind(self.primitive, name, backend, **source | fields | {"refuse": refuse})

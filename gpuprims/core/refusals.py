@@ -122,6 +122,13 @@ def few_outputs(capabilities: Capabilities, call: CallTraits) -> str | None:
     return f"counts tiles in 32 bits, so at most 2^30 outputs; this call has {call.outputs}"
 
 
+def bulk_copies(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse devices without bulk copies."""
+    if capabilities.bulk_copies:
+        return None
+    return f"needs bulk copies (NVIDIA's GPUs of compute capability 9.0 and later); {capabilities.name} has none"
+
+
 def forward_progress(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse devices on which groups cannot wait for each other."""
     if not capabilities.int64_atomics:

@@ -21,6 +21,8 @@ from gpuprims.primitives.by_rows import FEWEST_FOLDED, by_rows
 from gpuprims.primitives.fold_spec import FoldSpec, ScanSpec
 from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
 from gpuprims.primitives.joined import scalar_in_loops
+from gpuprims.primitives.queue_spec import QueueSpec
+from gpuprims.primitives.scan_tiles import queue_of, scan_traits
 from gpuprims.primitives.strips import StripSpec, neighbouring, strips_of
 
 # A work-item takes several outputs if they have at most so many elements, and takes at most so many (row each-across).
@@ -175,19 +177,31 @@ def plan_scan(
     size = math.prod(shape[k] for k in axes) if count is None else count
     layout = plan_layout((*forms, *targets), shape, axes)
     words = value_words(folding.values)
-    traits = CallTraits(
+    traits = scan_traits(
+        layout,
+        len(forms),
+        placed=place is not None,
         dtypes=(*folding.computed_in, *(place.computed_in if place else ())),
         size=size,
         outputs=outputs,
         commutative=commutative,
         value_bytes=value_bytes(folding.values),
         side_by_side=neighbouring(layout, len(forms)),
+        words=words,
     )
 
     def compiling(variant: Variant) -> Launch:
         chosen, able = ScanVariant.of(variant), device.capabilities
         if not outputs * size:
             return nothing
+        last = int(inclusive) if counted is None else counted
+        if chosen.queued:
+            queue = queue_of(chosen.geometry, able, traits)
+            queued, tiles = chosen.resized(items=queue.items), traits.tiles(queue.tile)
+            own = {"commutative": commutative, "inclusive": inclusive, "vector": traits.vector, **queue.numbers}
+            kernel, groups = device.kernel(queued, QueueSpec.of(folding, layout, **own)), queued.groups(tiles, able)
+            launch = kernel.prepare(groups, layout.pack(last), outputs, size, tiles // outputs, local=queue.local)
+            return with_statuses(device, launch, 1 + tiles * words)
         by_strips = chosen.scratch == "strip statuses"
         # No more items than one output has, or all that a strip takes, and no more than fill the device.
         at_once = outputs if by_strips else min(outputs, able.compute_units)
@@ -200,7 +214,7 @@ def plan_scan(
             spec: ScanSpec = StripSpec.of(folding, layout, rows=strips.rows, **how)
         else:
             spec = ScanSpec.of(folding, layout, packed=packed, **how)
-        kernel, numbers = device.kernel(fitted, spec), layout.pack(int(inclusive) if counted is None else counted)
+        kernel, numbers = device.kernel(fitted, spec), layout.pack(last)
         if chosen.scratch == "levels":
             launch, values = _prepare_levels(kernel, fitted, able, numbers, outputs, size)
             return with_scratch(device, launch, 4 * words * values)

@@ -119,7 +119,7 @@ class ScanSpec(FoldSpec):
 
     def text(self) -> list[str]:
         """See :class:`KernelSpec`."""
-        return [*(self._staging() if self.packed else ()), *super().text()]
+        return [*(self._staging() if self.packed else fetch_text(self)), *super().text()]
 
     def _staging(self) -> list[str]:
         """Write functions that gather a group's elements of the first output, and write elements of the others."""

@@ -62,12 +62,29 @@ class ScanVariant(Variant):
     # tile statuses, which groups of one launch write for each other; or these for each column of a strip; or a bit for
     # each element.
     scratch: Literal["none", "levels", "tile statuses", "strip statuses", "bits"] = "none"
+    # Tiles of elements and of results pass through local memory. Of W warps of a group, (W - 3) / 2 scan.
+    queued: bool = False
     # ``items`` counts 32-bit words: a work-item takes fewer values of several words.
     word_items: bool = False
     # Statuses of other groups that each work-item reads at most.
     looks: int = 1
     # A group takes an output of at most so many elements alone, in one launch.
     alone: int = 0
+
+    @property
+    def runs(self) -> int:
+        """Work-items of a group that scan."""
+        return (self.block // 32 - 3) // 2 * 32 if self.queued else self.block
+
+    @property
+    def tile(self) -> int:
+        """See :class:`Variant`."""
+        return self.runs * self.items // self.outputs_per_group
+
+    @property
+    def asks_local_memory(self) -> bool:
+        """See :class:`Variant`."""
+        return self.queued
 
     @property
     def waits(self) -> bool:

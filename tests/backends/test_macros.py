@@ -17,6 +17,7 @@ HEADERS = [
     *PACKAGE.glob("expressions/*.h"),
     *PACKAGE.glob("core/kernels/*.h"),
     *PACKAGE.glob("primitives/*/kernels/*"),
+    *PACKAGE.glob("backends/*/kernels/*"),
 ]
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 DEFINED = re.compile(r"^#define (\w+)|^typedef .*?(\w+);$", re.MULTILINE)

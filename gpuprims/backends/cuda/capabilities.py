@@ -30,4 +30,5 @@ def capabilities_of(index: int) -> Capabilities:
         fp16=True,
         int64_atomics=True,
         tries_progress=lambda: Progress(True, "CUDA keeps groups that have started until they end"),
+        bulk_copies=able["major"] >= 9,
     )

@@ -34,7 +34,7 @@ typedef double f64;
 #define GLOBAL
 #define LOCAL_PARAMETER
 #define LOCAL_MEMORY(type, name)                                                                                       \
-    extern __shared__ u64 gp_dynamic[];                                                                                \
+    extern __shared__ __align__(16) u64 gp_dynamic[];                                                                  \
     type *name = reinterpret_cast<type *>(gp_dynamic)
 #define CLK_LOCAL_MEM_FENCE
 #define barrier(fence) __syncthreads()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.catalogue import Catalogue, PerBackend
 from gpuprims.core.geometry import BLOCKS, THREAD_GROUPS, Geometry, Refusal, Tunable, first_refusal, geometries
 from gpuprims.core.refusals import (
@@ -23,12 +24,16 @@ from gpuprims.core.refusals import (
     whole_warps,
     work_item_fits,
 )
+from gpuprims.core.traits import CallTraits
 from gpuprims.primitives.fold_variants import ScanVariant
 from gpuprims.primitives.scan.reference import scan_numpy
+from gpuprims.primitives.scan_tiles import ScanTraits, queue_of, queueable
 
 # CUDA refuses a launch if its groups must run at the same time and find no room. Each of NVIDIA's multiprocessors has
 # room for this many work-items, and the kernel's head makes the compiler leave registers for them.
 _AT_ONCE = 1024
+# Tiles of a multiprocessor from which on a queue is worth its start. rows: queues
+_QUEUED = 16
 # Bytes of local memory for each work-item, in which a scan gathers packed elements (scanning.h).
 _STAGED = 32
 
@@ -45,6 +50,23 @@ def _round_robin_fits(at: Geometry) -> Refusal:
 
 def _passes_on(at: Geometry) -> Refusal:
     return first_refusal(double_precision, group_fits(at.block), partials_fit(at.block), few_outputs, forward_progress)
+
+
+def _queue_pays(at: Geometry) -> Refusal:
+    """Refuse calls that other variants run faster."""
+
+    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
+        traits = ScanTraits.of(call)
+        if traits.element_bytes >= 8 and traits.words == 2:  # rows: queues, round_robin
+            return (
+                "is for elements of fewer than 8 bytes or values of more than 2 words; "
+                f"this call's have {traits.element_bytes} bytes and {traits.words} words"
+            )
+        queue = queue_of(at, capabilities, traits)
+        wanted, tiles = _QUEUED * capabilities.compute_units, traits.tiles(queue.tile)
+        return None if tiles >= wanted else f"is for {wanted} or more tiles of {queue.tile}; this call has {tiles}"
+
+    return first_refusal(queueable(at), few_outputs, refuse)
 
 
 def _blelloch_fits(at: Geometry) -> Refusal:
@@ -110,6 +132,18 @@ VARIANTS = (
         vectors=True,
         outputs_per_group=8,
         refuse=lambda at: first_refusal(many_rows, shuffles(at.block), double_precision, group_fits(at.block)),
+    ),
+    _SCAN.alone(
+        "queues",
+        "cuda",
+        Path(__file__).parents[2] / "backends/cuda/kernels",
+        rank=42,
+        geometry=Geometry(608, 28, 1),  # rows: queues
+        vectors=True,
+        scratch="tile statuses",
+        together=True,
+        queued=True,
+        refuse=_queue_pays,
     ),
     *_SCAN.gpu(
         "round_robin",

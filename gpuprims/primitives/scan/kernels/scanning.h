@@ -73,22 +73,31 @@ DEVICE void gp_load_tile(INPUTS, const layout_t layout, const i64 o, const i64 b
     }
 }
 
-/* Scan the vectors of `lanes` neighbouring lanes, a power of two. `before` is the fold of earlier elements, `at` the
- * lane's index in its warp. Return the fold of `before` and all elements. */
-DEVICE value_t gp_scan_vectors(value_t *values, const value_t before, const int at, const int lanes)
+/* Scan a vector in place, and the aggregates of `lanes` neighbouring lanes, a power of two; `at` is the lane's index in
+ * its warp. Return the fold of all elements of the lanes up to this one. */
+DEVICE value_t gp_scan_lanes(value_t *values, const int at, const int lanes)
 {
 #pragma unroll
     for (int item = 1; item < VECTOR; item++) values[item] = OP(values[item - 1], values[item]);
-    value_t left = before, whole = values[VECTOR - 1];
+    value_t whole = values[VECTOR - 1];
 #if LANES > 1
-    const int lane = at & (lanes - 1);
 #pragma unroll
     for (int stride = 1; stride < lanes; stride *= 2) {
         const value_t earlier = gp_shuffle_up(whole, stride);
-        if (lane >= stride) whole = OP(earlier, whole);
+        if ((at & (lanes - 1)) >= stride) whole = OP(earlier, whole);
     }
+#endif
+    return whole;
+}
+
+/* Fold in the elements before a vector: `before`, that of its lanes, and those of the lanes before, whose fold up to
+ * this one is `whole`. Return the fold of `before` and all elements of the lanes. */
+DEVICE value_t gp_fold_before(value_t *values, const value_t before, value_t whole, const int at, const int lanes)
+{
+    value_t left = before;
+#if LANES > 1
     const value_t earlier = gp_shuffle_up(whole, 1);
-    if (lane) left = OP(before, earlier);
+    if (at & (lanes - 1)) left = OP(before, earlier);
     whole = gp_shuffle_from(whole, at | (lanes - 1));
 #endif
 #pragma unroll
@@ -101,12 +110,37 @@ DEVICE value_t gp_scan_vectors(value_t *values, const value_t before, const int 
     return OP(before, whole);
 }
 
-/* Scan a work-item's values within its warp; return the warp's aggregate. */
+/* Scan the vectors of `lanes` neighbouring lanes after `before`; return the fold of `before` and all elements. */
+DEVICE value_t gp_scan_vectors(value_t *values, const value_t before, const int at, const int lanes)
+{
+    const value_t whole = gp_scan_lanes(values, at, lanes);
+    return gp_fold_before(values, before, whole, at, lanes);
+}
+
+/* Scan a work-item's values within its warp; return the warp's aggregate. All vectors take a step before any takes the
+ * next: shuffles that do not wait for each other follow one another at once. */
 DEVICE value_t gp_scan_warp(value_t *values, const int lane)
 {
-    value_t whole = IDENTITY;
+    value_t folded[ITEMS / VECTOR], whole = IDENTITY;
 #pragma unroll
-    for (int item = 0; item < ITEMS; item += VECTOR) whole = gp_scan_vectors(values + item, whole, lane, LANES);
+    for (int item = 0; item < ITEMS; item += VECTOR) {
+#pragma unroll
+        for (int k = item + 1; k < item + VECTOR; k++) values[k] = OP(values[k - 1], values[k]);
+        folded[item / VECTOR] = values[item + VECTOR - 1];
+    }
+#if LANES > 1
+#pragma unroll
+    for (int stride = 1; stride < LANES; stride *= 2) {
+#pragma unroll
+        for (int vector = 0; vector < ITEMS / VECTOR; vector++) {
+            const value_t earlier = gp_shuffle_up(folded[vector], stride);
+            if (lane >= stride) folded[vector] = OP(earlier, folded[vector]);
+        }
+    }
+#endif
+#pragma unroll
+    for (int item = 0; item < ITEMS; item += VECTOR)
+        whole = gp_fold_before(values + item, whole, folded[item / VECTOR], lane, LANES);
     return whole;
 }
 

@@ -1,0 +1,142 @@
+"""scan/queues: which calls it takes, and how large its tiles are; results on GPUs that have bulk copies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_calls import CompilingDriver, resident
+from kernel_cases import AFFINE, FLAT, need
+
+import gpuprims
+from gpuprims.cli.kernels import usual_device
+from gpuprims.core.geometry import Geometry
+from gpuprims.core.registry import REGISTRY
+from gpuprims.core.variant import Variant
+from gpuprims.errors import NoVariantError
+from gpuprims.primitives.queue_spec import QueueSpec
+from gpuprims.primitives.scan_tiles import queueable
+
+GPU = usual_device("gpu", 32)
+(QUEUES,) = (one for one in REGISTRY.variants("scan", "cuda") if one.name == "queues")
+ANY_SIZE = replace(QUEUES, refuse=queueable(QUEUES.geometry))
+LONG = 1 << 25
+
+
+def asked(*arrays: np.ndarray, gpu: Any = GPU, **how: Any) -> tuple[Variant, Any]:
+    """Return the variant and the spec of a scan on a GPU that only compiles."""
+    driver = CompilingDriver("cuda", gpu)
+    gpuprims.scan(*arrays, device=gpuprims.Device._of(driver), **how)
+    return driver.asked[-1]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "uint8", "bool", "int32", "complex128"])
+def test_long_arrays_pass_through_a_queue(dtype: str) -> None:
+    variant, spec = asked(resident(LONG, dtype=dtype))
+    assert variant.name == "queues"
+    assert isinstance(spec, QueueSpec)
+    vectors = variant.items // spec.vector
+    assert vectors * spec.vector == variant.items
+    assert vectors % 2 == 1  # lanes read different banks of local memory
+
+
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "complex128"])
+def test_tiles_fit_in_local_memory(dtype: str) -> None:
+    _, spec = asked(resident(LONG, dtype=dtype))
+    result = gpuprims.scan(np.ones(1, dtype), device="reference").itemsize
+    tile = spec.runs * asked(resident(LONG, dtype=dtype))[0].items
+    held = tile * (spec.depth * np.dtype(dtype).itemsize + spec.places * result)
+    assert spec.depth >= 2
+    assert held + spec.depth * (spec.runs + 1) * result < GPU.asked_local_memory
+
+
+@pytest.mark.parametrize(
+    ("arrays", "how", "reason"),
+    [
+        ((resident(1 << 20),), {}, "is for 2112 or more tiles of 7168; this call has 147"),
+        ((resident(LONG + 1)[1:],), {}, None),  # memory of a double is aligned, wherever it begins
+        ((resident(2 * LONG)[::2],), {}, "rows that begin at multiples of 16 bytes"),
+        ((resident(9000, 9001),), {"axis": 1}, "rows that begin at multiples of 16 bytes"),
+        ((resident(LONG, 1),), {"axis": 1}, "rows that begin at multiples of 16 bytes"),
+        ((resident(LONG, dtype="f8"),), {}, "fewer than 8 bytes or values of more than 2 words; this call's have 8"),
+        ((resident(LONG), resident(LONG)), {"op": AFFINE}, "this call's have 8 bytes and 2 words"),
+    ],
+)
+def test_other_calls_are_refused(arrays: tuple[np.ndarray, ...], how: dict[str, Any], reason: str | None) -> None:
+    if reason is None:
+        assert asked(*arrays, **how)[0].name == "queues"
+        return
+    assert asked(*arrays, **how)[0].name != "queues"
+    with pytest.raises(NoVariantError, match=reason):
+        asked(*arrays, variant="queues", **how)
+
+
+@pytest.mark.parametrize(
+    ("gpu", "reason"),
+    [
+        (replace(GPU, bulk_copies=False), "needs bulk copies"),
+        (replace(GPU, asked_local_memory=48 << 10), "needs local memory for two tiles"),
+    ],
+)
+def test_a_gpu_without_room_or_bulk_copies_is_refused(gpu: Any, reason: str) -> None:
+    assert asked(resident(LONG), gpu=gpu)[0].name == "round_robin"
+    with pytest.raises(NoVariantError, match=reason):
+        asked(resident(LONG), gpu=gpu, variant="queues")
+
+
+def test_facts_without_a_layout_are_refused() -> None:
+    assert "rows that begin at multiples of 16 bytes" in str(QUEUES.refuse(GPU, FLAT))
+
+
+@pytest.mark.parametrize("geometry", [QUEUES.geometry, Geometry(160, 4, 1), Geometry(352, 28, 2), Geometry(992, 8, 1)])
+@pytest.mark.parametrize("dtypes", [("float32",), ("uint8",), ("complex128",), ("float16", "float32", "uint8")])
+def test_copies_begin_and_end_at_whole_16_bytes(geometry: Geometry, dtypes: tuple[str, ...]) -> None:
+    variant = replace(QUEUES, geometry=geometry, refuse=queueable(geometry))
+    sums = gpuprims.Op(lambda p, q: tuple(a + b for a, b in zip(p, q, strict=True)), (0,) * len(dtypes))
+    arrays = [resident(LONG, dtype=dtype) for dtype in dtypes]
+    chosen, spec = asked(*arrays, op=sums if len(dtypes) > 1 else "sum", variant=variant)
+    for operands, elements in ((spec.inputs, chosen.items * spec.runs), (spec.outputs, chosen.items * 32)):
+        ends = np.cumsum([elements * access.dtype.itemsize for access in operands])
+        assert not np.any(ends % 16)
+
+
+@pytest.fixture
+def able() -> gpuprims.Device:
+    """Give a GPU with bulk copies; skip where there is none."""
+    found = [one for one in gpuprims.devices() if one.backend == "cuda" and one.capabilities.bulk_copies]
+    if not found:
+        pytest.skip("no CUDA GPU has bulk copies")
+    return found[0]
+
+
+@pytest.mark.parametrize("size", [2, 7167, 7168, 7169, 300_001, (1 << 25) + 4321])
+@pytest.mark.parametrize("inclusive", [True, False])
+@pytest.mark.parametrize(
+    ("dtype", "op"), [("float32", "sum"), ("float32", "max"), ("float16", "min"), ("uint8", "sum")]
+)
+def test_results_are_those_of_numpy(able: gpuprims.Device, dtype: str, op: str, inclusive: bool, size: int) -> None:
+    need(able, dtype)
+    rng = np.random.default_rng(7)
+    x = rng.integers(-1, 2, size).astype(dtype)  # float32 holds each sum
+    if op != "sum":
+        x[len(x) // 2 :: 1 << 20] = np.nan
+    got = able.to_host(gpuprims.scan(able.asarray(x), op=op, inclusive=inclusive, variant=ANY_SIZE))
+    whole = x.cumsum(dtype=got.dtype) if op == "sum" else getattr(np, op + "imum").accumulate(x)
+    nothing = {"sum": 0, "max": -np.inf, "min": np.inf}[op]
+    wanted = whole if inclusive else np.concatenate([[got.dtype.type(nothing)], whole[:-1]])
+    np.testing.assert_array_equal(got, wanted)
+
+
+def test_rows_of_any_length_and_their_own_memory(able: gpuprims.Device) -> None:
+    x = np.random.default_rng(8).integers(-9, 9, (3000, 10_004)).astype(np.float32)
+    there = able.asarray(x)
+    gpuprims.scan(there, axis=1, out=there, variant="queues")
+    np.testing.assert_array_equal(able.to_host(there), x.cumsum(axis=1))
+
+
+def test_float_sums_repeat_bit_for_bit(able: gpuprims.Device) -> None:
+    x = able.asarray(np.random.default_rng(9).standard_normal(1 << 25).astype(np.float32))
+    first, *others = (able.to_host(gpuprims.scan(x, variant="queues")).tobytes() for _ in range(4))
+    assert others == [first] * 3
