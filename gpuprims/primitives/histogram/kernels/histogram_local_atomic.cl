@@ -18,6 +18,11 @@
  *     replica    0     1     0     1     0     1
  *     tid        even  odd   even  odd   even  odd
  */
+#if SUMS_DIGITS && !WINDOWED
+#define COPIES (i32)replicas
+#else
+#define COPIES 1
+#endif
 #if WINDOWED
 #define WORDS_BEFORE_GUIDE ((DIGITS + 2 * columns) * width)
 #define ADD_FIRST(place, value, doubt)                                                                                 \
@@ -39,7 +44,7 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
                             const i64 parts, const i64 stored, const i64 pitch, const i64 replicas LOCAL_PARAMETER)
 {
     LOCAL_MEMORY(bin_t, own);
-    const i32 width = (i32)bins + 2, copies = SUMS_DIGITS && !WINDOWED ? (i32)replicas : 1, stride = width * copies;
+    const i32 width = (i32)bins + 2, copies = COPIES, stride = width * copies;
     const int tid = get_local_id(0), replica = tid & (copies - 1);
 #if WINDOWED
     const i32 columns = (i32)replicas, column = tid & (columns - 1);
