@@ -26,6 +26,8 @@ VARIANTS = [variant for name in REGISTRY.primitive_names for variant in REGISTRY
 # Kernels that need shuffles. Without shuffles, other kernels run with warps of one work-item.
 NEED_WARPS = ("reduce_warp", "reduce_rows", "reduce_staged", "scan_rows")
 LARGEST = 20_000
+# Variants of scan that need each result at the place of its element.
+FOR_PLACES = ("queues",)
 
 # Primitives whose kernels run with smaller tiles here.
 CUT = ("scan", "segments", "segscan", "histogram", "stencil")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ import numpy as np
 import gpuprims
 
 from .functions import OPERATORS, function_of
+
+# gpuprims' function of a call's arrays.
+Way = Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -132,47 +136,47 @@ def bins_of(call: Call) -> Any:
     return np.concatenate([[low], inner, [high]])
 
 
-def _map(call: Call, arrays: Sequence[Any], where: Mapping[str, Any]) -> Any:
+def _map(call: Call) -> Way:
     fn = function_of(call["fn"], np) if call["python"] else call["fn"]
-    return gpuprims.map(fn, *arrays, **where)
+    return partial(gpuprims.map, fn)
 
 
-def _fold(call: Call, arrays: Sequence[Any], where: Mapping[str, Any]) -> Any:
-    op = OPERATORS.get(call["op"], call["op"])
-    how = dict(where)
-    if call.primitive == "segments":
-        *arrays, how["segments"] = arrays
-    else:
-        how |= {"axis": call["axis"], "dtype": call["dtype"]}
+def _fold(call: Call) -> Way:
+    how = {"op": OPERATORS.get(call["op"], call["op"])}
     if call.function == "scan":
         how["inclusive"] = call["inclusive"]
     function: Callable[..., Any] = getattr(gpuprims, call.function)
-    return function(*arrays, op=op, **how)
+    if call.primitive == "segments":
+        return lambda *arrays, **where: function(*arrays[:-1], segments=arrays[-1], **how, **where)
+    return partial(function, axis=call["axis"], dtype=call["dtype"], **how)
 
 
-def _compact(call: Call, arrays: Sequence[Any], where: Mapping[str, Any]) -> Any:
-    return gpuprims.compact(*arrays, *([call["mask"]] if call["mask"] else []), **where)
+def _compact(call: Call) -> Way:
+    masks = [call["mask"]] if call["mask"] else []
+    return lambda *arrays, **where: gpuprims.compact(*arrays, *masks, **where)
 
 
-def _histogram(call: Call, arrays: Sequence[Any], where: Mapping[str, Any]) -> Any:
-    weights = arrays[1] if len(arrays) > 1 else None
-    given = None if call["edges"] else call["range"]
-    return gpuprims.histogram(arrays[0], bins_of(call), given, weights=weights, axis=call["axis"], **where)[0]
+def _histogram(call: Call) -> Way:
+    bins, given, axis = bins_of(call), None if call["edges"] else call["range"], call["axis"]
+
+    def run(x: Any, weights: Any = None, **where: Any) -> Any:
+        return gpuprims.histogram(x, bins, given, weights=weights, axis=axis, **where)[0]
+
+    return run
 
 
-def _bincount(call: Call, arrays: Sequence[Any], where: Mapping[str, Any]) -> Any:
-    weights = arrays[1] if len(arrays) > 1 else None
-    return gpuprims.bincount(arrays[0], weights, call["minlength"], **where)
+def _bincount(call: Call) -> Way:
+    return partial(gpuprims.bincount, minlength=call["minlength"])
 
 
-def _stencil(call: Call, arrays: Sequence[Any], where: Mapping[str, Any]) -> Any:
+def _stencil(call: Call) -> Way:
     weights = sobel if call["fn"] else stencil_weights(call)
-    return gpuprims.stencil(arrays[0], weights, mode=call["mode"], **where)
+    return partial(gpuprims.stencil, weights=weights, mode=call["mode"])
 
 
-def _blur(call: Call, arrays: Sequence[Any], where: Mapping[str, Any]) -> Any:
+def _blur(call: Call) -> Way:
     how = {name: call[name] for name in ("kind", "size", "sigma", "mode", "channel_axis") if call[name] is not None}
-    return gpuprims.blur(arrays[0], **how, **where)
+    return partial(gpuprims.blur, **how)
 
 
 def sobel(n: Any) -> Any:
@@ -182,13 +186,13 @@ def sobel(n: Any) -> Any:
     return np.sqrt(down * down + across * across)
 
 
-_RUNS: Mapping[str, Callable[[Call, Sequence[Any], Mapping[str, Any]], Any]] = {
+_WAYS: Mapping[str, Callable[[Call], Way]] = {
     "map": _map, "reduce": _fold, "scan": _fold, "segments": _fold, "compact": _compact, "histogram": _histogram,
     "bincount": _bincount, "stencil": _stencil, "blur": _blur,
 }  # fmt: skip
-PRIMITIVES = tuple(_RUNS)
+PRIMITIVES = tuple(_WAYS)
 
 
-def run(call: Call, arrays: Sequence[Any], **where: Any) -> Any:
-    """Run a call by gpuprims; ``where`` may hold ``device=``."""
-    return _RUNS[call.primitive](call, arrays, where)
+def way_of(call: Call) -> Way:
+    """Return a call by gpuprims as a function of its arrays, with or without ``device=``; it makes the rest once."""
+    return _WAYS[call.primitive](call)

@@ -121,7 +121,7 @@ class Bench:
 
     def _run_of(self, call: Call, resident: list[Any]) -> Callable[[], Any]:
         where = {} if self.device.backend in ("cuda", "opencl") else {"device": self.device}
-        return partial(calls.run, call, resident, **where)
+        return partial(calls.way_of(call), *resident, **where)
 
     def _rival(self, call: Call, name: str, arrays: list[Any]) -> Callable[[], Any]:
         peer = self.peers[name]

@@ -191,7 +191,7 @@ def test_a_picture_has_a_curve_for_each_primitive(tmp_path: Path, monkeypatch: p
 
 
 def test_a_crash_is_a_wrong_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "run", lambda *given, **where: 1 / 0)
+    monkeypatch.setattr(calls, "way_of", lambda call: 1 / 0)
     bench = Bench(REFERENCE, HostClock(REFERENCE.synchronize), LIMITS, 0)
     assert bench.row(draw(0, 0, SMALL)).wrong == "ZeroDivisionError: division by zero"
 
@@ -230,17 +230,20 @@ def test_the_command_writes_a_report(
 def test_a_wrong_result_is_reported_and_fails(
     command_on_reference: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    right = calls.run
+    right = calls.way_of
 
-    def broken(call: Call, arrays: Any, **where: Any) -> Any:
-        result = right(call, arrays, **where)
-        if call.number != 2:
-            return result
-        first = np.array(result[0] if isinstance(result, tuple) else result)
-        first.reshape(-1)[-1:] = ~first.reshape(-1)[-1:] if first.dtype.kind in "iub" else 1e9
-        return (first, *result[1:]) if isinstance(result, tuple) else first
+    def broken(call: Call) -> Any:
+        def run(*arrays: Any, **where: Any) -> Any:
+            result = right(call)(*arrays, **where)
+            if call.number != 2:
+                return result
+            first = np.array(result[0] if isinstance(result, tuple) else result)
+            first.reshape(-1)[-1:] = ~first.reshape(-1)[-1:] if first.dtype.kind in "iub" else 1e9
+            return (first, *result[1:]) if isinstance(result, tuple) else first
 
-    monkeypatch.setattr(calls, "run", broken)
+        return run
+
+    monkeypatch.setattr(calls, "way_of", broken)
     status, written = command_on_reference("--calls", "4")
     assert status == 1
     assert [bool(one["wrong"]) for one in written["rows"]] == [False, False, True, False]
@@ -251,7 +254,7 @@ def test_a_refused_call_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*given: Any, **where: Any) -> Any:
         raise gpuprims.errors.NoVariantError("map: no kernel")
 
-    monkeypatch.setattr(calls, "run", refuse)
+    monkeypatch.setattr(calls, "way_of", lambda call: refuse)
     bench = Bench(REFERENCE, HostClock(REFERENCE.synchronize), LIMITS, 0)
     assert bench.row(draw(0, 0, SMALL)).refused == "NoVariantError: map: no kernel"
 

@@ -63,7 +63,8 @@ def test_twins_may_be_tuned_to_the_same_shapes() -> None:
     for primitive in PRIMITIVES:
         twins = {variant.name: variant.tunable for variant in REGISTRY.variants(primitive, "opencl")}
         for variant in REGISTRY.variants(primitive, "cuda"):
-            assert variant.tunable is twins[variant.name]
+            if variant.name in twins:  # a kernel for CUDA alone has none
+                assert variant.tunable is twins[variant.name]
 
 
 @pytest.mark.parametrize("primitive", PRIMITIVES)

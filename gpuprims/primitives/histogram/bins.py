@@ -37,9 +37,28 @@ def _range_table(dtype: np.dtype[Any], bins: int, low: Any, high: Any) -> Table:
 _tables, _large_tables = lru_cache(64, typed=True)(_range_table), lru_cache(2, typed=True)(_range_table)
 
 
-@lru_cache(maxsize=32)
-def _edges_table(dtype: np.dtype[Any], edges: bytes, kind: np.dtype[Any]) -> Table:
-    return make_table(dtype, np.frombuffer(edges, kind), None)
+class _Edges:
+    """A caller's edges as the key of a cache: a comparison of arrays takes less time than hashing their bytes."""
+
+    def __init__(self, edges: np.ndarray) -> None:
+        self.edges = edges
+        self._hash = hash((edges.dtype, edges.size, *(edges[edges.size * k // 8].item() for k in range(8))))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Edges) or other.edges.dtype != self.edges.dtype:
+            return False
+        return np.array_equal(other.edges.view(np.uint8), self.edges.view(np.uint8))  # zeros have signs
+
+
+def _edges_table(dtype: np.dtype[Any], key: _Edges) -> Table:
+    key.edges = key.edges.copy()  # the caller may change theirs
+    return make_table(dtype, key.edges, None)
+
+
+_edges_tables, _large_edges_tables = lru_cache(32)(_edges_table), lru_cache(2)(_edges_table)
 
 
 def table_of(operands: Operands, bins: Any, limits: Any) -> Table:
@@ -50,9 +69,8 @@ def table_of(operands: Operands, bins: Any, limits: Any) -> Table:
     if type(bins) is not int or bins < 1:
         bins = _number_or_edges(bins)
         if isinstance(bins, np.ndarray):
-            if bins.size > _LARGE:
-                return make_table(dtype, bins.copy(), None)
-            return _edges_table(dtype, bins.tobytes(), bins.dtype)
+            key = _Edges(np.ascontiguousarray(bins))
+            return (_edges_tables if bins.size <= _LARGE else _large_edges_tables)(dtype, key)
     if limits is None:
         low, high = start_limits(operands)()
     else:

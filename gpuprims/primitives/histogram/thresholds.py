@@ -15,6 +15,9 @@ import numpy as np
 from gpuprims.core.kernel_spec import Dtype
 from gpuprims.errors import ArgumentError
 
+# Whole numbers up to it are the same in float64.
+_WHOLE = 2.0**53
+
 
 class Order:
     """Numbers the elements of a dtype in ascending order."""
@@ -50,23 +53,18 @@ def find_thresholds(
     order: Order, bins: Any, limits: Any, edges: np.ndarray, ends: Any
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the number of the first element of each bin, up to the last that has elements, and of the last element."""
+    if limits is None:
+        return _of_edges(order, edges)
 
     def bins_at(numbers: np.ndarray) -> np.ndarray:
         return _bins_at(order, numbers, bins, limits, ends)
 
-    if limits is None:
-        # NumPy compares in this dtype: float64 if no integer dtype holds both integer dtypes.
-        edges = edges.astype(np.result_type(order.dtype, edges.dtype))
-        ends = (edges[0], edges[-1])
     count = len(edges) - 1
     found = _first_places(order, edges[:-1])
     found[:1] = _first_places(order, np.asarray(ends[0])[None])
     last = _last_place(order, ends[1])
     if found[0] > last or order.elements(last) > ends[1]:  # no element of the dtype is in any bin
         return order.highest[None], order.lowest
-    if limits is None and order.dtype.kind != "f" and edges.dtype.kind != "f":  # integers compare exactly
-        within = edges[:-1] <= int(order.elements(order.highest))
-        return found[: int(min(np.searchsorted(found, last, "right"), within.sum()))], last
     wanted = np.arange(count)
     wrong = (found <= last) & (bins_at(found) < wanted)
     below = found > order.lowest
@@ -80,17 +78,32 @@ def find_thresholds(
     return found[: int(min(np.searchsorted(found, last, "right"), reached))], last
 
 
+def _of_edges(order: Order, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what :func:`find_thresholds` does for explicit edges, with which NumPy only compares elements."""
+    # NumPy compares in this dtype: float64 if no integer dtype holds both integer dtypes.
+    edges = edges.astype(np.result_type(order.dtype, edges.dtype))
+    found, last = _first_places(order, edges[:-1]), _last_place(order, edges[-1])
+    within = order.elements(found) >= edges[:-1]
+    if not within[0] or found[0] > last or order.elements(last) > edges[-1]:  # no element of the dtype is in any bin
+        return order.highest[None], order.lowest
+    return found[: int(min(np.searchsorted(found, last, "right"), within.sum()))], last
+
+
 def _first_places(order: Order, edges: np.ndarray) -> np.ndarray:
     """Return the number of the first element at or above each edge, or of the highest element if none is."""
-    if edges.dtype == order.dtype and edges.dtype.kind == "f":
-        found: np.ndarray = order.numbers(np.where(edges == 0, np.asarray(-0.0, edges.dtype), edges))
-        return found
+    if edges.dtype.kind == order.dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            near = edges.astype(order.dtype)
+        below = near < edges
+        # Of both zeros, -0.0 is the first, and 0.0 the last.
+        near = np.where(near == 0, np.where(below, near.dtype.type(0.0), near.dtype.type(-0.0)), near)
+        return np.asarray(order.numbers(near) + below)
     low = np.full(edges.shape, order.lowest, np.uint64)
     high = np.full(edges.shape, order.highest, np.uint64)
     if order.dtype.kind != "f" and edges.dtype.kind == "f":  # narrow the search
-        near = np.clip(np.ceil(edges), -(2.0**62), 2.0**62)
+        near = np.clip(np.ceil(edges).astype(np.float64), -_WHOLE, _WHOLE)
         bounds = [int(order.elements(end)) for end in (order.lowest, order.highest)]
-        inside = (near > bounds[0]) & (near < bounds[1]) & (np.abs(near) < 2.0**62)
+        inside = (near > bounds[0]) & (near < bounds[1]) & (np.abs(near) < _WHOLE)
         found = order.numbers(np.where(inside, near, 0).astype(order.dtype))
         low, high = np.where(inside, found, low), np.where(inside, found, high)
     return _first_where(lambda numbers: order.elements(numbers) >= edges, low, high)

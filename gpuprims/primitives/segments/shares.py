@@ -18,7 +18,7 @@ from gpuprims.core.kernel_spec import value_bytes, value_words
 from gpuprims.core.launch_plan import LaunchPlan, asks_for, find_plan, nothing
 from gpuprims.core.layout import Layout
 from gpuprims.core.outputs import Out
-from gpuprims.core.refusals import double_precision, group_fits, not_for_cpus, shuffles, values_fit
+from gpuprims.core.refusals import SPARE_LOCAL, double_precision, group_fits, not_for_cpus, shuffles, values_fit
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError, EmptyReductionError
@@ -36,6 +36,8 @@ _LOADED, _HELD = 64, 16  # rows: shares
 # Values that a work-item keeps in local memory beside its items: a place after them, the fold of those before, where a
 # device has no shuffles its warp's; and room for flags.
 _BESIDE = 4
+# Work-items of the smallest group, for values that leave no room for more.
+_FEWEST = 64
 
 
 class WrongOffsetsError(Exception):
@@ -44,7 +46,7 @@ class WrongOffsetsError(Exception):
 
 def for_shares(at: Geometry) -> Refusal:
     """Refuse CPUs, devices that lack what the kernels need, and too little local memory for a group's values."""
-    room = values_fit((2 + _BESIDE) * at.block)
+    room = values_fit((2 + _BESIDE) * min(at.block, _FEWEST))
     return first_refusal(not_for_cpus, shuffles(at.block), double_precision, group_fits(at.block), room)
 
 
@@ -53,10 +55,12 @@ class SharesVariant(FoldVariant):
     """A variant that checks offsets itself."""
 
     def fitted(self, folding: Folding, item_bytes: int, able: Capabilities) -> SharesVariant:
-        """Return the variant with as many items as suit the elements, the values and the local memory."""
-        room = able.local_memory // (self.block * value_bytes(folding.values)) - _BESIDE
-        most = min(_LOADED // item_bytes, _HELD // value_words(folding.values), room, self.items)
-        return self.resized(items=1 << max(most, 2).bit_length() - 1)
+        """Return the variant with a group and items that suit the elements, the values and the local memory."""
+        block, places = self.block, (able.local_memory - SPARE_LOCAL) // value_bytes(folding.values)
+        while block > _FEWEST and places < (2 + _BESIDE) * block:
+            block //= 2
+        most = min(_LOADED // item_bytes, _HELD // value_words(folding.values), places // block - _BESIDE, self.items)
+        return self.resized(block=block, items=1 << max(most, 2).bit_length() - 1)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -61,7 +61,9 @@ DEVICE int gp_check_offsets(INPUTS, const layout_t layout, const i64 segments, c
     for (i64 o = worker; o < segments; o += workers) {
         const i64 length = BEGIN(o + 1) - BEGIN(o);
         if (length < 0) wrong = WRONG_OFFSETS;
-        if (length == 0 && !OF_NOTHING) wrong = max(wrong, EMPTY_SEGMENT);
+#if !OF_NOTHING
+        if (length == 0) wrong = max(wrong, EMPTY_SEGMENT);
+#endif
     }
     if (worker == 0 && (BEGIN(0) != 0 || BEGIN(segments) != n)) wrong = WRONG_OFFSETS;
     return wrong;
