@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -37,6 +37,13 @@ class CudaBackend(Backend):
         from gpuprims.backends.cuda.device import driver_of
 
         return driver_of
+
+    @cached_property
+    def facts_of(self) -> Callable[[Any], Hashable]:
+        """Return the facts of a ``cupy.ndarray``."""
+        from gpuprims.backends.cuda.device import facts_of
+
+        return facts_of
 
 
 BACKEND = CudaBackend()

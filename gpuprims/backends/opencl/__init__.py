@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -33,6 +33,13 @@ class OpenCLBackend(Backend):
         from gpuprims.backends.opencl.discovery import driver_of
 
         return driver_of
+
+    @cached_property
+    def facts_of(self) -> Callable[[Any], Hashable]:
+        """Return the facts of a ``pyopencl.array.Array``."""
+        from gpuprims.backends.opencl.discovery import facts_of
+
+        return facts_of
 
 
 BACKEND = OpenCLBackend()

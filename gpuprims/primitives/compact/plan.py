@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
-from gpuprims.core.launch_plan import LaunchPlan, Sample
+from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out
@@ -47,26 +47,24 @@ class CompactPlan(LaunchPlan):
             raise ArgumentError(
                 "compact: no out=, because the length of the result is not known before the call; got one"
             )
+        if not operands.in_place:
+            return operands.to_caller(self.run_there((operands.placed or operands.place())[1]))
         self.compiled()
         (size,), dtype = self.results[0].shape, self.results[0].dtype
-        kept, (total, read) = operands.empty((size,), dtype), _scalar(operands)
-        self.start(operands, [kept, *total])
-        (count,) = read() if size else (0,)
-        kept = operands.cut(kept, 0, (count,))
-        return operands.as_caller_wants(kept) if operands.in_place else operands.to_caller(kept)
+        kept, total = np.empty((size,), dtype), np.zeros((), _INT64)
+        self.start(operands, [kept, total])
+        if size:
+            operands.driver.wait()
+        return operands.as_caller_wants(operands.cut(kept, 0, (total.item(),)))
 
-
-def _scalar(operands: Operands) -> tuple[Sequence[Any], Callable[[], tuple[int, ...]]]:
-    """Return an array for the number of elements kept, and a function that waits for it and returns it."""
-    if not operands.in_place:
-        return scalars_on(operands.device, (_INT64,)).take()
-    total = np.empty((), _INT64)
-
-    def read() -> tuple[int, ...]:
-        operands.driver.wait()
-        return (total.item(),)
-
-    return (total,), read
+    def run_there(self, arrays: Sequence[Any]) -> Any:
+        """See :meth:`LaunchPlan.run_there`."""
+        launch, driver, (form, _) = self.compiled(), self.device.driver, self.results
+        kept, (total, read) = driver.empty(form.shape, form.dtype), scalars_on(self.device, (_INT64,)).take()
+        if launch is not nothing:
+            self._start(launch, arrays, [kept, *total])
+        (count,) = read() if form.shape[0] else (0,)
+        return driver.cut(kept, 0, (count,))
 
 
 def bind(

@@ -1,0 +1,69 @@
+"""Warm calls: a call like an earlier one finds its launch plan by what is cheap to read of its arrays.
+
+Describing arrays, checking keywords and looking up a plan by all of that takes longer than a launch. So the functions
+that people call most keep the plans of calls whose arrays lie on a device, by their keywords and by a few facts of each
+array, which its backend tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from gpuprims.core.launch_plan import LaunchPlan
+from gpuprims.core.operands import Operands
+from gpuprims.core.program_cache import forgets_calls
+from gpuprims.core.registry import REGISTRY
+
+# From arrays to what a call returns.
+Run = Callable[[Sequence[Any]], Any]
+Key = tuple[Hashable, ...]
+
+_MOST = 1024
+# Keywords of these classes decide a plan by their value. True is equal to 1, and a function may see new values later.
+AS_GIVEN = frozenset({type(None), int, str})
+
+
+class WarmCalls:
+    """The warm calls of one function."""
+
+    def __init__(self) -> None:
+        self._runs: dict[Key, Run] = {}
+        self._generation = REGISTRY.generation
+        forgets_calls(self.clear)
+
+    def find(self, key: Key) -> Run | None:
+        """Return what runs a call with a key, or None."""
+        if self._generation != REGISTRY.generation:
+            self.clear()
+        try:
+            return self._runs.get(key)
+        except TypeError:  # a keyword that cannot be hashed
+            return None
+
+    def keep(self, key: Key | None, plan: LaunchPlan, operands: Operands) -> None:
+        """Keep the plan of a call whose arrays are the kernel's operands as they are."""
+        if key is None or not operands.plain:
+            return
+        if len(self._runs) >= _MOST:
+            self.clear()
+        try:
+            self._runs[key] = plan.runner()
+        except TypeError:
+            return
+
+    def clear(self) -> None:
+        """Forget all calls."""
+        self._runs.clear()
+        self._generation = REGISTRY.generation
+
+
+def key_of(keywords: Hashable, arrays: Sequence[Any]) -> Key | None:
+    """Return the key of a call; None unless a backend tells the facts of each array's class."""
+    facts = REGISTRY.facts_by_class
+    if not arrays or type(arrays[0]) not in facts:  # such as arrays of the host
+        return None
+    try:
+        return (keywords, *[facts[type(array)](array) for array in arrays])
+    except KeyError:
+        return None
