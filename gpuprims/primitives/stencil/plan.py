@@ -34,6 +34,8 @@ class StencilPlan(LaunchPlan):
 
     def run(self, operands: Operands, out: Out | None) -> Any:
         """Launch every pass on the memory of a call, and return the last pass's results."""
+        if out is None and operands.plain:
+            return self.run_there((operands.placed or operands.place())[1])
         kept = []  # keeps host memory alive until the kernels have written to it
         with operands.settled():
             for one in self.passes[:-1]:
@@ -44,6 +46,12 @@ class StencilPlan(LaunchPlan):
                 kept.append(result)
                 operands = operands.instead(result)
             return self.passes[-1].run(operands, out)
+
+    def run_there(self, arrays: Sequence[Any]) -> Any:
+        """See :meth:`LaunchPlan.run_there`."""
+        for one in self.passes:
+            arrays = (one.run_there(arrays),)
+        return arrays[0]
 
 
 @keeps_calls()
