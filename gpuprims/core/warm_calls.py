@@ -10,6 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+import numpy as np
+
+from gpuprims.core.arrays import unchanged
+from gpuprims.core.device import pick_device
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.operands import Operands
 from gpuprims.core.program_cache import forgets_calls
@@ -20,6 +24,8 @@ Run = Callable[[Sequence[Any]], Any]
 Key = tuple[Hashable, ...]
 
 _MOST = 1024
+# Bytes of an array of the host up to which a call's time on the host counts.
+_SMALL = 1 << 24
 # Keywords of these classes decide a plan by their value. True is equal to 1, and a function may see new values later.
 AS_GIVEN = frozenset({type(None), int, str})
 
@@ -43,13 +49,15 @@ class WarmCalls:
 
     def keep(self, key: Key | None, plan: LaunchPlan, operands: Operands) -> None:
         """Keep the plan of a call whose arrays are the kernel's operands as they are."""
-        if key is None or not operands.plain:
+        if key is None or operands.convert is not unchanged:
+            return
+        if operands.on_host and (not operands.in_place or type(plan).run is not LaunchPlan.run):
             return
         if len(self._runs) >= _MOST:
             self.clear()
         try:
-            self._runs[key] = plan.runner()
-        except TypeError:
+            self._runs[key] = plan.runner_in_place() if operands.in_place else plan.runner()
+        except TypeError:  # a keyword that cannot be hashed
             return
 
     def clear(self) -> None:
@@ -60,10 +68,22 @@ class WarmCalls:
 
 def key_of(keywords: Hashable, arrays: Sequence[Any]) -> Key | None:
     """Return the key of a call; None unless a backend tells the facts of each array's class."""
-    facts = REGISTRY.facts_by_class
-    if not arrays or type(arrays[0]) not in facts:  # such as arrays of the host
+    if not arrays:
         return None
+    if type(arrays[0]) is np.ndarray:
+        return _host_key(keywords, arrays)
+    facts = REGISTRY.facts_by_class
     try:
         return (keywords, *[facts[type(array)](array) for array in arrays])
     except KeyError:
         return None
+
+
+def _host_key(keywords: Hashable, arrays: Sequence[Any]) -> Key | None:
+    """Return the key of a call on arrays of the host, all small and contiguous, for the device of now."""
+    key: list[Hashable] = [keywords, pick_device(None, None)]
+    for array in arrays:
+        if type(array) is not np.ndarray or not array.flags.carray or array.nbytes > _SMALL:
+            return None
+        key += (array.dtype, array.shape)
+    return tuple(key)

@@ -144,9 +144,3 @@ drivers = Discovery("cuda", _open)
 def driver_of(array: Any) -> CudaDriver | None:
     """Return the driver of an array's GPU."""
     return drivers()[array.device.id] if isinstance(array, cupy.ndarray) else None
-
-
-def facts_of(array: cupy.ndarray) -> tuple[Any, ...]:
-    """Return what a launch plan depends on."""
-    data = array.data
-    return (array.dtype, array.shape, array.strides, data.ptr & 15, data.device_id)

@@ -49,12 +49,6 @@ def driver_of(array: Any) -> OpenCLDriver | None:
     return _KNOWN.get(queue.int_ptr) or _opened(queue)
 
 
-def facts_of(array: cl_array.Array) -> tuple[Any, ...]:
-    """Return what a launch plan depends on; an array without a queue has none that an earlier call had."""
-    queue = array.queue
-    return (array.dtype, array.shape, array.strides, array.offset, queue and queue.int_ptr)
-
-
 def _opened(queue: cl.CommandQueue) -> OpenCLDriver:
     """Return the driver of a new queue; all callers get the same one."""
     own = drivers()
