@@ -47,16 +47,15 @@ class WarmCalls:
         except TypeError:  # a keyword that cannot be hashed
             return None
 
-    def keep(self, key: Key | None, plan: LaunchPlan, operands: Operands) -> None:
-        """Keep the plan of a call whose arrays are the kernel's operands as they are."""
-        if key is None or operands.convert is not unchanged:
+    def keep(self, key: Key | None, plan: LaunchPlan, operands: Operands, check: Run | None = None) -> None:
+        """Keep the plan of a call whose arrays are the kernel's operands as they are; ``check`` sees them before."""
+        if key is None or operands.convert is not unchanged or (operands.on_host and not operands.in_place):
             return
-        if operands.on_host and (not operands.in_place or type(plan).run is not LaunchPlan.run):
-            return
+        run = plan.runner_in_place() if operands.in_place else plan.runner()
         if len(self._runs) >= _MOST:
             self.clear()
         try:
-            self._runs[key] = plan.runner_in_place() if operands.in_place else plan.runner()
+            self._runs[key] = run if check is None else _checked(check, run)
         except TypeError:  # a keyword that cannot be hashed
             return
 
@@ -64,6 +63,14 @@ class WarmCalls:
         """Forget all calls."""
         self._runs.clear()
         self._generation = REGISTRY.generation
+
+
+def _checked(check: Run, run: Run) -> Run:
+    def checked(arrays: Sequence[Any]) -> Any:
+        check(arrays)
+        return run(arrays)
+
+    return checked
 
 
 def key_of(keywords: Hashable, arrays: Sequence[Any]) -> Key | None:

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from kernel_cases import assert_equal, need, on_host
+from kernel_cases import assert_equal, need
+from kernel_cases import on_host as copied
 
 import gpuprims
 from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.errors import ArgumentError, AxisError, GpuprimsError, UnknownOperatorError
 
 
-@pytest.fixture
-def there(device: gpuprims.Device) -> Callable[[np.ndarray], Any]:
-    """Copy a host array to a device whose arrays are of a class of its own."""
-    if device.backend == "reference":
+@pytest.fixture(params=["on the device", "in place"])
+def there(device: gpuprims.Device, request: pytest.FixtureRequest) -> Iterator[Callable[[np.ndarray], Any]]:
+    """Copy a host array to a device whose arrays are of a class of its own; or use it where a device shares memory."""
+    if request.param == "in place":
+        if not device.driver.shares_host_memory:
+            pytest.skip("has memory of its own")
+        with gpuprims.use_device(device):
+            yield lambda array: array.copy()
+    elif device.backend == "reference":
         pytest.skip("has no arrays of its own")
-    return device.driver.asarray
+    else:
+        yield device.driver.asarray
+
+
+def on_host(device: gpuprims.Device, result: Any) -> np.ndarray:
+    """Return a result on the host."""
+    return np.asarray(result) if isinstance(result, np.ndarray | np.generic) else copied(device, result)
 
 
 @pytest.fixture

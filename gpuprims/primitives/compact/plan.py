@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -14,6 +14,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
 from gpuprims.core.layout import Form, contiguous
+from gpuprims.core.memory import cut_array
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out
 from gpuprims.core.program_cache import keeps_calls
@@ -49,13 +50,21 @@ class CompactPlan(LaunchPlan):
             )
         if not operands.in_place:
             return operands.to_caller(self.run_there((operands.placed or operands.place())[1]))
-        self.compiled()
-        (size,), dtype = self.results[0].shape, self.results[0].dtype
-        kept, total = np.empty((size,), dtype), np.zeros((), _INT64)
-        self.start(operands, [kept, total])
-        if size:
-            operands.driver.wait()
-        return operands.as_caller_wants(operands.cut(kept, 0, (total.item(),)))
+        _, memories = operands.placed or operands.place()
+        return operands.as_caller_wants(self._run_in_place(memories))
+
+    def runner_in_place(self) -> Callable[[Sequence[np.ndarray]], Any]:
+        """See :meth:`LaunchPlan.runner_in_place`."""
+        driver = self.device.driver
+        return lambda arrays: self._run_in_place([driver.memory(array) for array in arrays])
+
+    def _run_in_place(self, memories: Sequence[Any]) -> np.ndarray:
+        launch, driver, (form, _) = self.compiled(), self.device.driver, self.results
+        kept, total = np.empty(form.shape, form.dtype), np.zeros((), _INT64)
+        if launch is not nothing:
+            self._start(launch, memories, [driver.memory(kept), driver.memory(total)])
+            driver.wait()
+        return cut_array(kept, 0, (total.item(),))
 
     def run_there(self, arrays: Sequence[Any]) -> Any:
         """See :meth:`LaunchPlan.run_there`."""

@@ -41,8 +41,8 @@ _BESIDE = 4
 _FEWEST = 64
 
 
-# Keeps the launch plan of a call on operands.
-Keep = Callable[[LaunchPlan, Operands], None]
+# Keeps the launch plan of a call on operands, with a check of arrays like them.
+Keep = Callable[[LaunchPlan, Operands, Callable[[Sequence[Any]], None] | None], None]
 
 
 class WrongOffsetsError(Exception):
@@ -225,14 +225,29 @@ def run_by_offsets(
         try:
             result = plan.run(beside, out)
             if keep is not None:
-                keep(plan, beside)
+                keep(plan, beside, None)
             return result
         except WrongOffsetsError as error:
             check(segments, request)
             rule = f"{segments.label}: segments= that stay as they are during the call"
             raise ArgumentError(f"{rule}; got offsets that were wrong and then right") from error
     check(segments, request)
-    return plan.run(beside, out)
+    result = plan.run(beside, out)
+    if keep is not None and beside.in_place:
+        keep(plan, beside, _offsets_rise(segments.size, strictly=not request.of_nothing))
+    return result
+
+
+def _offsets_rise(size: int, *, strictly: bool) -> Callable[[Sequence[Any]], None]:
+    """Return a check that the last of a call's arrays has right offsets for ``size`` elements."""
+    falls = np.less_equal if strictly else np.less
+
+    def check(arrays: Sequence[Any]) -> None:
+        offsets = arrays[-1]
+        if offsets[0] != 0 or offsets[-1] != size or falls(offsets[1:], offsets[:-1]).any():
+            raise WrongOffsetsError
+
+    return check
 
 
 def check(segments: Segments, request: SegmentsCall) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
@@ -46,6 +48,17 @@ class StencilPlan(LaunchPlan):
                 kept.append(result)
                 operands = operands.instead(result)
             return self.passes[-1].run(operands, out)
+
+    def runner_in_place(self) -> Callable[[Sequence[np.ndarray]], Any]:
+        """See :meth:`LaunchPlan.runner_in_place`."""
+        runs = [one.runner_in_place() for one in self.passes]
+
+        def run(arrays: Sequence[Any]) -> Any:
+            for one in runs:
+                arrays = (one(arrays),)
+            return arrays[0]
+
+        return run
 
     def run_there(self, arrays: Sequence[Any]) -> Any:
         """See :meth:`LaunchPlan.run_there`."""
