@@ -21,6 +21,7 @@ from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, ExpressionError, quoted, shortened
 from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
 from gpuprims.primitives.by_rows import by_rows
+from gpuprims.primitives.map.blocks import Blocks
 from gpuprims.primitives.map.lanes import split_lanes
 from gpuprims.primitives.map.rows import joined
 from gpuprims.primitives.map.spec import MapSpec
@@ -153,13 +154,15 @@ def plan_call(
 
     read, operands = len(inputs), (*inputs, *outputs)
     layout = plan_layout(operands, shape, range(len(shape)), reduced_by=range(read, len(operands)))
-    tiling = Tiling.of(layout, read)
+    tiling, blocks = Tiling.of(layout, read), Blocks.of(layout, read)
 
     def compiling(chosen: Variant) -> Launch:
         if not size:
             return nothing
         if MapVariant.of(chosen).tiles and tiling is not None:
             return tiling.prepare(device, chosen, spec_of(tiling.layout, 1))
+        if MapVariant.of(chosen).blocks and blocks is not None:
+            return blocks.prepare(device, chosen, spec_of(blocks.layout, 1), function)
         placed = by_rows(layout) if chosen.by_rows else layout
         spec = spec_of(placed, placed.vector_width() if chosen.vectors else 1)
         fitted = MapVariant.of(chosen).fitted(spec)
@@ -185,6 +188,7 @@ def plan_call(
         size,
         value_bytes=4 * value_words(function.dtypes),
         tile_bytes=0 if tiling is None else tiling.tile_bytes,
+        in_blocks=blocks is not None,
     )
     return LaunchPlan(
         device, "map", traits, results, compiling, asked=variant, inputs=sources, outputs=places, single=request.single
