@@ -8,7 +8,7 @@ from gpuprims.expressions import TypedExpr
 from gpuprims.expressions.functions import FLOATING
 
 # Functions that call the compiler's library, for some dtypes at least.
-_LIBRARY = {*FLOATING, "power", "remainder", "floor_divide", "absolute", "fmod"}
+_LIBRARY = {*FLOATING, "power", "remainder", "floor_divide", "absolute", "fmod"} - {"sqrt", "hypot"}
 _EXTREMES = {"maximum", "minimum"}
 
 

@@ -25,17 +25,17 @@ from gpuprims.primitives.map.tiles import MapTraits, finest_axis, lies_across
 # Rows of so few bytes are left to loops over their columns, whose strides the compiler knows; rows: cpu_blocks.
 _COLUMNS = 16
 # Bytes of local memory of a block, which stay in the first cache, and its elements, at most.
-_BLOCK_BYTES, _MOST_PLACES = 24576, 4096
+_BLOCK_BYTES, _MOST_ROOM = 24576, 4096
 
 
 class Blocks(NamedTuple):
-    """A layout whose last two axes are cut into blocks; inputs ``staged`` are copied to local memory.
+    """A layout whose last two axes are cut into blocks; inputs ``copied`` are copied to local memory.
 
-    If rows are ``joined``, all elements of a block lie together in the results, and in inputs that are not staged.
+    If rows are ``joined``, all elements of a block lie together in the results, and in inputs that are not copied.
     """
 
     layout: Layout
-    staged: tuple[int, ...]
+    copied: tuple[int, ...]
     joined: bool
 
     @classmethod
@@ -67,7 +67,7 @@ class Blocks(NamedTuple):
         fitted = variant.resized(block=block, items=max(variant.tile // block, 1))
         n = math.prod(self.layout.reduced)
         groups = fitted.groups(-(-n // fitted.tile), device.capabilities)
-        own = BlockSpec.of(spec, staged=self.staged, joined=self.joined, alone=block == 1)
+        own = BlockSpec.of(spec, copied=self.copied, joined=self.joined, alone=block == 1)
         return device.kernel(fitted, own).prepare(groups, self.layout.pack(1), n)
 
 
@@ -91,7 +91,7 @@ def in_blocks(capabilities: Capabilities, call: CallTraits) -> str | None:
 class BlockSpec(MapSpec):
     """The macros of a map by blocks; ``alone`` says that a group is one work-item."""
 
-    staged: tuple[int, ...]
+    copied: tuple[int, ...]
     joined: bool
     alone: bool
 
@@ -102,32 +102,32 @@ class BlockSpec(MapSpec):
 
     def macros(self) -> dict[str, int | str]:
         """Define the local memory of a block, how kernels fill it, and how they load from it."""
-        still = [k for k in self.staged if self.joined and set(self.inputs[k].reduced[:-1]) == {0}]
-        copied = {k: self.inputs[k].dtype for k in self.staged}
+        still = [k for k in self.copied if self.joined and set(self.inputs[k].reduced[:-1]) == {0}]
+        copied = {k: self.inputs[k].dtype for k in self.copied}
         room = _BLOCK_BYTES // sum(dtype.itemsize for dtype in copied.values())
         arguments = ", ".join([names_of("x", self.inputs), "layout, row, j", *(f"s{k}" for k in copied), "place"])
         return {
             "JOINED": int(self.joined),
-            "PLACES": min(1 << room.bit_length() - 1, _MOST_PLACES),
-            "STAGING": "; ".join(f"__local {stored(dtype)} s{k}[PLACES]" for k, dtype in copied.items()),
-            "STAGERS": " ".join(_stager(k, self.inputs[k], alone=self.alone) for k in copied),
-            "STAGE_STILL": "; ".join(f"STAGE_INPUT({k})" for k in still),
-            "STAGE": "; ".join(f"STAGE_INPUT({k})" for k in copied if k not in still),
-            "MAP_STAGED(row, j, place)": f"gp_map_staged({arguments})",
+            "ROOM": min(1 << room.bit_length() - 1, _MOST_ROOM),
+            "COPIES": "; ".join(f"__local {stored(dtype)} s{k}[ROOM]" for k, dtype in copied.items()),
+            "COPIERS": " ".join(_copier(k, self.inputs[k], alone=self.alone) for k in copied),
+            "COPY_STILL": "; ".join(f"COPY_INPUT({k})" for k in still),
+            "COPY_BLOCK": "; ".join(f"COPY_INPUT({k})" for k in copied if k not in still),
+            "MAP_COPIED(row, j, place)": f"gp_map_copied({arguments})",
         }
 
     def text(self) -> list[str]:
         """Write the function that loads an element of each input, from local or global memory, and computes a value."""
         lines: list[str] = []
         for k, access in enumerate(self.inputs):
-            if k in self.staged:
+            if k in self.copied:
                 lines += [f"    {stored(access.dtype)} e{k}[1];", f"    e{k}[0] = s{k}[place];"]
             else:
                 lines += load(k, access, 1, f"(row.x{k} + {'0' if access.reduced[-1] == 0 else 'j'})")
-        copies = [f"LOCAL const {stored(self.inputs[k].dtype)} *s{k}" for k in self.staged]
+        copies = [f"LOCAL const {stored(self.inputs[k].dtype)} *s{k}" for k in self.copied]
         parameters = ["INPUTS", "const layout_t layout", "const row_t row", "const i64 j", *copies, "const int place"]
         return [
-            f"DEVICE value_t gp_map_staged({', '.join(parameters)})",
+            f"DEVICE value_t gp_map_copied({', '.join(parameters)})",
             "{",
             *lines,
             f"    return gp_apply({'layout, ' if self.constants else ''}{names_of('e', self.inputs)}, j);",
@@ -135,7 +135,7 @@ class BlockSpec(MapSpec):
         ]
 
 
-def _stager(k: int, access: Access, *, alone: bool) -> str:
+def _copier(k: int, access: Access, *, alone: bool) -> str:
     """Write the function that copies a block of an input."""
     last = len(access.reduced) - 1
     down, along = (
@@ -148,4 +148,4 @@ def _stager(k: int, access: Access, *, alone: bool) -> str:
         word = f"TURN_{8 * access.dtype.itemsize}"
     else:
         word = "COPY_COLUMNS"
-    return f"STAGER({k}, {stored(access.dtype)}, {word}, layout.reduced[{last - 1}], {down}, {along})"
+    return f"COPIER({k}, {stored(access.dtype)}, {word}, layout.reduced[{last - 1}], {down}, {along})"

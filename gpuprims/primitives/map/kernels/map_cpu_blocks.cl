@@ -4,8 +4,8 @@
  * in      INPUTS, any layout; those that are copied need one number an element
  * out     OUTPUTS, one value at each j in [0, n); if JOINED, neighbours along j lie together
  * launch  any number of groups of BLOCK work-items, which the compiler joins in vectors; each takes blocks of at most
- *         PLACES elements until none are left
- * host    PLACES, STAGING, STAGERS, STAGE, STAGE_STILL, MAP_STAGED(row, j, place), ROW_LENGTH(n), ROW(0, j), STORE_ROW(row, j, value)
+ *         ROOM elements until none are left
+ * host    ROOM, COPIES, COPIERS, COPY_BLOCK, COPY_STILL, MAP_COPIED(row, j, place), ROW_LENGTH(n), ROW(0, j), STORE_ROW(row, j, value)
  *
  * An input that lies along another axis, and one of short rows with gaps, before and after:
  *
@@ -73,8 +73,8 @@ TURNER(uint)
 TURNER(ulong)
 
 /* Copy `rows` x `width` elements of input k, from row `top` and column `left` on; as many rows at a time as lie at one stride. */
-#define STAGER(k, type, copy, height, down, along)                                                                     \
-    DEVICE void gp_stage_##k(GLOBAL const type *RESTRICT x, const layout_t layout, const i64 length, const i64 top,    \
+#define COPIER(k, type, copy, height, down, along)                                                                     \
+    DEVICE void gp_copy_##k(GLOBAL const type *RESTRICT x, const layout_t layout, const i64 length, const i64 top,    \
                              const i64 left, const int rows, const int width, LOCAL type *RESTRICT to)                 \
     {                                                                                                                  \
         const int tid = get_local_id(0);                                                                               \
@@ -84,30 +84,30 @@ TURNER(ulong)
             copy(x + at, down, along, to + done * width, run, width);                                                  \
         }                                                                                                              \
     }
-#define STAGE_INPUT(k) gp_stage_##k(x##k, layout, length, top, left, rows, width, s##k)
-STAGERS
+#define COPY_INPUT(k) gp_copy_##k(x##k, layout, length, top, left, rows, width, s##k)
+COPIERS
 
 __kernel WORK_GROUP(BLOCK)
 void map_cpu_blocks(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
 {
-    STAGING;
+    COPIES;
     const int tid = get_local_id(0);
     const i64 length = ROW_LENGTH(n), height = n / length, many = JOINED ? 1 : (length + WIDTH - 1) / WIDTH;
-    const int even = (int)((length + many - 1) / many), wide = JOINED ? even : (even + 7) / 8 * 8, tall = PLACES / wide;
+    const int even = (int)((length + many - 1) / many), wide = JOINED ? even : (even + 7) / 8 * 8, tall = ROOM / wide;
     const i64 across = (length + wide - 1) / wide, blocks = across * ((height + tall - 1) / tall);
 
     /* 1. Copy inputs that are the same in each block. */
     {
         const i64 top = 0, left = 0;
         const int rows = (int)min((i64)tall, height), width = wide;
-        STAGE_STILL;
+        COPY_STILL;
     }
     for (i64 block = get_group_id(0); block < blocks; block += get_num_groups(0)) {
         const i64 top = block / across * tall, left = block % across * wide;
         const int rows = (int)min((i64)tall, height - top), width = (int)min((i64)wide, length - left);
 
         /* 2. Copy the others. */
-        STAGE;
+        COPY_BLOCK;
         MEET();
 
         /* 3. Load, apply, store, a row at a time; rows that lie together are one. */
@@ -115,7 +115,7 @@ void map_cpu_blocks(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
         for (int line = 0; line < lines; line++) {
             const i64 first = (top + line) * length + left;
             const row_t row = ROW(0, first);
-            for (int k = tid; k < live; k += BLOCK) STORE_ROW(row, first + k, MAP_STAGED(row, first + k, line * width + k));
+            for (int k = tid; k < live; k += BLOCK) STORE_ROW(row, first + k, MAP_COPIED(row, first + k, line * width + k));
         }
         MEET();
     }
