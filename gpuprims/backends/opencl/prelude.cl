@@ -86,7 +86,7 @@ DEVICE f64 gp_times_f64(const f64 a, const f64 b)
         const type to = most > large ? 1 / power : most < small ? power : 1;                                           \
         const type from = most > large ? power : most < small ? 1 / power : 1;                                         \
         const type root = gp_sqrt_##type(x * to * (x * to) + y * to * (y * to)) * from;                                \
-        return (x == infinity) | (y == infinity) ? infinity : root;                                                    \
+        return ((x == infinity) | (y == infinity)) ? infinity : root;                                                  \
     }
 GP_HYPOT(f32, gp_magnitude, as_float(0x7F800000), 0x1p60f, 0x1p-45f, 0x1p88f)
 #ifdef HAS_F64
