@@ -20,6 +20,7 @@ from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, ExpressionError, quoted, shortened
 from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
+from gpuprims.primitives.axes import in_fortran_order
 from gpuprims.primitives.by_rows import by_rows
 from gpuprims.primitives.map.blocks import Blocks
 from gpuprims.primitives.map.lanes import split_lanes
@@ -147,7 +148,7 @@ def plan_call(
     arguments = tuple(form.dtype for form in inputs for _ in range(form.lanes))
     function = request.typed(arguments)
     results = request.results(function.dtypes, shape, alignment)
-    if not request.in_c_order and request.vector_axis is None and _in_fortran_order(forms, shape):
+    if not request.in_c_order and request.vector_axis is None and in_fortran_order(forms, shape):
         results = tuple([turned(result) for result in results])
     outputs, places = split_lanes(result_forms("map", results, written), request.result_axis)
     size = math.prod(shape)
@@ -193,18 +194,6 @@ def plan_call(
     return LaunchPlan(
         device, "map", traits, results, compiling, asked=variant, inputs=sources, outputs=places, single=request.single
     )
-
-
-def _in_fortran_order(forms: Sequence[Form], shape: tuple[int, ...]) -> bool:
-    """Return True if the arrays that are not broadcast lie in memory with their first axis fastest, as in NumPy."""
-    found = False
-    for form in forms:
-        if form.shape == shape and len(shape) > 1:
-            strides = [abs(stride) for n, stride in zip(shape, form.strides, strict=True) if n > 1]
-            if len(strides) < 2 or strides != sorted(set(strides)):
-                return False
-            found = True
-    return found
 
 
 def sample(call: Sample) -> LaunchPlan:
