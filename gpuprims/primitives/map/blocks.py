@@ -44,15 +44,18 @@ class Blocks(NamedTuple):
         lengths, strides = flat.reduced, flat.reduced_strides
         if len(lengths) < 2 or any(form.lanes > 1 for form in flat.forms):
             return None
+        across = tuple([k for k in range(inputs) if lies_across(strides[k])])
+        last = len(lengths) - 1
         if lengths[-1] < SHORT_ROW:
             dense = contiguous(np.dtype(np.int8), lengths, 1).strides
             if _in_columns(flat) or any(own != dense for own in strides[inputs:]):
                 return None
+            if any(finest_axis(strides[k]) != last - 1 for k in across):  # blocks read a few elements of each line
+                return None
             return cls(flat, tuple([k for k in range(inputs) if any(strides[k]) and strides[k] != dense]), joined=True)
-        across = tuple([k for k in range(inputs) if lies_across(strides[k])])
         if not across:
             return None
-        finest, last = finest_axis(strides[across[0]]), len(lengths) - 1
+        finest = finest_axis(strides[across[0]])
         order = [*(axis for axis in range(last) if axis != finest), finest, last]
         layout = replace(
             flat,
