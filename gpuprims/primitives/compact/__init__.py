@@ -62,7 +62,7 @@ def compact(x: Any, mask: Any, *, device: str | Device | None = None, variant: s
     key, arrays = None, (x,) if type(mask) is str else (x, mask)
     if device is None and variant is None:
         key = key_of(mask if type(mask) is str else None, arrays)
-        if key is not None and (run := _WARM.find(key)) is not None:
+        if (run := _WARM.find(key)) is not None:
             return run(arrays)
     operands, request, out, chosen = bind((x, mask), device, variant)
     read = operands if chosen is not None else in_index_order(operands)

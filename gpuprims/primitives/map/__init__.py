@@ -97,7 +97,7 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
         if type(fn) is not str:
             fn = expression(fn, len(arrays))
         key = key_of(fn, arrays)
-        if key is not None and (run := _WARM.find(key)) is not None:
+        if (run := _WARM.find(key)) is not None:
             return run(arrays)
     operands, request, result, chosen = bind((fn, *arrays), out, vector_axis, device, variant, **named)
     if operands.on_host and operands.exceed_room:

@@ -106,7 +106,7 @@ def reduce(
         given = arrays if segments is None else (*arrays, segments)
         if type(map) in AS_GIVEN and type(axis) in AS_GIVEN and type(ddof) in AS_GIVEN:
             key = key_of((op, map, axis, keepdims, dtype, ddof, compensated, segments is None), given)
-        if key is not None and (run := _WARM.find(key)) is not None:
+        if (run := _WARM.find(key)) is not None:
             try:
                 return run(given)
             except WrongOffsetsError:  # the rest of the call says what is wrong
