@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -97,11 +97,6 @@ class BlockSpec(MapSpec):
     copied: tuple[int, ...]
     joined: bool
     alone: bool
-
-    @classmethod
-    def of(cls, spec: KernelSpec, **more: Any) -> Self:
-        """Return the spec of a map with what blocks need."""
-        return cls(**{one.name: getattr(spec, one.name) for one in fields(KernelSpec)}, **more)
 
     def macros(self) -> dict[str, int | str]:
         """Define the local memory of a block, how kernels fill it, and how they load from it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -133,11 +133,6 @@ class TileSpec(MapSpec):
     staged: tuple[int, ...]
     tile_o: int
     tile_j: int
-
-    @classmethod
-    def of(cls, spec: KernelSpec, **more: Any) -> Self:
-        """Return the spec of a map with what tiles need."""
-        return cls(**{one.name: getattr(spec, one.name) for one in fields(KernelSpec)}, **more)
 
     def macros(self) -> dict[str, int | str]:
         """Define the tile, and how kernels load elements: staged ones into it, the others into registers."""
