@@ -169,6 +169,8 @@ def plan_sums(
             )
         elif reader.adds_exactly(result.dtype):
             sums = reader.read("exact", _adding(True, result.dtype), target, alone=False, **how)
+        elif not chosen.shares_histograms:
+            sums = reader.read("relative", _adding(True, result.dtype), target, alone=bins == asked)
         else:
             beside = contiguous(_UINT32, (traits.outputs, bins + 2), ALIGNMENT)
             peaks = reader.read("peaks", find_op("max"), beside, alone=True)
