@@ -94,7 +94,7 @@ def histogram(
     weighing = COUNTS if weights is None else as_weighing(operands, deterministic, as_floats=bool(density))
     dtype = None if density or weights is None else operands.natives[1].dtype
     asked = len(table.edges) - 1
-    counts, edges = count(operands, table, asked, along, weighing, dtype, variant, edges=not operands.on_host)
+    counts, edges, _ = count(operands, table, asked, along, weighing, dtype, variant, edges=not operands.on_host)
     edges = operands.as_caller_wants(table.edges.copy() if operands.on_host else edges)
     if density:
         counts = as_density(operands, counts, np.diff(table.edges))

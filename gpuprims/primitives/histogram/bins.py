@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device, device_of
-from gpuprims.core.driver import Launch
+from gpuprims.core.driver import Launch, Report
 from gpuprims.core.kernel_spec import Dtype
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
@@ -18,7 +18,7 @@ from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArgumentError, ShapeError, quoted
 from gpuprims.expressions.masks import plain_array, refuse_masked
-from gpuprims.operators import Op, as_map, make_folding
+from gpuprims.operators import Op, as_map, find_op, make_folding
 from gpuprims.operators.extremes import highest, lowest
 from gpuprims.primitives.fold import plan_fold
 from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype, make_table
@@ -27,6 +27,7 @@ from gpuprims.primitives.histogram.elements import in_memory_order
 # Only a few tables of more bins are kept.
 _LARGE = 2**16
 _PLAIN = (int, float)
+_UINT64 = np.dtype(np.uint64)
 
 
 def _range_table(dtype: np.dtype[Any], bins: int, low: Any, high: Any) -> Table:
@@ -137,17 +138,23 @@ def start_limits(operands: Operands) -> Callable[[], tuple[Any, Any]]:
         return lambda: (0, 1)
     (form, *_), (elements, *_) = operands.placed or operands.place()
     launch, dtype = _launch_of_ends(form, operands.alignment, operands.device, REGISTRY.generation)
-    ends = memory = (np if operands.in_place else driver).empty((2,), dtype)
+    reports: list[Report] = []
     if operands.in_place:
+        ends = np.empty(2, dtype)
         memory = operands.memory(ends)
-    try:
-        launch([elements, memory, memory])
-    finally:
-        if operands.in_place:
+        try:
+            launch([elements, memory, memory])
+        finally:
             driver.synchronize()
+    else:
+        reports = [driver.report() for _ in range(_reports_of(dtype))]
+        launch([elements, reports[0].memory, reports[-1].memory])
+        for report in reports:
+            report.mark()
 
     def wait() -> tuple[Any, Any]:
-        low, high = ends if operands.in_place else driver.to_host(ends)
+        found = np.array([report.read() for report in reports], np.int64).view(dtype) if reports else ends
+        low, high = found[:2]
         if not (np.isfinite(low) and np.isfinite(high)):
             raise ArgumentError(f"histogram: finite elements where range= is not given; got [{low}, {high}]")
         return (int(low), int(high)) if array.dtype == np.bool_ else (low, high)
@@ -155,12 +162,51 @@ def start_limits(operands: Operands) -> Callable[[], tuple[Any, Any]]:
     return wait
 
 
+def start_largest(operands: Operands) -> Callable[[], int]:
+    """Start the kernel that finds the largest integer; return a function that waits for it, or for a negative one."""
+    if operands.in_place:
+        limits = start_limits(operands)
+        return lambda: _largest(*map(int, limits()))
+    (form, *_), (elements, *_) = operands.placed or operands.place()
+    report = operands.driver.report()
+    _launch_of_largest(form, operands.alignment, operands.device, REGISTRY.generation)([elements, report.memory])
+    report.mark()
+
+    def wait() -> int:
+        found = report.read()
+        return found if found >= 0 else _largest(*map(int, start_limits(operands)()))
+
+    return wait
+
+
+def _largest(low: int, high: int) -> int:
+    if low < 0:
+        raise ArgumentError(f"bincount: non-negative elements; got {low}")
+    return high
+
+
+def _reports_of(dtype: Dtype) -> int:
+    """Return how many reports, of 64 bits each, hold two elements."""
+    return 2 if dtype.itemsize > 4 else 1
+
+
 @keeps_calls()
 def _launch_of_ends(form: Form, alignment: int, device: Device, generation: int) -> tuple[Launch, Dtype]:
-    """Return a fold that stores the smallest element and the largest in one array, and their dtype."""
+    """Return a fold that stores the smallest and the largest element, where reports expect them, and their dtype."""
     folding = make_folding(_ENDS, as_map("reduce", None, 1), (form.dtype,), None)
     (dtype, _), axes = folding.outputs, tuple(range(len(form.shape)))
     (form,) = in_memory_order((form,), axes)
-    places = [Form(dtype, (), (), k * dtype.itemsize, alignment) for k in range(2)]
+    apart = 0 if alignment > 1 and _reports_of(dtype) > 1 else dtype.itemsize
+    places = [Form(dtype, (), (), k * apart, alignment) for k in range(2)]
     plan = plan_fold(device, (form,), places, folding, form.shape, axes, commutative=True)
     return plan.compiled(), dtype
+
+
+@keeps_calls()
+def _launch_of_largest(form: Form, alignment: int, device: Device, generation: int) -> Launch:
+    """Return a fold that stores the largest integer as uint64, by which negative ones are larger than others."""
+    folding = make_folding(find_op("max"), as_map("reduce", None, 1), (form.dtype,), _UINT64)
+    axes = tuple(range(len(form.shape)))
+    (form,) = in_memory_order((form,), axes)
+    place = Form(_UINT64, (), (), 0, alignment)
+    return plan_fold(device, (form,), [place], folding, form.shape, axes, commutative=True).compiled()

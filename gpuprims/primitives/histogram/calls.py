@@ -16,8 +16,8 @@ from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.histogram.binning import Table, check_bins, direct
-from gpuprims.primitives.histogram.bins import start_limits, table_of
-from gpuprims.primitives.histogram.plan import COUNTS, HistogramRequest, Weighing, count
+from gpuprims.primitives.histogram.bins import start_largest, table_of
+from gpuprims.primitives.histogram.plan import COUNTS, Counted, HistogramRequest, Weighing, count
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
 
@@ -25,9 +25,9 @@ from gpuprims.primitives.reduce import reduce
 _TRIED = 1024
 # It tries up to this many counts for any number of elements.
 _ALWAYS_TRIED = 2**16
-# Counts that a device's call copies to the host at most, to find the last one above zero: for 326,843 counts of 4.3
-# million numbers that took 1.3 of 1.8 ms (H200, CUDA 13.0, 2026-11-23).
-_MOST_COPIED = 2**13
+# On a device of its own memory, it tries up to this many: with more, the search for the largest number runs first, and
+# the host waits for that alone.
+_MOST_TRIED = 2**13
 
 
 def bind(
@@ -85,33 +85,31 @@ def count_numbers(
     array, last = operands.natives[0], _last_length(operands.forms[0], axes, minlength, operands.device)
     size, dtype = math.prod(array.shape), None if len(operands.natives) == 1 else np.dtype(np.float64)
 
-    def counted(table: Table, bins: int, dtype: Any, *, outside: bool = False) -> Any:
-        return count(operands, table, bins, axes, weighing, dtype, variant, outside=outside)[0]
+    def counted(table: Table, bins: int, dtype: Any, **how: bool) -> Counted:
+        return count(operands, table, bins, axes, weighing, dtype, variant, **how)
 
     if not size:  # NumPy ignores the weights
-        return counted(direct(minlength), minlength, np.dtype(np.int64))
+        return counted(direct(minlength), minlength, np.dtype(np.int64)).sums
+    if array.dtype.kind in "ub" and minlength > (1 if array.dtype.kind == "b" else np.iinfo(array.dtype).max):
+        return counted(direct(minlength), minlength, dtype).sums  # whatever the numbers are
     tried = max(minlength, last[0] or (256 if array.dtype == np.uint8 else _TRIED))
     outputs = size // math.prod(array.shape[k] for k in axes)
-    seeks_few = operands.in_place or tried <= _MOST_COPIED or tried == minlength
-    tries = weighing.sums == "counts" and seeks_few
-    if tries and outputs * tried <= max(size, _ALWAYS_TRIED):
-        sums = counted(direct(tried), tried, None, outside=True)
-        seen = operands.to_host(_total(operands, sums, first=tried if tried == minlength else 0))
-        if not (seen[-2] or seen[-1]):
-            length = tried if tried == minlength else max(minlength, int(np.flatnonzero(seen)[-1]) + 1)
-            last[0] = length
+    few = operands.in_place or tried <= _MOST_TRIED or (outputs > 1 and tried == minlength)
+    tries = weighing.sums == "counts" and few and outputs * tried <= max(size, _ALWAYS_TRIED)
+    if tries:
+        found = counted(direct(tried), tried, None, outside=True, reports=not operands.in_place)
+        end = _end(operands, found, tried if tried == minlength else 0)
+        if end <= tried:
+            last[0] = length = max(minlength, end)
             if outputs == 1:
-                return operands.cut(sums, 0, (*sums.shape[:-1], length))
-            return map_arrays("x", sums[..., :length], device=operands.device)  # a contiguous copy
-    limits, sums = start_limits(operands), None
-    if last[0] and not tries:  # while the host waits for the limits
-        sums = counted(direct(last[0]), last[0], dtype)
-    low, high = (int(end) for end in limits())
-    if low < 0:
-        raise ArgumentError(f"bincount: non-negative elements; got {low}")
-    length = check_bins("bincount", max(minlength, high + 1))
+                return operands.cut(found.sums, 0, (*found.sums.shape[:-1], length))
+            return map_arrays("x", found.sums[..., :length], device=operands.device)  # a contiguous copy
+    largest, sums = start_largest(operands), None
+    if last[0] and not tries:  # while the host waits for the largest number
+        sums = counted(direct(last[0]), last[0], dtype).sums
+    length = check_bins("bincount", max(minlength, largest() + 1))
     if sums is None or length != last[0]:
-        sums = counted(direct(length), length, dtype)
+        sums = counted(direct(length), length, dtype).sums
     last[0] = length
     return sums
 
@@ -122,11 +120,17 @@ def _last_length(form: Form, axes: tuple[int, ...], minlength: int, device: Devi
     return [0]
 
 
-def _total(operands: Operands, sums: Any, first: int) -> Any:
-    """Return the sum of all rows' counts, from bin ``first`` on, with the two counts of elements in no bin."""
+def _end(operands: Operands, found: Counted, first: int) -> int:
+    """Return one more than the last place from ``first`` on with a count, in any row; 0 if there is none."""
+    if found.report is not None:
+        return found.report.read()
+    sums = found.sums
     if sums.size == sums.shape[-1]:
-        return operands.cut(sums, first, (sums.size - first,))
-    return reduce(sums[..., first:] if first else sums, axis=tuple(range(sums.ndim - 1)), device=operands.device)
+        total = operands.cut(sums, first, (sums.size - first,))
+    else:
+        total = reduce(sums[..., first:] if first else sums, axis=tuple(range(sums.ndim - 1)), device=operands.device)
+    seen = np.flatnonzero(operands.to_host(total))
+    return first + int(seen[-1]) + 1 if seen.size else 0
 
 
 def as_density(operands: Operands, sums: Any, widths: np.ndarray) -> Any:

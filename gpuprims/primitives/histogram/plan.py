@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.driver import Report
 from gpuprims.core.kernel_spec import Dtype
 from gpuprims.core.launch_plan import LaunchPlan, Sample
 from gpuprims.core.layout import Form, contiguous
@@ -60,6 +61,15 @@ class HistogramRequest(NamedTuple):
     dtype: Dtype | None = None  # of the result; by default int64, or float64 for floats
     outside: bool = False  # two more results, for elements that are too high and too low for a "direct" table
     edges: bool = False  # the edges are a result too
+    reports: bool = False  # tell the host one more than the last place that is not zero, if a kernel can
+
+
+class Counted(NamedTuple):
+    """The result of a count: sums, and the edges and the report of the last place if asked for."""
+
+    sums: Any
+    edges: Any
+    report: Report | None
 
 
 class _Readings(NamedTuple):
@@ -86,15 +96,15 @@ class HistogramPlan(LaunchPlan):
         """Count with the plan's own table, and return the result to the caller."""
         if out is not None:
             raise ArgumentError("histogram: no out=; got one")
-        return operands.to_caller(self.count(operands, self.table)[0])
+        return operands.to_caller(self.count(operands, self.table).sums)
 
-    def count(self, operands: Operands, table: Table) -> tuple[Any, Any]:
-        """Return the sums on the device, or on the host if kernels work there, and the edges if asked for."""
+    def count(self, operands: Operands, table: Table) -> Counted:
+        """Count on the device, or on the host if kernels work there."""
         readings: Any = self._launch or self.compiled()
         sums, peaks, shape, zeroed = readings
         (result,), in_place = self.results, operands.in_place
         owner = np if in_place else operands.driver
-        counts, edges = (owner.zeros if zeroed else owner.empty)(shape, result.dtype), None
+        counts, edges, report = (owner.zeros if zeroed else owner.empty)(shape, result.dtype), None, None
         if self.edges:  # before counting: a copy from the host would wait for the counts
             copied = sums is not None and sums.edges and table.edges_in_words
             edges = new_edges(operands, table, copied=copied)
@@ -102,11 +112,16 @@ class HistogramPlan(LaunchPlan):
             words, memory = table_on(operands, table), operands.memory(counts) if in_place else counts
             try:
                 exponents = (peaks.run(operands, words),) if peaks else ()
-                sums.run(operands, words, exponents, memory, edges=edges)
+                if sums.reports:
+                    report = operands.driver.report()
+                    sums.run(operands, words, exponents, memory, edges=edges, report=report.memory)
+                    report.mark()
+                else:
+                    sums.run(operands, words, exponents, memory, edges=edges)
             finally:
                 if in_place:
                     operands.driver.wait()  # before an error frees the host's memory, too
-        return (counts if shape == result.shape else operands.cut(counts, 0, result.shape)), edges
+        return Counted(counts if shape == result.shape else operands.cut(counts, 0, result.shape), edges, report)
 
 
 def table_on(operands: Operands, table: Table, part: Literal["words", "edges"] = "words") -> Any:
@@ -159,7 +174,7 @@ def plan_sums(
             return _Readings(None, None, result.shape, zeroed=True)
         reader = Reader(device, chosen, in_memory_order(forms, axes), axes, traits, request.kind, request.guide)
         target = contiguous(result.dtype, (traits.outputs, length), alignment)._replace(shape=(traits.outputs, width))
-        peaks, how = None, {"edges": request.edges}
+        peaks, how = None, {"edges": request.edges, "reports": request.reports}
         if not floats or chosen.histograms == "private" or not weighing.repeat:
             sums = reader.read(weighing.sums, _adding(floats, result.dtype), target, alone=bins == asked, **how)
         elif math.prod(shape) > _MOST_ADDED:
@@ -196,12 +211,13 @@ def count(
     *,
     outside: bool = False,
     edges: bool = False,
-) -> tuple[Any, Any]:
+    reports: bool = False,
+) -> Counted:
     """Count as :meth:`HistogramPlan.count`; see :class:`HistogramRequest` for the arguments."""
     if variant is not None:
         asked_by_name("histogram", variant)
     described = operands.label, table.kind, table.bins, table.guide.size
-    request = HistogramRequest(*described, asked, axis, weighing, dtype, outside, edges)
+    request = HistogramRequest(*described, asked, axis, weighing, dtype, outside, edges, reports)
     forms, _ = operands.placed or operands.place()
     plan = plan_sums(request, forms, operands.alignment, operands.device, variant, REGISTRY.generation)
     return plan.count(operands, table)
