@@ -9,14 +9,18 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.operands import as_operands
 from gpuprims.core.primitive import Primitive
+from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.errors import DtypeError, ShapeError
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.histogram.bins import table_of
 from gpuprims.primitives.histogram.calls import as_density, as_weighing, bind, count_numbers, weighed
-from gpuprims.primitives.histogram.plan import COUNTS, count, plan_call, sample
+from gpuprims.primitives.histogram.keys import MOST_KEPT, kept_key, warm_key
+from gpuprims.primitives.histogram.plan import COUNTS, HistogramRequest, find_sums, plan_call, sample, with_table
 from gpuprims.primitives.histogram.variants import VARIANTS
 
 PRIMITIVE = Primitive("histogram", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case")
+
+_WARM = WarmCalls()
 
 
 def histogram(
@@ -88,13 +92,25 @@ def histogram(
     array([[1, 2, 0],
            [0, 0, 2]])
     """
+    arrays = (x,) if weights is None else (x, weights)
+    key = None
+    if device is None and variant is None and not density and (range is not None or type(bins) is not int):
+        key = warm_key(arrays, bins, range, axis, deterministic)
+        if (run := _WARM.find(key)) is not None:
+            counts, edges = run(arrays)
+            return counts, edges
     operands = as_operands("histogram", (x,), device) if weights is None else weighed("histogram", x, weights, device)
     along = axis if axis is None else axes_of(as_axis(axis), operands.natives[0].ndim)
     table = table_of(operands, bins, range)
     weighing = COUNTS if weights is None else as_weighing(operands, deterministic, as_floats=bool(density))
     dtype = None if density or weights is None else operands.natives[1].dtype
-    asked = len(table.edges) - 1
-    counts, edges, _ = count(operands, table, asked, along, weighing, dtype, variant, edges=not operands.on_host)
+    request = HistogramRequest.of(table, along, weighing, dtype, edges=not operands.on_host)
+    plan = find_sums(operands, request, variant)
+    if key is not None and table.bins <= MOST_KEPT:
+        _WARM.keep(kept_key(key), with_table(plan, table), operands)
+    counts, edges, _ = plan.count(operands, table)
+    if operands.plain and not density:
+        return counts, edges
     edges = operands.as_caller_wants(table.edges.copy() if operands.on_host else edges)
     if density:
         counts = as_density(operands, counts, np.diff(table.edges))

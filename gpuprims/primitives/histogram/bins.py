@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device, device_of
-from gpuprims.core.driver import Launch, Report
+from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import Dtype
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
@@ -23,10 +23,10 @@ from gpuprims.operators.extremes import highest, lowest
 from gpuprims.primitives.fold import plan_fold
 from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype, make_table
 from gpuprims.primitives.histogram.elements import in_memory_order
+from gpuprims.primitives.histogram.keys import Edges, is_plain_range
 
 # Only a few tables of more bins are kept.
 _LARGE = 2**16
-_PLAIN = (int, float)
 _UINT64 = np.dtype(np.uint64)
 
 
@@ -38,28 +38,11 @@ def _range_table(dtype: np.dtype[Any], bins: int, low: Any, high: Any) -> Table:
 _tables, _large_tables = lru_cache(64, typed=True)(_range_table), lru_cache(2, typed=True)(_range_table)
 
 
-class _Edges:
-    """A caller's edges as the key of a cache: a comparison of arrays takes less time than hashing their bytes."""
-
-    def __init__(self, edges: np.ndarray) -> None:
-        self.edges = edges
-        self._hash = hash((edges.size, edges[edges.size // 2].item()))
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Edges) or other.edges.dtype != self.edges.dtype:
-            return False
-        return np.array_equal(other.edges.view(np.uint8), self.edges.view(np.uint8))  # zeros have signs
-
-
-def _edges_table(dtype: np.dtype[Any], key: _Edges) -> Table:
+def _edges_table(dtype: np.dtype[Any], key: Edges) -> Table:
     if not (key.edges[1:] >= key.edges[:-1]).all():
         raise ArgumentError("histogram: bin edges must not decrease or be NaN; got some that do")
     check_bins("histogram", key.edges.size - 1)
-    key.edges = key.edges.copy()  # the caller may change theirs
-    return make_table(dtype, key.edges, None)
+    return make_table(dtype, key.own().edges, None)
 
 
 _edges_tables, _large_edges_tables = lru_cache(32)(_edges_table), lru_cache(2)(_edges_table)
@@ -73,12 +56,12 @@ def table_of(operands: Operands, bins: Any, limits: Any) -> Table:
     if type(bins) is not int or bins < 1:
         bins = _number_or_edges(bins)
         if isinstance(bins, np.ndarray):
-            key = _Edges(bins)
+            key = Edges(bins)
             return (_edges_tables if bins.size <= _LARGE else _large_edges_tables)(dtype, key)
     if limits is None:
         low, high = start_limits(operands)()
     else:
-        low, high = limits if _is_plain(limits) else _checked_limits(limits)
+        low, high = limits if is_plain_range(limits) else _checked_limits(limits)
     return (_tables if bins <= _LARGE else _large_tables)(dtype, bins, low, high)
 
 
@@ -102,11 +85,6 @@ def _number_or_edges(bins: Any) -> int | np.ndarray:
     if given.dtype.kind not in "iufb" or given.size < 2:
         raise ArgumentError(f"histogram: two edges or more, of real numbers; got {given.size} of dtype {given.dtype}")
     return np.ascontiguousarray(given)
-
-
-def _is_plain(limits: Any) -> bool:
-    """Return True for two Python numbers, which need no check to be looked up."""
-    return type(limits) is tuple and len(limits) == 2 and type(limits[0]) in _PLAIN and type(limits[1]) in _PLAIN
 
 
 def _checked_limits(limits: Any) -> tuple[Any, Any]:
@@ -138,7 +116,6 @@ def start_limits(operands: Operands) -> Callable[[], tuple[Any, Any]]:
         return lambda: (0, 1)
     (form, *_), (elements, *_) = operands.placed or operands.place()
     launch, dtype = _launch_of_ends(form, operands.alignment, operands.device, REGISTRY.generation)
-    reports: list[Report] = []
     if operands.in_place:
         ends = np.empty(2, dtype)
         memory = operands.memory(ends)
@@ -146,15 +123,20 @@ def start_limits(operands: Operands) -> Callable[[], tuple[Any, Any]]:
             launch([elements, memory, memory])
         finally:
             driver.synchronize()
-    else:
-        reports = [driver.report() for _ in range(_reports_of(dtype))]
-        launch([elements, reports[0].memory, reports[-1].memory])
-        for report in reports:
-            report.mark()
+    else:  # two elements of 32 bits fit in one report
+        first = driver.report()
+        second = driver.report() if dtype.itemsize > 4 else first
+        launch([elements, first.memory, second.memory])
+        first.mark()
+        if second is not first:
+            second.mark()
 
     def wait() -> tuple[Any, Any]:
-        found = np.array([report.read() for report in reports], np.int64).view(dtype) if reports else ends
-        low, high = found[:2]
+        if operands.in_place:
+            low, high = ends
+        else:
+            numbers = (first.read(),) if second is first else (first.read(), second.read())
+            low, high = np.array(numbers, np.int64).view(dtype)[:2]
         if not (np.isfinite(low) and np.isfinite(high)):
             raise ArgumentError(f"histogram: finite elements where range= is not given; got [{low}, {high}]")
         return (int(low), int(high)) if array.dtype == np.bool_ else (low, high)
@@ -185,18 +167,13 @@ def _largest(low: int, high: int) -> int:
     return high
 
 
-def _reports_of(dtype: Dtype) -> int:
-    """Return how many reports, of 64 bits each, hold two elements."""
-    return 2 if dtype.itemsize > 4 else 1
-
-
 @keeps_calls()
 def _launch_of_ends(form: Form, alignment: int, device: Device, generation: int) -> tuple[Launch, Dtype]:
     """Return a fold that stores the smallest and the largest element, where reports expect them, and their dtype."""
     folding = make_folding(_ENDS, as_map("reduce", None, 1), (form.dtype,), None)
     (dtype, _), axes = folding.outputs, tuple(range(len(form.shape)))
     (form,) = in_memory_order((form,), axes)
-    apart = 0 if alignment > 1 and _reports_of(dtype) > 1 else dtype.itemsize
+    apart = 0 if alignment > 1 and dtype.itemsize > 4 else dtype.itemsize  # as start_limits expects
     places = [Form(dtype, (), (), k * apart, alignment) for k in range(2)]
     plan = plan_fold(device, (form,), places, folding, form.shape, axes, commutative=True)
     return plan.compiled(), dtype

@@ -47,8 +47,7 @@ def bind(
     along = axis if axis is None else axes_of(as_axis(axis), operands.natives[0].ndim)
     table = table_of(operands, bins, limits)
     dtype = None if weights is None else operands.natives[1].dtype
-    described = "histogram", table.kind, table.bins, table.guide.size, len(table.edges) - 1
-    request = HistogramRequest(*described, along, as_weighing(operands, deterministic), dtype)
+    request = HistogramRequest.of(table, along, as_weighing(operands, deterministic), dtype)
     return operands, (request, table), None, asked_by_name("histogram", variant)
 
 

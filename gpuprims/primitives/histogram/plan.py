@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from copy import copy
 from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from gpuprims.core.arrays import unchanged
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Report
 from gpuprims.core.kernel_spec import Dtype
@@ -63,6 +65,20 @@ class HistogramRequest(NamedTuple):
     edges: bool = False  # the edges are a result too
     reports: bool = False  # tell the host one more than the last place that is not zero, if a kernel can
 
+    @classmethod
+    def of(
+        cls,
+        table: Table,
+        axis: int | tuple[int, ...] | None,
+        weighing: Weighing,
+        dtype: Dtype | None,
+        *,
+        edges: bool = False,
+    ) -> HistogramRequest:
+        """Return the request of a histogram in the bins of a table."""
+        described = "histogram", table.kind, table.bins, table.guide.size, len(table.edges) - 1
+        return cls(*described, axis, weighing, dtype, edges=edges)
+
 
 class Counted(NamedTuple):
     """The result of a count: sums, and the edges and the report of the last place if asked for."""
@@ -88,8 +104,9 @@ class _Readings(NamedTuple):
 class HistogramPlan(LaunchPlan):
     """The launch plan of a histogram for any table; it compiles to :class:`_Readings`, which :meth:`count` starts."""
 
-    __slots__ = ("edges", "table")
+    __slots__ = ("edges", "forms", "table")
     edges: bool
+    forms: tuple[Form, ...]
     table: Table
 
     def run(self, operands: Operands, out: Out | None) -> Any:
@@ -97,6 +114,17 @@ class HistogramPlan(LaunchPlan):
         if out is not None:
             raise ArgumentError("histogram: no out=; got one")
         return operands.to_caller(self.count(operands, self.table).sums)
+
+    def run_there(self, arrays: Sequence[Any]) -> Any:
+        """Count on the device with the plan's own table, and return sums and edges."""
+        operands = Operands(self.primitive, self.device, tuple(arrays), False, unchanged, self.forms)
+        found = self.count(operands, self.table)
+        return found.sums, found.edges
+
+    def run_in_place(self, arrays: Sequence[np.ndarray]) -> Any:
+        """Count arrays of the host with the plan's own table, and return sums and edges."""
+        operands = Operands(self.primitive, self.device, tuple(arrays), True, unchanged)
+        return operands.to_caller(self.count(operands, self.table).sums), self.table.edges.copy()
 
     def count(self, operands: Operands, table: Table) -> Counted:
         """Count on the device, or on the host if kernels work there."""
@@ -196,7 +224,7 @@ def plan_sums(
         return _Readings(sums, peaks, result.shape, zeroed=bins < asked)
 
     plan = HistogramPlan(device, "histogram", traits, (result,), compiling, asked=variant, inputs=())
-    plan.edges = request.edges
+    plan.edges, plan.forms = request.edges, forms
     return plan
 
 
@@ -214,13 +242,24 @@ def count(
     reports: bool = False,
 ) -> Counted:
     """Count as :meth:`HistogramPlan.count`; see :class:`HistogramRequest` for the arguments."""
-    if variant is not None:
-        asked_by_name("histogram", variant)
     described = operands.label, table.kind, table.bins, table.guide.size
     request = HistogramRequest(*described, asked, axis, weighing, dtype, outside, edges, reports)
+    return find_sums(operands, request, variant).count(operands, table)
+
+
+def find_sums(operands: Operands, request: HistogramRequest, variant: str | Variant | None) -> HistogramPlan:
+    """Look up the launch plan of a histogram like this one."""
+    if variant is not None:
+        asked_by_name("histogram", variant)
     forms, _ = operands.placed or operands.place()
-    plan = plan_sums(request, forms, operands.alignment, operands.device, variant, REGISTRY.generation)
-    return plan.count(operands, table)
+    return plan_sums(request, forms, operands.alignment, operands.device, variant, REGISTRY.generation)
+
+
+def with_table(plan: HistogramPlan, table: Table) -> HistogramPlan:
+    """Return the plan with a table of its own."""
+    plan = copy(plan)
+    plan.table = table
+    return plan
 
 
 def plan_call(
@@ -233,9 +272,7 @@ def plan_call(
     generation: int,
 ) -> LaunchPlan:
     """Decide everything about a histogram but its memory."""
-    plan = copy(plan_sums(request[0], forms, alignment, device, variant, generation))
-    plan.table = request[1]
-    return plan
+    return with_table(plan_sums(request[0], forms, alignment, device, variant, generation), request[1])
 
 
 def sample(call: Sample) -> LaunchPlan:

@@ -214,7 +214,7 @@ DEVICE void gp_empty_window(LOCAL u32 *digits, LOCAL u32 *words, const i32 width
 #elif SUMS_RELATIVE
 #define ADD(own, place, stride, value, peak)                                                                           \
     do {                                                                                                               \
-        const i64 scaled = gp_scaled(WEIGHT(value), (own)[(place) + 2 * (stride)] >> CARRY_BITS);                      \
+        const i64 scaled = gp_scaled(WEIGHT(value), gp_read_count((own) + (place) + 2 * (stride)) >> CARRY_BITS);      \
         gp_add_pair((own) + (place), stride, (u32)scaled, (u32)(scaled >> 32), DIGITS);                                \
     } while (0)
 #else
@@ -383,7 +383,7 @@ DEVICE void gp_merge(GLOBAL u64 *total, const i64 sum)
 }
 
 /* Take a work-item's totals, AT_A_TIME at once since each read waits for memory, and leave zeros. */
-#define AT_A_TIME 8
+#define AT_A_TIME 4
 #define EACH_TAKEN _Pragma("unroll") for (int k = 0; k < AT_A_TIME; k++)
 DEVICE void gp_take_totals(GLOBAL u64 *totals, const i32 first, const i32 end, i64 *taken)
 {
