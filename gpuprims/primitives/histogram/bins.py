@@ -23,10 +23,10 @@ from gpuprims.operators.extremes import highest, lowest
 from gpuprims.primitives.fold import plan_fold
 from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype, make_table
 from gpuprims.primitives.histogram.elements import in_memory_order
-from gpuprims.primitives.histogram.keys import Edges, is_plain_range
 
 # Only a few tables of more bins are kept.
 _LARGE = 2**16
+_PLAIN = (int, float)
 _UINT64 = np.dtype(np.uint64)
 
 
@@ -38,11 +38,28 @@ def _range_table(dtype: np.dtype[Any], bins: int, low: Any, high: Any) -> Table:
 _tables, _large_tables = lru_cache(64, typed=True)(_range_table), lru_cache(2, typed=True)(_range_table)
 
 
-def _edges_table(dtype: np.dtype[Any], key: Edges) -> Table:
+class _Edges:
+    """A caller's edges as the key of a cache: a comparison of arrays takes less time than hashing their bytes."""
+
+    def __init__(self, edges: np.ndarray) -> None:
+        self.edges = edges
+        self._hash = hash((edges.size, edges[edges.size // 2].item()))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Edges) or other.edges.dtype != self.edges.dtype:
+            return False
+        return np.array_equal(other.edges.view(np.uint8), self.edges.view(np.uint8))  # zeros have signs
+
+
+def _edges_table(dtype: np.dtype[Any], key: _Edges) -> Table:
     if not (key.edges[1:] >= key.edges[:-1]).all():
         raise ArgumentError("histogram: bin edges must not decrease or be NaN; got some that do")
     check_bins("histogram", key.edges.size - 1)
-    return make_table(dtype, key.own().edges, None)
+    key.edges = key.edges.copy()  # the caller may change theirs
+    return make_table(dtype, key.edges, None)
 
 
 _edges_tables, _large_edges_tables = lru_cache(32)(_edges_table), lru_cache(2)(_edges_table)
@@ -56,7 +73,7 @@ def table_of(operands: Operands, bins: Any, limits: Any) -> Table:
     if type(bins) is not int or bins < 1:
         bins = _number_or_edges(bins)
         if isinstance(bins, np.ndarray):
-            key = Edges(bins)
+            key = _Edges(bins)
             return (_edges_tables if bins.size <= _LARGE else _large_edges_tables)(dtype, key)
     if limits is None:
         low, high = start_limits(operands)()
@@ -85,6 +102,11 @@ def _number_or_edges(bins: Any) -> int | np.ndarray:
     if given.dtype.kind not in "iufb" or given.size < 2:
         raise ArgumentError(f"histogram: two edges or more, of real numbers; got {given.size} of dtype {given.dtype}")
     return np.ascontiguousarray(given)
+
+
+def is_plain_range(limits: Any) -> bool:
+    """Return True for two Python numbers, which need no check to be looked up."""
+    return type(limits) is tuple and len(limits) == 2 and type(limits[0]) in _PLAIN and type(limits[1]) in _PLAIN
 
 
 def _checked_limits(limits: Any) -> tuple[Any, Any]:

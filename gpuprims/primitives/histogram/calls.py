@@ -1,33 +1,22 @@
-"""Calls of histogram and bincount: check the arguments, find the bins, count."""
+"""Calls of histogram and bincount: check the arguments, find the bins."""
 
 from __future__ import annotations
 
-import math
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
-from gpuprims.errors import ArgumentError, DtypeError, ShapeError, quoted
+from gpuprims.errors import DtypeError, ShapeError
 from gpuprims.primitives.axes import as_axis, axes_of
-from gpuprims.primitives.histogram.binning import Table, check_bins, direct
-from gpuprims.primitives.histogram.bins import start_largest, table_of
-from gpuprims.primitives.histogram.plan import COUNTS, Counted, HistogramRequest, Weighing, count
+from gpuprims.primitives.histogram.binning import Table
+from gpuprims.primitives.histogram.bins import table_of
+from gpuprims.primitives.histogram.plan import COUNTS, HistogramRequest, Weighing
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
-
-# bincount first tries this many bins, to read small numbers once.
-_TRIED = 1024
-# It tries up to this many counts for any number of elements.
-_ALWAYS_TRIED = 2**16
-# On a device of its own memory, it tries up to this many: with more, the search for the largest number runs first, and
-# the host waits for that alone.
-_MOST_TRIED = 2**13
 
 
 def bind(
@@ -72,64 +61,6 @@ def as_weighing(operands: Operands, deterministic: Any, *, as_floats: bool = Fal
     if dtype.kind in "iub" and not (as_floats and dtype.itemsize == 8):
         return Weighing("integers")
     return Weighing("floats", bool(deterministic))
-
-
-def count_numbers(
-    operands: Operands, axes: tuple[int, ...], minlength: Any, weighing: Weighing, variant: str | Variant | None
-) -> Any:
-    """Count each number up to the largest; arrays are read once if their numbers are small, or as before."""
-    if isinstance(minlength, bool) or not isinstance(minlength, int | np.integer) or minlength < 0:
-        raise ArgumentError(f"bincount: minlength= a non-negative integer; got {quoted(minlength)}")
-    minlength = check_bins("bincount", int(minlength))
-    array, last = operands.natives[0], _last_length(operands.forms[0], axes, minlength, operands.device)
-    size, dtype = math.prod(array.shape), None if len(operands.natives) == 1 else np.dtype(np.float64)
-
-    def counted(table: Table, bins: int, dtype: Any, **how: bool) -> Counted:
-        return count(operands, table, bins, axes, weighing, dtype, variant, **how)
-
-    if not size:  # NumPy ignores the weights
-        return counted(direct(minlength), minlength, np.dtype(np.int64)).sums
-    if array.dtype.kind in "ub" and minlength > (1 if array.dtype.kind == "b" else np.iinfo(array.dtype).max):
-        return counted(direct(minlength), minlength, dtype).sums  # whatever the numbers are
-    tried = max(minlength, last[0] or (256 if array.dtype == np.uint8 else _TRIED))
-    outputs = size // math.prod(array.shape[k] for k in axes)
-    few = operands.in_place or tried <= _MOST_TRIED or (outputs > 1 and tried == minlength)
-    tries = weighing.sums == "counts" and few and outputs * tried <= max(size, _ALWAYS_TRIED)
-    if tries:
-        found = counted(direct(tried), tried, None, outside=True, reports=not operands.in_place)
-        end = _end(operands, found, tried if tried == minlength else 0)
-        if end <= tried:
-            last[0] = length = max(minlength, end)
-            if outputs == 1:
-                return operands.cut(found.sums, 0, (*found.sums.shape[:-1], length))
-            return map_arrays("x", found.sums[..., :length], device=operands.device)  # a contiguous copy
-    largest, sums = start_largest(operands), None
-    if last[0] and not tries:  # while the host waits for the largest number
-        sums = counted(direct(last[0]), last[0], dtype).sums
-    length = check_bins("bincount", max(minlength, largest() + 1))
-    if sums is None or length != last[0]:
-        sums = counted(direct(length), length, dtype).sums
-    last[0] = length
-    return sums
-
-
-@lru_cache(maxsize=1024)
-def _last_length(form: Form, axes: tuple[int, ...], minlength: int, device: Device) -> list[int]:
-    """Return a list of the length that the last array like this one had, 0 at first: the next one has it likely too."""
-    return [0]
-
-
-def _end(operands: Operands, found: Counted, first: int) -> int:
-    """Return one more than the last place from ``first`` on with a count, in any row; 0 if there is none."""
-    if found.report is not None:
-        return found.report.read()
-    sums = found.sums
-    if sums.size == sums.shape[-1]:
-        total = operands.cut(sums, first, (sums.size - first,))
-    else:
-        total = reduce(sums[..., first:] if first else sums, axis=tuple(range(sums.ndim - 1)), device=operands.device)
-    seen = np.flatnonzero(operands.to_host(total))
-    return first + int(seen[-1]) + 1 if seen.size else 0
 
 
 def as_density(operands: Operands, sums: Any, widths: np.ndarray) -> Any:

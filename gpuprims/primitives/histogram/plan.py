@@ -26,6 +26,7 @@ from gpuprims.errors import ArgumentError
 from gpuprims.operators import Op, find_op
 from gpuprims.primitives.axes import axes_of
 from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype
+from gpuprims.primitives.histogram.bins import table_of
 from gpuprims.primitives.histogram.elements import in_memory_order
 from gpuprims.primitives.histogram.joining import joining_planes
 from gpuprims.primitives.histogram.reading import ALIGNMENT, Reader, Reading
@@ -104,10 +105,11 @@ class _Readings(NamedTuple):
 class HistogramPlan(LaunchPlan):
     """The launch plan of a histogram for any table; it compiles to :class:`_Readings`, which :meth:`count` starts."""
 
-    __slots__ = ("edges", "forms", "table")
-    edges: bool
+    __slots__ = ("forms", "request", "seeks", "table")
+    request: HistogramRequest
     forms: tuple[Form, ...]
     table: Table
+    seeks: int  # bins between the smallest and the largest element of each call, or 0 for the plan's own table
 
     def run(self, operands: Operands, out: Out | None) -> Any:
         """Count with the plan's own table, and return the result to the caller."""
@@ -116,15 +118,26 @@ class HistogramPlan(LaunchPlan):
         return operands.to_caller(self.count(operands, self.table).sums)
 
     def run_there(self, arrays: Sequence[Any]) -> Any:
-        """Count on the device with the plan's own table, and return sums and edges."""
-        operands = Operands(self.primitive, self.device, tuple(arrays), False, unchanged, self.forms)
-        found = self.count(operands, self.table)
+        """Count arrays of the device as the call that was kept, and return sums and edges."""
+        found, _ = self._count_again(Operands(self.primitive, self.device, tuple(arrays), False, unchanged, self.forms))
         return found.sums, found.edges
 
     def run_in_place(self, arrays: Sequence[np.ndarray]) -> Any:
-        """Count arrays of the host with the plan's own table, and return sums and edges."""
+        """Count arrays of the host as the call that was kept, and return sums and edges."""
         operands = Operands(self.primitive, self.device, tuple(arrays), True, unchanged)
-        return operands.to_caller(self.count(operands, self.table).sums), self.table.edges.copy()
+        found, table = self._count_again(operands)
+        return operands.to_caller(found.sums), table.edges.copy()
+
+    def _count_again(self, operands: Operands) -> tuple[Counted, Table]:
+        """Count in the plan's own table, or in that of the elements' range, which mostly takes the same plan."""
+        if not self.seeks:
+            return self.count(operands, self.table), self.table
+        table, request = table_of(operands, self.seeks, None), self.request
+        described = table.kind, table.bins, table.guide.size
+        if described == (request.kind, request.bins, request.guide):
+            return self.count(operands, table), table
+        request = request._replace(kind=table.kind, bins=table.bins, guide=table.guide.size)
+        return find_sums(operands, request, None).count(operands, table), table
 
     def count(self, operands: Operands, table: Table) -> Counted:
         """Count on the device, or on the host if kernels work there."""
@@ -133,7 +146,7 @@ class HistogramPlan(LaunchPlan):
         (result,), in_place = self.results, operands.in_place
         owner = np if in_place else operands.driver
         counts, edges, report = (owner.zeros if zeroed else owner.empty)(shape, result.dtype), None, None
-        if self.edges:  # before counting: a copy from the host would wait for the counts
+        if self.request.edges:  # before counting: a copy from the host would wait for the counts
             copied = sums is not None and sums.edges and table.edges_in_words
             edges = new_edges(operands, table, copied=copied)
         if sums is not None:
@@ -224,7 +237,7 @@ def plan_sums(
         return _Readings(sums, peaks, result.shape, zeroed=bins < asked)
 
     plan = HistogramPlan(device, "histogram", traits, (result,), compiling, asked=variant, inputs=())
-    plan.edges, plan.forms = request.edges, forms
+    plan.request, plan.forms = request, forms
     return plan
 
 
@@ -255,10 +268,10 @@ def find_sums(operands: Operands, request: HistogramRequest, variant: str | Vari
     return plan_sums(request, forms, operands.alignment, operands.device, variant, REGISTRY.generation)
 
 
-def with_table(plan: HistogramPlan, table: Table) -> HistogramPlan:
-    """Return the plan with a table of its own."""
+def with_table(plan: HistogramPlan, table: Table, seeks: int = 0) -> HistogramPlan:
+    """Return the plan with a table of its own, or with a number of bins whose range it seeks."""
     plan = copy(plan)
-    plan.table = table
+    plan.table, plan.seeks = table, seeks
     return plan
 
 
