@@ -16,7 +16,8 @@ from gpuprims.primitives.histogram.bins import table_of
 from gpuprims.primitives.histogram.calls import as_density, as_weighing, bind, weighed
 from gpuprims.primitives.histogram.keys import MOST_KEPT, warm_key
 from gpuprims.primitives.histogram.numbers import find_warm, keep_warm, numbers_of
-from gpuprims.primitives.histogram.plan import COUNTS, HistogramRequest, find_sums, plan_call, sample, with_table
+from gpuprims.primitives.histogram.plan import find_sums, plan_call, sample, with_table
+from gpuprims.primitives.histogram.request import COUNTS, HistogramRequest
 from gpuprims.primitives.histogram.variants import VARIANTS
 
 PRIMITIVE = Primitive("histogram", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case")

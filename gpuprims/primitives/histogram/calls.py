@@ -14,7 +14,7 @@ from gpuprims.errors import DtypeError, ShapeError
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.histogram.binning import Table
 from gpuprims.primitives.histogram.bins import table_of
-from gpuprims.primitives.histogram.plan import COUNTS, HistogramRequest, Weighing
+from gpuprims.primitives.histogram.request import COUNTS, HistogramRequest, Weighing
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
 

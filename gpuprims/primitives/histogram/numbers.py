@@ -17,7 +17,8 @@ from gpuprims.core.warm_calls import Key
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.primitives.histogram.binning import check_bins, direct
 from gpuprims.primitives.histogram.bins import start_largest
-from gpuprims.primitives.histogram.plan import Counted, Weighing, count
+from gpuprims.primitives.histogram.plan import Counted, count
+from gpuprims.primitives.histogram.request import Weighing
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
 

@@ -30,7 +30,7 @@ from gpuprims.primitives.histogram.bins import table_of
 from gpuprims.primitives.histogram.elements import in_memory_order
 from gpuprims.primitives.histogram.joining import joining_planes
 from gpuprims.primitives.histogram.reading import ALIGNMENT, Reader, Reading
-from gpuprims.primitives.histogram.spec import Bins
+from gpuprims.primitives.histogram.request import COUNTS, HistogramRequest, Weighing
 from gpuprims.primitives.histogram.traits import HistogramTraits
 from gpuprims.primitives.histogram.variants import HistogramVariant
 
@@ -39,46 +39,6 @@ _INT64, _FLOAT64, _UINT32 = np.dtype(np.int64), np.dtype(np.float64), np.dtype(n
 _MOST_ADDED = 2**33
 # Only a few tables of more bins are kept.
 _LARGE = 2**16
-
-
-class Weighing(NamedTuple):
-    """How to add weights: as counts, integers or floats. With ``repeat``, sums of floats are the same in every run."""
-
-    sums: Literal["counts", "integers", "floats"]
-    repeat: bool = True
-
-
-COUNTS = Weighing("counts")
-
-
-class HistogramRequest(NamedTuple):
-    """How to count: all that a launch plan depends on, except the arrays and the contents of the table."""
-
-    label: str  # the function, for messages
-    kind: Bins
-    bins: int  # of the table; requested bins after these are empty
-    guide: int  # entries of the table's guide
-    asked: int  # requested bins
-    axis: int | tuple[int, ...] | None
-    weighing: Weighing
-    dtype: Dtype | None = None  # of the result; by default int64, or float64 for floats
-    outside: bool = False  # two more results, for elements that are too high and too low for a "direct" table
-    edges: bool = False  # the edges are a result too
-    reports: bool = False  # tell the host one more than the last place that is not zero, if a kernel can
-
-    @classmethod
-    def of(
-        cls,
-        table: Table,
-        axis: int | tuple[int, ...] | None,
-        weighing: Weighing,
-        dtype: Dtype | None,
-        *,
-        edges: bool = False,
-    ) -> HistogramRequest:
-        """Return the request of a histogram in the bins of a table."""
-        described = "histogram", table.kind, table.bins, table.guide.size, len(table.edges) - 1
-        return cls(*described, axis, weighing, dtype, edges=edges)
 
 
 class Counted(NamedTuple):
