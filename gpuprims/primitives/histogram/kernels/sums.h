@@ -19,7 +19,7 @@ DEVICE u32 gp_exponent(const weight_t weight)
 }
 #endif
 
-#if SUMS_SCALED || SUMS_RELATIVE || SUMS_EXACT
+#if SUMS_EXACT
 /* The bits of a finite weight before its exponent, without sign. */
 DEVICE i64 gp_mantissa(const weight_t weight)
 {
@@ -27,6 +27,9 @@ DEVICE i64 gp_mantissa(const weight_t weight)
     return (i64)((bits & (implicit - 1)) | ((bits >> FRACTION_BITS & EXPONENT_MASK) ? implicit : 0));
 }
 
+#endif
+
+#if SUMS_SCALED || SUMS_RELATIVE || SUMS_EXACT
 /* 1 for infinity, 2 for negative infinity, 3 for NaN. */
 DEVICE u32 gp_not_finite(const weight_t weight)
 {
@@ -35,18 +38,18 @@ DEVICE u32 gp_not_finite(const weight_t weight)
 #endif
 
 #if SUMS_SCALED || SUMS_RELATIVE
+#define TWO_TO(exponent) gp_from_bits_f64((u64)(1023 + (exponent)) << 52)
+
 /* A weight as an integer of at most 62 bits, relative to the bin's largest exponent. If the largest weight is not
  * finite, count infinities from bit 0, and negative ones from bit 48; they alone decide the sum. */
 DEVICE i64 gp_scaled(const weight_t weight, const u32 peak)
 {
-    const u32 exponent = gp_exponent(weight);
     if (peak == EXPONENT_MASK) {
-        const u32 kind = exponent == EXPONENT_MASK ? gp_not_finite(weight) : 0;
+        const u32 kind = gp_exponent(weight) == EXPONENT_MASK ? gp_not_finite(weight) : 0;
         return (i64)(kind & 1) + ((i64)(kind >> 1) << 48);
     }
-    const i32 up = (i32)exponent - (i32)peak + 61 - FRACTION_BITS;
-    const i64 mantissa = gp_mantissa(weight), scaled = up >= 0 ? mantissa << up : mantissa >> min(-up, 63);
-    return weight < 0 ? -scaled : scaled;
+    const i32 up = EXPONENT_MASK / 2 + 61 - (i32)peak, lower = up >> 1; /* neither factor overflows */
+    return (i64)((f64)weight * TWO_TO(lower) * TWO_TO(up - lower)); /* exact, but for the fraction that is cut */
 }
 #endif
 
@@ -264,7 +267,6 @@ DEVICE void gp_empty_window(LOCAL u32 *digits, LOCAL u32 *words, const i32 width
 #define DIGIT(own, place, stride, digit) ((i64)(own)[(place) + (digit) * (stride)] - START)
 #if SUMS_RELATIVE
 #define BEGIN_SUM(at, stride) ((at) < 2 * (stride) ? START : CARRY_START)
-#define TWO_TO(exponent) gp_from_bits_f64((u64)(1023 + (exponent)) << 52)
 DEVICE f64 gp_plane(LOCAL const u32 *own, const i32 place, const i32 stride, const int plane)
 {
     const u32 top = own[place + 2 * stride], peak = top >> CARRY_BITS;
