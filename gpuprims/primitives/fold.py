@@ -189,7 +189,7 @@ def plan_scan(
     """
     outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
     size = math.prod(shape[k] for k in axes) if count is None else count
-    layout = plan_layout((*forms, *targets), shape, axes)
+    layout = plan_layout((*forms, *targets), shape, axes, kept_by=range(len(forms)))
     words = value_words(folding.values)
     traits = scan_traits(
         layout,
