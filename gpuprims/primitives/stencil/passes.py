@@ -113,7 +113,7 @@ class Pass(NamedTuple):
             return launch if table is None else lambda memories: launch([memories[0], table, memories[1]])
 
         out = self.forms[1]
-        results = (contiguous(out.dtype, out.shape, out.alignment),)
+        results = (contiguous(out.dtype, out.shape, out.divides_address),)
         return LaunchPlan(device, "stencil", traits, results, compiling, asked=variant, inputs=(0,))
 
     def _listed(
@@ -230,7 +230,7 @@ class Pass(NamedTuple):
 
 def _strides(form: Form, grid: Grid) -> tuple[int, ...]:
     """Return the strides of a contiguous array's form on another grid of as many elements."""
-    return contiguous(form.dtype, grid.shape, form.alignment).strides
+    return contiguous(form.dtype, grid.shape, 1).strides
 
 
 def _tile(fitted: StencilVariant, block: Block) -> tuple[int, int, int]:
