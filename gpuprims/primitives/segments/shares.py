@@ -22,6 +22,7 @@ from gpuprims.core.outputs import Out
 from gpuprims.core.refusals import SPARE_LOCAL, double_precision, group_fits, not_for_cpus, shuffles, values_fit
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
+from gpuprims.core.warm_calls import Step
 from gpuprims.errors import ArgumentError, EmptyReductionError
 from gpuprims.expressions import trace, typed
 from gpuprims.operators import Folding, Op
@@ -41,8 +42,8 @@ _BESIDE = 4
 _FEWEST = 64
 
 
-# Keeps the launch plan of a call on operands, with a check of arrays like them.
-Keep = Callable[[LaunchPlan, Operands, Callable[[Sequence[Any]], None] | None], None]
+# Keeps the launch plan of a call on operands, with a step that checks arrays like them.
+Keep = Callable[[LaunchPlan, Operands, Step | None], None]
 
 
 class WrongOffsetsError(Exception):
@@ -238,14 +239,15 @@ def run_by_offsets(
     return result
 
 
-def _offsets_rise(size: int, *, strictly: bool) -> Callable[[Sequence[Any]], None]:
-    """Return a check that the last of a call's arrays has right offsets for ``size`` elements."""
+def _offsets_rise(size: int, *, strictly: bool) -> Step:
+    """Return the step that checks that the last of a call's arrays has right offsets for ``size`` elements."""
     falls = np.less_equal if strictly else np.less
 
-    def check(arrays: Sequence[Any]) -> None:
+    def check(arrays: Sequence[Any]) -> Sequence[Any]:
         offsets = arrays[-1]
         if offsets[0] != 0 or offsets[-1] != size or falls(offsets[1:], offsets[:-1]).any():
             raise WrongOffsetsError
+        return arrays
 
     return check
 
