@@ -78,7 +78,7 @@ def host_array(array: Any, device: Device) -> np.ndarray:
 def upload(array: np.ndarray, device: Device) -> View:
     """Copy a host array to a device, each element once: axes of stride 0 stay so."""
     if array.size == 1:
-        copied = element_on(device, array)
+        copied = copy_on(device, array)
         return View(copied, device.driver.form(copied))
     repeats = tuple(stride == 0 and length > 1 for stride, length in zip(array.strides, array.shape, strict=True))
     once = array[(*(slice(0, 1) if repeated else slice(None) for repeated in repeats), ...)]
@@ -88,15 +88,15 @@ def upload(array: np.ndarray, device: Device) -> View:
     return View(copied, form._replace(shape=array.shape, strides=strides))
 
 
-def element_on(device: Device, array: np.ndarray) -> Any:
-    """Return a copy of an array of one element on a device, kept for further calls."""
+def copy_on(device: Device, array: np.ndarray) -> Any:
+    """Return a copy of a small array on a device, kept for further calls; nobody may write to it."""
     return _kept(device, device.driver.order, array.dtype, array.shape, array.tobytes())
 
 
 @lru_cache(maxsize=64)
-def _kept(device: Device, order: int, dtype: np.dtype[Any], shape: tuple[int, ...], element: bytes) -> Any:
-    """Return an array of one element on the device, in memory of the current queue or stream, which nobody writes."""
-    return device.driver.asarray(np.frombuffer(element, dtype).reshape(shape))
+def _kept(device: Device, order: int, dtype: np.dtype[Any], shape: tuple[int, ...], elements: bytes) -> Any:
+    """Return an array on the device, in memory of the current queue or stream."""
+    return device.driver.asarray(np.frombuffer(elements, dtype).reshape(shape))
 
 
 def converter(label: str, arrays: Sequence[Any]) -> Callable[[Any], Any]:

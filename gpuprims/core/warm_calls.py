@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.core.arrays import NUMBERS, NUMPYS, as_number, element_on, meet, span_of, unchanged
+from gpuprims.core.arrays import NUMBERS, NUMPYS, as_number, copy_on, meet, span_of, unchanged
 from gpuprims.core.device import Device, device_of, pick_device
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.memory import host_memory
@@ -200,7 +200,7 @@ def _taking(operands: Operands) -> Step | None:
         taken = list(arrays)
         for k, dtype in numbers:
             number = as_number(label, arrays[k], dtype)
-            taken[k] = number if in_place else element_on(device, number)
+            taken[k] = number if in_place else copy_on(device, number)
         for k in strided:
             taken[k], _ = host_memory(arrays[k])
         return taken

@@ -62,9 +62,11 @@ def reduce(
         its last bit or two, unless terms cancel to almost nothing. Sums of integers and bools are always exact.
     segments : array_like of int, optional
         Row offsets as in CSR, for arrays of one dimension: the first is 0, the last the number of elements, and they
-        never decrease. They may lie on the device, where they are checked too. The result has an element for each
-        segment between two offsets. A kernel for segments runs, or one of :func:`gpuprims.scan`. argmin and argmax
-        count along the whole array.
+        never decrease. They may lie on the device, where they are checked too. A call waits for this check the first
+        time that it gets an array. If the array's values become wrong after that, the results hold nothing, and the
+        next such call or :meth:`Device.synchronize` raises. The result has an element for each segment between two
+        offsets. A kernel for segments runs, or one of :func:`gpuprims.scan`. argmin and argmax count along the whole
+        array.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional

@@ -56,8 +56,8 @@ def scan(
         from them in memory or one of them. By default new arrays.
     segments : array_like of int, optional
         Row offsets as in CSR, for arrays of one dimension: the first is 0, the last the number of elements, and they
-        never decrease. They may lie on the device, where they are checked too. Each segment between two offsets is
-        scanned by itself.
+        never decrease. They may lie on the device, where they are checked as :func:`gpuprims.reduce` says. Each segment
+        between two offsets is scanned by itself.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
