@@ -23,6 +23,7 @@ from gpuprims.expressions import Expr, computable, expression
 from gpuprims.operators import Op, as_ddof, as_map, find_op, make_folding, make_stages
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.fold import plan_fold, sample_rows
+from gpuprims.primitives.reduce.alone import plan_alone
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.segments.plan import SegmentsRequest, marked_folding, plan_by_marks, plan_by_offsets
 from gpuprims.primitives.segments.shares import check, run_by_offsets, takes_offsets
@@ -96,6 +97,9 @@ def plan_call(
     if math.prod(kept) and not math.prod(shape) and not operator.of_nothing:
         raise EmptyReductionError(f"reduce with {operator.name}: at least one element to fold; got shape {shape}")
     targets = result_forms("reduce", results, written)
+    if variant is None and math.prod(kept) > 1 and all(shape[axis] == 1 for axis in axes):
+        gone = () if keepdims else axes
+        return plan_alone(folding, forms, written, len(shape), gone, alignment, device, generation)
     return plan_fold(device, forms, targets, folding, shape, axes, variant, commutative=operator.commutative)
 
 
