@@ -28,6 +28,8 @@ _FEW_TAPS = 2  # rows: rolling
 
 # Up to this many numbers of 32 bits in planes, larger groups are faster.
 _FEW_NUMBERS = 64  # rows: planes
+# Work-items that may share a row of planes.
+_LANES = 32, 16, 8
 # Bytes of a CPU's vector of sums.
 _CPU_VECTOR_BYTES = 64
 
@@ -147,6 +149,8 @@ class Pass(NamedTuple):
         vector, vector_out = (
             min(layout.width_of(k), fitted.items) if chosen.vectors else 1 for k in (0, len(tables) + 1)
         )
+        if chosen.window == "planes" and (length % fitted.items or min(vector, vector_out) < fitted.items):
+            vector = vector_out = 1
         local = min(VECTOR_BYTES // register_bytes(self.forms[0].dtype), fitted.items)
         if chosen.window == "rows":
             local = _CPU_VECTOR_BYTES // stencil.value.itemsize
@@ -199,9 +203,10 @@ class Pass(NamedTuple):
         block = fitted_block(chosen, around, element, stencil.value, length)
         if chosen.window != "planes":
             return block, chosen.block
-        widths = [layout.width_of(k) for k in (0, len(layout.forms) - 1)]
-        while block.items > min(widths) or length % block.items:
+        while block.items > length:
             block = block._replace(items=block.items // 2)
+        vectors = -(-length // block.items)
+        block = block._replace(lanes=min(_LANES, key=lambda lanes: -(-vectors // lanes) * lanes))  # the fewest idle
         words = -(-register_bytes(element) // 4)
         offsets = [(0, 0, *offset)[-3:] for offset in stencil.offsets]
         few = plane_numbers(offsets, (block.items + around.beside) * words) <= _FEW_NUMBERS
