@@ -23,6 +23,8 @@ from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
 
 # Most 32-bit numbers of a window that a work-item keeps in registers.
 _MOST_NUMBERS = 128
+# The same for all rows of a strip, beyond which compilers keep some of them in memory.
+_MOST_IN_STRIPS = 96
 # The same for neighbourhoods in several planes.
 _MOST_IN_PLANES = 128
 # Weights of a row alone for which a window's registers do not spill.
@@ -175,6 +177,10 @@ def fitted_items(window: str, items: int, reads: Neighbourhood, itemsize: int) -
         items, most, numbers = max(VECTOR_BYTES // itemsize, 1), _MOST_NUMBERS // reads.times, reads.registers
     while items > _LEAST_ITEMS and numbers(items) > most:
         items //= 2
+    if window == "strip":  # with the rows that are loaded together
+        slots = (reads.span - 1 + ROWS_AT_ONCE) / reads.span
+        while items > _LEAST_ITEMS and reads.registers(items) * slots > _MOST_IN_STRIPS:
+            items //= 2
     return items
 
 
