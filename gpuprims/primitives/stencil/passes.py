@@ -20,8 +20,9 @@ from gpuprims.primitives.stencil.stencils import Stencil
 from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
 from gpuprims.primitives.stencil.variants import StencilVariant
 
-# A strip has at least this many rows for each row that it loads beyond its end.
-_LEAST_DEPTH = 4
+# A strip has at least this many rows for each row that it loads beyond its end, unless a compute unit then has fewer
+# groups than this.
+_LEAST_DEPTH, _FEWEST_GROUPS = 4, 2
 # Up to this many neighbours a byte of an element, memory sets the pace.
 _FEW_TAPS = 2  # rows: rolling
 
@@ -177,7 +178,10 @@ class Pass(NamedTuple):
         along, span = (planes, around.deep) if chosen.window == "planes" else (rows, around.span)
         beside = across * (tiles if chosen.window == "planes" else planes * batches)
         wanted = max(1, (fitted.groups_per_unit or 1) * able.compute_units // beside)
-        depth = max(-(-along // wanted), _LEAST_DEPTH * span)
+        least = _LEAST_DEPTH * span
+        while least > span and beside * -(-along // least) < _FEWEST_GROUPS * able.compute_units:
+            least = max(least // 2, span)
+        depth = max(-(-along // wanted), least)
         if chosen.window != "strip":
             depth = min(-(-depth // high) * high if chosen.window == "columns" else depth, along)
             strips = -(-along // depth)
@@ -189,7 +193,7 @@ class Pass(NamedTuple):
         # by one. Where memory sets the pace, strips are short: their rows are still in a cache when the next strip
         # loads them.
         if around.taps * times <= _FEW_TAPS * self.forms[0].item:
-            depth = _LEAST_DEPTH * span
+            depth = least
         depth = -(-depth // ROWS_AT_ONCE) * ROWS_AT_ONCE
         covered = max(rows - times * (span - 1), 0) // ROWS_AT_ONCE * ROWS_AT_ONCE
         tasks = -(-covered // depth) + rows - covered
