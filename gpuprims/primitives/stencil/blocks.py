@@ -40,7 +40,15 @@ _DENSE = {  # rows: dense
     (4, False): ((1, 4, 2, 16), (1, 8, 1, 32), (1, 4, 1, 32), (1, 2, 1, 32), (1, 1, 1, 32)),
     (4, True): ((4, 2, 2, 16), (2, 2, 2, 16), (1, 4, 2, 16), (1, 4, 1, 32), (1, 2, 1, 32), (1, 1, 1, 32)),
     (8, False): ((1, 4, 2, 32), (1, 8, 1, 32), (1, 4, 1, 32), (1, 2, 1, 32), (1, 1, 1, 32)),
-    (8, True): ((2, 2, 2, 32), (1, 4, 2, 32), (1, 4, 1, 32), (1, 2, 1, 32), (1, 1, 1, 32)),
+    (8, True): (
+        (2, 4, 2, 16),
+        (2, 2, 2, 16),
+        (2, 2, 2, 32),
+        (1, 4, 2, 32),
+        (1, 4, 1, 32),
+        (1, 2, 1, 32),
+        (1, 1, 1, 32),
+    ),
 }
 
 
@@ -50,7 +58,8 @@ def dense_block(reads: Neighbourhood, value: np.dtype[Any], group: int, length: 
     if not fitting:
         return None
     whole = [one for one in fitting if one.chunk == taps_across(reads)]
-    best = (whole or fitting)[0]
+    in_parts = reads.deep > 1 and value.itemsize == 8  # sums of many rows by few weights at once read less
+    best = fitting[0] if in_parts else (whole or fitting)[0]
     while best.lanes > _LEAST_LANES and length <= best.lanes * best.items * best.vectors // 2:
         narrow = best._replace(lanes=best.lanes // 2)
         if local_bytes(narrow, reads, value, group) > MOST_LOCAL:
