@@ -174,6 +174,14 @@ def test_a_broken_driver_is_found(name: str, wrong: Any, rule: str, monkeypatch:
         check_backend("reference")
 
 
+def test_facts_that_say_too_little_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    backend = type(REGISTRY.backend("reference"))
+    tells = property(lambda self: lambda array: (array.dtype, array.shape, array.strides))
+    monkeypatch.setattr(backend, "facts_of", tells)
+    with pytest.raises(AssertionError, match=r"facts_of\(\) that tells dtypes, shapes, strides and places apart"):
+        check_backend("reference")
+
+
 def test_a_primitive_without_a_reference_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert REGISTRY.variants("map", "reference")
     monkeypatch.setitem(REGISTRY._variants, ("reference", "map"), {})

@@ -14,7 +14,7 @@ from gpuprims.core.device import pick_device
 from gpuprims.errors import ArgumentError
 
 from .. import results
-from ..clocks import clock_of, timed_device
+from ..clocks import Clock, HostClock, clock_of, timed_device
 from .calls import Call
 from .draw import Bounds, draw
 from .floor import Limits, measured_limits
@@ -34,8 +34,7 @@ def run(chosen: argparse.Namespace) -> int:
     if chosen.calls < 1 or chosen.seed < 0 or (chosen.only is not None and chosen.only < 0):
         given = f"--calls {chosen.calls}, --seed {chosen.seed}, --only {chosen.only}"
         raise ArgumentError(f"bench: a positive number of calls, and a seed and a number from 0; got {given}")
-    device = timed_device(user_device)
-    clock = clock_of(device)
+    device, clock = _timed(user_device)
     limits = measured_limits(device, clock, chosen.seconds)
     bench = Bench(device, clock, limits, chosen.seconds)
     cliffs = _cliffs(chosen)
@@ -55,6 +54,14 @@ def run(chosen: argparse.Namespace) -> int:
     drawn = picture(rows, title, path.with_suffix(".png"))
     print(f"\nmeasured: {path}", "" if drawn else " (no picture: matplotlib is not installed)", sep="")
     return 1 if any(row.wrong for row in rows) else 0
+
+
+def _timed(device: gpuprims.Device) -> tuple[gpuprims.Device, Clock]:
+    """Return the device and its clock; a CPU's calls return when they are done, so the host's clock times all alike."""
+    if device.capabilities.kind == "gpu":
+        device = timed_device(device)
+        return device, clock_of(device)
+    return device, HostClock(device.synchronize)
 
 
 def _cliffs(chosen: argparse.Namespace) -> list[Known]:

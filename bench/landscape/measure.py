@@ -15,6 +15,7 @@ import numpy as np
 
 import gpuprims
 from gpuprims.core.launch_plan import LaunchPlan
+from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.errors import GpuprimsError
 from gpuprims.primitives.histogram.plan import HistogramPlan
 
@@ -36,9 +37,9 @@ class Row:
     """What one call showed.
 
     ``refused`` holds gpuprims' refusal, and ``wrong`` the first difference from the right result, or an error that is
-    no refusal; both are empty for a call that was timed. Seconds are of the device, ``wall_s`` of a whole call.
-    ``peers`` holds the seconds of each peer, and ``absent`` the reason why another has none. ``ours_s`` is our time by
-    the clock that the peers share.
+    no refusal; both are empty for a call that was timed. Seconds are of consecutive calls, by the device's clock where
+    it has one, ``wall_s`` of a single call with the wait for its end. ``peers`` holds the seconds of each peer, and
+    ``absent`` the reason why another has none.
     """
 
     number: int
@@ -49,7 +50,6 @@ class Row:
     variants: str = ""
     device_s: float = 0
     wall_s: float = 0
-    ours_s: float = 0
     floor_s: float = 0
     bytes: int = 0
     fmas: int = 0
@@ -71,7 +71,7 @@ class Row:
         if not self.peers or not self.timed:
             return None
         name = min(self.peers, key=lambda peer: self.peers[peer])
-        return name, self.peers[name] / self.ours_s
+        return name, self.peers[name] / self.device_s
 
 
 class Bench:
@@ -176,18 +176,12 @@ class Bench:
         waited = HostClock(self.device.synchronize)
         ours = "gpuprims"
         spent = {ours: (run, taken)} | rivals
-        clocks: dict[str, Clock] = {name: waited if peers.on_host(name) else self.clock for name in spent}
-        racers = {
-            name: Racer(call, clocks[name], waited) for name, (call, seconds) in spent.items() if seconds <= _LONG
-        }
+        racers = {name: Racer(call, self.clock, waited) for name, (call, seconds) in spent.items() if seconds <= _LONG}
         with np.errstate(all="ignore"):
             times = race(racers, self.seconds) if racers else {}
         device_s = {name: times[name].device_s if name in times else seconds for name, (_, seconds) in spent.items()}
-        wall_s = {name: times[name].wall_s if name in times else seconds for name, (_, seconds) in spent.items()}
-        row.device_s, row.wall_s = device_s[ours], wall_s[ours]
-        alike = wall_s if any(map(peers.on_host, rivals)) else device_s
-        row.ours_s = alike[ours]
-        row.peers = {name: alike[name] for name in rivals}
+        row.device_s, row.wall_s = device_s[ours], times[ours].wall_s if ours in times else taken
+        row.peers = {name: device_s[name] for name in rivals}
 
     def _release(self) -> None:
         """Free what the last call left in caches of memory."""
@@ -211,7 +205,8 @@ def variants_seen() -> Iterator[list[str]]:
         return run
 
     with (
-        patch.object(LaunchPlan, "launch", noting(LaunchPlan.launch)),
+        patch.object(WarmCalls, "find", lambda *given: None),
+        patch.object(LaunchPlan, "_start", noting(LaunchPlan._start)),
         patch.object(HistogramPlan, "count", noting(HistogramPlan.count)),
     ):
         yield seen

@@ -6,7 +6,7 @@ with its memory, compiler and queue. Everything else uses only these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -212,4 +212,12 @@ class Backend(Protocol):
 
     def driver_of(self, array: Any) -> Driver | None:
         """Return the driver of the device that an array lies on; None for other objects."""
+        return None
+
+    @property
+    def facts_of(self) -> Callable[[Any], Hashable] | None:
+        """A function of an array of its own class, which tells all that a launch plan depends on.
+
+        That is its dtype, shape, strides, alignment to 16 bytes and device. None if warm calls are to read it all.
+        """
         return None

@@ -130,21 +130,65 @@ class LaunchPlan:
                 if operands.in_place:
                     operands.driver.wait()
                 return out.given
+        if operands.plain and out is None:
+            return self.run_there((operands.placed or operands.place())[1])
         launch, driver = self._launch or self.compiled(), operands.driver  # raises before memory is allocated
-        empty = np.empty if operands.in_place else driver.empty
-        if self._turned:
-            results = [empty(form.shape[::-1], form.dtype) for form in self.results]
-        else:
-            results = [empty(form.shape, form.dtype) for form in self.results]
+        results = self._memory(np.empty if operands.in_place else driver.empty)
         if launch is not nothing:  # empty arrays have no memory
             self.launch(operands, [driver.memory(one) for one in results] if operands.in_place else results)
         if self._turned:
             results = [result.T for result in results]
         if out is not None:
             return host_results(operands, list(map(driver.to_host, results)), out, single=bool(self.single))
-        if not operands.plain:
-            results = [operands.to_caller(result) for result in results]
+        results = [operands.to_caller(result) for result in results]
         return results[0] if self.single else tuple(results)
+
+    def runner(self) -> Callable[[Sequence[Any]], Any]:
+        """Return :meth:`run_there`, or for most plans what takes less time of the host."""
+        launch, own = self.compiled(), type(self).run_there is not LaunchPlan.run_there
+        if own or launch is nothing or self._turned or self._in_order < 0 or not self.single:
+            return self.run_there
+        device, (form,) = self.device, self.results
+        shape, dtype = form.shape, form.dtype
+
+        def run(arrays: Sequence[Any]) -> Any:
+            result = device.driver.empty(shape, dtype)  # the driver of now: after a fork, another refuses
+            launch((*arrays, result))
+            return result
+
+        return run
+
+    def runner_in_place(self) -> Callable[[Sequence[np.ndarray]], Any]:
+        """Return the same for contiguous arrays of the host, whose memory the device shares."""
+        launch, device = self.compiled(), self.device
+
+        def run(arrays: Sequence[np.ndarray]) -> Any:
+            driver = device.driver
+            memory = driver.memory
+            results = self._memory(np.empty)
+            if launch is not nothing:
+                self._start(launch, [memory(array) for array in arrays], [memory(result) for result in results])
+                driver.wait()
+            results = [result.T if self._turned else result[()] for result in results]
+            return results[0] if self.single else tuple(results)
+
+        return run
+
+    def run_there(self, arrays: Sequence[Any]) -> Any:
+        """Launch on arrays of the device as its kernels take them, and return new results there."""
+        launch = self._launch or self.compiled()  # raises before memory is allocated
+        results = self._memory(self.device.driver.empty)
+        if launch is not nothing:
+            self._start(launch, arrays, results)
+        if self._turned:
+            results = [result.T for result in results]
+        return results[0] if self.single else tuple(results)
+
+    def _memory(self, empty: Callable[..., Any]) -> list[Any]:
+        """Allocate the results."""
+        if self._turned:
+            return [empty(form.shape[::-1], form.dtype) for form in self.results]
+        return [empty(form.shape, form.dtype) for form in self.results]
 
     def start(self, operands: Operands, results: Sequence[Any]) -> None:
         """Launch, to write to arrays of the device, or of the host if they share memory."""
@@ -153,10 +197,12 @@ class LaunchPlan:
 
     def launch(self, operands: Operands, written: Sequence[Any]) -> None:
         """Launch, to write to memories as kernels take them."""
-        _, memories = operands.placed or operands.place()
-        if len(memories) != self._in_order:
-            memories, written = [memories[k] for k in self.inputs], [written[k] for k in self.outputs]
-        self.compiled()([*memories, *written])
+        self._start(self.compiled(), (operands.placed or operands.place())[1], written)
+
+    def _start(self, launch: Launch, read: Sequence[Any], written: Sequence[Any]) -> None:
+        if len(read) != self._in_order:
+            read, written = [read[k] for k in self.inputs], [written[k] for k in self.outputs]
+        launch([*read, *written])
 
 
 def nothing(memories: Sequence[Any]) -> None:

@@ -19,7 +19,7 @@ T = TypeVar("T")
 _LIMIT = 256  # kernels, of up to 3 MiB on Intel's CPU runtime
 _CALLS = 1024
 
-_caches: list[Any] = []  # of launch plans
+_forgets: list[Callable[[], None]] = []  # of those who keep launch plans
 
 
 def keeps_calls() -> Callable[[Callable[..., T]], Callable[..., T]]:
@@ -27,10 +27,15 @@ def keeps_calls() -> Callable[[Callable[..., T]], Callable[..., T]]:
 
     def keep(prepare: Callable[..., T]) -> Callable[..., T]:
         kept = lru_cache(_CALLS)(prepare)
-        _caches.append(kept)
+        forgets_calls(kept.cache_clear)
         return kept
 
     return keep
+
+
+def forgets_calls(forget: Callable[[], None]) -> None:
+    """Let kernels be released: ``forget`` drops launch plans that somebody keeps."""
+    _forgets.append(forget)
 
 
 class Kernels:
@@ -71,5 +76,5 @@ class Kernels:
         for key in list(self._kept)[: max(len(self._kept) - limit + part, 0)]:
             del self._kept[key]
         if len(self._kept) >= limit // 2:  # with fewer, no release is near
-            for plans in _caches:
-                plans.cache_clear()
+            for forget in _forgets:
+                forget()

@@ -7,11 +7,12 @@ neither name nor rank, so the choice never depends on the order of imports.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from threading import RLock
+from typing import Any
 
 from gpuprims.core import plugins
 from gpuprims.core.driver import Backend, Driver
@@ -34,6 +35,7 @@ class Registry:
         self._primitives: dict[str, Primitive | None] = {}  # None if its package fails
         self._backends: dict[str, Backend | str] = {}  # the reason if its package fails
         self.by_class: dict[type, Backend | None] = {}  # by class of arrays
+        self.facts_by_class: dict[type, Callable[[Any], Hashable]] = {}
         self._lock = RLock()
         self.generation = 0  # grows with every registration, which outdates plans
 
@@ -100,6 +102,8 @@ class Registry:
         except KeyError:
             library = kind.__module__.partition(".")[0]
             found = next((backend for backend in self.backends() if backend.array_library == library), None)
+            if found is not None and found.facts_of is not None:
+                self.facts_by_class[kind] = found.facts_of
             return self.by_class.setdefault(kind, found)
 
     def drivers(self, name: str) -> Sequence[Driver]:

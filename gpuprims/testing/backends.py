@@ -70,6 +70,21 @@ def _check_driver(device: Device) -> None:
     total = gpuprims.plan("reduce", x, device=device).item(x)
     hold(type(total) is float and total == 100_003, label, "item(), the float 100003.0", repr(total))
     _check_counters(device, label)
+    _check_facts(device, label)
+
+
+def _check_facts(device: Device, label: str) -> None:
+    """Check that facts differ where launch plans do, and are the same for arrays alike."""
+    tell = REGISTRY.backend(device.backend).facts_of
+    if tell is None:
+        return
+    hosts = [np.zeros(shape, dtype) for shape, dtype in (((6,), "i4"), ((6,), "u4"), ((2, 3), "i4"), ((3, 2), "i4"))]
+    arrays = [device.driver.asarray(host) for host in hosts]
+    arrays += [arrays[0][1:], arrays[0][:5], arrays[0][::2], arrays[0][:3]]
+    told = [tell(array) for array in arrays]
+    hold(len(set(told)) == len(arrays), label, "facts_of() that tells dtypes, shapes, strides and places apart", told)
+    again = tell(device.driver.asarray(hosts[0]))
+    hold(again == told[0], label, f"facts_of() of an array like an earlier one as then, {told[0]}", again)
 
 
 def _check_counters(device: Device, label: str) -> None:

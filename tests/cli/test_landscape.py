@@ -156,7 +156,7 @@ def test_the_variant_that_runs_is_seen() -> None:
 
 def row(number: int, fraction: float, peer: float | None = None, primitive: str = "map") -> Row:
     peers = {} if peer is None else {"slow": 9.0, "fast": peer}
-    return Row(number, primitive, f"#{number}", device_s=1, ours_s=1, wall_s=1, floor_s=fraction, peers=peers)
+    return Row(number, primitive, f"#{number}", device_s=1, wall_s=1, floor_s=fraction, peers=peers)
 
 
 def test_percentiles_of_a_list() -> None:

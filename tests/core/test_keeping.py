@@ -42,8 +42,8 @@ def built(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 
 def forget() -> None:
-    for plans in keeping._caches:
-        plans.cache_clear()
+    for forget in keeping._forgets:
+        forget()
 
 
 def test_a_thousand_constants_are_one_kernel(device: gpuprims.Device, built: list[Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -37,6 +37,16 @@ class CudaBackend(Backend):
         from gpuprims.backends.cuda.device import driver_of
 
         return driver_of
+
+    @property
+    def facts_of(self) -> Callable[[Any], Hashable]:
+        """Tell of a ``cupy.ndarray`` what a launch plan depends on."""
+        return _facts_of
+
+
+def _facts_of(array: Any) -> tuple[Hashable, ...]:
+    data = array.data
+    return (array.dtype, array.shape, array.strides, data.ptr & 15, data.device_id)
 
 
 BACKEND = CudaBackend()

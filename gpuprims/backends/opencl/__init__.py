@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -33,6 +33,16 @@ class OpenCLBackend(Backend):
         from gpuprims.backends.opencl.discovery import driver_of
 
         return driver_of
+
+    @property
+    def facts_of(self) -> Callable[[Any], Hashable]:
+        """Tell of a ``pyopencl.array.Array`` what a launch plan depends on."""
+        return _facts_of
+
+
+def _facts_of(array: Any) -> tuple[Hashable, ...]:
+    queue = array.queue  # an array without one is none that an earlier call had
+    return (array.dtype, array.shape, array.strides, array.offset, queue and queue.int_ptr)
 
 
 BACKEND = OpenCLBackend()

@@ -13,6 +13,9 @@ import pyopencl.array as cl_array
 from gpuprims.backends.opencl.queues import in_order, turn_of
 from gpuprims.core.driver import Launch
 
+# pyopencl writes code for each new kernel object; two threads that do so at the same time get a warning of pytools.
+_CREATING = Lock()
+
 
 class Launches:
     """The launches of one queue; ``last`` is the event of the last one."""
@@ -48,7 +51,9 @@ class OpenCLKernel:
     def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
         """Fix a launch with its own kernel object, whose last arguments stay set."""
         ordered = self._queue if in_order(self._queue) else None
-        kernel, queue, inputs = cl.Kernel(self._program, self._entry), self._queue, self._inputs
+        with _CREATING:
+            kernel = cl.Kernel(self._program, self._entry)
+        queue, inputs = self._queue, self._inputs
         launches = self._launches
         size, block, lock, turn = (groups * self._block,), (self._block,), Lock(), turn_of(queue)
         if local:

@@ -7,10 +7,12 @@ from typing import Any
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
+from gpuprims.core.warm_calls import WarmCalls, key_of
 from gpuprims.primitives.compact.plan import bind, plan_call, sample
 from gpuprims.primitives.compact.variants import VARIANTS
 
 PRIMITIVE = Primitive("compact", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case", tuned=False)
+_WARM = WarmCalls()
 
 
 def compact(x: Any, mask: Any, *, device: str | Device | None = None, variant: str | None = None) -> Any:
@@ -56,5 +58,12 @@ def compact(x: Any, mask: Any, *, device: str | Device | None = None, variant: s
     >>> gpuprims.compact(x, np.array([True, True, False, False, True]), device="reference")
     array([ 3., -1.,  5.], dtype=float32)
     """
+    key, arrays = None, (x,) if type(mask) is str else (x, mask)
+    if device is None and variant is None:
+        key = key_of(mask if type(mask) is str else None, arrays)
+        if key is not None and (run := _WARM.find(key)) is not None:
+            return run(arrays)
     operands, request, out, chosen = bind((x, mask), device, variant)
-    return find_plan(plan_call, operands, request, out, chosen).run(operands, out)
+    plan = find_plan(plan_call, operands, request, out, chosen)
+    _WARM.keep(key, plan, operands)
+    return plan.run(operands, out)

@@ -12,8 +12,9 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
-from gpuprims.core.launch_plan import LaunchPlan, Sample
+from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
 from gpuprims.core.layout import Form, contiguous
+from gpuprims.core.memory import cut_array
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out
 from gpuprims.core.program_cache import keeps_calls
@@ -47,26 +48,32 @@ class CompactPlan(LaunchPlan):
             raise ArgumentError(
                 "compact: no out=, because the length of the result is not known before the call; got one"
             )
-        self.compiled()
-        (size,), dtype = self.results[0].shape, self.results[0].dtype
-        kept, (total, read) = operands.empty((size,), dtype), _scalar(operands)
-        self.start(operands, [kept, *total])
-        (count,) = read() if size else (0,)
-        kept = operands.cut(kept, 0, (count,))
-        return operands.as_caller_wants(kept) if operands.in_place else operands.to_caller(kept)
+        if not operands.in_place:
+            return operands.to_caller(self.run_there((operands.placed or operands.place())[1]))
+        _, memories = operands.placed or operands.place()
+        return operands.as_caller_wants(self._run_in_place(memories))
 
+    def runner_in_place(self) -> Callable[[Sequence[np.ndarray]], Any]:
+        """See :meth:`LaunchPlan.runner_in_place`."""
+        driver = self.device.driver
+        return lambda arrays: self._run_in_place([driver.memory(array) for array in arrays])
 
-def _scalar(operands: Operands) -> tuple[Sequence[Any], Callable[[], tuple[int, ...]]]:
-    """Return an array for the number of elements kept, and a function that waits for it and returns it."""
-    if not operands.in_place:
-        return scalars_on(operands.device, (_INT64,)).take()
-    total = np.empty((), _INT64)
+    def _run_in_place(self, memories: Sequence[Any]) -> np.ndarray:
+        launch, driver, (form, _) = self.compiled(), self.device.driver, self.results
+        kept, total = np.empty(form.shape, form.dtype), np.zeros((), _INT64)
+        if launch is not nothing:
+            self._start(launch, memories, [driver.memory(kept), driver.memory(total)])
+            driver.wait()
+        return cut_array(kept, 0, (total.item(),))
 
-    def read() -> tuple[int, ...]:
-        operands.driver.wait()
-        return (total.item(),)
-
-    return (total,), read
+    def run_there(self, arrays: Sequence[Any]) -> Any:
+        """See :meth:`LaunchPlan.run_there`."""
+        launch, driver, (form, _) = self.compiled(), self.device.driver, self.results
+        kept, (total, read) = driver.empty(form.shape, form.dtype), scalars_on(self.device, (_INT64,)).take()
+        if launch is not nothing:
+            self._start(launch, arrays, [kept, *total])
+        (count,) = read() if form.shape[0] else (0,)
+        return driver.cut(kept, 0, (count,))
 
 
 def bind(

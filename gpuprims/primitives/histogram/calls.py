@@ -25,6 +25,9 @@ from gpuprims.primitives.reduce import reduce
 _TRIED = 1024
 # It tries up to this many counts for any number of elements.
 _ALWAYS_TRIED = 2**16
+# Counts that a device's call copies to the host at most, to find the last one above zero: for 326,843 counts of 4.3
+# million numbers that took 1.3 of 1.8 ms (H200, CUDA 13.0, 2026-11-23).
+_MOST_COPIED = 2**13
 
 
 def bind(
@@ -89,7 +92,8 @@ def count_numbers(
         return counted(direct(minlength), minlength, np.dtype(np.int64))
     tried = max(minlength, last[0] or (256 if array.dtype == np.uint8 else _TRIED))
     outputs = size // math.prod(array.shape[k] for k in axes)
-    if weighing.sums == "counts" and outputs * tried <= max(size, _ALWAYS_TRIED):
+    few = operands.in_place or tried <= _MOST_COPIED or tried == minlength
+    if weighing.sums == "counts" and few and outputs * tried <= max(size, _ALWAYS_TRIED):
         sums = counted(direct(tried), tried, None, outside=True)
         seen = operands.to_host(_total(operands, sums, first=tried if tried == minlength else 0))
         if not (seen[-2] or seen[-1]):
@@ -99,7 +103,7 @@ def count_numbers(
                 return operands.cut(sums, 0, (*sums.shape[:-1], length))
             return map_arrays("x", sums[..., :length], device=operands.device)  # a contiguous copy
     limits, sums = start_limits(operands), None
-    if last[0] and weighing.sums != "counts":  # while the host waits for the limits
+    if last[0] and not (weighing.sums == "counts" and few):  # while the host waits for the limits
         sums = counted(direct(last[0]), last[0], dtype)
     low, high = (int(end) for end in limits())
     if low < 0:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
+from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls, key_of
 from gpuprims.errors import ArgumentError
 from gpuprims.operators import Op
 from gpuprims.primitives.reduce.plan import bind, plan_call, reduce_segments, run_in_slabs, sample
 from gpuprims.primitives.reduce.variants import VARIANTS
+from gpuprims.primitives.segments.shares import WrongOffsetsError
 
 PRIMITIVE = Primitive("reduce", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case")
+_WARM = WarmCalls()
 
 
 def reduce(
@@ -96,13 +100,26 @@ def reduce(
     >>> gpuprims.reduce(np.float32([3, 1, 4, 1, 5]), segments=[0, 2, 2, 5], device="reference")
     array([ 4.,  0., 10.], dtype=float32)
     """
+    key = None
+    if out is None and device is None and variant is None:
+        given = arrays if segments is None else (*arrays, segments)
+        if type(map) in AS_GIVEN and type(axis) in AS_GIVEN and type(ddof) in AS_GIVEN:
+            key = key_of((op, map, axis, keepdims, dtype, ddof, compensated, segments is None), given)
+        if key is not None and (run := _WARM.find(key)) is not None:
+            try:
+                return run(given)
+            except WrongOffsetsError:  # the rest of the call says what is wrong
+                key = None
     operands, request, result, chosen = bind(
         arrays, op, map, axis, keepdims, dtype, out, ddof, compensated, device, variant
     )
     if segments is not None:
         if axis is not None or keepdims:
             raise ArgumentError(f"reduce: neither axis nor keepdims with segments; got {axis} and {keepdims}")
-        return reduce_segments(operands, result, segments, request, chosen)
+        keep = None if key is None else partial(_WARM.keep, key)
+        return reduce_segments(operands, result, segments, request, chosen, keep)
     if operands.on_host and operands.exceed_room:
         return run_in_slabs(request, operands, result, chosen)
-    return find_plan(plan_call, operands, request, result, chosen).run(operands, result)
+    plan = find_plan(plan_call, operands, request, result, chosen)
+    _WARM.keep(key, plan, operands)
+    return plan.run(operands, result)

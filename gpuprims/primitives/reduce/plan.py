@@ -26,7 +26,7 @@ from gpuprims.primitives.fold import plan_fold, sample_rows
 from gpuprims.primitives.map import plan as map_plan
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.segments.plan import SegmentsRequest, marked_folding, plan_by_marks, plan_by_offsets
-from gpuprims.primitives.segments.shares import check, run_by_offsets, takes_offsets
+from gpuprims.primitives.segments.shares import Keep, check, run_by_offsets, takes_offsets
 from gpuprims.primitives.slabs import FoldSlabs, slab_bytes
 
 
@@ -164,7 +164,12 @@ def run_in_slabs(request: ReduceRequest, operands: Operands, out: Out | None, va
 
 
 def reduce_segments(
-    operands: Operands, out: Out | None, offsets: Any, request: ReduceRequest, variant: str | Variant | None
+    operands: Operands,
+    out: Out | None,
+    offsets: Any,
+    request: ReduceRequest,
+    variant: str | Variant | None,
+    keep: Keep | None = None,
 ) -> Any:
     """Fold each segment by itself: by a kernel that reads offsets, or by a scan that reads marks."""
     op, device = request.operator, operands.device
@@ -173,7 +178,7 @@ def reduce_segments(
     dtypes = tuple([native.dtype for native in operands.natives])
     with operands.settled() if operands.in_place else nullcontext():
         if takes_offsets("segments", own, dtypes, segments.size, device, variant, REGISTRY.generation):
-            return run_by_offsets(plan_by_offsets, segments, own, out, variant)
+            return run_by_offsets(plan_by_offsets, segments, own, out, variant, keep)
         check(segments, own)
         beside = operands.beside(segments.heads(), segments.ends())
         plan = find_plan(plan_by_marks, beside, own, out, variant)

@@ -24,7 +24,7 @@ from gpuprims.primitives.axes import axes_of
 from gpuprims.primitives.fold import plan_scan, sample_rows
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.segments.operator import placed, segmented
-from gpuprims.primitives.segments.shares import run_by_offsets, takes_offsets
+from gpuprims.primitives.segments.shares import Keep, run_by_offsets, takes_offsets
 from gpuprims.primitives.segscan.plan import SegmentedScanRequest, plan_segscan
 
 
@@ -109,7 +109,12 @@ def plan_call(
 
 
 def scan_segments(
-    operands: Operands, out: Out | None, offsets: Any, request: ScanRequest, variant: str | Variant | None
+    operands: Operands,
+    out: Out | None,
+    offsets: Any,
+    request: ScanRequest,
+    variant: str | Variant | None,
+    keep: Keep | None = None,
 ) -> Any:
     """Scan each segment by itself."""
     op = request.operator  # raises before the offsets are read
@@ -118,7 +123,7 @@ def scan_segments(
     dtypes = tuple([native.dtype for native in operands.natives])
     with operands.settled() if operands.in_place else nullcontext():
         if takes_offsets("segscan", own, dtypes, segments.size, operands.device, variant, REGISTRY.generation):
-            return run_by_offsets(plan_segscan, segments, own, out, variant)
+            return run_by_offsets(plan_segscan, segments, own, out, variant, keep)
         segments.check()
         beside = operands.beside(segments.heads())
         return find_plan(plan_call, beside, request._replace(marked=True), out, variant).run(beside, out)

@@ -32,7 +32,7 @@ from gpuprims.primitives.scan_tiles import ScanTraits, queue_of, queueable
 # CUDA refuses a launch if its groups must run at the same time and find no room. Each of NVIDIA's multiprocessors has
 # room for this many work-items, and the kernel's head makes the compiler leave registers for them.
 _AT_ONCE = 1024
-# Tiles of a multiprocessor from which on a queue is worth its start. rows: queues
+# Tiles of a multiprocessor from which on a queue is worth its start. rows: queues-geometry
 _QUEUED = 16
 # Bytes of local memory for each work-item, in which a scan gathers packed elements (scanning.h).
 _STAGED = 32
@@ -57,7 +57,7 @@ def _queue_pays(at: Geometry) -> Refusal:
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
         traits = ScanTraits.of(call)
-        if traits.element_bytes >= 8 and traits.words == 2:  # rows: queues, round_robin
+        if traits.element_bytes >= 8 and traits.words == 2:  # rows: queues-geometry
             return (
                 "is for elements of fewer than 8 bytes or values of more than 2 words; "
                 f"this call's have {traits.element_bytes} bytes and {traits.words} words"
@@ -138,7 +138,7 @@ VARIANTS = (
         "cuda",
         Path(__file__).parents[2] / "backends/cuda/kernels",
         rank=42,
-        geometry=Geometry(608, 28, 1),  # rows: queues
+        geometry=Geometry(608, 28, 1),  # rows: queues, queues-geometry
         vectors=True,
         scratch="tile statuses",
         together=True,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,6 +17,7 @@ from gpuprims.core.geometry import Geometry, Refusal, first_refusal
 from gpuprims.core.kernel_spec import value_bytes, value_words
 from gpuprims.core.launch_plan import LaunchPlan, asks_for, find_plan, nothing
 from gpuprims.core.layout import Layout
+from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out
 from gpuprims.core.refusals import SPARE_LOCAL, double_precision, group_fits, not_for_cpus, shuffles, values_fit
 from gpuprims.core.traits import CallTraits
@@ -38,6 +39,10 @@ _LOADED, _HELD = 64, 16  # rows: shares
 _BESIDE = 4
 # Work-items of the smallest group, for values that leave no room for more.
 _FEWEST = 64
+
+
+# Keeps the launch plan of a call on operands, with a check of arrays like them.
+Keep = Callable[[LaunchPlan, Operands, Callable[[Sequence[Any]], None] | None], None]
 
 
 class WrongOffsetsError(Exception):
@@ -207,19 +212,42 @@ def takes_offsets(
     return device.explain(primitive, request.described(dtypes, size)[1]).chosen is not None
 
 
-def run_by_offsets(plan_call: Any, segments: Segments, request: SegmentsCall, out: Out | None, variant: Any) -> Any:
-    """Run a kernel that reads offsets. If it does not check them itself, they are checked before."""
+def run_by_offsets(
+    plan_call: Any, segments: Segments, request: SegmentsCall, out: Out | None, variant: Any, keep: Keep | None = None
+) -> Any:
+    """Run a kernel that reads offsets. If it does not check them itself, they are checked before.
+
+    ``keep`` gets the plan of a call that is done with one launch plan.
+    """
     beside = segments.beside(apart=out is not None)
     plan: LaunchPlan = find_plan(plan_call, beside, request, out, variant)
     if isinstance(plan.variant, SharesVariant) and plan.compiled() is not nothing:
         try:
-            return plan.run(beside, out)
+            result = plan.run(beside, out)
+            if keep is not None:
+                keep(plan, beside, None)
+            return result
         except WrongOffsetsError as error:
             check(segments, request)
             rule = f"{segments.label}: segments= that stay as they are during the call"
             raise ArgumentError(f"{rule}; got offsets that were wrong and then right") from error
     check(segments, request)
-    return plan.run(beside, out)
+    result = plan.run(beside, out)
+    if keep is not None and beside.in_place:
+        keep(plan, beside, _offsets_rise(segments.size, strictly=not request.of_nothing))
+    return result
+
+
+def _offsets_rise(size: int, *, strictly: bool) -> Callable[[Sequence[Any]], None]:
+    """Return a check that the last of a call's arrays has right offsets for ``size`` elements."""
+    falls = np.less_equal if strictly else np.less
+
+    def check(arrays: Sequence[Any]) -> None:
+        offsets = arrays[-1]
+        if offsets[0] != 0 or offsets[-1] != size or falls(offsets[1:], offsets[:-1]).any():
+            raise WrongOffsetsError
+
+    return check
 
 
 def check(segments: Segments, request: SegmentsCall) -> None:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.primitive import Primitive
+from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls, key_of
 from gpuprims.primitives.stencil.calls import bind, run
 from gpuprims.primitives.stencil.plan import plan_call, sample
 from gpuprims.primitives.stencil.spec import Mode
 from gpuprims.primitives.stencil.variants import VARIANTS
 
 PRIMITIVE = Primitive("stencil", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case")
+_WARM = WarmCalls()
+# Weights whose bytes are compared at each call.
+_FEW = 1024
 
 
 def stencil(
@@ -85,4 +92,12 @@ def stencil(
     >>> gpuprims.stencil(x, lambda n: np.maximum(n[-1], n[1]), mode="constant", device="reference")
     array([0., 4., 0., 8., 8., 8.], dtype=float32)
     """
-    return run(*bind((x, weights), None, mode, cval, channel_axis, iterations, dtype, out, device, variant))
+    key = None
+    if out is None and device is None and variant is None and type(weights) is np.ndarray:
+        if type(cval) is type(iterations) is int and type(channel_axis) in AS_GIVEN and weights.size <= _FEW:
+            own = weights.dtype, weights.shape, weights.tobytes()
+            key = key_of((own, mode, cval, channel_axis, iterations, dtype), (x,))
+        if key is not None and (run_again := _WARM.find(key)) is not None:
+            return run_again((x,))
+    bound = bind((x, weights), None, mode, cval, channel_axis, iterations, dtype, out, device, variant)
+    return run(*bound, partial(_WARM.keep, key))

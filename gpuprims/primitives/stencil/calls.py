@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.launch_plan import find_plan
+from gpuprims.core.launch_plan import LaunchPlan, find_plan
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, check_out, host_results
@@ -77,14 +78,23 @@ def bind_stencil(
     return operands, StencilRequest(label, stencil, border, grid, iterations), result, asked
 
 
-def run(operands: Operands, request: StencilRequest, out: Out | None, variant: str | Variant | None) -> Any:
-    """Apply a stencil to an array the given number of times."""
+def run(
+    operands: Operands,
+    request: StencilRequest,
+    out: Out | None,
+    variant: str | Variant | None,
+    keep: Callable[[LaunchPlan, Operands], None] | None = None,
+) -> Any:
+    """Apply a stencil to an array the given number of times; ``keep`` gets the plan if it is done with one."""
     stencil = request.stencil
     if stencil.halves is not None:
         return _run_in_halves(operands, request, stencil.halves, out, variant)
     if not _is_together(operands.forms[0], request.grid, whole=variant is None):
-        operands = operands.instead(contiguous_copy(operands.natives[0], operands.device))
-    return find_plan(plan_call, operands, request, out, variant).run(operands, out)
+        operands, keep = operands.instead(contiguous_copy(operands.natives[0], operands.device)), None
+    plan = find_plan(plan_call, operands, request, out, variant)
+    if keep is not None:
+        keep(plan, operands)
+    return plan.run(operands, out)
 
 
 @lru_cache(maxsize=1024)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
@@ -34,6 +36,8 @@ class StencilPlan(LaunchPlan):
 
     def run(self, operands: Operands, out: Out | None) -> Any:
         """Launch every pass on the memory of a call, and return the last pass's results."""
+        if out is None and operands.plain:
+            return self.run_there((operands.placed or operands.place())[1])
         kept = []  # keeps host memory alive until the kernels have written to it
         with operands.settled():
             for one in self.passes[:-1]:
@@ -44,6 +48,23 @@ class StencilPlan(LaunchPlan):
                 kept.append(result)
                 operands = operands.instead(result)
             return self.passes[-1].run(operands, out)
+
+    def runner_in_place(self) -> Callable[[Sequence[np.ndarray]], Any]:
+        """See :meth:`LaunchPlan.runner_in_place`."""
+        runs = [one.runner_in_place() for one in self.passes]
+
+        def run(arrays: Sequence[Any]) -> Any:
+            for one in runs:
+                arrays = (one(arrays),)
+            return arrays[0]
+
+        return run
+
+    def run_there(self, arrays: Sequence[Any]) -> Any:
+        """See :meth:`LaunchPlan.run_there`."""
+        for one in self.passes:
+            arrays = (one.run_there(arrays),)
+        return arrays[0]
 
 
 @keeps_calls()

@@ -107,3 +107,11 @@ def test_many_short_rows_of_numbers(device: gpuprims.Device, rng: np.random.Gene
     x = rng.integers(0, 9, (3000, 4))
     expected = np.array([np.bincount(row, minlength=9) for row in x])
     assert_equal(gpuprims.bincount(x, axis=1, device=device), expected)
+
+
+def test_the_largest_number_may_change_from_call_to_call(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    for top in (20_000, 20_000, 30_000, 9, 20_000):
+        x = rng.integers(0, top, 3000)
+        assert_equal(gpuprims.bincount(x, device=device), np.bincount(x))
+        if device.backend != "reference":
+            assert_equal(on_host(device, gpuprims.bincount(device.driver.asarray(x))), np.bincount(x))

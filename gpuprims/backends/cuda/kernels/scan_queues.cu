@@ -22,8 +22,8 @@
  *     SCANS       told, learnt          scan runs, start the copies of results      taken
  *     1           taken, by SCANS       start the copies of another tile            landed
  *
- * Memory. A gate releases what its arrivals wrote before and acquires it for those who pass, in local memory. One lane
- * arrives for a warp, after a barrier of the warp that comes after all its lanes have read and written.
+ * Memory. A gate releases what its arrivals wrote before and acquires it for those who pass, in local memory. All lanes of
+ * a warp arrive, each after what it has read and written.
  * - A turn uses slot turn % DEPTH, and passes each of the slot's gates in the phase turn / DEPTH & 1. A phase looks like
  *   the one before last, so no gate may go on by two while a lane waits. None does: whoever lets a gate of the next
  *   turn of a slot open has passed `taken` of this turn, for which all lanes that scan, and through told and folded all
@@ -172,11 +172,11 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
     if (tid == 0) {
         launch = TAG_OF(gp_read_entry(statuses)) + 1;
         for (int slot = 0; slot < DEPTH; slot++) {
-            make_gate(landed + slot, 1);
-            make_gate(folded + slot, SCANS);
-            make_gate(told + slot, 1);
-            make_gate(learnt + slot, 1);
-            make_gate(taken + slot, SCANS);
+            make_gate(landed + slot, LANES);
+            make_gate(folded + slot, RUNS);
+            make_gate(told + slot, LANES);
+            make_gate(learnt + slot, LANES);
+            make_gate(taken + slot, RUNS);
         }
         show_to_copies();
     }
@@ -201,11 +201,8 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
             pass_gate(told + slot, phase);
             pass_gate(learnt + slot, phase);
             value_t whole = OP(before_tile[slot], OP(before_warp[slot][warp], before_run[slot][tid]));
-            gp_warp_barrier();
-            if (lane == 0) {
-                arrive(taken + slot);
-                await_copies(PLACES - 1);
-            }
+            arrive(taken + slot);
+            if (lane == 0) await_copies(PLACES - 1);
 #pragma unroll
             for (int item = 0; item < ITEMS; item++) {
                 const value_t earlier = whole;
@@ -237,8 +234,7 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
             const value_t earlier = gp_shuffle_up(whole, 1);
             before_run[slot][run] = lane ? earlier : IDENTITY;
             if (lane == LANES - 1) before_warp[slot][run / LANES] = whole;
-            gp_warp_barrier();
-            if (lane == 0) arrive(folded + slot);
+            arrive(folded + slot);
         } else if (warp == 2 * SCANS) {
             /* 3. Scan the folds of the warps, and write the tile's aggregate to its status. */
             pass_gate(folded + slot, phase);
@@ -247,13 +243,11 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
             if (lane == SCANS - 1) gp_write_status(statuses, task.at, tag, whole);
             gp_warp_barrier();
             if (lane < SCANS) before_warp[slot][lane] = lane ? earlier : IDENTITY;
-            gp_warp_barrier();
-            if (lane == 0) arrive(told + slot);
+            arrive(told + slot);
         } else if (warp == 2 * SCANS + 1) {
             /* 1. Start the copies of a tile's elements. */
             const i64 count = min((i64)TILE, n - base);
             if (turn >= DEPTH) pass_gate(taken + slot, phase ^ 1);
-            gp_warp_barrier(); /* all lanes must pass before one lets the gate's next phase come */
 #define BRING(from, before, size) bring(elements + TILE * (before), from, WHOLE(size), landed + slot);
 #define BRING_REST(from, before, size)                                                                                 \
     for (int at = WHOLE(size) + lane; at < count * (size); at += LANES)                                                \
@@ -267,20 +261,17 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
             if (lane == 0) {
                 arrive_before(landed + slot, 0 EACH_QUEUED(ADD_WHOLE, o, base));
                 EACH_QUEUED(BRING, o, base)
+            } else {
+                arrive(landed + slot);
             }
-            gp_warp_barrier();
         } else {
             /* 4. Fold the aggregates of the tiles since the group's last, and the prefix of that. */
             const int count = (int)min(task.tile, (i64)groups), last = (turn + DEPTH - 1) % DEPTH;
             value_t prefix = IDENTITY;
             if (count) prefix = fold_statuses(statuses, task.at - count, count, tag, lane);
             if (turn >= DEPTH) pass_gate(taken + slot, phase ^ 1);
-            gp_warp_barrier(); /* as above */
-            if (lane == 0) {
-                before_tile[slot] = task.tile < groups ? prefix : OP(before_tile[last], prefix);
-                arrive(learnt + slot);
-            }
-            gp_warp_barrier();
+            if (lane == 0) before_tile[slot] = task.tile < groups ? prefix : OP(before_tile[last], prefix);
+            arrive(learnt + slot);
         }
     }
 

@@ -1,0 +1,158 @@
+"""Warm calls: what an earlier call left must not answer a call that differs from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_cases import assert_equal, need
+from kernel_cases import on_host as copied
+
+import gpuprims
+from gpuprims.core.warm_calls import WarmCalls
+from gpuprims.errors import ArgumentError, AxisError, GpuprimsError, UnknownOperatorError
+
+
+@pytest.fixture(params=["on the device", "in place"])
+def there(device: gpuprims.Device, request: pytest.FixtureRequest) -> Iterator[Callable[[np.ndarray], Any]]:
+    """Copy a host array to a device whose arrays are of a class of its own; or use it where a device shares memory."""
+    if request.param == "in place":
+        if not device.driver.shares_host_memory:
+            pytest.skip("has memory of its own")
+        with gpuprims.use_device(device):
+            yield lambda array: array.copy()
+    elif device.backend == "reference":
+        pytest.skip("has no arrays of its own")
+    else:
+        yield device.driver.asarray
+
+
+def on_host(device: gpuprims.Device, result: Any) -> np.ndarray:
+    """Return a result on the host."""
+    return np.asarray(result) if isinstance(result, np.ndarray | np.generic) else copied(device, result)
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Collect for each lookup whether an earlier call is found."""
+    seen: list[bool] = []
+    find = WarmCalls.find
+
+    def watched(self: WarmCalls, key: Any) -> Any:
+        run = find(self, key)
+        seen.append(run is not None)
+        return run
+
+    monkeypatch.setattr(WarmCalls, "find", watched)
+    return seen
+
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "map": lambda x: gpuprims.map("x * x", x),
+    "map of a function": lambda x: gpuprims.map(lambda element: element * element, x),
+    "reduce": lambda x: gpuprims.reduce(x, op="max", axis=0),
+    "scan": lambda x: gpuprims.scan(x, axis=1),
+    "compact": lambda x: gpuprims.compact(x, "x > 0"),
+    "stencil": lambda x: gpuprims.stencil(x, np.array([1, 2, 1])),
+    "blur": lambda x: gpuprims.blur(x, "box", size=3),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_second_call_finds_the_first(
+    device: gpuprims.Device, there: Any, found: list[bool], rng: np.random.Generator, name: str
+) -> None:
+    hosts = [rng.integers(-9, 9, (5, 7)).astype(np.int32) for _ in range(2)]
+    results = [on_host(device, CALLS[name](there(host))) for host in (*hosts, hosts[0])]
+    assert found[-1]
+    for host, result in zip((*hosts, hosts[0]), results, strict=True):
+        assert_equal(result, CALLS[name](host) if name != "reduce" else host.max(axis=0))
+
+
+def test_other_dtypes_shapes_strides_and_places_are_other_calls(
+    device: gpuprims.Device, there: Any, rng: np.random.Generator
+) -> None:
+    flat = rng.integers(-9, 9, 64).astype(np.int32)
+    on = there(flat)
+    for view in (lambda x: x, lambda x: x[3:], lambda x: x[:61], lambda x: x[::3], lambda x: x.view(np.uint32)):
+        for _ in range(2):
+            assert_equal(on_host(device, gpuprims.map("x + x", view(on))), view(flat) + view(flat))
+            assert_equal(on_host(device, gpuprims.reduce(view(on), op="min")), view(flat).min())
+    square = there(flat.reshape(8, 8))
+    for axis in (0, 1, None, 0):
+        assert_equal(on_host(device, gpuprims.reduce(square, axis=axis)), flat.reshape(8, 8).sum(axis=axis))
+
+
+def test_keywords_that_are_equal_but_of_another_class(device: gpuprims.Device, there: Any) -> None:
+    need(device, np.float64)
+    x = there(np.arange(12.0).reshape(3, 4))
+    for _ in range(2):
+        gpuprims.reduce(x, op="var", axis=1, ddof=1)
+        with pytest.raises(AxisError):
+            gpuprims.reduce(x, axis=True)
+        with pytest.raises(ArgumentError):
+            gpuprims.reduce(x, op="var", axis=1, ddof=True)
+        with pytest.raises(UnknownOperatorError):
+            gpuprims.reduce(x, op=["sum"])
+        gpuprims.blur(x, "box", size=1)
+        with pytest.raises(ArgumentError):
+            gpuprims.blur(x, "box", size=True)
+
+
+def test_borders_that_differ(device: gpuprims.Device, there: Any) -> None:
+    host = np.ones((3, 3), np.float32)
+    for cval in (1, 2, 2.5, 1):
+        got = on_host(device, gpuprims.blur(there(host), "box", size=3, mode="constant", cval=cval))
+        assert got[0, 0] == pytest.approx((4 + 5 * cval) / 9)
+
+
+def test_functions_and_weights_that_change(device: gpuprims.Device, there: Any) -> None:
+    def times(factor: float) -> Callable[[Any], Any]:
+        return lambda element: element * factor
+
+    host, weights = np.arange(9, dtype=np.float32), np.array([0.0, 1.0, 0.0], np.float32)
+    for factor in (2.0, 3.0, 2.0):
+        assert_equal(on_host(device, gpuprims.map(times(factor), there(host))), np.float32(factor) * host)
+        weights[1] = factor
+        assert_equal(on_host(device, gpuprims.stencil(there(host), weights)), np.float32(factor) * host)
+
+
+def test_offsets_that_become_wrong_are_refused(device: gpuprims.Device, there: Any) -> None:
+    x, good = there(np.arange(5000, dtype=np.float32)), np.array([0, 10, 3000, 5000])
+    offsets = there(good)
+    for call, op in ((gpuprims.reduce, "sum"), (gpuprims.scan, "sum"), (gpuprims.reduce, "max")):
+        for _ in range(2):
+            right = on_host(device, call(x, op=op, segments=offsets))
+        for wrong in ([0, 3000, 10, 5000], [0, 10, 3000, 4999], [1, 10, 3000, 5000]):
+            offsets = there(np.array(wrong))
+            with pytest.raises(ArgumentError, match="segments="):
+                call(x, op=op, segments=offsets)
+        offsets = there(good)
+        assert_equal(on_host(device, call(x, op=op, segments=offsets)), right)
+    with pytest.raises(GpuprimsError, match="at least one element"):
+        gpuprims.reduce(x, op="max", segments=there(np.array([0, 10, 10, 5000])))
+
+
+def test_a_registered_variant_is_seen_at_once(device: gpuprims.Device, there: Any, found: list[bool]) -> None:
+    from gpuprims.core.registry import REGISTRY
+
+    x = there(np.arange(9))
+    for _ in range(2):
+        gpuprims.scan(x)
+    assert found[-1]
+    REGISTRY.generation += 1
+    gpuprims.scan(x)
+    assert not found[-1]
+
+
+def test_few_calls_are_kept(there: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpuprims.core import warm_calls
+
+    monkeypatch.setattr(warm_calls, "_MOST", 3)
+    calls = WarmCalls()
+    monkeypatch.setattr(gpuprims.map.__globals__["_WARM"], "_runs", calls._runs)
+    for n in range(1, 9):
+        gpuprims.map("x + 1", there(np.arange(n)))
+        assert 1 <= len(calls._runs) <= 3
