@@ -101,3 +101,14 @@ def test_long_rows_of_weights_are_read_from_memory_on_gpus(sigma: int, rows: str
     driver = CompilingDriver("cuda", usual_device("gpu", 32))
     gpuprims.blur(resident(4096, 4096), "gaussian", sigma=sigma, device=gpuprims.Device._of(driver))
     assert [variant.name for variant, _ in driver.asked] == [rows, "columns"]
+
+
+@pytest.mark.parametrize("shape", [(5, 5, 9), (3, 5, 15), (3, 3, 31), (13, 15)])
+def test_rows_of_more_weights_than_are_applied_at_once(
+    device: gpuprims.Device, rng: np.random.Generator, shape: tuple[int, ...]
+) -> None:
+    weights = rng.random(shape)
+    for size in ((9, 33, 65), (4, 5, 30), (3, 40, 70)):
+        x = rng.random(size[-len(shape) :])
+        for got in results(device, x, weights, mode="nearest"):
+            np.testing.assert_allclose(got, ndimage.correlate(x, weights, mode="nearest"), rtol=1e-12)
