@@ -370,7 +370,7 @@ def _in_place(*arrays: Any, **how: Any) -> Any:
 def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
     """Return calls that a variant does not refuse."""
     if variant.primitive == "map":
-        return TRANSPOSED if variant.name == "tile" else MAPS
+        return TRANSPOSED if variant.name in ("tile", "cpu_blocks") else MAPS
     if variant.primitive == "scan":
         own = {"columns": SHARED_COLUMNS, "each": SCANNED_COLUMNS, "rows": SCANNED_ROWS, "queues": QUEUED_SCANS}
         return own.get(variant.name, SCANS)

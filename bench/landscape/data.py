@@ -28,12 +28,12 @@ def views(call: Call, arrays: Iterable[np.ndarray]) -> list[np.ndarray]:
 
 
 def on_device(device: gpuprims.Device, call: Call, arrays: Iterable[np.ndarray]) -> list[Any]:
-    """Return the operands on the device, with the strides that they have on the host."""
+    """Return the operands on the device, or where it reads them, with the strides that they have on the host."""
     return [_viewed(device, array, operand.view(array)) for operand, array in zip(call.operands, arrays, strict=True)]
 
 
 def _viewed(device: gpuprims.Device, array: np.ndarray, view: np.ndarray) -> Any:
-    if device.backend not in ("cuda", "opencl"):
+    if device.driver.shares_host_memory:  # where users pass NumPy's arrays
         return view
     copied: Any = device.asarray(array)
     if view is array:

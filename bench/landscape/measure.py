@@ -92,6 +92,10 @@ class Bench:
 
         With ``sample``, a smaller call like it, that one is checked in its place: a large one's check takes minutes.
         """
+        with gpuprims.use_device(self.device):  # of arrays of the host
+            return self._row(call, sample)
+
+    def _row(self, call: Call, sample: Call | None) -> Row:
         row = Row(call.number, call.primitive, call.text)
         checked = sample or call
         stored = data.stored(checked)
@@ -120,8 +124,7 @@ class Bench:
         return row
 
     def _run_of(self, call: Call, resident: list[Any]) -> Callable[[], Any]:
-        where = {} if self.device.backend in ("cuda", "opencl") else {"device": self.device}
-        return partial(calls.way_of(call), *resident, **where)
+        return partial(calls.way_of(call), *resident)
 
     def _rival(self, call: Call, name: str, arrays: list[Any]) -> Callable[[], Any]:
         peer = self.peers[name]

@@ -34,6 +34,7 @@ BACKENDS = {"cuda": "CUDA", "opencl": "OpenCL"}
 CALLS = {
     "map": "map('2*x + 1', {dtype}[{size}])",
     "map/tile": "map('x + y', {dtype}[{rows}, 16], {dtype}[16, {rows}].T)",
+    "map/cpu_blocks": "map('x + y', {dtype}[{rows}, 16], {dtype}[16, {rows}].T)",
     "reduce": "reduce({dtype}[{size}], op={op})",
     "reduce/staged": "reduce({dtype}[{rows}, 17], op={op}, axis=1)",
     "reduce/rows": "reduce({dtype}[{rows}, 16], op={op}, axis=1)",

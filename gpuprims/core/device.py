@@ -271,8 +271,7 @@ def pick_device(on: Device | None, asked: str | Device | None) -> Device:
     if on is not None:
         return on
     chosen: Device | None = DEFAULT.chosen
-    # A lookup of a variable that is not there raises and catches an error, so ask before.
-    if chosen is None and "GPUPRIMS_DEVICE" in os.environ and (spec := os.environ["GPUPRIMS_DEVICE"]):
+    if chosen is None and (spec := os.environ.get("GPUPRIMS_DEVICE")):
         return Device(spec)
     return chosen or DEFAULT.found
 

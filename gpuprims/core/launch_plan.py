@@ -158,21 +158,18 @@ class LaunchPlan:
 
         return run
 
-    def runner_in_place(self) -> Callable[[Sequence[np.ndarray]], Any]:
-        """Return the same for contiguous arrays of the host, whose memory the device shares."""
-        launch, device = self.compiled(), self.device
-
-        def run(arrays: Sequence[np.ndarray]) -> Any:
-            driver = device.driver
+    def run_in_place(self, arrays: Sequence[np.ndarray]) -> Any:
+        """Launch on contiguous arrays of the host, whose memory the device shares, and return new ones."""
+        launch, driver = self._launch or self.compiled(), self.device.driver
+        results = self._memory(np.empty)
+        if launch is not nothing:
             memory = driver.memory
-            results = self._memory(np.empty)
-            if launch is not nothing:
+            try:
                 self._start(launch, [memory(array) for array in arrays], [memory(result) for result in results])
-                driver.wait()
-            results = [result.T if self._turned else result[()] for result in results]
-            return results[0] if self.single else tuple(results)
-
-        return run
+            finally:
+                driver.wait()  # also before an error frees the memory
+        results = [result.T if self._turned else result[()] for result in results]
+        return results[0] if self.single else tuple(results)
 
     def run_there(self, arrays: Sequence[Any]) -> Any:
         """Launch on arrays of the device as its kernels take them, and return new results there."""

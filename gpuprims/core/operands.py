@@ -171,13 +171,20 @@ def _nowhere(array: Any) -> Form:
     return Form(array.dtype, array.shape, (0,) * array.ndim)
 
 
+def is_plain(array: Any) -> bool:
+    """Return True for a contiguous NumPy array that kernels read as it is; its dtype tells its byte order too."""
+    return type(array) is np.ndarray and array.dtype in COMPUTABLE_SET and array.flags.carray
+
+
 def _is_ready(array: Any) -> bool:
     """Return True for a NumPy array that kernels can read as it is, or where it lies if it is strided."""
-    if type(array) is not np.ndarray or array.dtype not in COMPUTABLE_SET:
+    if type(array) is not np.ndarray:
+        return False
+    if is_plain(array):
+        return True
+    if array.dtype not in COMPUTABLE_SET:
         return False
     flags, item = array.flags, array.itemsize
-    if flags.carray:
-        return True
     reached = sum([abs(stride) * length for stride, length in zip(array.strides, array.shape, strict=True)])
     return flags.aligned and reached <= _ALWAYS_ROOM and not any(stride % item for stride in array.strides)
 

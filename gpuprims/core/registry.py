@@ -102,8 +102,8 @@ class Registry:
         except KeyError:
             library = kind.__module__.partition(".")[0]
             found = next((backend for backend in self.backends() if backend.array_library == library), None)
-            if found is not None and found.facts_of is not None:
-                self.facts_by_class[kind] = found.facts_of
+            if (tell := getattr(found, "facts_of", None)) is not None:  # a plug-in may be older than this
+                self.facts_by_class[kind] = tell
             return self.by_class.setdefault(kind, found)
 
     def drivers(self, name: str) -> Sequence[Driver]:

@@ -15,7 +15,7 @@ import numpy as np
 from gpuprims.core.arrays import unchanged
 from gpuprims.core.device import pick_device
 from gpuprims.core.launch_plan import LaunchPlan
-from gpuprims.core.operands import Operands
+from gpuprims.core.operands import Operands, is_plain
 from gpuprims.core.program_cache import forgets_calls
 from gpuprims.core.registry import REGISTRY
 
@@ -34,12 +34,12 @@ class WarmCalls:
     """The warm calls of one function."""
 
     def __init__(self) -> None:
-        self._runs: dict[Key, Run] = {}
+        self._runs: dict[Key | None, Run] = {}
         self._generation = REGISTRY.generation
         forgets_calls(self.clear)
 
-    def find(self, key: Key) -> Run | None:
-        """Return what runs a call with a key, or None."""
+    def find(self, key: Key | None) -> Run | None:
+        """Return what runs a call with a key; None if there is none, and for a call without a key."""
         if self._generation != REGISTRY.generation:
             self.clear()
         try:
@@ -51,7 +51,7 @@ class WarmCalls:
         """Keep the plan of a call whose arrays are the kernel's operands as they are; ``check`` sees them before."""
         if key is None or operands.convert is not unchanged or (operands.on_host and not operands.in_place):
             return
-        run = plan.runner_in_place() if operands.in_place else plan.runner()
+        run = plan.run_in_place if operands.in_place else plan.runner()
         if len(self._runs) >= _MOST:
             self.clear()
         try:
@@ -87,10 +87,7 @@ def key_of(keywords: Hashable, arrays: Sequence[Any]) -> Key | None:
 
 
 def _host_key(keywords: Hashable, arrays: Sequence[Any]) -> Key | None:
-    """Return the key of a call on arrays of the host, all small and contiguous, for the device of now."""
-    key: list[Hashable] = [keywords, pick_device(None, None)]
-    for array in arrays:
-        if type(array) is not np.ndarray or not array.flags.carray or array.nbytes > _SMALL:
-            return None
-        key += (array.dtype, array.shape)
-    return tuple(key)
+    """Return the key of a call on arrays of the host, all small and read as they are, for the device of now."""
+    if not all(is_plain(array) and array.nbytes <= _SMALL for array in arrays):
+        return None
+    return (keywords, pick_device(None, None), *[(array.dtype, array.shape) for array in arrays])

@@ -50,7 +50,7 @@ DEVICE COMPLEX NAMED(gp_scaled)(const COMPLEX a, const REAL b)
     return NAMED(gp_make)(TIMES(a.re, b), TIMES(a.im, b));
 }
 DEVICE COMPLEX NAMED(gp_rint)(const COMPLEX a) { return NAMED(gp_make)(rint(a.re), rint(a.im)); }
-DEVICE REAL NAMED(gp_absolute)(const COMPLEX a) { return hypot(a.re, a.im); }
+DEVICE REAL NAMED(gp_absolute)(const COMPLEX a) { return GP_PASTE(gp_hypot, REAL)(a.re, a.im); }
 
 DEVICE COMPLEX NAMED(gp_add)(const COMPLEX a, const COMPLEX b) { return NAMED(gp_make)(a.re + b.re, a.im + b.im); }
 DEVICE COMPLEX NAMED(gp_subtract)(const COMPLEX a, const COMPLEX b) { return NAMED(gp_make)(a.re - b.re, a.im - b.im); }

@@ -26,12 +26,13 @@ LOGICAL = {"logical_and": "&", "logical_or": "|"}
 COMPARE = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!="}
 BITWISE = {"bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^"}
 
-# NumPy's name -> C's, for functions of floating operands only.
+# NumPy's name -> C's, for functions of floating operands only; preludes define those with a type.
 FLOATING = {
-    "sqrt": "sqrt", "cbrt": "cbrt", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2",
+    "sqrt": "gp_sqrt_{T}", "cbrt": "cbrt", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2",
     "log10": "log10", "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos",
     "arctan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh",
-    "arctanh": "atanh", "arctan2": "atan2", "hypot": "hypot", "copysign": "copysign", "fabs": "fabs", "rint": "rint",
+    "arctanh": "atanh", "arctan2": "atan2", "hypot": "gp_hypot_{T}", "copysign": "copysign", "fabs": "fabs",
+    "rint": "rint",
 }  # fmt: skip
 # Likewise, with one name in both; integers and bools stay unchanged.
 ROUNDING = ("floor", "ceil", "trunc")

@@ -1,11 +1,13 @@
-"""The ``axis=`` of a call, as in NumPy."""
+"""The ``axis=`` of a call, and the order of its arrays' axes in memory, as in NumPy."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from gpuprims.core.layout import Form
 from gpuprims.errors import AxisError, quoted
 
 
@@ -30,3 +32,15 @@ def axes_of(axis: int | tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
     if len(set(axes)) != len(axes):
         raise AxisError(f"axis: each axis once; got {quoted(axis)}")
     return axes
+
+
+def in_fortran_order(forms: Sequence[Form], shape: tuple[int, ...]) -> bool:
+    """Return True if the arrays that are not broadcast lie in memory with their first axis fastest, as in NumPy."""
+    found = False
+    for form in forms:
+        if form.shape == shape and len(shape) > 1:
+            strides = [abs(stride) for n, stride in zip(shape, form.strides, strict=True) if n > 1]
+            if len(strides) < 2 or strides != sorted(set(strides)):
+                return False
+            found = True
+    return found

@@ -12,7 +12,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.driver import Kernel, Launch
 from gpuprims.core.kernel_spec import value_bytes, value_words
 from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, nothing, with_counters, with_scratch, with_statuses
-from gpuprims.core.layout import VECTOR_BYTES, Form, contiguous, plan_layout
+from gpuprims.core.layout import VECTOR_BYTES, Form, contiguous, plan_layout, turned
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.expressions import TypedExpr
@@ -123,8 +123,14 @@ def plan_fold(
             counters, scratch = (outputs + 1) // 2 * 2 + outputs * nbytes // 4, 0
         return with_counters(device, launch, counters, scratch, unread=0 if count else len(forms))
 
-    results = [contiguous(form.dtype, form.shape, form.alignment) for form in targets]
+    results = [_in_new_memory(form) for form in targets]
     return LaunchPlan(device, "reduce", traits, results, compiling, asked=asked, inputs=range(len(forms)))
+
+
+def _in_new_memory(form: Form) -> Form:
+    """Return a result in new memory: in Fortran order if ``form`` is, else in C order."""
+    plain = contiguous(form.dtype, form.shape, form.alignment)
+    return turned(plain) if form.strides == turned(plain).strides else plain
 
 
 def _searched(folding: Folding, count: int) -> bool:

@@ -8,7 +8,7 @@ from gpuprims.expressions import TypedExpr
 from gpuprims.expressions.functions import FLOATING
 
 # Functions that call the compiler's library, for some dtypes at least.
-_LIBRARY = {*FLOATING, "power", "remainder", "floor_divide", "absolute", "fmod"}
+_LIBRARY = {*FLOATING, "power", "remainder", "floor_divide", "absolute", "fmod"} - {"sqrt", "hypot"}
 _EXTREMES = {"maximum", "minimum"}
 
 
@@ -23,6 +23,8 @@ def scalar_in_loops(*functions: TypedExpr) -> bool:
 
 def _is_scalar(function: TypedExpr, k: int) -> bool:
     node = function.nodes[k]
+    if node.name == "absolute" and function.nodes[node.operands[0]].dtype == np.complex64:
+        return False  # it is hypot, made of the compiler's square root (backends/opencl/measurements.md: roots)
     if node.name in _LIBRARY or node.dtype in (np.float16, np.complex128):
         return True
     if node.name == "cast" and node.dtype.kind == "f":

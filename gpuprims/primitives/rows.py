@@ -10,18 +10,12 @@ from gpuprims.core.device import device_of
 from gpuprims.core.launch_plan import Sample
 from gpuprims.core.layout import VECTOR_BYTES, Form, contiguous, is_contiguous
 from gpuprims.core.operands import Operands
-from gpuprims.primitives.map import contiguous_copy
+from gpuprims.primitives.copies import with_copies
 
 
 def side_by_side(operands: Operands) -> Operands:
     """Make contiguous copies of arrays that are not contiguous, for kernels that take no strides."""
-    apart = [not is_contiguous(form) for form in operands.forms]
-    if not any(apart):
-        return operands
-    natives = zip(operands.natives, apart, strict=True)
-    return operands.instead(
-        *(contiguous_copy(array, operands.device) if copied else array for array, copied in natives)
-    )
+    return with_copies(operands, [not is_contiguous(form) for form in operands.forms])
 
 
 def vector_of(form: Form) -> int:

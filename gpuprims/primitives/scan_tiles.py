@@ -13,8 +13,8 @@ from gpuprims.core.traits import CallTraits
 
 # Bytes that bulk copies move at least, and at which they begin.
 BULK_BYTES = 16
-# 32-bit words of the values of a run, which a work-item keeps in registers; fewer where an element is a byte, of which
-# NVRTC 12.9 spills 48 on sm_90. Neighbours that it loads at once.
+# 32-bit words of the values of a run, which a work-item keeps in registers; fewer where an element is a byte:
+# NVRTC 12.9 then spills 48 bytes of them on sm_90. Neighbours that it loads at once.
 _WORDS, _WORDS_OF_BYTES, _NEIGHBOURS = 60, 47, 8
 # Tiles of elements: at most, and at least with two tiles of results instead of one.
 _DEEPEST, _DEEP = 12, 4

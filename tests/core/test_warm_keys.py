@@ -85,6 +85,17 @@ def test_other_dtypes_shapes_strides_and_places_are_other_calls(
         assert_equal(on_host(device, gpuprims.reduce(square, axis=axis)), flat.reshape(8, 8).sum(axis=axis))
 
 
+@pytest.mark.parametrize("name", CALLS)
+def test_arrays_of_another_byte_order(device: gpuprims.Device, name: str) -> None:
+    if not device.driver.shares_host_memory:
+        pytest.skip("gets a copy in its own order")
+    host = np.arange(35, dtype=np.int32).reshape(5, 7) - 9
+    with gpuprims.use_device(device):
+        expected = CALLS[name](host)
+        for _ in range(3):
+            assert_equal(CALLS[name](host.astype(">i4")), expected)
+
+
 def test_keywords_that_are_equal_but_of_another_class(device: gpuprims.Device, there: Any) -> None:
     need(device, np.float64)
     x = there(np.arange(12.0).reshape(3, 4))

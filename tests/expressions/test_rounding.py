@@ -169,3 +169,22 @@ def converted(value: float, target: np.dtype[Any]) -> int:
     width = 8 * target.itemsize
     whole &= (1 << width) - 1
     return whole - (1 << width) if target.kind == "i" and whole >> (width - 1) else whole
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_roots_of_every_exponent(device: gpuprims.Device, rng: np.random.Generator, dtype: str) -> None:
+    need(device, dtype)
+    with np.errstate(all="ignore"):
+        x, y = (random_bits(rng, dtype, 40_000) for _ in "xy")
+        y[::2] = x[::2] * rng.uniform(0.1, 10, 20_000).astype(dtype)  # of one magnitude
+        special = np.array([0, -0.0, np.inf, -np.inf, np.nan, np.finfo(dtype).max, np.finfo(dtype).tiny], dtype)
+        x[:49], y[:49] = np.repeat(special, 7), np.tile(special, 7)
+        for step in (1, 2):  # joined work-items and loops of one, on CPUs
+            a, b = x[::step], y[::step]
+            got, root = gpuprims.map("hypot(x, y), sqrt(x)", a, b, device=device)
+            np.testing.assert_array_equal(bits(root), bits(np.sqrt(a)))
+            exact = np.hypot(*(one.astype("float64" if dtype == "float32" else np.longdouble) for one in (a, b)))
+            finite = np.isfinite(exact.astype(dtype))
+            away = np.abs(got[finite] - exact[finite]) / np.spacing(exact[finite].astype(dtype))
+            assert away.max() <= 4  # units in the last place
+            np.testing.assert_array_equal(got[~finite], exact[~finite].astype(dtype))

@@ -91,3 +91,25 @@ def test_results_lie_in_memory_as_the_arrays_do(
     assert got.strides == x.T.strides
     mixed = gpuprims.map("x + y", x.T, np.ascontiguousarray(y.T), device=device)
     assert mixed.flags.c_contiguous
+
+
+def test_results_of_host_arrays_lie_in_any_order_of_axes(device: gpuprims.Device, rng: np.random.Generator) -> None:
+    if not device.driver.shares_host_memory:
+        pytest.skip("results come from the device in C or Fortran order")
+    x, y = random_values(rng, np.float32, (2, 5, 6, 7))
+    for axes in itertools.permutations(range(3)):
+        a, b = x.transpose(axes), y.transpose(axes)[::-1]
+        for arrays in ((a, b), (a, b[:1]), (a, b[0, :, :1]), (a, np.float32(3)), (a[..., ::2], b[..., ::2])):
+            got, expected = gpuprims.map("x - 2*y", *arrays, device=device), arrays[0] - 2 * arrays[1]
+            assert_equal(got, expected)
+            if np.shape(arrays[1]) in ((), arrays[0].shape):
+                assert got.strides == expected.strides
+        left, right = gpuprims.map("(x + y, x > y)", a, b, device=device)
+        assert_equal(left, a + b)
+        assert_equal(right, a > b)
+        assert right.strides == (a > b).strides
+        out = np.empty(a.shape, np.float32)
+        assert gpuprims.map("x - y", a, b, out=out, device=device) is out
+        assert_equal(out, a - b)
+    mixed = gpuprims.map("x + y", x.transpose(1, 0, 2), np.ascontiguousarray(y.transpose(1, 0, 2)), device=device)
+    assert mixed.flags.c_contiguous

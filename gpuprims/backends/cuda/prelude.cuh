@@ -55,6 +55,11 @@ typedef double f64;
 #define gp_count_bits(word) __popc(word)
 #define gp_magnitude(number) fabsf(number)
 
+#define gp_sqrt_f32(value) sqrt(value)
+#define gp_sqrt_f64(value) sqrt(value)
+#define gp_hypot_f32(a, b) hypot(a, b)
+#define gp_hypot_f64(a, b) hypot(a, b)
+
 /* Powers of two and inverses; those of f32 have a relative error of some 2^-22. */
 #define gp_power_f64(value) exp2(value)
 #define gp_inverse_f64(value) (1 / (value))

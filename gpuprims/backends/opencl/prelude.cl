@@ -69,6 +69,35 @@ DEVICE f64 gp_times_f64(const f64 a, const f64 b)
 /* Not fabs: with it Intel's compiler does not find the bins of several elements in one vector. */
 #define gp_magnitude(number) as_float(as_uint(number) & 0x7FFFFFFFu)
 
+/* Roots. In loops of one work-item, Intel's compiler makes vectors of its own square root alone. It leaves hypot scalar there, and slow in
+ * work-items; this one scales operands whose squares would overflow or lose bits (measurements.md: roots). */
+#if defined(cl_intel_required_subgroup_size) && BLOCK == 1
+#define gp_sqrt_f32(value) __builtin_sqrtf(value)
+#define gp_sqrt_f64(value) __builtin_sqrt(value)
+#else
+#define gp_sqrt_f32(value) sqrt(value)
+#define gp_sqrt_f64(value) sqrt(value)
+#endif
+#ifdef cl_intel_required_subgroup_size
+#define GP_HYPOT(type, magnitude, infinity, large, small, power)                                                       \
+    DEVICE type gp_hypot_##type(const type a, const type b)                                                            \
+    {                                                                                                                  \
+        const type x = magnitude(a), y = magnitude(b), most = x > y ? x : y;                                           \
+        const type to = most > large ? 1 / power : most < small ? power : 1;                                           \
+        const type from = most > large ? power : most < small ? 1 / power : 1;                                         \
+        const type root = gp_sqrt_##type(x * to * (x * to) + y * to * (y * to)) * from;                                \
+        return ((x == infinity) | (y == infinity)) ? infinity : root;                                                  \
+    }
+GP_HYPOT(f32, gp_magnitude, as_float(0x7F800000), 0x1p60f, 0x1p-45f, 0x1p88f)
+#ifdef HAS_F64
+#define GP_MAGNITUDE_F64(number) as_double(as_ulong(number) & 0x7FFFFFFFFFFFFFFFUL)
+GP_HYPOT(f64, GP_MAGNITUDE_F64, as_double(0x7FF0000000000000L), 0x1p500, 0x1p-450, 0x1p650)
+#endif
+#else
+#define gp_hypot_f32(a, b) hypot(a, b)
+#define gp_hypot_f64(a, b) hypot(a, b)
+#endif
+
 /* Powers of two and inverses. OpenCL promises no accuracy of native functions: the relative error is some 2^-22 on NVIDIA's GPUs,
  * 2^-16 for Intel's powers of two. */
 #define gp_power_f64(value) exp2(value)

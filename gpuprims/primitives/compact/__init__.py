@@ -10,6 +10,7 @@ from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import WarmCalls, key_of
 from gpuprims.primitives.compact.plan import bind, plan_call, sample
 from gpuprims.primitives.compact.variants import VARIANTS
+from gpuprims.primitives.copies import in_index_order
 
 PRIMITIVE = Primitive("compact", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case", tuned=False)
 _WARM = WarmCalls()
@@ -61,9 +62,10 @@ def compact(x: Any, mask: Any, *, device: str | Device | None = None, variant: s
     key, arrays = None, (x,) if type(mask) is str else (x, mask)
     if device is None and variant is None:
         key = key_of(mask if type(mask) is str else None, arrays)
-        if key is not None and (run := _WARM.find(key)) is not None:
+        if (run := _WARM.find(key)) is not None:
             return run(arrays)
     operands, request, out, chosen = bind((x, mask), device, variant)
-    plan = find_plan(plan_call, operands, request, out, chosen)
-    _WARM.keep(key, plan, operands)
-    return plan.run(operands, out)
+    read = operands if chosen is not None else in_index_order(operands)
+    plan = find_plan(plan_call, read, request, out, chosen)
+    _WARM.keep(key if read is operands else None, plan, operands)
+    return plan.run(read, out)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -51,19 +51,20 @@ class CompactPlan(LaunchPlan):
         if not operands.in_place:
             return operands.to_caller(self.run_there((operands.placed or operands.place())[1]))
         _, memories = operands.placed or operands.place()
-        return operands.as_caller_wants(self._run_in_place(memories))
+        return operands.as_caller_wants(self._on_memories(memories))
 
-    def runner_in_place(self) -> Callable[[Sequence[np.ndarray]], Any]:
-        """See :meth:`LaunchPlan.runner_in_place`."""
-        driver = self.device.driver
-        return lambda arrays: self._run_in_place([driver.memory(array) for array in arrays])
+    def run_in_place(self, arrays: Sequence[np.ndarray]) -> Any:
+        """See :meth:`LaunchPlan.run_in_place`."""
+        return self._on_memories([self.device.driver.memory(array) for array in arrays])
 
-    def _run_in_place(self, memories: Sequence[Any]) -> np.ndarray:
+    def _on_memories(self, memories: Sequence[Any]) -> np.ndarray:
         launch, driver, (form, _) = self.compiled(), self.device.driver, self.results
         kept, total = np.empty(form.shape, form.dtype), np.zeros((), _INT64)
         if launch is not nothing:
-            self._start(launch, memories, [driver.memory(kept), driver.memory(total)])
-            driver.wait()
+            try:
+                self._start(launch, memories, [driver.memory(kept), driver.memory(total)])
+            finally:
+                driver.wait()  # also before an error frees the memory
         return cut_array(kept, 0, (total.item(),))
 
     def run_there(self, arrays: Sequence[Any]) -> Any:

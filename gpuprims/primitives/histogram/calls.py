@@ -92,8 +92,9 @@ def count_numbers(
         return counted(direct(minlength), minlength, np.dtype(np.int64))
     tried = max(minlength, last[0] or (256 if array.dtype == np.uint8 else _TRIED))
     outputs = size // math.prod(array.shape[k] for k in axes)
-    few = operands.in_place or tried <= _MOST_COPIED or tried == minlength
-    if weighing.sums == "counts" and few and outputs * tried <= max(size, _ALWAYS_TRIED):
+    seeks_few = operands.in_place or tried <= _MOST_COPIED or tried == minlength
+    tries = weighing.sums == "counts" and seeks_few
+    if tries and outputs * tried <= max(size, _ALWAYS_TRIED):
         sums = counted(direct(tried), tried, None, outside=True)
         seen = operands.to_host(_total(operands, sums, first=tried if tried == minlength else 0))
         if not (seen[-2] or seen[-1]):
@@ -103,7 +104,7 @@ def count_numbers(
                 return operands.cut(sums, 0, (*sums.shape[:-1], length))
             return map_arrays("x", sums[..., :length], device=operands.device)  # a contiguous copy
     limits, sums = start_limits(operands), None
-    if last[0] and not (weighing.sums == "counts" and few):  # while the host waits for the limits
+    if last[0] and not tries:  # while the host waits for the limits
         sums = counted(direct(last[0]), last[0], dtype)
     low, high = (int(end) for end in limits())
     if low < 0:

@@ -31,8 +31,8 @@ _MOST_MERGED = 2**16
 _RESERVED = 1024
 # Most replicas in local memory, most bytes of several, and most bins of replicas on a CPU.
 _MOST_REPLICAS, _REPLICATED, _SMALL = 32, 96 * 1024, 2048
-# Words of a window for each place and column (sums.h): additions that one holds, and the fewest columns, of which lanes
-# share each and so wait for each other. Bytes of local memory that a kernel with a window declares.
+# Words of a window for each place and column (sums.h): additions that one holds, and the fewest columns: lanes that
+# share one wait for each other. Bytes of local memory that a kernel with a window declares.
 _WINDOW_WORDS, _HELD, _FEWEST_COLUMNS, _VOTES = 2, 4095, 8, 1040
 # Slots in local memory for the bins that a group meets first, and bytes of a slot's place.
 _MOST_SLOTS, _PLACE = 8192, 4

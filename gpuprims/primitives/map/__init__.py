@@ -9,6 +9,7 @@ from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import WarmCalls, key_of
 from gpuprims.expressions import expression
+from gpuprims.primitives.map.orders import axes_in_memory, run_in_order
 from gpuprims.primitives.map.plan import bind, plan_call, run_in_slabs, sample
 from gpuprims.primitives.map.variants import VARIANTS
 
@@ -54,7 +55,7 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     array or tuple of arrays
         ``out``, or new arrays of the same library as the first array that is not NumPy's, of the dtype that NumPy
         gives; contiguous, in Fortran order if all arrays of the result's shape lie in this order on the device, else in
-        C order.
+        C order. NumPy's results for NumPy arrays on a CPU lie in any order of axes that these arrays share.
 
     Raises
     ------
@@ -96,11 +97,13 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
         if type(fn) is not str:
             fn = expression(fn, len(arrays))
         key = key_of(fn, arrays)
-        if key is not None and (run := _WARM.find(key)) is not None:
+        if (run := _WARM.find(key)) is not None:
             return run(arrays)
     operands, request, result, chosen = bind((fn, *arrays), out, vector_axis, device, variant, **named)
     if operands.on_host and operands.exceed_room:
         return run_in_slabs(request, operands, result, chosen)
+    if result is None and (axes := axes_in_memory(operands, request)) is not None:
+        return run_in_order(operands, request, axes, chosen)
     plan = find_plan(plan_call, operands, request, result, chosen)
     _WARM.keep(key, plan, operands)
     return plan.run(operands, result)

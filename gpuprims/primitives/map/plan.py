@@ -20,7 +20,9 @@ from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, ExpressionError, quoted, shortened
 from gpuprims.expressions import Expr, TypedExpr, expression, trace, typed
+from gpuprims.primitives.axes import in_fortran_order
 from gpuprims.primitives.by_rows import by_rows
+from gpuprims.primitives.map.blocks import Blocks
 from gpuprims.primitives.map.lanes import split_lanes
 from gpuprims.primitives.map.rows import joined
 from gpuprims.primitives.map.spec import MapSpec
@@ -146,20 +148,22 @@ def plan_call(
     arguments = tuple(form.dtype for form in inputs for _ in range(form.lanes))
     function = request.typed(arguments)
     results = request.results(function.dtypes, shape, alignment)
-    if not request.in_c_order and request.vector_axis is None and _in_fortran_order(forms, shape):
+    if not request.in_c_order and request.vector_axis is None and in_fortran_order(forms, shape):
         results = tuple([turned(result) for result in results])
     outputs, places = split_lanes(result_forms("map", results, written), request.result_axis)
     size = math.prod(shape)
 
     read, operands = len(inputs), (*inputs, *outputs)
     layout = plan_layout(operands, shape, range(len(shape)), reduced_by=range(read, len(operands)))
-    tiling = Tiling.of(layout, read)
+    tiling, blocks = Tiling.of(layout, read), Blocks.of(layout, read)
 
     def compiling(chosen: Variant) -> Launch:
         if not size:
             return nothing
         if MapVariant.of(chosen).tiles and tiling is not None:
             return tiling.prepare(device, chosen, spec_of(tiling.layout, 1))
+        if MapVariant.of(chosen).blocks and blocks is not None:
+            return blocks.prepare(device, chosen, spec_of(blocks.layout, 1), function)
         placed = by_rows(layout) if chosen.by_rows else layout
         spec = spec_of(placed, placed.vector_width() if chosen.vectors else 1)
         fitted = MapVariant.of(chosen).fitted(spec)
@@ -185,22 +189,11 @@ def plan_call(
         size,
         value_bytes=4 * value_words(function.dtypes),
         tile_bytes=0 if tiling is None else tiling.tile_bytes,
+        in_blocks=blocks is not None,
     )
     return LaunchPlan(
         device, "map", traits, results, compiling, asked=variant, inputs=sources, outputs=places, single=request.single
     )
-
-
-def _in_fortran_order(forms: Sequence[Form], shape: tuple[int, ...]) -> bool:
-    """Return True if the arrays that are not broadcast lie in memory with their first axis fastest, as in NumPy."""
-    found = False
-    for form in forms:
-        if form.shape == shape and len(shape) > 1:
-            strides = [abs(stride) for n, stride in zip(shape, form.strides, strict=True) if n > 1]
-            if len(strides) < 2 or strides != sorted(set(strides)):
-                return False
-            found = True
-    return found
 
 
 def sample(call: Sample) -> LaunchPlan:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self
 
 from gpuprims.core.kernel_spec import KernelSpec
 
@@ -13,3 +13,8 @@ class MapSpec(KernelSpec):
     """Rounds as NumPy does; map is bound by memory, so that costs nothing."""
 
     contracted: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, spec: KernelSpec, **more: Any) -> Self:
+        """Return the spec of a map with what its kernel needs beside."""
+        return cls(**{one.name: getattr(spec, one.name) for one in fields(KernelSpec)}, **more)

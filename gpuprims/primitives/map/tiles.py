@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -31,16 +31,21 @@ _BYTES_ALONE = 32
 
 @dataclass(frozen=True)
 class MapTraits(CallTraits):
-    """Facts about a map that variants are asked with. ``tile_bytes`` is 0 if no input lies along another axis."""
+    """Facts about a map that variants are asked with.
+
+    ``tile_bytes`` is 0 if no input lies along another axis. ``in_blocks`` says that ``blocks.Blocks`` cuts the call.
+    """
 
     tile_bytes: int = 0
+    in_blocks: bool = False
 
 
 @dataclass(frozen=True)
 class MapVariant(Variant):
-    """A variant of a map; its kernel may work by tiles."""
+    """A variant of a map; its kernel may work by tiles, or by blocks."""
 
     tiles: bool = False
+    blocks: bool = False
 
     def fitted(self, spec: KernelSpec) -> Self:
         """Return the variant with a vector a work-item or more, and without vectors with as many bytes in flight."""
@@ -63,12 +68,10 @@ class Tiling(NamedTuple):
     def of(cls, flat: Layout, inputs: int) -> Self | None:
         """Split the axes of a map, which are in the order of the results; None if all inputs lie in this order."""
         axes, strides = range(len(flat.reduced)), flat.reduced_strides
-        staged = tuple([k for k in range(inputs) if _lies_across(strides[k])])
+        staged = tuple([k for k in range(inputs) if lies_across(strides[k])])
         if not staged:
             return None
-        finest = min(
-            (axis for axis in axes if strides[staged[0]][axis]), key=lambda axis: abs(strides[staged[0]][axis])
-        )
+        finest = finest_axis(strides[staged[0]])
         inner, length = [axes[-1]], flat.reduced[-1]
         while length < SIDE and inner[0] - 1 != finest:
             inner.insert(0, inner[0] - 1)
@@ -106,7 +109,7 @@ class Tiling(NamedTuple):
         return device.kernel(fitted, tiled).prepare(groups, self.layout.pack(1), outputs, n)
 
 
-def _lies_across(strides: Sequence[int]) -> bool:
+def lies_across(strides: Sequence[int]) -> bool:
     """Return True if neighbours along the last axis lie further apart than along another one."""
     return any(0 < abs(stride) < abs(strides[-1]) for stride in strides)
 
@@ -116,6 +119,11 @@ def _side_of(length: int) -> int:
     if -(-length // SIDE) * SIDE <= _MOST_EMPTY * length:
         return SIDE
     return min(_SIDES, key=lambda side: -(-length // side) * side)
+
+
+def finest_axis(strides: Sequence[int]) -> int:
+    """Return the axis along which neighbours lie closest."""
+    return min((axis for axis, stride in enumerate(strides) if stride), key=lambda axis: abs(strides[axis]))
 
 
 def _power_of_two(number: int) -> int:
@@ -137,11 +145,6 @@ class TileSpec(MapSpec):
     staged: tuple[int, ...]
     tile_o: int
     tile_j: int
-
-    @classmethod
-    def of(cls, spec: KernelSpec, **more: Any) -> Self:
-        """Return the spec of a map with what tiles need."""
-        return cls(**{one.name: getattr(spec, one.name) for one in fields(KernelSpec)}, **more)
 
     def macros(self) -> dict[str, int | str]:
         """Define the tile, and how kernels load elements: staged ones into it, the others into registers."""

@@ -13,12 +13,21 @@ from gpuprims.core.refusals import (
     work_item_fits,
     work_items_fit,
 )
+from gpuprims.primitives.map.blocks import in_blocks
 from gpuprims.primitives.map.reference import map_numpy
 from gpuprims.primitives.map.tiles import MapVariant, across
 
 _MAP = Catalogue(MapVariant, "map", Path(__file__).parent)
 
 VARIANTS = (
+    _MAP.cpu(
+        "cpu_blocks",
+        rank=25,
+        geometry=Geometry(1, 16384),
+        by_rows=True,
+        blocks=True,
+        refuse=lambda at: first_refusal(for_cpus, in_blocks, double_precision),
+    ),
     _MAP.cpu(
         "cpu_chunks",
         rank=20,

@@ -74,7 +74,8 @@ def reduce(
     scalar, array, or tuple of them
         ``out``, or new ones of the library of the first array that is not NumPy's. Dtypes and values are those of
         NumPy's functions: sums of integers and bools widen to 64 bits, NaN propagates through min and max, argmin and
-        argmax give the first place, counted along the folded axes.
+        argmax give the first place, counted along the folded axes. New arrays are contiguous, in Fortran order if all
+        arrays of the whole shape lie in this order on the device, else in C order.
 
     Raises
     ------
@@ -105,7 +106,7 @@ def reduce(
         given = arrays if segments is None else (*arrays, segments)
         if type(map) in AS_GIVEN and type(axis) in AS_GIVEN and type(ddof) in AS_GIVEN:
             key = key_of((op, map, axis, keepdims, dtype, ddof, compensated, segments is None), given)
-        if key is not None and (run := _WARM.find(key)) is not None:
+        if (run := _WARM.find(key)) is not None:
             try:
                 return run(given)
             except WrongOffsetsError:  # the rest of the call says what is wrong

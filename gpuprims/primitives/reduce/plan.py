@@ -11,7 +11,7 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan
-from gpuprims.core.layout import Form, broadcast_shapes, contiguous
+from gpuprims.core.layout import Form, broadcast_shapes, contiguous, turned
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, host_results, result_forms, written_forms
 from gpuprims.core.program_cache import keeps_calls
@@ -21,7 +21,7 @@ from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, EmptyReductionError
 from gpuprims.expressions import Expr, computable, expression, trace
 from gpuprims.operators import Folding, Op, as_ddof, as_map, find_op, make_folding, make_stages
-from gpuprims.primitives.axes import as_axis, axes_of
+from gpuprims.primitives.axes import as_axis, axes_of, in_fortran_order
 from gpuprims.primitives.fold import plan_fold, sample_rows
 from gpuprims.primitives.map import plan as map_plan
 from gpuprims.primitives.segments.offsets import Segments
@@ -94,6 +94,8 @@ def plan_call(
     folding = make_folding(operator, function, tuple(form.dtype for form in forms), request.dtype)
     kept = tuple(1 if k in axes else n for k, n in enumerate(shape) if keepdims or k not in axes)
     results = [contiguous(output, kept, alignment) for output in folding.outputs]
+    if in_fortran_order(forms, shape):
+        results = [turned(result) for result in results]
     if math.prod(kept) and not math.prod(shape) and not operator.of_nothing:
         raise EmptyReductionError(f"reduce with {operator.name}: at least one element to fold; got shape {shape}")
     targets = result_forms("reduce", results, written)

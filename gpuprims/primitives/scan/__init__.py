@@ -11,6 +11,7 @@ from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls, key_of
 from gpuprims.errors import ArgumentError
 from gpuprims.operators import Op
+from gpuprims.primitives.copies import in_index_order
 from gpuprims.primitives.scan.plan import bind, plan_call, sample, scan_segments
 from gpuprims.primitives.scan.variants import VARIANTS
 from gpuprims.primitives.segments.shares import WrongOffsetsError
@@ -99,7 +100,7 @@ def scan(
         given = arrays if segments is None else (*arrays, segments)
         if type(map) in AS_GIVEN and type(axis) in AS_GIVEN:
             key = key_of((op, map, inclusive, axis, dtype, segments is None), given)
-        if key is not None and (run := _WARM.find(key)) is not None:
+        if (run := _WARM.find(key)) is not None:
             try:
                 return run(given)
             except WrongOffsetsError:  # the rest of the call says what is wrong
@@ -110,9 +111,10 @@ def scan(
             raise ArgumentError(f"scan: no axis= with segments=; got axis={axis}")
         keep = None if key is None else partial(_WARM.keep, key)
         return scan_segments(operands, result, segments, request, chosen, keep)
-    plan = find_plan(plan_call, operands, request, result, chosen)
-    _WARM.keep(key, plan, operands)
-    return plan.run(operands, result)
+    read = in_index_order(operands) if axis is None and out is None and chosen is None else operands
+    plan = find_plan(plan_call, read, request, result, chosen)
+    _WARM.keep(key if read is operands else None, plan, operands)
+    return plan.run(read, result)
 
 
 def cumsum(

@@ -97,7 +97,7 @@ def stencil(
         if type(cval) is type(iterations) is int and type(channel_axis) in AS_GIVEN and weights.size <= _FEW:
             own = weights.dtype, weights.shape, weights.tobytes()
             key = key_of((own, mode, cval, channel_axis, iterations, dtype), (x,))
-        if key is not None and (run_again := _WARM.find(key)) is not None:
+        if (run_again := _WARM.find(key)) is not None:
             return run_again((x,))
     bound = bind((x, weights), None, mode, cval, channel_axis, iterations, dtype, out, device, variant)
     return run(*bound, partial(_WARM.keep, key))

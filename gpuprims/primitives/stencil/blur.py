@@ -101,7 +101,7 @@ def blur(
     if out is None and device is None and variant is None:
         if type(cval) is int and all(type(number) in _AS_GIVEN for number in numbers):
             key = key_of((kind, mode, cval, *numbers), (image,))
-        if key is not None and (run_again := _WARM.find(key)) is not None:
+        if (run_again := _WARM.find(key)) is not None:
             return run_again((image,))
     operands = as_operands("blur", (image,), device)
     element = operands.natives[0].dtype

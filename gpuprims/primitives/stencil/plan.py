@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,16 +49,11 @@ class StencilPlan(LaunchPlan):
                 operands = operands.instead(result)
             return self.passes[-1].run(operands, out)
 
-    def runner_in_place(self) -> Callable[[Sequence[np.ndarray]], Any]:
-        """See :meth:`LaunchPlan.runner_in_place`."""
-        runs = [one.runner_in_place() for one in self.passes]
-
-        def run(arrays: Sequence[Any]) -> Any:
-            for one in runs:
-                arrays = (one(arrays),)
-            return arrays[0]
-
-        return run
+    def run_in_place(self, arrays: Sequence[np.ndarray]) -> Any:
+        """See :meth:`LaunchPlan.run_in_place`."""
+        for one in self.passes:
+            arrays = (one.run_in_place(arrays),)
+        return arrays[0]
 
     def run_there(self, arrays: Sequence[Any]) -> Any:
         """See :meth:`LaunchPlan.run_there`."""

@@ -10,7 +10,8 @@ from watched_kernels import each, of, sizes
 pytestmark = pytest.mark.oclgrind
 
 TILES = [variant for variant in of("map") if variant.name == "tile"]
-MAPS = [variant for variant in of("map") if variant not in TILES]
+BLOCKS = [variant for variant in of("map") if variant.name == "cpu_blocks"]
+MAPS = [variant for variant in of("map") if variant not in (*TILES, *BLOCKS)]
 
 
 @each(MAPS)
@@ -67,16 +68,25 @@ def test_map_of_float64(kernel: Kernel, rng: np.random.Generator) -> None:
     assert_equal(kernel.map("where(x > 0, x // 2, x % 3)", x), np.where(x > 0, x // 2, x % 3))
 
 
-@each(TILES)
+@each((*TILES, *BLOCKS))
 @pytest.mark.parametrize("dtype", ["int32", "uint8", "complex64"])
 def test_map_of_an_array_and_its_transpose(kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
-    for shape in ((70, 41), (3, 150), (150, 3)):
+    for shape in ((70, 41), (7, 150), (150, 7)):
         x, y = random_values(rng, dtype, shape), random_values(rng, dtype, shape[::-1])
         got = kernel.map("x + y", *(in_order(kernel.device, array) for array in (x, y.T)))
         assert_equal(on_host(kernel.device, got), x + y.T)
 
 
-@each(TILES)
+@each(BLOCKS)
+@pytest.mark.parametrize("function", ["x - y", "tanh(x) - y"])
+def test_map_of_short_rows(kernel: Kernel, rng: np.random.Generator, function: str) -> None:
+    x = random_values(rng, np.float32, (40, 12, 13))
+    for y in (x[0, 0], x[:, :1], x[..., :1]):
+        expected = (np.tanh(x) if "tanh" in function else x) - y
+        np.testing.assert_allclose(kernel.map(function, x, y), expected, rtol=1e-5, atol=1e-5)
+
+
+@each((*TILES, *BLOCKS))
 def test_map_of_three_axes_in_another_order(kernel: Kernel, rng: np.random.Generator) -> None:
     x, y = random_values(rng, np.float32, (5, 40, 30)), random_values(rng, np.int16, (30, 1))
     got = kernel.map("x - y", *(in_order(kernel.device, array) for array in (x.transpose(2, 0, 1), y[:, :, None])))

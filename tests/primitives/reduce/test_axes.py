@@ -10,6 +10,8 @@ import pytest
 from kernel_cases import AFFINE, Kernel, affine_fold, assert_equal, random_values, two_groups
 from reduce_cases import several_tiles
 
+import gpuprims
+
 
 def subsets(ndim: int) -> list[tuple[int, ...]]:
     return [axes for size in range(ndim + 1) for axes in itertools.combinations(range(ndim), size)]
@@ -100,3 +102,22 @@ def test_groups_take_several_tasks(
         got = [reduce_kernel.reduce(x, op=op, axis=1) for op in ("max", "argmax")]
     assert_equal(got[0], np.max(x, axis=1))
     assert_equal(got[1], np.argmax(x, axis=1))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 3, (1, 3), (0, 2)])
+@pytest.mark.parametrize("op", ["sum", "min", "argmax", "var"])
+def test_results_of_arrays_in_fortran_order_lie_in_it_too(
+    device: gpuprims.Device, rng: np.random.Generator, op: str, axis: Any
+) -> None:
+    x = np.asfortranarray(rng.integers(-9, 9, (4, 40, 3, 57)).astype(np.float32))
+    if op == "argmax" and isinstance(axis, tuple):
+        pytest.skip("NumPy has no argmax of several axes")
+    got, expected = gpuprims.reduce(x, op=op, axis=axis, device=device), getattr(np, op)(x, axis=axis)
+    np.testing.assert_allclose(got, expected, rtol=1e-5)
+    if device.driver.shares_host_memory:
+        assert got.flags.f_contiguous
+    kept = gpuprims.reduce(x, op="max", axis=axis, keepdims=True, device=device)
+    np.testing.assert_array_equal(kept, x.max(axis=axis, keepdims=True))
+    out = np.empty_like(expected, order="C")
+    assert gpuprims.reduce(x, op=op, axis=axis, out=out, device=device) is out
+    np.testing.assert_allclose(out, expected, rtol=1e-5)

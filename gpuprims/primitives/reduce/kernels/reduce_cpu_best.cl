@@ -19,6 +19,7 @@
  * may equal the best so far and have a lower index, so spans with such elements are folded.
  */
 #define BEATS(a, b) (BETTER(a, b) && !BETTER(b, b))
+#define AS_GOOD(a, b) (BETTER(a, a) | !BETTER(b, a)) /* neither test waits for the other (rows: cpu_best-nan) */
 #define LANES ((int)(sizeof(lead_t) == 8 ? 16 : 32))
 #define EACH_OF(lanes) _Pragma("clang loop unroll(disable)") for (int lane = 0; lane < lanes; lane++)
 #define EACH_LANE EACH_OF(LANES)
@@ -53,7 +54,7 @@ DEVICE lead_t best_of(INPUTS, const layout_t layout, const row_t row, const i64 
     if (span < LANES) {
         for (int k = 1; k < span; k++) {
             const lead_t lead = LEAD(MAP_ROW(row, j + k));
-            best = BEATS(lead, best) ? lead : best;
+            best = AS_GOOD(lead, best) ? lead : best;
         }
         return best;
     }
@@ -63,7 +64,7 @@ DEVICE lead_t best_of(INPUTS, const layout_t layout, const row_t row, const i64 
         EACH_LANE
         {
             const lead_t lead = LEAD(MAP_ROW(row, near + lane));
-            leads[lane] = BEATS(lead, leads[lane]) ? lead : leads[lane];
+            leads[lane] = AS_GOOD(lead, leads[lane]) ? lead : leads[lane];
         }
     }
     EACH_LANE tree[LANES + lane] = leads[lane];
@@ -72,7 +73,7 @@ DEVICE lead_t best_of(INPUTS, const layout_t layout, const row_t row, const i64 
         EACH_OF(level)
         {
             const lead_t one = tree[2 * level + lane], other = tree[3 * level + lane];
-            tree[level + lane] = BEATS(other, one) ? other : one;
+            tree[level + lane] = AS_GOOD(other, one) ? other : one;
         }
     return tree[1];
 }
