@@ -26,7 +26,7 @@ class Block(NamedTuple):
     """What a work-item computes.
 
     ``items`` neighbours of a row, ``vectors`` times; ``rows`` and ``planes``; ``chunk`` weights at once. ``lanes``
-    work-items share a row.
+    work-items share a row. ``narrow``: numbers in local memory are elements, not sums.
     """
 
     items: int
@@ -35,6 +35,7 @@ class Block(NamedTuple):
     vectors: int = 1
     lanes: int = 32
     chunk: int = 1
+    narrow: bool = False
 
 
 # Planes, rows, vectors and lanes, the fastest first: for numbers of 4 and of 8 bytes, in one plane and in several.
