@@ -192,8 +192,8 @@ class Pass(NamedTuple):
                 groups = fitted.groups(groups, able)
             return kernel.prepare(groups, packed, strips, depth)
         # Strips applied twice cover the rows whose neighbours all lie inside, a multiple of ROWS_AT_ONCE; other rows
-        # are computed one by one. Where memory sets the pace, strips are short: their rows are still in a cache when the
-        # next strip loads them.
+        # are computed one by one. Where memory sets the pace, strips are short: their rows are still in a cache when
+        # the next strip loads them.
         if around.taps * times <= _FEW_TAPS * self.forms[0].item:
             depth = least
         depth = -(-depth // ROWS_AT_ONCE) * ROWS_AT_ONCE
