@@ -117,7 +117,9 @@ def test_explicit_edges_of_one_width_are_too() -> None:
 
 
 # Bins narrower than integers, or of all widths; ranges of as many integers as a guide has cells, and of one more.
-@pytest.mark.parametrize(("dtype", "first"), [("int8", -128), ("uint16", 65000), ("int64", -(2**62)), ("uint64", 2**63)])
+@pytest.mark.parametrize(
+    ("dtype", "first"), [("int8", -128), ("uint16", 65000), ("int64", -(2**62)), ("uint64", 2**63)]
+)
 @pytest.mark.parametrize("bins", [1000, [0, 1, 1, 2, 40, 41, 41, 41, 90]])
 def test_integers_have_a_cell_each(
     histogram_kernel: Kernel, rng: np.random.Generator, dtype: str, first: int, bins: Any
