@@ -98,7 +98,7 @@ def count_numbers(
         sums = counted(direct(tried), tried, None, outside=True)
         seen = operands.to_host(_total(operands, sums, first=tried if tried == minlength else 0))
         if not (seen[-2] or seen[-1]):
-            length = tried if tried == minlength else max(minlength, int(np.flatnonzero(seen)[-1]) + 1)
+            length = tried if tried == minlength else max(minlength, _end_of(seen[:tried]))
             last[0] = length
             if outputs == 1:
                 return operands.cut(sums, 0, (*sums.shape[:-1], length))
@@ -114,6 +114,11 @@ def count_numbers(
         sums = counted(direct(length), length, dtype)
     last[0] = length
     return sums
+
+
+def _end_of(counts: np.ndarray) -> int:
+    """Return the index after the last count above zero. A call like the one before finds it at the end."""
+    return counts.size if counts[-1] else counts.size - int((counts[::-1] != 0).argmax())
 
 
 @lru_cache(maxsize=1024)
