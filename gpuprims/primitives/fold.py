@@ -12,7 +12,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.driver import Kernel, Launch
 from gpuprims.core.kernel_spec import value_bytes, value_words
 from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, nothing, with_counters, with_scratch, with_statuses
-from gpuprims.core.layout import VECTOR_BYTES, Form, contiguous, plan_layout, turned
+from gpuprims.core.layout import VECTOR_BYTES, Form, Layout, contiguous, plan_layout, turned
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.expressions import TypedExpr
@@ -35,6 +35,8 @@ _MOST_LOADED = 32
 _MOST_JOINED = 16
 # Joined work-items fold outputs of so few elements side by side: FEW of reduce_cpu_chunks.cl.
 _FEW = 128
+# Bytes of complex128.
+_LARGE = 16
 # Fewer numbers than kernels compare at once are quicker to fold.
 _LEAST_SEARCHED = 32
 
@@ -116,7 +118,8 @@ def plan_fold(
         )
         packed = read_by.pack(count if counted is None else counted)
         side_by_side = count <= _FEW and len(folding.values) > 1  # rows: cpu_chunks-few
-        if chosen.joins and commutative and (side_by_side or scalar_in_loops(folding.map, folding.op)):
+        joins = side_by_side or scalar_in_loops(folding.map, folding.op) or _large_apart(read_by, len(forms))
+        if chosen.joins and commutative and joins:
             chosen = chosen.resized(block=min(max(able.warp, 1), _MOST_JOINED))
         numbers = (outputs, count, parts, width) if chosen.narrows else (outputs, count, parts)
         words = max(across * min(item, _WORD) // _WORD, 1)  # that a work-item loads of each row
@@ -139,6 +142,14 @@ def _in_new_memory(form: Form) -> Form:
     """Return a result in new memory: in Fortran order if ``form`` is, else in C order."""
     plain = contiguous(form.dtype, form.shape, form.divides_address)
     return turned(plain) if form.strides == turned(plain).strides else plain
+
+
+def _large_apart(layout: Layout, inputs: int) -> bool:
+    """Return True for complex128 that do not lie side by side, which take longer in loops (rows: cpu_chunks-loops)."""
+    return any(
+        form.item == _LARGE and own[-1:] not in ((), (-1,), (0,), (1,))
+        for form, own in zip(layout.forms[:inputs], layout.reduced_strides[:inputs], strict=True)
+    )
 
 
 def _searched(folding: Folding, count: int) -> bool:

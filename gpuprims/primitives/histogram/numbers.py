@@ -106,8 +106,13 @@ def _end(operands: Operands, found: Counted, first: int) -> int:
         total = operands.cut(sums, first, (sums.size - first,))
     else:
         total = reduce(sums[..., first:] if first else sums, axis=tuple(range(sums.ndim - 1)), device=operands.device)
-    seen = np.flatnonzero(operands.to_host(total))
-    return first + int(seen[-1]) + 1 if seen.size else 0
+    seen = operands.to_host(total)
+    if not seen.size:
+        return 0
+    if seen[-1]:
+        return first + seen.size
+    from_last = int((seen[::-1] != 0).argmax())  # stops at the first: a call like the one before finds it at the end
+    return first + seen.size - from_last if from_last else 0
 
 
 _numbers = lru_cache(_MOST_KEPT)(Numbers)
