@@ -247,6 +247,34 @@ def test_offsets_that_become_wrong_are_refused(device: gpuprims.Device, there: A
         gpuprims.reduce(x, op="max", segments=there(np.array([0, 10, 10, 5000])))
 
 
+def test_bins_edges_and_weights_that_change(
+    device: gpuprims.Device, there: Any, found: list[bool], rng: np.random.Generator
+) -> None:
+    need(device, np.float64)
+    host, weights, edges = rng.random((30, 20)), rng.random((30, 20)).astype(np.float32), np.array([0, 0.25, 0.5, 1])
+    x, w = there(host), there(weights)
+    calls: list[tuple[Any, ...]] = [
+        (4, (0, 1)),
+        (4, (0.0, 1.0)),
+        (4, (0, 2)),
+        (5, (0, 1)),
+        (edges,),
+        (np.float32(edges),),
+    ]
+    for _ in range(2):
+        for call in calls:
+            for weighing, of_host in ((None, None), (w, weights.astype(np.float64))):
+                counts, got = gpuprims.histogram(x, *call, weights=weighing)
+                expected = np.histogram(host, *call, weights=of_host)
+                np.testing.assert_allclose(on_host(device, counts), expected[0], rtol=1e-6)
+                assert_equal(on_host(device, got), expected[1])
+        assert_equal(on_host(device, gpuprims.histogram(x, 4, (0, 1), axis=1)[0]).sum(axis=1), np.full(30, 20))
+    assert found[-1]
+    for middle in (0.3, 0.4, 0.3):  # the caller's array changes
+        edges[1] = middle
+        assert_equal(on_host(device, gpuprims.histogram(x, edges)[0]), np.histogram(host, edges)[0])
+
+
 def test_a_registered_variant_is_seen_at_once(device: gpuprims.Device, there: Any, found: list[bool]) -> None:
     from gpuprims.core.registry import REGISTRY
 

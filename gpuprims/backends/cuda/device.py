@@ -99,8 +99,7 @@ class CudaDriver(OwnMemory):
 
     def form(self, array: cupy.ndarray) -> Form:
         """Describe an array; kernels get the pointer of its first element."""
-        pointer = array.data.ptr
-        return Form(array.dtype, array.shape, array.strides, 0, 16 if pointer % 16 == 0 else pointer & -pointer)
+        return Form(array.dtype, array.shape, array.strides, 0, 16, phase=array.data.ptr % 16)
 
     def span(self, array: cupy.ndarray) -> tuple[int, int, int]:
         """Return the first address and the one past the last; the host and all GPUs share one space."""
