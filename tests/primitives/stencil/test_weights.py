@@ -114,3 +114,10 @@ def test_rows_of_more_weights_than_are_applied_at_once(
         x = rng.random(size[-len(shape) :])
         for got in results(device, x, weights, mode="nearest"):
             np.testing.assert_allclose(got, ndimage.correlate(x, weights, mode="nearest"), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("columns", "block"), [(90, 32), (256, 64), (8192, 128)])
+def test_short_rows_take_small_groups_on_gpus(columns: int, block: int) -> None:
+    driver = CompilingDriver("cuda", usual_device("gpu", 32))
+    gpuprims.blur(resident(64, columns), "box", device=gpuprims.Device._of(driver))
+    assert [variant.block for variant, _ in driver.asked] == [block]
