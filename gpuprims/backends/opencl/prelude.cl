@@ -290,6 +290,11 @@ DEVICE int gp_nearest_lane(const int number, const int lane)
 #define gp_raise(place, number) atomic_max(place, number)
 #define gp_increment(place) atomic_inc(place)
 #define gp_add_count(place, number) atomic_add(place, number)
+#ifdef __NV_CL_C_VERSION
+#define gp_read_count(place) (*(volatile LOCAL const u32 *)(place)) /* in local memory, while others add to it */
+#else
+#define gp_read_count(place) atomic_or(place, 0)
+#endif
 #define gp_set_bits(place, bits) atomic_or(place, bits)
 #ifdef cl_khr_int64_base_atomics
 #define gp_add_integer(place, number) atom_add(place, number)

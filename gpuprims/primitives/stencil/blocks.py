@@ -18,13 +18,15 @@ _MOST_HELD = 88
 _MOST_CHUNK = 32
 # Fewest lanes that share a row of a tile: eight read 16 bytes each from all banks of local memory.
 _LEAST_LANES = 8
+# Narrower tiles, which load more rows, are for rows of which they cover this part of the columns beside the others.
+_MUCH_FEWER = 0.9
 
 
 class Block(NamedTuple):
     """What a work-item computes.
 
     ``items`` neighbours of a row, ``vectors`` times; ``rows`` and ``planes``; ``chunk`` weights at once. ``lanes``
-    work-items share a row.
+    work-items share a row. ``narrow``: numbers in local memory are elements, not sums.
     """
 
     items: int
@@ -33,6 +35,7 @@ class Block(NamedTuple):
     vectors: int = 1
     lanes: int = 32
     chunk: int = 1
+    narrow: bool = False
 
 
 # Planes, rows, vectors and lanes, the fastest first: for numbers of 4 and of 8 bytes, in one plane and in several.
@@ -40,7 +43,15 @@ _DENSE = {  # rows: dense
     (4, False): ((1, 4, 2, 16), (1, 8, 1, 32), (1, 4, 1, 32), (1, 2, 1, 32), (1, 1, 1, 32)),
     (4, True): ((4, 2, 2, 16), (2, 2, 2, 16), (1, 4, 2, 16), (1, 4, 1, 32), (1, 2, 1, 32), (1, 1, 1, 32)),
     (8, False): ((1, 4, 2, 32), (1, 8, 1, 32), (1, 4, 1, 32), (1, 2, 1, 32), (1, 1, 1, 32)),
-    (8, True): ((2, 2, 2, 32), (1, 4, 2, 32), (1, 4, 1, 32), (1, 2, 1, 32), (1, 1, 1, 32)),
+    (8, True): (
+        (2, 4, 2, 16),
+        (2, 2, 2, 16),
+        (2, 2, 2, 32),
+        (1, 4, 2, 32),
+        (1, 4, 1, 32),
+        (1, 2, 1, 32),
+        (1, 1, 1, 32),
+    ),
 }
 
 
@@ -50,13 +61,22 @@ def dense_block(reads: Neighbourhood, value: np.dtype[Any], group: int, length: 
     if not fitting:
         return None
     whole = [one for one in fitting if one.chunk == taps_across(reads)]
-    best = (whole or fitting)[0]
-    while best.lanes > _LEAST_LANES and length <= best.lanes * best.items * best.vectors // 2:
-        narrow = best._replace(lanes=best.lanes // 2)
+    in_parts = reads.deep > 1 and value.itemsize == 8  # sums of many rows by few weights at once read less
+    best = fitting[0] if in_parts else (whole or fitting)[0]
+    columns, narrow = _covered(best, length), best
+    while narrow.lanes > _LEAST_LANES:
+        narrow = narrow._replace(lanes=narrow.lanes // 2)
         if local_bytes(narrow, reads, value, group) > MOST_LOCAL:
             break
-        best = narrow
+        if _covered(narrow, length) < _MUCH_FEWER * columns:
+            best, columns = narrow, _covered(narrow, length)
     return best
+
+
+def _covered(block: Block, length: int) -> int:
+    """Return the columns of all tiles along a row, those beyond its end included."""
+    wide = block.lanes * block.items * block.vectors
+    return -(-length // wide) * wide
 
 
 def _dense_blocks(reads: Neighbourhood, value: np.dtype[Any]) -> Sequence[Block]:

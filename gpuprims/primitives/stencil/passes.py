@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.launch_plan import LaunchPlan, nothing
@@ -27,14 +28,17 @@ from gpuprims.primitives.stencil.stencils import Stencil
 from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
 from gpuprims.primitives.stencil.variants import StencilVariant
 
-# A strip has at least this many rows for each row that it loads beyond its end.
-_LEAST_DEPTH = 4
+# A strip has at least this many rows for each row that it loads beyond its end, unless a compute unit then has fewer
+# groups than this.
+_LEAST_DEPTH, _FEWEST_GROUPS = 4, 2
 # Up to this many neighbours a byte of an element, memory sets the pace.
 _FEW_TAPS = 2  # rows: rolling
 
 
 # Up to this many numbers of 32 bits in planes, larger groups are faster.
 _FEW_NUMBERS = 64  # rows: planes
+# Work-items that may share a row of planes.
+_LANES = 32, 16, 8
 
 
 class StencilRequest(NamedTuple):
@@ -109,16 +113,16 @@ class Pass(NamedTuple):
             chosen = StencilVariant.of(variant)
             table = None
             if chosen.window in READING or (chosen.window == "listed" and stencil.function is None):
-                if stencil.table is None:
+                if (weights := stencil.read_weights) is None:
                     raise TypeError(f"{self.request.label}: a table of weights; got none")
-                table = device.driver.asarray(stencil.table.ravel())
+                table = device.driver.asarray(weights.ravel())
                 device.driver.synchronize()  # calls on other queues or streams may come first
             prepare = simple._listed if chosen.window == "listed" else simple._in_lines
             launch = prepare(traits, chosen, device, () if table is None else (device.driver.form(table),))
             return launch if table is None else lambda memories: launch([memories[0], table, memories[1]])
 
         out = self.forms[1]
-        results = (contiguous(out.dtype, out.shape, out.alignment),)
+        results = (contiguous(out.dtype, out.shape, out.divides_address),)
         return LaunchPlan(device, "stencil", traits, results, compiling, asked=variant, inputs=(0,))
 
     def _listed(
@@ -147,14 +151,17 @@ class Pass(NamedTuple):
         if layout is None:
             raise TypeError(f"{self.request.label}: rows side by side; got {self.forms}")
         batches, planes, rows, length = layout.reduced
-        block, group = self._block(layout, chosen, around, able.group_limit)
+        block, group = self._block(layout, chosen, around, able)
         fitted = chosen.resized(items=block.items, block=group)
         vector, vector_out = (
             min(layout.width_of(k), fitted.items) if chosen.vectors else 1 for k in (0, len(tables) + 1)
         )
+        if chosen.window == "planes" and (length % fitted.items or min(vector, vector_out) < fitted.items):
+            vector = vector_out = 1
         local = min(VECTOR_BYTES // register_bytes(self.forms[0].dtype), fitted.items)
         if chosen.window == "rows":
             local = CPU_VECTOR_BYTES // stencil.value.itemsize
+        weights = stencil.read_weights
         reach = max(map(abs, columns_of(stencil.column_offsets, times))) * grid.channels * times
         spec = self._spec(
             layout,
@@ -167,18 +174,21 @@ class Pass(NamedTuple):
             times=times,
             block=block,
             far=rows * max(abs(strides[2]) for strides in layout.reduced_strides) >= 2**31,
-            some_zero=stencil.table is not None and stencil.value.kind == "f" and not stencil.table.all(),
+            some_zero=weights is not None and stencil.value.kind == "f" and not weights.all(),
         )
         kernel, packed = device.kernel(fitted, spec), layout.pack(0)
         wide, high, deep = _tile(fitted, block)
         across, tiles = -(-length // wide), -(-rows // high) * -(-planes // deep) * batches
-        if chosen.window in ("tile", "dense", "rows"):
+        if chosen.window in ("tile", "dense", "rows", "separable"):
             return kernel.prepare(fitted.groups(across * tiles, able), packed)
         # Long strips: one for each group, and few rows or planes loaded beyond their ends.
         along, span = (planes, around.deep) if chosen.window == "planes" else (rows, around.span)
         beside = across * (tiles if chosen.window == "planes" else planes * batches)
         wanted = max(1, (fitted.groups_per_unit or 1) * able.compute_units // beside)
-        depth = max(-(-along // wanted), _LEAST_DEPTH * span)
+        least = _LEAST_DEPTH * span
+        while least > span and beside * -(-along // least) < _FEWEST_GROUPS * able.compute_units:
+            least = max(least // 2, span)
+        depth = max(-(-along // wanted), least)
         if chosen.window != "strip":
             depth = min(-(-depth // high) * high if chosen.window == "columns" else depth, along)
             strips = -(-along // depth)
@@ -186,31 +196,33 @@ class Pass(NamedTuple):
             if chosen.window == "ring":
                 groups = fitted.groups(groups, able)
             return kernel.prepare(groups, packed, strips, depth)
-        # Strips cover the rows whose neighbours all lie inside, a multiple of ROWS_AT_ONCE; other rows are computed one
-        # by one. Where memory sets the pace, strips are short: their rows are still in a cache when the next strip
-        # loads them.
+        # Strips applied twice cover the rows whose neighbours all lie inside, a multiple of ROWS_AT_ONCE; other rows
+        # are computed one by one. Where memory sets the pace, strips are short: their rows are still in a cache when
+        # the next strip loads them.
         if around.taps * times <= _FEW_TAPS * self.forms[0].item:
-            depth = _LEAST_DEPTH * span
+            depth = least
         depth = -(-depth // ROWS_AT_ONCE) * ROWS_AT_ONCE
-        covered = max(rows - times * (span - 1), 0) // ROWS_AT_ONCE * ROWS_AT_ONCE
+        covered = max(rows - times * (span - 1), 0) // ROWS_AT_ONCE * ROWS_AT_ONCE if times > 1 else rows
         tasks = -(-covered // depth) + rows - covered
         return kernel.prepare(fitted.groups(across * tasks * batches, able), packed, depth, covered)
 
     def _block(
-        self, layout: Layout, chosen: StencilVariant, around: Neighbourhood, group_limit: int
+        self, layout: Layout, chosen: StencilVariant, around: Neighbourhood, able: Capabilities
     ) -> tuple[Block, int]:
         """Return what a work-item computes, and the size of a group."""
-        element, length, stencil = self.forms[0].dtype, layout.reduced[-1], self.request.stencil
-        block = fitted_block(chosen, around, element, stencil.value, length)
+        element, lengths, stencil = self.forms[0].dtype, layout.reduced, self.request.stencil
+        block = fitted_block(chosen, around, element, stencil.value, lengths, able)
         if chosen.window != "planes":
             return block, chosen.block
-        widths = [layout.width_of(k) for k in (0, len(layout.forms) - 1)]
-        while block.items > min(widths) or length % block.items:
+        length = lengths[-1]
+        while block.items > length:
             block = block._replace(items=block.items // 2)
+        vectors = -(-length // block.items)
+        block = block._replace(lanes=min(_LANES, key=lambda lanes: -(-vectors // lanes) * lanes))  # the fewest idle
         words = -(-register_bytes(element) // 4)
         offsets = [(0, 0, *offset)[-3:] for offset in stencil.offsets]
         few = plane_numbers(offsets, (block.items + around.beside) * words) <= _FEW_NUMBERS
-        larger = few and block.items > 1 and group_limit >= 2 * chosen.block
+        larger = few and block.items > 1 and able.group_limit >= 2 * chosen.block
         return block, chosen.block * (2 if larger else 1)
 
     def _spec(self, layout: Layout, chosen: StencilVariant, **more: Any) -> StencilSpec:
@@ -235,7 +247,7 @@ class Pass(NamedTuple):
 
 def _strides(form: Form, grid: Grid) -> tuple[int, ...]:
     """Return the strides of a contiguous array's form on another grid of as many elements."""
-    return contiguous(form.dtype, grid.shape, form.alignment).strides
+    return contiguous(form.dtype, grid.shape, 1).strides
 
 
 def _tile(fitted: StencilVariant, block: Block) -> tuple[int, int, int]:
@@ -245,6 +257,8 @@ def _tile(fitted: StencilVariant, block: Block) -> tuple[int, int, int]:
             return TILE_WIDTH, fitted.tile // TILE_WIDTH, 1
         case "rows":
             return block.items, CPU_ROWS, 1
+        case "separable":
+            return block.lanes * block.items, block.rows, 1
         case "dense":
             return block.lanes * block.items * block.vectors, fitted.block // block.lanes * block.rows, block.planes
         case "planes":
