@@ -225,7 +225,7 @@ def fitted_block(
         while items > 64 and tile_numbers(reads, items) > _CPU_NUMBERS:
             items //= 2
         chunk = 4
-        while chunk > 1 and length * value.itemsize <= chunk // 2 * CPU_VECTOR_BYTES:  # rows: cpu_dense-short
+        while chunk > 1 and lengths[-1] * value.itemsize <= chunk // 2 * CPU_VECTOR_BYTES:  # rows: cpu_dense-short
             chunk //= 2
         return Block(items, rows=8 if chunk == 1 else 4, chunk=chunk)
     if chosen.window == "columns":
