@@ -50,7 +50,7 @@ def make_folding(op: Op, mapped: Expr, arrays: Dtypes, dtype: Dtype | None, labe
         )
     elements = typed(mapped, arrays).dtypes
     values, outputs = op.value_dtypes(elements, dtype)
-    if op.exact is not None and values[0].kind in "biu":
+    if op.exact is not None and op.exact_for(elements, values):
         return make_folding(op.exact, mapped, arrays, dtype, label)
     early = values[0] if op.converts else dtype
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.operators.dtypes import inexact
+from gpuprims.operators.dtypes import FLOAT64, INT64, Dtype, Dtypes, inexact
 from gpuprims.operators.op import Op
 from gpuprims.operators.rounding import fast_two_sum, two_sum
 
@@ -39,6 +39,24 @@ def _merge(p: Moments, q: Moments) -> Moments:
     return count, left, np.where(nothing, other, moved), np.where(nothing, other_error, mean_error + rest), joined
 
 
+def _narrow(elements: Dtypes, values: Dtypes) -> bool:
+    """Return True for elements whose squares 64 bits add up, if the result is a float64."""
+    return elements[0].kind in "biu" and elements[0].itemsize <= 2 and values[0] == FLOAT64
+
+
+def _distances(total: Any, squares: Any, count: Any) -> Any:
+    """Return the sum of squared distances from the mean, from exact sums of elements and of their squares.
+
+    With the nearest integer m to the mean, the squared distances from m are ``squares - m * (total + rest)``, in
+    integers and so exact. The mean is ``rest / count`` from m. What remains to subtract is at most half of the
+    difference, because the distances are integers, so no digits are lost.
+    """
+    number = np.maximum(count, 1)
+    near = (2 * total + number) // (2 * number)
+    rest = total - near * number
+    return (squares - near * (total + rest)) - rest * (rest / number)
+
+
 @lru_cache(maxsize=256)
 def spread(name: str, ddof: float = 0) -> Op:
     """Return ``var``, the sum of squared distances from the mean divided by ``count - ddof``, or ``std``, its root.
@@ -46,10 +64,29 @@ def spread(name: str, ddof: float = 0) -> Op:
     Each ``ddof`` has one operator, because plans are looked up by operator.
     """
 
-    def finish(n: Any, n_error: Any, mean: Any, mean_error: Any, squares: Any, count: Any) -> Any:
+    def divided(squares: Any, count: Any) -> Any:
         squared = squares / np.maximum(count - ddof, 0)  # as in NumPy, too few elements for ddof divide by 0
         return np.sqrt(squared) if name == "std" else squared
 
+    def finish(n: Any, n_error: Any, mean: Any, mean_error: Any, squares: Any, count: Any) -> Any:
+        return divided(squares, count)
+
+    def sums(elements: Dtypes, dtype: Dtype | None) -> tuple[Dtypes, Dtypes]:
+        return (INT64, INT64), (FLOAT64,)
+
+    def prepare(element: Any, index: Any) -> tuple[Any, Any]:
+        wrapped = element.astype(np.uint32)  # modulo 2**32, in which the square of a negative element is right too
+        return element.astype(np.int64), (wrapped * wrapped).astype(np.int64)
+
+    exact = Op(
+        lambda p, q: (p[0] + q[0], p[1] + q[1]),
+        (0, 0),
+        name=name,
+        commutative=True,
+        prepare=prepare,
+        finish=lambda total, squares, count: divided(_distances(total, squares, count), count),
+        dtypes=sums,
+    )
     return Op(
         _merge,
         (0,) * 5,
@@ -60,4 +97,6 @@ def spread(name: str, ddof: float = 0) -> Op:
         finish=finish,
         dtypes=inexact(name, components=5),
         converts=True,
+        exact=exact,
+        exact_for=_narrow,
     )

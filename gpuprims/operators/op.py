@@ -47,7 +47,10 @@ class Op:
     converts : bool, default False
         True to convert elements to the dtype of the components before ``prepare`` instead of after it.
     exact : Op, optional
-        The operator for integers and bools, if this one is for rounding errors.
+        The operator for values that need no rounding, if this one is for rounding errors.
+    exact_for : callable, optional
+        From the dtypes of the elements and of the components to True if ``exact`` folds them; by default integers and
+        bools.
     better : callable, optional
         From the first components of two values to True if the first value is better. ``fn`` then returns the better
         value, or the earlier one if neither is, and kernels may search for it without folding the other components. A
@@ -104,6 +107,7 @@ class Op:
         of_nothing: bool = True,
         converts: bool = False,
         exact: Op | None = None,
+        exact_for: Callable[[Dtypes, Dtypes], bool] = lambda elements, values: values[0].kind in "biu",
         better: Callable[..., Any] | None = None,
         check: bool = False,
     ) -> None:
@@ -114,6 +118,7 @@ class Op:
         self.of_nothing = of_nothing
         self.converts = converts
         self.exact = exact
+        self.exact_for = exact_for
         self.better = None if better is None else trace(better, 2)
         self.components = components or (len(identity) if isinstance(identity, tuple) else 1)
         self.elements = self.components if prepare is None else 1

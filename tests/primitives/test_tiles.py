@@ -40,6 +40,15 @@ def test_an_array_and_its_transpose(
     assert_equal(right, y)
 
 
+@pytest.mark.parametrize("columns", [33, 39, 40, 41, 48, 49, 65, 97, 100, 160])
+def test_tiles_of_other_sides(tiles: gpuprims.Device, rng: np.random.Generator, columns: int) -> None:
+    for dtype in ("int32", "uint8", "complex128"):
+        x, y = random_values(rng, dtype, (5, 3, 17, columns)), random_values(rng, dtype, (5, 3, columns, 17))
+        turned = y.swapaxes(-1, -2)
+        assert_equal(mapped(tiles, "x + y", x, turned), x + turned)
+        assert_equal(mapped(tiles, "x + y", x[:, :, ::-1], turned[1:2]), x[:, :, ::-1] + turned[1:2])
+
+
 @pytest.mark.parametrize("shape", [(7, 40, 33), (3, 50, 70), (70, 3, 50), (50, 70, 3)])
 def test_every_order_of_three_axes(tiles: gpuprims.Device, rng: np.random.Generator, shape: tuple[int, ...]) -> None:
     x = random_values(rng, np.int16, shape)

@@ -109,8 +109,9 @@ def _end(operands: Operands, found: Counted, first: int) -> int:
         total = operands.cut(sums, first, (sums.size - first,))
     else:
         total = reduce(sums[..., first:] if first else sums, axis=tuple(range(sums.ndim - 1)), device=operands.device)
-    seen = np.flatnonzero(operands.to_host(total))
-    return first + int(seen[-1]) + 1 if seen.size else 0
+    seen = operands.to_host(total)
+    behind = int((seen[::-1] != 0).argmax()) if seen.size else 0  # stops at the first, which is the last of all
+    return first + len(seen) - behind if seen.size and seen[-1 - behind] else 0
 
 
 _numbers = lru_cache(_MOST_KEPT)(Numbers)

@@ -14,7 +14,7 @@ from gpuprims.core.codegen.operands import load, names_of, stored
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import Access, KernelSpec
-from gpuprims.core.layout import Layout
+from gpuprims.core.layout import VECTOR_BYTES, Layout
 from gpuprims.core.refusals import lacks_local
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
@@ -22,6 +22,9 @@ from gpuprims.primitives.map.spec import MapSpec
 
 # Elements along a side of a square tile; rows: tile.
 SIDE = 32
+# Other sides of tiles along the results, each a whole number of items for groups of 256, and how many more places than
+# elements the usual side may leave.
+_SIDES, _MOST_EMPTY = (SIDE, 40, 48, 24), 1.2
 # Bytes that a work-item without vectors loads and stores at once.
 _BYTES_ALONE = 32
 
@@ -85,6 +88,8 @@ class Tiling(NamedTuple):
         tile_j = min(SIDE, _power_of_two(length))
         if tile_o < SIDE:
             return cls(layout, staged, tile_o, SIDE * SIDE // tile_o)
+        if length > SIDE and sum(flat.forms[k].item for k in staged) <= VECTOR_BYTES:  # wider ones fill local memory
+            return cls(layout, staged, SIDE, _side_of(length))
         return cls(layout, staged, SIDE * SIDE // tile_j, tile_j)
 
     @property
@@ -107,6 +112,13 @@ class Tiling(NamedTuple):
 def lies_across(strides: Sequence[int]) -> bool:
     """Return True if neighbours along the last axis lie further apart than along another one."""
     return any(0 < abs(stride) < abs(strides[-1]) for stride in strides)
+
+
+def _side_of(length: int) -> int:
+    """Return the side of tiles along ``length`` elements that leaves few places empty beyond them."""
+    if -(-length // SIDE) * SIDE <= _MOST_EMPTY * length:
+        return SIDE
+    return min(_SIDES, key=lambda side: -(-length // side) * side)
 
 
 def finest_axis(strides: Sequence[int]) -> int:

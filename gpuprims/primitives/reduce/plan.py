@@ -19,10 +19,11 @@ from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, EmptyReductionError
-from gpuprims.expressions import Expr, computable, expression
-from gpuprims.operators import Op, as_ddof, as_map, find_op, make_folding, make_stages
+from gpuprims.expressions import Expr, computable, expression, trace
+from gpuprims.operators import Folding, Op, as_ddof, as_map, find_op, make_folding, make_stages
 from gpuprims.primitives.axes import as_axis, axes_of, in_fortran_order
 from gpuprims.primitives.fold import plan_fold, sample_rows
+from gpuprims.primitives.map import plan as map_plan
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.segments.plan import SegmentsRequest, marked_folding, plan_by_marks, plan_by_offsets
 from gpuprims.primitives.segments.shares import Keep, check, run_by_offsets, takes_offsets
@@ -98,7 +99,50 @@ def plan_call(
     if math.prod(kept) and not math.prod(shape) and not operator.of_nothing:
         raise EmptyReductionError(f"reduce with {operator.name}: at least one element to fold; got shape {shape}")
     targets = result_forms("reduce", results, written)
+    if variant is None and math.prod(kept) > 1 and all(shape[axis] == 1 for axis in axes):
+        gone = () if keepdims else axes
+        return _plan_alone(folding, forms, written, len(shape), gone, alignment, device, generation)
     return plan_fold(device, forms, targets, folding, shape, axes, variant, commutative=operator.commutative)
+
+
+def _plan_alone(
+    folding: Folding,
+    forms: Sequence[Form],
+    written: tuple[Form, ...] | None,
+    dimensions: int,
+    axes: tuple[int, ...],
+    alignment: int,
+    device: Device,
+    generation: int,
+) -> LaunchPlan:
+    """Return the launch plan of a fold along ``axes`` of length 1, which the results lack.
+
+    A map visits the results in their own order, and turns arrays that lie in another order by tiles.
+    """
+    one = folding.finish.nodes[len(folding.values)].dtype.type(1)  # as many elements as a result is made from
+
+    def finished(*elements: Any) -> Any:
+        value = folding.op(*folding.identity, *folding.map(*elements, np.int64(0)))
+        results = folding.finish(*value, one)
+        typed = [_as(dtype, result) for result, dtype in zip(results, folding.outputs, strict=True)]
+        return tuple(typed) if len(typed) > 1 else typed[0]
+
+    request = map_plan.MapRequest(trace(finished, len(forms)), in_c_order=True)
+    inputs = tuple(_without(form, [axis - dimensions + len(form.shape) for axis in axes]) for form in forms)
+    return map_plan.plan_call(request, inputs, written, alignment, device, None, generation)
+
+
+def _as(dtype: np.dtype[Any], result: Any) -> Any:
+    """Convert an expression, or a constant."""
+    return result.astype(dtype) if hasattr(result, "astype") else dtype.type(result)
+
+
+def _without(form: Form, axes: Sequence[int]) -> Form:
+    """Return a form without axes of length 1; negative ones are axes that it does not have."""
+    left = [axis for axis in range(len(form.shape)) if axis not in axes]
+    return form._replace(
+        shape=tuple([form.shape[axis] for axis in left]), strides=tuple([form.strides[axis] for axis in left])
+    )
 
 
 def sample(call: Sample) -> LaunchPlan:

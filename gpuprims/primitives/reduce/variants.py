@@ -45,6 +45,8 @@ def rows_together(capabilities: Capabilities, call: CallTraits) -> str | None:
         return "is for 1024 or more rows of at most 256 elements that lie together"
     if call.begins_whole:
         return "is for rows that do not begin at whole vectors; this call's do"
+    if call.value_bytes > 16:  # each fold of such values from memory costs more than a row's loads
+        return f"folds values of at most 16 bytes from local memory; this operator's have {call.value_bytes}"
     return None
 
 

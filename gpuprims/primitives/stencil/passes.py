@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.launch_plan import LaunchPlan, nothing
@@ -14,22 +15,32 @@ from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.stencil.blocks import Block, plane_numbers
 from gpuprims.primitives.stencil.grids import Border, Grid, layout_of
-from gpuprims.primitives.stencil.refusals import CPU_ROWS, ROWS_AT_ONCE, TILE_WIDTH, fitted_block, register_bytes
+from gpuprims.primitives.stencil.refusals import (
+    CPU_ROWS,
+    CPU_VECTOR_BYTES,
+    ROWS_AT_ONCE,
+    TILE_WIDTH,
+    fitted_block,
+    register_bytes,
+)
 from gpuprims.primitives.stencil.spec import READING, StencilSpec, columns_of, reach_of
 from gpuprims.primitives.stencil.stencils import Stencil
 from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
 from gpuprims.primitives.stencil.variants import StencilVariant
 
-# A strip has at least this many rows for each row that it loads beyond its end.
-_LEAST_DEPTH = 4
+# A strip has at least this many rows for each row that it loads beyond its end, unless a compute unit then has fewer
+# groups than this.
+_LEAST_DEPTH, _FEWEST_GROUPS = 4, 2
+# Groups of strips may load this many times the elements that narrower groups would.
+_IDLE = 1.2
 # Up to this many neighbours a byte of an element, memory sets the pace.
 _FEW_TAPS = 2  # rows: rolling
 
 
 # Up to this many numbers of 32 bits in planes, larger groups are faster.
 _FEW_NUMBERS = 64  # rows: planes
-# Bytes of a CPU's vector of sums.
-_CPU_VECTOR_BYTES = 64
+# Work-items that may share a row of planes.
+_LANES = 32, 16, 8
 
 
 class StencilRequest(NamedTuple):
@@ -104,16 +115,16 @@ class Pass(NamedTuple):
             chosen = StencilVariant.of(variant)
             table = None
             if chosen.window in READING or (chosen.window == "listed" and stencil.function is None):
-                if stencil.table is None:
+                if (weights := stencil.read_weights) is None:
                     raise TypeError(f"{self.request.label}: a table of weights; got none")
-                table = device.driver.asarray(stencil.table.ravel())
+                table = device.driver.asarray(weights.ravel())
                 device.driver.synchronize()  # calls on other queues or streams may come first
             prepare = simple._listed if chosen.window == "listed" else simple._in_lines
             launch = prepare(traits, chosen, device, () if table is None else (device.driver.form(table),))
             return launch if table is None else lambda memories: launch([memories[0], table, memories[1]])
 
         out = self.forms[1]
-        results = (contiguous(out.dtype, out.shape, out.alignment),)
+        results = (contiguous(out.dtype, out.shape, out.divides_address),)
         return LaunchPlan(device, "stencil", traits, results, compiling, asked=variant, inputs=(0,))
 
     def _listed(
@@ -142,14 +153,19 @@ class Pass(NamedTuple):
         if layout is None:
             raise TypeError(f"{self.request.label}: rows side by side; got {self.forms}")
         batches, planes, rows, length = layout.reduced
-        block, group = self._block(layout, chosen, around, able.group_limit)
+        block, group = self._block(layout, chosen, around, able)
         fitted = chosen.resized(items=block.items, block=group)
+        if chosen.window == "strip" and chosen.groups_per_unit is not None:
+            fitted = fitted.resized(groups_per_unit=chosen.groups_per_unit * chosen.block // group)
         vector, vector_out = (
             min(layout.width_of(k), fitted.items) if chosen.vectors else 1 for k in (0, len(tables) + 1)
         )
+        if chosen.window == "planes" and (length % fitted.items or min(vector, vector_out) < fitted.items):
+            vector = vector_out = 1
         local = min(VECTOR_BYTES // register_bytes(self.forms[0].dtype), fitted.items)
         if chosen.window == "rows":
-            local = _CPU_VECTOR_BYTES // stencil.value.itemsize
+            local = CPU_VECTOR_BYTES // stencil.value.itemsize
+        weights = stencil.read_weights
         reach = max(map(abs, columns_of(stencil.column_offsets, times))) * grid.channels * times
         spec = self._spec(
             layout,
@@ -162,18 +178,22 @@ class Pass(NamedTuple):
             times=times,
             block=block,
             far=rows * max(abs(strides[2]) for strides in layout.reduced_strides) >= 2**31,
-            some_zero=stencil.table is not None and stencil.value.kind == "f" and not stencil.table.all(),
+            some_zero=weights is not None and stencil.value.kind == "f" and not weights.all(),
         )
         kernel, packed = device.kernel(fitted, spec), layout.pack(0)
         wide, high, deep = _tile(fitted, block)
         across, tiles = -(-length // wide), -(-rows // high) * -(-planes // deep) * batches
-        if chosen.window in ("tile", "dense", "rows"):
+        if chosen.window in ("tile", "dense", "rows", "separable"):
             return kernel.prepare(fitted.groups(across * tiles, able), packed)
         # Long strips: one for each group, and few rows or planes loaded beyond their ends.
         along, span = (planes, around.deep) if chosen.window == "planes" else (rows, around.span)
         beside = across * (tiles if chosen.window == "planes" else planes * batches)
         wanted = max(1, (fitted.groups_per_unit or 1) * able.compute_units // beside)
-        depth = max(-(-along // wanted), _LEAST_DEPTH * span)
+        least = _LEAST_DEPTH * span
+        fewest = _FEWEST_GROUPS * able.compute_units * max(chosen.block // group, 1)
+        while least > span and beside * -(-along // least) < fewest:
+            least = max(least // 2, span)
+        depth = max(-(-along // wanted), least)
         if chosen.window != "strip":
             depth = min(-(-depth // high) * high if chosen.window == "columns" else depth, along)
             strips = -(-along // depth)
@@ -181,31 +201,35 @@ class Pass(NamedTuple):
             if chosen.window == "ring":
                 groups = fitted.groups(groups, able)
             return kernel.prepare(groups, packed, strips, depth)
-        # Strips cover the rows whose neighbours all lie inside, a multiple of ROWS_AT_ONCE; other rows are computed one
-        # by one. Where memory sets the pace, strips are short: their rows are still in a cache when the next strip
-        # loads them.
+        # Strips applied twice cover the rows whose neighbours all lie inside, a multiple of ROWS_AT_ONCE; other rows
+        # are computed one by one. Where memory sets the pace, strips are short: their rows are still in a cache when
+        # the next strip loads them.
         if around.taps * times <= _FEW_TAPS * self.forms[0].item:
-            depth = _LEAST_DEPTH * span
+            depth = least
         depth = -(-depth // ROWS_AT_ONCE) * ROWS_AT_ONCE
-        covered = max(rows - times * (span - 1), 0) // ROWS_AT_ONCE * ROWS_AT_ONCE
+        covered = max(rows - times * (span - 1), 0) // ROWS_AT_ONCE * ROWS_AT_ONCE if times > 1 else rows
         tasks = -(-covered // depth) + rows - covered
         return kernel.prepare(fitted.groups(across * tasks * batches, able), packed, depth, covered)
 
     def _block(
-        self, layout: Layout, chosen: StencilVariant, around: Neighbourhood, group_limit: int
+        self, layout: Layout, chosen: StencilVariant, around: Neighbourhood, able: Capabilities
     ) -> tuple[Block, int]:
         """Return what a work-item computes, and the size of a group."""
-        element, length, stencil = self.forms[0].dtype, layout.reduced[-1], self.request.stencil
-        block = fitted_block(chosen, around, element, stencil.value, length)
+        element, lengths, stencil = self.forms[0].dtype, layout.reduced, self.request.stencil
+        block = fitted_block(chosen, around, element, stencil.value, lengths, able)
+        length = lengths[-1]
+        if chosen.window == "strip":
+            return block, _group_along(length, block.items, chosen.block, around.beside * around.times)
         if chosen.window != "planes":
             return block, chosen.block
-        widths = [layout.width_of(k) for k in (0, len(layout.forms) - 1)]
-        while block.items > min(widths) or length % block.items:
+        while block.items > length:
             block = block._replace(items=block.items // 2)
+        vectors = -(-length // block.items)
+        block = block._replace(lanes=min(_LANES, key=lambda lanes: -(-vectors // lanes) * lanes))  # the fewest idle
         words = -(-register_bytes(element) // 4)
         offsets = [(0, 0, *offset)[-3:] for offset in stencil.offsets]
         few = plane_numbers(offsets, (block.items + around.beside) * words) <= _FEW_NUMBERS
-        larger = few and block.items > 1 and group_limit >= 2 * chosen.block
+        larger = few and block.items > 1 and able.group_limit >= 2 * chosen.block
         return block, chosen.block * (2 if larger else 1)
 
     def _spec(self, layout: Layout, chosen: StencilVariant, **more: Any) -> StencilSpec:
@@ -228,9 +252,16 @@ class Pass(NamedTuple):
         )
 
 
+def _group_along(length: int, items: int, most: int, beside: int) -> int:
+    """Return the largest group, of whole warps, that loads few elements beyond the end of a row."""
+    sizes = [most // parts for parts in (1, 2, 4) if most % (32 * parts) == 0] or [most]
+    loaded = {size: -(-length // (size * items)) * (size * items + beside) for size in sizes}
+    return next(size for size in sizes if loaded[size] <= _IDLE * min(loaded.values()))
+
+
 def _strides(form: Form, grid: Grid) -> tuple[int, ...]:
     """Return the strides of a contiguous array's form on another grid of as many elements."""
-    return contiguous(form.dtype, grid.shape, form.alignment).strides
+    return contiguous(form.dtype, grid.shape, 1).strides
 
 
 def _tile(fitted: StencilVariant, block: Block) -> tuple[int, int, int]:
@@ -240,6 +271,8 @@ def _tile(fitted: StencilVariant, block: Block) -> tuple[int, int, int]:
             return TILE_WIDTH, fitted.tile // TILE_WIDTH, 1
         case "rows":
             return block.items, CPU_ROWS, 1
+        case "separable":
+            return block.lanes * block.items, block.rows, 1
         case "dense":
             return block.lanes * block.items * block.vectors, fitted.block // block.lanes * block.rows, block.planes
         case "planes":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,22 +20,32 @@ from gpuprims.primitives.stencil.blocks import (
     least_local_bytes,
     plane_items,
 )
+from gpuprims.primitives.stencil.separable import separable_block, separable_fits
 from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
 
 # Most 32-bit numbers of a window that a work-item keeps in registers.
 _MOST_NUMBERS = 128
+# The same for all rows of a strip, beyond which compilers keep some of them in memory.
+_MOST_IN_STRIPS = 96
 # The same for neighbourhoods in several planes.
 _MOST_IN_PLANES = 128
 # Weights of a row alone for which a window's registers do not spill.
 _MOST_BESIDE = 40
 # Fewest elements of a row that a work-item computes.
 _LEAST_ITEMS = 4
+# Rows of a neighbourhood from which filters of rows and of columns in local memory are faster than a window in
+# registers, by the bytes of an element.
+_LEAST_SPANS, _LEAST_SPAN = {1: 7, 2: 7, 8: 9}, 19
+# Weights of a column that a work-item applies at once from registers.
+_MOST_IN_COLUMNS = 32
 # Most operations in all phases of a window; more take too long to compile.
 _MOST_OPERATIONS = 8192
 # Width of a tile in local memory.
 TILE_WIDTH = 64
 # Rows of a tile that a CPU's work-item computes.
 CPU_ROWS = 16
+# Bytes of a vector of a CPU.
+CPU_VECTOR_BYTES = 64
 # Rows of a strip that a group loads together, in advance.
 ROWS_AT_ONCE = 4
 # Most rows of a neighbourhood that one launch applies twice.
@@ -78,11 +89,47 @@ def block_fits(at: Geometry) -> Refusal:
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
         least = least_local_bytes(neighbourhood_of(call), call.dtypes[1], at.block)
-        if least <= min(capabilities.local_memory - SPARE_LOCAL, MOST_LOCAL):
+        if least <= _local_for_tiles(capabilities):
             return None
         return f"needs {least} bytes of local memory; {capabilities.name} has {capabilities.local_memory}"
 
     return first_refusal(group_fits(at.block), refuse)
+
+
+def one_axis_at_a_time(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse weights that are no product of a row and a column."""
+    reads = neighbourhood_of(call)
+    if reads.across or (reads.table and reads.deep == 1 and 0 in (reads.beside, reads.span - 1)):
+        return None
+    return "filters rows and then columns; this call's weights, or function, are no product of the two"
+
+
+def lines_in_tile(at: Geometry) -> Refusal:
+    """Refuse neighbourhoods if no tile for two filters fits in local memory."""
+
+    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
+        element, value = register_bytes(call.dtypes[0]), call.dtypes[1].itemsize
+        reads, local = neighbourhood_of(call), _local_for_tiles(capabilities)
+        if separable_fits(reads, element, value, local):
+            return None
+        return f"needs a tile in local memory; {capabilities.name} has {capabilities.local_memory} bytes"
+
+    return first_refusal(group_fits(at.block), refuse)
+
+
+def rolled_well(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse windows that registers hold well, and filters along one axis that other kernels apply in one go."""
+    reads, itemsize = neighbourhood_of(call), call.dtypes[0].itemsize
+    if not reads.across:
+        long = reads.beside >= _MOST_BESIDE * reads.channels or reads.span > _MOST_IN_COLUMNS
+        return None if long else "is for long lines of weights; other kernels apply this call's at once"
+    if reads.paired:
+        return "is for numbers that do not share registers; this call's do"
+    least = _LEAST_SPANS.get(itemsize, _LEAST_SPAN)
+    least = min(least, _LEAST_SPANS[8]) if reads.channels > 1 else least
+    if reads.span >= least:
+        return None
+    return f"is for {least} or more rows of such elements; this call's neighbourhood has {reads.span}"
 
 
 def along_columns(capabilities: Capabilities, call: CallTraits) -> str | None:
@@ -99,6 +146,11 @@ def planes_fit(capabilities: Capabilities, call: CallTraits) -> str | None:
     if numbers <= _MOST_IN_PLANES:
         return None
     return f"keeps up to {_MOST_IN_PLANES} numbers of 32 bits; this call's neighbourhood takes {numbers}"
+
+
+def _local_for_tiles(capabilities: Capabilities) -> int:
+    """Return the bytes of local memory that a group may use; CUDA kernels declare at most 48 KiB of it."""
+    return min(capabilities.local_memory - SPARE_LOCAL, MOST_LOCAL)
 
 
 def short_rows(capabilities: Capabilities, call: CallTraits) -> str | None:
@@ -147,10 +199,24 @@ def window_fits(capabilities: Capabilities, call: CallTraits) -> str | None:
     return None
 
 
-def fitted_block(chosen: Any, reads: Neighbourhood, element: np.dtype[Any], value: np.dtype[Any], length: int) -> Block:
-    """Return the block that a work-item of a variant computes."""
-    if chosen.window == "dense":
-        block = dense_block(reads, value, chosen.block, length)
+def fitted_block(
+    chosen: Any,
+    reads: Neighbourhood,
+    element: np.dtype[Any],
+    value: np.dtype[Any],
+    lengths: Sequence[int],
+    able: Capabilities,
+) -> Block:
+    """Return the block that a work-item of a variant computes, given the lengths of axes."""
+    if chosen.window in ("dense", "separable"):
+        if chosen.window == "dense":
+            block = dense_block(reads, value, chosen.block, lengths, able.compute_units)
+        else:
+            where = lengths[0], *lengths[-2:]
+            local = _local_for_tiles(able)
+            block = separable_block(
+                reads, register_bytes(element), value.itemsize, chosen.block, where, able.compute_units, local
+            )
         if block is None:
             raise TypeError(f"{chosen.label}: a block that fits in local memory; got {reads}")
         return block
@@ -158,7 +224,10 @@ def fitted_block(chosen: Any, reads: Neighbourhood, element: np.dtype[Any], valu
         items = chosen.items
         while items > 64 and tile_numbers(reads, items) > _CPU_NUMBERS:
             items //= 2
-        return Block(items, rows=4, chunk=4)
+        chunk = 4
+        while chunk > 1 and lengths[-1] * value.itemsize <= chunk // 2 * CPU_VECTOR_BYTES:  # rows: cpu_dense-short
+            chunk //= 2
+        return Block(items, rows=8 if chunk == 1 else 4, chunk=chunk)
     if chosen.window == "columns":
         return column_block(reads, value)
     if chosen.window == "planes":
@@ -175,6 +244,10 @@ def fitted_items(window: str, items: int, reads: Neighbourhood, itemsize: int) -
         items, most, numbers = max(VECTOR_BYTES // itemsize, 1), _MOST_NUMBERS // reads.times, reads.registers
     while items > _LEAST_ITEMS and numbers(items) > most:
         items //= 2
+    if window == "strip":  # with the rows that are loaded together
+        slots = (reads.span - 1 + ROWS_AT_ONCE) / reads.span
+        while items > _LEAST_ITEMS and reads.registers(items) * slots > _MOST_IN_STRIPS:
+            items //= 2
     return items
 
 

@@ -72,11 +72,17 @@ def averaging(value: Dtype, count: int, result: Dtype) -> TypedExpr:
     if value.kind == "f":
         factor = value.type(1 / count)
         return _finish(value, result, lambda v: v * factor)
+    unsigned = np.dtype(f"u{value.itemsize}")
+    whole, none = unsigned.type(count), unsigned.type(0)
     if result.kind == "u":
-        unsigned = np.dtype(f"u{value.itemsize}")
-        return _finish(value, result, lambda v: v.astype(unsigned) // unsigned.type(count))
-    whole = value.type(count)
-    return _finish(value, result, lambda v: np.where(v < 0, -(-v // whole), v // whole))
+        return _finish(value, result, lambda v: v.astype(unsigned) // whole)
+
+    def convert(v: Any) -> Any:  # quotients without a sign take the fewest instructions
+        bits = v.astype(unsigned)
+        mean = np.where(v < 0, none - bits, bits) // whole
+        return np.where(v < 0, none - mean, mean).astype(value)
+
+    return _finish(value, result, convert)
 
 
 def clipped(v: Any, value: Dtype, result: Dtype, ends: Ends | None) -> Any:

@@ -16,12 +16,12 @@ from gpuprims.primitives.stencil.refusals import CPU_ROWS, ROWS_AT_ONCE, TILE_WI
 
 # Where a kernel keeps the neighbours of an element: in an array, in a ring or a strip of rows or in planes in
 # registers, in a tile in local memory. Kernels that read weights from memory keep them in a dense tile in local memory,
-# in columns in registers, or in rows of a tile in a CPU's cache.
-Window = Literal["listed", "ring", "strip", "planes", "tile", "dense", "columns", "rows"]
+# in columns in registers, in rows of a tile in a CPU's cache, or in a tile whose rows and then columns they filter.
+Window = Literal["listed", "ring", "strip", "planes", "tile", "dense", "columns", "rows", "separable"]
 # How an array continues beyond its borders, as in SciPy.
 Mode = Literal["nearest", "reflect", "mirror", "wrap", "constant"]
-_IN_LINES = ("ring", "strip", "planes", "tile", "dense", "columns", "rows")
-READING = ("table", "dense", "columns", "rows")
+_IN_LINES = ("ring", "strip", "planes", "tile", "dense", "columns", "rows", "separable")
+READING = ("table", "dense", "columns", "rows", "separable")
 _AXES = "ZYX"
 _ALONE = Block(1)
 
@@ -93,6 +93,7 @@ class StencilSpec(KernelSpec):
             "result_t": stored(self.outputs[0].dtype),
             "item_t": "u32" if self.paired else "number_t",
             "sum_t": "u32" if self.paired else c_type(self.values[0]),
+            "staged_t": "number_t" if self.block.narrow else "sum_t",
             "slot_t": "sum_t" if self.across else "item_t",
             "PLAIN": int(number_of("element", element) == "element"),
             "NUMBER(element)": f"({number_of('(element)', element)})",

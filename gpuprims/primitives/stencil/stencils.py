@@ -70,6 +70,14 @@ class Stencil:
         return self.finish.dtypes[0]
 
     @property
+    def read_weights(self) -> np.ndarray | None:
+        """Weights for kernels that read them: the table, or those of a row and then of a column; None for functions."""
+        if self.across is None:
+            return self.table
+        tables = [one.table for one in self.passes]
+        return np.concatenate([one.ravel() for one in tables if one is not None])
+
+    @property
     def taps(self) -> int:
         """The number of neighbours, or of weights that are not zero."""
         if self.function is None and self.table is not None:

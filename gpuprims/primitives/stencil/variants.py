@@ -15,9 +15,12 @@ from gpuprims.primitives.stencil.refusals import (
     along_lines,
     block_fits,
     few_rows,
+    lines_in_tile,
+    one_axis_at_a_time,
     one_pass,
     one_plane,
     planes_fit,
+    rolled_well,
     short_rows,
     strips_fit,
     tile_fits,
@@ -57,6 +60,15 @@ VARIANTS = (
         geometry=Geometry(1, 256, 8),  # rows: cpu_dense
         window="rows",
         refuse=lambda at: first_refusal(for_cpus, double_precision, one_pass, along_lines, weights_read, tile_in_cache),
+    ),
+    *_STENCIL.gpu(
+        "separable",
+        rank=32,
+        geometry=Geometry(128, 8),  # rows: separable
+        window="separable",
+        refuse=lambda at: first_refusal(
+            double_precision, along_lines, one_plane, one_axis_at_a_time, rolled_well, lines_in_tile(at)
+        ),
     ),
     *_STENCIL.gpu(
         "rolling",

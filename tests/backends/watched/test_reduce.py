@@ -62,6 +62,13 @@ def test_an_operator_that_does_not_commute(kernel: Kernel, rng: np.random.Genera
 
 
 @each(REDUCTIONS)
+def test_values_of_many_words(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.float32, (many(kernel, 70), 47))
+    for cut in (x[:, 3:], x[:9, :40]):
+        np.testing.assert_allclose(kernel.reduce(cut, op="var", axis=1), np.var(cut, axis=1), rtol=1e-4)
+
+
+@each(REDUCTIONS)
 def test_max_of_float16(kernel: Kernel, rng: np.random.Generator) -> None:
     x = random_values(rng, np.float16, sizes(kernel)[-1])
     assert_equal(kernel.reduce(x, op="max"), np.max(x))

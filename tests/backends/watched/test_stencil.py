@@ -13,7 +13,8 @@ import gpuprims
 pytestmark = pytest.mark.oclgrind
 
 COLUMNS = [variant for variant in of("stencil") if variant.name == "columns"]
-STENCILS = [variant for variant in of("stencil") if variant not in COLUMNS]
+SEPARABLE = [variant for variant in of("stencil") if variant.name == "separable"]
+STENCILS = [variant for variant in of("stencil") if variant not in COLUMNS + SEPARABLE]
 IN_SPACE = [variant for variant in STENCILS if variant.name in ("cpu_rows", "cpu_dense", "planes", "dense")]
 
 
@@ -60,6 +61,20 @@ def test_columns_at_borders(kernel: Kernel, rng: np.random.Generator, mode: str)
     wide = rng.integers(0, 9, (60, 20)).astype(np.float32)
     expected = ndimage.gaussian_filter1d(wide, 20, 0, mode=mode, cval=2)
     np.testing.assert_allclose(gpuprims.blur(wide, "gaussian", sigma=(20, 0.1), cval=2, **how), expected, rtol=1e-4)
+
+
+@each(SEPARABLE)
+@pytest.mark.parametrize("mode", ["reflect", "constant"])
+def test_products_at_borders(kernel: Kernel, rng: np.random.Generator, mode: str) -> None:
+    how = {"mode": mode, "cval": 2, "device": kernel.device, "variant": kernel.variant.name}
+    weights = np.outer(rng.random(7), rng.random(9)) / 9
+    for shape in ((1, 2, 2), (20, 30, 2)):
+        x = rng.random(shape).astype(np.float16)
+        expected = ndimage.correlate(x.astype(np.float64), weights[..., np.newaxis], mode=mode, cval=2)
+        np.testing.assert_allclose(gpuprims.stencil(x, weights, channel_axis=2, **how), expected, rtol=1e-2)
+    x = rng.integers(0, 99, (3, 50, 40)).astype(np.uint8)
+    expected = ndimage.gaussian_filter(x.astype(np.float64), (0, 11, 11), mode=mode, cval=2)
+    assert np.abs(gpuprims.blur(x, "gaussian", sigma=11, **how) - expected).max() <= 1
 
 
 @each(IN_SPACE)

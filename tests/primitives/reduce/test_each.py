@@ -60,7 +60,9 @@ def test_columns_on_cpus(each: gpuprims.Device, rng: np.random.Generator, output
     if each.capabilities.kind != "cpu":
         pytest.skip("is about CPUs")
     check_columns(each, rng, outputs, n, "cpu_columns")
-    assert gpuprims.explain("reduce", each, size=n, outputs=outputs, side_by_side=True).chosen.name == "cpu_columns"
+    if n > 1:  # else a map takes the elements
+        chosen = gpuprims.explain("reduce", each, size=n, outputs=outputs, side_by_side=True).chosen
+        assert chosen.name == "cpu_columns"
 
 
 @pytest.mark.parametrize(("outputs", "n"), [(32, 40_000), (257, 17), (1030, 1000)])

@@ -45,6 +45,24 @@ def test_order_is_kept(rows: gpuprims.Device, rng: np.random.Generator, n: int) 
         np.testing.assert_array_equal(got, exact)
 
 
+# Affine maps that are counted: values of many words, which lanes fold in runs.
+COUNTED = gpuprims.Op(lambda p, q: (p[0] * q[0], p[1] * q[0] + q[1], p[2] + q[2]), (1, 0, 0))
+
+
+@pytest.mark.parametrize("n", [*range(2, 33), 47, 48, 49, 63, 64, 65, 100, 127, 128, 129, 600])
+def test_values_of_many_words(rows: gpuprims.Device, rng: np.random.Generator, n: int) -> None:
+    given = rng.integers(-3, 4, (3, 1030, n))
+    expected = gpuprims.reduce(*given, op=COUNTED, axis=1, device="reference")
+    for got, exact in zip(reduce(rows, *given, op=COUNTED, axis=1), expected, strict=True):
+        np.testing.assert_array_equal(got, exact)
+    for dtype, rtol in ((np.float32, 1e-4), (np.float64, 1e-12)):
+        x = (rng.standard_normal((1030, n + 3)) + 5).astype(dtype)
+        for cut in (x, x[:, :n], x[:, 3:]):
+            got = reduce(rows, cut, op="var", axis=1)
+            np.testing.assert_allclose(got, np.var(cut.astype(np.float64), axis=1), rtol=rtol)
+            np.testing.assert_array_equal(got, reduce(rows, cut, op="var", axis=1))
+
+
 def test_rows_of_parts_of_arrays(rows: gpuprims.Device, rng: np.random.Generator) -> None:
     whole = rng.standard_normal((1100, 130)).astype(np.float32)
     for cut in (np.s_[:, 3:], np.s_[7:, :128], np.s_[:1040, 1:130:2], np.s_[:, ::-1]):

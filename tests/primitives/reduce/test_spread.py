@@ -151,6 +151,19 @@ def test_elements_that_are_all_alike_do_not_vary(reduce_kernel: Kernel) -> None:
     assert reduce_kernel.reduce(np.full(50_001, 0.1, np.float32), op="var") == 0
 
 
+@pytest.mark.parametrize("dtype", ["b1", "i1", "u1", "i2", "u2"])
+def test_narrow_integers_vary_exactly(reduce_kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
+    reduce_kernel.need(dtype, np.float64)
+    least, most = (0, 1) if dtype == "b1" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    for size in (1, 2, 3, 5000):
+        anything = rng.integers(least, most, size, endpoint=True).astype(dtype)
+        for first, others in ((least, most), (most, least), (most, most), (most - 1, most), (anything, anything)):
+            x = np.full(size, others, dtype) if np.ndim(others) == 0 else others.copy()
+            x[:1] = np.ravel(first)[0]
+            assert_near(reduce_kernel.reduce(x, op="var"), ORACLES["var"](x), few=3)
+            assert_near(reduce_kernel.reduce(x, op="std", ddof=1), ORACLES["std"](x, ddof=1), few=3)
+
+
 @SPREADS
 @pytest.mark.parametrize("ddof", [1, 0.5, -1, 5, 100, np.int64(2), np.float32(1.5)])
 def test_ddof_is_numpys(reduce_kernel: Kernel, rng: np.random.Generator, op: str, ddof: Any) -> None:

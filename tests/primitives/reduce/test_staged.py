@@ -65,3 +65,5 @@ def test_what_it_is_not_for_is_refused(staged: gpuprims.Device) -> None:
         given = staged.asarray(x)[:, :7] if array.shape == (2000, 7) else staged.asarray(array)
         with pytest.raises(NoVariantError, match=reason):
             gpuprims.reduce(given, axis=axis, variant="staged")
+    with pytest.raises(NoVariantError, match="folds values of at most 16 bytes"):
+        gpuprims.reduce(staged.asarray(np.ones((2000, 7), np.float32)), op="var", axis=1, variant="staged")

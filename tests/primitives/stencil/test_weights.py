@@ -16,7 +16,7 @@ from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import NoVariantError
 
 MODES = ("nearest", "reflect", "mirror", "wrap", "constant")
-KERNELS = ("dense", "columns", "planes", "cpu_dense", "cpu_rows", "rolling", None)
+KERNELS = ("dense", "columns", "planes", "cpu_dense", "cpu_rows", "rolling", "separable", None)
 
 
 def results(device: gpuprims.Device, x: np.ndarray, weights: np.ndarray, **how: Any) -> list[np.ndarray]:
@@ -96,8 +96,37 @@ def test_rows_that_do_not_lie_side_by_side(device: gpuprims.Device, rng: np.rand
         assert_equal(got, ndimage.correlate(np.ascontiguousarray(view), weights, mode="reflect"))
 
 
-@pytest.mark.parametrize(("sigma", "rows"), [(4, "rolling"), (5, "dense"), (8, "dense")])
-def test_long_rows_of_weights_are_read_from_memory_on_gpus(sigma: int, rows: str) -> None:
+@pytest.mark.parametrize(
+    ("sigma", "names"), [(2, ["rolling"]), (3, ["separable"]), (8, ["separable"]), (20, ["separable"] * 2)]
+)
+def test_many_weights_of_products_are_read_from_memory_on_gpus(sigma: int, names: list[str]) -> None:
     driver = CompilingDriver("cuda", usual_device("gpu", 32))
     gpuprims.blur(resident(4096, 4096), "gaussian", sigma=sigma, device=gpuprims.Device._of(driver))
-    assert [variant.name for variant, _ in driver.asked] == [rows, "columns"]
+    assert [variant.name for variant, _ in driver.asked] == names
+
+
+@pytest.mark.parametrize("shape", [(5, 5, 9), (3, 5, 15), (3, 3, 31), (13, 15)])
+def test_rows_of_more_weights_than_are_applied_at_once(
+    device: gpuprims.Device, rng: np.random.Generator, shape: tuple[int, ...]
+) -> None:
+    weights = rng.random(shape)
+    for size in ((9, 33, 65), (4, 5, 30), (3, 40, 70)):
+        x = rng.random(size[-len(shape) :])
+        for got in results(device, x, weights, mode="nearest"):
+            np.testing.assert_allclose(got, ndimage.correlate(x, weights, mode="nearest"), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("columns", "block"), [(90, 32), (256, 64), (8192, 128)])
+def test_short_rows_take_small_groups_on_gpus(columns: int, block: int) -> None:
+    driver = CompilingDriver("cuda", usual_device("gpu", 32))
+    gpuprims.blur(resident(64, columns), "box", device=gpuprims.Device._of(driver))
+    assert [variant.block for variant, _ in driver.asked] == [block]
+
+
+def test_small_arrays_take_more_tiles_on_gpus(rng: np.random.Generator) -> None:
+    driver = CompilingDriver("cuda", usual_device("gpu", 32))
+    for size in (64, 256):
+        x = resident(size, size, size, dtype="f8")
+        gpuprims.stencil(x, rng.random((7, 7, 7)), variant="dense", device=gpuprims.Device._of(driver))
+    small, large = (spec.block for _, spec in driver.asked)
+    assert small.rows * small.planes < large.rows * large.planes

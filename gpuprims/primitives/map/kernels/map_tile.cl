@@ -36,6 +36,7 @@ void map_tile(INPUTS, OUTPUTS, const layout_t layout, const i64 outputs, const i
         const i64 band = task / (across * SWEEP) * SWEEP, at = task - band * across;
         const u32 wide = (u32)min((i64)SWEEP, down - band);
         const i64 first_o = (band + at % wide) * TILE_O, first_j = at / wide * TILE_J;
+        const int last_o = (int)min((i64)TILE_O, outputs - first_o) - 1, last_j = (int)min((i64)TILE_J, n - first_j) - 1;
         staged_t staged[ITEMS];
         elements_t elements[ITEMS];
 
@@ -43,12 +44,12 @@ void map_tile(INPUTS, OUTPUTS, const layout_t layout, const i64 outputs, const i
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
             const int place = item * BLOCK + tid;
-            FETCH_STAGED(min(first_o + place % TILE_O, outputs - 1), min(first_j + place / TILE_O, n - 1), staged + item);
+            FETCH_STAGED(first_o + min(place % TILE_O, last_o), first_j + min(place / TILE_O, last_j), staged + item);
         }
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
             const int place = item * BLOCK + tid;
-            FETCH_DIRECT(min(first_o + place / TILE_J, outputs - 1), min(first_j + place % TILE_J, n - 1), elements + item);
+            FETCH_DIRECT(first_o + min(place / TILE_J, last_o), first_j + min(place % TILE_J, last_j), elements + item);
         }
 
         /* 2. Turn the tile. */
@@ -63,9 +64,9 @@ void map_tile(INPUTS, OUTPUTS, const layout_t layout, const i64 outputs, const i
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) {
             const int place = item * BLOCK + tid;
-            const i64 o = first_o + place / TILE_J, j = first_j + place % TILE_J;
-            gp_unstage(tile + place % TILE_J * PITCH + place / TILE_J, elements + item);
-            if (o < outputs && j < n) STORE(o, j, APPLY(elements[item], j));
+            const int o = place / TILE_J, j = place % TILE_J;
+            gp_unstage(tile + j * PITCH + o, elements + item);
+            if (o <= last_o && j <= last_j) STORE(first_o + o, first_j + j, APPLY(elements[item], first_j + j));
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }

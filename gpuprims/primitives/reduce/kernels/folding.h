@@ -11,6 +11,21 @@ DEVICE value_t gp_fold_values(value_t *values, const int count)
     return values[0];
 }
 
+#define MANY_WORDS (WORDS > 4)
+
+/* Load and fold `count` elements of a work-item's, whole vectors; once, if there are so many. */
+#define FOLD_LOADED(count)                                                                                             \
+    {                                                                                                                  \
+        _Pragma("unroll") for (int item = 0; item < (count); item += VECTOR)                                           \
+            MAP_VECTOR(o, j + item / VECTOR * step, values + item);                                                    \
+        folded = OP(folded, gp_fold_values(values, count));                                                            \
+    }
+#define FOLD_ONCE(count)                                                                                               \
+    if (j + ((count) / VECTOR - 1) * step + VECTOR <= last) {                                                          \
+        FOLD_LOADED(count);                                                                                            \
+        j += (count) / VECTOR * step;                                                                                  \
+    }
+
 /* Load and fold a work-item's share of elements first ... end - 1 of an output, which `workers` work-items share.
  * With a commutative operator it takes every workers-th vector, otherwise one contiguous run. `first` is a whole vector. */
 DEVICE value_t gp_fold_elements(INPUTS, const layout_t layout, const i64 o, const i64 first, const i64 end, const i64 worker,
@@ -26,26 +41,28 @@ DEVICE value_t gp_fold_elements(INPUTS, const layout_t layout, const i64 o, cons
 #endif
     value_t folded = IDENTITY, values[ITEMS];
 
-    /* ITEMS independent elements in flight, then half as many once. */
-    for (; j + (ITEMS / VECTOR - 1) * step + VECTOR <= last; j += ITEMS / VECTOR * step) {
-#pragma unroll
-        for (int item = 0; item < ITEMS; item += VECTOR) MAP_VECTOR(o, j + item / VECTOR * step, values + item);
-        folded = OP(folded, gp_fold_values(values, ITEMS));
-    }
+    /* ITEMS independent elements in flight, then half as many once. Moments and other values of many words cost more to fold
+     * than to load, unless all were just loaded: the compiler then computes with their counts. So runs of fewer follow. */
+    for (; j + (ITEMS / VECTOR - 1) * step + VECTOR <= last; j += ITEMS / VECTOR * step) FOLD_LOADED(ITEMS);
 #if ITEMS / 2 > VECTOR
-    if (j + (ITEMS / 2 / VECTOR - 1) * step + VECTOR <= last) {
-#pragma unroll
-        for (int item = 0; item < ITEMS / 2; item += VECTOR) MAP_VECTOR(o, j + item / VECTOR * step, values + item);
-        folded = OP(folded, gp_fold_values(values, ITEMS / 2));
-        j += ITEMS / 2 / VECTOR * step;
-    }
+    FOLD_ONCE(ITEMS / 2)
+#if MANY_WORDS && ITEMS / 4 > VECTOR
+    FOLD_ONCE(ITEMS / 4)
+#if ITEMS / 8 > VECTOR
+    FOLD_ONCE(ITEMS / 8)
+#endif
+#endif
 #endif
 
     /* The other whole vectors, then single elements. */
     for (; j + VECTOR <= last; j += step) {
+#if MANY_WORDS
+        FOLD_LOADED(VECTOR);
+#else
         MAP_VECTOR(o, j, values);
 #pragma unroll
         for (int item = 0; item < VECTOR; item++) folded = OP(folded, values[item]);
+#endif
     }
     for (; VECTOR > 1 && j < last; j++) folded = OP(folded, MAP(o, j));
     return folded;

@@ -10,13 +10,14 @@
  * order   operands in index order; a commutative operator may take them with a stride
  *
  * Rows of 12 elements, for VECTOR = 4. A row gets as many lanes as it has vectors, rounded up to a power of two, so
- * neighbouring lanes of a warp read consecutive rows:
+ * neighbouring lanes of a warp read consecutive rows. If values have many words, lanes beyond FEW take ITEMS elements each:
  *
  *     row     0               1               2
  *     lane    0   1   2   3   0   1   2   3   0   1   2   3
  *     reads   0.. 4.. 8.. -   0.. 4.. 8.. -   0.. 4.. 8.. -
  */
 #define ROWS 4
+#define FEW 4
 
 /* Load the vector at j of an output's elements, and the identity where there is none. */
 DEVICE void load_row_vector(INPUTS, const layout_t layout, const i64 o, const i64 j, const i64 n, const int live,
@@ -36,7 +37,7 @@ void reduce_rows(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, co
 {
     const int tid = get_local_id(0);
     int shift = 0; /* log2 of the number of lanes */
-    while (1 << shift < WARP && ((i64)VECTOR << shift) < n) shift++;
+    while (1 << shift < WARP && ((i64)(MANY_WORDS && 1 << shift >= FEW ? ITEMS : VECTOR) << shift) < n) shift++;
     const int lanes = 1 << shift, lane = tid & (lanes - 1), rows = (i64)VECTOR * lanes < n ? 1 : ROWS;
     const i64 step = BLOCK >> shift, tile = rows * step; /* outputs that a group takes at once, and per iteration */
 

@@ -56,8 +56,8 @@ DEVICE void load_tile(LOCAL sum_t *tile, GLOBAL const stored_t *plane, const lay
 }
 
 /* Add `count` neighbours of each element in a row of the tile, from column `first` of the weights on, to the sums of the rows
- * and planes that have them. */
-DEVICE void add_row(sum_t sums[PLANES_EACH][ROWS_EACH][VECTORS_EACH * ITEMS], LOCAL const sum_t *row, LOCAL const sum_t *weights, const int plane,
+ * and planes that have them. PoCL 3.1's compiler may crash, or lose sums, if it is free not to inline it. */
+__attribute__((always_inline)) DEVICE void add_row(sum_t sums[PLANES_EACH][ROWS_EACH][VECTORS_EACH * ITEMS], LOCAL const sum_t *row, LOCAL const sum_t *weights, const int plane,
                     const int y, const int first, const int count)
 {
     sum_t values[VECTORS_EACH][(CHUNK - 1) * CHANNELS + ITEMS + ITEMS - 1];

@@ -8,7 +8,12 @@
  * host    gp_within, gp_element_at (stencil.h), gp_apply, gp_result
  *
  * Work-items of a group load the same elements at about the same time, so all but the first load hit the cache. The next
- * plane is loading while a plane is computed.
+ * plane is loading while a plane is computed. The last work-item of a row begins so early that all its elements are in the
+ * row, and leaves the results that its neighbour stores too. For ITEMS = 4 and rows of 10 elements:
+ *
+ *     element     0 1 2 3 4 5 6 7 8 9
+ *     work-item   0 0 0 0 1 1 1 1
+ *                             2 2 2 2     stores the last two
  */
 #define REACH (-LEFT)
 #define ROWS_OF_GROUP (BLOCK / LANES_X)
@@ -20,10 +25,10 @@
 /* Row `k` of the plane at an offset. LATEST(k) is the greatest offset of a plane whose row `k` is a neighbour. */
 #define SLOT(window, dz, k) ((window) + (((dz) - LOW_Z) * SPAN + (k)) * PITCH)
 
-/* A work-item's place: its first element, the first element in a plane of each row around
- * it, -1 beyond the borders, and the elements of a row before and after its own. */
+/* A work-item's place: its first element, and how many of its results it leaves; the first element in a plane of each row
+ * around it, -1 beyond the borders, and the elements of a row before and after its own. */
 typedef struct {
-    i32 first;
+    i32 first, left;
     offset_t rows[SPAN];
     i32 sides[HALO + 1];
 } place_t;
@@ -36,10 +41,11 @@ DEVICE void load_plane_row(number_t *numbers, GLOBAL const stored_t *from, const
     GLOBAL const stored_t *plane = from + max(at, 0) * STRIDE_1;
     const offset_t row = MODE_CONSTANT ? max(place.rows[k], (offset_t)0) : place.rows[k];
     stored_t own[ITEMS];
-#if ITEMS > 1
+#if VECTOR > 1
     READ_VECTOR(stored_t, ITEMS, plane + (row + place.first), own);
 #else
-    own[0] = plane[row + place.first];
+#pragma unroll
+    for (int item = 0; item < ITEMS; item++) own[item] = plane[row + place.first + item];
 #endif
 #pragma unroll
     for (int item = 0; item < ITEMS; item++) numbers[REACH + item] = nothing ? BEYOND : NUMBER(own[item]);
@@ -62,8 +68,10 @@ void stencil_planes(INPUTS, OUTPUTS, const layout_t layout, const i64 strips, co
         const i32 y = (i32)(task / across % down) * ROWS_OF_GROUP + tid / LANES_X, front = (i32)(task / across / down % strips * depth);
         const i64 batch = task / across / down / strips;
         place_t place;
-        place.first = ((i32)(task % across) * LANES_X + tid % LANES_X) * ITEMS;
-        if (place.first >= LENGTH || y >= ROWS) continue;
+        const i32 first = ((i32)(task % across) * LANES_X + tid % LANES_X) * ITEMS;
+        if (first >= LENGTH || y >= ROWS) continue;
+        place.first = VECTOR > 1 ? first : min(first, LENGTH - ITEMS);
+        place.left = first - place.first;
 #pragma unroll
         for (int k = 0; k < SPAN; k++) {
             const i32 row = gp_within(y + LOW_Y + k, (i32)ROWS);
@@ -92,7 +100,13 @@ void stencil_planes(INPUTS, OUTPUTS, const layout_t layout, const i64 strips, co
             result_t results[ITEMS];
 #pragma unroll
             for (int item = 0; item < ITEMS; item++) results[item] = gp_result(layout, gp_apply(window + item, 0));
+#if VECTOR > 1
             gp_store_results(to, results, ITEMS);
+#else
+#pragma unroll
+            for (int item = 0; item < ITEMS; item++)
+                if (item >= place.left) to[item] = results[item];
+#endif
 
             /* 4. Keep the last planes. */
 #pragma unroll
