@@ -7,19 +7,17 @@ from typing import Any
 
 import numpy as np
 from axes_calls import MANY_OUTPUTS, ROWS, TOGETHER
+from histogram_calls import BYTES, HISTOGRAMS
 from idle_arrays import ones, resident
 from kernel_cases import AFFINE, DTYPES
 
 import gpuprims
 from gpuprims.cli.kernels import TextDriver
 from gpuprims.core.kernel_spec import KernelSpec
-from gpuprims.core.operands import as_operands
 from gpuprims.core.variant import Variant
 from gpuprims.expressions.functions import COMPLEX, FUNCTIONS
 from gpuprims.primitives.csr import csr_product
 from gpuprims.primitives.descent import logistic_descent
-from gpuprims.primitives.histogram.binning import direct
-from gpuprims.primitives.histogram.plan import count
 from gpuprims.primitives.hogwild import logistic_hogwild
 from gpuprims.primitives.logistic import logistic_gradient
 from gpuprims.primitives.sgd import logistic_sgd
@@ -201,40 +199,6 @@ COMPACTIONS: dict[str, Callable[..., Any]] = {
         gpuprims.compact(resident(50, 90, dtype=dtype)[::2, ::3], resident(25, 30, dtype="?"), **where)
         for dtype in ("f2", "c16")
     ],
-}
-
-
-_KEYS = ("b1", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8")
-HISTOGRAMS: dict[str, Callable[..., Any]] = {
-    "float32": lambda **where: gpuprims.histogram(resident(LONG), 256, (0, 1), **where),
-    "every dtype, even edges and others": lambda **where: [
-        gpuprims.histogram(resident(LONG, dtype=dtype), bins, limits, **where)
-        for dtype in _KEYS
-        for bins, limits in ((100, (0, 50)), ([0, 1, 10, 1e3, 1e6], None))
-    ],
-    "numbers of bins, along an axis": lambda device, variant: [
-        count(as_operands("", (ones(99, 9, dtype=dtype),), device), direct(9), 9, 1, variant=variant)
-        for dtype in ("u1", "i4", "i8")
-    ],
-    "weights, in order or not": lambda **where: [
-        gpuprims.histogram(
-            resident(9), 9, (0, 1), weights=resident(9, dtype=dtype), deterministic=deterministic, **where
-        )
-        for dtype in ("i4", "f2", "f4", "f8")
-        for deterministic in (True, False)
-    ],
-    "more elements than 32 bits count": lambda **where: gpuprims.histogram(
-        ones(1 << 33, dtype="u1"), 9, (0, 9), **where
-    ),
-}
-
-
-BYTES: dict[str, Callable[..., Any]] = {
-    "even edges": lambda **where: gpuprims.histogram(resident(LONG, dtype="u1"), 256, (0, 256), **where),
-    "others, of signed bytes and of bools": lambda **where: [
-        gpuprims.histogram(resident(LONG, dtype=dtype), [0, 1, 10, 11], **where) for dtype in ("i1", "b1")
-    ],
-    "apart": lambda **where: gpuprims.histogram(resident(99, 9, dtype="i1")[:, ::2], 9, (0, 9), axis=1, **where),
 }
 
 

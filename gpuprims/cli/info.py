@@ -6,7 +6,8 @@ import argparse
 
 import gpuprims
 from gpuprims.cli.terminal import Subparsers, table
-from gpuprims.core.device import Device, absences, devices, remedy
+from gpuprims.core.capabilities import remedy
+from gpuprims.core.device import Device, absences, devices
 from gpuprims.errors import shortened
 
 # a64: atomics on 64-bit integers; fwd: forward progress of waiting groups.
@@ -31,7 +32,7 @@ def run(chosen: argparse.Namespace) -> int:
         lines += ["", "fwd, groups of one launch run at the same time:", *progress]
     for device, failure in zip(found, failures, strict=True):
         if failure:
-            lines += ["", f"{device.spec} {failure}\n    {remedy(device)}"]
+            lines += ["", f"{device.spec} {failure}\n    {remedy(device.capabilities)}"]
     for absence in absences():
         lines += ["", f"{absence.backend} is absent: {absence.reason}\n    {absence.remedy}"]
     print("\n".join(lines))

@@ -23,6 +23,7 @@ from gpuprims.core.device import Device, devices
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form
+from gpuprims.core.memory import reach
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
 from gpuprims.errors import ArgumentError, BackendUnavailableError, UnknownDeviceError, quoted
@@ -240,8 +241,9 @@ class TextDriver(ReferenceDriver):
         return [(variant, kernel_source(spec, variant, prelude, warp)) for variant, spec in self.asked]
 
     def form(self, array: np.ndarray) -> Form:
-        """Say where an array's elements lie; memory of a GPU is aligned."""
-        return super().form(array)._replace(alignment=16)
+        """Say where an array's elements lie; memory of a GPU is aligned, so is an array's lowest address."""
+        low, _ = reach(array.shape, array.strides, array.itemsize)
+        return super().form(array)._replace(alignment=16, phase=-low % 16)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray:
         """Return zeros, because no kernel writes results."""

@@ -48,7 +48,11 @@ def native_of(label: str, array: Any) -> Any:
 
 def number_array(label: str, number: complex, dtypes: list[np.dtype[Any]]) -> np.ndarray:
     """Return a Python number as an array of the dtype that it takes from those beside it, as in NumPy."""
-    dtype = np.result_type(*dtypes, number)
+    return as_number(label, number, np.result_type(*dtypes, number))
+
+
+def as_number(label: str, number: Any, dtype: np.dtype[Any]) -> np.ndarray:
+    """Return a number as an array of a dtype, or raise if it is too large."""
     try:
         return np.asarray(number, dtype=dtype)
     except OverflowError as error:
@@ -74,7 +78,7 @@ def host_array(array: Any, device: Device) -> np.ndarray:
 def upload(array: np.ndarray, device: Device) -> View:
     """Copy a host array to a device, each element once: axes of stride 0 stay so."""
     if array.size == 1:
-        copied = _kept(device, device.driver.order, array.dtype, array.shape, array.tobytes())
+        copied = copy_on(device, array)
         return View(copied, device.driver.form(copied))
     repeats = tuple(stride == 0 and length > 1 for stride, length in zip(array.strides, array.shape, strict=True))
     once = array[(*(slice(0, 1) if repeated else slice(None) for repeated in repeats), ...)]
@@ -84,10 +88,15 @@ def upload(array: np.ndarray, device: Device) -> View:
     return View(copied, form._replace(shape=array.shape, strides=strides))
 
 
+def copy_on(device: Device, array: np.ndarray) -> Any:
+    """Return a copy of a small array on a device, kept for further calls; nobody may write to it."""
+    return _kept(device, device.driver.order, array.dtype, array.shape, array.tobytes())
+
+
 @lru_cache(maxsize=64)
-def _kept(device: Device, order: int, dtype: np.dtype[Any], shape: tuple[int, ...], element: bytes) -> Any:
-    """Return an array of one element on the device, in memory of the current queue or stream, which nobody writes."""
-    return device.driver.asarray(np.frombuffer(element, dtype).reshape(shape))
+def _kept(device: Device, order: int, dtype: np.dtype[Any], shape: tuple[int, ...], elements: bytes) -> Any:
+    """Return an array on the device, in memory of the current queue or stream."""
+    return device.driver.asarray(np.frombuffer(elements, dtype).reshape(shape))
 
 
 def converter(label: str, arrays: Sequence[Any]) -> Callable[[Any], Any]:

@@ -96,3 +96,10 @@ class Capabilities:
     def warp(self) -> int:
         """Work-items whose registers shuffles reach; 0 where there are no shuffles."""
         return self.subgroup_size if self.shuffles else 0
+
+
+def remedy(able: Capabilities) -> str:
+    """Return the command that mends a device that is listed but does not compute."""
+    if "portable computing" in able.vendor.lower():
+        return "to mend it: pip uninstall -y pocl-binary-distribution && pip install 'gpuprims[cpu]'"
+    return "to mend it: update its driver"

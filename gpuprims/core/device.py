@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.capabilities import Capabilities, remedy
 from gpuprims.core.default_device import Default
 from gpuprims.core.driver import Driver, Kernel, WithConstants
+from gpuprims.core.faults import Faults
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.lifetime import EndingDriver, ForkedDriver, after_fork, refuse_at_exit, wait_for_calls
 from gpuprims.core.program_cache import Kernels
@@ -65,6 +66,7 @@ class Device:
     _lock = threading.Lock()
 
     driver: Driver
+    faults: Faults  # of calls that have returned
     _kernels: Kernels
 
     def __new__(cls, spec: str | Device | None = None) -> Device:
@@ -84,6 +86,7 @@ class Device:
                 device = super().__new__(cls)
                 device.driver = driver
                 device._kernels = Kernels()
+                device.faults = Faults()
                 cls._known[key] = device
             return cls._known[key]
 
@@ -94,7 +97,7 @@ class Device:
         DEFAULT.after_fork()
         for device in list(cls._known.values()):
             if not isinstance(device.driver, ForkedDriver) and not getattr(device.driver, "survives_fork", False):
-                device.driver = ForkedDriver(device.driver)  # every method raises
+                device.driver, device.faults = ForkedDriver(device.driver), Faults()  # every method raises
 
     @classmethod
     def _at_exit(cls) -> None:
@@ -105,7 +108,8 @@ class Device:
         wait_for_calls()
         for device in ending:
             if device._kernels:  # waiting for an unused CUDA device would start it
-                device.synchronize()
+                device.driver.synchronize()
+                device.faults.warn()
 
     @property
     def spec(self) -> str:
@@ -170,11 +174,14 @@ class Device:
 
     def to_host(self, array: Any) -> np.ndarray:
         """Wait for the work that fills a device array, and return its contents as a NumPy array."""
-        return self.driver.to_host(array)
+        host = self.driver.to_host(array)
+        self.faults.check()
+        return host
 
     def synchronize(self) -> None:
-        """Wait for everything started on the device."""
+        """Wait for everything started on the device, and raise what it found wrong after a call had returned."""
         self.driver.synchronize()
+        self.faults.check(wait=True)
 
     def check(self) -> str | None:
         """Run a small kernel, because drivers list devices that fail; return the fault, or None if it computes."""
@@ -282,16 +289,9 @@ def _first_working() -> Device:
     for device in devices():
         if (problem := device.check()) is None:
             return device
-        failures.append(f"{device.spec} {device.capabilities.name}: {problem}; {remedy(device)}")
+        failures.append(f"{device.spec} {device.capabilities.name}: {problem}; {remedy(device.capabilities)}")
         warnings.warn(f"gpuprims passes over {failures[-1]}", RuntimeWarning, stacklevel=4)
     raise NoDeviceError("device: a CUDA GPU, an OpenCL GPU or an OpenCL CPU; got\n  " + "\n  ".join(failures))
-
-
-def remedy(device: Device) -> str:
-    """Return the command that mends a device that is listed but does not compute."""
-    if "portable computing" in device.capabilities.vendor.lower():
-        return "to mend it: pip uninstall -y pocl-binary-distribution && pip install 'gpuprims[cpu]'"
-    return "to mend it: update its driver"
 
 
 DEFAULT = Default(_first_working)

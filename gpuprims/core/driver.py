@@ -45,6 +45,9 @@ class Report(Protocol):
     def read(self) -> int:
         """Wait for the work before the mark, and return the number; the memory may then serve another call."""
 
+    def peek(self) -> int | None:
+        """Return what :meth:`read` does if the work before the mark is done; else None, and do not wait."""
+
 
 class HostReport:
     """A report where launches are done when they return."""
@@ -58,6 +61,8 @@ class HostReport:
     def read(self) -> int:
         """Return the number."""
         return int(self.memory[0])
+
+    peek = read
 
 
 class WithConstants(NamedTuple):

@@ -181,6 +181,19 @@ class LaunchPlan:
             results = [result.T for result in results]
         return results[0] if self.single else tuple(results)
 
+    def run_into(self, arrays: Sequence[Any], results: Sequence[Any], *, in_place: bool) -> None:
+        """Launch as :meth:`run_there`, or as :meth:`run_in_place`, to write to results that lie apart."""
+        if (launch := self._launch or self.compiled()) is nothing:
+            return
+        if not in_place:
+            self._start(launch, arrays, results)
+            return
+        driver = self.device.driver
+        try:
+            self._start(launch, list(map(driver.memory, arrays)), list(map(driver.memory, results)))
+        finally:
+            driver.wait()
+
     def _memory(self, empty: Callable[..., Any]) -> list[Any]:
         """Allocate the results."""
         if self._turned:

@@ -23,7 +23,7 @@ class Form(NamedTuple):
     """The layout of an operand, without its memory.
 
     The element at index ``i`` starts ``offset + sum(i * strides)`` bytes into the memory and consists of ``lanes``
-    neighbouring numbers. The address of the memory is a multiple of ``alignment`` bytes.
+    neighbouring numbers. The address of the memory is ``phase`` bytes above a multiple of ``alignment`` bytes.
     """
 
     dtype: Dtype
@@ -32,11 +32,21 @@ class Form(NamedTuple):
     offset: int = 0
     alignment: int = 1
     lanes: int = 1
+    phase: int = 0
 
     @property
     def item(self) -> int:
         """Bytes of an element."""
         return self.dtype.itemsize * self.lanes
+
+    @property
+    def divides_address(self) -> int:
+        """The largest power of two known to divide the address of the memory."""
+        return self.phase & -self.phase or self.alignment
+
+    def begins_at(self, offset: int, nbytes: int) -> bool:
+        """Return True if the byte at an offset begins a block of so many bytes, of which memory is made."""
+        return self.alignment >= nbytes and (self.phase + offset) % nbytes == 0
 
 
 class View(NamedTuple):
@@ -186,8 +196,10 @@ class Layout:
 
     def _aligned(self, k: int, starts: Sequence[int], width: int) -> bool:
         """Return True if an operand, and each of its rows, starts at a whole vector."""
-        whole = not any(start % width for start in (self.offsets[k], *starts))
-        return whole and self.forms[k].alignment >= width * self.forms[k].item
+        form = self.forms[k]
+        return not any(start % width for start in starts) and form.begins_at(
+            self.offsets[k] * form.item, width * form.item
+        )
 
 
 def starts_of(forms: Sequence[Form]) -> Layout:

@@ -176,7 +176,7 @@ def is_plain(array: Any) -> bool:
     return type(array) is np.ndarray and array.dtype in COMPUTABLE_SET and array.flags.carray
 
 
-def _is_ready(array: Any) -> bool:
+def is_ready(array: Any) -> bool:
     """Return True for a NumPy array that kernels can read as it is, or where it lies if it is strided."""
     if type(array) is not np.ndarray:
         return False
@@ -206,7 +206,7 @@ def as_operands(label: str, arrays: tuple[Any, ...], asked: str | Device | None)
             forms.append(form(array))
         else:  # most calls: every array lies on one device, in its vendor's own class
             return Operands(label, device, arrays, False, unchanged, tuple(forms))
-    if device is None and all(map(_is_ready, arrays)):
+    if device is None and all(map(is_ready, arrays)):
         device = pick_device(None, asked)
         if device.driver.shares_host_memory or all(array.flags.carray for array in arrays):
             return Operands(label, device, arrays, True, unchanged)

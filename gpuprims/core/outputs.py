@@ -40,6 +40,12 @@ class Out:
     _order: Callable[[Any], Any] | None = None
 
     @property
+    def is_bare(self) -> bool:
+        """True if the caller's arrays are NumPy's or the vendor's own."""
+        given = self._given if isinstance(self._given, tuple) else (self._given,)
+        return self._order is None and all(map(is_, self.natives, given))
+
+    @property
     def given(self) -> Any:
         """The caller's own arrays. Read it once the work that writes them is in the queue."""
         if self._order is not None:

@@ -114,12 +114,14 @@ def _alike(given: Sequence[Form], planned: Sequence[Form]) -> bool:
 def _fits(given: Form, planned: Form) -> bool:
     if 0 in planned.shape:  # no memory, so strides do not matter
         return given[:2] == planned[:2]
-    return given[:4] == planned[:4] and given.alignment >= planned.alignment
+    as_well = given.alignment >= planned.alignment and given.phase == planned.phase
+    better = given.divides_address >= planned.divides_address and min(planned.strides, default=0) >= 0
+    return given[:4] == planned[:4] and (as_well or better)
 
 
 def _said(forms: Sequence[Form]) -> str:
     return " and ".join(
-        f"{form.dtype}{list(form.shape)} with strides {form.strides} at a multiple of {form.alignment} bytes"
+        f"{form.dtype}{list(form.shape)} with strides {form.strides} at a multiple of {form.divides_address} bytes"
         for form in forms
     )
 

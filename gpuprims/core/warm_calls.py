@@ -1,8 +1,8 @@
 """Warm calls: a call like an earlier one finds its launch plan by what is cheap to read of its arrays.
 
 Describing arrays, checking keywords and looking up a plan by all of that takes longer than a launch. So the functions
-that people call most keep the plans of calls whose arrays lie on a device, by their keywords and by a few facts of each
-array, which its backend tells.
+that people call most keep the plans of calls by their keywords and by a few facts of each array, which its backend
+tells.
 """
 
 from __future__ import annotations
@@ -12,22 +12,27 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.core.arrays import unchanged
-from gpuprims.core.device import pick_device
+from gpuprims.core.arrays import NUMBERS, NUMPYS, as_number, copy_on, meet, span_of, unchanged
+from gpuprims.core.device import Device, device_of, pick_device
 from gpuprims.core.launch_plan import LaunchPlan
-from gpuprims.core.operands import Operands, is_plain
+from gpuprims.core.memory import host_memory
+from gpuprims.core.operands import Operands, is_ready
+from gpuprims.core.outputs import Out
 from gpuprims.core.program_cache import forgets_calls
 from gpuprims.core.registry import REGISTRY
+from gpuprims.expressions.expr import Expr
 
-# From arrays to what a call returns.
+# From the arrays of a call to what it returns, and to arrays in their place.
 Run = Callable[[Sequence[Any]], Any]
+Step = Callable[[Sequence[Any]], Sequence[Any]]
 Key = tuple[Hashable, ...]
 
 _MOST = 1024
 # Bytes of an array of the host up to which a call's time on the host counts.
 _SMALL = 1 << 24
 # Keywords of these classes decide a plan by their value. True is equal to 1, and a function may see new values later.
-AS_GIVEN = frozenset({type(None), int, str})
+AS_GIVEN = frozenset({type(None), int, str, Expr})
+_NUMBERS = frozenset({bool, *NUMBERS})
 
 
 class WarmCalls:
@@ -47,15 +52,33 @@ class WarmCalls:
         except TypeError:  # a keyword that cannot be hashed
             return None
 
-    def keep(self, key: Key | None, plan: LaunchPlan, operands: Operands, check: Run | None = None) -> None:
-        """Keep the plan of a call whose arrays are the kernel's operands as they are; ``check`` sees them before."""
+    def keep(
+        self,
+        key: Key | None,
+        plan: LaunchPlan,
+        operands: Operands,
+        step: Step | None = None,
+        out: Out | None = None,
+        back: Callable[[Any], Any] | None = None,
+    ) -> None:
+        """Keep the plan of a call.
+
+        ``step`` checks the arrays of such a call, or puts others in their place; ``back`` makes its result of the
+        plan's.
+        """
         if key is None or operands.convert is not unchanged or (operands.on_host and not operands.in_place):
             return
-        run = plan.run_in_place if operands.in_place else plan.runner()
+        if out is not None and not out.is_bare:
+            return
+        run = runner_of(plan, operands, out)
+        if step is not None:
+            run = _after(step, run)
+        if back is not None:
+            run = _before(back, run)
         if len(self._runs) >= _MOST:
             self.clear()
         try:
-            self._runs[key] = run if check is None else _checked(check, run)
+            self._runs[key] = run
         except TypeError:  # a keyword that cannot be hashed
             return
 
@@ -65,29 +88,121 @@ class WarmCalls:
         self._generation = REGISTRY.generation
 
 
-def _checked(check: Run, run: Run) -> Run:
-    def checked(arrays: Sequence[Any]) -> Any:
-        check(arrays)
-        return run(arrays)
-
-    return checked
+def by_value(keyword: Any) -> bool:
+    """Return True if a keyword, or each of a tuple, decides a plan by its value."""
+    kind = type(keyword)
+    return kind in AS_GIVEN or (kind is tuple and AS_GIVEN.issuperset(map(type, keyword)))
 
 
-def key_of(keywords: Hashable, arrays: Sequence[Any]) -> Key | None:
+def key_of(keywords: Hashable, arrays: Sequence[Any], device: str | Device | None = None) -> Key | None:
     """Return the key of a call; None unless a backend tells the facts of each array's class."""
     if not arrays:
         return None
     if type(arrays[0]) is np.ndarray:
-        return _host_key(keywords, arrays)
+        return _key_beside_numbers(keywords, arrays, device)
     facts = REGISTRY.facts_by_class
     try:
-        return (keywords, *[facts[type(array)](array) for array in arrays])
+        return (keywords, device, *[facts[type(array)](array) for array in arrays])
     except KeyError:
-        return None
+        return _key_beside_numbers(keywords, arrays, device)
 
 
-def _host_key(keywords: Hashable, arrays: Sequence[Any]) -> Key | None:
-    """Return the key of a call on arrays of the host, all small and read as they are, for the device of now."""
-    if not all(is_plain(array) and array.nbytes <= _SMALL for array in arrays):
+def key_into(
+    keywords: Hashable, arrays: tuple[Any, ...], out: Any, device: str | Device | None = None
+) -> tuple[Key | None, tuple[Any, ...]]:
+    """Return the key of a call, and its arrays with those of ``out=``; no key if these lie in memory of others."""
+    if out is None:
+        return key_of(keywords, arrays, device), arrays
+    given = (*arrays, *out) if type(out) is tuple else (*arrays, out)
+    key = key_of((keywords, type(out) is tuple, len(arrays)), given, device)
+    return (key if key is not None and _lie_apart(given, len(arrays)) else None), given
+
+
+def _lie_apart(given: Sequence[Any], inputs: int) -> bool:
+    """Return True if the arrays from number ``inputs`` on share no bytes with any other."""
+    driver = next((device.driver for device in map(device_of, given) if device is not None), None)
+    if any(type(one) is np.ndarray and not one.flags.carray for one in given[inputs:]):
+        return False  # kernels would take other memory
+    spans = [None if type(one) in _NUMBERS or isinstance(one, np.generic) else span_of(driver, one) for one in given]
+    if None in spans[inputs:]:
+        return False
+    known = [span for span in spans if span is not None]
+    first = len(known) - len(given) + inputs
+    return not any(meet(known[k], other) for k in range(first, len(known)) for other in known[:k])
+
+
+def _key_beside_numbers(keywords: Hashable, arrays: Sequence[Any], device: str | Device | None) -> Key | None:
+    """Return the key of a call on small arrays of the host, none of them empty, or with numbers among its arrays.
+
+    Only the classes of numbers decide a plan; arrays without axes, and NumPy's numbers, are numbers beside arrays of a
+    device.
+    """
+    facts, told, on_host, with_axes = REGISTRY.facts_by_class, list[Hashable](), True, False
+    for array in arrays:
+        kind = type(array)
+        if kind is np.ndarray and is_ready(array) and 0 < array.nbytes <= _SMALL:
+            told.append((array.dtype, array.shape, None if array.flags.carray else array.strides))
+            with_axes = with_axes or array.ndim > 0
+        elif kind in _NUMBERS:
+            told.append((kind,))
+        elif kind in facts:
+            told.append(facts[kind](array))
+            on_host = False
+        elif isinstance(array, np.generic):
+            told.append((array.dtype, None))
+        else:
+            return None
+    if on_host:
+        return (keywords, pick_device(None, device), *told) if with_axes else None
+    return None if with_axes else (keywords, device, *told)
+
+
+def runner_of(plan: LaunchPlan, operands: Operands, out: Out | None = None) -> Run:
+    """Return what runs a plan on arrays like those of a call, followed by those of ``out=``."""
+    if out is not None:
+        run = _into(plan, len(operands.natives), out, in_place=operands.in_place)
+    else:
+        run = plan.run_in_place if operands.in_place else plan.runner()
+    take = _taking(operands)
+    return run if take is None else _after(take, run)
+
+
+def _into(plan: LaunchPlan, inputs: int, out: Out, *, in_place: bool) -> Run:
+    """Return what runs a plan to write to ``out=``."""
+    several = isinstance(out.given, tuple)
+
+    def run(given: Sequence[Any]) -> Any:
+        results = given[inputs:]
+        plan.run_into(given[:inputs], results, in_place=in_place)
+        return tuple(results) if several else results[0]
+
+    return run
+
+
+def _after(step: Step, run: Run) -> Run:
+    return lambda arrays: run(step(arrays))
+
+
+def _before(back: Callable[[Any], Any], run: Run) -> Run:
+    return lambda arrays: back(run(arrays))
+
+
+def _taking(operands: Operands) -> Step | None:
+    """Return the step that makes arrays of a call's numbers, and shares those of the host that have gaps, if any."""
+    label, device, in_place = operands.label, operands.device, operands.in_place
+    on_host = [(k, native) for k, native in enumerate(operands.natives) if isinstance(native, NUMPYS)]
+    numbers = [(k, native.dtype) for k, native in on_host if not native.ndim]
+    strided = [k for k, native in on_host if native.ndim and not native.flags.carray]
+    if not numbers and not strided:
         return None
-    return (keywords, pick_device(None, None), *[(array.dtype, array.shape) for array in arrays])
+
+    def take(arrays: Sequence[Any]) -> Sequence[Any]:
+        taken = list(arrays)
+        for k, dtype in numbers:
+            number = as_number(label, arrays[k], dtype)
+            taken[k] = number if in_place else copy_on(device, number)
+        for k in strided:
+            taken[k], _ = host_memory(arrays[k])
+        return taken
+
+    return take

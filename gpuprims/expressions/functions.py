@@ -31,7 +31,7 @@ FLOATING = {
     "sqrt": "gp_sqrt_{T}", "cbrt": "cbrt", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2",
     "log10": "log10", "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos",
     "arctan": "atan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh",
-    "arctanh": "atanh", "arctan2": "atan2", "hypot": "gp_hypot_{T}", "copysign": "copysign", "fabs": "fabs",
+    "arctanh": "atanh", "arctan2": "atan2", "hypot": "gp_hypot_{T}", "copysign": "copysign", "fabs": "gp_absolute_{T}",
     "rint": "rint",
 }  # fmt: skip
 # Likewise, with one name in both; integers and bools stay unchanged.
@@ -78,7 +78,12 @@ def _arithmetic() -> dict[str, dict[str, str]]:
         "negative": {"f": "-{0}", "i": "({T})(({U})0 - ({U}){0})", "u": "({T})(({U})0 - ({U}){0})"},
         "positive": dict.fromkeys("fiu", "{0}"),
         "conjugate": dict.fromkeys("fiu", "{0}"),
-        "absolute": {"f": "fabs({0})", "i": "{0} < 0 ? ({T})(({U})0 - ({U}){0}) : {0}", "u": "{0}", "b": "{0}"},
+        "absolute": {
+            "f": "gp_absolute_{T}({0})",
+            "i": "{0} < 0 ? ({T})(({U})0 - ({U}){0}) : {0}",
+            "u": "{0}",
+            "b": "{0}",
+        },
         "sign": {
             "f": "{0} != {0} ? {0} : ({T})(({0} > 0) - ({0} < 0))",
             "i": "({T})(({0} > 0) - ({0} < 0))",

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from gpuprims.core.device import Device
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
-from gpuprims.primitives.map import contiguous_copy
+from gpuprims.core.warm_calls import Step
+from gpuprims.primitives.map import contiguous_copy, copier
 
 # A GPU reads sectors of so many bytes: elements that lie further apart cost one each. A copy goes through tiles.
 _SECTOR = 32
@@ -24,12 +25,27 @@ def with_copies(operands: Operands, copied: Sequence[bool]) -> Operands:
     return operands.instead(*(contiguous_copy(array, operands.device) if one else array for array, one in natives))
 
 
-def in_index_order(operands: Operands) -> Operands:
-    """Copy arrays on a GPU whose neighbours in C order lie apart in memory, for kernels that read in that order."""
+def in_index_order(operands: Operands) -> tuple[Operands, Step | None]:
+    """Copy arrays on a GPU whose neighbours in C order lie apart in memory, for kernels that read in that order.
+
+    Return the operands, and the step that does the same in another call.
+    """
     if operands.on_host or not _is_gpu(operands.device):
-        return operands
+        return operands, None
     most = operands.device.capabilities.memory // _PART
-    return with_copies(operands, [_lies_across(form, most) for form in operands.forms])
+    copied = [_lies_across(form, most) for form in operands.forms]
+    return with_copies(operands, copied), copying(operands, copied)
+
+
+def copying(operands: Operands, copied: Sequence[bool]) -> Step | None:
+    """Return the step that puts contiguous copies in place of some arrays; None for no copies, and for large arrays."""
+    if operands.on_host and (not operands.in_place or operands.exceed_room):
+        return None
+    natives = zip(operands.natives, copied, strict=True)
+    copies = {k: copier(array, operands.device) for k, (array, one) in enumerate(natives) if one}
+    if not copies:
+        return None
+    return lambda arrays: [copies[k]((array,)) if k in copies else array for k, array in enumerate(arrays)]
 
 
 def _is_gpu(device: Device) -> bool:

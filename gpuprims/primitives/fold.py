@@ -12,7 +12,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.driver import Kernel, Launch
 from gpuprims.core.kernel_spec import value_bytes, value_words
 from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, nothing, with_counters, with_scratch, with_statuses
-from gpuprims.core.layout import VECTOR_BYTES, Form, contiguous, plan_layout, turned
+from gpuprims.core.layout import VECTOR_BYTES, Form, Layout, contiguous, plan_layout, turned
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.expressions import TypedExpr
@@ -21,16 +21,22 @@ from gpuprims.primitives.by_rows import FEWEST_FOLDED, by_rows
 from gpuprims.primitives.fold_spec import FoldSpec, ScanSpec
 from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
 from gpuprims.primitives.joined import scalar_in_loops
+from gpuprims.primitives.lane_rows import LaneRows, LaneRowsSpec
 from gpuprims.primitives.queue_spec import QueueSpec
 from gpuprims.primitives.scan_tiles import queue_of, scan_traits
 from gpuprims.primitives.strips import StripSpec, neighbouring, strips_of
 
 # A work-item takes several outputs if they have at most so many elements, and takes at most so many (row each-across).
-_SHORT, _MOST_ACROSS = 64, 4
+# Of narrow elements it takes a word of outputs, however many elements they have (row each-narrow-elements).
+_SHORT, _MOST_ACROSS, _WORD = 64, 4, 4
+# More elements at once take too many registers (row each-narrow-elements).
+_MOST_LOADED = 32
 # A work-item that is joined with others has at least one of the lanes by which a kernel folds.
 _MOST_JOINED = 16
 # Joined work-items fold outputs of so few elements side by side: FEW of reduce_cpu_chunks.cl.
 _FEW = 128
+# Bytes of complex128.
+_LARGE = 16
 # Fewer numbers than kernels compare at once are quicker to fold.
 _LEAST_SEARCHED = 32
 
@@ -91,9 +97,10 @@ def plan_fold(
         if not outputs:
             return nothing
         neighbours = layout.kept[-1] if traits.side_by_side else 0
-        wide = chosen.narrows and neighbours and count <= _SHORT
-        across = min(layout.width_across(len(forms)), _MOST_ACROSS) if wide else 1
-        width = chosen.width(outputs, neighbours, across, count, able)
+        item = max(form.item for form in forms)
+        most = _MOST_ACROSS if count <= _SHORT else max(_WORD // item, 1)
+        across = min(layout.width_across(len(forms)), most) if chosen.narrows and neighbours else 1
+        width = chosen.width(outputs, neighbours, across, count, item, able)
         rows = -(-outputs // width)  # groups that compute all outputs once
         read_by = flat if chosen.stages and flat else layout
         if chosen.by_rows and commutative and not indexed and chosen.outputs_per_group == 1:
@@ -111,10 +118,14 @@ def plan_fold(
         )
         packed = read_by.pack(count if counted is None else counted)
         side_by_side = count <= _FEW and len(folding.values) > 1  # rows: cpu_chunks-few
-        if chosen.joins and commutative and (side_by_side or scalar_in_loops(folding.map, folding.op)):
+        joins = side_by_side or scalar_in_loops(folding.map, folding.op) or _large_apart(read_by, len(forms))
+        if chosen.joins and commutative and joins:
             chosen = chosen.resized(block=min(max(able.warp, 1), _MOST_JOINED))
         numbers = (outputs, count, parts, width) if chosen.narrows else (outputs, count, parts)
-        fitted = chosen.resized(items=max(chosen.items // across, 1)) if across > 1 else chosen
+        words = max(across * min(item, _WORD) // _WORD, 1)  # that a work-item loads of each row
+        fitted = chosen
+        if across > 1:
+            fitted = chosen.resized(items=max(min(chosen.items // words, _MOST_LOADED // across), 1))
         launch = device.kernel(fitted, spec).prepare(groups, packed, *numbers)
         counters, scratch = outputs, outputs * parts * nbytes
         if parts == 1:  # unshared outputs need no counters, and there may be millions
@@ -129,8 +140,16 @@ def plan_fold(
 
 def _in_new_memory(form: Form) -> Form:
     """Return a result in new memory: in Fortran order if ``form`` is, else in C order."""
-    plain = contiguous(form.dtype, form.shape, form.alignment)
+    plain = contiguous(form.dtype, form.shape, form.divides_address)
     return turned(plain) if form.strides == turned(plain).strides else plain
+
+
+def _large_apart(layout: Layout, inputs: int) -> bool:
+    """Return True for complex128 that do not lie side by side, which take longer in loops (rows: cpu_chunks-loops)."""
+    return any(
+        form.item == _LARGE and own[-1:] not in ((), (-1,), (0,), (1,))
+        for form, own in zip(layout.forms[:inputs], layout.reduced_strides[:inputs], strict=True)
+    )
 
 
 def _searched(folding: Folding, count: int) -> bool:
@@ -181,7 +200,7 @@ def plan_scan(
     """
     outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
     size = math.prod(shape[k] for k in axes) if count is None else count
-    layout = plan_layout((*forms, *targets), shape, axes)
+    layout = plan_layout((*forms, *targets), shape, axes, kept_by=range(len(forms)))
     words = value_words(folding.values)
     traits = scan_traits(
         layout,
@@ -216,8 +235,11 @@ def plan_scan(
         fitted = strips.variant if by_strips else fitted
         vector = min(layout.vector_width(), fitted.items) if fitted.vectors else 1
         how = {"commutative": commutative, "inclusive": inclusive, "place": place, "vector": vector}
+        lane_rows = LaneRows.of(size, vector, able.warp) if fitted.few_lanes else None
         if by_strips:
             spec: ScanSpec = StripSpec.of(folding, layout, rows=strips.rows, **how)
+        elif lane_rows:
+            spec = LaneRowsSpec.of(folding, layout, taken=lane_rows, **how)
         else:
             spec = ScanSpec.of(folding, layout, packed=packed, **how)
         kernel, numbers = device.kernel(fitted, spec), layout.pack(last)
@@ -225,7 +247,8 @@ def plan_scan(
             launch, values = _prepare_levels(kernel, fitted, able, numbers, outputs, size)
             return with_scratch(device, launch, 4 * words * values)
         if chosen.scratch == "none":
-            groups = fitted.groups(-(-outputs // fitted.outputs_per_group), able)
+            at_once = lane_rows.outputs(fitted.block) if lane_rows else fitted.outputs_per_group
+            groups = fitted.groups(-(-outputs // at_once), able)
             return with_scratch(device, kernel.prepare(groups, numbers, outputs, size), 4)
         if by_strips:
             launch = kernel.prepare(strips.groups, numbers, outputs, size, strips.width, strips.across, strips.parts)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 from gpuprims.core.codegen.functions import fetch_text, vector_addresses
 from gpuprims.core.codegen.operands import elements_of, fields_of, load, names_of, return_value, stored, write
+from gpuprims.core.codegen.rows import along_axis
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Layout
 from gpuprims.expressions import TypedExpr, c_type, constant, emit_function
@@ -65,6 +66,7 @@ class FoldSpec(KernelSpec):
         if self.better:
             macros |= {"BETTER(a, b)": "gp_better(a, b)", "LEAD(value)": f"(value){fields[0]}"}
             macros |= {"IN_ORDER": int(self.index is None), "LEAD_ALONE": int(len(self.values) == 1)}
+            macros["INDEX_FALLS"] = f"({along_axis(self.index, 'index_stride', '1')} < 0)" if self.index else 0
         return macros
 
     def text(self) -> list[str]:

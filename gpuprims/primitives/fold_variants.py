@@ -31,27 +31,31 @@ class FoldVariant(Variant):
             return self
         return self.resized(groups_per_unit=max(self.groups_per_unit * 3 // 4, 1))
 
-    def width(self, outputs: int, neighbours: int, across: int, size: int, capabilities: Capabilities) -> int:
+    def width(
+        self, outputs: int, neighbours: int, across: int, size: int, item: int, capabilities: Capabilities
+    ) -> int:
         """Return how many outputs a group takes at once.
 
-        So many ``neighbours`` lie together, and a work-item takes ``across`` of them.
+        So many ``neighbours`` lie together, with elements of ``item`` bytes, and a work-item takes ``across`` of them.
         """
+        line = max(_LINE // item, _FEWEST_IN_LINE)
         most, sharers = self.outputs_per_group * across, max(size // _FEWEST, 1)  # work-items that may share an output
         if self.stages:
             return max(self.block * self.items // max(size, 1), 1)
         if not self.narrows or not neighbours:
             return most
-        if neighbours < 2 * _LINE:  # all neighbours, of one row or of several
+        if neighbours < 2 * line:  # all neighbours, of one row or of several
             return neighbours * max(1, most // (neighbours * sharers)) if neighbours < most else most
         groups = (self.groups_per_unit or 1) * capabilities.compute_units
         width = most
-        while width > _LINE and most // width < sharers and -(-outputs // width) < groups // _FEWEST:
+        while width > line and most // width < sharers and -(-outputs // width) < groups // _FEWEST:
             width //= 2
         return width
 
 
-# Outputs that are read as a whole line of memory, and the fewest elements for each work-item that shares an output.
-_LINE, _FEWEST = 32, 8
+# Bytes of a line of memory, the fewest outputs that are read as one, and the fewest elements for each work-item that
+# shares an output.
+_LINE, _FEWEST_IN_LINE, _FEWEST = 128, 32, 8
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,8 @@ class ScanVariant(Variant):
     word_items: bool = False
     # Statuses of other groups that each work-item reads at most.
     looks: int = 1
+    # A few lanes take each output; compilers know how many.
+    few_lanes: bool = False
     # A group takes an output of at most so many elements alone, in one launch.
     alone: int = 0
 

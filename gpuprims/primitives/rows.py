@@ -21,7 +21,7 @@ def side_by_side(operands: Operands) -> Operands:
 def vector_of(form: Form) -> int:
     """Return how many neighbours of a row a kernel may load at once: each row must begin at a whole vector."""
     vector = VECTOR_BYTES // form.item
-    whole = not form.shape[1] % vector and not form.offset % VECTOR_BYTES and form.alignment >= VECTOR_BYTES
+    whole = not form.shape[1] % vector and form.begins_at(form.offset, VECTOR_BYTES)
     return vector if whole else 1
 
 

@@ -76,8 +76,8 @@ def streams(layout: Layout, inputs: int) -> bool:
     ):
         if stride == 0 and k < inputs:
             continue
-        starts = (layout.offsets[k], *kept)
-        if stride != 1 or form.alignment < BULK_BYTES or any(start * form.item % BULK_BYTES for start in starts):
+        whole = form.begins_at(layout.offsets[k] * form.item, BULK_BYTES)
+        if stride != 1 or not whole or any(start * form.item % BULK_BYTES for start in kept):
             return False
     return True
 

@@ -11,7 +11,8 @@ import pytest
 import gpuprims
 from gpuprims.backends.reference.device import ReferenceDriver
 from gpuprims.core import device as device_module
-from gpuprims.core.device import absences, device_of, pick_device, remedy
+from gpuprims.core.capabilities import remedy
+from gpuprims.core.device import absences, device_of, pick_device
 from gpuprims.errors import BackendUnavailableError, BuildError, DeviceMismatchError, NoDeviceError, UnknownDeviceError
 
 REFERENCE = gpuprims.Device("reference")
@@ -252,8 +253,8 @@ def test_a_failed_search_is_made_again(nothing_chosen: None, monkeypatch: pytest
 
 def test_the_remedy_is_for_the_driver_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     pocl, acme = fakes(monkeypatch, FakeDriver("cpu", 0, vendor="Portable Computing Language"), FakeDriver("cpu", 1))
-    assert "pocl-binary-distribution" in remedy(pocl)
-    assert "update its driver" in remedy(acme)
+    assert "pocl-binary-distribution" in remedy(pocl.capabilities)
+    assert "update its driver" in remedy(acme.capabilities)
 
 
 def test_listed_and_absent_backends_are_all_there_are() -> None:

@@ -12,7 +12,14 @@ from kernel_cases import on_host as copied
 
 import gpuprims
 from gpuprims.core.warm_calls import WarmCalls
-from gpuprims.errors import ArgumentError, AxisError, GpuprimsError, UnknownOperatorError
+from gpuprims.errors import (
+    ArgumentError,
+    AxisError,
+    DtypeError,
+    GpuprimsError,
+    UnknownOperatorError,
+    UnknownVariantError,
+)
 
 
 @pytest.fixture(params=["on the device", "in place"])
@@ -69,6 +76,100 @@ def test_a_second_call_finds_the_first(
     assert found[-1]
     for host, result in zip((*hosts, hosts[0]), results, strict=True):
         assert_equal(result, CALLS[name](host) if name != "reduce" else host.max(axis=0))
+
+
+LAST = gpuprims.Op(lambda a, b: b, 0)
+
+
+def _turned(x: Any) -> Any:
+    return x.reshape(10, 13, 150).transpose((1, 0, 2))
+
+
+SUM = gpuprims.Op(lambda a, b: a + b, 0)
+# From an array and one for the results, of the same shape, to the call and NumPy's result.
+MORE: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "numbers": (lambda x, k: gpuprims.map("a * x + b", 2.5, x, k), lambda x, k: np.float32(2.5) * x + np.float32(k)),
+    "numbers of NumPy's": (lambda x, k: gpuprims.map("x + b", x, np.float64(k)), lambda x, k: x + np.float64(k)),
+    "an array without axes": (lambda x, k: gpuprims.map("x + b", x, np.array(k)), lambda x, k: x + np.float64(k)),
+    "a tuple of axes": (lambda x, k: gpuprims.reduce(x, op="max", axis=(0, 1)), lambda x, k: x.max()),
+    "kept axes": (lambda x, k: gpuprims.reduce(x, op="max", axis=(1,), keepdims=True), lambda x, k: x.max(1)[:, None]),
+    "a function on the way": (lambda x, k: gpuprims.reduce(x, op="max", map=lambda v: -v), lambda x, k: (-x).max()),
+    "an operator": (lambda x, k: gpuprims.reduce(x, op=SUM, axis=0), lambda x, k: x.sum(axis=0)),
+    "a stencil of a function": (
+        lambda x, k: gpuprims.stencil(x, lambda n: n[0, 0] + k),
+        lambda x, k: x + np.float32(k),
+    ),
+    "weights in a list": (lambda x, k: gpuprims.stencil(x, [0, 2, 0]), lambda x, k: 2 * x),
+    "a border": (lambda x, k: gpuprims.stencil(x, [0, 2, 0], mode="constant", cval=k), lambda x, k: 2 * x),
+    "axes in another order": (
+        lambda x, k: gpuprims.map("a - x", k, _turned(x)),
+        lambda x, k: np.float32(k) - _turned(x),
+    ),
+    "transposed, scanned": (lambda x, k: gpuprims.scan(x.T, op="max"), lambda x, k: np.maximum.accumulate(x.T.ravel())),
+    "transposed, compacted": (lambda x, k: gpuprims.compact(x.T, lambda v: v > 0), lambda x, k: x.T[x.T > 0]),
+    "transposed, by a stencil": (lambda x, k: gpuprims.stencil(x.T, [0, 2, 0]), lambda x, k: 2 * x.T),
+}
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_calls_of_other_kinds_find_the_first(
+    device: gpuprims.Device, there: Any, found: list[bool], rng: np.random.Generator, name: str
+) -> None:
+    need(device, np.float64)
+    call, right = MORE[name]
+    for k, _ in zip((3.0, 3.0, 4.0, 5.0), range(4), strict=True):
+        host = rng.integers(-99, 99, (130, 150)).astype(np.float32)
+        assert_equal(on_host(device, call(there(host), k)), right(host, k))
+    assert any(found)
+
+
+INTO: dict[str, Callable[..., Any]] = {
+    "map": lambda x, y: gpuprims.map("2*x", x, out=y),
+    "map of several results": lambda x, y: gpuprims.map("2*x", x, out=(y,))[0],
+    "reduce": lambda x, y: gpuprims.reduce(x, x, map="a + b", op="max", axis=(), out=y),
+    "scan": lambda x, y: gpuprims.scan(gpuprims.map("2*x", x), axis=1, op=LAST, out=y),
+    "stencil": lambda x, y: gpuprims.stencil(x, [0, 2, 0], out=y),
+}
+
+
+@pytest.mark.parametrize("name", INTO)
+def test_results_in_arrays_of_the_caller(
+    device: gpuprims.Device, there: Any, found: list[bool], rng: np.random.Generator, name: str
+) -> None:
+    y = there(np.zeros((7, 9), np.float32))
+    for _ in range(3):
+        host = rng.integers(-9, 9, (7, 9)).astype(np.float32)
+        x = there(host)
+        assert INTO[name](x, y) is y
+        assert_equal(on_host(device, y), 2 * host)
+    assert found[-1]
+    for _ in range(2):
+        with pytest.raises(ArgumentError, match="overlaps an input"):
+            gpuprims.map("2*x", x, out=x)
+        with pytest.raises(ArgumentError, match="out= of the result's shape"):
+            gpuprims.map("2*x", x, out=y[:5])
+
+
+def test_numbers_that_a_dtype_cannot_hold(device: gpuprims.Device, there: Any) -> None:
+    x = there(np.arange(5, dtype=np.uint8))
+    for number in (3, 3, 300, 4):
+        if number < 256:
+            assert_equal(
+                on_host(device, gpuprims.map("x + a", x, number)), np.arange(5, dtype=np.uint8) + np.uint8(number)
+            )
+        else:
+            with pytest.raises(DtypeError, match="a number that uint8 can hold"):
+                gpuprims.map("x + a", x, number)
+
+
+def test_calls_that_name_their_device_and_variant(device: gpuprims.Device, there: Any, found: list[bool]) -> None:
+    host = np.arange(6, dtype=np.float32)
+    for spec in (device, device, device.spec, device.spec):
+        assert_equal(on_host(device, gpuprims.map("2*x", there(host), device=spec)), 2 * host)
+    assert found[1::2] == [True, True]
+    for _ in range(2):
+        with pytest.raises(UnknownVariantError):
+            gpuprims.map("2*x", there(host), variant="no such")
 
 
 def test_other_dtypes_shapes_strides_and_places_are_other_calls(
@@ -144,6 +245,34 @@ def test_offsets_that_become_wrong_are_refused(device: gpuprims.Device, there: A
         assert_equal(on_host(device, call(x, op=op, segments=offsets)), right)
     with pytest.raises(GpuprimsError, match="at least one element"):
         gpuprims.reduce(x, op="max", segments=there(np.array([0, 10, 10, 5000])))
+
+
+def test_bins_edges_and_weights_that_change(
+    device: gpuprims.Device, there: Any, found: list[bool], rng: np.random.Generator
+) -> None:
+    need(device, np.float64)
+    host, weights, edges = rng.random((30, 20)), rng.random((30, 20)).astype(np.float32), np.array([0, 0.25, 0.5, 1])
+    x, w = there(host), there(weights)
+    calls: list[tuple[Any, ...]] = [
+        (4, (0, 1)),
+        (4, (0.0, 1.0)),
+        (4, (0, 2)),
+        (5, (0, 1)),
+        (edges,),
+        (np.float32(edges),),
+    ]
+    for _ in range(2):
+        for call in calls:
+            for weighing, of_host in ((None, None), (w, weights.astype(np.float64))):
+                counts, got = gpuprims.histogram(x, *call, weights=weighing)
+                expected = np.histogram(host, *call, weights=of_host)
+                np.testing.assert_allclose(on_host(device, counts), expected[0], rtol=1e-6)
+                assert_equal(on_host(device, got), expected[1])
+        assert_equal(on_host(device, gpuprims.histogram(x, 4, (0, 1), axis=1)[0]).sum(axis=1), np.full(30, 20))
+    assert found[-1]
+    for middle in (0.3, 0.4, 0.3):  # the caller's array changes
+        edges[1] = middle
+        assert_equal(on_host(device, gpuprims.histogram(x, edges)[0]), np.histogram(host, edges)[0])
 
 
 def test_a_registered_variant_is_seen_at_once(device: gpuprims.Device, there: Any, found: list[bool]) -> None:

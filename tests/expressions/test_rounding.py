@@ -184,7 +184,10 @@ def test_roots_of_every_exponent(device: gpuprims.Device, rng: np.random.Generat
             got, root = gpuprims.map("hypot(x, y), sqrt(x)", a, b, device=device)
             np.testing.assert_array_equal(bits(root), bits(np.sqrt(a)))
             exact = np.hypot(*(one.astype("float64" if dtype == "float32" else np.longdouble) for one in (a, b)))
-            finite = np.isfinite(exact.astype(dtype))
+            most = np.finfo(dtype).max * (1 - 4 * np.finfo(dtype).eps)
+            finite = exact <= most
             away = np.abs(got[finite] - exact[finite]) / np.spacing(exact[finite].astype(dtype))
             assert away.max() <= 4  # units in the last place
-            np.testing.assert_array_equal(got[~finite], exact[~finite].astype(dtype))
+            last = (exact > most) & (exact < np.inf)  # four units more are infinite, and so may the result be
+            assert got[last].min() >= most
+            np.testing.assert_array_equal(got[~finite & ~last], exact[~finite & ~last].astype(dtype))

@@ -40,6 +40,14 @@ def test_an_array_and_its_transpose(
         np.testing.assert_allclose(mapped(cpu, "tanh(x) + y", x, y), np.tanh(x) + y, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("steps", [-1, 2, 3, -2, 7])
+def test_an_array_beside_whose_rows_are_not_dense(cpu: gpuprims.Device, rng: np.random.Generator, steps: int) -> None:
+    x, y = random_values(rng, np.int32, (90, 70)), random_values(rng, np.int32, (70, 90 * abs(steps)))
+    assert_equal(mapped(cpu, "x - 3*y", x.T, y[:, ::steps]), x.T - 3 * y[:, ::steps])
+    got = mapped(cpu, "x - 3*y + z", x.T, y[::-1, ::steps], y[0, ::steps])
+    assert_equal(got, x.T - 3 * y[::-1, ::steps] + y[0, ::steps])
+
+
 @pytest.mark.parametrize("n", [2, 3, 5, 8, 16, 17, 31])
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "complex128"])
 def test_short_rows(cpu: gpuprims.Device, rng: np.random.Generator, n: int, dtype: str) -> None:

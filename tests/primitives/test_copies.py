@@ -44,13 +44,18 @@ def test_a_gpu_scans_and_compacts_copies(
     if device.backend == "reference":
         pytest.skip("has no arrays of its own")
     copied: list[int] = []
-    original = copies.contiguous_copy
+    copy, copier = copies.contiguous_copy, copies.copier
 
     def watched(array: Any, place: gpuprims.Device) -> Any:
         copied.append(1)
-        return original(array, place)
+        return copy(array, place)
+
+    def watched_later(array: Any, place: gpuprims.Device) -> Any:
+        run = copier(array, place)
+        return lambda arrays: copied.append(1) or run(arrays)
 
     monkeypatch.setattr(copies, "contiguous_copy", watched)
+    monkeypatch.setattr(copies, "copier", watched_later)
     monkeypatch.setattr(copies, "_is_gpu", lambda device: True)
     x = rng.integers(-9, 9, (200, 150)).astype(np.int32)
     there = device.driver.asarray(x).T

@@ -13,6 +13,7 @@ import numpy as np
 from cupy_backends.cuda.api.driver import funcGetAttribute, funcSetAttribute
 
 from gpuprims.backends import PRELUDES
+from gpuprims.backends.cuda.arrays import new_array
 from gpuprims.backends.cuda.capabilities import capabilities_of
 from gpuprims.backends.cuda.kernel import CudaKernel, compiled, current_device
 from gpuprims.backends.cuda.transfer import Transfer
@@ -68,9 +69,9 @@ class CudaDriver(OwnMemory):
         """Allocate from CuPy's pool."""
         try:
             if current_device() == self.index:  # nearly always; faster than entering the device
-                return cupy.ndarray(shape, dtype)
+                return new_array(shape, dtype)
             with self.device:
-                return cupy.ndarray(shape, dtype)
+                return new_array(shape, dtype)
         except cupy.cuda.memory.OutOfMemoryError as error:
             wanted = math.prod(shape) * dtype.itemsize
             raise DeviceMemoryError(self.capabilities.name, wanted, self.room) from error
@@ -98,8 +99,7 @@ class CudaDriver(OwnMemory):
 
     def form(self, array: cupy.ndarray) -> Form:
         """Describe an array; kernels get the pointer of its first element."""
-        pointer = array.data.ptr
-        return Form(array.dtype, array.shape, array.strides, 0, 16 if pointer % 16 == 0 else pointer & -pointer)
+        return Form(array.dtype, array.shape, array.strides, 0, 16, phase=array.data.ptr % 16)
 
     def span(self, array: cupy.ndarray) -> tuple[int, int, int]:
         """Return the first address and the one past the last; the host and all GPUs share one space."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 import cupy
 import numpy as np
@@ -54,8 +55,9 @@ class CudaKernel:
         (H200, CuPy 14.2, 2026-11-21).
         """
         device, index, lock = self._device, self._device.id, threading.Lock()
-        # Hold the function, not its address: the function keeps the module alive.
-        function, grid, stream = self._function, (groups, 1, 1, self._block, 1, 1), cupy.cuda.get_current_stream
+        # The function keeps the module alive, its address does not.
+        function, address, stream = self._function, self._function.ptr, cupy.cuda.get_current_stream
+        block = self._block
         # CUDA starts all groups of a cooperative launch at the same time, or none while there is no room.
         start, more = (launchCooperativeKernel, ()) if self._together else (launchKernel, (0,))
         arguments = [*[0] * self._pointers, *layout.tolist(), *numbers]
@@ -63,18 +65,21 @@ class CudaKernel:
         # Where the driver finds each argument: the pointers, the layout as a whole, and the numbers.
         starts = [*range(self._pointers + 1), *range(self._pointers + layout.size, len(arguments))]
         table = (ctypes.c_void_p * len(starts))(*(ctypes.addressof(words) + 8 * place for place in starts))
+        found = ctypes.addressof(table)
 
-        def launch(memories: Sequence[cupy.ndarray]) -> None:
+        def launch(memories: Sequence[cupy.ndarray], *, _alive: Any = (function, table)) -> None:
             if not hasattr(_thread, "has_context"):
                 cupy.cuda.runtime.free(0)  # any call of the runtime gives a thread its context
                 _thread.has_context = True
             if current_device() != index:  # seldom; entering the device takes longer than asking
                 with device:
                     return launch(memories)
+            place = 0
             with lock:  # until the driver has read the words
-                for place, memory in enumerate(memories):
+                for memory in memories:
                     words[place] = memory.data.ptr
-                start(function.ptr, *grid, local, stream().ptr, ctypes.addressof(table), *more)
+                    place += 1
+                start(address, groups, 1, 1, block, 1, 1, local, stream().ptr, found, *more)
             return None
 
         return launch

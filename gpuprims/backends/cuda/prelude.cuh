@@ -168,6 +168,7 @@ DEVICE int gp_nearest_lane(const int number, const int lane)
 #define gp_raise(place, number) atomicMax(place, number)
 #define gp_increment(place) atomicAdd(place, 1u)
 #define gp_add_count(place, number) atomicAdd(place, number)
+#define gp_read_count(place) (*(volatile const u32 *)(place)) /* in local memory, while others add to it */
 #define gp_set_bits(place, bits) atomicOr(place, bits)
 #define gp_add_integer(place, number) atomicAdd(reinterpret_cast<u64 *>(place), (u64)(number))
 #define gp_add_float_locally(place, number) atomicAdd(place, number)

@@ -56,6 +56,13 @@ class PinnedReport:
     def read(self) -> int:
         """Wait for the event."""
         self._done.synchronize()
+        return self._taken()
+
+    def peek(self) -> int | None:
+        """Ask for the event."""
+        return self._taken() if self._done.done else None
+
+    def _taken(self) -> int:
         number = int(self._host[0])
         self._free.append(self)
         return number

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +15,9 @@ from gpuprims.backends.opencl.queues import in_order, turn_of
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.errors import DeviceMemoryError
 
+# Bytes of scratch memory up to which a buffer's time counts. More of it comes from the pool, whose pages are there.
+_FEW = 1 << 16
+_BYTES = np.dtype(np.uint8)
 _COPIED = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
 # Not READ_ONLY, with which Intel's runtime copies unaligned memory (measurements.md: read_only).
 _SHARED = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
@@ -30,6 +34,8 @@ class Arrays:
         self._queue, self._able = queue, able
         self._in_order, self._turn = in_order(queue), turn_of(queue)
         self._bare = lru_cache(maxsize=1024)(self._describe)
+        self._points = self._in_order and queue.device.type == cl.device_type.CPU and takes_pointers(queue.device)
+        self.memory: Callable[[np.ndarray], Any] = cl.SVM if self._points else self.share
 
     def allocate(self, nbytes: int, host: np.ndarray | None = None) -> Any:
         """Return a buffer, with the contents of the host array if one is given."""
@@ -55,6 +61,22 @@ class Arrays:
         if host.nbytes > self._able.largest_allocation:
             self.check(host.nbytes)
         return cl.Buffer(self._queue.context, _SHARED, 0, host)
+
+    def scratch(self, nbytes: int) -> Any:
+        """Return a buffer from the pool; an array, whose events keep order, where the queue does not.
+
+        Kernels of CPUs that take pointers take no buffer beside them (measurements.md: pointers).
+        """
+        if self._points and nbytes <= _FEW:
+            return cl.SVM(np.empty(nbytes, _BYTES))
+        return self.allocate(nbytes) if self._in_order else self.make((nbytes,), _BYTES)
+
+    def kept_zeros(self, count: int, dtype: np.dtype[Any]) -> Any:
+        """Return zeros for launches in order."""
+        if self._points:
+            return cl.SVM(np.zeros(count, dtype))
+        array = self.clear(self.make((count,), dtype))
+        return array.base_data if self._in_order else array
 
     def make(self, shape: tuple[int, ...], dtype: np.dtype[Any], host: np.ndarray | None = None) -> cl_array.Array:
         """Return an array with new memory, with the contents of the host array if one is given."""
@@ -94,6 +116,15 @@ class Arrays:
         array = cl_array.Array(self._queue, shape, dtype, allocator=self.pool, data=self.pool.allocate(1))
         array.flags.forc  # noqa: B018 - caches contiguity
         return vars(array) | {"base_data": None}
+
+
+def takes_pointers(device: cl.Device) -> bool:
+    """Return True if kernels of a device can read and write any memory of the host by its address."""
+    try:
+        able: int = device.svm_capabilities
+    except cl.Error:  # an older OpenCL than 2.0
+        return False
+    return bool(able & cl.device_svm_capabilities.FINE_GRAIN_SYSTEM)
 
 
 def place_of(memory: Any) -> tuple[int, int]:

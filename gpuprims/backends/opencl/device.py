@@ -15,7 +15,7 @@ from gpuprims.backends.opencl.arrays import Arrays, place_of
 from gpuprims.backends.opencl.capabilities import capabilities_of
 from gpuprims.backends.opencl.compiling import compiled
 from gpuprims.backends.opencl.kernel import Launches, OpenCLKernel
-from gpuprims.backends.opencl.queues import in_order, turn_of
+from gpuprims.backends.opencl.queues import turn_of
 from gpuprims.backends.opencl.transfer import CopiedReport, Transfer
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
@@ -26,7 +26,7 @@ from gpuprims.core.stream_memory import StreamMemory
 from gpuprims.core.variant import Variant
 from gpuprims.errors import BuildError
 
-_BYTES, _INT64 = np.dtype(np.uint8), np.dtype(np.int64)
+_INT64 = np.dtype(np.int64)
 
 
 class OpenCLDriver:
@@ -39,12 +39,12 @@ class OpenCLDriver:
         self.index = index
         self.context = context  # held here: Intel's queues do not keep theirs alive
         self.queue = queue
-        self._in_order, self._turn = in_order(queue), turn_of(queue)
+        self._turn = turn_of(queue)
         transfer, self._launches = Transfer(queue), Launches(queue)
         # Bound once, because a warm call pays for each of Python's calls.
         self._send, self.to_host, self.wait = transfer.send, transfer.receive, self._launches.wait
         self._reports: list[CopiedReport] = []  # that no call uses
-        memory = StreamMemory(self._kept_zeros, int)  # int() is the key of its one queue
+        memory = StreamMemory(lambda *asked: self.arrays.kept_zeros(*asked), int)  # int() is the key of its one queue
         self.counters, self.tile_statuses = memory.counters, memory.tile_statuses
 
     @cached_property
@@ -91,9 +91,10 @@ class OpenCLDriver:
         """Return a function that returns a part of a contiguous array."""
         return self.arrays.cut
 
-    def scratch(self, nbytes: int) -> Any:
-        """Allocate a buffer from the pool; an array, whose events keep order, where the queue does not."""
-        return self.arrays.allocate(nbytes) if self._in_order else self.empty((nbytes,), _BYTES)
+    @cached_property
+    def scratch(self) -> Callable[[int], Any]:
+        """Return a function that allocates bytes for partial values."""
+        return self.arrays.scratch
 
     def form(self, array: cl_array.Array) -> Form:
         """Describe an array; kernels add its offset, since a buffer cannot be cut at any byte."""
@@ -113,9 +114,9 @@ class OpenCLDriver:
         return View(self.memory(memory), form, memory)
 
     @cached_property
-    def memory(self) -> Callable[[np.ndarray], cl.Buffer]:
+    def memory(self) -> Callable[[np.ndarray], cl.Buffer | cl.SVM[Any]]:
         """Return a function that gives a CPU device the memory of a C-contiguous host array."""
-        return self.arrays.share
+        return self.arrays.memory
 
     def asarray(self, array: np.ndarray) -> cl_array.Array:
         """Copy a host array to the device."""
@@ -138,10 +139,6 @@ class OpenCLDriver:
             return self._reports.pop()
         except IndexError:
             return CopiedReport(self.queue, self.empty((1,), _INT64), self._reports)
-
-    def _kept_zeros(self, count: int, dtype: np.dtype[Any]) -> Any:
-        array = self.zeros((count,), dtype)
-        return array.base_data if self._in_order else array
 
     def synchronize(self) -> None:
         """Wait for the queue."""

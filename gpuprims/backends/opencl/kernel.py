@@ -15,14 +15,20 @@ from gpuprims.core.driver import Launch
 
 # pyopencl writes code for each new kernel object; two threads that do so at the same time get a warning of pytools.
 _CREATING = Lock()
+# Most memories of the host that launches without a wait leave held.
+_MOST_HELD = 256
 
 
 class Launches:
-    """The launches of one queue; ``last`` is the event of the last one."""
+    """The launches of one queue; ``last`` is the event of the last one.
+
+    ``held`` keeps the host's memory that launches take by pointers until they have ended.
+    """
 
     def __init__(self, queue: cl.CommandQueue) -> None:
         self._queue, self._in_order, self._turn = queue, in_order(queue), turn_of(queue)
         self.last = cl.enqueue_marker(queue)
+        self.held: list[cl.SVM[Any]] = []
 
     def wait(self) -> None:
         """Wait for the last launch, which takes 1 us less than for the queue (measurements.md: wait)."""
@@ -31,6 +37,7 @@ class Launches:
                 self.last.wait()
             else:
                 self._queue.finish()
+            self.held.clear()
 
 
 class OpenCLKernel:
@@ -54,7 +61,7 @@ class OpenCLKernel:
         with _CREATING:
             kernel = cl.Kernel(self._program, self._entry)
         queue, inputs = self._queue, self._inputs
-        launches = self._launches
+        launches, held = self._launches, self._launches.held
         size, block, lock, turn = (groups * self._block,), (self._block,), Lock(), turn_of(queue)
         if local:
             memory: Any = cl.LocalMemory(local)  # missing in pyopencl's annotations
@@ -67,6 +74,8 @@ class OpenCLKernel:
         def launch(memories: Sequence[Any]) -> None:
             pending: list[cl.Event] = []
             with lock, turn:  # the kernel object holds the arguments
+                if len(held) > _MOST_HELD:
+                    launches.wait()
                 for place, memory in enumerate(memories):
                     if isinstance(memory, cl_array.Array):
                         for one in memory.events:
@@ -74,6 +83,8 @@ class OpenCLKernel:
                             if ordered is None or one.command_queue != ordered:
                                 pending.append(one)  # noqa: PERF401 - a comprehension is one more call of Python's
                         memory = memory.base_data
+                    elif type(memory) is cl.SVM:
+                        held.append(memory)
                     kernel.set_arg(place, memory)
                 event = cl.enqueue_nd_range_kernel(queue, kernel, size, block, wait_for=pending)
                 launches.last = event

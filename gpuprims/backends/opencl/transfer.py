@@ -64,6 +64,15 @@ class CopiedReport:
         """Wait for the copy."""
         with self._turn:
             self._copied.wait()
+        return self._taken()
+
+    def peek(self) -> int | None:
+        """Ask for the copy."""
+        with self._turn:
+            done = self._copied.command_execution_status == cl.command_execution_status.COMPLETE
+        return self._taken() if done else None
+
+    def _taken(self) -> int:
         number = int(self._host[0])
         self._free.append(self)
         return number

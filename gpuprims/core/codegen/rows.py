@@ -14,13 +14,13 @@ def row_text(spec: KernelSpec) -> list[str]:
     last = len(spec.inputs[0].reduced) - 1
     # Each position is that of element 0, if the row went back so far.
     moved = {
-        name: _along(access.reduced, f"reduced_stride[{k}]")
+        name: along_axis(access.reduced, f"reduced_stride[{k}]")
         for k, (name, access) in enumerate(zip(names, operands, strict=True))
     }
     found = [f"row.{name} = gp_at_{name}(layout, o, j)" for name in names]
     index = "j"
     if spec.index is not None:
-        moved["index"] = _along(spec.index, "index_stride")
+        moved["index"] = along_axis(spec.index, "index_stride")
         found.append("row.index = gp_index(layout, j)")
         index = f"row.index + {moved['index']}"
     places = {name: f"(row.{name} + {along})" for name, along in moved.items()}
@@ -47,7 +47,7 @@ def row_text(spec: KernelSpec) -> list[str]:
         f"    return gp_apply({layout_of(spec)}{names_of('e', spec.inputs)}, {index});",
         "}",
         f"#define MAP_ROW(row, j) gp_map_row({inputs}, layout, row, j)",
-        f"#define ELEMENT_ROW(row, j) x0[(row).x0 + {_along(spec.inputs[0].reduced, 'reduced_stride[0]', '(j)')}]",
+        f"#define ELEMENT_ROW(row, j) x0[(row).x0 + {along_axis(spec.inputs[0].reduced, 'reduced_stride[0]', '(j)')}]",
         *_store(spec, "row", "j", places, "j"),
         *_beside_text(spec, names, inputs),
     ]
@@ -58,7 +58,7 @@ def _beside_text(spec: KernelSpec, names: list[str], inputs: str) -> list[str]:
     operands = (*spec.inputs, *spec.outputs)
     last = len(spec.inputs[0].kept) - 1
     moved = {
-        name: _along(access.kept, f"kept_stride[{k}]", "o")
+        name: along_axis(access.kept, f"kept_stride[{k}]", "o")
         for k, (name, access) in enumerate(zip(names, operands, strict=True))
     }
     places = {name: f"(row.{name} + {along})" for name, along in moved.items()}
@@ -111,7 +111,7 @@ def _store(spec: KernelSpec, word: str, along: str, places: dict[str, str], inde
     ]
 
 
-def _along(strides: tuple[StrideClass, ...], array: str, index: str = "j") -> str:
+def along_axis(strides: tuple[StrideClass, ...], array: str, index: str = "j") -> str:
     """Return C text of the distance of an index along the last axis."""
     if strides[-1:] in ((), (0,)):
         return "0"

@@ -93,7 +93,7 @@ def hash_counts(
     if size > MOST_BINS:
         raise ArgumentError(f"{_LABEL}: documents times n_features up to 2^30; got {rows.count} x {features}")
     keys = as_operands(_LABEL, (_keys(operands, ids, rows, features, hashed=hashed),), operands.device)
-    counts, _ = count(keys, direct(size), size, 0, variant=variant)
+    counts = count(keys, direct(size), size, 0, variant=variant).sums
     counts = counts.reshape(rows.count, features)
     return operands.to_caller(map_elements(lambda n: n.astype(np.float32), counts, device=operands.device))
 
@@ -187,7 +187,7 @@ def _rows(operands: Operands, rows: Segments) -> Any:
         return np.repeat(np.arange(rows.count, dtype=_INT32), np.diff(rows.offsets))
     # Elsewhere a copy would cost more: count the documents that end at or before each word.
     ends = as_operands(_LABEL, (rows.offsets[1:],), operands.device)
-    ended, _ = count(ends, direct(check_bins(_LABEL, rows.size)), rows.size, 0)
+    ended = count(ends, direct(check_bins(_LABEL, rows.size)), rows.size, 0).sums
     return scan(ended, dtype=_INT32, device=operands.device)
 
 

@@ -8,6 +8,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
 from gpuprims.core.warm_calls import WarmCalls, key_of
+from gpuprims.expressions import Expr, expression
 from gpuprims.primitives.compact.plan import bind, plan_call, sample
 from gpuprims.primitives.compact.variants import VARIANTS
 from gpuprims.primitives.copies import in_index_order
@@ -59,13 +60,15 @@ def compact(x: Any, mask: Any, *, device: str | Device | None = None, variant: s
     >>> gpuprims.compact(x, np.array([True, True, False, False, True]), device="reference")
     array([ 3., -1.,  5.], dtype=float32)
     """
-    key, arrays = None, (x,) if type(mask) is str else (x, mask)
-    if device is None and variant is None:
-        key = key_of(mask if type(mask) is str else None, arrays)
-        if (run := _WARM.find(key)) is not None:
-            return run(arrays)
+    if type(mask) is not str and callable(mask):
+        mask = expression(mask, 1)
+    applied = type(mask) in (str, Expr)
+    arrays = (x,) if applied else (x, mask)
+    key = key_of((mask if applied else None, variant), arrays, device)
+    if (run := _WARM.find(key)) is not None:
+        return run(arrays)
     operands, request, out, chosen = bind((x, mask), device, variant)
-    read = operands if chosen is not None else in_index_order(operands)
+    read, step = (operands, None) if chosen is not None else in_index_order(operands)
     plan = find_plan(plan_call, read, request, out, chosen)
-    _WARM.keep(key if read is operands else None, plan, operands)
+    _WARM.keep(key, plan, read, step)
     return plan.run(read, out)

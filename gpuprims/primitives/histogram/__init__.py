@@ -9,14 +9,20 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.operands import as_operands
 from gpuprims.core.primitive import Primitive
+from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls, key_of
 from gpuprims.errors import DtypeError, ShapeError
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.histogram.bins import table_of
-from gpuprims.primitives.histogram.calls import as_density, as_weighing, bind, count_numbers, weighed
-from gpuprims.primitives.histogram.plan import COUNTS, count, plan_call, sample
+from gpuprims.primitives.histogram.calls import as_density, as_weighing, bind, weighed
+from gpuprims.primitives.histogram.keys import MOST_KEPT, warm_key
+from gpuprims.primitives.histogram.numbers import find_warm, keep_warm, numbers_of
+from gpuprims.primitives.histogram.plan import find_sums, plan_call, sample, with_table
+from gpuprims.primitives.histogram.request import COUNTS, HistogramRequest
 from gpuprims.primitives.histogram.variants import VARIANTS
 
 PRIMITIVE = Primitive("histogram", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case")
+
+_WARM = WarmCalls()
 
 
 def histogram(
@@ -88,13 +94,26 @@ def histogram(
     array([[1, 2, 0],
            [0, 0, 2]])
     """
+    arrays = (x,) if weights is None else (x, weights)
+    key = None
+    if device is None and variant is None and not density:
+        key = warm_key(arrays, bins, range, axis, deterministic)
+        if (run := _WARM.find(key)) is not None:
+            counts, edges = run(arrays)
+            return counts, edges
     operands = as_operands("histogram", (x,), device) if weights is None else weighed("histogram", x, weights, device)
     along = axis if axis is None else axes_of(as_axis(axis), operands.natives[0].ndim)
     table = table_of(operands, bins, range)
     weighing = COUNTS if weights is None else as_weighing(operands, deterministic, as_floats=bool(density))
     dtype = None if density or weights is None else operands.natives[1].dtype
-    asked = len(table.edges) - 1
-    counts, edges = count(operands, table, asked, along, weighing, dtype, variant, edges=not operands.on_host)
+    request = HistogramRequest.of(table, along, weighing, dtype, edges=not operands.on_host)
+    plan = find_sums(operands, request, variant)
+    if key is not None and table.bins <= MOST_KEPT:
+        seeks = bins if range is None and type(bins) is int else 0
+        _WARM.keep(key, with_table(plan, table, seeks), operands)
+    counts, edges, _ = plan.count(operands, table)
+    if operands.plain and not density:
+        return counts, edges
     edges = operands.as_caller_wants(table.edges.copy() if operands.on_host else edges)
     if density:
         counts = as_density(operands, counts, np.diff(table.edges))
@@ -153,6 +172,12 @@ def bincount(
     """
     if isinstance(x, list | tuple) and not len(x):
         x = np.zeros(0, np.int64)  # NumPy would make it float64
+    arrays, key = (x,) if weights is None else (x, weights), None
+    if device is None and variant is None and type(minlength) is int and type(axis) in AS_GIVEN:
+        key = key_of((minlength, axis, bool(deterministic)), arrays)
+        if (warm := find_warm(key)) is not None:
+            numbers, in_place = warm
+            return numbers.run(arrays, in_place=in_place)
     operands = weighed("bincount", x, weights, device)
     array = operands.natives[0]
     if array.dtype.kind not in "iub":
@@ -161,4 +186,6 @@ def bincount(
         raise ShapeError(f"bincount: an array of one dimension, or axis=; got shape {array.shape}")
     axes = axes_of(as_axis(axis), array.ndim)
     weighing = as_weighing(operands, deterministic, as_floats=True)
-    return operands.to_caller(count_numbers(operands, axes, minlength, weighing, variant))
+    numbers = numbers_of(operands, axes, minlength, weighing, variant)
+    keep_warm(key, numbers, operands)
+    return operands.to_caller(numbers.count(operands))

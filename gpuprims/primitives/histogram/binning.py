@@ -93,7 +93,7 @@ def make_table(dtype: Dtype, bins: Any, limits: tuple[Any, Any] | None) -> Table
     ends = (low, high) if limits is None or low != high else (low - 0.5, high + 0.5)  # as in NumPy
     starts, last = find_thresholds(order, bins, limits, edges, ends)
     thresholds = np.append(order.elements(starts), order.elements(last)).astype(key_dtype(dtype))
-    return _even(thresholds, edges) or _guided(thresholds, edges)
+    return _even(thresholds, edges) or _by_integers(thresholds, edges) or _guided(thresholds, edges)
 
 
 def _distances(elements: np.ndarray, first: Any) -> np.ndarray:
@@ -122,6 +122,16 @@ def _even(thresholds: np.ndarray, edges: np.ndarray) -> Table | None:
         return None
     header = _header(thresholds, (scale, bias, *limits), bins - 1)
     return Table("even", bins, header, thresholds, np.zeros(0, np.uint32), edges)
+
+
+def _by_integers(thresholds: np.ndarray, edges: np.ndarray) -> Table | None:
+    """Return a table with a cell for each integer, so that none is in doubt; None for floats, or too many integers."""
+    cells = 0 if thresholds.dtype.kind == "f" else int(thresholds[-1]) - int(thresholds[0]) + 1
+    if not 0 < cells <= _MOST_CELLS:
+        return None
+    inner = _distances(thresholds[1:-1], thresholds[0])
+    guide = np.searchsorted(inner, np.arange(cells + 2), "right").astype(np.uint32)
+    return Table("edges", len(thresholds) - 1, _header(thresholds, (1, 0, 0, 0), cells), thresholds, guide, edges)
 
 
 def _guided(thresholds: np.ndarray, edges: np.ndarray) -> Table:

@@ -18,7 +18,7 @@ from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArgumentError, ShapeError, quoted
 from gpuprims.expressions.masks import plain_array, refuse_masked
-from gpuprims.operators import Op, as_map, make_folding
+from gpuprims.operators import Op, as_map, find_op, make_folding
 from gpuprims.operators.extremes import highest, lowest
 from gpuprims.primitives.fold import plan_fold
 from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype, make_table
@@ -27,6 +27,7 @@ from gpuprims.primitives.histogram.elements import in_memory_order
 # Only a few tables of more bins are kept.
 _LARGE = 2**16
 _PLAIN = (int, float)
+_UINT64 = np.dtype(np.uint64)
 
 
 def _range_table(dtype: np.dtype[Any], bins: int, low: Any, high: Any) -> Table:
@@ -77,7 +78,7 @@ def table_of(operands: Operands, bins: Any, limits: Any) -> Table:
     if limits is None:
         low, high = start_limits(operands)()
     else:
-        low, high = limits if _is_plain(limits) else _checked_limits(limits)
+        low, high = limits if is_plain_range(limits) else _checked_limits(limits)
     return (_tables if bins <= _LARGE else _large_tables)(dtype, bins, low, high)
 
 
@@ -103,7 +104,7 @@ def _number_or_edges(bins: Any) -> int | np.ndarray:
     return np.ascontiguousarray(given)
 
 
-def _is_plain(limits: Any) -> bool:
+def is_plain_range(limits: Any) -> bool:
     """Return True for two Python numbers, which need no check to be looked up."""
     return type(limits) is tuple and len(limits) == 2 and type(limits[0]) in _PLAIN and type(limits[1]) in _PLAIN
 
@@ -137,17 +138,27 @@ def start_limits(operands: Operands) -> Callable[[], tuple[Any, Any]]:
         return lambda: (0, 1)
     (form, *_), (elements, *_) = operands.placed or operands.place()
     launch, dtype = _launch_of_ends(form, operands.alignment, operands.device, REGISTRY.generation)
-    ends = memory = (np if operands.in_place else driver).empty((2,), dtype)
     if operands.in_place:
+        ends = np.empty(2, dtype)
         memory = operands.memory(ends)
-    try:
-        launch([elements, memory, memory])
-    finally:
-        if operands.in_place:
+        try:
+            launch([elements, memory, memory])
+        finally:
             driver.synchronize()
+    else:  # two elements of 32 bits fit in one report
+        first = driver.report()
+        second = driver.report() if dtype.itemsize > 4 else first
+        launch([elements, first.memory, second.memory])
+        first.mark()
+        if second is not first:
+            second.mark()
 
     def wait() -> tuple[Any, Any]:
-        low, high = ends if operands.in_place else driver.to_host(ends)
+        if operands.in_place:
+            low, high = ends
+        else:
+            numbers = (first.read(),) if second is first else (first.read(), second.read())
+            low, high = np.array(numbers, np.int64).view(dtype)[:2]
         if not (np.isfinite(low) and np.isfinite(high)):
             raise ArgumentError(f"histogram: finite elements where range= is not given; got [{low}, {high}]")
         return (int(low), int(high)) if array.dtype == np.bool_ else (low, high)
@@ -155,12 +166,46 @@ def start_limits(operands: Operands) -> Callable[[], tuple[Any, Any]]:
     return wait
 
 
+def start_largest(operands: Operands) -> Callable[[], int]:
+    """Start the kernel that finds the largest integer; return a function that waits for it, or for a negative one."""
+    if operands.in_place:
+        limits = start_limits(operands)
+        return lambda: _largest(*map(int, limits()))
+    (form, *_), (elements, *_) = operands.placed or operands.place()
+    report = operands.driver.report()
+    _launch_of_largest(form, operands.alignment, operands.device, REGISTRY.generation)([elements, report.memory])
+    report.mark()
+
+    def wait() -> int:
+        found = report.read()
+        return found if found >= 0 else _largest(*map(int, start_limits(operands)()))
+
+    return wait
+
+
+def _largest(low: int, high: int) -> int:
+    if low < 0:
+        raise ArgumentError(f"bincount: non-negative elements; got {low}")
+    return high
+
+
 @keeps_calls()
 def _launch_of_ends(form: Form, alignment: int, device: Device, generation: int) -> tuple[Launch, Dtype]:
-    """Return a fold that stores the smallest element and the largest in one array, and their dtype."""
+    """Return a fold that stores the smallest and the largest element, where reports expect them, and their dtype."""
     folding = make_folding(_ENDS, as_map("reduce", None, 1), (form.dtype,), None)
     (dtype, _), axes = folding.outputs, tuple(range(len(form.shape)))
     (form,) = in_memory_order((form,), axes)
-    places = [Form(dtype, (), (), k * dtype.itemsize, alignment) for k in range(2)]
+    apart = 0 if alignment > 1 and dtype.itemsize > 4 else dtype.itemsize  # as start_limits expects
+    places = [Form(dtype, (), (), k * apart, alignment) for k in range(2)]
     plan = plan_fold(device, (form,), places, folding, form.shape, axes, commutative=True)
     return plan.compiled(), dtype
+
+
+@keeps_calls()
+def _launch_of_largest(form: Form, alignment: int, device: Device, generation: int) -> Launch:
+    """Return a fold that stores the largest integer as uint64, by which negative ones are larger than others."""
+    folding = make_folding(find_op("max"), as_map("reduce", None, 1), (form.dtype,), _UINT64)
+    axes = tuple(range(len(form.shape)))
+    (form,) = in_memory_order((form,), axes)
+    place = Form(_UINT64, (), (), 0, alignment)
+    return plan_fold(device, (form,), [place], folding, form.shape, axes, commutative=True).compiled()

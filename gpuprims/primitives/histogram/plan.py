@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from copy import copy
 from functools import cache, lru_cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from gpuprims.core.arrays import unchanged
 from gpuprims.core.device import Device
+from gpuprims.core.driver import Report
 from gpuprims.core.kernel_spec import Dtype
 from gpuprims.core.launch_plan import LaunchPlan, Sample
 from gpuprims.core.layout import Form, contiguous
@@ -23,10 +26,11 @@ from gpuprims.errors import ArgumentError
 from gpuprims.operators import Op, find_op
 from gpuprims.primitives.axes import axes_of
 from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype
+from gpuprims.primitives.histogram.bins import table_of
 from gpuprims.primitives.histogram.elements import in_memory_order
 from gpuprims.primitives.histogram.joining import joining_planes
 from gpuprims.primitives.histogram.reading import ALIGNMENT, Reader, Reading
-from gpuprims.primitives.histogram.spec import Bins
+from gpuprims.primitives.histogram.request import COUNTS, HistogramRequest, Weighing
 from gpuprims.primitives.histogram.traits import HistogramTraits
 from gpuprims.primitives.histogram.variants import HistogramVariant
 
@@ -37,29 +41,12 @@ _MOST_ADDED = 2**33
 _LARGE = 2**16
 
 
-class Weighing(NamedTuple):
-    """How to add weights: as counts, integers or floats. With ``repeat``, sums of floats are the same in every run."""
+class Counted(NamedTuple):
+    """The result of a count: sums, and the edges and the report of the last place if asked for."""
 
-    sums: Literal["counts", "integers", "floats"]
-    repeat: bool = True
-
-
-COUNTS = Weighing("counts")
-
-
-class HistogramRequest(NamedTuple):
-    """How to count: all that a launch plan depends on, except the arrays and the contents of the table."""
-
-    label: str  # the function, for messages
-    kind: Bins
-    bins: int  # of the table; requested bins after these are empty
-    guide: int  # entries of the table's guide
-    asked: int  # requested bins
-    axis: int | tuple[int, ...] | None
-    weighing: Weighing
-    dtype: Dtype | None = None  # of the result; by default int64, or float64 for floats
-    outside: bool = False  # two more results, for elements that are too high and too low for a "direct" table
-    edges: bool = False  # the edges are a result too
+    sums: Any
+    edges: Any
+    report: Report | None
 
 
 class _Readings(NamedTuple):
@@ -78,35 +65,64 @@ class _Readings(NamedTuple):
 class HistogramPlan(LaunchPlan):
     """The launch plan of a histogram for any table; it compiles to :class:`_Readings`, which :meth:`count` starts."""
 
-    __slots__ = ("edges", "table")
-    edges: bool
+    __slots__ = ("forms", "request", "seeks", "table")
+    request: HistogramRequest
+    forms: tuple[Form, ...]
     table: Table
+    seeks: int  # bins between the smallest and the largest element of each call, or 0 for the plan's own table
 
     def run(self, operands: Operands, out: Out | None) -> Any:
         """Count with the plan's own table, and return the result to the caller."""
         if out is not None:
             raise ArgumentError("histogram: no out=; got one")
-        return operands.to_caller(self.count(operands, self.table)[0])
+        return operands.to_caller(self.count(operands, self.table).sums)
 
-    def count(self, operands: Operands, table: Table) -> tuple[Any, Any]:
-        """Return the sums on the device, or on the host if kernels work there, and the edges if asked for."""
+    def run_there(self, arrays: Sequence[Any]) -> Any:
+        """Count arrays of the device as the call that was kept, and return sums and edges."""
+        found, _ = self._count_again(Operands(self.primitive, self.device, tuple(arrays), False, unchanged, self.forms))
+        return found.sums, found.edges
+
+    def run_in_place(self, arrays: Sequence[np.ndarray]) -> Any:
+        """Count arrays of the host as the call that was kept, and return sums and edges."""
+        operands = Operands(self.primitive, self.device, tuple(arrays), True, unchanged)
+        found, table = self._count_again(operands)
+        return operands.to_caller(found.sums), table.edges.copy()
+
+    def _count_again(self, operands: Operands) -> tuple[Counted, Table]:
+        """Count in the plan's own table, or in that of the elements' range, which mostly takes the same plan."""
+        if not self.seeks:
+            return self.count(operands, self.table), self.table
+        table, request = table_of(operands, self.seeks, None), self.request
+        described = table.kind, table.bins, table.guide.size
+        if described == (request.kind, request.bins, request.guide):
+            return self.count(operands, table), table
+        request = request._replace(kind=table.kind, bins=table.bins, guide=table.guide.size)
+        return find_sums(operands, request, None).count(operands, table), table
+
+    def count(self, operands: Operands, table: Table) -> Counted:
+        """Count on the device, or on the host if kernels work there."""
         readings: Any = self._launch or self.compiled()
         sums, peaks, shape, zeroed = readings
         (result,), in_place = self.results, operands.in_place
         owner = np if in_place else operands.driver
-        counts, edges = (owner.zeros if zeroed else owner.empty)(shape, result.dtype), None
-        if self.edges:  # before counting: a copy from the host would wait for the counts
+        counts, edges, report = (owner.zeros if zeroed else owner.empty)(shape, result.dtype), None, None
+        if self.request.edges:  # before counting: a copy from the host would wait for the counts
             copied = sums is not None and sums.edges and table.edges_in_words
             edges = new_edges(operands, table, copied=copied)
         if sums is not None:
             words, memory = table_on(operands, table), operands.memory(counts) if in_place else counts
             try:
                 exponents = (peaks.run(operands, words),) if peaks else ()
-                sums.run(operands, words, exponents, memory, edges=edges)
+                if sums.reports:
+                    report = operands.driver.report()
+                    sums.run(operands, words, exponents, memory, edges=edges, report=report.memory)
+                    report.mark()
+                else:
+                    sums.run(operands, words, exponents, memory, edges=edges)
             finally:
                 if in_place:
                     operands.driver.wait()  # before an error frees the host's memory, too
-        return (counts if shape == result.shape else operands.cut(counts, 0, result.shape)), edges
+        return Counted(counts if shape == result.shape else operands.cut(counts, 0, result.shape), edges, report)
 
 
 def table_on(operands: Operands, table: Table, part: Literal["words", "edges"] = "words") -> Any:
@@ -159,7 +175,7 @@ def plan_sums(
             return _Readings(None, None, result.shape, zeroed=True)
         reader = Reader(device, chosen, in_memory_order(forms, axes), axes, traits, request.kind, request.guide)
         target = contiguous(result.dtype, (traits.outputs, length), alignment)._replace(shape=(traits.outputs, width))
-        peaks, how = None, {"edges": request.edges}
+        peaks, how = None, {"edges": request.edges, "reports": request.reports}
         if not floats or chosen.histograms == "private" or not weighing.repeat:
             sums = reader.read(weighing.sums, _adding(floats, result.dtype), target, alone=bins == asked, **how)
         elif math.prod(shape) > _MOST_ADDED:
@@ -169,6 +185,8 @@ def plan_sums(
             )
         elif reader.adds_exactly(result.dtype):
             sums = reader.read("exact", _adding(True, result.dtype), target, alone=False, **how)
+        elif not chosen.shares_histograms:
+            sums = reader.read("relative", _adding(True, result.dtype), target, alone=bins == asked)
         else:
             beside = contiguous(_UINT32, (traits.outputs, bins + 2), ALIGNMENT)
             peaks = reader.read("peaks", find_op("max"), beside, alone=True)
@@ -179,7 +197,7 @@ def plan_sums(
         return _Readings(sums, peaks, result.shape, zeroed=bins < asked)
 
     plan = HistogramPlan(device, "histogram", traits, (result,), compiling, asked=variant, inputs=())
-    plan.edges = request.edges
+    plan.request, plan.forms = request, forms
     return plan
 
 
@@ -194,15 +212,27 @@ def count(
     *,
     outside: bool = False,
     edges: bool = False,
-) -> tuple[Any, Any]:
+    reports: bool = False,
+) -> Counted:
     """Count as :meth:`HistogramPlan.count`; see :class:`HistogramRequest` for the arguments."""
+    described = operands.label, table.kind, table.bins, table.guide.size
+    request = HistogramRequest(*described, asked, axis, weighing, dtype, outside, edges, reports)
+    return find_sums(operands, request, variant).count(operands, table)
+
+
+def find_sums(operands: Operands, request: HistogramRequest, variant: str | Variant | None) -> HistogramPlan:
+    """Look up the launch plan of a histogram like this one."""
     if variant is not None:
         asked_by_name("histogram", variant)
-    described = operands.label, table.kind, table.bins, table.guide.size
-    request = HistogramRequest(*described, asked, axis, weighing, dtype, outside, edges)
     forms, _ = operands.placed or operands.place()
-    plan = plan_sums(request, forms, operands.alignment, operands.device, variant, REGISTRY.generation)
-    return plan.count(operands, table)
+    return plan_sums(request, forms, operands.alignment, operands.device, variant, REGISTRY.generation)
+
+
+def with_table(plan: HistogramPlan, table: Table, seeks: int = 0) -> HistogramPlan:
+    """Return the plan with a table of its own, or with a number of bins whose range it seeks."""
+    plan = copy(plan)
+    plan.table, plan.seeks = table, seeks
+    return plan
 
 
 def plan_call(
@@ -215,9 +245,7 @@ def plan_call(
     generation: int,
 ) -> LaunchPlan:
     """Decide everything about a histogram but its memory."""
-    plan = copy(plan_sums(request[0], forms, alignment, device, variant, generation))
-    plan.table = request[1]
-    return plan
+    return with_table(plan_sums(request[0], forms, alignment, device, variant, generation), request[1])
 
 
 def sample(call: Sample) -> LaunchPlan:

@@ -23,17 +23,20 @@ from gpuprims.primitives.histogram.variants import HistogramVariant
 _INT64, _FLOAT64, _FLOAT32, _UINT32, _UINT8 = (np.dtype(name) for name in ("i8", "f8", "f4", "u4", "u1"))
 # Alignment of device memory, in bytes.
 ALIGNMENT = 16
-# A part has fewer elements, so that 32 bits hold its counts.
-_MOST_COUNTED = 2**31
+# A part has fewer elements, so that 32 bits hold its counts, or digits the carries of weights (sums.h).
+_MOST_COUNTED, _MOST_CARRIED = 2**31, 2**21
+# Fewest elements of a part for each digit of a bin: so that adding the parts takes no longer than counting.
+_PER_DIGIT = {"exact": 1 / 8, "relative": 1 / 12, "integers": 1 / 4}
 # Up to this many totals, the last group stores the results; else each part's sums go to memory, for another launch.
 _MOST_MERGED = 2**16
 # Local memory of each group that CUDA keeps for itself.
 _RESERVED = 1024
 # Most replicas in local memory, most bytes of several, and most bins of replicas on a CPU.
 _MOST_REPLICAS, _REPLICATED, _SMALL = 32, 96 * 1024, 2048
-# Words of a window for each place and column (sums.h): additions that one holds, and the fewest columns: lanes that
-# share one wait for each other. Bytes of local memory that a kernel with a window declares.
-_WINDOW_WORDS, _HELD, _FEWEST_COLUMNS, _VOTES = 2, 4095, 8, 1040
+# Windows (sums.h): words for each place and column, by digits of a sum, and the bytes of local memory that the kernel
+# declares; additions that a word holds, and the fewest columns: lanes that share one wait for each other.
+_WINDOWS = {digits_of("exact", _FLOAT32): (2, 1040), digits_of("exact", _FLOAT64): (4, 8208)}
+_HELD, _FEWEST_COLUMNS = 4095, 8
 # Slots in local memory for the bins that a group meets first, and bytes of a slot's place.
 _MOST_SLOTS, _PLACE = 8192, 4
 # A guide with 16 bits for each entry distinguishes fewer bins.
@@ -52,7 +55,7 @@ class Reading(NamedTuple):
     The sums take ``nbytes``, by part, output, plane and place. If ``zeroed``, groups add to memory that must be zero
     before. ``fold`` is None if the groups store the result itself; else its result takes ``folded`` bytes. ``behind``
     counts the places that such groups also store behind the bins. ``counters`` are the zeros of a merging launch,
-    and ``edges`` says that the launch copies the edges.
+    and ``edges`` and ``reports`` say that the launch copies the edges, and reports the last place that is not zero.
     """
 
     launch: Launch
@@ -64,6 +67,7 @@ class Reading(NamedTuple):
     behind: int
     counters: int
     edges: bool = False
+    reports: bool = False
 
     def run(
         self,
@@ -73,6 +77,7 @@ class Reading(NamedTuple):
         target: Any = None,
         *,
         edges: Any = None,
+        report: Any = None,
     ) -> Any:
         """Launch on the memory of a call, and return the target, by default new memory."""
         driver, left = operands.driver, target
@@ -82,6 +87,8 @@ class Reading(NamedTuple):
         beside = [driver.counters(self.counters)] if self.counters else []
         if self.edges:
             beside.append(edges)
+        if self.reports:
+            beside.append(report)
         self.launch([*memories, left, words, *peaks, *beside])
         if self.fold is None:
             return left
@@ -122,12 +129,21 @@ class Reader(NamedTuple):
         fits = fits and self.call.outputs * sums <= _MOST_MERGED
         return self.chosen.histograms == "local" and result in _STORED and able.int64_atomics and fits
 
-    def read(self, sums: Sums, op: Op, target: Form, *beside: Form, alone: bool, edges: bool = False) -> Reading:
+    def read(
+        self,
+        sums: Sums,
+        op: Op,
+        target: Form,
+        *beside: Form,
+        alone: bool,
+        edges: bool = False,
+        reports: bool = False,
+    ) -> Reading:
         """Return a reading into ``target``, which has the sums by output and place.
 
         ``op`` folds the parts of each plane, and the arrays of ``beside``, which all parts share. With ``alone``, the
         target may have more places behind it, so groups can write to it directly. With ``edges``, a launch that stores
-        results also copies the edges.
+        results also copies the edges; with ``reports``, one that merges those of one output reports the last place.
         """
         device, histograms = self.device, self.chosen.histograms
         able, outputs, size, width = device.capabilities, self.call.outputs, self.call.size, self.call.bins + 2
@@ -143,18 +159,20 @@ class Reader(NamedTuple):
         ranges = -(-width // room.copies) if histograms == "split" else 1
         least = chosen.tile if private else chosen.block * vector
         if not chosen.shares_histograms:
-            least = max(least, digits * width // (8 if sums == "exact" else 1))
+            least = max(least, int(digits * width * _PER_DIGIT.get(sums, 1)))
         parts = self._parts(chosen, outputs * ranges, least, room.local)
+        parts = max(parts, -(-size // (_MOST_CARRIED if sums == "relative" else _MOST_COUNTED)))
         rows = parts * (room.copies if private else 1)
         totals = outputs * planes * width
-        final = histograms in ("local", "bytes") and sums != "floats" and target.dtype in _STORED
-        merged = final and parts > 1 and able.int64_atomics and totals <= _MOST_MERGED
+        stores = histograms in ("local", "bytes") and target.dtype in _STORED
+        final, reports = stores and sums not in ("floats", "relative"), reports and outputs == 1
+        merged = final and (parts > 1 or reports) and able.int64_atomics and totals <= _MOST_MERGED
         if merged and planes > 1:
             merged = totals // outputs * _TOTAL <= able.asked_local_memory
         final = final and (merged or parts == 1)
         whole = chosen.shares_histograms
         widened = sums == "counts" and outputs == rows == 1 and not whole
-        left_dtype = _INT64 if widened or (digits > 1) else dtype
+        left_dtype = _INT64 if widened or (digits > 1 and dtype != _FLOAT64) else dtype
         total = target.dtype if final else left_dtype
         local = max(room.local, totals // outputs * _TOTAL) if merged and planes > 1 else room.local
         spec = HistogramSpec(
@@ -173,6 +191,7 @@ class Reader(NamedTuple):
             final=final,
             merged=merged,
             edges=edges and final,
+            reports=reports and merged,
             windowed=room.windowed,
         )
         left = contiguous(total, (1 if whole else rows, outputs, planes, width), ALIGNMENT)
@@ -186,7 +205,7 @@ class Reader(NamedTuple):
         folded = math.prod(target.shape) * target.item
         if final:
             counters = (outputs + 1) // 2 * 2 + 2 * totals if merged else 0
-            return Reading(launch, folded, planes, False, None, folded, 0, counters, edges=edges)
+            return Reading(launch, folded, planes, False, None, folded, 0, counters, edges, spec.reports)
         nbytes = math.prod(left.shape) * left.item
         return Reading(launch, nbytes, planes, whole, fold, folded, 2 * is_target, 0)
 
@@ -225,7 +244,8 @@ class Reader(NamedTuple):
         near = self.guide > 0 and width < _MOST_NEAR and nbytes + beside <= most
         beside *= near
         if columns := self._columns(chosen, digits, most - nbytes - beside):
-            return _Room(columns, near, nbytes + columns * width * _WINDOW_WORDS * _DIGIT + beside, windowed=True)
+            words = columns * width * _WINDOWS[digits][0]
+            return _Room(columns, near, nbytes + words * _DIGIT + beside, windowed=True)
         if chosen.histograms == "local" and digits > 1:
             room = min(_REPLICATED, most - beside, _DIGIT * self.call.size)
             copies = _power_of_two(max(min(_MOST_REPLICAS, room // nbytes), 1))
@@ -234,11 +254,15 @@ class Reader(NamedTuple):
 
     def _columns(self, chosen: HistogramVariant, digits: int, most: int) -> int:
         """Return how many columns of a window a group has in ``most`` bytes; 0 if it needs none or too few fit."""
-        if chosen.histograms != "local" or digits != digits_of("exact", _FLOAT32):
+        if chosen.histograms != "local" or digits not in _WINDOWS:
             return 0
-        words, groups = (self.call.bins + 2) * _WINDOW_WORDS, chosen.groups_per_unit or 1
+        each, declared = _WINDOWS[digits]
+        width, groups = self.call.bins + 2, chosen.groups_per_unit or 1
+        if width * digits * _TOTAL + declared > self.device.capabilities.asked_local_memory:
+            return 0  # the last group would have no room for the totals
+        words = width * each
         share = self.call.size // max(groups * self.device.capabilities.compute_units // self.call.outputs, 1)
-        room = min(_REPLICATED, most - _VOTES) // _DIGIT  # and clearing takes less time than counting
+        room = min(_REPLICATED, most - declared) // _DIGIT  # and clearing takes less time than counting
         columns = _power_of_two(max(min(_MOST_REPLICAS, room // words, share // (2 * words)), 1))
         return columns if columns >= max(_FEWEST_COLUMNS, chosen.block * chosen.items // _HELD) else 0
 
@@ -250,8 +274,7 @@ class Reader(NamedTuple):
         able, groups = self.device.capabilities, chosen.groups_per_unit or 1
         if able.unit_local_memory is not None:  # no more than fit at the same time
             groups = max(1, min(groups, able.unit_local_memory // (local + _RESERVED)))
-        parts = max(1, min(-(-self.call.size // least), groups * able.compute_units // outputs))
-        return max(parts, -(-self.call.size // _MOST_COUNTED))
+        return max(1, min(-(-self.call.size // least), groups * able.compute_units // outputs))
 
     def _fold(self, left: Form, op: Op, target: Form, beside: tuple[Form, ...]) -> Launch:
         """Return the launch that folds parts in order."""
@@ -270,7 +293,7 @@ def _power_of_two(most: int) -> int:
 
 def _sum_dtype(sums: Sums, chosen: HistogramVariant, total: int) -> Dtype:
     """Return the dtype of a group's sum: 32 bits for counts that fit."""
-    if sums == "floats":
+    if sums in ("floats", "relative"):
         return _FLOAT64
     small = sums == "peaks" or (sums == "counts" and (not chosen.shares_histograms or total <= _MOST_COUNTED))
     return _UINT32 if small else _INT64

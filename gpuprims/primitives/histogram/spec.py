@@ -14,11 +14,12 @@ from gpuprims.core.kernel_spec import Dtype, KernelSpec
 from gpuprims.expressions import c_type
 
 # What a bin adds: counts, integer weights, or float weights. Floats that are added as integers have the same sum in any
-# order: integers of all bits of the dtype ("exact"), or of those near the largest weight of the bin ("scaled"), whose
-# exponent an earlier reading finds ("peaks").
-Sums = Literal["counts", "integers", "peaks", "scaled", "exact", "floats"]
+# order: integers of all bits of the dtype ("exact"), of those near the largest weight of the bin in a group's part
+# ("relative"), or in all ("scaled"), whose exponent an earlier reading finds ("peaks").
+Sums = Literal["counts", "integers", "peaks", "scaled", "relative", "exact", "floats"]
 # A key is the index of its bin ("direct"), or thresholds are evenly spaced up to rounding ("even"), or not ("edges").
 Bins = Literal["direct", "even", "edges"]
+_INT64 = np.dtype(np.int64)
 # 64-bit words of the table before the thresholds.
 TABLE_HEADER = 8
 # Most histograms among which a CPU work-item alternates.
@@ -34,7 +35,7 @@ def digits_of(sums: Sums, weight: Dtype | None) -> int:
     """Return the number of 32-bit words of a sum that work-items add to in local memory; 1 for other sums."""
     if sums == "exact" and weight is not None:
         return _EXACT[weight.itemsize]
-    return {"integers": 2, "scaled": 3}.get(sums, 1)
+    return {"integers": 2, "scaled": 3, "relative": 3}.get(sums, 1)
 
 
 def planes_of(sums: Sums, weight: Dtype | None) -> int:
@@ -56,6 +57,7 @@ class HistogramSpec(KernelSpec):
     final: bool  # the launch stores results, not sums of its parts
     merged: bool  # groups add their sums to totals, which the last group stores as results
     edges: bool = False  # the launch copies the edges to a result
+    reports: bool = False  # the last group tells the host the last place that is not zero
     windowed: bool = False  # groups first add weights of near exponents to words that need no carries
 
     @property
@@ -69,13 +71,13 @@ class HistogramSpec(KernelSpec):
 
     @property
     def pointers(self) -> int:
-        """Number of pointer arguments: the inputs, the sums, the table, any exponents, totals and edges."""
-        return len(self.inputs) + 2 + (self.sums == "scaled") + self.merged + self.edges
+        """Number of pointer arguments: the inputs, the sums, the table, any exponents, totals, edges and report."""
+        return len(self.inputs) + 2 + (self.sums == "scaled") + self.merged + self.edges + self.reports
 
     @property
     def dtypes(self) -> frozenset[Dtype]:
         """See :class:`KernelSpec`."""
-        joined = self.final and self.sums in ("scaled", "exact")
+        joined = (self.final and self.sums == "exact") or self.sums in ("scaled", "relative")
         in_loops = not self.fused and self.values[0].itemsize == 8  # by floats of 64 bits: arithmetic.h
         doubles = {np.dtype(np.float64)} if joined or in_loops else set()
         return super().dtypes | {self.group_dtype, self.dtype} | doubles
@@ -87,6 +89,7 @@ class HistogramSpec(KernelSpec):
             ", GLOBAL const u32 *RESTRICT peaks" * (self.sums == "scaled")
             + ", GLOBAL u32 *counters" * self.merged
             + ", GLOBAL u32 *edges" * self.edges
+            + ", GLOBAL i64 *report" * self.reports
         )
         lowest = {"LOWEST": "(-128)" if self.inputs[0].dtype.kind == "i" else "(0)"} if self._of_bytes else {}
         return {
@@ -102,6 +105,7 @@ class HistogramSpec(KernelSpec):
             "FINAL": int(self.final),
             "MERGED": int(self.merged),
             "COPIES_EDGES": int(self.edges),
+            "REPORTS": int(self.reports),
             "WINDOWED": int(self.windowed),
             "KEY(value)": f"(value){fields[0]}",
             "KEY_OF_BITS(bits)": _from_bits(key),
@@ -142,7 +146,7 @@ class HistogramSpec(KernelSpec):
     def text(self) -> list[str]:
         """Write the types of keys, sums and weights, and functions that load bytes."""
         types = {"key_t": self.values[0], "bin_t": self.group_dtype, "total_t": self.dtype}
-        types["group_t"] = np.dtype(np.int64) if self.digits else self.group_dtype
+        types["group_t"] = self.group_dtype if not self.digits else self.dtype if self.sums == "relative" else _INT64
         if len(self.values) > 1:
             types["weight_t"] = self.values[1]
         return [

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
+from gpuprims.core.operands import Operands
 from gpuprims.core.primitive import Primitive
-from gpuprims.core.warm_calls import WarmCalls, key_of
+from gpuprims.core.warm_calls import Run, WarmCalls, key_into, key_of, runner_of
 from gpuprims.expressions import expression
 from gpuprims.primitives.map.orders import axes_in_memory, run_in_order
-from gpuprims.primitives.map.plan import bind, plan_call, run_in_slabs, sample
+from gpuprims.primitives.map.plan import MapRequest, bind, plan_call, run_in_slabs, sample
 from gpuprims.primitives.map.variants import VARIANTS
 
 PRIMITIVE = Primitive("map", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case")
@@ -93,26 +95,37 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
            [255, 127,   0, 255]], dtype=uint8)
     """
     key = None
-    if arrays and not named and out is None and vector_axis is None and device is None and variant is None:
+    if arrays and not named and vector_axis is None:
         if type(fn) is not str:
             fn = expression(fn, len(arrays))
-        key = key_of(fn, arrays)
+        told = (fn, variant), arrays
+        key, given = (key_of(*told, device), arrays) if out is None else key_into(*told, out, device)
         if (run := _WARM.find(key)) is not None:
-            return run(arrays)
+            return run(given)
     operands, request, result, chosen = bind((fn, *arrays), out, vector_axis, device, variant, **named)
     if operands.on_host and operands.exceed_room:
         return run_in_slabs(request, operands, result, chosen)
     if result is None and (axes := axes_in_memory(operands, request)) is not None:
-        return run_in_order(operands, request, axes, chosen)
+        return run_in_order(operands, request, axes, chosen, None if key is None else partial(_WARM.keep, key))
     plan = find_plan(plan_call, operands, request, result, chosen)
-    _WARM.keep(key, plan, operands)
+    _WARM.keep(key, plan, operands, out=result)
     return plan.run(operands, result)
 
 
 def contiguous_copy(array: Any, device: Device) -> Any:
     """Return a copy of an array in C order."""
-    operands, request, _, _ = bind(("x", array), device=device)
-    request = request._replace(in_c_order=True)
+    operands, request = _of_copy(array, device)
     if operands.on_host and operands.exceed_room:
         return run_in_slabs(request, operands, None, None)
     return find_plan(plan_call, operands, request, None, None).run(operands, None)
+
+
+def copier(array: Any, device: Device) -> Run:
+    """Return what makes a copy in C order of an array like one of a device."""
+    operands, request = _of_copy(array, device)
+    return runner_of(find_plan(plan_call, operands, request, None, None), operands)
+
+
+def _of_copy(array: Any, device: Device) -> tuple[Operands, MapRequest]:
+    operands, request, _, _ = bind(("x", array), device=device)
+    return operands, request._replace(in_c_order=True)

@@ -10,6 +10,7 @@ import numpy as np
 
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen.operands import load, names_of, stored
+from gpuprims.core.codegen.rows import along_axis
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import Access, KernelSpec
@@ -121,7 +122,7 @@ class BlockSpec(MapSpec):
             if k in self.copied:
                 lines += [f"    {stored(access.dtype)} e{k}[1];", f"    e{k}[0] = s{k}[place];"]
             else:
-                lines += load(k, access, 1, f"(row.x{k} + {'0' if access.reduced[-1] == 0 else 'j'})")
+                lines += load(k, access, 1, f"(row.x{k} + {along_axis(access.reduced, f'reduced_stride[{k}]')})")
         copies = [f"LOCAL const {stored(self.inputs[k].dtype)} *s{k}" for k in self.copied]
         parameters = ["INPUTS", "const layout_t layout", "const row_t row", "const i64 j", *copies, "const int place"]
         return [

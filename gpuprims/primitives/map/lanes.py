@@ -14,8 +14,8 @@ def as_lanes(form: Form, axis: int) -> tuple[Form, ...]:
     shape, strides = ((*own[:axis], *own[axis + 1 :]) for own in (form.shape, form.strides))
     part = form._replace(shape=shape, strides=strides)
     width = count * form.dtype.itemsize
-    whole = stride == form.dtype.itemsize and not any(place % width for place in (part.offset, *part.strides))
-    if whole and count in (2, 4, 8, 16) and width <= min(VECTOR_BYTES, form.alignment):
+    whole = stride == form.dtype.itemsize and not any(place % width for place in part.strides)
+    if whole and count in (2, 4, 8, 16) and width <= VECTOR_BYTES and form.begins_at(part.offset, width):
         return (part._replace(lanes=count),)
     return tuple(part._replace(offset=part.offset + k * stride) for k in range(count))
 

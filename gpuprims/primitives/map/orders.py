@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,12 +41,29 @@ def _order(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...] | No
     return tuple(sorted(range(len(sizes)), key=lambda axis: -sizes[axis]))
 
 
-def run_in_order(operands: Operands, request: MapRequest, axes: tuple[int, ...], variant: str | Variant | None) -> Any:
-    """Map views of the arrays with their axes in another order, and return views of the results."""
-    views = [
-        array[(None,) * (len(axes) - array.ndim)].transpose(axes) if array.ndim else array for array in operands.natives
-    ]
-    inside = operands.instead(*views)
-    result = find_plan(plan_call, inside, request, None, variant).run(inside, None)
+def run_in_order(
+    operands: Operands,
+    request: MapRequest,
+    axes: tuple[int, ...],
+    variant: str | Variant | None,
+    keep: Callable[..., None] | None,
+) -> Any:
+    """Map views of the arrays with their axes in another order, and return views of the results.
+
+    ``keep`` gets the plan of the views, and what makes views and results of them.
+    """
     back = tuple(np.argsort(axes).tolist())
-    return tuple([one.transpose(back) for one in result]) if isinstance(result, tuple) else result.transpose(back)
+
+    def views(arrays: Sequence[Any]) -> list[Any]:
+        return [
+            array[(None,) * (len(axes) - array.ndim)].transpose(axes) if np.ndim(array) else array for array in arrays
+        ]
+
+    def placed(result: Any) -> Any:
+        return tuple([one.transpose(back) for one in result]) if isinstance(result, tuple) else result.transpose(back)
+
+    inside = operands.instead(*views(operands.natives))
+    plan = find_plan(plan_call, inside, request, None, variant)
+    if keep is not None:
+        keep(plan, inside, views, back=placed)
+    return placed(plan.run(inside, None))

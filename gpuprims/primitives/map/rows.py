@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.layout import Layout
 from gpuprims.expressions import TypedExpr
-from gpuprims.primitives.joined import scalar_in_loops
+from gpuprims.primitives.joined import scalar_in_loops, widens
 from gpuprims.primitives.map.tiles import MapVariant
 
 
@@ -13,11 +13,12 @@ def joined(variant: MapVariant, layout: Layout, function: TypedExpr, capabilitie
     """Return a variant with as many work-items a group as the device's compiler joins in a vector.
 
     It vectorises more functions in work-items, but in loops alone it loads vectors of numbers that lie apart, such as
-    the real parts of complex numbers (rows: cpu_chunks).
+    the real parts of complex numbers (rows: cpu_chunks), or halves of 64-bit integers (rows: cpu_chunks-loops).
     """
     dense = all(
         strides[-1:] in ((), (0,), (1,)) and form.dtype.kind != "c" and form.lanes == 1
         for form, strides in zip(layout.forms, layout.reduced_strides, strict=True)
     )
-    block = max(capabilities.warp, 1) if dense or scalar_in_loops(function) else 1
+    joins = scalar_in_loops(function) or (dense and not widens(function))
+    block = max(capabilities.warp, 1) if joins else 1
     return variant.resized(block=block, items=max(variant.tile // block, 1))

@@ -8,8 +8,9 @@ from typing import Any
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
-from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls, key_of
+from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls, by_value, key_into
 from gpuprims.errors import ArgumentError
+from gpuprims.expressions import expression
 from gpuprims.operators import Op
 from gpuprims.primitives.reduce.plan import bind, plan_call, reduce_segments, run_in_slabs, sample
 from gpuprims.primitives.reduce.variants import VARIANTS
@@ -61,9 +62,11 @@ def reduce(
         its last bit or two, unless terms cancel to almost nothing. Sums of integers and bools are always exact.
     segments : array_like of int, optional
         Row offsets as in CSR, for arrays of one dimension: the first is 0, the last the number of elements, and they
-        never decrease. They may lie on the device, where they are checked too. The result has an element for each
-        segment between two offsets. A kernel for segments runs, or one of :func:`gpuprims.scan`. argmin and argmax
-        count along the whole array.
+        never decrease. They may lie on the device, where they are checked too. A call waits for this check the first
+        time that it gets an array. If the array's values become wrong after that, the results hold nothing, and the
+        next such call or :meth:`Device.synchronize` raises. The result has an element for each segment between two
+        offsets. A kernel for segments runs, or one of :func:`gpuprims.scan`. argmin and argmax count along the whole
+        array.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -102,10 +105,13 @@ def reduce(
     array([ 4.,  0., 10.], dtype=float32)
     """
     key = None
-    if out is None and device is None and variant is None:
+    if map is not None and type(map) is not str and arrays:
+        map = expression(map, len(arrays))  # noqa: A001 - the primitive's name
+    decides = type(map) in AS_GIVEN and type(ddof) in AS_GIVEN and (type(axis) in AS_GIVEN or by_value(axis))
+    if decides and (segments is None or out is None):
         given = arrays if segments is None else (*arrays, segments)
-        if type(map) in AS_GIVEN and type(axis) in AS_GIVEN and type(ddof) in AS_GIVEN:
-            key = key_of((op, map, axis, keepdims, dtype, ddof, compensated, segments is None), given)
+        keywords = op, map, axis, keepdims, dtype, ddof, compensated, segments is None, variant
+        key, given = key_into(keywords, given, out, device)
         if (run := _WARM.find(key)) is not None:
             try:
                 return run(given)
@@ -122,5 +128,5 @@ def reduce(
     if operands.on_host and operands.exceed_room:
         return run_in_slabs(request, operands, result, chosen)
     plan = find_plan(plan_call, operands, request, result, chosen)
-    _WARM.keep(key, plan, operands)
+    _WARM.keep(key, plan, operands, out=result)
     return plan.run(operands, result)

@@ -8,8 +8,9 @@ from typing import Any
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
-from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls, key_of
+from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls, key_into
 from gpuprims.errors import ArgumentError
+from gpuprims.expressions import expression
 from gpuprims.operators import Op
 from gpuprims.primitives.copies import in_index_order
 from gpuprims.primitives.scan.plan import bind, plan_call, sample, scan_segments
@@ -55,8 +56,8 @@ def scan(
         from them in memory or one of them. By default new arrays.
     segments : array_like of int, optional
         Row offsets as in CSR, for arrays of one dimension: the first is 0, the last the number of elements, and they
-        never decrease. They may lie on the device, where they are checked too. Each segment between two offsets is
-        scanned by itself.
+        never decrease. They may lie on the device, where they are checked as :func:`gpuprims.reduce` says. Each segment
+        between two offsets is scanned by itself.
     device : str or Device, optional
         Where to compute, for host arrays.
     variant : str, optional
@@ -65,8 +66,9 @@ def scan(
     Returns
     -------
     array or tuple of arrays
-        ``out``, or new C-contiguous ones of the library of the first array that is not NumPy's, with the dtypes of
-        :func:`gpuprims.reduce`: sums of integers and bools widen to 64 bits.
+        ``out``, or new ones of the library of the first array that is not NumPy's, with the dtypes of
+        :func:`gpuprims.reduce`: sums of integers and bools widen to 64 bits. New arrays are contiguous, with ``axis``
+        in Fortran order if all arrays of the result's shape lie in this order, else in C order.
 
     Raises
     ------
@@ -96,10 +98,11 @@ def scan(
     array([ 3.,  4.,  4.,  5., 10.], dtype=float32)
     """
     key = None
-    if out is None and device is None and variant is None:
+    if map is not None and type(map) is not str and arrays:
+        map = expression(map, len(arrays))  # noqa: A001 - the primitive's name
+    if type(map) in AS_GIVEN and type(axis) in AS_GIVEN and (segments is None or out is None):
         given = arrays if segments is None else (*arrays, segments)
-        if type(map) in AS_GIVEN and type(axis) in AS_GIVEN:
-            key = key_of((op, map, inclusive, axis, dtype, segments is None), given)
+        key, given = key_into((op, map, inclusive, axis, dtype, segments is None, variant), given, out, device)
         if (run := _WARM.find(key)) is not None:
             try:
                 return run(given)
@@ -111,9 +114,11 @@ def scan(
             raise ArgumentError(f"scan: no axis= with segments=; got axis={axis}")
         keep = None if key is None else partial(_WARM.keep, key)
         return scan_segments(operands, result, segments, request, chosen, keep)
-    read = in_index_order(operands) if axis is None and out is None and chosen is None else operands
+    read, step = operands, None
+    if axis is None and out is None and chosen is None:
+        read, step = in_index_order(operands)
     plan = find_plan(plan_call, read, request, result, chosen)
-    _WARM.keep(key if read is operands else None, plan, operands)
+    _WARM.keep(key, plan, read, step, result)
     return plan.run(read, result)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan
-from gpuprims.core.layout import Form, broadcast_shapes, contiguous
+from gpuprims.core.layout import Form, broadcast_shapes, contiguous, turned
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, result_forms
 from gpuprims.core.program_cache import keeps_calls
@@ -20,7 +20,7 @@ from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, quoted
 from gpuprims.expressions import Expr, computable, expression
 from gpuprims.operators import Op, as_map, find_op, make_folding
-from gpuprims.primitives.axes import axes_of
+from gpuprims.primitives.axes import axes_of, in_fortran_order
 from gpuprims.primitives.fold import plan_scan, sample_rows
 from gpuprims.primitives.segments.offsets import Segments
 from gpuprims.primitives.segments.operator import placed, segmented
@@ -100,6 +100,8 @@ def plan_call(
         folding = make_folding(operator, as_map("scan", request.map, len(forms)), arrays, request.dtype, "scan")
     flat = (math.prod(shape),)
     results = [contiguous(output, flat if axis is None else shape, alignment) for output in folding.outputs]
+    if axis is not None and in_fortran_order(forms, shape):
+        results = [turned(result) for result in results]
     targets = result_forms("scan", results, written)
     if axis is None:
         targets = [_as_shaped(form, shape) for form in targets]

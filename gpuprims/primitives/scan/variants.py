@@ -131,6 +131,7 @@ VARIANTS = (
         geometry=Geometry(256, 16, 32),
         vectors=True,
         outputs_per_group=8,
+        few_lanes=True,
         refuse=lambda at: first_refusal(many_rows, shuffles(at.block), double_precision, group_fits(at.block)),
     ),
     _SCAN.alone(

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.core.arrays import copy_on
 from gpuprims.core.device import Device
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form, plan_layout
@@ -20,6 +21,8 @@ from gpuprims.expressions import Expr, trace, typed
 from gpuprims.primitives.map import map as map_arrays
 
 _BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
+# Bytes of offsets of the host up to which their copy is kept: the same values are then the same array to later calls.
+_FEW = 4096
 _USUAL = frozenset({np.dtype(np.int32), _INT64})  # dtypes of most offsets
 
 # Functions of two neighbouring offsets and the segment's number: marks, and where to write them.
@@ -70,8 +73,10 @@ class Segments:
     @cached_property
     def offsets(self) -> Any:
         """The offsets on the device, or on a host that shares its memory."""
-        on_host = isinstance(self._array, np.ndarray) and not self._operands.in_place
-        return self._operands.driver.asarray(self._array) if on_host else self._array
+        array, operands = self._array, self._operands
+        if not isinstance(array, np.ndarray) or operands.in_place:
+            return array
+        return copy_on(operands.device, array) if array.nbytes <= _FEW else operands.driver.asarray(array)
 
     def beside(self, *, apart: bool) -> Operands:
         """Return the arrays and the offsets; ``apart`` for a copy, because kernels may write to the caller's memory."""

@@ -77,7 +77,7 @@ def plan_by_offsets(
         map_ = taking_offsets(folding, arrays, offsets.dtype)
         if isinstance(chosen, SharesVariant):
             how = {"map": map_, "commutative": request.op.commutative, "of_nothing": request.of_nothing}
-            return launch_shares(chosen, device, folding, layout, SharesSpec, count, size, **how)
+            return launch_shares(chosen, device, folding, layout, SharesSpec, "reduce", count, size, **how)
         spec = RunsSpec.of(folding, layout, map=map_, commutative=request.op.commutative)
         parts = chosen.groups(-(-(size + count) // chosen.tile), device.capabilities)
         launch = device.kernel(chosen, spec).prepare(parts, layout.pack(0), count, size, parts)

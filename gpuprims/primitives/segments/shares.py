@@ -13,6 +13,7 @@ import numpy as np
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
+from gpuprims.core.faults import KnownArrays
 from gpuprims.core.geometry import Geometry, Refusal, first_refusal
 from gpuprims.core.kernel_spec import value_bytes, value_words
 from gpuprims.core.launch_plan import LaunchPlan, asks_for, find_plan, nothing
@@ -20,8 +21,10 @@ from gpuprims.core.layout import Layout
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out
 from gpuprims.core.refusals import SPARE_LOCAL, double_precision, group_fits, not_for_cpus, shuffles, values_fit
+from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
+from gpuprims.core.warm_calls import Step
 from gpuprims.errors import ArgumentError, EmptyReductionError
 from gpuprims.expressions import trace, typed
 from gpuprims.operators import Folding, Op
@@ -41,8 +44,8 @@ _BESIDE = 4
 _FEWEST = 64
 
 
-# Keeps the launch plan of a call on operands, with a check of arrays like them.
-Keep = Callable[[LaunchPlan, Operands, Callable[[Sequence[Any]], None] | None], None]
+# Keeps the launch plan of a call on operands, with a step that checks arrays like them.
+Keep = Callable[[LaunchPlan, Operands, Step | None], None]
 
 
 class WrongOffsetsError(Exception):
@@ -142,11 +145,16 @@ def launch_shares(
     folding: Folding,
     layout: Layout,
     spec: type[SharesSpec],
+    label: str,
     count: int,
     size: int,
     **how: Any,
 ) -> Launch:
-    """Return both launches of a kernel over ``count`` segments of ``size`` elements in all."""
+    """Return both launches of a kernel over ``count`` segments of ``size`` elements in all.
+
+    A call waits for the check of its offsets, unless an earlier call found the same array right: then a fault is raised
+    later (docs/decisions/0021).
+    """
     loaded = max(form.item for form in layout.forms[: len(layout.forms) - len(folding.outputs) - 1])
     chosen = SharesVariant.of(variant).fitted(folding, loaded, device.capabilities)
     able, vector = device.capabilities, min(layout.vector_width(), chosen.items)
@@ -161,16 +169,31 @@ def launch_shares(
     packed = layout.pack(0)
     prepare, work = kernel.prepare(checking, packed, *numbers, 0), kernel.prepare(parts, packed, *numbers, 1)
     nbytes = 4 * (_HEADER + 2 * (tiles + 1) + 2 * parts * value_words(folding.values))
+    place, known = len(layout.forms) - len(folding.outputs) - 1, KnownArrays()
+
+    def fault(_: int) -> Exception:
+        known.forget()  # the next call waits for the check again
+        return ArgumentError(
+            f"{label}: segments= that stay right; got an array that was right in one call, and wrong in a later one,"
+            " whose results hold nothing"
+        )
 
     def start(memories: Sequence[Any]) -> None:
         driver = device.driver
+        device.faults.check()
         report = driver.report()
         everything = [*memories, driver.scratch(nbytes), driver.counters(2), report.memory]
         prepare(everything)
         report.mark()
         work(everything)
+        offsets = memories[place]
+        if offsets in known:
+            device.faults.add(report, fault)
+            return
         if report.read():
             raise WrongOffsetsError
+        if type(offsets) in REGISTRY.facts_by_class:
+            known.add(offsets)
 
     return start
 
@@ -238,14 +261,15 @@ def run_by_offsets(
     return result
 
 
-def _offsets_rise(size: int, *, strictly: bool) -> Callable[[Sequence[Any]], None]:
-    """Return a check that the last of a call's arrays has right offsets for ``size`` elements."""
+def _offsets_rise(size: int, *, strictly: bool) -> Step:
+    """Return the step that checks that the last of a call's arrays has right offsets for ``size`` elements."""
     falls = np.less_equal if strictly else np.less
 
-    def check(arrays: Sequence[Any]) -> None:
+    def check(arrays: Sequence[Any]) -> Sequence[Any]:
         offsets = arrays[-1]
         if offsets[0] != 0 or offsets[-1] != size or falls(offsets[1:], offsets[:-1]).any():
             raise WrongOffsetsError
+        return arrays
 
     return check
 

@@ -80,7 +80,7 @@ def plan_segscan(
         how["inclusive"] = request.inclusive
         if isinstance(chosen, SharesVariant):
             how["of_nothing"] = request.of_nothing
-            return launch_shares(chosen, device, folding, layout, SharesScanSpec, count, size, **how)
+            return launch_shares(chosen, device, folding, layout, SharesScanSpec, "scan", count, size, **how)
         spec = RunsScanSpec.of(folding, layout, **how)
         parts = chosen.groups(-(-(size + count) // chosen.tile), device.capabilities)
         kernel, packed = device.kernel(chosen, spec), layout.pack(0)

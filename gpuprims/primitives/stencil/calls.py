@@ -15,9 +15,10 @@ from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, check_out, host_results
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
+from gpuprims.core.warm_calls import Step
 from gpuprims.errors import ArgumentError, DtypeError, quoted
 from gpuprims.expressions import computable
-from gpuprims.primitives.map import contiguous_copy
+from gpuprims.primitives.copies import copying, with_copies
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.stencil.grids import Border, Grid, border_of, grid_of
 from gpuprims.primitives.stencil.halves import half_dtypes, high_half, low_half
@@ -83,17 +84,18 @@ def run(
     request: StencilRequest,
     out: Out | None,
     variant: str | Variant | None,
-    keep: Callable[[LaunchPlan, Operands], None] | None = None,
+    keep: Callable[[LaunchPlan, Operands, Step | None, Out | None], None] | None = None,
 ) -> Any:
     """Apply a stencil to an array the given number of times; ``keep`` gets the plan if it is done with one."""
     stencil = request.stencil
     if stencil.halves is not None:
         return _run_in_halves(operands, request, stencil.halves, out, variant)
+    step = None
     if not _is_together(operands.forms[0], request.grid, whole=variant is None):
-        operands, keep = operands.instead(contiguous_copy(operands.natives[0], operands.device)), None
+        step, operands = copying(operands, [True]), with_copies(operands, [True])
     plan = find_plan(plan_call, operands, request, out, variant)
     if keep is not None:
-        keep(plan, operands)
+        keep(plan, operands, step, out)
     return plan.run(operands, out)
 
 

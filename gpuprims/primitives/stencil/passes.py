@@ -15,7 +15,14 @@ from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.errors import ArgumentError
 from gpuprims.primitives.stencil.blocks import Block, plane_numbers
 from gpuprims.primitives.stencil.grids import Border, Grid, layout_of
-from gpuprims.primitives.stencil.refusals import CPU_ROWS, ROWS_AT_ONCE, TILE_WIDTH, fitted_block, register_bytes
+from gpuprims.primitives.stencil.refusals import (
+    CPU_ROWS,
+    CPU_VECTOR_BYTES,
+    ROWS_AT_ONCE,
+    TILE_WIDTH,
+    fitted_block,
+    register_bytes,
+)
 from gpuprims.primitives.stencil.spec import READING, StencilSpec, columns_of, reach_of
 from gpuprims.primitives.stencil.stencils import Stencil
 from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
@@ -34,8 +41,6 @@ _FEW_TAPS = 2  # rows: rolling
 _FEW_NUMBERS = 64  # rows: planes
 # Work-items that may share a row of planes.
 _LANES = 32, 16, 8
-# Bytes of a CPU's vector of sums.
-_CPU_VECTOR_BYTES = 64
 
 
 class StencilRequest(NamedTuple):
@@ -119,7 +124,7 @@ class Pass(NamedTuple):
             return launch if table is None else lambda memories: launch([memories[0], table, memories[1]])
 
         out = self.forms[1]
-        results = (contiguous(out.dtype, out.shape, out.alignment),)
+        results = (contiguous(out.dtype, out.shape, out.divides_address),)
         return LaunchPlan(device, "stencil", traits, results, compiling, asked=variant, inputs=(0,))
 
     def _listed(
@@ -159,7 +164,7 @@ class Pass(NamedTuple):
             vector = vector_out = 1
         local = min(VECTOR_BYTES // register_bytes(self.forms[0].dtype), fitted.items)
         if chosen.window == "rows":
-            local = _CPU_VECTOR_BYTES // stencil.value.itemsize
+            local = CPU_VECTOR_BYTES // stencil.value.itemsize
         weights = stencil.read_weights
         reach = max(map(abs, columns_of(stencil.column_offsets, times))) * grid.channels * times
         spec = self._spec(
@@ -256,7 +261,7 @@ def _group_along(length: int, items: int, most: int, beside: int) -> int:
 
 def _strides(form: Form, grid: Grid) -> tuple[int, ...]:
     """Return the strides of a contiguous array's form on another grid of as many elements."""
-    return contiguous(form.dtype, grid.shape, form.alignment).strides
+    return contiguous(form.dtype, grid.shape, 1).strides
 
 
 def _tile(fitted: StencilVariant, block: Block) -> tuple[int, int, int]:

@@ -61,6 +61,13 @@ class StencilPlan(LaunchPlan):
             arrays = (one.run_there(arrays),)
         return arrays[0]
 
+    def run_into(self, arrays: Sequence[Any], results: Sequence[Any], *, in_place: bool) -> None:
+        """See :meth:`LaunchPlan.run_into`."""
+        *first, last = self.passes
+        for one in first:
+            arrays = (one.run_in_place(arrays) if in_place else one.run_there(arrays),)
+        last.run_into(arrays, results, in_place=in_place)
+
 
 @keeps_calls()
 def plan_call(

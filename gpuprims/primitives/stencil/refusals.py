@@ -44,6 +44,8 @@ _MOST_OPERATIONS = 8192
 TILE_WIDTH = 64
 # Rows of a tile that a CPU's work-item computes.
 CPU_ROWS = 16
+# Bytes of a vector of a CPU.
+CPU_VECTOR_BYTES = 64
 # Rows of a strip that a group loads together, in advance.
 ROWS_AT_ONCE = 4
 # Most rows of a neighbourhood that one launch applies twice.
@@ -222,7 +224,10 @@ def fitted_block(
         items = chosen.items
         while items > 64 and tile_numbers(reads, items) > _CPU_NUMBERS:
             items //= 2
-        return Block(items, rows=4, chunk=4)
+        chunk = 4
+        while chunk > 1 and lengths[-1] * value.itemsize <= chunk // 2 * CPU_VECTOR_BYTES:  # rows: cpu_dense-short
+            chunk //= 2
+        return Block(items, rows=8 if chunk == 1 else 4, chunk=chunk)
     if chosen.window == "columns":
         return column_block(reads, value)
     if chosen.window == "planes":

@@ -116,6 +116,32 @@ def test_explicit_edges_of_one_width_are_too() -> None:
     assert make_table(np.dtype(np.uint8), edges, None).kind == "even"
 
 
+# Bins narrower than integers, or of all widths; ranges of as many integers as a guide has cells, and of one more.
+@pytest.mark.parametrize(
+    ("dtype", "first"), [("int8", -128), ("uint16", 65000), ("int64", -(2**62)), ("uint64", 2**63)]
+)
+@pytest.mark.parametrize("bins", [1000, [0, 1, 1, 2, 40, 41, 41, 41, 90]])
+def test_integers_have_a_cell_each(
+    histogram_kernel: Kernel, rng: np.random.Generator, dtype: str, first: int, bins: Any
+) -> None:
+    x = np.asarray(first, dtype) + rng.integers(0, 100, 5000).astype(dtype)
+    if isinstance(bins, list):
+        bins = np.asarray(first, dtype) + np.asarray(bins, dtype)
+    elif x.itemsize == 8:
+        bins = np.asarray(first, dtype) + np.sort(rng.integers(0, 100, bins)).astype(dtype)  # NumPy's ranges are floats
+    assert_histogram(histogram(histogram_kernel, x, bins), numpys(x, bins))
+    limits = None if isinstance(bins, np.ndarray) else (int(x.min()), int(x.max()))
+    assert not (make_table(x.dtype, bins, limits).guide >> 31).any()
+
+
+@pytest.mark.parametrize("count", [2**16 - 1, 2**16, 2**16 + 1])
+def test_as_many_integers_as_cells(histogram_kernel: Kernel, rng: np.random.Generator, count: int) -> None:
+    x = rng.integers(0, count + 5, 5000).astype(np.int32)
+    edges = np.array([0, 7, 11, 300, 301, count // 2, count - 1])
+    assert_histogram(histogram(histogram_kernel, x, edges), numpys(x, edges))
+    assert bool((make_table(x.dtype, edges, None).guide >> 31).any()) == (count > 2**16)
+
+
 def test_keys_hold_every_element() -> None:
     assert all(np.can_cast(dtype, key_dtype(np.dtype(dtype))) for dtype in DTYPES)
 

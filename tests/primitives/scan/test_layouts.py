@@ -52,6 +52,25 @@ def test_columns_are_found_wherever_they_lie(scan_kernel: Kernel, rng: np.random
         assert_equal(scan_kernel.scan(x, axis=axis), np.cumsum(x, axis=axis))
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("turned", [False, True])
+def test_results_of_arrays_in_fortran_order_lie_in_it_too(
+    scan_kernel: Kernel, rng: np.random.Generator, axis: int, turned: bool
+) -> None:
+    x = np.asfortranarray(random_values(rng, np.int32, (70, 3, 130)))
+    given = x[:, ::-1, ::-1] if turned else x  # backwards in memory, too
+    got = scan_kernel.scan(given, op="max", axis=axis)
+    assert_equal(got, np.maximum.accumulate(given, axis=axis))
+    if scan_kernel.device.driver.shares_host_memory:
+        assert got.flags.f_contiguous
+    out = np.empty_like(given, order="C")
+    assert scan_kernel.scan(given, op="max", axis=axis, out=out) is out
+    assert_equal(out, np.maximum.accumulate(given, axis=axis))
+    resident = on_device(scan_kernel.device, x)
+    got = scan_kernel.scan(resident[:, ::-1, ::-1] if turned else resident, op="max", axis=axis)
+    assert_equal(on_host(scan_kernel.device, got), np.maximum.accumulate(given, axis=axis))
+
+
 @pytest.mark.parametrize("axis", [None, 0, 1])
 def test_arrays_of_different_layouts_meet(scan_kernel: Kernel, rng: np.random.Generator, axis: int | None) -> None:
     x = random_values(rng, np.int32, (60, 70))

@@ -12,7 +12,7 @@ from segments_cases import reduced, runs, scanned, shifted
 
 import gpuprims
 from gpuprims.core.registry import REGISTRY
-from gpuprims.errors import ArgumentError, EmptyReductionError
+from gpuprims.errors import ArgumentError, EmptyReductionError, GpuprimsWarning
 
 
 @pytest.fixture
@@ -152,3 +152,32 @@ def test_parts_of_arrays(gpu: gpuprims.Device, rng: np.random.Generator) -> None
     scan(gpu, x, y, map="x * int64(y)", segments=offsets, out=out[1::2])
     assert_equal(out[1::2], scanned(product, offsets))
     assert not out[::2].any()
+
+
+@pytest.mark.parametrize("call", [fold, scan])
+def test_an_array_of_offsets_that_becomes_wrong_is_told_later(gpu: gpuprims.Device, call: Callable[..., Any]) -> None:
+    x = on_device(gpu, np.ones(5000, np.float32))
+    right, wrong = np.array([0, 10, 3000, 5000]), np.array([0, 3000, 10, 5000])
+    offsets = on_device(gpu, right)
+    expected = on_host(gpu, call(gpu, x, segments=offsets))
+    for ask in (gpu.synchronize, lambda: [call(gpu, x, segments=on_device(gpu, right)) for _ in range(100)]):
+        assert_equal(on_host(gpu, call(gpu, x, segments=offsets)), expected)
+        gpu.synchronize()
+        offsets.set(wrong)
+        call(gpu, x, segments=offsets)  # an earlier call found this array right, so this one does not wait
+        with pytest.raises(ArgumentError, match="right in one call, and wrong in a later one"):
+            ask()
+        with pytest.raises(ArgumentError, match="never decrease"):  # now it waits again
+            call(gpu, x, segments=offsets)
+        offsets.set(right)
+        assert_equal(on_host(gpu, call(gpu, x, segments=offsets)), expected)
+
+
+def test_a_fault_that_nobody_asks_for_is_told_at_the_end(gpu: gpuprims.Device) -> None:
+    offsets = on_device(gpu, np.array([0, 5]))
+    for end in (5, 6):
+        offsets.set(np.array([0, end]))
+        fold(gpu, on_device(gpu, np.ones(5, np.float32)), segments=offsets)
+    with pytest.warns(GpuprimsWarning, match="right in one call, and wrong in a later one"):
+        gpu.faults.warn()
+    gpu.faults.warn()  # once

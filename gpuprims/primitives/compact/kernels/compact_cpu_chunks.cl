@@ -300,7 +300,8 @@ void compact_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u64 *bits, const layout_t layout
     const i64 share = (tasks + get_num_groups(0) - 1) / get_num_groups(0);
     const i64 begin = min((i64)get_group_id(0) * share, tasks), end = min(begin + share, tasks);
     GLOBAL u32 *counts = (GLOBAL u32 *)(bits + tasks * size), *totals = counts + tasks * ROWS;
-    i64 places[ROWS], strips = 0, before = 0; /* kept elements of so many tiles */
+    i64 places[ROWS], counted = 0, before = 0; /* kept elements of so many tiles */
+    int placed = 0;
 
     for (i64 task = begin; task < end; task++) {
         const tile_t tile = tile_at(task, chunks, n, across, words);
@@ -309,11 +310,13 @@ void compact_cpu_chunks(INPUTS, OUTPUTS, GLOBAL u64 *bits, const layout_t layout
         find_tile(INPUT_NAMES, layout, tile, words, bits + task * size, counts + task * ROWS);
         totals[task] = (u32)sum_of(counts + task * ROWS, ROWS);
 #else
-        /* 2. Find the places of a strip's rows, and copy what is kept of a tile. */
+        /* 2. If some of a tile is kept, find the places of its strip's rows, and copy. */
+        if (!totals[task] && task < tasks - 1) continue;
         const i64 chunk = task % chunks, strip = task - chunk;
-        if (task == begin || chunk == 0) {
-            before += sum_of(totals + strips, strip - strips);
-            strips = strip;
+        if (!placed || strip != counted) {
+            before += sum_of(totals + counted, strip - counted);
+            counted = strip;
+            placed = 1;
             find_places(counts + strip * ROWS, chunks, chunk, before, places);
         }
         if (totals[task])

@@ -81,7 +81,7 @@ void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
 #endif
         }
 #if MERGED
-        gp_finish_merging(histograms + o * pitch, stored, TOTALS(o), counters + o, parts, own, (i32)width, PEAKS(o), tid);
+        gp_finish_merging(histograms + o * pitch, stored, TOTALS(o), counters + o, parts, own, (i32)width, REPORT, tid);
 #endif
         barrier(CLK_LOCAL_MEM_FENCE);
     }

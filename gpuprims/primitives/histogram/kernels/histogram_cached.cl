@@ -47,7 +47,7 @@ void histogram_cached(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outpu
         GLOBAL total_t *whole = histograms + o * PLANES * width;
 
         /* 1. Clear the sums. */
-        for (i32 slot = tid; slot < DIGITS * slots; slot += BLOCK) own[slot] = BEGIN_SUM;
+        for (i32 at = tid; at < DIGITS * slots; at += BLOCK) own[at] = BEGIN_SUM(at, slots);
         for (i32 slot = tid; slot < slots; slot += BLOCK) places[slot] = NO_PLACE;
         barrier(CLK_LOCAL_MEM_FENCE);
 

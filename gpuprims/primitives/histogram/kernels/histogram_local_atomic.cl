@@ -5,11 +5,12 @@
  * out     histograms: results of `stored` places, `pitch` apart for each output, if FINAL; else PLANES sums for each of
  *         bins + 2 places, for each output, for each part
  * local   `replicas` (a power of two) times DIGITS * (bins + 2) sums, and the guide if it is LOCAL_GUIDE. WINDOWED sums have
- *         one replica, and two words in `replicas` columns for each place
+ *         one replica, and WINDOW_WORDS in `replicas` columns for each place
  * launch  any number of groups of BLOCK; each takes (part, output) pairs until none are left
- * host    gp_load_whole_tile, gp_guess_bin, gp_settle_item (binning.h); ADD, gp_choose_window, gp_add_in_window,
+ * host    gp_load_whole_tile, gp_guess_bin, gp_settle_item (binning.h); ADD_IN_PASS, gp_choose_window, gp_add_in_window,
  *         gp_empty_window, gp_plane and gp_finish_merging (sums.h); MAP
- * order   elements in the order in which work-items take them: sums of integers are the same, of floats maybe not
+ * order   elements in the order in which work-items take them: sums of integers are the same, of floats maybe not; sums of
+ *         replicas in turn
  *
  * The sums of one bin lie side by side, in different banks of local memory, so neighbours seldom add to the same one.
  * For two replicas:
@@ -24,12 +25,12 @@
 #define COPIES 1
 #endif
 #if WINDOWED
-#define WORDS_BEFORE_GUIDE ((DIGITS + 2 * columns) * width)
+#define WORDS_BEFORE_GUIDE ((DIGITS + WINDOW_WORDS * columns) * width)
 #define ADD_FIRST(place, value, doubt)                                                                                 \
     doubt |= !gp_add_in_window(words + (place) * columns + column, width * columns, WEIGHT(value), window)
 #else
 #define WORDS_BEFORE_GUIDE (DIGITS * stride)
-#define ADD_FIRST(place, value, doubt) ADD(own, (place) * copies + replica, stride, value, PEAK(o, place))
+#define ADD_FIRST(place, value, doubt) ADD_IN_PASS(pass, own, (place) * copies + replica, stride, value, 0)
 #endif
 #define COUNT(value, item)                                                                                             \
     do {                                                                                                               \
@@ -38,6 +39,16 @@
         ADD_FIRST(place, value, doubt);                                                                                \
         left |= (u32)doubt << (item);                                                                                  \
     } while (0)
+
+/* A plane's sum of a place: add up the replicas, each work-item beginning with another one. */
+DEVICE group_t gp_sum_of_replicas(LOCAL const bin_t *own, const i32 place, const i32 stride, const i32 copies,
+                                  const int plane, const int tid)
+{
+    group_t sum = 0;
+    for (i32 k = 0; k < copies; k++) sum += gp_plane(own, place * copies + ((k + tid) & (copies - 1)), stride, plane);
+    return sum;
+}
+#define SUM_OF(place, plane) gp_sum_of_replicas(own, place, stride, copies, plane, tid)
 
 __kernel WORK_GROUP_RESIDENT(BLOCK, GROUPS_AT_ONCE)
 void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64 outputs, const i64 n, const i64 bins,
@@ -62,67 +73,66 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
         const i64 o = task % outputs, part = task / outputs, end = min((part + 1) * share, n);
 
         /* 1. Clear the sums. */
-        for (i32 place = tid; place < DIGITS * stride; place += BLOCK) own[place] = BEGIN_SUM;
+        for (i32 at = tid; at < DIGITS * stride; at += BLOCK) own[at] = BEGIN_SUM(at, stride);
 #if WINDOWED
-        for (i32 place = tid; place < 2 * columns * width; place += BLOCK) words[place] = 0;
+        for (i32 at = tid; at < WINDOW_WORDS * columns * width; at += BLOCK) words[at] = 0;
         const window_t window = gp_choose_window(INPUT_NAMES, layout, o, part * share, end, votes, tid);
         i32 held = 0;
 #endif
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        /* 2. Load and count; then the elements in doubt, or outside the window. */
-        for (i64 base = part * share; base < end; base += BLOCK * ITEMS) {
-            u32 left = 0;
-            COUNT_TILE(o, base, end, tid);
-            while (left) {
-                value_t value;
-                const i32 place = gp_settle_item(INPUT_NAMES, layout, o, base, tid, b, &left, &value);
-                ADD(own, place * copies + replica, stride, value, PEAK(o, place));
-            }
+        for (int pass = 0; pass < PASSES; pass++) {
+            /* 2. Load and count; then the elements in doubt, or outside the window. */
+            for (i64 base = part * share; base < end; base += BLOCK * ITEMS) {
+                u32 left = 0;
+                COUNT_TILE(o, base, end, tid);
+                while (left) {
+                    value_t value;
+                    const i32 place = gp_settle_item(INPUT_NAMES, layout, o, base, tid, b, &left, &value);
+                    ADD_IN_PASS(pass, own, place * copies + replica, stride, value, 0);
+                }
 #if WINDOWED
-            held += BLOCK * ITEMS;
-            if (held + BLOCK * ITEMS > HELD * columns) {
-                gp_empty_window(own, words, width, columns, window.lowest, tid);
-                held = 0;
-            }
+                held += BLOCK * ITEMS;
+                if (held + BLOCK * ITEMS > HELD * columns) {
+                    gp_empty_window(own, words, width, columns, window.lowest, tid);
+                    held = 0;
+                }
 #endif
-        }
+            }
 
-        /* 3. Count the elements after the last whole vector. */
-        for (i64 j = n - n % VECTOR + tid; part == 0 && j < n; j += BLOCK) {
-            const value_t value = MAP(o, j);
-            const i32 place = gp_settle_bin(KEY(value), b);
-            ADD(own, place * copies + replica, stride, value, PEAK(o, place));
-        }
+            /* 3. Count the elements after the last whole vector. */
+            for (i64 j = n - n % VECTOR + tid; part == 0 && j < n; j += BLOCK) {
+                const value_t value = MAP(o, j);
+                const i32 place = gp_settle_bin(KEY(value), b);
+                ADD_IN_PASS(pass, own, place * copies + replica, stride, value, 0);
+            }
 #if WINDOWED
-        gp_empty_window(own, words, width, columns, window.lowest, tid);
+            gp_empty_window(own, words, width, columns, window.lowest, tid);
 #else
-        barrier(CLK_LOCAL_MEM_FENCE);
+            barrier(CLK_LOCAL_MEM_FENCE);
 #endif
+        }
 
-        /* 4. Add up the replicas, each work-item beginning with another one, and store or merge. */
+        /* 4. Add up the replicas, and store or merge. */
+#if FINAL && !MERGED
         for (i32 place = tid; place < width; place += BLOCK) {
-#if FINAL && !MERGED
             joined_t joined = {0};
-#endif
-            for (int plane = 0; plane < PLANES; plane++) {
-                group_t sum = 0;
-                for (i32 k = 0; k < copies; k++)
-                    sum = JOIN(sum, gp_plane(own, place * copies + ((k + tid) & (copies - 1)), stride, plane));
-#if MERGED
-                gp_merge(TOTALS(o) + plane * width + place, (i64)sum);
-#elif FINAL
-                gp_join_plane(&joined, plane, (i64)sum);
+            for (int plane = 0; plane < PLANES; plane++) gp_join_plane(&joined, plane, SUM_OF(place, plane));
+            if (place < stored) gp_store_total(histograms + o * pitch, place, joined);
+        }
 #else
-                OWN_ROW(o, part)[plane * width + place] = sum;
-#endif
-            }
-#if FINAL && !MERGED
-            if (place < stored) gp_store_total(histograms + o * pitch, place, joined, PEAKS(o));
+        for (i32 at = tid; at < PLANES * width; at += BLOCK) {
+            const i32 plane = PLANES > 1 ? at / width : 0;
+            const group_t sum = SUM_OF(at - plane * width, plane);
+#if MERGED
+            gp_merge(TOTALS(o) + at, (i64)sum);
+#else
+            OWN_ROW(o, part)[at] = sum;
 #endif
         }
+#endif
 #if MERGED
-        gp_finish_merging(histograms + o * pitch, stored, TOTALS(o), counters + o, parts, own, width, PEAKS(o), tid);
+        gp_finish_merging(histograms + o * pitch, stored, TOTALS(o), counters + o, parts, own, width, REPORT, tid);
 #endif
         barrier(CLK_LOCAL_MEM_FENCE);
     }

@@ -5,7 +5,7 @@
  * out     histograms: PLANES sums for each of bins + 2 places, for each output, for each part
  * local   DIGITS * (span + 1) sums, and the guide if it is LOCAL_GUIDE
  * launch  any number of groups of BLOCK; each takes (part, output, range) triples until none are left
- * host    gp_load_whole_tile, gp_guess_bin, gp_settle_item (binning.h), ADD and gp_plane (sums.h), MAP
+ * host    gp_load_whole_tile, gp_guess_bin, gp_settle_item (binning.h); ADD_IN_PASS and gp_plane (sums.h); MAP
  * order   elements in the order in which work-items take them: sums of integers are the same, of floats maybe not
  *
  *     places    0 1 2 3 | 4 5 6 7 | 8 9        span = 4; counts of other ranges go to one more place
@@ -13,7 +13,7 @@
 #define WITHIN(place) ((i32)min((u32)((place) - low), (u32)size))
 /* Counts at one place are joined by the hardware, so no branch is needed; sums at one place wait for each other. */
 #define ADD_WITHIN(place, value)                                                                                       \
-    if (SUMS_COUNTS || WITHIN(place) < size) ADD(own, WITHIN(place), size + 1, value, PEAK(o, place))
+    if (SUMS_COUNTS || WITHIN(place) < size) ADD_IN_PASS(pass, own, WITHIN(place), size + 1, value, 0)
 #define COUNT(value, item)                                                                                             \
     do {                                                                                                               \
         int doubt;                                                                                                     \
@@ -39,27 +39,29 @@ void histogram_split(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
         const i32 low = (i32)(task % ranges) * size;
 
         /* 1. Clear the sums. */
-        for (i32 place = tid; place < DIGITS * (size + 1); place += BLOCK) own[place] = BEGIN_SUM;
+        for (i32 at = tid; at < DIGITS * (size + 1); at += BLOCK) own[at] = BEGIN_SUM(at, size + 1);
         barrier(CLK_LOCAL_MEM_FENCE);
 
-        /* 2. Load and count; then the elements in doubt. */
-        for (i64 base = part * share; base < end; base += BLOCK * ITEMS) {
-            u32 left = 0;
-            COUNT_TILE(o, base, end, tid);
-            while (left) {
-                value_t value;
-                const i32 place = gp_settle_item(INPUT_NAMES, layout, o, base, tid, b, &left, &value);
+        for (int pass = 0; pass < PASSES; pass++) {
+            /* 2. Load and count; then the elements in doubt. */
+            for (i64 base = part * share; base < end; base += BLOCK * ITEMS) {
+                u32 left = 0;
+                COUNT_TILE(o, base, end, tid);
+                while (left) {
+                    value_t value;
+                    const i32 place = gp_settle_item(INPUT_NAMES, layout, o, base, tid, b, &left, &value);
+                    ADD_WITHIN(place, value);
+                }
+            }
+
+            /* 3. Count the elements after the last whole vector. */
+            for (i64 j = n - n % VECTOR + tid; part == 0 && j < n; j += BLOCK) {
+                const value_t value = MAP(o, j);
+                const i32 place = gp_settle_bin(KEY(value), b);
                 ADD_WITHIN(place, value);
             }
+            barrier(CLK_LOCAL_MEM_FENCE);
         }
-
-        /* 3. Count the elements after the last whole vector. */
-        for (i64 j = n - n % VECTOR + tid; part == 0 && j < n; j += BLOCK) {
-            const value_t value = MAP(o, j);
-            const i32 place = gp_settle_bin(KEY(value), b);
-            ADD_WITHIN(place, value);
-        }
-        barrier(CLK_LOCAL_MEM_FENCE);
 
         /* 4. Store. */
         for (i32 place = tid; place < min(size, width - low); place += BLOCK)

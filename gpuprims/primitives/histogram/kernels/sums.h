@@ -1,14 +1,15 @@
 /* Add to the sums of a bin, and turn finished sums into results.
  *
  * Float weights are added as integers, so the order does not matter. SUMS_EXACT covers all exponents of the dtype;
- * SUMS_SCALED has 62 bits for the largest weight of the bin, whose exponent an earlier launch found (SUMS_PEAKS).
+ * SUMS_SCALED has 62 bits for the largest weight of the bin, whose exponent an earlier launch found (SUMS_PEAKS);
+ * SUMS_RELATIVE has 62 bits for the largest weight of the bin in the group's part, which a first pass finds.
  *
  * GPUs add 64 bits in local memory by trying until no other work-item interferes. So a group's sum is a row of DIGITS
  * words of 32 bits, and a carry goes to the next one. Digits begin at START, in the middle of their range, so that
  * carries end soon. Global memory has PLANES sums of 64 bits for each bin. */
 #define START 0x80000000u
 
-#if SUMS_PEAKS || SUMS_SCALED || SUMS_EXACT
+#if SUMS_PEAKS || SUMS_SCALED || SUMS_RELATIVE || SUMS_EXACT
 /* The biased exponent of a weight: for subnormal numbers 1, as for the smallest normal one, for infinities and NaN
  * EXPONENT_MASK. */
 DEVICE u32 gp_exponent(const weight_t weight)
@@ -18,14 +19,16 @@ DEVICE u32 gp_exponent(const weight_t weight)
 }
 #endif
 
-#if SUMS_SCALED || SUMS_EXACT
+#if SUMS_EXACT
 /* The bits of a finite weight before its exponent, without sign. */
 DEVICE i64 gp_mantissa(const weight_t weight)
 {
     const u64 bits = WEIGHT_BITS(weight), implicit = (u64)1 << FRACTION_BITS;
     return (i64)((bits & (implicit - 1)) | ((bits >> FRACTION_BITS & EXPONENT_MASK) ? implicit : 0));
 }
+#endif
 
+#if SUMS_SCALED || SUMS_RELATIVE || SUMS_EXACT
 /* 1 for infinity, 2 for negative infinity, 3 for NaN. */
 DEVICE u32 gp_not_finite(const weight_t weight)
 {
@@ -33,19 +36,19 @@ DEVICE u32 gp_not_finite(const weight_t weight)
 }
 #endif
 
-#if SUMS_SCALED
+#if SUMS_SCALED || SUMS_RELATIVE
+#define TWO_TO(exponent) gp_from_bits_f64((u64)(1023 + (exponent)) << 52)
+
 /* A weight as an integer of at most 62 bits, relative to the bin's largest exponent. If the largest weight is not
  * finite, count infinities from bit 0, and negative ones from bit 48; they alone decide the sum. */
 DEVICE i64 gp_scaled(const weight_t weight, const u32 peak)
 {
-    const u32 exponent = gp_exponent(weight);
     if (peak == EXPONENT_MASK) {
-        const u32 kind = exponent == EXPONENT_MASK ? gp_not_finite(weight) : 0;
+        const u32 kind = gp_exponent(weight) == EXPONENT_MASK ? gp_not_finite(weight) : 0;
         return (i64)(kind & 1) + ((i64)(kind >> 1) << 48);
     }
-    const i32 up = (i32)exponent - (i32)peak + 61 - FRACTION_BITS;
-    const i64 mantissa = gp_mantissa(weight), scaled = up >= 0 ? mantissa << up : mantissa >> min(-up, 63);
-    return weight < 0 ? -scaled : scaled;
+    const i32 up = EXPONENT_MASK / 2 + 61 - (i32)peak, lower = up >> 1; /* neither factor overflows */
+    return (i64)((f64)weight * TWO_TO(lower) * TWO_TO(up - lower)); /* exact, but for the fraction that is cut */
 }
 #endif
 
@@ -96,21 +99,28 @@ DEVICE void gp_add_exactly(LOCAL u32 *digits, const i32 stride, const weight_t w
 #endif
 
 #if WINDOWED
-/* Most float32 weights are added without carries: those from `least` to before `limit`, a window of WINDOW exponents from
- * `lowest` on. Such a weight is an integer of 38 bits: its last SPLIT bits, rounded to nearest and so with a sign, go to
- * one word, the rest to another. Each lane of a warp has words of its own for each place, in a column that is a bank of
+/* Most weights are added without carries: those from `least` to before `limit`, a window of WINDOW exponents from `lowest`
+ * on. Such a weight is an integer of WINDOW_WORDS times SPLIT bits. Each word but the highest takes SPLIT of them, rounded
+ * to nearest and so with a sign. Each lane of a warp has words of its own for each place, in a column that is a bank of
  * local memory, so no two lanes conflict. A word holds HELD additions; before more come, gp_empty_window adds the words
  * to the digits. Products with powers of two are exact, and no number on the way is subnormal or overflows. */
-#define WINDOW 15
+#define WINDOW_WORDS (FRACTION_BITS < 32 ? 2 : 4)
 #define SPLIT 19
 #define HELD 4095
-#define LOWEST_WINDOW 24
+#define WINDOW (WINDOW_WORDS * SPLIT - FRACTION_BITS)
+#define LOWEST_WINDOW (FRACTION_BITS + 1)
 #define HIGHEST_WINDOW (EXPONENT_MASK - 1 - WINDOW)
+#define EXPONENT_BITS 11
+#if FRACTION_BITS < 32
 #define POWER_OF_TWO(exponent) gp_from_bits_f32((u32)(exponent) << FRACTION_BITS) /* a biased one */
+#define TURN_WEIGHT TURN
+#else
+#define POWER_OF_TWO(exponent) gp_from_bits_f64((u64)(exponent) << FRACTION_BITS)
+#define TURN_WEIGHT 6755399441055744.0 /* 1.5 * 2^52 */
+#endif
 
 typedef struct {
-    f32 least, limit;
-    f32 shrink, back, grow; /* to units of the higher word, from there, and to those of the lower word */
+    weight_t least, limit, scale; /* the scale turns a weight into units of the highest word */
     u32 lowest;
 } window_t;
 
@@ -128,51 +138,54 @@ DEVICE window_t gp_choose_window(INPUTS, const layout_t layout, const i64 o, con
     for (u32 lowest = LOWEST_WINDOW + tid; lowest <= HIGHEST_WINDOW; lowest += BLOCK) {
         u32 found = 0;
         for (int k = 0; k < WINDOW; k++) found += votes[lowest + k];
-        gp_raise(votes + EXPONENT_MASK + 1, found << 8 | lowest);
+        if (found || lowest == LOWEST_WINDOW) gp_raise(votes + EXPONENT_MASK + 1, found << EXPONENT_BITS | lowest);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
     window_t window;
-    const int lowest = (int)(votes[EXPONENT_MASK + 1] & 0xFF), bias = EXPONENT_MASK / 2;
+    const int lowest = (int)(votes[EXPONENT_MASK + 1] & ((1 << EXPONENT_BITS) - 1)), bias = EXPONENT_MASK / 2;
     window.lowest = (u32)lowest;
     window.least = POWER_OF_TWO(lowest);
     window.limit = POWER_OF_TWO(lowest + WINDOW);
-    window.grow = POWER_OF_TWO(2 * bias + FRACTION_BITS - lowest);
-    window.shrink = POWER_OF_TWO(2 * bias + FRACTION_BITS - SPLIT - lowest);
-    window.back = -POWER_OF_TWO(lowest - FRACTION_BITS + SPLIT);
+    window.scale = POWER_OF_TWO(2 * bias + FRACTION_BITS - (WINDOW_WORDS - 1) * SPLIT - lowest);
     return window;
 }
 
 /* Add a weight to the words at `own`, `stride` apart, and return 1; or return 0 if it lies outside the window. */
 DEVICE int gp_add_in_window(LOCAL u32 *own, const i32 stride, const weight_t weight, const window_t window)
 {
-    const f32 size = gp_magnitude(weight);
+    const weight_t size = weight < 0 ? -weight : weight;
     const int inside = size >= window.least && size < window.limit;
-    const f32 added = inside ? weight : 0;
-    const f32 high = added * window.shrink + TURN, rest = (high - TURN) * window.back + added;
-    const f32 low = rest * window.grow + TURN;
-    gp_add_count(own, gp_bits_f32(low) - gp_bits_f32(TURN));
-    gp_add_count(own + stride, gp_bits_f32(high) - gp_bits_f32(TURN));
+    weight_t rest = (inside ? weight : 0) * window.scale;
+#pragma unroll
+    for (int word = WINDOW_WORDS - 1; word >= 0; word--) {
+        const weight_t turned = rest + TURN_WEIGHT;
+        gp_add_count(own + word * stride, (u32)(WEIGHT_BITS(turned) - WEIGHT_BITS(TURN_WEIGHT)));
+        rest = (rest - (turned - TURN_WEIGHT)) * (1 << SPLIT);
+    }
     return inside || weight == 0;
 }
 
-/* Add the words of all places to their digits, and clear them. */
+/* Add the words of all places to their digits, two words at a time, and clear them. */
 DEVICE void gp_empty_window(LOCAL u32 *digits, LOCAL u32 *words, const i32 width, const i32 columns, const u32 lowest,
                             const int tid)
 {
-    const int at = (lowest - 1) >> 5, up = (lowest - 1) & 31;
+    const i32 pitch = width * columns;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (i32 place = tid; place < width; place += BLOCK) {
-        i64 sum = 0;
-        for (i32 k = 0; k < columns; k++) {
-            LOCAL u32 *own = words + place * columns + ((k + tid) & (columns - 1));
-            sum += (i32)own[0] + (i64)(i32)own[width * columns] * (1 << SPLIT);
-            own[0] = own[width * columns] = 0;
+    for (i32 place = tid; place < width; place += BLOCK)
+        for (int word = 0; word < WINDOW_WORDS; word += 2) {
+            const int bit = (int)lowest - 1 + word * SPLIT, at = bit >> 5, up = bit & 31;
+            LOCAL u32 *row = words + word * pitch + place * columns;
+            i64 sum = 0;
+            for (i32 k = 0; k < columns; k++) {
+                LOCAL u32 *own = row + ((k + tid) & (columns - 1));
+                sum += (i32)own[0] + (i64)(i32)own[pitch] * (1 << SPLIT);
+                own[0] = own[pitch] = 0;
+            }
+            const u64 low = (u64)(u32)sum << up, high = (u64)(sum >> 32) << up;
+            gp_add_pair(digits + at * width + place, width, (u32)low, (u32)(low >> 32), DIGITS - 1 - at);
+            gp_add_pair(digits + (at + 1) * width + place, width, (u32)high, (u32)(high >> 32), DIGITS - 2 - at);
         }
-        const u64 low = (u64)(u32)sum << up, high = (u64)(sum >> 32) << up;
-        gp_add_pair(digits + at * width + place, width, (u32)low, (u32)(low >> 32), DIGITS - 1 - at);
-        gp_add_pair(digits + (at + 1) * width + place, width, (u32)high, (u32)(high >> 32), DIGITS - 2 - at);
-    }
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 #endif
@@ -210,10 +223,35 @@ DEVICE void gp_empty_window(LOCAL u32 *digits, LOCAL u32 *words, const i32 width
         if ((u32)scaled) gp_add_integer((whole) + (place), (i64)(u32)scaled);                                          \
         if (scaled >> 32) gp_add_integer((whole) + (place) + (stride), scaled >> 32);                                  \
     } while (0)
+#elif SUMS_RELATIVE
+#define ADD(own, place, stride, value, peak)                                                                           \
+    do {                                                                                                               \
+        const i64 scaled = gp_scaled(WEIGHT(value), gp_read_count((own) + (place) + 2 * (stride)) >> CARRY_BITS);      \
+        gp_add_pair((own) + (place), stride, (u32)scaled, (u32)(scaled >> 32), DIGITS);                                \
+    } while (0)
 #else
 #define ADD(own, place, stride, value, peak)                                                                           \
     gp_add_pair((own) + (place), stride, (u32)WEIGHT(value), (u32)((i64)WEIGHT(value) >> 32), DIGITS)
 #define ADD_GLOBALLY(whole, place, stride, value, peak) gp_add_integer((whole) + (place), (i64)WEIGHT(value))
+#endif
+
+/* SUMS_RELATIVE takes two passes over a part: the first finds exponents, the second adds. The last digit of a sum has
+ * the largest exponent of its weights in its upper bits, and carries, from CARRY_START on, in the others. */
+#if SUMS_RELATIVE
+#define PASSES 2
+#define CARRY_BITS (FRACTION_BITS < 32 ? 24 : 21) /* enough for 2^22 weights */
+#define CARRY_START (1u << (CARRY_BITS - 1))
+#define ADD_IN_PASS(pass, own, place, stride, value, peak)                                                             \
+    do {                                                                                                               \
+        if ((pass) == 0) {                                                                                             \
+            gp_raise((own) + (place) + 2 * (stride), gp_exponent(WEIGHT(value)) << CARRY_BITS | CARRY_START);          \
+        } else {                                                                                                       \
+            ADD(own, place, stride, value, peak);                                                                      \
+        }                                                                                                              \
+    } while (0)
+#else
+#define PASSES 1
+#define ADD_IN_PASS(pass, own, place, stride, value, peak) ADD(own, place, stride, value, peak)
 #endif
 
 /* Add a group's sum to one in global memory. */
@@ -232,10 +270,29 @@ DEVICE void gp_empty_window(LOCAL u32 *digits, LOCAL u32 *words, const i32 width
 #define PEAK(o, found) 0
 #endif
 
-/* A plane's sum of a place, from a group's sums in local memory. */
+/* A plane's sum of a place, from a group's sums in local memory, where digits of one rank are `stride` apart. BEGIN_SUM is
+ * the word `at` of sums without elements. */
 #if SUMS_DIGITS
-#define BEGIN_SUM START
 #define DIGIT(own, place, stride, digit) ((i64)(own)[(place) + (digit) * (stride)] - START)
+#if SUMS_RELATIVE
+#define BEGIN_SUM(at, stride) ((at) < 2 * (stride) ? START : CARRY_START)
+DEVICE f64 gp_plane(LOCAL const u32 *own, const i32 place, const i32 stride, const int plane)
+{
+    const u32 top = own[place + 2 * stride], peak = top >> CARRY_BITS;
+    const i64 carry = (i64)(top & ((1u << CARRY_BITS) - 1)) - CARRY_START;
+    const i64 low = DIGIT(own, place, stride, 0), high = DIGIT(own, place, stride, 1) + carry * ((i64)1 << 32);
+    if (peak == EXPONENT_MASK) { /* the digits count: bits 0 to 47 infinities, the bits above negative ones */
+        const i64 above = high + (low < 0 ? -1 : 0);
+        const u32 kind = (((u32)low || above & 0xFFFF) ? 1u : 0u) | (above >> 16 ? 2u : 0u);
+        const f64 infinity = gp_from_bits_f64((u64)0x7FF0000000000000);
+        return kind == 1 ? infinity : kind == 2 ? -infinity : infinity - infinity;
+    }
+    const i32 exponent = (i32)peak - EXPONENT_MASK / 2 - 61, lower = exponent >> 1; /* no factor overflows */
+    const f64 sum = fma((f64)high, TWO_TO(32), (f64)low);
+    return sum * TWO_TO(lower) * TWO_TO(exponent - lower);
+}
+#else
+#define BEGIN_SUM(at, stride) START
 DEVICE i64 gp_plane(LOCAL const u32 *own, const i32 place, const i32 stride, const int plane)
 {
 #if SUMS_EXACT
@@ -250,30 +307,19 @@ DEVICE i64 gp_plane(LOCAL const u32 *own, const i32 place, const i32 stride, con
     return (i64)((u64)DIGIT(own, place, stride, 0) + ((u64)DIGIT(own, place, stride, 1) << 32));
 #endif
 }
-#else
-#define BEGIN_SUM 0
-#define gp_plane(own, place, stride, plane) (own)[place]
 #endif
-
-/* Join two sums of a bin. */
-#if SUMS_PEAKS
-#define JOIN(a, b) ((a) > (b) ? (a) : (b))
 #else
-#define JOIN(a, b) ((a) + (b))
+#define BEGIN_SUM(at, stride) 0
+#define gp_plane(own, place, stride, plane) (own)[place]
 #endif
 
 /* Where a group's sums go. If the launch is FINAL, into the result: at once if there is one part, else the last group
  * stores the totals of all groups, and leaves zeros (MERGED). Else into a row for each part, which a later launch adds. */
 #define OWN_ROW(o, part) (histograms + ((part) * outputs + (o)) * PLANES * (bins + 2))
-#if SUMS_SCALED
-#define PEAKS(o) (peaks + (o) * (bins + 2))
-#else
-#define PEAKS(o) ((GLOBAL const u32 *)0)
-#endif
 
 #if FINAL
 /* A sum whose planes come from the lowest to the highest. */
-#if SUMS_SCALED || SUMS_EXACT
+#if SUMS_EXACT
 typedef struct {
     i64 carry;
     i32 below, lower;          /* the last two digits, from -2^31 to 2^31 - 1 */
@@ -300,28 +346,17 @@ DEVICE void gp_join_digit(joined_t *sum, const i64 plane)
 
 DEVICE void gp_join_plane(joined_t *sum, const int plane, const i64 value)
 {
-#if SUMS_EXACT
     if (plane == PLANES - 1) {
         sum->kind = ((u32)value ? 1u : 0u) | (value >> 32 ? 2u : 0u);
         return;
     }
-#endif
     gp_join_digit(sum, value);
 }
 
 /* Round a sum to a float. */
-DEVICE f64 gp_joined(joined_t sum, const u32 peak)
+DEVICE f64 gp_joined(joined_t sum)
 {
-    i32 last = -(EXPONENT_MASK / 2) - FRACTION_BITS; /* the exponent of the lowest digit's last bit */
-#if SUMS_SCALED
-    if (peak == EXPONENT_MASK) { /* the digits count: bits 0 to 47 infinities, the bits above negative ones */
-        const i64 above = sum.carry * ((i64)1 << 32) + sum.below + (sum.lower < 0 ? -1 : 0);
-        sum.kind = (((u32)sum.lower || above & 0xFFFF) ? 1u : 0u) | (above >> 16 ? 2u : 0u);
-    }
-    last += (i32)peak - (61 - FRACTION_BITS);
-#else
-    last += 1;
-#endif
+    const i32 last = 1 - EXPONENT_MASK / 2 - FRACTION_BITS; /* the exponent of the lowest digit's last bit */
     if (sum.kind) {
         const f64 infinity = gp_from_bits_f64((u64)0x7FF0000000000000);
         return sum.kind == 1 ? infinity : sum.kind == 2 ? -infinity : infinity - infinity;
@@ -334,14 +369,20 @@ DEVICE f64 gp_joined(joined_t sum, const u32 peak)
 #else
 typedef i64 joined_t;
 #define gp_join_plane(sum, plane, value) *(sum) = (value)
-#define gp_joined(sum, peak) (sum)
+#define gp_joined(sum) (sum)
 #endif
 
 /* Store a sum whose planes are joined. */
-DEVICE void gp_store_total(GLOBAL total_t *results, const i64 place, const joined_t sum, GLOBAL const u32 *exponents)
+DEVICE void gp_store_total(GLOBAL total_t *results, const i64 place, const joined_t sum)
 {
-    results[place] = (total_t)gp_joined(sum, SUMS_SCALED ? exponents[place] : 0);
+    results[place] = (total_t)gp_joined(sum);
 }
+
+#if REPORTS
+#define REPORT report
+#else
+#define REPORT ((GLOBAL i64 *)0)
+#endif
 
 #if MERGED
 #define TOTALS(o) ((GLOBAL u64 *)(counters + (outputs + 1) / 2 * 2) + (o) * PLANES * (bins + 2))
@@ -349,42 +390,53 @@ DEVICE void gp_store_total(GLOBAL total_t *results, const i64 place, const joine
 /* Add a group's sum to the total. */
 DEVICE void gp_merge(GLOBAL u64 *total, const i64 sum)
 {
-    if (!sum) return;
-#if SUMS_PEAKS
-    gp_raise((GLOBAL u32 *)total, (u32)sum);
+    if (sum) gp_add_integer((GLOBAL i64 *)total, sum);
+}
+
+/* Take a work-item's totals, AT_A_TIME at once since each read waits for memory, and leave zeros. */
+#define AT_A_TIME 4
+#define EACH_TAKEN _Pragma("unroll") for (int k = 0; k < AT_A_TIME; k++)
+DEVICE void gp_take_totals(GLOBAL u64 *totals, const i32 first, const i32 end, i64 *taken)
+{
+    EACH_TAKEN taken[k] = first + k * BLOCK < end ? (i64)gp_read_entry(totals + first + k * BLOCK) : 0;
+    EACH_TAKEN if (first + k * BLOCK < end) gp_write_entry(totals + first + k * BLOCK, 0);
+}
+
+/* In the last group of `parts`, store the totals as the results of `stored` places, and return one more than a work-
+ * item's last place that is not zero. `whole` has room for sums of several planes. */
+DEVICE i32 gp_store_totals(GLOBAL total_t *results, const i64 stored, GLOBAL u64 *totals, LOCAL i64 *whole, const i32 width,
+                           const int tid)
+{
+    i64 taken[AT_A_TIME];
+    i32 seen = 0;
+    for (i32 first = tid; first < PLANES * width; first += AT_A_TIME * BLOCK) {
+        gp_take_totals(totals, first, PLANES * width, taken);
+        EACH_TAKEN
+        {
+            const i32 place = first + k * BLOCK;
+#if PLANES > 1
+            if (place < PLANES * width) whole[place] = taken[k];
 #else
-    gp_add_integer((GLOBAL i64 *)total, sum);
+            if (place < stored) results[place] = (total_t)taken[k]; /* stored <= width */
+            if (taken[k]) seen = place + 1;
 #endif
-}
-
-/* Take a total, and leave zero. */
-DEVICE i64 gp_take_total(GLOBAL u64 *total)
-{
-    const i64 taken = (i64)gp_read_entry(total);
-    gp_write_entry(total, 0);
-    return taken;
-}
-
-/* In the last group of `parts`, store the totals as the results of `stored` places. `whole` has room for them. */
-DEVICE void gp_store_totals(GLOBAL total_t *results, const i64 stored, GLOBAL u64 *totals, LOCAL i64 *whole, const i32 width,
-                            GLOBAL const u32 *exponents, const int tid)
-{
-    if (PLANES > 1) {
-        for (i32 at = tid; at < PLANES * width; at += BLOCK) whole[at] = gp_take_total(totals + at);
-        barrier(CLK_LOCAL_MEM_FENCE);
+        }
     }
+#if PLANES > 1
+    barrier(CLK_LOCAL_MEM_FENCE);
     for (i32 place = tid; place < width; place += BLOCK) {
         joined_t sum = {0};
-        for (int plane = 0; plane < PLANES; plane++)
-            gp_join_plane(&sum, plane, PLANES > 1 ? whole[plane * width + place] : gp_take_total(totals + place));
-        if (place < stored) gp_store_total(results, place, sum, exponents);
+        for (int plane = 0; plane < PLANES; plane++) gp_join_plane(&sum, plane, whole[plane * width + place]);
+        if (place < stored) gp_store_total(results, place, sum);
     }
+#endif
+    return seen;
 }
 
-/* Store the totals in the last of `parts` groups that comes here; `own` is the local memory in which it counted. */
+/* Store the totals in the last of `parts` groups that comes here; `own` is the local memory in which it counted. If the
+ * launch REPORTS, tell the host one more than the last place that is not zero. */
 DEVICE void gp_finish_merging(GLOBAL total_t *results, const i64 stored, GLOBAL u64 *totals, GLOBAL u32 *counter,
-                              const i64 parts, LOCAL bin_t *own, const i32 width, GLOBAL const u32 *exponents,
-                              const int tid)
+                              const i64 parts, LOCAL bin_t *own, const i32 width, GLOBAL i64 *report, const int tid)
 {
     gp_fence();
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -392,7 +444,16 @@ DEVICE void gp_finish_merging(GLOBAL total_t *results, const i64 stored, GLOBAL 
     barrier(CLK_LOCAL_MEM_FENCE);
     const int last = (int)own[0];
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (last) gp_store_totals(results, stored, totals, (LOCAL i64 *)own, width, exponents, tid);
+    if (!last) return;
+#if REPORTS
+    if (tid == 0) own[0] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    gp_raise(own, (u32)gp_store_totals(results, stored, totals, (LOCAL i64 *)own, width, tid));
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (tid == 0) report[0] = own[0];
+#else
+    gp_store_totals(results, stored, totals, (LOCAL i64 *)own, width, tid);
+#endif
 }
 #endif
 #endif

@@ -6,7 +6,7 @@
  * scratch partials: WORDS for each part of each output; counters: one for each output, zero before and after
  * launch  any number of groups of one work-item; each takes (output, part) pairs until none are left
  * host    MAP(o, j), ROW(o, j), ROW_END(j, last), MAP_ROW(row, j), OP(a, b), IDENTITY, STORE(o, j, value); LEAD(value),
- *         its first component, and BETTER(a, b) of two leads; IN_ORDER
+ *         its first component, and BETTER(a, b) of two leads; IN_ORDER, INDEX_FALLS
  * order   among equally good values the first wins
  *
  * Only first components are compared, a span at a time. The other components, such as the index of an argmax, are read
@@ -16,7 +16,8 @@
  *     best       4         4         9         9           found in the third span
  *
  * A value that compares better than itself (NaN) wins and ends the search. Elements that are not IN_ORDER of their indices
- * may equal the best so far and have a lower index, so spans with such elements are folded.
+ * may equal the best so far and have a lower index, so the best value of a span with such elements is found at once
+ * (rows: cpu_best-order).
  */
 #define BEATS(a, b) (BETTER(a, b) && !BETTER(b, b))
 #define AS_GOOD(a, b) (BETTER(a, a) | !BETTER(b, a)) /* neither test waits for the other (rows: cpu_best-nan) */
@@ -78,25 +79,24 @@ DEVICE lead_t best_of(INPUTS, const layout_t layout, const row_t row, const i64 
     return tree[1];
 }
 
-/* Return the first value that is as good as the best of a span, LANES elements at a time. A map may round differently in vectors; if no value is
- * as good, search again one by one. */
+/* Return the value of the lowest index that is as good as the best of a span, LANES elements at a time. A map may round differently in
+ * vectors; if no value is as good, search again one by one. */
 DEVICE value_t value_of(INPUTS, const layout_t layout, const row_t row, const i64 first, const i64 last, const lead_t best)
 {
 #if LEAD_ALONE
     return best;
 #else
-    for (i64 j = first; last - first >= LANES && j < last; j += LANES) {
-        const i64 near = min(j, last - LANES); /* some elements twice, if need be */
+    for (i64 k = 0; last - first >= LANES && k < last - first; k += LANES) {
+        const i64 near = INDEX_FALLS ? max(first, last - k - LANES) : min(first + k, last - LANES); /* some elements twice */
         int found = 0;
         EACH_LANE found |= !BEATS(best, LEAD(MAP_ROW(row, near + lane)));
-        for (int k = 0; found && k < LANES; k++)
-            if (!BEATS(best, LEAD(MAP_ROW(row, near + k)))) return MAP_ROW(row, near + k);
+        for (int lane = 0; found && lane < LANES; lane++) {
+            const i64 j = near + (INDEX_FALLS ? LANES - 1 - lane : lane);
+            if (!BEATS(best, LEAD(MAP_ROW(row, j)))) return MAP_ROW(row, j);
+        }
     }
     value_t value = MAP_ROW(row, first);
-    for (i64 j = first + 1; j < last; j++) {
-        const value_t other = MAP_ROW(row, j);
-        if (BEATS(LEAD(other), LEAD(value))) value = other;
-    }
+    for (i64 j = first + 1; j < last; j++) value = OP(value, MAP_ROW(row, j));
     return value;
 #endif
 }
@@ -120,12 +120,8 @@ void reduce_cpu_best(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters
                 const row_t row = ROW(o, j);
                 const int span = (int)min((i64)SPAN, ROW_END(j, last) - j);
                 if (j == first || has_better(INPUT_NAMES, layout, row, j, span, best)) {
-                    if (IN_ORDER) {
-                        best = best_of(INPUT_NAMES, layout, row, j, span);
-                    } else {
-                        for (int k = 0; k < span; k++) value = OP(value, MAP_ROW(row, j + k));
-                        best = LEAD(value);
-                    }
+                    best = best_of(INPUT_NAMES, layout, row, j, span);
+                    if (!IN_ORDER) value = OP(value, value_of(INPUT_NAMES, layout, row, j, j + span, best));
                     at = j;
                     behind = j + span;
                 }

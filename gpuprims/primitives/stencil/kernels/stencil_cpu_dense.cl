@@ -12,26 +12,28 @@
 #define HIGH CPU_ROWS
 #define TAPS (HIGH_X - LOW_X + 1)
 #define TILE_PITCH (ITEMS + HALO)
+#define WIDE (CHUNK * VECTOR_LOCAL)
 typedef VECTOR_OF(sum_t, VECTOR_LOCAL) vector_t;
 #define LOAD(from) GP_JOINED(vload, VECTOR_LOCAL)(0, from)
 #define STORE_AT(to, vector) GP_JOINED(vstore, VECTOR_LOCAL)(vector, 0, to)
 
-/* Write a plane of the tile and its surroundings to private memory. */
+/* Write a plane of `rows` x `width` elements of the tile, and their surroundings, to private memory. */
 DEVICE void fill_tile(sum_t *tile, GLOBAL const stored_t *plane, const layout_t layout, const i64 top, const i64 first, const int rows,
-                      const int beyond)
+                      const int width, const int beyond)
 {
     const i64 start = first + LEFT;
-    const int inside = (int)clamp(-start, (i64)0, (i64)TILE_PITCH), end = (int)clamp(LENGTH - start, (i64)inside, (i64)TILE_PITCH);
+    const int taken = width + HALO;
+    const int inside = (int)clamp(-start, (i64)0, (i64)taken), end = (int)clamp(LENGTH - start, (i64)inside, (i64)taken);
     for (int k = 0; k < rows + SPAN - 1; k++, tile += TILE_PITCH) {
         const index_t y = gp_within((index_t)min(top + k + LOW_Y, (i64)ROWS - 1 + HIGH_Y), (index_t)ROWS);
         if (MODE_CONSTANT && (beyond || y < 0)) {
-            for (int item = 0; item < TILE_PITCH; item++) tile[item] = BEYOND;
+            for (int item = 0; item < taken; item++) tile[item] = BEYOND;
             continue;
         }
         GLOBAL const stored_t *row = plane + y * STRIDE_2;
         for (int item = 0; item < inside; item++) tile[item] = gp_load_element(row, LENGTH, (i32)start + item);
         for (int item = inside; item < end; item++) tile[item] = NUMBER(row[start + item]);
-        for (int item = end; item < TILE_PITCH; item++)
+        for (int item = end; item < taken; item++)
             tile[item] = gp_load_element(row, LENGTH, min((i32)start + item, LENGTH - 1 + HIGH_X * CHANNELS));
     }
 }
@@ -74,18 +76,20 @@ void stencil_cpu_dense(INPUTS, OUTPUTS, const layout_t layout)
         const i64 first = task % across * ITEMS, top = task / across % down * HIGH, z = task / across / down % PLANES_Z;
         const i64 batch = task / across / down / PLANES_Z;
         const int width = (int)min((i64)ITEMS, LENGTH - first), rows = (int)min((i64)HIGH, ROWS - top);
+        const int held = (rows + ROWS_EACH - 1) / ROWS_EACH * ROWS_EACH, wide = (width + WIDE - 1) / WIDE * WIDE;
         GLOBAL const stored_t *from = x0 + layout.offset[0] + batch * STRIDE_0;
-        for (int k = 0; k < HIGH * ITEMS; k++) sums[k] = 0;
+        for (int y = 0; y < held; y++)
+            for (int item = 0; item < wide; item++) sums[y * ITEMS + item] = 0;
 
         for (int dz = 0; dz < DEPTH_SPAN; dz++) {
             /* 1. Load a plane. */
             const index_t at = gp_within((index_t)z + LOW_Z + dz, (index_t)PLANES_Z);
-            fill_tile(tile, from + max(at, (index_t)0) * STRIDE_1, layout, top, first, HIGH, at < 0);
+            fill_tile(tile, from + max(at, (index_t)0) * STRIDE_1, layout, top, first, held, wide, at < 0);
 
             /* 2. Add it. */
             GLOBAL const sum_t *weights = x1 + layout.offset[1] + dz * SPAN * TAPS;
             for (int y = 0; y < rows; y += ROWS_EACH)
-                for (int x = 0; x < width; x += CHUNK * VECTOR_LOCAL) add_plane(sums + y * ITEMS + x, tile + y * TILE_PITCH + x, weights);
+                for (int x = 0; x < width; x += WIDE) add_plane(sums + y * ITEMS + x, tile + y * TILE_PITCH + x, weights);
         }
 
         /* 3. Store. */

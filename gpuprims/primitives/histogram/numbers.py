@@ -1,0 +1,139 @@
+"""bincount: count each number up to the largest, which the counts themselves may show."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from gpuprims.core.arrays import unchanged
+from gpuprims.core.device import Device
+from gpuprims.core.layout import Form
+from gpuprims.core.operands import Operands
+from gpuprims.core.variant import Variant
+from gpuprims.core.warm_calls import Key
+from gpuprims.errors import ArgumentError, quoted
+from gpuprims.primitives.histogram.binning import check_bins, direct
+from gpuprims.primitives.histogram.bins import start_largest
+from gpuprims.primitives.histogram.plan import Counted, count
+from gpuprims.primitives.histogram.request import Weighing
+from gpuprims.primitives.map import map as map_arrays
+from gpuprims.primitives.reduce import reduce
+
+# bincount first tries this many bins, to read small numbers once.
+_TRIED = 1024
+# It tries up to this many counts for any number of elements.
+_ALWAYS_TRIED = 2**16
+# On a device of its own memory, it tries up to this many: with more, the search for the largest number runs first, and
+# the host waits for that alone.
+_MOST_TRIED = 2**13
+_INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
+_MOST_KEPT = 1024
+
+
+class Numbers:
+    """Counts the numbers of arrays of one form, and remembers the last length, which the next array has likely too."""
+
+    def __init__(
+        self,
+        forms: tuple[Form, ...],
+        axes: tuple[int, ...],
+        minlength: int,
+        weighing: Weighing,
+        device: Device,
+        variant: str | Variant | None,
+    ) -> None:
+        shape, dtype = forms[0].shape, forms[0].dtype
+        self.forms, self.device, self.minlength = forms, device, minlength
+        self._how = axes, weighing, variant
+        self._size = math.prod(shape)
+        self._outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
+        self._counts = weighing.sums == "counts"
+        self._dtype = None if self._counts else _FLOAT64
+        self._first_tried = 256 if dtype == np.uint8 else _TRIED
+        # Numbers that cannot be negative, or as large as the least length.
+        self._bounded = dtype.kind in "ub" and minlength > (1 if dtype.kind == "b" else np.iinfo(dtype).max)
+        self._last = 0
+
+    def run(self, arrays: tuple[Any, ...], *, in_place: bool) -> Any:
+        """Count arrays of the form that lie on the device, or on the host if kernels work there."""
+        operands = Operands("bincount", self.device, arrays, in_place, unchanged, None if in_place else self.forms)
+        return operands.to_caller(self.count(operands))
+
+    def count(self, operands: Operands) -> Any:
+        """Return the counts, or sums of weights, on the device, or on the host if kernels work there."""
+        minlength, last = self.minlength, self._last
+        if not self._size:  # NumPy ignores the weights
+            return self._counted(operands, minlength, _INT64).sums
+        if self._bounded:
+            return self._counted(operands, minlength, self._dtype).sums
+        tried = max(minlength, last or self._first_tried)
+        tries = self._counts and self._outputs * tried <= max(self._size, _ALWAYS_TRIED)
+        if tries and (operands.in_place or tried <= _MOST_TRIED or (self._outputs > 1 and tried == minlength)):
+            found = self._counted(operands, tried, None, outside=True, reports=not operands.in_place)
+            end = _end(operands, found, tried if tried == minlength else 0)
+            if end <= tried:
+                return self._cut(operands, found.sums, max(minlength, end))
+            last = 0
+        largest, sums = start_largest(operands), None
+        if last:  # while the host waits for the largest number
+            sums = self._counted(operands, last, self._dtype).sums
+        self._last = length = check_bins("bincount", max(minlength, largest() + 1))
+        if sums is None or length != last:
+            sums = self._counted(operands, length, self._dtype).sums
+        return sums
+
+    def _counted(self, operands: Operands, bins: int, dtype: Any, **how: bool) -> Counted:
+        axes, weighing, variant = self._how
+        return count(operands, direct(bins), bins, axes, weighing, dtype, variant, **how)
+
+    def _cut(self, operands: Operands, sums: Any, length: int) -> Any:
+        """Return the first counts of each row."""
+        self._last = length
+        if self._outputs == 1:
+            return operands.cut(sums, 0, (*sums.shape[:-1], length))
+        return map_arrays("x", sums[..., :length], device=operands.device)  # a contiguous copy
+
+
+def _end(operands: Operands, found: Counted, first: int) -> int:
+    """Return one more than the last place from ``first`` on with a count, in any row; 0 if there is none."""
+    if found.report is not None:
+        return found.report.read()
+    sums = found.sums
+    if sums.size == sums.shape[-1]:
+        total = operands.cut(sums, first, (sums.size - first,))
+    else:
+        total = reduce(sums[..., first:] if first else sums, axis=tuple(range(sums.ndim - 1)), device=operands.device)
+    seen = operands.to_host(total)
+    behind = int((seen[::-1] != 0).argmax()) if seen.size else 0  # stops at the first, which is the last of all
+    return first + len(seen) - behind if seen.size and seen[-1 - behind] else 0
+
+
+_numbers = lru_cache(_MOST_KEPT)(Numbers)
+_warm: dict[Key | None, tuple[Numbers, bool]] = {}
+
+
+def numbers_of(
+    operands: Operands, axes: tuple[int, ...], minlength: Any, weighing: Weighing, variant: str | Variant | None
+) -> Numbers:
+    """Return what counts arrays like these; raise for a length that is none."""
+    if isinstance(minlength, bool) or not isinstance(minlength, int | np.integer) or minlength < 0:
+        raise ArgumentError(f"bincount: minlength= a non-negative integer; got {quoted(minlength)}")
+    minlength = check_bins("bincount", int(minlength))
+    return _numbers(operands.forms, axes, minlength, weighing, operands.device, variant)
+
+
+def find_warm(key: Key | None) -> tuple[Numbers, bool] | None:
+    """Return what counted the last arrays of a key, and whether in place; it looks its launch plans up itself."""
+    return _warm.get(key)
+
+
+def keep_warm(key: Key | None, numbers: Numbers, operands: Operands) -> None:
+    """Keep what counts arrays of a key that are read as they are."""
+    if key is None or operands.convert is not unchanged or (operands.on_host and not operands.in_place):
+        return
+    if len(_warm) >= _MOST_KEPT:
+        _warm.clear()
+    _warm[key] = numbers, operands.in_place

@@ -1,0 +1,73 @@
+"""Calls of histogram by which tests compile its kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from idle_arrays import ones, resident
+
+import gpuprims
+from gpuprims.core.operands import as_operands
+from gpuprims.primitives.histogram.binning import direct
+from gpuprims.primitives.histogram.plan import count
+
+LONG = 1 << 22
+
+_KEYS = ("b1", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8")
+HISTOGRAMS: dict[str, Callable[..., Any]] = {
+    "float32": lambda **where: gpuprims.histogram(resident(LONG), 256, (0, 1), **where),
+    "every dtype, even edges and others": lambda **where: [
+        gpuprims.histogram(resident(LONG, dtype=dtype), bins, limits, **where)
+        for dtype in _KEYS
+        for bins, limits in ((100, (0, 50)), ([0, 1, 10, 1e3, 1e6], None))
+    ],
+    "numbers of bins, along an axis": lambda device, variant: [
+        count(as_operands("", (ones(99, 9, dtype=dtype),), device), direct(9), 9, 1, variant=variant)
+        for dtype in ("u1", "i4", "i8")
+    ],
+    "numbers of bins, with a report": lambda device, variant: [
+        count(
+            as_operands("", (resident(LONG, dtype=dtype),), device),
+            direct(99),
+            99,
+            None,
+            variant=variant,
+            outside=True,
+            reports=True,
+        )
+        for dtype in ("u1", "i8")
+    ],
+    "weights, in order or not": lambda **where: [
+        gpuprims.histogram(
+            resident(9), 9, (0, 1), weights=resident(9, dtype=dtype), deterministic=deterministic, **where
+        )
+        for dtype in ("i4", "f2", "f4", "f8")
+        for deterministic in (True, False)
+    ],
+    "weights in many bins": lambda **where: [
+        gpuprims.histogram(resident(LONG), 9_000, (0, 1), weights=resident(LONG, dtype=dtype), **where)
+        for dtype in ("f4", "f8")
+    ],
+    "more elements than 32 bits count": lambda **where: gpuprims.histogram(
+        ones(1 << 33, dtype="u1"), 9, (0, 9), **where
+    ),
+}
+
+
+BYTES: dict[str, Callable[..., Any]] = {
+    "numbers, with a report": lambda device, variant: count(
+        as_operands("", (resident(LONG, dtype="u1"),), device),
+        direct(99),
+        99,
+        None,
+        variant=variant,
+        outside=True,
+        reports=True,
+    ),
+    "even edges": lambda **where: gpuprims.histogram(resident(LONG, dtype="u1"), 256, (0, 256), **where),
+    "others, of signed bytes and of bools": lambda **where: [
+        gpuprims.histogram(resident(LONG, dtype=dtype), [0, 1, 10, 11], **where) for dtype in ("i1", "b1")
+    ],
+    "apart": lambda **where: gpuprims.histogram(resident(99, 9, dtype="i1")[:, ::2], 9, (0, 9), axis=1, **where),
+}
