@@ -83,9 +83,9 @@ def blur(
 
     Notes
     -----
-    Box and Gaussian blurs apply a row of weights and then a column: in one kernel if the rows fit in registers, else in
-    two. So the cost grows with the width, not with its square. Sums of 64-bit integers do not fit in 64 bits, so
-    kernels sum their high and low halves, which takes two to four times as long.
+    Box and Gaussian blurs apply a row of weights and then a column: in one kernel if the rows fit in registers or in
+    local memory, else in two. So the cost grows with the width, not with its square. Sums of 64-bit integers do not fit
+    in 64 bits, so kernels sum their high and low halves, which takes two to four times as long.
 
     Examples
     --------

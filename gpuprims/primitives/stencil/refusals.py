@@ -33,9 +33,9 @@ _MOST_IN_PLANES = 128
 _MOST_BESIDE = 40
 # Fewest elements of a row that a work-item computes.
 _LEAST_ITEMS = 4
-# Rows of a neighbourhood from which filters of rows and of columns in local memory are faster than a window in
-# registers, by the bytes of an element.
-_LEAST_SPANS, _LEAST_SPAN = {1: 7, 2: 7, 8: 9}, 19
+# Rows of a neighbourhood from which filters in local memory should take less time than a window in registers, by the
+# bytes of an element. Estimated: windows of narrow elements are read one by one, those of wide ones are large.
+_LEAST_SPANS, _LEAST_SPAN = {1: 7, 2: 7, 8: 9}, 19  # rows: separable
 # Weights of a column that a work-item applies at once from registers.
 _MOST_IN_COLUMNS = 32
 # Most operations in all phases of a window; more take too long to compile.

@@ -72,9 +72,9 @@ def test_products_at_borders(kernel: Kernel, rng: np.random.Generator, mode: str
         x = rng.random(shape).astype(np.float16)
         expected = ndimage.correlate(x.astype(np.float64), weights[..., np.newaxis], mode=mode, cval=2)
         np.testing.assert_allclose(gpuprims.stencil(x, weights, channel_axis=2, **how), expected, rtol=1e-2)
-    x = rng.integers(0, 99, (3, 50, 40)).astype(np.uint8)
-    expected = ndimage.gaussian_filter(x.astype(np.float64), (0, 11, 11), mode=mode, cval=2)
-    assert np.abs(gpuprims.blur(x, "gaussian", sigma=11, **how) - expected).max() <= 1
+    x = rng.integers(0, 99, (2, 20, 30)).astype(np.uint8)
+    expected = ndimage.gaussian_filter(x.astype(np.float64), (0, 6, 6), mode=mode, cval=2)
+    assert np.abs(gpuprims.blur(x, "gaussian", sigma=6, **how) - expected).max() <= 1
 
 
 @each(IN_SPACE)

@@ -86,24 +86,33 @@ DEVICE void add_neighbours(sum_t *sums, const sum_t *values, LOCAL const sum_t *
     }
 }
 
-/* Define a function that filters ITEMS elements of a line, whose neighbours are `apart` in local memory. */
-#define DEFINE_FILTER(name, type, taps)                                                                                        \
-    DEVICE void name(sum_t *sums, LOCAL const type *from, const int apart, LOCAL const sum_t *weights)                         \
-    {                                                                                                                          \
-        sum_t values[ITEMS - 1 + CHUNK];                                                                                       \
-        for (int k = 0; k < ITEMS; k++) sums[k] = 0;                                                                           \
-        for (int k = 0; k < ITEMS - 1; k++) values[k] = (sum_t)from[k * apart];                                                \
-        from += (ITEMS - 1) * apart;                                                                                           \
-        for (int tap = 0; tap + CHUNK <= (taps); tap += CHUNK, from += CHUNK * apart) {                                        \
-            for (int k = 0; k < CHUNK; k++) values[ITEMS - 1 + k] = (sum_t)from[k * apart];                                    \
-            add_neighbours(sums, values, weights + tap, CHUNK);                                                                \
-            for (int k = 0; k < ITEMS - 1; k++) values[k] = values[k + CHUNK];                                                 \
-        }                                                                                                                      \
-        for (int k = 0; k < (taps) % CHUNK; k++) values[ITEMS - 1 + k] = (sum_t)from[k * apart];                               \
-        add_neighbours(sums, values, weights + (taps) / CHUNK * CHUNK, (taps) % CHUNK);                                        \
+/* Return a number of a row that is not filtered yet, or of the tile. */
+DEVICE sum_t number_at(LOCAL const void *line, const int is_staged, const int place)
+{
+    return is_staged ? (sum_t)((LOCAL const staged_t *)line)[place] : ((LOCAL const sum_t *)line)[place];
+}
+
+/* Filter ITEMS elements of a line, whose numbers are `apart` in local memory, by `taps` weights. */
+DEVICE void filter_line(sum_t *sums, LOCAL const void *line, const int is_staged, const int apart, LOCAL const sum_t *weights,
+                        const int taps)
+{
+    sum_t values[ITEMS - 1 + CHUNK];
+    int place = (ITEMS - 1) * apart;
+#pragma unroll
+    for (int item = 0; item < ITEMS; item++) sums[item] = 0;
+#pragma unroll
+    for (int k = 0; k < ITEMS - 1; k++) values[k] = number_at(line, is_staged, k * apart);
+    for (int tap = 0; tap + CHUNK <= taps; tap += CHUNK, place += CHUNK * apart) {
+#pragma unroll
+        for (int k = 0; k < CHUNK; k++) values[ITEMS - 1 + k] = number_at(line, is_staged, place + k * apart);
+        add_neighbours(sums, values, weights + tap, CHUNK);
+#pragma unroll
+        for (int k = 0; k < ITEMS - 1; k++) values[k] = values[k + CHUNK];
     }
-DEFINE_FILTER(filter_row, staged_t, TAPS)
-DEFINE_FILTER(filter_column, sum_t, SPAN)
+#pragma unroll
+    for (int k = 0; k < taps % CHUNK; k++) values[ITEMS - 1 + k] = number_at(line, is_staged, place + k * apart);
+    add_neighbours(sums, values, weights + taps / CHUNK * CHUNK, taps % CHUNK);
+}
 
 __kernel WORK_GROUP_RESIDENT(BLOCK, GROUPS_AT_ONCE)
 void stencil_separable(INPUTS, OUTPUTS, const layout_t layout)
@@ -138,7 +147,7 @@ void stencil_separable(INPUTS, OUTPUTS, const layout_t layout)
                 const int column = block / CHANNELS * (CHANNELS * ITEMS) + block % CHANNELS;
                 LOCAL sum_t *to = tile + (part + lane) * TILE_PITCH + column;
                 sum_t sums[ITEMS];
-                filter_row(sums, staged + lane * STAGED_PITCH + column, CHANNELS, weights);
+                filter_line(sums, staged + lane * STAGED_PITCH + column, 1, CHANNELS, weights, TAPS);
 #pragma unroll
                 for (int item = 0; item < ITEMS; item++) to[item * CHANNELS] = sums[item];
             }
@@ -156,7 +165,7 @@ void stencil_separable(INPUTS, OUTPUTS, const layout_t layout)
             if (first + column >= LENGTH || top + row >= ROWS) continue;
             sum_t sums[ITEMS];
 #if DOWN
-            filter_column(sums, from, TILE_PITCH, weights + ALONG * TAPS);
+            filter_line(sums, from, 0, TILE_PITCH, weights + ALONG * TAPS, SPAN);
 #else
 #pragma unroll
             for (int item = 0; item < ITEMS; item++) sums[item] = from[item * TILE_PITCH];
