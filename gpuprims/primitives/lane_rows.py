@@ -24,7 +24,7 @@ class LaneRowsSpec(ScanSpec):
 
 
 class LaneRows(NamedTuple):
-    """How lanes share rows: ``lanes`` of them take each row, and a lane takes ``pieces`` vectors of each of ``rows``."""
+    """How lanes share rows: ``lanes`` take each row, and a lane takes ``pieces`` vectors of each of ``rows``."""
 
     lanes: int
     rows: int

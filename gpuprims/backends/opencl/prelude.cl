@@ -69,8 +69,8 @@ DEVICE f64 gp_times_f64(const f64 a, const f64 b)
 /* Not fabs: with it Intel's compiler does not find the bins of several elements in one vector. */
 #define gp_magnitude(number) as_float(as_uint(number) & 0x7FFFFFFFu)
 
-/* Roots. In loops of one work-item, Intel's compiler makes vectors of its own square root alone. It leaves hypot scalar there, and slow in
- * work-items; this one scales operands whose squares would overflow or lose bits (measurements.md: roots). */
+/* Roots. In loops of one work-item, Intel's compiler makes vectors of its own square root alone. It leaves hypot scalar there, as PoCL does, and
+ * slow in work-items; this one scales operands whose squares would overflow or lose bits (measurements.md: roots). */
 #if defined(cl_intel_required_subgroup_size) && BLOCK == 1
 #define gp_sqrt_f32(value) __builtin_sqrtf(value)
 #define gp_sqrt_f64(value) __builtin_sqrt(value)
@@ -78,7 +78,7 @@ DEVICE f64 gp_times_f64(const f64 a, const f64 b)
 #define gp_sqrt_f32(value) sqrt(value)
 #define gp_sqrt_f64(value) sqrt(value)
 #endif
-#ifdef cl_intel_required_subgroup_size
+#if defined(cl_intel_required_subgroup_size) || defined(POCL_DEVICE_ADDRESS_BITS)
 #define GP_HYPOT(type, magnitude, infinity, large, small, power)                                                       \
     DEVICE type gp_hypot_##type(const type a, const type b)                                                            \
     {                                                                                                                  \

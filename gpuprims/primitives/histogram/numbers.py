@@ -107,12 +107,8 @@ def _end(operands: Operands, found: Counted, first: int) -> int:
     else:
         total = reduce(sums[..., first:] if first else sums, axis=tuple(range(sums.ndim - 1)), device=operands.device)
     seen = operands.to_host(total)
-    if not seen.size:
-        return 0
-    if seen[-1]:
-        return first + seen.size
-    from_last = int((seen[::-1] != 0).argmax())  # stops at the first: a call like the one before finds it at the end
-    return first + seen.size - from_last if from_last else 0
+    behind = int((seen[::-1] != 0).argmax()) if seen.size else 0  # stops at the first, which is the last of all
+    return first + len(seen) - behind if seen.size and seen[-1 - behind] else 0
 
 
 _numbers = lru_cache(_MOST_KEPT)(Numbers)

@@ -33,9 +33,10 @@ _MOST_MERGED = 2**16
 _RESERVED = 1024
 # Most replicas in local memory, most bytes of several, and most bins of replicas on a CPU.
 _MOST_REPLICAS, _REPLICATED, _SMALL = 32, 96 * 1024, 2048
-# Words of a window for each place and column (sums.h): additions that one holds, and the fewest columns: lanes that
-# share one wait for each other. Bytes of local memory that a kernel with a window declares.
-_WINDOW_WORDS, _HELD, _FEWEST_COLUMNS, _VOTES = 2, 4095, 8, 1040
+# Windows (sums.h): words for each place and column, by digits of a sum, and the bytes of local memory that the kernel
+# declares; additions that a word holds, and the fewest columns: lanes that share one wait for each other.
+_WINDOWS = {digits_of("exact", _FLOAT32): (2, 1040), digits_of("exact", _FLOAT64): (4, 8208)}
+_HELD, _FEWEST_COLUMNS = 4095, 8
 # Slots in local memory for the bins that a group meets first, and bytes of a slot's place.
 _MOST_SLOTS, _PLACE = 8192, 4
 # A guide with 16 bits for each entry distinguishes fewer bins.
@@ -243,8 +244,9 @@ class Reader(NamedTuple):
         near = self.guide > 0 and width < _MOST_NEAR and nbytes + beside <= most
         beside *= near
         if columns := self._columns(chosen, digits, most - nbytes - beside):
-            return _Room(columns, near, nbytes + columns * width * _WINDOW_WORDS * _DIGIT + beside, windowed=True)
-        if chosen.histograms == "local" and digits > 1 and dtype != _FLOAT64:
+            words = columns * width * _WINDOWS[digits][0]
+            return _Room(columns, near, nbytes + words * _DIGIT + beside, windowed=True)
+        if chosen.histograms == "local" and digits > 1:
             room = min(_REPLICATED, most - beside, _DIGIT * self.call.size)
             copies = _power_of_two(max(min(_MOST_REPLICAS, room // nbytes), 1))
             nbytes *= copies
@@ -252,11 +254,15 @@ class Reader(NamedTuple):
 
     def _columns(self, chosen: HistogramVariant, digits: int, most: int) -> int:
         """Return how many columns of a window a group has in ``most`` bytes; 0 if it needs none or too few fit."""
-        if chosen.histograms != "local" or digits != digits_of("exact", _FLOAT32):
+        if chosen.histograms != "local" or digits not in _WINDOWS:
             return 0
-        words, groups = (self.call.bins + 2) * _WINDOW_WORDS, chosen.groups_per_unit or 1
+        each, declared = _WINDOWS[digits]
+        width, groups = self.call.bins + 2, chosen.groups_per_unit or 1
+        if width * digits * _TOTAL + declared > self.device.capabilities.asked_local_memory:
+            return 0  # the last group would have no room for the totals
+        words = width * each
         share = self.call.size // max(groups * self.device.capabilities.compute_units // self.call.outputs, 1)
-        room = min(_REPLICATED, most - _VOTES) // _DIGIT  # and clearing takes less time than counting
+        room = min(_REPLICATED, most - declared) // _DIGIT  # and clearing takes less time than counting
         columns = _power_of_two(max(min(_MOST_REPLICAS, room // words, share // (2 * words)), 1))
         return columns if columns >= max(_FEWEST_COLUMNS, chosen.block * chosen.items // _HELD) else 0
 

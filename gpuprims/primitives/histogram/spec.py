@@ -77,7 +77,7 @@ class HistogramSpec(KernelSpec):
     @property
     def dtypes(self) -> frozenset[Dtype]:
         """See :class:`KernelSpec`."""
-        joined = (self.final and self.sums == "exact") or self.sums == "relative"
+        joined = (self.final and self.sums == "exact") or self.sums in ("scaled", "relative")
         in_loops = not self.fused and self.values[0].itemsize == 8  # by floats of 64 bits: arithmetic.h
         doubles = {np.dtype(np.float64)} if joined or in_loops else set()
         return super().dtypes | {self.group_dtype, self.dtype} | doubles

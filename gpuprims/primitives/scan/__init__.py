@@ -67,8 +67,8 @@ def scan(
     -------
     array or tuple of arrays
         ``out``, or new ones of the library of the first array that is not NumPy's, with the dtypes of
-        :func:`gpuprims.reduce`: sums of integers and bools widen to 64 bits. New arrays are contiguous, with ``axis`` in
-        Fortran order if all arrays of the result's shape lie in this order, else in C order.
+        :func:`gpuprims.reduce`: sums of integers and bools widen to 64 bits. New arrays are contiguous, with ``axis``
+        in Fortran order if all arrays of the result's shape lie in this order, else in C order.
 
     Raises
     ------

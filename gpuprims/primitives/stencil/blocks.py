@@ -16,6 +16,8 @@ MOST_LOCAL = 48 * 1024 - 64
 _MOST_HELD = 88
 # Weights of a column that a work-item applies at once, at most.
 _MOST_CHUNK = 32
+# Results that take as long as a work-item's loads, whatever it computes of them.
+_READ = 8
 # Fewest lanes that share a row of a tile: eight read 16 bytes each from all banks of local memory.
 _LEAST_LANES = 8
 # Narrower tiles, which load more rows, are for rows of which they cover this part of the columns beside the others.
@@ -55,14 +57,39 @@ _DENSE = {  # rows: dense
 }
 
 
-def dense_block(reads: Neighbourhood, value: np.dtype[Any], group: int, length: int) -> Block | None:
-    """Return the best block for sums of a dtype that fits in registers and local memory; None if none does."""
+def dense_block(
+    reads: Neighbourhood, value: np.dtype[Any], group: int, lengths: Sequence[int], units: int
+) -> Block | None:
+    """Return the best block for sums of a dtype that fits in registers and local memory; None if none does.
+
+    Groups of ``group`` work-items, on ``units`` compute units, share the batches, planes, rows and elements of a row.
+    """
     fitting = [one for one in _dense_blocks(reads, value) if local_bytes(one, reads, value, group) <= MOST_LOCAL]
     if not fitting:
         return None
     whole = [one for one in fitting if one.chunk == taps_across(reads)]
     in_parts = reads.deep > 1 and value.itemsize == 8  # sums of many rows by few weights at once read less
-    best = fitting[0] if in_parts else (whole or fitting)[0]
+    known = [_narrowed(one, reads, value, group, lengths[-1]) for one in (fitting if in_parts else whole or fitting)]
+    if _tiles(known[0], group, lengths) >= units:
+        return known[0]
+    # Few large blocks would leave compute units idle.
+    return min(known, key=lambda one: max(_tiles(one, group, lengths), units) * (_sums(one) + _READ))
+
+
+def _sums(block: Block) -> int:
+    """Return the results of a work-item."""
+    return block.planes * block.rows * block.vectors * block.items
+
+
+def _tiles(block: Block, group: int, lengths: Sequence[int]) -> int:
+    """Return the tiles of an array."""
+    batches, planes, rows, length = lengths
+    across = _covered(block, length) // (block.lanes * block.items * block.vectors)
+    return batches * -(-planes // block.planes) * -(-rows // (group // block.lanes * block.rows)) * across
+
+
+def _narrowed(best: Block, reads: Neighbourhood, value: np.dtype[Any], group: int, length: int) -> Block:
+    """Return the block with fewer lanes in a row, if tiles then cover much fewer columns."""
     columns, narrow = _covered(best, length), best
     while narrow.lanes > _LEAST_LANES:
         narrow = narrow._replace(lanes=narrow.lanes // 2)

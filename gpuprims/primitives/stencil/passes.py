@@ -31,6 +31,8 @@ from gpuprims.primitives.stencil.variants import StencilVariant
 # A strip has at least this many rows for each row that it loads beyond its end, unless a compute unit then has fewer
 # groups than this.
 _LEAST_DEPTH, _FEWEST_GROUPS = 4, 2
+# Groups of strips may load this many times the elements that narrower groups would.
+_IDLE = 1.2
 # Up to this many neighbours a byte of an element, memory sets the pace.
 _FEW_TAPS = 2  # rows: rolling
 
@@ -153,6 +155,8 @@ class Pass(NamedTuple):
         batches, planes, rows, length = layout.reduced
         block, group = self._block(layout, chosen, around, able)
         fitted = chosen.resized(items=block.items, block=group)
+        if chosen.window == "strip" and chosen.groups_per_unit is not None:
+            fitted = fitted.resized(groups_per_unit=chosen.groups_per_unit * chosen.block // group)
         vector, vector_out = (
             min(layout.width_of(k), fitted.items) if chosen.vectors else 1 for k in (0, len(tables) + 1)
         )
@@ -186,7 +190,8 @@ class Pass(NamedTuple):
         beside = across * (tiles if chosen.window == "planes" else planes * batches)
         wanted = max(1, (fitted.groups_per_unit or 1) * able.compute_units // beside)
         least = _LEAST_DEPTH * span
-        while least > span and beside * -(-along // least) < _FEWEST_GROUPS * able.compute_units:
+        fewest = _FEWEST_GROUPS * able.compute_units * max(chosen.block // group, 1)
+        while least > span and beside * -(-along // least) < fewest:
             least = max(least // 2, span)
         depth = max(-(-along // wanted), least)
         if chosen.window != "strip":
@@ -212,9 +217,11 @@ class Pass(NamedTuple):
         """Return what a work-item computes, and the size of a group."""
         element, lengths, stencil = self.forms[0].dtype, layout.reduced, self.request.stencil
         block = fitted_block(chosen, around, element, stencil.value, lengths, able)
+        length = lengths[-1]
+        if chosen.window == "strip":
+            return block, _group_along(length, block.items, chosen.block, around.beside * around.times)
         if chosen.window != "planes":
             return block, chosen.block
-        length = lengths[-1]
         while block.items > length:
             block = block._replace(items=block.items // 2)
         vectors = -(-length // block.items)
@@ -243,6 +250,13 @@ class Pass(NamedTuple):
             paired=stencil.paired if chosen.window == "strip" else None,
             **more,
         )
+
+
+def _group_along(length: int, items: int, most: int, beside: int) -> int:
+    """Return the largest group, of whole warps, that loads few elements beyond the end of a row."""
+    sizes = [most // parts for parts in (1, 2, 4) if most % (32 * parts) == 0] or [most]
+    loaded = {size: -(-length // (size * items)) * (size * items + beside) for size in sizes}
+    return next(size for size in sizes if loaded[size] <= _IDLE * min(loaded.values()))
 
 
 def _strides(form: Form, grid: Grid) -> tuple[int, ...]:

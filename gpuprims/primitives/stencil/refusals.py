@@ -20,7 +20,7 @@ from gpuprims.primitives.stencil.blocks import (
     least_local_bytes,
     plane_items,
 )
-from gpuprims.primitives.stencil.separable import separable_block
+from gpuprims.primitives.stencil.separable import separable_block, separable_fits
 from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
 
 # Most 32-bit numbers of a window that a work-item keeps in registers.
@@ -110,7 +110,7 @@ def lines_in_tile(at: Geometry) -> Refusal:
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
         element, value = register_bytes(call.dtypes[0]), call.dtypes[1].itemsize
         reads, local = neighbourhood_of(call), _local_for_tiles(capabilities)
-        if separable_block(reads, element, value, at.block, (1, 1, 1), 1, local) is not None:
+        if separable_fits(reads, element, value, local):
             return None
         return f"needs a tile in local memory; {capabilities.name} has {capabilities.local_memory} bytes"
 
@@ -122,7 +122,7 @@ def rolled_well(capabilities: Capabilities, call: CallTraits) -> str | None:
     reads, itemsize = neighbourhood_of(call), call.dtypes[0].itemsize
     if not reads.across:
         long = reads.beside >= _MOST_BESIDE * reads.channels or reads.span > _MOST_IN_COLUMNS
-        return None if long else f"is for more than {_MOST_IN_COLUMNS} weights of a line; this call's are fewer"
+        return None if long else "is for long lines of weights; other kernels apply this call's at once"
     if reads.paired:
         return "is for numbers that do not share registers; this call's do"
     least = _LEAST_SPANS.get(itemsize, _LEAST_SPAN)
@@ -210,7 +210,7 @@ def fitted_block(
     """Return the block that a work-item of a variant computes, given the lengths of axes."""
     if chosen.window in ("dense", "separable"):
         if chosen.window == "dense":
-            block = dense_block(reads, value, chosen.block, lengths[-1])
+            block = dense_block(reads, value, chosen.block, lengths, able.compute_units)
         else:
             where = lengths[0], *lengths[-2:]
             local = _local_for_tiles(able)
@@ -225,7 +225,7 @@ def fitted_block(
         while items > 64 and tile_numbers(reads, items) > _CPU_NUMBERS:
             items //= 2
         chunk = 4
-        while chunk > 1 and length * value.itemsize <= chunk // 2 * CPU_VECTOR_BYTES:  # rows: cpu_dense-short
+        while chunk > 1 and lengths[-1] * value.itemsize <= chunk // 2 * CPU_VECTOR_BYTES:  # rows: cpu_dense-short
             chunk //= 2
         return Block(items, rows=8 if chunk == 1 else 4, chunk=chunk)
     if chosen.window == "columns":

@@ -32,7 +32,7 @@ def separable_block(
     ``element`` and ``value`` are the bytes of a number in local memory and of a sum. Groups of ``group`` work-items, on
     a number of compute units, share the batches, rows and elements of a row.
     """
-    fitting = [one for one in _blocks(reads, element < value) if local_bytes(one, reads, element, value) <= local]
+    fitting = list(_fitting(reads, element, value, local))
 
     def cost(block: Block) -> float:
         resident = min(_UNIT_BYTES // local_bytes(block, reads, element, value), _MOST_RESIDENT)
@@ -41,6 +41,15 @@ def separable_block(
         return max(tiles, resident * units) * _instructions(block, reads, value, group) * (1 + _WAITS / resident)
 
     return min(fitting, key=cost, default=None)
+
+
+def separable_fits(reads: Neighbourhood, element: int, value: int, local: int) -> bool:
+    """Return True if a tile fits in ``local`` bytes."""
+    return any(True for _ in _fitting(reads, element, value, local))
+
+
+def _fitting(reads: Neighbourhood, element: int, value: int, local: int) -> Iterator[Block]:
+    return (one for one in _blocks(reads, element < value) if local_bytes(one, reads, element, value) <= local)
 
 
 def _blocks(reads: Neighbourhood, narrower: bool) -> Iterator[Block]:

@@ -78,6 +78,13 @@ def test_map_of_an_array_and_its_transpose(kernel: Kernel, rng: np.random.Genera
 
 
 @each(BLOCKS)
+def test_map_beside_rows_that_are_not_dense(kernel: Kernel, rng: np.random.Generator) -> None:
+    x, y = random_values(rng, np.int32, (41, 70)), random_values(rng, np.int32, (70, 82))
+    got = kernel.map("x - y", in_order(kernel.device, x.T), on_device(kernel.device, y)[:, ::2])
+    assert_equal(on_host(kernel.device, got), x.T - y[:, ::2])
+
+
+@each(BLOCKS)
 @pytest.mark.parametrize("function", ["x - y", "tanh(x) - y"])
 def test_map_of_short_rows(kernel: Kernel, rng: np.random.Generator, function: str) -> None:
     x = random_values(rng, np.float32, (40, 12, 13))

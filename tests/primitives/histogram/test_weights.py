@@ -87,24 +87,27 @@ def test_sums_of_every_exponent_and_sign(
 
 @pytest.mark.parametrize("bins", [1, 3, 100])
 @pytest.mark.parametrize("exponent", [-130, -60, 0, 60])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_long_sums_of_near_and_far_weights(
-    histogram_kernel: Kernel, rng: np.random.Generator, bins: int, exponent: int
+    histogram_kernel: Kernel, rng: np.random.Generator, dtype: str, bins: int, exponent: int
 ) -> None:
     if histogram_kernel.variant.name != "local_atomic":
         pytest.skip("has no words that may overflow")
     histogram_kernel.need(np.float64)
     x = rng.integers(0, bins, 1 << 21).astype(np.float32)
     whole = rng.integers(1 << 37, 1 << 38, x.size) >> rng.integers(14, 28, x.size)
-    weights = (whole * 2.0 ** (exponent - 24)).astype(np.float32)  # a window of exponents, but for 14 ulps
+    weights = (whole * 2.0 ** (exponent - 24)).astype(dtype)  # a window of exponents, but for 14 ulps
+    if dtype == "float64":
+        weights = (weights * rng.uniform(1, 2, x.size)) ** 7  # all bits, and more exponents
     x[: 1 << 20] = 0  # many additions to one word
     weights[1 << 18 : 1 << 20] = weights[: 1 << 20].max()
     weights[1 << 20 :: 7] *= -1
-    weights[::1001] *= np.float32(2.0**20)
-    weights[::1003] *= np.float32(2.0**-40)
+    weights[::1001] *= np.asarray(2.0**20, dtype)
+    weights[::1003] *= np.asarray(2.0**-40, dtype)
     weights[::1007] = 0
     got, _ = histogram(histogram_kernel, x, bins, (0, bins), weights=weights)
     exact = np.array([math.fsum(weights[x == k].tolist()) for k in range(bins)])
-    np.testing.assert_allclose(got, exact, rtol=np.finfo(np.float32).eps)
+    np.testing.assert_allclose(got, exact, rtol=np.finfo(dtype).eps)
 
 
 def test_integer_weights_of_64_bits_in_float64(histogram_kernel: Kernel) -> None:

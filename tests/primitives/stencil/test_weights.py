@@ -114,3 +114,19 @@ def test_rows_of_more_weights_than_are_applied_at_once(
         x = rng.random(size[-len(shape) :])
         for got in results(device, x, weights, mode="nearest"):
             np.testing.assert_allclose(got, ndimage.correlate(x, weights, mode="nearest"), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("columns", "block"), [(90, 32), (256, 64), (8192, 128)])
+def test_short_rows_take_small_groups_on_gpus(columns: int, block: int) -> None:
+    driver = CompilingDriver("cuda", usual_device("gpu", 32))
+    gpuprims.blur(resident(64, columns), "box", device=gpuprims.Device._of(driver))
+    assert [variant.block for variant, _ in driver.asked] == [block]
+
+
+def test_small_arrays_take_more_tiles_on_gpus(rng: np.random.Generator) -> None:
+    driver = CompilingDriver("cuda", usual_device("gpu", 32))
+    for size in (64, 256):
+        x = resident(size, size, size, dtype="f8")
+        gpuprims.stencil(x, rng.random((7, 7, 7)), variant="dense", device=gpuprims.Device._of(driver))
+    small, large = (spec.block for _, spec in driver.asked)
+    assert small.rows * small.planes < large.rows * large.planes

@@ -4,12 +4,13 @@
  * in      INPUTS: n elements for each of `outputs` histograms; the table (binning.h)
  * out     histograms: results of `stored` places, `pitch` apart for each output, if FINAL; else PLANES sums for each of
  *         bins + 2 places, for each output, for each part
- * local   `replicas` (a power of two) times DIGITS * (bins + 2) sums, and the guide if it is LOCAL_GUIDE. SUMS_RELATIVE have
- *         one replica; so have WINDOWED sums, and two words in `replicas` columns for each place
+ * local   `replicas` (a power of two) times DIGITS * (bins + 2) sums, and the guide if it is LOCAL_GUIDE. WINDOWED sums have
+ *         one replica, and WINDOW_WORDS in `replicas` columns for each place
  * launch  any number of groups of BLOCK; each takes (part, output) pairs until none are left
  * host    gp_load_whole_tile, gp_guess_bin, gp_settle_item (binning.h); ADD_IN_PASS, gp_choose_window, gp_add_in_window,
  *         gp_empty_window, gp_plane and gp_finish_merging (sums.h); MAP
- * order   elements in the order in which work-items take them: sums of integers are the same, of floats maybe not
+ * order   elements in the order in which work-items take them: sums of integers are the same, of floats maybe not; sums of
+ *         replicas in turn
  *
  * The sums of one bin lie side by side, in different banks of local memory, so neighbours seldom add to the same one.
  * For two replicas:
@@ -18,13 +19,13 @@
  *     replica    0     1     0     1     0     1
  *     tid        even  odd   even  odd   even  odd
  */
-#if SUMS_DIGITS && !WINDOWED && !SUMS_RELATIVE
+#if SUMS_DIGITS && !WINDOWED
 #define COPIES (i32)replicas
 #else
 #define COPIES 1
 #endif
 #if WINDOWED
-#define WORDS_BEFORE_GUIDE ((DIGITS + 2 * columns) * width)
+#define WORDS_BEFORE_GUIDE ((DIGITS + WINDOW_WORDS * columns) * width)
 #define ADD_FIRST(place, value, doubt)                                                                                 \
     doubt |= !gp_add_in_window(words + (place) * columns + column, width * columns, WEIGHT(value), window)
 #else
@@ -74,7 +75,7 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
         /* 1. Clear the sums. */
         for (i32 at = tid; at < DIGITS * stride; at += BLOCK) own[at] = BEGIN_SUM(at, stride);
 #if WINDOWED
-        for (i32 place = tid; place < 2 * columns * width; place += BLOCK) words[place] = 0;
+        for (i32 at = tid; at < WINDOW_WORDS * columns * width; at += BLOCK) words[at] = 0;
         const window_t window = gp_choose_window(INPUT_NAMES, layout, o, part * share, end, votes, tid);
         i32 held = 0;
 #endif

@@ -19,14 +19,16 @@ DEVICE u32 gp_exponent(const weight_t weight)
 }
 #endif
 
-#if SUMS_SCALED || SUMS_RELATIVE || SUMS_EXACT
+#if SUMS_EXACT
 /* The bits of a finite weight before its exponent, without sign. */
 DEVICE i64 gp_mantissa(const weight_t weight)
 {
     const u64 bits = WEIGHT_BITS(weight), implicit = (u64)1 << FRACTION_BITS;
     return (i64)((bits & (implicit - 1)) | ((bits >> FRACTION_BITS & EXPONENT_MASK) ? implicit : 0));
 }
+#endif
 
+#if SUMS_SCALED || SUMS_RELATIVE || SUMS_EXACT
 /* 1 for infinity, 2 for negative infinity, 3 for NaN. */
 DEVICE u32 gp_not_finite(const weight_t weight)
 {
@@ -35,18 +37,18 @@ DEVICE u32 gp_not_finite(const weight_t weight)
 #endif
 
 #if SUMS_SCALED || SUMS_RELATIVE
+#define TWO_TO(exponent) gp_from_bits_f64((u64)(1023 + (exponent)) << 52)
+
 /* A weight as an integer of at most 62 bits, relative to the bin's largest exponent. If the largest weight is not
  * finite, count infinities from bit 0, and negative ones from bit 48; they alone decide the sum. */
 DEVICE i64 gp_scaled(const weight_t weight, const u32 peak)
 {
-    const u32 exponent = gp_exponent(weight);
     if (peak == EXPONENT_MASK) {
-        const u32 kind = exponent == EXPONENT_MASK ? gp_not_finite(weight) : 0;
+        const u32 kind = gp_exponent(weight) == EXPONENT_MASK ? gp_not_finite(weight) : 0;
         return (i64)(kind & 1) + ((i64)(kind >> 1) << 48);
     }
-    const i32 up = (i32)exponent - (i32)peak + 61 - FRACTION_BITS;
-    const i64 mantissa = gp_mantissa(weight), scaled = up >= 0 ? mantissa << up : mantissa >> min(-up, 63);
-    return weight < 0 ? -scaled : scaled;
+    const i32 up = EXPONENT_MASK / 2 + 61 - (i32)peak, lower = up >> 1; /* neither factor overflows */
+    return (i64)((f64)weight * TWO_TO(lower) * TWO_TO(up - lower)); /* exact, but for the fraction that is cut */
 }
 #endif
 
@@ -97,21 +99,28 @@ DEVICE void gp_add_exactly(LOCAL u32 *digits, const i32 stride, const weight_t w
 #endif
 
 #if WINDOWED
-/* Most float32 weights are added without carries: those from `least` to before `limit`, a window of WINDOW exponents from
- * `lowest` on. Such a weight is an integer of 38 bits: its last SPLIT bits, rounded to nearest and so with a sign, go to
- * one word, the rest to another. Each lane of a warp has words of its own for each place, in a column that is a bank of
+/* Most weights are added without carries: those from `least` to before `limit`, a window of WINDOW exponents from `lowest`
+ * on. Such a weight is an integer of WINDOW_WORDS times SPLIT bits. Each word but the highest takes SPLIT of them, rounded
+ * to nearest and so with a sign. Each lane of a warp has words of its own for each place, in a column that is a bank of
  * local memory, so no two lanes conflict. A word holds HELD additions; before more come, gp_empty_window adds the words
  * to the digits. Products with powers of two are exact, and no number on the way is subnormal or overflows. */
-#define WINDOW 15
+#define WINDOW_WORDS (FRACTION_BITS < 32 ? 2 : 4)
 #define SPLIT 19
 #define HELD 4095
-#define LOWEST_WINDOW 24
+#define WINDOW (WINDOW_WORDS * SPLIT - FRACTION_BITS)
+#define LOWEST_WINDOW (FRACTION_BITS + 1)
 #define HIGHEST_WINDOW (EXPONENT_MASK - 1 - WINDOW)
+#define EXPONENT_BITS 11
+#if FRACTION_BITS < 32
 #define POWER_OF_TWO(exponent) gp_from_bits_f32((u32)(exponent) << FRACTION_BITS) /* a biased one */
+#define TURN_WEIGHT TURN
+#else
+#define POWER_OF_TWO(exponent) gp_from_bits_f64((u64)(exponent) << FRACTION_BITS)
+#define TURN_WEIGHT 6755399441055744.0 /* 1.5 * 2^52 */
+#endif
 
 typedef struct {
-    f32 least, limit;
-    f32 shrink, back, grow; /* to units of the higher word, from there, and to those of the lower word */
+    weight_t least, limit, scale; /* the scale turns a weight into units of the highest word */
     u32 lowest;
 } window_t;
 
@@ -129,51 +138,54 @@ DEVICE window_t gp_choose_window(INPUTS, const layout_t layout, const i64 o, con
     for (u32 lowest = LOWEST_WINDOW + tid; lowest <= HIGHEST_WINDOW; lowest += BLOCK) {
         u32 found = 0;
         for (int k = 0; k < WINDOW; k++) found += votes[lowest + k];
-        gp_raise(votes + EXPONENT_MASK + 1, found << 8 | lowest);
+        if (found || lowest == LOWEST_WINDOW) gp_raise(votes + EXPONENT_MASK + 1, found << EXPONENT_BITS | lowest);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
     window_t window;
-    const int lowest = (int)(votes[EXPONENT_MASK + 1] & 0xFF), bias = EXPONENT_MASK / 2;
+    const int lowest = (int)(votes[EXPONENT_MASK + 1] & ((1 << EXPONENT_BITS) - 1)), bias = EXPONENT_MASK / 2;
     window.lowest = (u32)lowest;
     window.least = POWER_OF_TWO(lowest);
     window.limit = POWER_OF_TWO(lowest + WINDOW);
-    window.grow = POWER_OF_TWO(2 * bias + FRACTION_BITS - lowest);
-    window.shrink = POWER_OF_TWO(2 * bias + FRACTION_BITS - SPLIT - lowest);
-    window.back = -POWER_OF_TWO(lowest - FRACTION_BITS + SPLIT);
+    window.scale = POWER_OF_TWO(2 * bias + FRACTION_BITS - (WINDOW_WORDS - 1) * SPLIT - lowest);
     return window;
 }
 
 /* Add a weight to the words at `own`, `stride` apart, and return 1; or return 0 if it lies outside the window. */
 DEVICE int gp_add_in_window(LOCAL u32 *own, const i32 stride, const weight_t weight, const window_t window)
 {
-    const f32 size = gp_magnitude(weight);
+    const weight_t size = weight < 0 ? -weight : weight;
     const int inside = size >= window.least && size < window.limit;
-    const f32 added = inside ? weight : 0;
-    const f32 high = added * window.shrink + TURN, rest = (high - TURN) * window.back + added;
-    const f32 low = rest * window.grow + TURN;
-    gp_add_count(own, gp_bits_f32(low) - gp_bits_f32(TURN));
-    gp_add_count(own + stride, gp_bits_f32(high) - gp_bits_f32(TURN));
+    weight_t rest = (inside ? weight : 0) * window.scale;
+#pragma unroll
+    for (int word = WINDOW_WORDS - 1; word >= 0; word--) {
+        const weight_t turned = rest + TURN_WEIGHT;
+        gp_add_count(own + word * stride, (u32)(WEIGHT_BITS(turned) - WEIGHT_BITS(TURN_WEIGHT)));
+        rest = (rest - (turned - TURN_WEIGHT)) * (1 << SPLIT);
+    }
     return inside || weight == 0;
 }
 
-/* Add the words of all places to their digits, and clear them. */
+/* Add the words of all places to their digits, two words at a time, and clear them. */
 DEVICE void gp_empty_window(LOCAL u32 *digits, LOCAL u32 *words, const i32 width, const i32 columns, const u32 lowest,
                             const int tid)
 {
-    const int at = (lowest - 1) >> 5, up = (lowest - 1) & 31;
+    const i32 pitch = width * columns;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (i32 place = tid; place < width; place += BLOCK) {
-        i64 sum = 0;
-        for (i32 k = 0; k < columns; k++) {
-            LOCAL u32 *own = words + place * columns + ((k + tid) & (columns - 1));
-            sum += (i32)own[0] + (i64)(i32)own[width * columns] * (1 << SPLIT);
-            own[0] = own[width * columns] = 0;
+    for (i32 place = tid; place < width; place += BLOCK)
+        for (int word = 0; word < WINDOW_WORDS; word += 2) {
+            const int bit = (int)lowest - 1 + word * SPLIT, at = bit >> 5, up = bit & 31;
+            LOCAL u32 *row = words + word * pitch + place * columns;
+            i64 sum = 0;
+            for (i32 k = 0; k < columns; k++) {
+                LOCAL u32 *own = row + ((k + tid) & (columns - 1));
+                sum += (i32)own[0] + (i64)(i32)own[pitch] * (1 << SPLIT);
+                own[0] = own[pitch] = 0;
+            }
+            const u64 low = (u64)(u32)sum << up, high = (u64)(sum >> 32) << up;
+            gp_add_pair(digits + at * width + place, width, (u32)low, (u32)(low >> 32), DIGITS - 1 - at);
+            gp_add_pair(digits + (at + 1) * width + place, width, (u32)high, (u32)(high >> 32), DIGITS - 2 - at);
         }
-        const u64 low = (u64)(u32)sum << up, high = (u64)(sum >> 32) << up;
-        gp_add_pair(digits + at * width + place, width, (u32)low, (u32)(low >> 32), DIGITS - 1 - at);
-        gp_add_pair(digits + (at + 1) * width + place, width, (u32)high, (u32)(high >> 32), DIGITS - 2 - at);
-    }
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 #endif
@@ -264,7 +276,6 @@ DEVICE void gp_empty_window(LOCAL u32 *digits, LOCAL u32 *words, const i32 width
 #define DIGIT(own, place, stride, digit) ((i64)(own)[(place) + (digit) * (stride)] - START)
 #if SUMS_RELATIVE
 #define BEGIN_SUM(at, stride) ((at) < 2 * (stride) ? START : CARRY_START)
-#define TWO_TO(exponent) gp_from_bits_f64((u64)(1023 + (exponent)) << 52)
 DEVICE f64 gp_plane(LOCAL const u32 *own, const i32 place, const i32 stride, const int plane)
 {
     const u32 top = own[place + 2 * stride], peak = top >> CARRY_BITS;
