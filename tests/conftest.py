@@ -242,6 +242,7 @@ def written_scratch() -> Iterator[None]:
     import pyopencl as cl
     import pyopencl.array as cl_array
 
+    from gpuprims.backends.opencl.arrays import Arrays
     from gpuprims.backends.opencl.device import OpenCLDriver
 
     kept = []
@@ -260,7 +261,11 @@ def written_scratch() -> Iterator[None]:
     def empty(self: OpenCLDriver, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         return cl_array.empty(self.queue, shape, dtype)
 
+    def kept_zeros(self: Arrays, count: int, dtype: np.dtype[Any]) -> Any:
+        return self.make((count,), dtype, np.zeros(count, dtype)).base_data
+
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Arrays, "kept_zeros", kept_zeros)
         patch.setattr(OpenCLDriver, "scratch", scratch)
         patch.setattr(OpenCLDriver, "empty", empty)
         patch.setattr(OpenCLDriver, "zeros", zeros)

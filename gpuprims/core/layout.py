@@ -16,7 +16,7 @@ import numpy as np
 
 from gpuprims.core.axis_order import arranged, divider, merged
 from gpuprims.core.kernel_spec import Access, Dtype, StrideClass
-from gpuprims.errors import ArrayError, ShapeError
+from gpuprims.errors import ArrayError
 
 
 class Form(NamedTuple):
@@ -244,24 +244,6 @@ def in_elements(form: Form, distances: Sequence[int]) -> tuple[int, ...]:
         rule = f"array: strides that are multiples of {form.item} bytes, an element"
         raise ArrayError(f"{rule}; got {tuple(distances)} (make a contiguous copy)")
     return tuple([distance // form.item for distance in distances])
-
-
-def broadcast_shapes(label: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the common shape of arrays, or raise :class:`ShapeError`."""
-    got = " and ".join(str(shape) for shape in shapes)
-    too_many = f"{label}: at most 2^62 elements, which 64-bit indices count; got {got}"
-    try:
-        shape = np.broadcast_shapes(*shapes)
-    except ValueError as error:
-        rule = f"{label}: shapes that broadcast together; got {got}"
-        raise ShapeError(too_many if "too large" in str(error) else rule) from error
-    if math.prod(shape) > _MOST_ELEMENTS:
-        raise ShapeError(too_many)
-    return shape
-
-
-# Kernels count in 64-bit integers and may count a little beyond the last element.
-_MOST_ELEMENTS = 2**62
 
 
 def plan_layout(

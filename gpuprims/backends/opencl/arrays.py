@@ -23,6 +23,36 @@ _COPIED = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
 _SHARED = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
 
 
+class Beside:
+    """Memory that a launch takes beside a call's arrays: a pointer beside pointers, and a buffer beside buffers.
+
+    Kernels that get both are slow (measurements.md: pointers). With ``both``, there is memory for each kind of launch;
+    else later launches get the memory of the first.
+    """
+
+    __slots__ = ("_both", "_buffer", "_make_buffer", "_make_host", "_pointer")
+
+    def __init__(self, buffer: Callable[[], Any], host: Callable[[], np.ndarray], *, both: bool = False) -> None:
+        self._make_buffer, self._make_host, self._both = buffer, host, both
+        self._buffer: Any = None
+        self._pointer: Any = None
+
+    @property
+    def is_pointer(self) -> bool:
+        """True if an earlier launch took it as a pointer, and thus later ones do."""
+        return self._pointer is not None and not self._both
+
+    def taken(self, *, pointed: bool) -> Any:
+        """Return the memory for a launch; the caller has the queue's turn."""
+        if not self._both and (made := self._pointer or self._buffer) is not None:
+            return made
+        if pointed:
+            self._pointer = self._pointer or cl.SVM(self._make_host())
+            return self._pointer
+        self._buffer = self._buffer or self._make_buffer()
+        return self._buffer
+
+
 class Arrays:
     """Arrays of one queue, with memory from a pool.
 
@@ -63,20 +93,20 @@ class Arrays:
         return cl.Buffer(self._queue.context, _SHARED, 0, host)
 
     def scratch(self, nbytes: int) -> Any:
-        """Return a buffer from the pool; an array, whose events keep order, where the queue does not.
-
-        Kernels of CPUs that take pointers take no buffer beside them (measurements.md: pointers).
-        """
+        """Return a buffer from the pool; an array, whose events keep order, where the queue does not."""
         if self._points and nbytes <= _FEW:
-            return cl.SVM(np.empty(nbytes, _BYTES))
+            return Beside(lambda: self.allocate(nbytes), lambda: np.empty(nbytes, _BYTES))
         return self.allocate(nbytes) if self._in_order else self.make((nbytes,), _BYTES)
 
     def kept_zeros(self, count: int, dtype: np.dtype[Any]) -> Any:
-        """Return zeros for launches in order."""
+        """Return zeros for launches in order; on devices that take pointers, some for these and some for buffers."""
+
+        def zeros() -> Any:
+            return self.clear(self.make((count,), dtype))
+
         if self._points:
-            return cl.SVM(np.zeros(count, dtype))
-        array = self.clear(self.make((count,), dtype))
-        return array.base_data if self._in_order else array
+            return Beside(lambda: zeros().base_data, lambda: np.zeros(count, dtype), both=True)
+        return zeros().base_data if self._in_order else zeros()
 
     def make(self, shape: tuple[int, ...], dtype: np.dtype[Any], host: np.ndarray | None = None) -> cl_array.Array:
         """Return an array with new memory, with the contents of the host array if one is given."""

@@ -10,6 +10,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 
+from gpuprims.backends.opencl.arrays import Beside
 from gpuprims.backends.opencl.queues import in_order, turn_of
 from gpuprims.core.driver import Launch
 
@@ -76,7 +77,11 @@ class OpenCLKernel:
             with lock, turn:  # the kernel object holds the arguments
                 if len(held) > _MOST_HELD:
                     launches.wait()
+                first = memories[0]
+                pointed = type(first) is cl.SVM or (type(first) is Beside and first.is_pointer)
                 for place, memory in enumerate(memories):
+                    if type(memory) is Beside:
+                        memory = memory.taken(pointed=pointed)
                     if isinstance(memory, cl_array.Array):
                         for one in memory.events:
                             # The queue's own order needs no wait, which costs some 15 us between kernels.

@@ -118,8 +118,8 @@ GP_HYPOT(f64, GP_MAGNITUDE_F64, as_double(0x7FF0000000000000L), 0x1p500, 0x1p-45
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
 #define gp_half_value(bits) convert_float(as_half((ushort)(bits)))
 #define gp_half_bits(value) as_ushort(convert_half_rte((float)(value)))
-#elif defined(cl_intel_required_subgroup_size) && BLOCK == 1
-/* Intel's compiler makes vectors of those in work-items alone, and of shifts in loops too (measurements.md: halves). */
+#elif (defined(cl_intel_required_subgroup_size) || defined(POCL_DEVICE_ADDRESS_BITS)) && BLOCK == 1
+/* Intel's compiler makes vectors of those in work-items alone, and PoCL of none; of shifts both do in loops (measurements.md: halves). */
 DEVICE f32 gp_half_value(const u16 bits)
 {
     const u32 size = (u32)(bits & 0x7fff) << 13, sign = (u32)(bits & 0x8000) << 16;

@@ -27,8 +27,9 @@ _TRIED = 1024
 # It tries up to this many counts for any number of elements.
 _ALWAYS_TRIED = 2**16
 # On a device of its own memory, it tries up to this many: with more, the search for the largest number runs first, and
-# the host waits for that alone.
-_MOST_TRIED = 2**13
+# the host waits for that alone. On a GPU so it does for arrays of up to so many bytes too, once it knows a likely
+# length: the host launches the count while the search runs.
+_MOST_TRIED, _SHORT = 2**13, 2**26
 _INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
 _MOST_KEPT = 1024
 
@@ -55,6 +56,7 @@ class Numbers:
         self._first_tried = 256 if dtype == np.uint8 else _TRIED
         # Numbers that cannot be negative, or as large as the least length.
         self._bounded = dtype.kind in "ub" and minlength > (1 if dtype.kind == "b" else np.iinfo(dtype).max)
+        self._searches = device.capabilities.kind == "gpu" and self._size * dtype.itemsize <= _SHORT
         self._last = 0
 
     def run(self, arrays: tuple[Any, ...], *, in_place: bool) -> Any:
@@ -71,7 +73,8 @@ class Numbers:
             return self._counted(operands, minlength, self._dtype).sums
         tried = max(minlength, last or self._first_tried)
         tries = self._counts and self._outputs * tried <= max(self._size, _ALWAYS_TRIED)
-        if tries and (operands.in_place or tried <= _MOST_TRIED or (self._outputs > 1 and tried == minlength)):
+        few = tried <= _MOST_TRIED and not (last and self._searches)
+        if tries and (operands.in_place or few):
             found = self._counted(operands, tried, None, outside=True, reports=not operands.in_place)
             end = _end(operands, found, tried if tried == minlength else 0)
             if end <= tried:

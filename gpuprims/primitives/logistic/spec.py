@@ -94,7 +94,7 @@ class LogisticSpec(SamplesSpec):
         return super().macros() | {f"LOSS_AND_RESIDUAL({_ROW})": f"gp_loss_and_residual({_ROW})"}
 
     def text(self) -> list[str]:
-        """Write the loss function. Comparisons of vectors return masks."""
+        """Write the loss function. Comparisons of vectors return masks, and fabs takes vectors."""
         number = c_type(self.values[0])
         mask = self.in_vector(f"i{8 * self.values[0].itemsize}") if self.vector_rows > 1 else "b8"
         taken = ", ".join(f"const {number} {name}" for name in "zys")
@@ -105,4 +105,5 @@ class LogisticSpec(SamplesSpec):
             lambda *found: f"*loss = {found[0]}; *residual = {found[1]};",
         )
         in_vectors = function.replace(f"{number} ", "rows_t ").replace("b8 ", "mask_t ")
+        in_vectors = in_vectors.replace(f"gp_absolute_{number}(", "fabs(")
         return [*super().text(), f"typedef {mask} mask_t;", in_vectors]

@@ -9,8 +9,8 @@ import numpy as np
 
 from gpuprims.core.arrays import unchanged
 from gpuprims.core.launch_plan import find_plan
-from gpuprims.core.layout import broadcast_shapes
 from gpuprims.core.operands import Operands
+from gpuprims.core.shapes import broadcast_shapes
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.map.plan import MapRequest, plan_call
 

@@ -12,10 +12,11 @@ from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import KernelSpec, unchanged, value_words
 from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan, nothing
-from gpuprims.core.layout import Form, Layout, broadcast_shapes, contiguous, plan_layout, turned
+from gpuprims.core.layout import Form, Layout, contiguous, plan_layout, turned
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, host_results, result_forms
 from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.shapes import broadcast_shapes
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, ExpressionError, quoted, shortened

@@ -10,11 +10,12 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan
-from gpuprims.core.layout import Form, broadcast_shapes, contiguous, turned
+from gpuprims.core.layout import Form, contiguous, turned
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out, as_out, result_forms
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.registry import REGISTRY
+from gpuprims.core.shapes import broadcast_shapes
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, AxisError, quoted
