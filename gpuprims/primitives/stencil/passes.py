@@ -201,13 +201,13 @@ class Pass(NamedTuple):
             if chosen.window == "ring":
                 groups = fitted.groups(groups, able)
             return kernel.prepare(groups, packed, strips, depth)
-        # Strips applied twice cover the rows whose neighbours all lie inside, a multiple of ROWS_AT_ONCE; other rows
-        # are computed one by one. Where memory sets the pace, strips are short: their rows are still in a cache when
-        # the next strip loads them.
+        # Strips cover the rows whose neighbours all lie inside, a multiple of ROWS_AT_ONCE; other rows are computed one
+        # by one. Where memory sets the pace, strips are short: their rows are still in a cache when the next strip
+        # loads them.
         if around.taps * times <= _FEW_TAPS * self.forms[0].item:
             depth = least
         depth = -(-depth // ROWS_AT_ONCE) * ROWS_AT_ONCE
-        covered = max(rows - times * (span - 1), 0) // ROWS_AT_ONCE * ROWS_AT_ONCE if times > 1 else rows
+        covered = max(rows - times * (span - 1), 0) // ROWS_AT_ONCE * ROWS_AT_ONCE
         tasks = -(-covered // depth) + rows - covered
         return kernel.prepare(fitted.groups(across * tasks * batches, able), packed, depth, covered)
 

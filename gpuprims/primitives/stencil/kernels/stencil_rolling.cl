@@ -3,9 +3,8 @@
  *
  * in      INPUTS: x0, with axes of batches, rows, and elements of a row side by side
  * out     OUTPUTS, with the same axes
- * launch  any number of groups of BLOCK; each takes strips of BLOCK * ITEMS columns and `depth` of the `covered` rows, a
- *         multiple of ROWS_AT_ONCE, then single rows before and after those, until none are left. Single rows are for
- *         TIMES = 2 alone, else `covered` are all rows.
+ * launch  any number of groups of BLOCK; each takes strips of BLOCK * ITEMS columns and `depth` of the `covered` rows,
+ *         both multiples of ROWS_AT_ONCE, then single rows before and after those, until none are left
  * host    gp_within, gp_element_at and TAKEN (stencil.h), slot_t, gp_apply and gp_across, vectors of VECTOR,
  *         VECTOR_OUT, VECTOR_LOCAL and VECTOR_HALO, which divide ITEMS
  *
@@ -80,52 +79,21 @@ DEVICE where_t find_place(const layout_t layout, const i32 group, const int tid)
     return where;
 }
 
-/* Rows to load. If they are `mapped`, they may lie beyond the borders, and `y` is the first of them; else `from` is. */
-typedef struct {
-    GLOBAL const stored_t *from;
-    index_t y;
-    int mapped;
-} rows_t;
-
-/* Return the number of a mapped row; -1 for the constant. */
-DEVICE index_t mapped_row(const rows_t rows, const layout_t layout, const int k)
-{
-    return gp_within(min(rows.y + k, (index_t)ROWS - 1 + HIGH_Y), (index_t)ROWS);
-}
-
-/* Return the elements of row `k`. */
-DEVICE GLOBAL const stored_t *row_of(const rows_t rows, const layout_t layout, const int k)
-{
-    return rows.from + (rows.mapped ? max(mapped_row(rows, layout, k), (index_t)0) : k) * STRIDE_2;
-}
-
-DEVICE int is_constant(const rows_t rows, const layout_t layout, const int k)
-{
-    return MODE_CONSTANT && rows.mapped && mapped_row(rows, layout, k) < 0;
-}
-
-DEVICE rows_t rows_after(const rows_t rows, const layout_t layout, const int count)
-{
-    rows_t next = rows;
-    if (rows.mapped) next.y += count;
-    else next.from += count * STRIDE_2;
-    return next;
-}
-
 /* Load a work-item's elements of `count` rows if all of them are in the row, and the extra elements. */
-DEVICE void load_rows(loaded_t *next, const rows_t rows, const layout_t layout, const where_t where, const int count)
+DEVICE void load_rows(loaded_t *next, GLOBAL const stored_t *row, const layout_t layout, const where_t where,
+                      const int count)
 {
     if (where.whole) {
 #pragma unroll
         for (int k = 0; k < count; k++) {
-            GLOBAL const vector_t *own = (GLOBAL const vector_t *)(row_of(rows, layout, k) + where.first);
+            GLOBAL const vector_t *own = (GLOBAL const vector_t *)(row + where.first + k * STRIDE_2);
 #pragma unroll
             for (int i = 0; i < ITEMS / VECTOR; i++) next->own[k][i] = own[i];
         }
     }
 #pragma unroll
     for (int k = 0; k < EXTRAS; k++)
-        if (where.row[k] < count) next->extras[k] = row_of(rows, layout, where.row[k])[max(where.at[k], 0)];
+        if (where.row[k] < count) next->extras[k] = row[where.row[k] * STRIDE_2 + max(where.at[k], 0)];
 }
 
 /* Write a work-item's elements of a row to local memory, if all of them are in the row. */
@@ -147,27 +115,26 @@ DEVICE void hand_whole(LOCAL number_t *own, const vector_t *loaded, const int be
 #endif
 }
 
-/* Write a work-item's elements of `count` rows to local memory. Elements that are not all in the row are loaded again, one
- * by one, from wherever they lie. */
-DEVICE void hand_rows(LOCAL number_t *shared, const loaded_t *loaded, const rows_t rows, const layout_t layout,
-                      const where_t where, const int count)
+/* Write a work-item's elements of `count` rows, the first of them `row`, to local memory. Elements that are not all in
+ * the row are loaded again, one by one, from wherever they lie. */
+DEVICE void hand_rows(LOCAL number_t *shared, const loaded_t *loaded, GLOBAL const stored_t *row, const layout_t layout,
+                      const where_t where, const int count, const int beyond)
 {
     LOCAL number_t *own = shared + MARGIN + where.tid * ITEMS;
     if (where.whole) {
 #pragma unroll
-        for (int k = 0; k < count; k++) hand_whole(own + k * ROW, loaded->own[k], is_constant(rows, layout, k));
+        for (int k = 0; k < count; k++) hand_whole(own + k * ROW, loaded->own[k], beyond);
     } else {
         for (int item = 0; item < ITEMS; item++) {
             const i32 at = gp_element_at(LENGTH, where.first + item);
-            for (int k = 0; k < count; k++) {
-                const int nothing = MODE_CONSTANT && (at < 0 || is_constant(rows, layout, k));
-                own[k * ROW + item] = nothing ? BEYOND : NUMBER(row_of(rows, layout, k)[max(at, 0)]);
-            }
+            const int nothing = MODE_CONSTANT && (beyond || at < 0);
+            for (int k = 0; k < count; k++)
+                own[k * ROW + item] = nothing ? BEYOND : NUMBER(row[k * STRIDE_2 + max(at, 0)]);
         }
     }
 #pragma unroll
     for (int k = 0; k < EXTRAS; k++) {
-        const int nothing = MODE_CONSTANT && (where.at[k] < 0 || is_constant(rows, layout, where.row[k]));
+        const int nothing = MODE_CONSTANT && (beyond || where.at[k] < 0);
         if (where.row[k] < count) shared[where.place[k]] = nothing ? BEYOND : NUMBER(loaded->extras[k]);
     }
 }
@@ -278,7 +245,6 @@ DEVICE void finish_row(GLOBAL result_t *to, const layout_t layout, const where_t
     gp_store_results(to, results, LENGTH - where.first);
 }
 
-#if TIMES > 1
 /* Fill a window with the rows around row `y`, wherever they lie. Two buffers of rows alternate, so one barrier a row is
  * enough: before a work-item writes to a buffer again, its readers have passed the other buffer's barrier. */
 DEVICE void surround(slot_t *window, LOCAL number_t *shared, int *turn, GLOBAL const stored_t *plane,
@@ -287,10 +253,11 @@ DEVICE void surround(slot_t *window, LOCAL number_t *shared, int *turn, GLOBAL c
 #pragma unroll
     for (int k = 0; k < SPAN; k++) {
         LOCAL number_t *row = shared + *turn * ROWS_AT_ONCE * ROW;
-        const rows_t one = {plane, (index_t)y + LOW_Y + k, 1};
+        const index_t at = gp_within((index_t)y + LOW_Y + k, (index_t)ROWS);
         loaded_t loaded;
-        load_rows(&loaded, one, layout, where, 1);
-        hand_rows(row, &loaded, one, layout, where, 1);
+        GLOBAL const stored_t *from = plane + max(at, (index_t)0) * STRIDE_2;
+        load_rows(&loaded, from, layout, where, 1);
+        hand_rows(row, &loaded, from, layout, where, 1, at < 0);
         barrier(CLK_LOCAL_MEM_FENCE);
         take_row(window + k * PITCH, row, where.tid);
         *turn ^= 1;
@@ -302,6 +269,7 @@ DEVICE void lone_row(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *p
                      const layout_t layout, const i64 y, const where_t where)
 {
     slot_t window[SPAN * PITCH];
+#if TIMES > 1
 #pragma unroll
     for (int k = 0; k < SPAN; k++) {
         slot_t before[SPAN * PITCH];
@@ -311,31 +279,32 @@ DEVICE void lone_row(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *p
         apply_row(layout, before, 0, WIDENED, row);
         take_results(window + k * PITCH, row, layout, where, 0, at < 0);
     }
+#else
+    surround(window, shared, turn, plane, layout, y, where);
+#endif
     if (where.first < LENGTH) finish_row(out + y * STRIDE_OUT_ROW + where.first, layout, where, window, 0);
 }
-#endif
 
-/* Compute `count` rows, given the rows around them from the first on. Unless these are mapped, `count` is a multiple of
- * ROWS_AT_ONCE. */
-DEVICE void walk(LOCAL number_t *shared, int *turn, rows_t rows, GLOBAL result_t *to, const layout_t layout,
-                 const where_t where, const int count, const int inside)
+/* Compute `rows` rows, a multiple of ROWS_AT_ONCE. No neighbour lies beyond the first or the last row. */
+DEVICE void walk(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *row, GLOBAL result_t *to,
+                 const layout_t layout, const where_t where, const int rows, const int inside)
 {
     slot_t window[TIMES][SLOTS * PITCH];
     loaded_t next;
     to += where.first;
 
     /* 1. Fill the slots of the rows before, in both windows. */
-    load_rows(&next, rows, layout, where, PRIMED ? min(ROWS_AT_ONCE, PRIMED) : ROWS_AT_ONCE);
+    load_rows(&next, row, layout, where, PRIMED ? min(ROWS_AT_ONCE, PRIMED) : ROWS_AT_ONCE);
 #pragma unroll
     for (int k = 0; k < PRIMED; k += ROWS_AT_ONCE) {
         LOCAL number_t *handed = shared + *turn * ROWS_AT_ONCE * ROW;
-        const int handing = min(ROWS_AT_ONCE, PRIMED - k), then = k + ROWS_AT_ONCE < PRIMED ? PRIMED - k - ROWS_AT_ONCE : ROWS_AT_ONCE;
-        hand_rows(handed, &next, rows, layout, where, handing);
-        rows = rows_after(rows, layout, handing);
-        load_rows(&next, rows, layout, where, min(then, ROWS_AT_ONCE));
+        const int count = min(ROWS_AT_ONCE, PRIMED - k), then = k + ROWS_AT_ONCE < PRIMED ? PRIMED - k - ROWS_AT_ONCE : ROWS_AT_ONCE;
+        hand_rows(handed, &next, row, layout, where, count, 0);
+        row += count * STRIDE_2;
+        load_rows(&next, row, layout, where, min(then, ROWS_AT_ONCE));
         barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
-        for (int i = 0; i < handing; i++) take_row(window[0] + (k + i) * PITCH, handed + i * ROW, where.tid);
+        for (int i = 0; i < count; i++) take_row(window[0] + (k + i) * PITCH, handed + i * ROW, where.tid);
         *turn ^= 1;
     }
 #if TIMES > 1
@@ -349,12 +318,12 @@ DEVICE void walk(LOCAL number_t *shared, int *turn, rows_t rows, GLOBAL result_t
     for (int k = 0; k < (SPAN - 1) * PITCH; k++) window[0][k] = window[0][(SPAN - 1) * PITCH + k];
 #endif
 
-    for (int y = 0; y < count; y += ROWS_AT_ONCE, to += ROWS_AT_ONCE * STRIDE_OUT_ROW) {
+    for (int y = 0; y < rows; y += ROWS_AT_ONCE, to += ROWS_AT_ONCE * STRIDE_OUT_ROW) {
         /* 2. Write the loaded rows to local memory, and load the next. */
         LOCAL number_t *handed = shared + *turn * ROWS_AT_ONCE * ROW;
-        hand_rows(handed, &next, rows, layout, where, ROWS_AT_ONCE);
-        rows = rows_after(rows, layout, ROWS_AT_ONCE);
-        if (y + ROWS_AT_ONCE < count) load_rows(&next, rows, layout, where, ROWS_AT_ONCE);
+        hand_rows(handed, &next, row, layout, where, ROWS_AT_ONCE, 0);
+        row += ROWS_AT_ONCE * STRIDE_2;
+        if (y + ROWS_AT_ONCE < rows) load_rows(&next, row, layout, where, ROWS_AT_ONCE);
         barrier(CLK_LOCAL_MEM_FENCE);
         *turn ^= 1;
 
@@ -372,7 +341,7 @@ DEVICE void walk(LOCAL number_t *shared, int *turn, rows_t rows, GLOBAL result_t
         if (where.first < LENGTH) {
 #pragma unroll
             for (int k = 0; k < ROWS_AT_ONCE; k++)
-                if (!rows.mapped || y + k < count) finish_row(to + k * STRIDE_OUT_ROW, layout, where, window[TIMES - 1], k);
+                finish_row(to + k * STRIDE_OUT_ROW, layout, where, window[TIMES - 1], k);
         }
 
         /* 4. Keep the last rows. */
@@ -398,32 +367,19 @@ void stencil_rolling(INPUTS, OUTPUTS, const layout_t layout, const i64 depth, co
         const i32 group = (i32)(task % across) * BLOCK * ITEMS;
         const where_t where = find_place(layout, group, get_local_id(0));
 
-#if TIMES == 1
-        const i64 top = strip * depth;
-        const int count = (int)min(depth, ROWS - top);
-        GLOBAL result_t *to = out + top * STRIDE_OUT_ROW;
-        if (top + LOW_Y >= 0 && top + count + HIGH_Y <= ROWS && count % ROWS_AT_ONCE == 0) {
-            const rows_t rows = {plane + (top + LOW_Y) * STRIDE_2, 0, 0};
-            walk(shared, &turn, rows, to, layout, where, count, 1);
-        } else {
-            const rows_t rows = {plane, (index_t)top + LOW_Y, 1};
-            walk(shared, &turn, rows, to, layout, where, count, 1);
-        }
-#else
         if (strip >= strips) {
             const i64 lone = strip - strips, y = lone < -TIMES * LOW_Y ? lone : lone + covered;
             lone_row(shared, &turn, plane, out, layout, y, where);
         } else {
             const i64 top = strip * depth - TIMES * LOW_Y;
-            const int count = (int)min(depth, covered - strip * depth);
-            const rows_t rows = {plane + (top + TIMES * LOW_Y) * STRIDE_2, 0, 0};
+            const int rows = (int)min(depth, covered - strip * depth);
+            GLOBAL const stored_t *row = plane + (top + TIMES * LOW_Y) * STRIDE_2;
             GLOBAL result_t *to = out + top * STRIDE_OUT_ROW;
-            if (group >= BEFORE && group + BLOCK * ITEMS + AFTER <= LENGTH) {
-                walk(shared, &turn, rows, to, layout, where, count, 1);
+            if (TIMES == 1 || (group >= BEFORE && group + BLOCK * ITEMS + AFTER <= LENGTH)) {
+                walk(shared, &turn, row, to, layout, where, rows, 1);
             } else {
-                walk(shared, &turn, rows, to, layout, where, count, 0);
+                walk(shared, &turn, row, to, layout, where, rows, 0);
             }
         }
-#endif
     }
 }
