@@ -115,8 +115,8 @@ class Driver(Protocol):
     def form(self, array: Any) -> Form:
         """Return where the elements of a vendor's array lie."""
 
-    def span(self, array: Any) -> tuple[int, int, int]:
-        """Return the memory object (0 if all share an address space), the first byte and the end of an array."""
+    def address(self, array: Any) -> tuple[int, int]:
+        """Return the memory object (0 if all share an address space), and where an array's first element begins."""
 
     @property
     def shares_host_memory(self) -> bool:

@@ -24,7 +24,7 @@ CALLS: dict[str, tuple[int, Callable[[Any], Any]]] = {
     "map": (16, lambda x: gpuprims.map("2*x + 1", x)),
     "map of a function": (26, lambda x: gpuprims.map(lambda element: np.sqrt(element) * FACTOR, x)),
     "map of a number": (20, lambda x: gpuprims.map("a * x", 2.0, x)),
-    "map with out=": (36, lambda x: gpuprims.map("2*x + 1", x, out=OUT[x.queue.int_ptr])),
+    "map with out=": (22, lambda x: gpuprims.map("2*x + 1", x, out=OUT[x.queue.int_ptr])),
     "reduce along axes": (18, lambda x: gpuprims.reduce(x, axis=(0,))),
     "scan": (17, gpuprims.scan),
     "histogram": (45, gpuprims.histogram),

@@ -8,7 +8,7 @@ from typing import Any
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
-from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls, by_value, key_into
+from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls, by_value
 from gpuprims.errors import ArgumentError
 from gpuprims.expressions import expression
 from gpuprims.operators import Op
@@ -111,8 +111,8 @@ def reduce(
     if decides and (segments is None or out is None):
         given = arrays if segments is None else (*arrays, segments)
         keywords = op, map, axis, keepdims, dtype, ddof, compensated, segments is None, variant
-        key, given = key_into(keywords, given, out, device)
-        if (run := _WARM.find(key)) is not None:
+        key, given, run = _WARM.find_into(keywords, given, out, device)
+        if run is not None:
             try:
                 return run(given)
             except WrongOffsetsError:  # the rest of the call says what is wrong
