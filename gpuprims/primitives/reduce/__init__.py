@@ -14,6 +14,7 @@ from gpuprims.expressions import expression
 from gpuprims.operators import Op
 from gpuprims.primitives.reduce.plan import bind, plan_call, reduce_segments, run_in_slabs, sample
 from gpuprims.primitives.reduce.variants import VARIANTS
+from gpuprims.primitives.segments.offsets import beside_arrays
 from gpuprims.primitives.segments.shares import WrongOffsetsError
 
 PRIMITIVE = Primitive("reduce", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case")
@@ -109,7 +110,7 @@ def reduce(
         map = expression(map, len(arrays))  # noqa: A001 - the primitive's name
     decides = type(map) in AS_GIVEN and type(ddof) in AS_GIVEN and (type(axis) in AS_GIVEN or by_value(axis))
     if decides and (segments is None or out is None):
-        given = arrays if segments is None else (*arrays, segments)
+        given = arrays if segments is None else (*arrays, beside_arrays(segments, arrays))
         keywords = op, map, axis, keepdims, dtype, ddof, compensated, segments is None, variant
         key, given, run = _WARM.find_into(keywords, given, out, device)
         if run is not None:
