@@ -48,14 +48,19 @@ class PinnedReport:
         self._free, self._index = transfer.reports, device.id
         with device:
             self._done = cupy.cuda.Event(disable_timing=True)
+        self._marked = False
 
     def mark(self) -> None:
         """Record the event."""
         self._done.record(cupy.cuda.get_current_stream(self._index))
+        self._marked = True
 
     def read(self) -> int:
-        """Wait for the event."""
-        self._done.synchronize()
+        """Wait for the event, or for the current stream."""
+        if self._marked:
+            self._done.synchronize()
+        else:
+            cupy.cuda.get_current_stream(self._index).synchronize()
         return self._taken()
 
     def peek(self) -> int | None:
@@ -63,7 +68,7 @@ class PinnedReport:
         return self._taken() if self._done.done else None
 
     def _taken(self) -> int:
-        number = int(self._host[0])
+        number, self._marked = int(self._host[0]), False
         self._free.append(self)
         return number
 

@@ -21,7 +21,7 @@ from gpuprims.expressions import Expr, trace, typed
 from gpuprims.primitives.map import map as map_arrays
 
 _BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
-# Bytes of offsets of the host up to which their copy is kept, so that the same values are the same array to later calls.
+# Bytes of offsets of the host up to which their copy is kept, so that the same values are one array to later calls.
 # More bytes than a few are found by a comparison, which takes less time than hashing them.
 _FEW, _MANY = 4096, 1 << 20
 _USUAL = frozenset({np.dtype(np.int32), _INT64})  # dtypes of most offsets
