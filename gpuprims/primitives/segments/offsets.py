@@ -10,6 +10,7 @@ import numpy as np
 
 from gpuprims.core.arrays import copy_on
 from gpuprims.core.device import Device, device_of
+from gpuprims.core.faults import KnownArrays
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form, plan_layout
 from gpuprims.core.operands import Operands, Placed, as_operands
@@ -32,6 +33,10 @@ _NUMBER = trace(lambda first, second, j: j + 1, 3)
 _BEGIN = trace(lambda value, j, first, second: np.where(first < second, first.astype(np.int64), -1), 4)
 _END = trace(lambda value, j, first, second: np.where(first < second, second.astype(np.int64) - 1, -1), 4)
 _EVERYWHERE = trace(lambda value, j, first, second: j, 4)
+
+
+# Copies of offsets that nobody else can write to: once right, always right.
+OWN_COPIES = KnownArrays()
 
 
 class _Contents:
@@ -58,11 +63,13 @@ def _copy_of_many(device: Device, order: int, contents: _Contents) -> Any:
 
 def _on_device(offsets: np.ndarray, device: Device) -> Any:
     """Return a copy of offsets of the host on a device, the same for the same offsets unless there are very many."""
-    if offsets.nbytes <= _FEW:
-        return copy_on(device, offsets)
-    if offsets.nbytes <= _MANY:
-        return _copy_of_many(device, device.driver.order, _Contents(offsets))
-    return device.driver.asarray(offsets)
+    if offsets.nbytes > _MANY:
+        return device.driver.asarray(offsets)
+    few = offsets.nbytes <= _FEW
+    copy = copy_on(device, offsets) if few else _copy_of_many(device, device.driver.order, _Contents(offsets))
+    if copy not in OWN_COPIES:
+        OWN_COPIES.add(copy)
+    return copy
 
 
 def beside_arrays(offsets: Any, arrays: Sequence[Any]) -> Any:
