@@ -57,7 +57,7 @@ class PinnedReport:
         with device:
             self._done = cupy.cuda.Event(disable_timing=True)
         self._marked = False
-        self._halves = memoryview(self._host).cast("B").cast("I")  # read faster than by NumPy
+        self._halves = self._host.data.cast("B").cast("I")  # read faster than by NumPy
 
     def unset(self) -> PinnedReport:
         """Prepare for the next call."""
