@@ -29,7 +29,7 @@ from gpuprims.primitives.strips import StripSpec, neighbouring, strips_of
 # A work-item takes several outputs if they have at most so many elements, and takes at most so many (row each-across).
 # Of narrow elements it takes a word of outputs, however many elements they have (row each-narrow-elements).
 _SHORT, _MOST_ACROSS, _WORD = 64, 4, 4
-# More elements at once take too many registers (row each-narrow-elements).
+# More words of values at once take too many registers (row each-narrow-elements).
 _MOST_LOADED = 32
 # A work-item that is joined with others has at least one of the lanes by which a kernel folds.
 _MOST_JOINED = 16
@@ -125,7 +125,7 @@ def plan_fold(
         words = max(across * min(item, _WORD) // _WORD, 1)  # that a work-item loads of each row
         fitted = chosen
         if across > 1:
-            fitted = chosen.resized(items=max(min(chosen.items // words, _MOST_LOADED // across), 1))
+            fitted = chosen.resized(items=max(min(chosen.items // words, 4 * _MOST_LOADED // (across * nbytes)), 1))
         launch = device.kernel(fitted, spec).prepare(groups, packed, *numbers)
         counters, scratch = outputs, outputs * parts * nbytes
         if parts == 1:  # unshared outputs need no counters, and there may be millions
