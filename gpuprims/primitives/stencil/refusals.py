@@ -34,8 +34,8 @@ _MOST_BESIDE = 40
 # Fewest elements of a row that a work-item computes.
 _LEAST_ITEMS = 4
 # Filters in local memory take less time than windows in registers for arrays of so few elements for each row of the
-# neighbourhood, since strips of registers are then short or few, and for neighbourhoods of so many rows where an element
-# has several channels, since its columns are then read one by one (row separable).
+# neighbourhood, since strips of registers are then short or few, and for neighbourhoods of so many rows where an
+# element has several channels, since its columns are then read one by one (row separable).
 _FEW_FOR_A_ROW, _LEAST_SPAN, _LEAST_NARROW, _LEAST_OF_CHANNELS = 2**18, 15, 7, 25
 # Weights of a column that a work-item applies at once from registers.
 _MOST_IN_COLUMNS = 32
