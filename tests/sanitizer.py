@@ -43,6 +43,10 @@ def pytest_configure() -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave this process its part of the tests, or one before a faulty kernel."""
+    # Of what bulk copies write to global memory, initcheck sees the first 32 of every 512 bytes alone, and calls the
+    # rest of results that are right uninitialised. The other tools watch that kernel.
+    if os.environ["GPUPRIMS_SANITIZER"] == "initcheck":
+        items[:] = [one for one in items if "queues" not in one.name]
     items[:] = items[int(os.environ["GPUPRIMS_SANITIZER_PART"]) :: PARTS]
     if "GPUPRIMS_SANITIZER_FAULT" in os.environ:
         del items[1:]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from gpuprims.primitives.strips import StripSpec, neighbouring, strips_of
 # A work-item takes several outputs if they have at most so many elements, and takes at most so many (row each-across).
 # Of narrow elements it takes a word of outputs, however many elements they have (row each-narrow-elements).
 _SHORT, _MOST_ACROSS, _WORD = 64, 4, 4
-# More elements at once take too many registers (row each-narrow-elements).
+# More words of values at once take too many registers (row each-narrow-elements).
 _MOST_LOADED = 32
 # A work-item that is joined with others has at least one of the lanes by which a kernel folds.
 _MOST_JOINED = 16
@@ -125,7 +125,7 @@ def plan_fold(
         words = max(across * min(item, _WORD) // _WORD, 1)  # that a work-item loads of each row
         fitted = chosen
         if across > 1:
-            fitted = chosen.resized(items=max(min(chosen.items // words, _MOST_LOADED // across), 1))
+            fitted = chosen.resized(items=max(min(chosen.items // words, 4 * _MOST_LOADED // (across * nbytes)), 1))
         launch = device.kernel(fitted, spec).prepare(groups, packed, *numbers)
         counters, scratch = outputs, outputs * parts * nbytes
         if parts == 1:  # unshared outputs need no counters, and there may be millions
@@ -185,7 +185,7 @@ def plan_scan(
     place: TypedExpr | None = None,
     packed: bool = False,
     primitive: str = "scan",
-    item_words: float | None = None,
+    item_words: Callable[[int], float] | None = None,
     count: int | None = None,
     counted: int | None = None,
     otherwise: LaunchPlan | None = None,
@@ -195,8 +195,8 @@ def plan_scan(
 
     ``targets`` are the results with the axes of the arrays. ``place`` gives the index of each result, by default its
     element's; ``packed`` says that indices of the first result rise one by one. A work-item holds ``item_words`` words
-    of an element, by default the value's. ``count`` replaces the product of the scanned axes, and ``counted`` the
-    number of elements that ``STORE`` is given for the first result: 1 if inclusive, else 0.
+    for each element in vectors of so many, by default the value's. ``count`` replaces the product of the scanned axes,
+    and ``counted`` the number of elements that ``STORE`` is given for the first result: 1 if inclusive, else 0.
     """
     outputs = math.prod(n for k, n in enumerate(shape) if k not in axes)
     size = math.prod(shape[k] for k in axes) if count is None else count
@@ -230,7 +230,8 @@ def plan_scan(
         by_strips = chosen.scratch == "strip statuses"
         # No more items than one output has, or all that a strip takes, and no more than fill the device.
         at_once = outputs if by_strips else min(outputs, able.compute_units)
-        fitted = chosen.taking(size).fitted(item_words or words, at_once * size, able)
+        held = item_words(traits.vector) if item_words else words
+        fitted = chosen.taking(size).fitted(held, at_once * size, able)
         strips = strips_of(fitted, able, layout, outputs, size)
         fitted = strips.variant if by_strips else fitted
         vector = min(layout.vector_width(), fitted.items) if fitted.vectors else 1

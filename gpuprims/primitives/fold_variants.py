@@ -50,6 +50,8 @@ class FoldVariant(Variant):
         width = most
         while width > line and most // width < sharers and -(-outputs // width) < groups // _FEWEST:
             width //= 2
+        if width < neighbours < _FEWEST * width:  # as many for each, none with few
+            width = min(-(-neighbours // (neighbours // width * across)) * across, most)
         return width
 
 

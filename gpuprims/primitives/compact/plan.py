@@ -28,6 +28,8 @@ from gpuprims.primitives.fold import plan_scan
 from gpuprims.primitives.fold_variants import ScanVariant
 
 _INT64 = np.dtype(np.int64)
+# Words that an element takes more if no vectors are loaded; with fewer, 64 items spilled 304 bytes (sm_90).
+_ALONE = 0.75
 
 
 class CompactRequest(NamedTuple):
@@ -116,9 +118,7 @@ def plan_call(
     folding, place = _ranking(request.predicate, tuple(form.dtype for form in forms), rank)
     what = device, forms, targets, results, folding, shape, tuple(range(len(shape))), variant
     ranked = partial(plan_scan, *what, commutative=True, inclusive=False, place=place, packed=True, counted=1 - size)
-    # A work-item holds so many elements as registers have bytes for. A mask takes as many as bytes beside it do.
-    nbytes = max(forms[0].item, 2 * (len(forms) - 1))
-    plan = ranked(primitive="compact", item_words=nbytes / 4, kind=CompactPlan, otherwise=ranked())
+    plan = ranked(primitive="compact", item_words=partial(_item_words, forms), kind=CompactPlan, otherwise=ranked())
     scanned = plan.compiling
 
     def compiling(variant: Variant) -> Launch:
@@ -127,6 +127,14 @@ def plan_call(
         return scanned(variant)
 
     return replace(plan, compiling=compiling)
+
+
+def _item_words(forms: tuple[Form, ...], vector: int) -> float:
+    """Return the words of registers for an element: its own, and a place and a mark if it is alone in its vector.
+
+    A mask takes as many as bytes beside it do.
+    """
+    return max(forms[0].item, 2 * (len(forms) - 1)) / 4 + (_ALONE if vector == 1 else 0)
 
 
 def sample(call: Sample) -> LaunchPlan:

@@ -189,7 +189,7 @@ class Reader(NamedTuple):
             fused=not private,
             digits=digits if digits > 1 else 0,
             final=final,
-            merged=merged,
+            merged=HistogramSpec.rows_of_totals(totals, parts) if merged else 0,
             edges=edges and final,
             reports=reports and merged,
             windowed=room.windowed,
@@ -204,7 +204,7 @@ class Reader(NamedTuple):
         launch = kernel.prepare(groups, layout.pack(0), *numbers, local=local)
         folded = math.prod(target.shape) * target.item
         if final:
-            counters = (outputs + 1) // 2 * 2 + 2 * totals if merged else 0
+            counters = (outputs + 1) // 2 * 2 + 2 * totals * spec.merged if merged else 0
             return Reading(launch, folded, planes, False, None, folded, 0, counters, edges, spec.reports)
         nbytes = math.prod(left.shape) * left.item
         return Reading(launch, nbytes, planes, whole, fold, folded, 2 * is_target, 0)

@@ -43,6 +43,10 @@ def planes_of(sums: Sums, weight: Dtype | None) -> int:
     return 2 if sums == "scaled" else digits_of(sums, weight) if sums == "exact" else 1
 
 
+# Few totals have several rows if so many groups or more would add to each.
+_TOTAL_COPIES, _MOST_COPIED, _FEWEST_SHARING = 4, 2**13, 32  # rows: totals
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HistogramSpec(KernelSpec):
     """Macros for a histogram; the values are a key and, if there are weights, a weight."""
@@ -55,10 +59,16 @@ class HistogramSpec(KernelSpec):
     fused: bool  # a product and the next sum are rounded once; on GPUs this takes no longer
     digits: int  # words of a sum in local memory, 0 if sums are whole
     final: bool  # the launch stores results, not sums of its parts
-    merged: bool  # groups add their sums to totals, which the last group stores as results
+    merged: int  # groups add their sums to so many rows of totals, which the last group stores as results
     edges: bool = False  # the launch copies the edges to a result
     reports: bool = False  # the last group tells the host the last place that is not zero
     windowed: bool = False  # groups first add weights of near exponents to words that need no carries
+
+    @staticmethod
+    def rows_of_totals(totals: int, parts: int) -> int:
+        """Return how many rows of totals groups share, so that fewer of them wait for each other at one address."""
+        several = totals * _TOTAL_COPIES <= _MOST_COPIED and parts >= _FEWEST_SHARING * _TOTAL_COPIES
+        return _TOTAL_COPIES if several else 1
 
     @property
     def planes(self) -> int:
@@ -72,7 +82,7 @@ class HistogramSpec(KernelSpec):
     @property
     def pointers(self) -> int:
         """Number of pointer arguments: the inputs, the sums, the table, any exponents, totals, edges and report."""
-        return len(self.inputs) + 2 + (self.sums == "scaled") + self.merged + self.edges + self.reports
+        return len(self.inputs) + 2 + (self.sums == "scaled") + (self.merged > 0) + self.edges + self.reports
 
     @property
     def dtypes(self) -> frozenset[Dtype]:
@@ -87,7 +97,7 @@ class HistogramSpec(KernelSpec):
         key, fields = self.values[0], fields_of(self.values)
         further = (
             ", GLOBAL const u32 *RESTRICT peaks" * (self.sums == "scaled")
-            + ", GLOBAL u32 *counters" * self.merged
+            + ", GLOBAL u32 *counters" * (self.merged > 0)
             + ", GLOBAL u32 *edges" * self.edges
             + ", GLOBAL i64 *report" * self.reports
         )
@@ -103,7 +113,8 @@ class HistogramSpec(KernelSpec):
             "WIDE_TOTALS": int(self.dtype.itemsize == 8),
             "PLANES": self.planes,
             "FINAL": int(self.final),
-            "MERGED": int(self.merged),
+            "MERGED": int(self.merged > 0),
+            "TOTAL_COPIES": self.merged,
             "COPIES_EDGES": int(self.edges),
             "REPORTS": int(self.reports),
             "WINDOWED": int(self.windowed),

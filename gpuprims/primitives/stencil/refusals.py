@@ -33,9 +33,10 @@ _MOST_IN_PLANES = 128
 _MOST_BESIDE = 40
 # Fewest elements of a row that a work-item computes.
 _LEAST_ITEMS = 4
-# Rows of a neighbourhood from which filters in local memory should take less time than a window in registers, by the
-# bytes of an element. Estimated: windows of narrow elements are read one by one, those of wide ones are large.
-_LEAST_SPANS, _LEAST_SPAN = {1: 7, 2: 7, 8: 9}, 19  # rows: separable
+# Filters in local memory take less time than windows in registers for arrays of so few elements for each row of the
+# neighbourhood, since strips of registers are then short or few, and for neighbourhoods of so many rows where an
+# element has several channels, since its columns are then read one by one (row separable).
+_FEW_FOR_A_ROW, _LEAST_SPAN, _LEAST_NARROW, _LEAST_OF_CHANNELS = 2**18, 15, 7, 25
 # Weights of a column that a work-item applies at once from registers.
 _MOST_IN_COLUMNS = 32
 # Most operations in all phases of a window; more take too long to compile.
@@ -125,11 +126,12 @@ def rolled_well(capabilities: Capabilities, call: CallTraits) -> str | None:
         return None if long else "is for long lines of weights; other kernels apply this call's at once"
     if reads.paired:
         return "is for numbers that do not share registers; this call's do"
-    least = _LEAST_SPANS.get(itemsize, _LEAST_SPAN)
-    least = min(least, _LEAST_SPANS[8]) if reads.channels > 1 else least
+    if reads.channels > 1 and reads.span >= _LEAST_OF_CHANNELS:
+        return None
+    least = max(_LEAST_NARROW if itemsize < 4 else _LEAST_SPAN, -(-call.size // _FEW_FOR_A_ROW))
     if reads.span >= least:
         return None
-    return f"is for {least} or more rows of such elements; this call's neighbourhood has {reads.span}"
+    return f"is for {least} or more rows in an array of this size; this call's neighbourhood has {reads.span}"
 
 
 def along_columns(capabilities: Capabilities, call: CallTraits) -> str | None:

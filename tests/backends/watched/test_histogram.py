@@ -10,6 +10,7 @@ from kernel_cases import Kernel, assert_equal, on_device, on_host, random_values
 from watched_kernels import each, of, sizes
 
 import gpuprims
+from gpuprims.primitives.histogram import spec
 
 pytestmark = pytest.mark.oclgrind
 
@@ -66,3 +67,20 @@ def test_a_histogram_by_two_groups(kernel: Kernel, rng: np.random.Generator, mon
     with two_groups(kernel.device, monkeypatch):
         got = counted(kernel, x, 100, (0, 100), axis=1)
     assert_equal(got, np.array([np.bincount(row, minlength=100) for row in x]))
+
+
+@each(HISTOGRAMS)
+def test_groups_that_add_to_several_rows_of_totals(
+    kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spec, "_FEWEST_SHARING", 0)  # else so many groups take more elements than a test should
+    x = rng.integers(0, 90, 3 * kernel.variant.tile + 5).astype(
+        np.uint8 if kernel.variant.name == "bytes" else np.int32
+    )
+    for _ in range(2):  # the last group leaves zeros for the next call
+        assert_equal(counted(kernel, x, 101, (0, 101)), np.bincount(x, minlength=101))
+    if kernel.variant.name == "bytes":
+        return
+    weights = rng.integers(-9, 9, x.size).astype(np.float32)
+    expected = np.bincount(x, weights, 103).astype(np.float32)
+    assert_equal(counted(kernel, x, 103, (0, 103), weights=weights), expected)

@@ -97,11 +97,18 @@ def test_rows_that_do_not_lie_side_by_side(device: gpuprims.Device, rng: np.rand
 
 
 @pytest.mark.parametrize(
-    ("sigma", "names"), [(2, ["rolling"]), (3, ["separable"]), (8, ["separable"]), (20, ["separable"] * 2)]
+    ("rows", "sigma", "names"),
+    [
+        (4096, 3, ["rolling"]),
+        (300, 3, ["separable"]),  # few elements for each row of the neighbourhood
+        (300, 1, ["rolling"]),
+        (4096, 8, ["separable"]),
+        (4096, 20, ["separable"] * 2),
+    ],
 )
-def test_many_weights_of_products_are_read_from_memory_on_gpus(sigma: int, names: list[str]) -> None:
+def test_many_weights_of_products_are_read_from_memory_on_gpus(rows: int, sigma: int, names: list[str]) -> None:
     driver = CompilingDriver("cuda", usual_device("gpu", 32))
-    gpuprims.blur(resident(4096, 4096), "gaussian", sigma=sigma, device=gpuprims.Device._of(driver))
+    gpuprims.blur(resident(rows, 4096), "gaussian", sigma=sigma, device=gpuprims.Device._of(driver))
     assert [variant.name for variant, _ in driver.asked] == names
 
 

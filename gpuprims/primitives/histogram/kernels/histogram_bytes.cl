@@ -73,7 +73,7 @@ void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
             gp_bytes_of_bin(place, b, &from, &to);
             for (i32 value = from; value < to; value++) sum += own[(value - LOWEST) * REPLICAS];
 #if MERGED
-            gp_merge(TOTALS(o) + place, sum);
+            gp_merge(OWN_TOTALS(o, part) + place, sum);
 #elif FINAL
             if (place < stored) histograms[o * pitch + place] = sum;
 #else

@@ -125,7 +125,7 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
             const i32 plane = PLANES > 1 ? at / width : 0;
             const group_t sum = SUM_OF(at - plane * width, plane);
 #if MERGED
-            gp_merge(TOTALS(o) + at, (i64)sum);
+            gp_merge(OWN_TOTALS(o, part) + at, (i64)sum);
 #else
             OWN_ROW(o, part)[at] = sum;
 #endif

@@ -385,21 +385,25 @@ DEVICE void gp_store_total(GLOBAL total_t *results, const i64 place, const joine
 #endif
 
 #if MERGED
-#define TOTALS(o) ((GLOBAL u64 *)(counters + (outputs + 1) / 2 * 2) + (o) * PLANES * (bins + 2))
+/* Groups add by turns to one of TOTAL_COPIES rows of totals, since memory adds to one address after the other. */
+#define TOTALS(o) ((GLOBAL u64 *)(counters + (outputs + 1) / 2 * 2) + (o) * TOTAL_COPIES * PLANES * (bins + 2))
+#define OWN_TOTALS(o, part) (TOTALS(o) + (part) % TOTAL_COPIES * PLANES * (bins + 2))
 
-/* Add a group's sum to the total. */
+/* Add a group's sum to a total. */
 DEVICE void gp_merge(GLOBAL u64 *total, const i64 sum)
 {
     if (sum) gp_add_integer((GLOBAL i64 *)total, sum);
 }
 
-/* Take a work-item's totals, AT_A_TIME at once since each read waits for memory, and leave zeros. */
+/* Take a work-item's totals of `end`, AT_A_TIME at once since each read waits for memory, and leave zeros. */
 #define AT_A_TIME 4
 #define EACH_TAKEN _Pragma("unroll") for (int k = 0; k < AT_A_TIME; k++)
+#define EACH_COPY _Pragma("unroll") for (int copy = 0; copy < TOTAL_COPIES; copy++)
 DEVICE void gp_take_totals(GLOBAL u64 *totals, const i32 first, const i32 end, i64 *taken)
 {
-    EACH_TAKEN taken[k] = first + k * BLOCK < end ? (i64)gp_read_entry(totals + first + k * BLOCK) : 0;
-    EACH_TAKEN if (first + k * BLOCK < end) gp_write_entry(totals + first + k * BLOCK, 0);
+    EACH_TAKEN taken[k] = 0;
+    EACH_COPY EACH_TAKEN if (first + k * BLOCK < end) taken[k] += (i64)gp_read_entry(totals + copy * end + first + k * BLOCK);
+    EACH_COPY EACH_TAKEN if (first + k * BLOCK < end) gp_write_entry(totals + copy * end + first + k * BLOCK, 0);
 }
 
 /* In the last group of `parts`, store the totals as the results of `stored` places, and return one more than a work-
