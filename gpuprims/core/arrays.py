@@ -128,7 +128,11 @@ def overlap(one: Span, first: Any, other: Span, second: Any) -> bool:
 
 def span_of(driver: Any, array: Any) -> Span:
     """Return the memory object, the first byte and the end of a host array, or of one on the driver's device."""
-    return (0, *bounds_of(array)) if isinstance(array, np.ndarray) else driver.span(array)
+    if isinstance(array, np.ndarray):
+        return (0, *bounds_of(array))
+    memory, first = driver.address(array)
+    low, high = reach(array.shape, array.strides, array.dtype.itemsize)
+    return memory, first + low, first + high
 
 
 def same_elements(driver: Any, one: Any, other: Any) -> bool:

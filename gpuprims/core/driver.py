@@ -40,10 +40,10 @@ class Report(Protocol):
         """An array of one int64, for launches."""
 
     def mark(self) -> None:
-        """Mark the end of the launches that write the number."""
+        """Mark the end of the launches that write the number; not needed if :meth:`read` follows at once."""
 
     def read(self) -> int:
-        """Wait for the work before the mark, and return the number; the memory may then serve another call."""
+        """Wait for the work before the mark, or for all, and return the number. The memory may serve another call."""
 
     def peek(self) -> int | None:
         """Return what :meth:`read` does if the work before the mark is done; else None, and do not wait."""
@@ -115,8 +115,8 @@ class Driver(Protocol):
     def form(self, array: Any) -> Form:
         """Return where the elements of a vendor's array lie."""
 
-    def span(self, array: Any) -> tuple[int, int, int]:
-        """Return the memory object (0 if all share an address space), the first byte and the end of an array."""
+    def address(self, array: Any) -> tuple[int, int]:
+        """Return the memory object (0 if all share an address space), and where an array's first element begins."""
 
     @property
     def shares_host_memory(self) -> bool:

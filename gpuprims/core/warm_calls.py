@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.core.arrays import NUMBERS, NUMPYS, as_number, copy_on, meet, span_of, unchanged
-from gpuprims.core.device import Device, device_of, pick_device
+from gpuprims.core.apart import Apart
+from gpuprims.core.arrays import NUMBERS, NUMPYS, as_number, copy_on, unchanged
+from gpuprims.core.device import Device, pick_device
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.memory import host_memory
 from gpuprims.core.operands import Operands, is_ready
@@ -40,6 +41,7 @@ class WarmCalls:
 
     def __init__(self) -> None:
         self._runs: dict[Key | None, Run] = {}
+        self._apart: dict[Run, Apart] = {}  # of those with out=
         self._generation = REGISTRY.generation
         forgets_calls(self.clear)
 
@@ -51,6 +53,28 @@ class WarmCalls:
             return self._runs.get(key)
         except TypeError:  # a keyword that cannot be hashed
             return None
+
+    def find_into(
+        self, keywords: Hashable, arrays: tuple[Any, ...], out: Any, device: str | Device | None = None
+    ) -> tuple[Key | None, tuple[Any, ...], Run | None]:
+        """Return the key of a call, its arrays with those of ``out=``, and what runs it.
+
+        There is no key if arrays of ``out=`` lie in memory of others.
+        """
+        if out is None:
+            key = key_of(keywords, arrays, device)
+            return key, arrays, self.find(key)
+        given = (*arrays, *out) if type(out) is tuple else (*arrays, out)
+        key = key_of((keywords, type(out) is tuple, len(arrays)), given, device)
+        if key is None:
+            return None, given, None
+        run = self.find(key)
+        apart = None if run is None else self._apart.get(run)
+        if apart is None:
+            apart = Apart(given, len(arrays))
+            if run is not None:
+                self._apart[run] = apart
+        return (key, given, run) if apart.holds(given) else (None, given, None)
 
     def keep(
         self,
@@ -85,6 +109,7 @@ class WarmCalls:
     def clear(self) -> None:
         """Forget all calls."""
         self._runs.clear()
+        self._apart.clear()
         self._generation = REGISTRY.generation
 
 
@@ -105,30 +130,6 @@ def key_of(keywords: Hashable, arrays: Sequence[Any], device: str | Device | Non
         return (keywords, device, *[facts[type(array)](array) for array in arrays])
     except KeyError:
         return _key_beside_numbers(keywords, arrays, device)
-
-
-def key_into(
-    keywords: Hashable, arrays: tuple[Any, ...], out: Any, device: str | Device | None = None
-) -> tuple[Key | None, tuple[Any, ...]]:
-    """Return the key of a call, and its arrays with those of ``out=``; no key if these lie in memory of others."""
-    if out is None:
-        return key_of(keywords, arrays, device), arrays
-    given = (*arrays, *out) if type(out) is tuple else (*arrays, out)
-    key = key_of((keywords, type(out) is tuple, len(arrays)), given, device)
-    return (key if key is not None and _lie_apart(given, len(arrays)) else None), given
-
-
-def _lie_apart(given: Sequence[Any], inputs: int) -> bool:
-    """Return True if the arrays from number ``inputs`` on share no bytes with any other."""
-    driver = next((device.driver for device in map(device_of, given) if device is not None), None)
-    if any(type(one) is np.ndarray and not one.flags.carray for one in given[inputs:]):
-        return False  # kernels would take other memory
-    spans = [None if type(one) in _NUMBERS or isinstance(one, np.generic) else span_of(driver, one) for one in given]
-    if None in spans[inputs:]:
-        return False
-    known = [span for span in spans if span is not None]
-    first = len(known) - len(given) + inputs
-    return not any(meet(known[k], other) for k in range(first, len(known)) for other in known[:k])
 
 
 def _key_beside_numbers(keywords: Hashable, arrays: Sequence[Any], device: str | Device | None) -> Key | None:
@@ -169,12 +170,11 @@ def runner_of(plan: LaunchPlan, operands: Operands, out: Out | None = None) -> R
 
 def _into(plan: LaunchPlan, inputs: int, out: Out, *, in_place: bool) -> Run:
     """Return what runs a plan to write to ``out=``."""
-    several = isinstance(out.given, tuple)
+    write, several = plan.writer(inputs, in_place=in_place), isinstance(out.given, tuple)
 
     def run(given: Sequence[Any]) -> Any:
-        results = given[inputs:]
-        plan.run_into(given[:inputs], results, in_place=in_place)
-        return tuple(results) if several else results[0]
+        write(given)
+        return tuple(given[inputs:]) if several else given[inputs]
 
     return run
 

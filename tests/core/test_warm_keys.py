@@ -11,6 +11,7 @@ from kernel_cases import assert_equal, need
 from kernel_cases import on_host as copied
 
 import gpuprims
+from gpuprims.core.memory import cut_array
 from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.errors import (
     ArgumentError,
@@ -148,6 +149,31 @@ def test_results_in_arrays_of_the_caller(
             gpuprims.map("2*x", x, out=x)
         with pytest.raises(ArgumentError, match="out= of the result's shape"):
             gpuprims.map("2*x", x, out=y[:5])
+
+
+def test_results_in_other_parts_of_the_same_memory(
+    device: gpuprims.Device, there: Any, found: list[bool], rng: np.random.Generator
+) -> None:
+    host = rng.integers(-9, 9, 1024).astype(np.float32)
+    memory, cut = there(host), cut_array if isinstance(there(host), np.ndarray) else device.driver.cut
+    for start, result, other in [(0, 512, 256), (512, 0, 256), (0, 256, 512), (256, 512, 768), (256, 512, 768)]:
+        before = on_host(device, memory).copy()
+        x, y, out = (cut(memory, k, (256,)) for k in (start, other, result))
+        assert gpuprims.map("2*x - y", x, y, out=out) is out
+        right = 2 * before[start : start + 256] - before[other : other + 256]
+        before[result : result + 256] = right
+        assert_equal(on_host(device, memory), before)
+    assert found[-1]
+    for start, result, other in [(0, 252, 512), (512, 508, 0), (512, 0, 252), (0, 508, 512), (256, 256, 0)]:
+        x, y, out = (cut(memory, k, (256,)) for k in (start, other, result))
+        with pytest.raises(ArgumentError, match="overlaps an input"):
+            gpuprims.map("2*x - y", x, y, out=out)
+    pairs = [(cut(memory, 256, (256,)), cut(memory, 512, (256,))), (cut(memory, 256, (256,)), cut(memory, 508, (256,)))]
+    x = cut(memory, 0, (256,))
+    for _ in range(2):
+        assert gpuprims.map("x, 2*x", x, out=pairs[0])[1] is pairs[0][1]
+        with pytest.raises(ArgumentError, match="arrays that do not overlap each other"):
+            gpuprims.map("x, 2*x", x, out=pairs[1])
 
 
 def test_numbers_that_a_dtype_cannot_hold(device: gpuprims.Device, there: Any) -> None:

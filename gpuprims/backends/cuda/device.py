@@ -23,7 +23,6 @@ from gpuprims.core.driver import OwnMemory
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form
 from gpuprims.core.lifetime import Discovery
-from gpuprims.core.memory import reach
 from gpuprims.core.stream_memory import StreamMemory
 from gpuprims.core.variant import Variant
 from gpuprims.errors import BuildError, DeviceMemoryError
@@ -101,11 +100,9 @@ class CudaDriver(OwnMemory):
         """Describe an array; kernels get the pointer of its first element."""
         return Form(array.dtype, array.shape, array.strides, 0, 16, phase=array.data.ptr % 16)
 
-    def span(self, array: cupy.ndarray) -> tuple[int, int, int]:
-        """Return the first address and the one past the last; the host and all GPUs share one space."""
-        plain = array.flags.c_contiguous
-        low, high = (0, array.nbytes) if plain else reach(array.shape, array.strides, array.itemsize)
-        return (0, array.data.ptr + low, array.data.ptr + high)
+    def address(self, array: cupy.ndarray) -> tuple[int, int]:
+        """Return the address; the host and all GPUs share one space."""
+        return 0, array.data.ptr
 
     def asarray(self, array: np.ndarray) -> cupy.ndarray:
         """Copy a host array to the GPU."""

@@ -21,7 +21,7 @@ from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form, View
-from gpuprims.core.memory import host_memory, reach
+from gpuprims.core.memory import host_memory
 from gpuprims.core.stream_memory import StreamMemory
 from gpuprims.core.variant import Variant
 from gpuprims.errors import BuildError
@@ -100,12 +100,10 @@ class OpenCLDriver:
         """Describe an array; kernels add its offset, since a buffer cannot be cut at any byte."""
         return Form(array.dtype, array.shape, array.strides, array.offset, 16)
 
-    def span(self, array: cl_array.Array) -> tuple[int, int, int]:
-        """Return the buffer, the first byte and the one past the last."""
+    def address(self, array: cl_array.Array) -> tuple[int, int]:
+        """Return the buffer, and the byte in it; empty arrays have none."""
         buffer, first = place_of(array.base_data) if array.size else (0, 0)
-        plain = array.flags.c_contiguous
-        low, high = (0, array.nbytes) if plain else reach(array.shape, array.strides, array.dtype.itemsize)
-        return (buffer, first + array.offset + low, first + array.offset + high)
+        return buffer, first + array.offset
 
     def share(self, array: np.ndarray) -> View:
         """Give a CPU device a host array without a copy."""

@@ -52,18 +52,20 @@ class CopiedReport:
         flags, access = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR, cl.map_flags.READ | cl.map_flags.WRITE
         self._pinned, asked = cl.Buffer(queue.context, flags, 8), cast("Any", access)
         self._host = cl.enqueue_map_buffer(queue, self._pinned, asked, 0, (1,), np.dtype(np.int64))[0]
+        self._copied: Any = None
 
     def mark(self) -> None:
         """Start the copy."""
-        memory = self.memory
         with self._turn:
-            how: dict[str, Any] = {"is_blocking": False, "wait_for": memory.events}
-            self._copied = cl.enqueue_copy(self._queue, self._host, cast("Any", memory.base_data), **how)
+            self._copied = self._copy(blocks=False)
 
     def read(self) -> int:
-        """Wait for the copy."""
+        """Wait for the copy, or copy."""
         with self._turn:
-            self._copied.wait()
+            if self._copied is None:
+                self._copy(blocks=True)  # one command of the host in place of two
+            else:
+                self._copied.wait()
         return self._taken()
 
     def peek(self) -> int | None:
@@ -72,8 +74,12 @@ class CopiedReport:
             done = self._copied.command_execution_status == cl.command_execution_status.COMPLETE
         return self._taken() if done else None
 
+    def _copy(self, *, blocks: bool) -> Any:
+        source: Any = self.memory.base_data
+        return cl.enqueue_copy(self._queue, self._host, source, is_blocking=blocks, wait_for=self.memory.events)
+
     def _taken(self) -> int:
-        number = int(self._host[0])
+        number, self._copied = int(self._host[0]), None
         self._free.append(self)
         return number
 

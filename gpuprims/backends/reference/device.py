@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import byte_bounds
 
 from gpuprims.core.capabilities import Capabilities, Progress
 from gpuprims.core.driver import HostReport, Kernel, Launch
@@ -83,9 +82,9 @@ class ReferenceDriver:
         """Say where a host array's elements lie."""
         return Form(array.dtype, array.shape, array.strides)
 
-    def span(self, array: np.ndarray) -> tuple[int, int, int]:
-        """Return the addresses from the first byte to past the last."""
-        return (0, *byte_bounds(array))
+    def address(self, array: np.ndarray) -> tuple[int, int]:
+        """Return the address in the host's memory."""
+        return 0, array.__array_interface__["data"][0]
 
     def share(self, array: np.ndarray) -> View:
         """Use the array where it lies."""

@@ -18,7 +18,6 @@ from gpuprims.core.memory import cut_array
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.outputs import Out
 from gpuprims.core.program_cache import keeps_calls
-from gpuprims.core.scalars import scalars_on
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError, DtypeError, ExpressionError, ShapeError, quoted
@@ -72,11 +71,12 @@ class CompactPlan(LaunchPlan):
     def run_there(self, arrays: Sequence[Any]) -> Any:
         """See :meth:`LaunchPlan.run_there`."""
         launch, driver, (form, _) = self.compiled(), self.device.driver, self.results
-        kept, (total, read) = driver.empty(form.shape, form.dtype), scalars_on(self.device, (_INT64,)).take()
-        if launch is not nothing:
-            self._start(launch, arrays, [kept, *total])
-        (count,) = read() if form.shape[0] else (0,)
-        return driver.cut(kept, 0, (count,))
+        kept = driver.empty(form.shape, form.dtype)
+        if launch is nothing:
+            return kept
+        total = driver.report()
+        self._start(launch, arrays, [kept, total.memory])
+        return driver.cut(kept, 0, (total.read(),))
 
 
 def bind(

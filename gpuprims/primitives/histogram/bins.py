@@ -79,7 +79,12 @@ def table_of(operands: Operands, bins: Any, limits: Any) -> Table:
         low, high = start_limits(operands)()
     else:
         low, high = limits if is_plain_range(limits) else _checked_limits(limits)
-    return (_tables if bins <= _LARGE else _large_tables)(dtype, bins, low, high)
+    return table_between(operands, bins, low, high)
+
+
+def table_between(operands: Operands, bins: int, low: Any, high: Any) -> Table:
+    """Return the table of a number of bins between two numbers."""
+    return (_tables if bins <= _LARGE else _large_tables)(operands.natives[0].dtype, bins, low, high)
 
 
 def _number_or_edges(bins: Any) -> int | np.ndarray:
@@ -149,9 +154,6 @@ def start_limits(operands: Operands) -> Callable[[], tuple[Any, Any]]:
         first = driver.report()
         second = driver.report() if dtype.itemsize > 4 else first
         launch([elements, first.memory, second.memory])
-        first.mark()
-        if second is not first:
-            second.mark()
 
     def wait() -> tuple[Any, Any]:
         if operands.in_place:

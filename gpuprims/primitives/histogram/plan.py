@@ -26,7 +26,7 @@ from gpuprims.errors import ArgumentError
 from gpuprims.operators import Op, find_op
 from gpuprims.primitives.axes import axes_of
 from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype
-from gpuprims.primitives.histogram.bins import table_of
+from gpuprims.primitives.histogram.bins import start_limits, table_between
 from gpuprims.primitives.histogram.elements import in_memory_order
 from gpuprims.primitives.histogram.joining import joining_planes
 from gpuprims.primitives.histogram.reading import ALIGNMENT, Reader, Reading
@@ -92,23 +92,36 @@ class HistogramPlan(LaunchPlan):
         """Count in the plan's own table, or in that of the elements' range, which mostly takes the same plan."""
         if not self.seeks:
             return self.count(operands, self.table), self.table
-        table, request = table_of(operands, self.seeks, None), self.request
+        wait, request = start_limits(operands), self.request
+        results = self._results(operands, self.table) if self._copies_edges(self.table) else None  # meanwhile
+        table = table_between(operands, self.seeks, *wait())
         described = table.kind, table.bins, table.guide.size
         if described == (request.kind, request.bins, request.guide):
-            return self.count(operands, table), table
+            same = table.edges.shape == self.table.edges.shape and table.edges.dtype == self.table.edges.dtype
+            return self.count(operands, table, results if same else None), table
         request = request._replace(kind=table.kind, bins=table.bins, guide=table.guide.size)
         return find_sums(operands, request, None).count(operands, table), table
 
-    def count(self, operands: Operands, table: Table) -> Counted:
-        """Count on the device, or on the host if kernels work there."""
+    def _copies_edges(self, table: Table) -> bool:
+        """Return True if the kernel that counts copies the edges."""
         readings: Any = self._launch or self.compiled()
-        sums, peaks, shape, zeroed = readings
-        (result,), in_place = self.results, operands.in_place
-        owner = np if in_place else operands.driver
-        counts, edges, report = (owner.zeros if zeroed else owner.empty)(shape, result.dtype), None, None
+        return readings.sums is not None and readings.sums.edges and table.edges_in_words
+
+    def _results(self, operands: Operands, table: Table) -> tuple[Any, Any]:
+        """Return memory for the counts, and edges or memory for them if asked for."""
+        readings: Any = self._launch or self.compiled()
+        owner, (result,) = np if operands.in_place else operands.driver, self.results
+        counts, edges = (owner.zeros if readings.zeroed else owner.empty)(readings.shape, result.dtype), None
         if self.request.edges:  # before counting: a copy from the host would wait for the counts
-            copied = sums is not None and sums.edges and table.edges_in_words
-            edges = new_edges(operands, table, copied=copied)
+            edges = new_edges(operands, table, copied=self._copies_edges(table))
+        return counts, edges
+
+    def count(self, operands: Operands, table: Table, results: tuple[Any, Any] | None = None) -> Counted:
+        """Count on the device, or on the host if kernels work there; into results of :meth:`_results` if given."""
+        readings: Any = self._launch or self.compiled()
+        sums, peaks, shape, _ = readings
+        (result,), in_place, report = self.results, operands.in_place, None
+        counts, edges = results or self._results(operands, table)
         if sums is not None:
             words, memory = table_on(operands, table), operands.memory(counts) if in_place else counts
             try:
@@ -116,7 +129,6 @@ class HistogramPlan(LaunchPlan):
                 if sums.reports:
                     report = operands.driver.report()
                     sums.run(operands, words, exponents, memory, edges=edges, report=report.memory)
-                    report.mark()
                 else:
                     sums.run(operands, words, exponents, memory, edges=edges)
             finally:

@@ -9,7 +9,7 @@ from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.operands import Operands
 from gpuprims.core.primitive import Primitive
-from gpuprims.core.warm_calls import Run, WarmCalls, key_into, key_of, runner_of
+from gpuprims.core.warm_calls import Run, WarmCalls, runner_of
 from gpuprims.expressions import expression
 from gpuprims.primitives.map.orders import axes_in_memory, run_in_order
 from gpuprims.primitives.map.plan import MapRequest, bind, plan_call, run_in_slabs, sample
@@ -98,9 +98,8 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     if arrays and not named and vector_axis is None:
         if type(fn) is not str:
             fn = expression(fn, len(arrays))
-        told = (fn, variant), arrays
-        key, given = (key_of(*told, device), arrays) if out is None else key_into(*told, out, device)
-        if (run := _WARM.find(key)) is not None:
+        key, given, run = _WARM.find_into((fn, variant), arrays, out, device)
+        if run is not None:
             return run(given)
     operands, request, result, chosen = bind((fn, *arrays), out, vector_axis, device, variant, **named)
     if operands.on_host and operands.exceed_room:

@@ -8,12 +8,13 @@ from typing import Any
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
-from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls, by_value, key_into
+from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls, by_value
 from gpuprims.errors import ArgumentError
 from gpuprims.expressions import expression
 from gpuprims.operators import Op
 from gpuprims.primitives.reduce.plan import bind, plan_call, reduce_segments, run_in_slabs, sample
 from gpuprims.primitives.reduce.variants import VARIANTS
+from gpuprims.primitives.segments.offsets import beside_arrays
 from gpuprims.primitives.segments.shares import WrongOffsetsError
 
 PRIMITIVE = Primitive("reduce", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case")
@@ -109,10 +110,10 @@ def reduce(
         map = expression(map, len(arrays))  # noqa: A001 - the primitive's name
     decides = type(map) in AS_GIVEN and type(ddof) in AS_GIVEN and (type(axis) in AS_GIVEN or by_value(axis))
     if decides and (segments is None or out is None):
-        given = arrays if segments is None else (*arrays, segments)
+        given = arrays if segments is None else (*arrays, beside_arrays(segments, arrays))
         keywords = op, map, axis, keepdims, dtype, ddof, compensated, segments is None, variant
-        key, given = key_into(keywords, given, out, device)
-        if (run := _WARM.find(key)) is not None:
+        key, given, run = _WARM.find_into(keywords, given, out, device)
+        if run is not None:
             try:
                 return run(given)
             except WrongOffsetsError:  # the rest of the call says what is wrong

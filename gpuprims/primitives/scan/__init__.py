@@ -8,13 +8,14 @@ from typing import Any
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
-from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls, key_into
+from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.errors import ArgumentError
 from gpuprims.expressions import expression
 from gpuprims.operators import Op
 from gpuprims.primitives.copies import in_index_order
 from gpuprims.primitives.scan.plan import bind, plan_call, sample, scan_segments
 from gpuprims.primitives.scan.variants import VARIANTS
+from gpuprims.primitives.segments.offsets import beside_arrays
 from gpuprims.primitives.segments.shares import WrongOffsetsError
 
 PRIMITIVE = Primitive("scan", VARIANTS, plan_call, sample, bind, in_place=True, tuning_case=f"{__name__}.tuning_case")
@@ -101,9 +102,10 @@ def scan(
     if map is not None and type(map) is not str and arrays:
         map = expression(map, len(arrays))  # noqa: A001 - the primitive's name
     if type(map) in AS_GIVEN and type(axis) in AS_GIVEN and (segments is None or out is None):
-        given = arrays if segments is None else (*arrays, segments)
-        key, given = key_into((op, map, inclusive, axis, dtype, segments is None, variant), given, out, device)
-        if (run := _WARM.find(key)) is not None:
+        given = arrays if segments is None else (*arrays, beside_arrays(segments, arrays))
+        keywords = op, map, inclusive, axis, dtype, segments is None, variant
+        key, given, run = _WARM.find_into(keywords, given, out, device)
+        if run is not None:
             try:
                 return run(given)
             except WrongOffsetsError:  # the rest of the call says what is wrong

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
 from gpuprims.core.arrays import copy_on
-from gpuprims.core.device import Device
+from gpuprims.core.device import Device, device_of
+from gpuprims.core.faults import KnownArrays
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form, plan_layout
 from gpuprims.core.operands import Operands, Placed, as_operands
@@ -21,8 +22,9 @@ from gpuprims.expressions import Expr, trace, typed
 from gpuprims.primitives.map import map as map_arrays
 
 _BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
-# Bytes of offsets of the host up to which their copy is kept: the same values are then the same array to later calls.
-_FEW = 4096
+# Bytes of offsets of the host up to which their copy is kept, so that the same values are one array to later calls.
+# More bytes than a few are found by a comparison, which takes less time than hashing them.
+_FEW, _MANY = 4096, 1 << 20
 _USUAL = frozenset({np.dtype(np.int32), _INT64})  # dtypes of most offsets
 
 # Functions of two neighbouring offsets and the segment's number: marks, and where to write them.
@@ -31,6 +33,52 @@ _NUMBER = trace(lambda first, second, j: j + 1, 3)
 _BEGIN = trace(lambda value, j, first, second: np.where(first < second, first.astype(np.int64), -1), 4)
 _END = trace(lambda value, j, first, second: np.where(first < second, second.astype(np.int64) - 1, -1), 4)
 _EVERYWHERE = trace(lambda value, j, first, second: j, 4)
+
+
+# Copies of offsets that nobody else can write to: once right, always right.
+OWN_COPIES = KnownArrays()
+
+
+class _Contents:
+    """Offsets of the host as the key of a cache."""
+
+    def __init__(self, offsets: np.ndarray) -> None:
+        self.offsets = offsets
+        self._hash = hash((offsets.size, offsets[offsets.size // 2].item()))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Contents) or other.offsets.dtype != self.offsets.dtype:
+            return False
+        return np.array_equal(other.offsets, self.offsets)
+
+
+@lru_cache(maxsize=8)
+def _copy_of_many(device: Device, order: int, contents: _Contents) -> Any:
+    contents.offsets = contents.offsets.copy()  # the caller may change theirs
+    return device.driver.asarray(contents.offsets)
+
+
+def _on_device(offsets: np.ndarray, device: Device) -> Any:
+    """Return a copy of offsets of the host on a device, the same for the same offsets unless there are very many."""
+    if offsets.nbytes > _MANY:
+        return device.driver.asarray(offsets)
+    few = offsets.nbytes <= _FEW
+    copy = copy_on(device, offsets) if few else _copy_of_many(device, device.driver.order, _Contents(offsets))
+    if copy not in OWN_COPIES:
+        OWN_COPIES.add(copy)
+    return copy
+
+
+def beside_arrays(offsets: Any, arrays: Sequence[Any]) -> Any:
+    """Return a caller's offsets, or their copy on the device that the arrays lie on, by which warm calls are found."""
+    if type(offsets) is not np.ndarray or offsets.dtype not in _USUAL or not 0 < offsets.nbytes <= _MANY:
+        return offsets
+    if not offsets.flags.c_contiguous or not arrays or (device := device_of(arrays[0])) is None:
+        return offsets
+    return _on_device(offsets, device)
 
 
 class Segments:
@@ -76,7 +124,7 @@ class Segments:
         array, operands = self._array, self._operands
         if not isinstance(array, np.ndarray) or operands.in_place:
             return array
-        return copy_on(operands.device, array) if array.nbytes <= _FEW else operands.driver.asarray(array)
+        return _on_device(array, operands.device)
 
     def beside(self, *, apart: bool) -> Operands:
         """Return the arrays and the offsets; ``apart`` for a copy, because kernels may write to the caller's memory."""

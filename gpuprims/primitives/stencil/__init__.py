@@ -10,7 +10,7 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.primitive import Primitive
-from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls, key_into
+from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.primitives.stencil.calls import bind, run
 from gpuprims.primitives.stencil.neighbours import trace_neighbours
 from gpuprims.primitives.stencil.plan import plan_call, sample
@@ -95,11 +95,12 @@ def stencil(
     array([0., 4., 0., 8., 8., 8.], dtype=float32)
     """
     key = None
-    if type(iterations) is int and type(channel_axis) in AS_GIVEN and (own := _told(weights)) is not None:
-        if type(cval) is int or (type(cval) is float and cval):  # 0.0 is equal to -0.0
-            keywords = own, mode, cval, type(cval), channel_axis, iterations, dtype, variant
-            key, given = key_into(keywords, (x,), out, device)
-        if (run_again := _WARM.find(key)) is not None:
+    decides = type(cval) is int or (type(cval) is float and cval)  # 0.0 is equal to -0.0
+    decides = decides and type(iterations) is int and type(channel_axis) in AS_GIVEN
+    if decides and (own := _told(weights)) is not None:
+        keywords = own, mode, cval, type(cval), channel_axis, iterations, dtype, variant
+        key, given, run_again = _WARM.find_into(keywords, (x,), out, device)
+        if run_again is not None:
             return run_again(given)
     bound = bind((x, weights), None, mode, cval, channel_axis, iterations, dtype, out, device, variant)
     return run(*bound, partial(_WARM.keep, key))

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.operands import as_operands
-from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls, key_into
+from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.errors import ArgumentError, DtypeError, quoted
 from gpuprims.primitives.stencil.calls import bind_stencil, run
 from gpuprims.primitives.stencil.spec import Mode
@@ -99,8 +99,8 @@ def blur(
     """
     key, numbers = None, (size, sigma, channel_axis, iterations)
     if type(cval) is int and all(type(number) in _AS_GIVEN for number in numbers):
-        key, arrays = key_into((kind, mode, cval, *numbers, variant), (image,), out, device)
-        if (run_again := _WARM.find(key)) is not None:
+        key, arrays, run_again = _WARM.find_into((kind, mode, cval, *numbers, variant), (image,), out, device)
+        if run_again is not None:
             return run_again(arrays)
     operands = as_operands("blur", (image,), device)
     element = operands.natives[0].dtype

@@ -64,3 +64,22 @@ def test_an_empty_segment_is_seen_on_the_device(device: gpuprims.Device) -> None
     x = device.asarray(np.float32([1, 2, 3]))
     with pytest.raises(EmptyReductionError, match="an empty segment"):
         gpuprims.reduce(x, op="argmax", segments=device.asarray(np.array([0, 2, 2, 3])))
+
+
+@pytest.mark.parametrize("count", [4, 3000])
+def test_the_same_array_of_the_host_may_hold_other_offsets_later(
+    device: gpuprims.Device, rng: np.random.Generator, count: int
+) -> None:
+    x = rng.integers(-9, 9, 90_000)
+    there, offsets = device.asarray(x), np.zeros(count + 1, np.int64)
+    for _ in range(3):
+        drawn = np.sort(rng.integers(0, x.size, count - 1))
+        for _ in range(2):
+            offsets[1:] = [*drawn, x.size]
+            assert_equal(device.to_host(gpuprims.reduce(there, segments=offsets)), reduced(np.sum, x, offsets))
+            assert_equal(device.to_host(gpuprims.scan(there, segments=offsets)), scanned(x, offsets))
+        offsets[count // 2] = x.size + 1
+        for call in (gpuprims.reduce, gpuprims.scan):
+            with pytest.raises(ArgumentError, match="segments= that never decrease"):
+                call(there, segments=offsets)
+    device.synchronize()  # no fault is left

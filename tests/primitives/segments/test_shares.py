@@ -181,3 +181,27 @@ def test_a_fault_that_nobody_asks_for_is_told_at_the_end(gpu: gpuprims.Device) -
     with pytest.warns(GpuprimsWarning, match="right in one call, and wrong in a later one"):
         gpu.faults.warn()
     gpu.faults.warn()  # once
+
+
+@pytest.mark.parametrize("count", [3, 3000])
+@pytest.mark.parametrize("call", [fold, scan])
+def test_copies_of_offsets_are_right_for_good(
+    gpu: gpuprims.Device,
+    rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
+    call: Callable[..., Any],
+    count: int,
+) -> None:
+    x = random_values(rng, np.int32, 70_000)
+    there, offsets = on_device(gpu, x), np.sort(rng.integers(0, x.size, count + 1))
+    offsets[[0, -1]] = 0, x.size
+    expected = (reduced(np.sum, x.astype(np.int64), offsets)) if call is fold else scanned(x.astype(np.int64), offsets)
+    asked: list[Any] = []
+    for _ in range(4):
+        assert_equal(on_host(gpu, call(gpu, there, segments=offsets.copy())), expected)
+        monkeypatch.setattr(gpu.faults, "add", lambda *report: asked.append(report))
+    assert not asked
+    shorter = on_device(gpu, x[:-1].copy())  # right for other arrays, and wrong for this one
+    for _ in range(2):
+        with pytest.raises(ArgumentError, match="segments= from 0 to 69999"):
+            call(gpu, shorter, segments=offsets)
