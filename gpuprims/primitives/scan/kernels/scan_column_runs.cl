@@ -6,8 +6,9 @@
  * launch  any number of groups of BLOCK; each takes a part of a strip until none are left. Groups wait for others that
  *         begin before them
  * host    ROWS x width lanes of a warp, `across` warps side by side, a power of two; `run` rows of a warp, a multiple of
- *         ROWS x FOLDED; FOLDED rows that a work-item folds at once, a multiple of ITEMS; gp_write_status, gp_read_entries, gp_status_of and
- *         gp_await_status (scanning.h), strips.h, MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value), COMMUTATIVE
+ *         ROWS x FOLDED; FOLDED rows that a work-item folds at once, a multiple of ITEMS; strips.h; gp_write_status,
+ *         gp_read_entries, gp_status_of and gp_await_status (scanning.h), MAP(o, j), OP(a, b), IDENTITY,
+ *         STORE(o, j, value), COMMUTATIVE
  * order   operands in index order, but a commutative operator folds a run lane by lane; only the numbers of the launch
  *         decide how operands are associated
  *
@@ -38,8 +39,8 @@ DEVICE value_t fold_run(INPUTS, const layout_t layout, const i64 o, const i64 fi
     return folded;
 }
 
-/* Scan and store ROWS x ITEMS rows of a run after `prefix`, which is the fold of those before; return the fold of all. Not
- * `whole` are the last rows, of which those from `end` on are none. */
+/* Scan ROWS x ITEMS rows of a run after `prefix`, the fold of the rows before, and store them; return the fold of all.
+ * Unless they are `whole`, rows from `end` on are not the run's. */
 DEVICE value_t scan_rows(INPUTS, OUTPUTS, const layout_t layout, const i64 o, const i64 first, const i64 end,
                          const int whole, const int live, const value_t prefix, const place_t at, const int lane)
 {
@@ -128,7 +129,8 @@ void scan_column_runs(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layo
                             stood_in = OP(stood_in, fold_run(INPUT_NAMES, layout, o, warp * run + own, run, at, lane));
                         /* If the part's group ran meanwhile, its outputs may have overwritten the inputs, but its status
                          * is set. */
-                        if (waiting && row == at.row && !gp_await_status(statuses, where, tag, tag, &value)) value = stood_in;
+                        if (waiting && row == at.row && !gp_await_status(statuses, where, tag, tag, &value))
+                            value = stood_in;
                     }
                     if (has) whole = OP(whole, value);
                 }

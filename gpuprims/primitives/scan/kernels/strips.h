@@ -72,7 +72,8 @@ DEVICE value_t gp_scan_rows(value_t *values, value_t folded, const place_t at, c
 }
 
 /* Read the next LOOKED of `count` statuses from `taken` on. */
-DEVICE void gp_look_between(GLOBAL u64 *statuses, const i64 status, const int span, const int taken, const int count, u64 *entries)
+DEVICE void gp_look_between(GLOBAL u64 *statuses, const i64 status, const int span, const int taken, const int count,
+                            u64 *entries)
 {
 #pragma unroll
     for (int k = 0; k < LOOKED; k++)
