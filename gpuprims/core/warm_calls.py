@@ -139,7 +139,7 @@ def _key_beside_numbers(keywords: Hashable, arrays: Sequence[Any], device: str |
     Only the classes of numbers decide a plan; arrays without axes, and NumPy's numbers, are numbers beside arrays of a
     device.
     """
-    facts, told, on_host, with_axes = REGISTRY.facts_by_class, list[Hashable](), True, False
+    facts, told, on_host, with_axes = REGISTRY.facts_by_class, list[Any](), True, False
     for array in arrays:
         kind = type(array)
         if kind in facts:
