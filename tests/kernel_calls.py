@@ -336,7 +336,13 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
     if variant.primitive == "map":
         return TRANSPOSED if variant.name in ("tile", "cpu_blocks") else MAPS
     if variant.primitive == "scan":
-        own = {"columns": SHARED_COLUMNS, "each": SCANNED_COLUMNS, "rows": SCANNED_ROWS, "queues": QUEUED_SCANS}
+        own = {
+            "columns": SHARED_COLUMNS,
+            "column_runs": SHARED_COLUMNS,
+            "each": SCANNED_COLUMNS,
+            "rows": SCANNED_ROWS,
+            "queues": QUEUED_SCANS,
+        }
         return own.get(variant.name, SCANS)
     if variant.primitive == "compact":
         return COMPACTIONS

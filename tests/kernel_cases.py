@@ -88,7 +88,7 @@ class Kernel:
     @property
     def by_columns(self) -> bool:
         """Return whether the variant scans nothing but columns on GPUs."""
-        return self.variant.name in ("columns", "each")
+        return self.variant.name in ("columns", "column_runs", "each")
 
     def need(self, *dtypes: Any) -> None:
         need(self.device, *dtypes)

@@ -48,7 +48,8 @@ def small(variant: Variant) -> Variant:
         few_runs = Geometry(160, 4, 1)
         return dataclasses.replace(variant, refuse=queueable(few_runs), geometry=few_runs)
     units = variant.groups_per_unit
-    if variant.together or (units and variant.block == 1):
+    several = variant.together or variant.entry == "scan_column_runs"  # whose strips have as many parts as groups run
+    if several or (units and variant.block == 1):
         units = max(units or 0, 5)
     by_offsets = 300 if variant.block == 1 else 2
     few = {"histogram": 4, "segments": by_offsets, "segscan": by_offsets}.get(
@@ -60,8 +61,8 @@ def small(variant: Variant) -> Variant:
     if variant.primitive == "stencil":  # a kernel that cannot do it in one launch takes two
         cpus = {"cpu_rows": along_lines, "cpu_dense": first_refusal(one_pass, along_lines, weights_read)}
         refuse = cpus.get(variant.name, variant.refuse)
-    # Without shuffles, each work-item of scan/columns folds the values of those above its own.
-    block = 64 if variant.entry == "scan_columns" else variant.block
+    # Without shuffles, each work-item of scan/columns and scan/column_runs folds the values of those above its own.
+    block = 64 if variant.entry in ("scan_columns", "scan_column_runs") else variant.block
     geometry = Geometry(block, min(variant.items, few), units)
     alone = {"alone": 0} if hasattr(variant, "alone") else {}  # so that scans of these sizes have several tiles
     return dataclasses.replace(variant, refuse=refuse, geometry=geometry, **alone)

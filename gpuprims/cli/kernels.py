@@ -45,6 +45,7 @@ CALLS = {
     "scan": "scan({dtype}[{size}], op={op})",
     "scan/rows": "scan({dtype}[{rows}, 16], op={op}, axis=1)",
     "scan/columns": "scan({dtype}[256, {rows}], op={op}, axis=0)",
+    "scan/column_runs": "scan({dtype}[{rows}, 32], op={op}, axis=0)",
     "scan/each": "scan({dtype}[16, {rows}], op={op}, axis=0)",
     "scan/queues": "scan({dtype}[{long}], op={op})",
     "scan/cpu_columns": "scan({dtype}[16, {rows}], op={op}, axis=0)",

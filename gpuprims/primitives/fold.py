@@ -24,7 +24,7 @@ from gpuprims.primitives.joined import scalar_in_loops
 from gpuprims.primitives.lane_rows import LaneRows, LaneRowsSpec
 from gpuprims.primitives.queue_spec import QueueSpec
 from gpuprims.primitives.scan_tiles import queue_of, scan_traits
-from gpuprims.primitives.strips import StripSpec, neighbouring, strips_of
+from gpuprims.primitives.strips import RunSpec, StripSpec, neighbouring, runs_of, strips_of
 
 # A work-item takes several outputs if they have at most so many elements, and takes at most so many (row each-across).
 # Of narrow elements it takes a word of outputs, however many elements they have (row each-narrow-elements).
@@ -227,9 +227,9 @@ def plan_scan(
             kernel, groups = device.kernel(queued, QueueSpec.of(folding, layout, **own)), queued.groups(tiles, able)
             launch = kernel.prepare(groups, layout.pack(last), outputs, size, tiles // outputs, local=queue.local)
             return with_statuses(device, launch, 1 + tiles * words)
-        by_strips = chosen.scratch == "strip statuses"
+        by_strips, by_runs = chosen.scratch == "strip statuses", chosen.scratch == "part statuses"
         # No more items than one output has, or all that a strip takes, and no more than fill the device.
-        at_once = outputs if by_strips else min(outputs, able.compute_units)
+        at_once = outputs if by_strips or by_runs else min(outputs, able.compute_units)
         held = item_words(traits.vector) if item_words else words
         fitted = chosen.taking(size).fitted(held, at_once * size, able)
         strips = strips_of(fitted, able, layout, outputs, size)
@@ -237,8 +237,16 @@ def plan_scan(
         vector = min(layout.vector_width(), fitted.items) if fitted.vectors else 1
         how = {"commutative": commutative, "inclusive": inclusive, "place": place, "vector": vector}
         lane_rows = LaneRows.of(size, vector, able.warp) if fitted.few_lanes else None
+        spec: ScanSpec
+        if by_runs:
+            runs = runs_of(fitted, able, traits)
+            spec = RunSpec.of(folding, layout, rows=runs.rows, folded=runs.folded, groups=runs.resident, **how)
+            launch = device.kernel(runs.variant, spec).prepare(
+                min(runs.groups, MOST_GROUPS), layout.pack(last), outputs, size, *runs.numbers
+            )
+            return with_statuses(device, launch, 1 + runs.statuses * words)
         if by_strips:
-            spec: ScanSpec = StripSpec.of(folding, layout, rows=strips.rows, **how)
+            spec = StripSpec.of(folding, layout, rows=strips.rows, **how)
         elif lane_rows:
             spec = LaneRowsSpec.of(folding, layout, taken=lane_rows, **how)
         else:

@@ -65,9 +65,9 @@ class ScanVariant(Variant):
     """A variant of a scan."""
 
     # Memory beside the operands: aggregates of tiles, of tiles of these, and so on, with a launch for each level; or
-    # tile statuses, which groups of one launch write for each other; or these for each column of a strip; or a bit for
-    # each element.
-    scratch: Literal["none", "levels", "tile statuses", "strip statuses", "bits"] = "none"
+    # tile statuses, which groups of one launch write for each other; or these for each column of a strip, or of a part
+    # of a strip; or a bit for each element.
+    scratch: Literal["none", "levels", "tile statuses", "strip statuses", "part statuses", "bits"] = "none"
     # Tiles of elements and of results pass through local memory. Of W warps of a group, (W - 3) / 2 scan.
     queued: bool = False
     # ``items`` counts 32-bit words: a work-item takes fewer values of several words.
@@ -97,7 +97,7 @@ class ScanVariant(Variant):
     @property
     def waits(self) -> bool:
         """True if groups wait for each other."""
-        return self.scratch in ("tile statuses", "strip statuses")
+        return self.scratch in ("tile statuses", "strip statuses", "part statuses")
 
     def taking(self, size: int) -> Self:
         """Return the variant for outputs of so many elements."""

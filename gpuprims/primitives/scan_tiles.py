@@ -36,6 +36,8 @@ class ScanTraits(CallTraits):
         32-bit words of a value.
     vector : int
         Neighbours of each operand that a work-item of a queue loads at once.
+    neighbours : int
+        Outputs that lie side by side in memory.
     streams : bool
         True if bulk copies can move all operands: neighbours along the scanned axis, in rows that begin at multiples
         of 16 bytes, with each result at the place of its element.
@@ -45,6 +47,7 @@ class ScanTraits(CallTraits):
     result_bytes: int = 0
     words: int = 1
     vector: int = 1
+    neighbours: int = 1
     streams: bool = False
 
     @classmethod
@@ -93,6 +96,7 @@ def scan_traits(layout: Layout, inputs: int, *, placed: bool, **facts: Any) -> S
         element_bytes=sum(moved[:inputs]),
         result_bytes=sum(moved[inputs:]),
         vector=min(layout.vector_width(), _NEIGHBOURS),
+        neighbours=max(layout.kept[-1], 1) if layout.kept else 1,
         streams=not placed and streams(layout, inputs),
     )
 

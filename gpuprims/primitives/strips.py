@@ -4,13 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.geometry import Geometry, Refusal
 from gpuprims.core.layout import Layout
 from gpuprims.core.refusals import warps_of
+from gpuprims.core.traits import CallTraits
 from gpuprims.primitives.fold_spec import ScanSpec
 from gpuprims.primitives.fold_variants import ScanVariant
+from gpuprims.primitives.scan_tiles import ScanTraits
+
+_HEADER = Path(__file__).parent / "scan" / "kernels" / "strips.h"
+# Without warps, each work-item folds the values of at most so many above its own.
+_MOST_DOWN = 16
+# Rows that a work-item folds at once at most. Work-items of a group that waits for no other.
+_MOST_FOLDED, _ALONE = 32, 256
+# Most parts of a strip that are tried for the least idle time, if there are many strips.
+_PARTS = 8
+# Bytes of a word of a status with its tag, and of narrow elements at most. Strips for each warp that runs, of which few
+# idle at the end.
+_ENTRY, _NARROW, _WAVES = 8, 2, 4
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -22,6 +37,22 @@ class StripSpec(ScanSpec):
     def macros(self) -> dict[str, int | str]:
         """Define the number of rows."""
         return super().macros() | {"ROWS": self.rows}
+
+    def headers(self) -> tuple[Path, ...]:
+        """See :class:`KernelSpec`."""
+        return (*super().headers(), _HEADER)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RunSpec(StripSpec):
+    """The macros of a scan by runs of strips."""
+
+    folded: int  # rows that a work-item folds at once
+    groups: int  # of a multiprocessor
+
+    def macros(self) -> dict[str, int | str]:
+        """Define these numbers."""
+        return super().macros() | {"FOLDED": self.folded, "GROUPS": self.groups}
 
 
 class Strips(NamedTuple):
@@ -89,7 +120,7 @@ def _launches(
     down = 1  # warps below each other that one output needs
     while down < warps and down * items * rows < size:
         down *= 2
-    least = warps // min(down, 16 if lanes == 1 else warps)  # each work-item folds those above its own
+    least = warps // min(down, _MOST_DOWN if lanes == 1 else warps)  # each work-item folds those above its own
     while least > 1 and least // 2 * width >= outputs:
         least //= 2
     fitted, most = variant.resized(items=items), (variant.groups_per_unit or 1) * able.compute_units
@@ -105,3 +136,97 @@ def _launches(
 def _cost(strips: Strips) -> int:
     """Return elements that a compute unit's work-items take."""
     return strips.turns * strips.variant.items * (strips.variant.groups_per_unit or 1)
+
+
+class Runs(NamedTuple):
+    """The launch of a scan by runs of strips.
+
+    A warp holds ``rows`` of ``width`` neighbouring outputs and scans ``run`` rows; ``across`` warps lie side by side.
+    Each of ``parts`` groups takes a part of a strip.
+    """
+
+    variant: ScanVariant
+    rows: int
+    width: int
+    across: int
+    parts: int
+    run: int
+    strips: int
+    folded: int  # rows that a work-item folds at once
+    resident: int  # groups that a compute unit has room for
+
+    @property
+    def numbers(self) -> tuple[int, int, int, int]:
+        """The kernel's numbers that the host decides."""
+        return self.width, self.across, self.parts, self.run
+
+    @property
+    def groups(self) -> int:
+        """Parts of all strips."""
+        return self.strips * self.parts
+
+    @property
+    def statuses(self) -> int:
+        """Columns of all parts that groups tell each other of."""
+        return self.groups * self.width * self.across if self.parts > 1 else 0
+
+
+def runs_of(variant: ScanVariant, able: Capabilities, call: ScanTraits) -> Runs:
+    """Return the launch for a call, by a variant that is fitted to it.
+
+    Each strip has a warp of its own if there are enough strips. Otherwise groups share strips, as many as leave the
+    fewest idle at the end.
+    """
+    (warps, width), outputs, items = _side_by_side(variant.block, able, call), call.outputs, variant.items
+    lanes, resident, columns = variant.block // warps, variant.groups_per_unit or 1, -(-outputs // width)
+    units, alone = resident * able.compute_units, variant.block // _ALONE
+    if columns >= units * warps and alone > 1:  # groups that wait for no other may be small
+        small = variant.resized(block=_ALONE, groups_per_unit=resident * alone)
+        return runs_of(small, able, call)
+    # More rows at once of narrow elements, which need fewer registers.
+    folded = items * max(min(call.value_bytes // max(call.element_bytes, 1), _MOST_FOLDED // items), 1)
+    item_rows = lanes // width * folded
+    across = warps if columns >= units * warps else 1 if lanes > 1 else max(warps // _MOST_DOWN, 1)
+    while across > 1 and across // 2 * width >= outputs:
+        across //= 2
+    down, strips = warps // across, -(-outputs // (across * width))
+    most = -(-call.size // (down * item_rows)) if down > 1 else 1
+    parts = min(
+        range(1, min(most, max(units // strips, _PARTS)) + 1), key=lambda few: (-(-strips * few // units) / few, few)
+    )
+    run = -(-call.size // (parts * down * item_rows)) * item_rows
+    parts = -(-call.size // (down * run))
+    return Runs(variant, lanes // width, width, across, parts, run, strips, folded, resident)
+
+
+def _side_by_side(block: int, able: Capabilities, call: ScanTraits) -> tuple[int, int]:
+    """Return the warps of a group, and how many outputs a warp takes side by side."""
+    warps = warps_of(block, able)
+    return warps, max(min(block // warps, call.neighbours, call.outputs), 1)
+
+
+def statuses_pay(at: Geometry) -> Refusal:
+    """Refuse calls whose groups would read more bytes of statuses than of elements, and many short, narrow outputs.
+
+    Runs of strips read statuses once, but elements twice. Of short outputs each warp scans its own, and none is idle in
+    a tile that they do not fill.
+    """
+
+    def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
+        traits = ScanTraits.of(call)
+        warps, width = _side_by_side(at.block, capabilities, traits)
+        units, strips = (at.groups_per_unit or 1) * capabilities.compute_units, -(-traits.outputs // width)
+        rows = warps * (at.block // warps // width) * max(at.items // traits.words, 1)
+        if traits.size <= rows and 0 < traits.element_bytes <= _NARROW and strips >= _WAVES * warps * units:
+            outputs = f"{traits.outputs} outputs of {traits.size} elements of {traits.element_bytes} bytes"
+            return f"is for longer or fewer outputs, or elements of more than {_NARROW} bytes; this call has {outputs}"
+        between = min(units // max(strips, 1), -(-traits.size // rows)) - 1
+        statuses, elements = _ENTRY * traits.words * between, rows * traits.element_bytes
+        if statuses > elements > 0:
+            return (
+                "is for tiles of more bytes than the statuses that groups read for each; "
+                f"this call's have {elements}, and {statuses} of statuses"
+            )
+        return None
+
+    return refuse

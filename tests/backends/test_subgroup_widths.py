@@ -166,6 +166,7 @@ CALLS: dict[str, tuple[Callable[[np.random.Generator, How], None], int]] = {
     "reduce_rows": (_reduce_rows, 16),
     "reduce_staged": (_reduce_short_rows, 16),
     "scan_columns": (_scan_columns, 4),
+    "scan_column_runs": (_scan_columns, 4),
     "scan_rows": (_scan_rows, 16),
     "scan_round_robin": (_scan_all, 4),
     "scan_lookback": (_scan_all, 4),

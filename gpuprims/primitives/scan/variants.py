@@ -28,6 +28,7 @@ from gpuprims.core.traits import CallTraits
 from gpuprims.primitives.fold_variants import ScanVariant
 from gpuprims.primitives.scan.reference import scan_numpy
 from gpuprims.primitives.scan_tiles import ScanTraits, queue_of, queueable
+from gpuprims.primitives.strips import statuses_pay
 
 # CUDA refuses a launch if its groups must run at the same time and find no room. Each of NVIDIA's multiprocessors has
 # room for this many work-items, and the kernel's head makes the compiler leave registers for them.
@@ -114,6 +115,22 @@ VARIANTS = (
         word_items=True,
         scratch="strip statuses",
         together=True,
+        refuse=lambda at: first_refusal(
+            not_for_cpus,
+            columns(2),
+            double_precision,
+            group_fits(at.block),
+            values_fit(2 * at.block),
+            forward_progress,
+            statuses_pay(at),
+        ),
+    ),
+    *_SCAN.gpu(
+        "column_runs",
+        rank=53,
+        geometry=Geometry(1024, 16, 1),  # each group reads the statuses of a strip, so groups are few and large
+        word_items=True,
+        scratch="part statuses",
         refuse=lambda at: first_refusal(
             not_for_cpus, columns(2), double_precision, group_fits(at.block), values_fit(2 * at.block), forward_progress
         ),

@@ -40,7 +40,11 @@ def in_place(kernel: Kernel, x: np.ndarray) -> tuple[Any, Any]:
     that it read, but Oclgrind reports the race.
     """
     place = on_device(kernel.device, x)
-    return place, on_device(kernel.device, x) if kernel.variant.name in ("lookback", "columns") else place
+    return place, on_device(kernel.device, x) if kernel.variant.name in (
+        "lookback",
+        "columns",
+        "column_runs",
+    ) else place
 
 
 @each(SCANS)

@@ -15,7 +15,8 @@ import gpuprims
 from gpuprims.core.geometry import Geometry
 from gpuprims.core.layout import contiguous, plan_layout
 from gpuprims.core.registry import REGISTRY
-from gpuprims.primitives.strips import neighbouring, strips_of
+from gpuprims.primitives.scan_tiles import ScanTraits
+from gpuprims.primitives.strips import neighbouring, runs_of, strips_of
 
 SHAPES = [
     *(((9001, 2), 0), ((20_000, 3), 0), ((5000, 17), 0), ((3000, 33), 0), ((2049, 256), 0), ((301, 2500), 0)),
@@ -25,8 +26,8 @@ SHAPES = [
 
 @pytest.fixture
 def kernel(scan_kernel: Kernel) -> Kernel:
-    """The variant that scans strips of columns, on each device."""
-    if scan_kernel.variant.name != "columns":
+    """The variants that scan strips of columns, on each device."""
+    if scan_kernel.variant.name not in ("columns", "column_runs"):
         pytest.skip("another variant")
     return scan_kernel
 
@@ -104,6 +105,61 @@ def test_strips_cover_every_element_once(rng: np.random.Generator, warp: int) ->
         assert strips.tiles == -(-size // rows) * -(-batches * outputs // columns)
         assert strips.parts <= -(-size // rows)
         assert strips.statuses == (strips.tiles * columns if strips.parts > 1 else 0)
+
+
+@pytest.mark.parametrize("warp", [0, 16, 32, 64])
+def test_runs_cover_every_element_once(rng: np.random.Generator, warp: int) -> None:
+    able: Any = dataclasses.replace(
+        gpuprims.Device("reference").capabilities, subgroup_size=warp, shuffles=bool(warp), compute_units=7
+    )
+    (variant,) = (one for one in REGISTRY.variants("scan", "opencl") if one.name == "column_runs")
+    for _ in range(300):
+        outputs, size = (int(2 ** rng.uniform(0, most)) for most in (14, 20))
+        element, value = (int(2 ** rng.integers(0, 5)) for _ in range(2))
+        facts = {"size": size, "outputs": outputs, "neighbours": int(rng.integers(1, outputs + 1))}
+        call = ScanTraits((np.dtype(np.int8),), value_bytes=value, element_bytes=element, **facts)
+        geometry = Geometry(int(2 ** rng.integers(5, 11)), int(2 ** rng.integers(0, 5)), int(rng.integers(1, 4)))
+        runs = runs_of(dataclasses.replace(variant, geometry=geometry), able, call)  # type: ignore[arg-type]  # a scan's
+        block = runs.variant.block
+        lanes = warp if warp and block % warp == 0 and block <= warp**2 else 1
+        down = block // lanes // runs.across
+        assert 1 <= runs.width <= min(lanes, call.neighbours)
+        assert block // lanes % runs.across == 0
+        assert runs.rows * runs.width <= lanes
+        assert runs.strips == -(-outputs // (runs.width * runs.across))
+        assert runs.run % (runs.rows * runs.folded) == 0
+        assert runs.folded % runs.variant.items == 0
+        assert (runs.parts - 1) * down * runs.run < size <= runs.parts * down * runs.run
+        assert runs.statuses == (runs.groups * runs.width * runs.across if runs.parts > 1 else 0)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis", "dtype", "expected"),
+    [
+        ((2**21, 16, 2), 0, np.int8, "column_runs"),
+        ((2**18, 157), 0, np.int8, "column_runs"),
+        ((11, 1975, 73, 50), 2, np.uint8, "column_runs"),
+        ((2**19, 256), 0, np.float32, "columns"),
+        ((2**23, 3), 0, np.float32, "columns"),
+        ((65_536, 1000), 0, np.uint8, "columns"),
+        ((4096, 4096), 0, np.int32, "columns"),
+    ],
+)
+def test_narrow_columns_are_read_twice_rather_than_many_statuses(
+    shape: tuple[int, ...], axis: int, dtype: type, expected: str
+) -> None:
+    able = dataclasses.replace(
+        gpuprims.Device("reference").capabilities, kind="gpu", subgroup_size=32, shuffles=True, compute_units=132,
+        group_limit=1024, local_memory=2**15, fp64=True, int64_atomics=True, tries_progress=lambda: True,
+    )  # fmt: skip
+    values = np.dtype(np.int64 if np.dtype(dtype).kind in "iu" else dtype)
+    facts = {"value_bytes": values.itemsize, "words": values.itemsize // 4, "element_bytes": np.dtype(dtype).itemsize}
+    kept = [n for k, n in enumerate(shape) if k != axis]
+    neighbours = int(np.prod(shape[axis + 1 :]))
+    call = ScanTraits((values,), shape[axis], int(np.prod(kept)), side_by_side=True, neighbours=neighbours, **facts)
+    first = [one.name for one in sorted(REGISTRY.variants("scan", "cuda"), key=lambda one: -one.rank)
+             if one.refuse(able, call) is None]  # fmt: skip
+    assert first[0] == expected
 
 
 @pytest.mark.parametrize(

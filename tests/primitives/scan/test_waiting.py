@@ -11,7 +11,9 @@ import gpuprims
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 
-WAITING = [(backend, name) for backend in ("opencl", "cuda") for name in ("lookback", "round_robin", "columns")]
+WAITING = [
+    (backend, name) for backend in ("opencl", "cuda") for name in ("lookback", "round_robin", "columns", "column_runs")
+]
 
 
 @pytest.mark.parametrize(("backend", "name"), WAITING)

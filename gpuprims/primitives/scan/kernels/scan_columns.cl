@@ -5,40 +5,12 @@
  * scratch statuses (scanning.h): if parts > 1, one for each column of each tile
  * launch  a multiple of `parts` groups of BLOCK, all running at the same time
  * host    ROWS x width lanes of a warp, `across` warps side by side, a power of two; gp_write_status, gp_read_entries,
- *         gp_status_of and gp_await_status (scanning.h), MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value), INCLUSIVE
+ *         gp_status_of and gp_await_status (scanning.h), strips.h, MAP(o, j), OP(a, b), IDENTITY, STORE(o, j, value), INCLUSIVE
  * order   operands in index order; only the numbers of the launch decide how they are associated
- *
- * A strip has width x across columns. The lanes of a warp hold ROWS rows of `width` columns of each item, and the
- * WARPS / across warps below each other make a tile. For LANES = 8, ROWS = 2, width = 3, ITEMS = 2:
- *
- *     lane           0    1    2    3    4    5    6    7
- *     item 0       0,0  0,1  0,2  1,0  1,1  1,2    -    -      row, column
- *     item 1       2,0  2,1  2,2  3,0  3,1  3,2    -    -
  *
  * As in scan/round_robin, the prefix of a tile is the inclusive prefix of the group's own last tile and the aggregates
  * of the tiles between, which other groups write as soon as they have loaded them.
  */
-#define LOOKED 4 /* statuses that a work-item reads at once */
-#if LANES > 1
-#define ANY_LANE(number) gp_any_lane(number)
-#else
-#define ANY_LANE(number) (number)
-#endif
-
-/* A work-item's place in a tile: `below` warps are above its own, of `down`; `row` is ROWS or more in idle lanes. */
-typedef struct { int width, span, column, below, down, row; } place_t;
-
-DEVICE place_t place_of(const int tid, const int width, const int across)
-{
-    place_t at;
-    at.width = width;
-    at.span = width * across;
-    at.column = tid / LANES % across * width + tid % LANES % width;
-    at.below = tid / LANES / across;
-    at.down = WARPS / across;
-    at.row = tid % LANES / width;
-    return at;
-}
 
 /* A group's next tile, of its strip or of its next strip. */
 typedef struct { int strip, tile; } turn_t;
@@ -70,49 +42,6 @@ DEVICE void load_strip(INPUTS, const layout_t layout, const i64 o, const i64 bas
     }
 }
 
-/* Scan the rows of an item down the lanes. */
-DEVICE value_t scan_lanes(value_t value, const place_t at)
-{
-#if ROWS > 1
-#pragma unroll
-    for (int stride = 1; stride < ROWS; stride *= 2) {
-        const value_t earlier = gp_shuffle_up(value, stride * at.width);
-        if (at.row >= stride) value = OP(earlier, value);
-    }
-#endif
-    return value;
-}
-
-/* Return the value in the last row of a work-item's column. */
-DEVICE value_t last_of(const value_t value, const place_t at, const int lane)
-{
-#if ROWS > 1
-    return gp_shuffle_from(value, (ROWS - 1) * at.width + lane % at.width);
-#else
-    return value;
-#endif
-}
-
-/* Scan a work-item's rows, given those of the other lanes; return the fold of the warp's column. */
-DEVICE value_t scan_rows_of_warp(value_t *values, const place_t at, const int lane)
-{
-    value_t folded = IDENTITY;
-#pragma unroll
-    for (int item = 0; item < ITEMS; item++) {
-        const value_t value = scan_lanes(values[item], at), last = last_of(value, at, lane);
-#if INCLUSIVE
-        values[item] = OP(folded, value);
-#elif ROWS > 1
-        const value_t earlier = gp_shuffle_up(value, at.width);
-        values[item] = at.row ? OP(folded, earlier) : folded;
-#else
-        values[item] = folded;
-#endif
-        folded = OP(folded, last);
-    }
-    return folded;
-}
-
 /* Fold a tile's column as its own group does, a row at a time, so that it rounds alike. */
 DEVICE value_t refold(INPUTS, const layout_t layout, const i64 o, const i64 base, const i64 n, const place_t at,
                       const int lane)
@@ -124,19 +53,11 @@ DEVICE value_t refold(INPUTS, const layout_t layout, const i64 o, const i64 base
             const i64 j = base + (below * ITEMS + item) * ROWS + at.row;
             value_t value = IDENTITY;
             if (at.row < ROWS && j < n) value = MAP(o, j);
-            folded = OP(folded, last_of(scan_lanes(value, at), at, lane));
+            folded = OP(folded, gp_last_row(gp_scan_down(value, at), at, lane));
         }
         whole = OP(whole, folded);
     }
     return whole;
-}
-
-/* Read the next LOOKED of `count` statuses from `taken` on. */
-DEVICE void look_between(GLOBAL u64 *statuses, const i64 status, const int span, const int taken, const int count, u64 *entries)
-{
-#pragma unroll
-    for (int k = 0; k < LOOKED; k++)
-        if (taken + k < count) gp_read_entries(statuses, status + (i64)(taken + k) * span, entries + k * WORDS);
 }
 
 __kernel WORK_GROUP_RESIDENT(BLOCK, RESIDENT) WHOLE_WARPS
@@ -146,7 +67,7 @@ void scan_columns(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, 
     __local value_t partial[BLOCK], between[BLOCK];
     __local u32 launch;
     const int tid = get_local_id(0), lane = tid % LANES, shared = (int)parts, part = get_group_id(0) % shared;
-    const place_t at = place_of(tid, (int)width, (int)across);
+    const place_t at = gp_strip_place(tid, (int)width, (int)across);
     const int tile_rows = at.down * ROWS * ITEMS, own = at.below * ROWS * ITEMS + (at.row < ROWS ? at.row : 0);
     const int tiles = (int)((n + tile_rows - 1) / tile_rows), strips = (int)((outputs + at.span - 1) / at.span);
     const int slot = at.below * at.span + at.column, share = at.row < ROWS ? at.below * ROWS + at.row : WARPS * LANES;
@@ -169,7 +90,7 @@ void scan_columns(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, 
         const i64 status = ((i64)task.strip * tiles + task.tile - count) * at.span + at.column;
         u64 entries[LOOKED * WORDS];
         const int taken = share * each, last = min(taken + each, count);
-        if (turn > 0) look_between(statuses, status, at.span, taken, last, entries);
+        if (turn > 0) gp_look_between(statuses, status, at.span, taken, last, entries);
 #pragma unroll
         for (int item = 0; item < ITEMS; item++) ahead[item] = next[item];
         if (following.strip < strips)
@@ -178,7 +99,7 @@ void scan_columns(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, 
 
         /* 2. Scan it, fold the warps above each other, and write its aggregate to its status, an iteration before others
          * need it. */
-        const value_t folded = scan_rows_of_warp(ahead, at, lane);
+        const value_t folded = gp_scan_rows(ahead, IDENTITY, at, lane);
         if (at.row == 0) partial[slot] = folded;
         barrier(CLK_LOCAL_MEM_FENCE);
         ahead_aggregate = IDENTITY;
@@ -198,7 +119,7 @@ void scan_columns(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, 
             for (int k = 0; k < each; k += LOOKED) {
                 value_t read[LOOKED];
                 int absent = 0;
-                if (k) look_between(statuses, status, at.span, taken + k, last, entries);
+                if (k) gp_look_between(statuses, status, at.span, taken + k, last, entries);
 #pragma unroll
                 for (int one = 0; one < LOOKED; one++)
                     if (taken + k + one < last) absent |= !gp_status_of(entries + one * WORDS, tag, tag, read + one);
