@@ -34,6 +34,7 @@ _SMALL = 1 << 24
 # Keywords of these classes decide a plan by their value. True is equal to 1, and a function may see new values later.
 AS_GIVEN = frozenset({type(None), int, str, Expr})
 _NUMBERS = frozenset({bool, *NUMBERS})
+_HOSTS = frozenset({np.ndarray, *_NUMBERS})
 
 
 class WarmCalls:
@@ -123,7 +124,7 @@ def key_of(keywords: Hashable, arrays: Sequence[Any], device: str | Device | Non
     """Return the key of a call; None unless a backend tells the facts of each array's class."""
     if not arrays:
         return None
-    if type(arrays[0]) is np.ndarray:
+    if type(arrays[0]) in _HOSTS or type(arrays[-1]) in _HOSTS:
         return _key_beside_numbers(keywords, arrays, device)
     facts = REGISTRY.facts_by_class
     try:
@@ -138,17 +139,17 @@ def _key_beside_numbers(keywords: Hashable, arrays: Sequence[Any], device: str |
     Only the classes of numbers decide a plan; arrays without axes, and NumPy's numbers, are numbers beside arrays of a
     device.
     """
-    facts, told, on_host, with_axes = REGISTRY.facts_by_class, list[Hashable](), True, False
+    facts, told, on_host, with_axes = REGISTRY.facts_by_class, list[Any](), True, False
     for array in arrays:
         kind = type(array)
-        if kind is np.ndarray and is_ready(array) and 0 < array.nbytes <= _SMALL:
-            told.append((array.dtype, array.shape, None if array.flags.carray else array.strides))
-            with_axes = with_axes or array.ndim > 0
-        elif kind in _NUMBERS:
-            told.append((kind,))
-        elif kind in facts:
+        if kind in facts:
             told.append(facts[kind](array))
             on_host = False
+        elif kind in _NUMBERS:
+            told.append(kind)
+        elif kind is np.ndarray and is_ready(array) and 0 < array.nbytes <= _SMALL:
+            told.append((array.dtype, array.shape, None if array.flags.carray else array.strides))
+            with_axes = with_axes or array.ndim > 0
         elif isinstance(array, np.generic):
             told.append((array.dtype, None))
         else:

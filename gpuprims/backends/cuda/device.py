@@ -90,7 +90,7 @@ class CudaDriver(OwnMemory):
 
     def cut(self, array: cupy.ndarray, start: int, shape: tuple[int, ...]) -> cupy.ndarray:
         """Return an array over elements of another, from ``start`` on."""
-        return cupy.ndarray(shape, array.dtype, array.data + start * array.itemsize)
+        return new_array(shape, array.dtype, array.data + start * array.itemsize if start else array.data)
 
     def scratch(self, nbytes: int) -> cupy.ndarray:
         """Allocate from CuPy's pool."""

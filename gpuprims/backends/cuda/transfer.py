@@ -70,15 +70,12 @@ class PinnedReport:
         self._marked = True
 
     def read(self) -> int:
-        """Wait for the event; without a mark for the number or for the current stream, whatever comes first."""
-        if self._marked:
-            self._done.synchronize()
-            return self._taken()
+        """Look for the number; then wait for the event, or without a mark for the current stream."""
         halves = self._halves
         for _ in range(_LOOKS):
             if halves[0] != _UNSET and halves[1] != _UNSET:
                 return self._taken()
-        cupy.cuda.get_current_stream(self._index).synchronize()
+        (self._done if self._marked else cupy.cuda.get_current_stream(self._index)).synchronize()
         return self._taken()
 
     def peek(self) -> int | None:

@@ -12,13 +12,16 @@ from gpuprims.core.arrays import unchanged
 from gpuprims.core.device import Device
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
+from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
+from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.core.warm_calls import Key
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.primitives.histogram.binning import check_bins, direct
 from gpuprims.primitives.histogram.bins import start_largest
-from gpuprims.primitives.histogram.plan import Counted, count
-from gpuprims.primitives.histogram.request import Weighing
+from gpuprims.primitives.histogram.plan import Counted, HistogramPlan, plan_sums
+from gpuprims.primitives.histogram.request import HistogramRequest, Weighing
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
 
@@ -88,9 +91,22 @@ class Numbers:
             sums = self._counted(operands, length, self._dtype).sums
         return sums
 
-    def _counted(self, operands: Operands, bins: int, dtype: Any, **how: bool) -> Counted:
+    def plan(self, bins: int, dtype: Any, alignment: int, *, outside: bool, reports: bool) -> HistogramPlan:
+        """Return the launch plan that counts numbers below ``bins``."""
         axes, weighing, variant = self._how
-        return count(operands, direct(bins), bins, axes, weighing, dtype, variant, **how)
+        guide = direct(bins).guide.size
+        request = HistogramRequest(
+            "bincount", "direct", bins, guide, bins, axes, weighing, dtype, outside, reports=reports
+        )
+        if variant is not None:
+            asked_by_name("histogram", variant)
+        return plan_sums(request, self.forms, alignment, self.device, variant, REGISTRY.generation)
+
+    def _counted(
+        self, operands: Operands, bins: int, dtype: Any, *, outside: bool = False, reports: bool = False
+    ) -> Counted:
+        plan = _plan_of(self, bins, dtype, operands.alignment, outside, reports, REGISTRY.generation)
+        return plan.count(operands, direct(bins))
 
     def _cut(self, operands: Operands, sums: Any, length: int) -> Any:
         """Return the first counts of each row."""
@@ -98,6 +114,14 @@ class Numbers:
         if self._outputs == 1:
             return operands.cut(sums, 0, (*sums.shape[:-1], length))
         return map_arrays("x", sums[..., :length], device=operands.device)  # a contiguous copy
+
+
+@keeps_calls()
+def _plan_of(
+    numbers: Numbers, bins: int, dtype: Any, alignment: int, outside: bool, reports: bool, generation: int
+) -> HistogramPlan:
+    """Look up a plan by less than its arrays' forms."""
+    return numbers.plan(bins, dtype, alignment, outside=outside, reports=reports)
 
 
 def _end(operands: Operands, found: Counted, first: int) -> int:
