@@ -193,7 +193,9 @@ def _taking(operands: Operands) -> Step | None:
     label, device, in_place = operands.label, operands.device, operands.in_place
     on_host = [(k, native) for k, native in enumerate(operands.natives) if isinstance(native, NUMPYS)]
     numbers = [(k, native.dtype) for k, native in on_host if not native.ndim]
-    strided = [k for k, native in on_host if native.ndim and not native.flags.carray]
+    # Kernels of some drivers take the bytes that an array with gaps lies in, those of others the array.
+    gaps = [k for k, native in on_host if native.ndim and not native.flags.carray]
+    strided = [k for k in gaps if device.driver.share(operands.natives[k]).keep is not None]
     if not numbers and not strided:
         return None
 
