@@ -246,6 +246,18 @@ COLUMNS_OF_STENCILS: dict[str, Callable[..., Any]] = {
     "many weights": lambda **where: gpuprims.blur(resident(96, 64), "gaussian", sigma=(20, 0.1), **where),
 }
 
+PRODUCTS_OF_STENCILS: dict[str, Callable[..., Any]] = {
+    "every mode": lambda **where: [
+        gpuprims.blur(resident(64, 96), "box", size=21, mode=mode, **where)
+        for mode in ("nearest", "reflect", "mirror", "wrap", "constant")
+    ],
+    "every dtype, and channels": lambda **where: [
+        gpuprims.stencil(resident(16, 96, 4, dtype=dtype), np.ones((25, 31)), channel_axis=-1, **where)
+        for dtype in ("u1", "i2", "f2", "i8", "f8")
+    ],
+    "rows that begin anywhere": lambda **where: gpuprims.blur(resident(64, 97)[:, 1:], "gaussian", sigma=4, **where),
+}
+
 
 LOGISTICS: dict[str, Callable[..., Any]] = {
     "rows of whole vectors": lambda **where: logistic_gradient(
@@ -361,8 +373,8 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
     if variant.primitive in ("sgd", "hogwild"):
         return WALKS if variant.primitive == "sgd" else HOGWILD
     if variant.primitive == "stencil":
-        if variant.name == "columns":
-            return COLUMNS_OF_STENCILS
+        if variant.name in ("columns", "separable"):
+            return COLUMNS_OF_STENCILS if variant.name == "columns" else PRODUCTS_OF_STENCILS
         left = {"direct": "", "dense": "a function", "cpu_dense": "a function"}.get(variant.name, "many weights")
         return {name: call for name, call in STENCILS.items() if name != left}
     if variant.primitive == "histogram":

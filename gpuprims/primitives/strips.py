@@ -26,6 +26,8 @@ _PARTS = 8
 # Bytes of a word of a status with its tag, and of narrow elements at most. Strips for each warp that runs, of which few
 # idle at the end.
 _ENTRY, _NARROW, _WAVES = 8, 2, 4
+# Bytes of statuses for each byte of a tile up to which reading them takes less time than reading elements twice.
+_MOST_STATUSES = 8  # rows: column_runs
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -206,7 +208,7 @@ def _side_by_side(block: int, able: Capabilities, call: ScanTraits) -> tuple[int
 
 
 def statuses_pay(at: Geometry) -> Refusal:
-    """Refuse calls whose groups would read more bytes of statuses than of elements, and many short, narrow outputs.
+    """Refuse calls whose groups would read mostly statuses, and many short, narrow outputs.
 
     Runs of strips read statuses once, but elements twice. Of short outputs each warp scans its own, and none is idle in
     a tile that they do not fill.
@@ -222,9 +224,9 @@ def statuses_pay(at: Geometry) -> Refusal:
             return f"is for longer or fewer outputs, or elements of more than {_NARROW} bytes; this call has {outputs}"
         between = min(units // max(strips, 1), -(-traits.size // rows)) - 1
         statuses, elements = _ENTRY * traits.words * between, rows * traits.element_bytes
-        if statuses > elements > 0:
+        if statuses > _MOST_STATUSES * elements > 0:
             return (
-                "is for tiles of more bytes than the statuses that groups read for each; "
+                f"is for tiles for which groups read up to {_MOST_STATUSES} times their bytes of statuses; "
                 f"this call's have {elements}, and {statuses} of statuses"
             )
         return None

@@ -148,9 +148,11 @@ def test_kernels_compile_in_every_shape_that_they_may_be_tuned_to(
                 case.run(x, device=gpuprims.Device._of(driver), variant=variant.with_geometry(shape))
             for asked, spec in driver.asked:
                 if asked.primitive == variant.primitive:
-                    assert asked.block == shape.block
+                    assert shape.block % asked.block == 0
+                    smaller = shape.block // asked.block  # stencils of short rows take smaller groups, but more
+                    assert smaller == 1 or asked.primitive == "stencil"
                     if dtype != "float64":  # of wide values, a histogram starts fewer groups
-                        assert asked.groups_per_unit == shape.groups_per_unit
+                        assert asked.groups_per_unit == (shape.groups_per_unit and shape.groups_per_unit * smaller)
                     compiled.add(shape)
                     for architecture in (70, 90) if whole else (90,):
                         said, machine_code = compile_cuda(asked, spec, architecture)

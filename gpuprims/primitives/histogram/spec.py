@@ -44,7 +44,7 @@ def planes_of(sums: Sums, weight: Dtype | None) -> int:
 
 
 # Few totals have several rows if so many groups or more would add to each.
-_TOTAL_COPIES, _MOST_COPIED, _FEWEST_SHARING = 4, 2**13, 32  # rows: totals
+_TOTAL_COPIES, _MOST_COPIED, _FEWEST_SHARING = 4, 2**13, 128  # rows: totals
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
