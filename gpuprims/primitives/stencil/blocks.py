@@ -16,8 +16,8 @@ MOST_LOCAL = 48 * 1024 - 64
 _MOST_HELD = 88
 # Weights of a column that a work-item applies at once, at most.
 _MOST_CHUNK = 32
-# Results that take as long as a work-item's loads, whatever it computes of them.
-_READ = 8
+# Results that take as long as a work-item's loads, whatever it computes of them, if there are at most so many weights.
+_READ, _FEW_TAPS = 8, 512  # rows: dense-few
 # Fewest lanes that share a row of a tile: eight read 16 bytes each from all banks of local memory.
 _LEAST_LANES = 8
 # Narrower tiles, which load more rows, are for rows of which they cover this part of the columns beside the others.
@@ -70,7 +70,7 @@ def dense_block(
     whole = [one for one in fitting if one.chunk == taps_across(reads)]
     in_parts = reads.deep > 1 and value.itemsize == 8  # sums of many rows by few weights at once read less
     known = [_narrowed(one, reads, value, group, lengths[-1]) for one in (fitting if in_parts else whole or fitting)]
-    if _tiles(known[0], group, lengths) >= units:
+    if reads.taps > _FEW_TAPS or _tiles(known[0], group, lengths) >= units:
         return known[0]
     # Few large blocks would leave compute units idle.
     return min(known, key=lambda one: max(_tiles(one, group, lengths), units) * (_sums(one) + _READ))
