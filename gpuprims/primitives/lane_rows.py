@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gpuprims.primitives.fold_spec import ScanSpec
 
-# Vectors that a lane takes at once: fewer where each has more elements, which take registers (row rows).
+# Vectors that a lane takes at once: fewer where each has more elements, which take registers.
 _MOST_VECTORS, _MOST_NARROW, _NARROW = 4, 8, 2
 
 

@@ -348,3 +348,22 @@ def test_host_arrays_with_gaps_are_read_alike_again(
         assert_equal(gpuprims.reduce(view, op="argmax", device=device), np.argmax(view))
         assert_equal(gpuprims.scan(view, op="max", axis=1, device=device), np.maximum.accumulate(view, 1))
         assert_equal(gpuprims.compact(view, "x > 0", device=device), view[view > 0])
+
+
+@pytest.mark.parametrize("gaps", [*GAPS, "read-only"])
+def test_the_range_of_host_arrays_with_gaps_is_found_again(
+    device: gpuprims.Device, rng: np.random.Generator, gaps: str
+) -> None:
+    need(device, "float64")
+    x, weights = rng.random((30, 40)), rng.random((30, 40))
+    view, beside = (GAPS[gaps](one) if gaps in GAPS else one for one in (x, weights))
+    for k in range(3):
+        x += k
+        view.flags.writeable = gaps != "read-only"
+        with gpuprims.use_device(device):
+            for given in ({}, {"weights": beside}):
+                for got, expected in zip(
+                    gpuprims.histogram(view, 7, **given), np.histogram(view, 7, **given), strict=True
+                ):
+                    np.testing.assert_allclose(got, expected, rtol=1e-12)
+        view.flags.writeable = True

@@ -108,8 +108,10 @@ def histogram(
     dtype = None if density or weights is None else operands.natives[1].dtype
     request = HistogramRequest.of(table, along, weighing, dtype, edges=not operands.on_host)
     plan = find_sums(operands, request, variant)
-    if key is not None and table.bins <= MOST_KEPT:
-        seeks = bins if range is None and type(bins) is int else 0
+    seeks = bins if range is None and type(bins) is int else 0
+    # A kept call seeks the range in the memory that it is given, which of host arrays with gaps is bytes.
+    sought = not seeks or all(native.flags.carray for native in operands.natives if isinstance(native, np.ndarray))
+    if key is not None and sought and table.bins <= MOST_KEPT:
         _WARM.keep(key, with_table(plan, table, seeks), operands)
     counts, edges, _ = plan.count(operands, table)
     if operands.plain and not density:

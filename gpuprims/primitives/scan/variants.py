@@ -128,7 +128,8 @@ VARIANTS = (
     *_SCAN.gpu(
         "column_runs",
         rank=53,
-        geometry=Geometry(1024, 16, 1),  # each group reads the statuses of a strip, so groups are few and large
+        # Each group reads the statuses of a strip, so groups are few and large.
+        geometry=Geometry(1024, 16, 1),  # rows: column_runs
         word_items=True,
         scratch="part statuses",
         refuse=lambda at: first_refusal(
@@ -148,7 +149,7 @@ VARIANTS = (
         geometry=Geometry(256, 16, 32),
         vectors=True,
         outputs_per_group=8,
-        few_lanes=True,
+        few_lanes=True,  # rows: rows
         refuse=lambda at: first_refusal(many_rows, shuffles(at.block), double_precision, group_fits(at.block)),
     ),
     _SCAN.alone(

@@ -221,13 +221,14 @@ def _writer(function: Expr, place: Expr, offsets: Form, target: Form, device: De
     shape, (inputs, targets) = along_one_axis((first, second), (target,))
     layout = plan_layout((*inputs, *targets), shape, (0,))
     own, numbers = (target.dtype,), (offsets.dtype, offsets.dtype, _INT64)
+    behind = (*own, _INT64, offsets.dtype, offsets.dtype)  # of functions that take a value
     spec = KernelSpec(
         layout.accesses[:2],
         layout.accesses[2:],
         own,
         typed(function, numbers, own),
-        typed(trace(lambda value, *_: value, 4), (*own, *numbers), own),
-        typed(place, (*own, *numbers), (_INT64,)),
+        typed(trace(lambda value, *_: value, 4), behind, own),
+        typed(place, behind, (_INT64,)),
     )
     chosen = device.select("map", CallTraits((_INT64, *own), 1, size, value_bytes=target.dtype.itemsize))
     groups = chosen.groups(-(-size // chosen.tile), device.capabilities)

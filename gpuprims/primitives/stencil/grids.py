@@ -112,7 +112,7 @@ class Grid(NamedTuple):
                 found.append((0, 0, 0, 0))
                 continue
             own = self.strides(form)
-            if own is None or own[3] not in (0, channels) or own[4] not in (0, 1):
+            if own is None or (columns > 1 and own[3] != channels) or (channels > 1 and own[4] != 1):
                 return None
             found.append((0, 0, own[0], 1) if len(self.space) == 1 else (*own[:3], 1))
         return layout_of(forms, (batches, planes, rows, columns * channels), found)

@@ -33,3 +33,10 @@ def test_an_empty_segment_has_no_extreme(kernel: Kernel, op: str) -> None:
 def test_a_scan_passes_over_empty_segments_whatever_the_operator(kernel: Kernel, op: str) -> None:
     x = np.float32([3, 1, 4, 1, 5])
     assert_equal(scan(kernel, x, op=op, segments=WITH_EMPTY), scanned(x, WITH_EMPTY, op))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint32", "uint64", "int64"])
+def test_segments_of_nothing_by_offsets_of_any_dtype(kernel: Kernel, dtype: str) -> None:
+    poison(kernel.device)
+    got = kernel.reduce(np.zeros(0), op="prod", segments=np.zeros(301, dtype))
+    assert_equal(got, np.ones(300))

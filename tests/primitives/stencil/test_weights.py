@@ -137,3 +137,11 @@ def test_small_arrays_take_more_tiles_on_gpus(rng: np.random.Generator) -> None:
         gpuprims.stencil(x, rng.random((7, 7, 7)), variant="dense", device=gpuprims.Device._of(driver))
     small, large = (spec.block for _, spec in driver.asked)
     assert small.rows * small.planes < large.rows * large.planes
+
+
+def test_broadcast_arrays_are_one_element_everywhere(device: gpuprims.Device) -> None:
+    for shape in ((1,), (1, 300), (300, 1), (1, 1)):
+        x = np.broadcast_to(np.arange(1, 1 + np.prod(shape), dtype=np.float32).reshape(shape), (300, 300)[: len(shape)])
+        weights = np.ones((3,) * len(shape))
+        got = gpuprims.stencil(x, weights, mode="nearest", device=device)
+        assert_equal(got, ndimage.correlate(np.ascontiguousarray(x), weights, mode="nearest"))
