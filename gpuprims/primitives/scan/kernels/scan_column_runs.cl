@@ -135,13 +135,7 @@ void scan_column_runs(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layo
                     if (has) whole = OP(whole, value);
                 }
             }
-#if ROWS > 1
-#pragma unroll
-            for (int stride = 1; stride < ROWS; stride *= 2) {
-                const value_t later = gp_shuffle_down(whole, stride * at.width);
-                if (at.row + stride < ROWS) whole = OP(whole, later);
-            }
-#endif
+            whole = gp_fold_down(whole, at);
             if (at.row == 0) between[slot] = whole;
             barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll 4

@@ -79,3 +79,16 @@ DEVICE void gp_look_between(GLOBAL u64 *statuses, const i64 status, const int sp
     for (int k = 0; k < LOOKED; k++)
         if (taken + k < count) gp_read_entries(statuses, status + (i64)(taken + k) * span, entries + k * WORDS);
 }
+
+/* Fold the values of a column's lanes, in the order of their rows; the result is in row 0. */
+DEVICE value_t gp_fold_down(value_t whole, const place_t at)
+{
+#if ROWS > 1
+#pragma unroll
+    for (int stride = 1; stride < ROWS; stride *= 2) {
+        const value_t later = gp_shuffle_down(whole, stride * at.width);
+        if (at.row + stride < ROWS) whole = OP(whole, later);
+    }
+#endif
+    return whole;
+}

@@ -84,3 +84,17 @@ DEVICE void gp_store_results(GLOBAL result_t *to, const result_t *results, const
         if (k < left) to[k] = results[k];
 }
 #endif
+
+#ifdef SOME_ZERO /* weights are read from memory */
+/* Add `count` neighbours of each of ITEMS elements, times their weights, to the sums. */
+DEVICE void gp_add_neighbours(sum_t *sums, const sum_t *values, LOCAL const sum_t *weights, const int count)
+{
+#pragma unroll
+    for (int k = 0; k < count; k++) {
+        const sum_t weight = weights[k];
+        if (SOME_ZERO && weight == 0) continue;
+#pragma unroll
+        for (int item = 0; item < ITEMS; item++) sums[item] += weight * values[k + item];
+    }
+}
+#endif

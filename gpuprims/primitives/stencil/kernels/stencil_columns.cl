@@ -5,7 +5,7 @@
  * out     OUTPUTS, with the same axes as x0
  * launch  any number of groups of BLOCK; each takes BLOCK columns and `depth` rows, a multiple of ITEMS, one of `strips`,
  *         until none are left
- * host    gp_within (stencil.h), gp_result
+ * host    gp_within, gp_add_neighbours (stencil.h), gp_result
  *
  * If the weights are more than CHUNK, the work-item loads the neighbours again for each CHUNK of them; the loads hit the
  * cache.
@@ -27,18 +27,6 @@ DEVICE void load_column(sum_t *values, GLOBAL const stored_t *column, const layo
             const index_t at = gp_within((index_t)min(y + k, (i64)ROWS - 1 + HIGH_Y), (index_t)ROWS);
             values[k] = MODE_CONSTANT && at < 0 ? BEYOND : NUMBER(column[max(at, (index_t)0) * STRIDE_2]);
         }
-    }
-}
-
-/* Add `count` neighbours of each of ITEMS elements to their sums. */
-DEVICE void add_column(sum_t *sums, const sum_t *values, LOCAL const sum_t *weights, const int count)
-{
-#pragma unroll
-    for (int k = 0; k < count; k++) {
-        const sum_t weight = weights[k];
-        if (SOME_ZERO && weight == 0) continue;
-#pragma unroll
-        for (int item = 0; item < ITEMS; item++) sums[item] += weight * values[k + item];
     }
 }
 
@@ -72,18 +60,18 @@ void stencil_columns(INPUTS, OUTPUTS, const layout_t layout, const i64 strips, c
             /* 2. Load the next rows, and add the neighbours. */
 #if CHUNK == SPAN
             load_column(values + SPAN - 1, column, layout, y + HIGH_Y, ITEMS);
-            add_column(sums, values, weights, SPAN);
+            gp_add_neighbours(sums, values, weights, SPAN);
 #pragma unroll
             for (int k = 0; k < SPAN - 1; k++) values[k] = values[k + ITEMS];
 #else
 #pragma unroll 1
             for (int k = 0; k + CHUNK <= SPAN; k += CHUNK) {
                 load_column(values, column, layout, y + LOW_Y + k, HELD);
-                add_column(sums, values, weights + k, CHUNK);
+                gp_add_neighbours(sums, values, weights + k, CHUNK);
             }
             if (SPAN % CHUNK) {
                 load_column(values, column, layout, y + LOW_Y + SPAN / CHUNK * CHUNK, SPAN % CHUNK + ITEMS - 1);
-                add_column(sums, values, weights + SPAN / CHUNK * CHUNK, SPAN % CHUNK);
+                gp_add_neighbours(sums, values, weights + SPAN / CHUNK * CHUNK, SPAN % CHUNK);
             }
 #endif
 

@@ -5,7 +5,7 @@
  *         weights along columns, or these after those
  * out     OUTPUTS, with the same axes as x0
  * launch  any number of groups of BLOCK; each takes tiles of WIDE columns and HIGH rows until none are left
- * host    gp_within, gp_element_at (stencil.h), gp_result; staged_t, the type of rows before they are filtered
+ * host    gp_within, gp_element_at, gp_add_neighbours (stencil.h), gp_result; staged_t, the type of rows before they are filtered
  *
  * A filter computes ITEMS elements of a line at once, from ITEMS + TAPS - 1 neighbours:
  *
@@ -74,18 +74,6 @@ DEVICE void load_lines(LOCAL staged_t *to, const int pitch, GLOBAL const stored_
     }
 }
 
-/* Add `count` neighbours of each of ITEMS elements, times their weights, to the sums. */
-DEVICE void add_neighbours(sum_t *sums, const sum_t *values, LOCAL const sum_t *weights, const int count)
-{
-#pragma unroll
-    for (int k = 0; k < count; k++) {
-        const sum_t weight = weights[k];
-        if (SOME_ZERO && weight == 0) continue;
-#pragma unroll
-        for (int item = 0; item < ITEMS; item++) sums[item] += weight * values[k + item];
-    }
-}
-
 /* Return a number of a row that is not filtered yet, or of the tile. */
 DEVICE sum_t number_at(LOCAL const void *line, const int is_staged, const int place)
 {
@@ -105,13 +93,13 @@ DEVICE void filter_line(sum_t *sums, LOCAL const void *line, const int is_staged
     for (int tap = 0; tap + CHUNK <= taps; tap += CHUNK, place += CHUNK * apart) {
 #pragma unroll
         for (int k = 0; k < CHUNK; k++) values[ITEMS - 1 + k] = number_at(line, is_staged, place + k * apart);
-        add_neighbours(sums, values, weights + tap, CHUNK);
+        gp_add_neighbours(sums, values, weights + tap, CHUNK);
 #pragma unroll
         for (int k = 0; k < ITEMS - 1; k++) values[k] = values[k + CHUNK];
     }
 #pragma unroll
     for (int k = 0; k < taps % CHUNK; k++) values[ITEMS - 1 + k] = number_at(line, is_staged, place + k * apart);
-    add_neighbours(sums, values, weights + taps / CHUNK * CHUNK, taps % CHUNK);
+    gp_add_neighbours(sums, values, weights + taps / CHUNK * CHUNK, taps % CHUNK);
 }
 
 __kernel WORK_GROUP_RESIDENT(BLOCK, GROUPS_AT_ONCE)
