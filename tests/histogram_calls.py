@@ -14,6 +14,13 @@ from gpuprims.primitives.histogram.plan import count
 
 LONG = 1 << 22
 
+
+def _reported(dtype: str, device: gpuprims.Device, variant: str) -> Any:
+    """Count numbers in 99 bins, and report the last one."""
+    operands = as_operands("", (resident(LONG, dtype=dtype),), device)
+    return count(operands, direct(99), 99, None, variant=variant, outside=True, reports=True)
+
+
 _KEYS = ("b1", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8")
 HISTOGRAMS: dict[str, Callable[..., Any]] = {
     "float32": lambda **where: gpuprims.histogram(resident(LONG), 256, (0, 1), **where),
@@ -27,16 +34,7 @@ HISTOGRAMS: dict[str, Callable[..., Any]] = {
         for dtype in ("u1", "i4", "i8")
     ],
     "numbers of bins, with a report": lambda device, variant: [
-        count(
-            as_operands("", (resident(LONG, dtype=dtype),), device),
-            direct(99),
-            99,
-            None,
-            variant=variant,
-            outside=True,
-            reports=True,
-        )
-        for dtype in ("u1", "i8")
+        _reported(dtype, device, variant) for dtype in ("u1", "i8")
     ],
     "weights, in order or not": lambda **where: [
         gpuprims.histogram(
@@ -56,15 +54,7 @@ HISTOGRAMS: dict[str, Callable[..., Any]] = {
 
 
 BYTES: dict[str, Callable[..., Any]] = {
-    "numbers, with a report": lambda device, variant: count(
-        as_operands("", (resident(LONG, dtype="u1"),), device),
-        direct(99),
-        99,
-        None,
-        variant=variant,
-        outside=True,
-        reports=True,
-    ),
+    "numbers, with a report": lambda device, variant: _reported("u1", device, variant),
     "even edges": lambda **where: gpuprims.histogram(resident(LONG, dtype="u1"), 256, (0, 256), **where),
     "others, of signed bytes and of bools": lambda **where: [
         gpuprims.histogram(resident(LONG, dtype=dtype), [0, 1, 10, 11], **where) for dtype in ("i1", "b1")
