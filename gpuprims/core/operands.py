@@ -65,6 +65,11 @@ class Operands:
         self.placed: Placed | None = None if forms is None else (forms, natives)
         self._shared: list[tuple[Any, View]] = []
 
+    @property
+    def as_given(self) -> bool:
+        """True if kernels read the caller's own arrays, and results need no conversion."""
+        return self.plain or (self.in_place and self.convert is unchanged)
+
     def place(self) -> Placed:
         """Return the arrays as kernels take them; the first call copies or shares host arrays."""
         if self.placed is None:

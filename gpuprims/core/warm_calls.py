@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.apart import Apart
-from gpuprims.core.arrays import NUMBERS, NUMPYS, as_number, copy_on, unchanged
+from gpuprims.core.arrays import NUMBERS, NUMPYS, as_number, copy_on
 from gpuprims.core.device import Device, pick_device
 from gpuprims.core.launch_plan import LaunchPlan
 from gpuprims.core.memory import host_memory
@@ -91,7 +91,7 @@ class WarmCalls:
         ``step`` checks the arrays of such a call, or puts others in their place; ``back`` makes its result of the
         plan's.
         """
-        if key is None or operands.convert is not unchanged or (operands.on_host and not operands.in_place):
+        if key is None or not operands.as_given:
             return
         if out is not None and not out.is_bare:
             return

@@ -23,8 +23,8 @@ _MOST_DOWN = 16
 _MOST_FOLDED, _ALONE = 32, 256
 # Most parts of a strip that are tried for the least idle time, if there are many strips.
 _PARTS = 8
-# Bytes of a word of a status with its tag, and of narrow elements at most. Strips for each warp that runs, of which few
-# idle at the end.
+# Bytes of a word of a status with its tag, and of narrow elements at most. Strips for each running warp, so that few
+# warps are idle at the end.
 _ENTRY, _NARROW, _WAVES = 8, 2, 4
 # Bytes of statuses for each byte of a tile up to which reading them takes less time than reading elements twice.
 _MOST_STATUSES = 8  # rows: column_runs

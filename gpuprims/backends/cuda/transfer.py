@@ -48,7 +48,7 @@ class PinnedReport:
     """A number in pinned host memory, and an event after the launches that write it.
 
     Kernels write all of it or each half, once, and the host sees that sooner than the end of the kernel. A number that
-    looks unset, or of which they write fewer bytes, is read once the work is done.
+    looks unset is read once the work is done, and so is one that kernels write in smaller parts.
     """
 
     def __init__(self, transfer: Transfer, device: cupy.cuda.Device) -> None:

@@ -159,7 +159,7 @@ def find_warm(key: Key | None) -> tuple[Numbers, bool] | None:
 
 def keep_warm(key: Key | None, numbers: Numbers, operands: Operands) -> None:
     """Keep what counts arrays of a key that are read as they are."""
-    if key is None or operands.convert is not unchanged or (operands.on_host and not operands.in_place):
+    if key is None or not operands.as_given:
         return
     if len(_warm) >= _MOST_KEPT:
         _warm.clear()

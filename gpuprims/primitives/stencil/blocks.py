@@ -20,7 +20,7 @@ _MOST_CHUNK = 32
 _READ, _FEW_TAPS = 8, 512  # rows: dense-few
 # Fewest lanes that share a row of a tile: eight read 16 bytes each from all banks of local memory.
 _LEAST_LANES = 8
-# Narrower tiles, which load more rows, are for rows of which they cover this part of the columns beside the others.
+# Narrower tiles load more rows. They are used if they cover less than this part of the columns that wide ones cover.
 _MUCH_FEWER = 0.9
 
 
