@@ -24,7 +24,7 @@ from gpuprims.errors import BackendUnavailableError, UnknownDeviceError
 
 sys.path.insert(0, str(Path(__file__).parent))  # importlib mode leaves it out, and tests share kernel_cases
 from covering import LEFT, covering, pytest_addoption, pytest_sessionfinish, pytest_testnodedown  # noqa: F401 - hooks
-from kernel_cases import AROUND, ASKED, BYTES, COUNTED, FLAT, Kernel, able_variants, as_it_stands, is_guest
+from kernel_cases import AROUND, ASKED, BYTES, COUNTED, FLAT, MANY_BINS, Kernel, able_variants, as_it_stands, is_guest
 
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
@@ -151,6 +151,12 @@ def histogram_kernel(request: pytest.FixtureRequest) -> Kernel:
 
 
 @pytest.fixture(scope="session")
+def many_bins_kernel(request: pytest.FixtureRequest) -> Kernel:
+    """Each variant of ``histogram`` that is meant for many bins."""
+    return _kernel("histogram", *request.param)
+
+
+@pytest.fixture(scope="session")
 def stencil_kernel(request: pytest.FixtureRequest) -> Kernel:
     """Each variant of ``stencil`` on each device that it is meant for."""
     return _kernel("stencil", *request.param)
@@ -194,6 +200,7 @@ KERNELS: dict[str, tuple[str, tuple[CallTraits, ...]]] = {
     "flat_scan_kernel": ("scan", (FLAT,)),
     "segments_kernel": ("scan segments", (FLAT,)),
     "histogram_kernel": ("histogram", (COUNTED, BYTES)),
+    "many_bins_kernel": ("histogram", (MANY_BINS,)),
     "stencil_kernel": ("stencil", (AROUND,)),
     "logistic_kernel": ("logistic", ()),
     "descent_kernel": ("descent", ()),

@@ -30,6 +30,10 @@ def run(chosen: argparse.Namespace) -> int:
     lines = [f"gpuprims {gpuprims.__version__}", "", *table([_HEADINGS, *rows])]
     if progress := [f"  {device.spec:12} {device.capabilities.progress}" for device in found[:-1]]:
         lines += ["", "fwd, groups of one launch run at the same time:", *progress]
+    if any(device.backend == "cuda" for device in found):
+        from gpuprims.backends.cuda.compiled import Compiled
+
+        lines += ["", f"calls on CuPy arrays that are like an earlier one run in {Compiled.said()}"]
     for device, failure in zip(found, failures, strict=True):
         if failure:
             lines += ["", f"{device.spec} {failure}\n    {remedy(device.capabilities)}"]

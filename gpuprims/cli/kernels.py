@@ -54,6 +54,7 @@ CALLS = {
     "compact": "compact({dtype}[{size}], bool[{size}])",
     "histogram": "histogram({dtype}[{size}], 256, (0, 256))",
     "histogram/bytes": "histogram(uint8[{size}], 256, (0, 256))",
+    "histogram/partitioned": "histogram({dtype}[{size}], 262144, (0, 1000000))",
     "stencil": "stencil({dtype}[{rows}, 16], [[1, 2, 1], [2, 3, 2], [1, 1, 2]])",
     "stencil/columns": "stencil({dtype}[{rows}, 16], [[1], [2], [1]])",
     "stencil/separable": "blur({dtype}[{rows}, 16], box, size=21)",

@@ -42,6 +42,9 @@ class Report(Protocol):
     def mark(self) -> None:
         """Mark the end of the launches that write the number; not needed if :meth:`read` follows at once."""
 
+    def leave(self) -> None:
+        """Mark it for those who do not wait soon, in less time: :meth:`read` may wait for later work too."""
+
     def read(self) -> int:
         """Wait for the work before the mark, or for all, and return the number. The memory may serve another call."""
 
@@ -57,6 +60,8 @@ class HostReport:
 
     def mark(self) -> None:
         """Do nothing: the number is there."""
+
+    leave = mark
 
     def read(self) -> int:
         """Return the number."""
@@ -77,7 +82,12 @@ class WithConstants(NamedTuple):
 
 
 class Driver(Protocol):
-    """One device of one backend."""
+    """One device of one backend.
+
+    It may also have ``stream_memory``, a :class:`~gpuprims.core.stream_memory.StreamMemory`, from which folds then take
+    memory that stays, and ``runner(device, launch, form, turned=...)``, which returns what launches on arrays and a new
+    one of a form and returns this one, in less time of the host than :meth:`empty` and a launch by themselves.
+    """
 
     @property
     def backend(self) -> str:
@@ -131,6 +141,12 @@ class Driver(Protocol):
     def wait(self) -> None:
         """Wait for the kernels launched so far, where they work in the host's memory."""
 
+    def in_this_thread(self, run: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any]:
+        """Return a function for calls in the host's memory so short that waking other threads would take longer.
+
+        It may be ``run`` itself, which launches kernels and waits for them.
+        """
+
     def asarray(self, array: np.ndarray) -> Any:
         """Copy a host array into an array of the vendor's own class."""
 
@@ -181,6 +197,10 @@ class OwnMemory:
     def wait(self) -> None:
         """Refuse: there is no kernel to wait for."""
         raise TypeError(f"{type(self).__name__}: no kernel works in the host's memory; got a request to wait for one")
+
+    def in_this_thread(self, run: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any]:
+        """Refuse: there is no such call."""
+        raise TypeError(f"{type(self).__name__}: no call works in the host's memory; got {run} to make one shorter")
 
 
 class Backend(Protocol):

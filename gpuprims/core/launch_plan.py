@@ -146,9 +146,14 @@ class LaunchPlan:
     def runner(self) -> Callable[[Sequence[Any]], Any]:
         """Return :meth:`run_there`, or for most plans what takes less time of the host."""
         launch, own = self.compiled(), type(self).run_there is not LaunchPlan.run_there
-        if own or launch is nothing or self._turned or self._in_order < 0 or not self.single:
+        if own or launch is nothing or self._in_order < 0 or not self.single:
             return self.run_there
         device, (form,) = self.device, self.results
+        if hasattr(device.driver, "runner"):
+            quick: Callable[[Sequence[Any]], Any] = device.driver.runner(device, launch, form, turned=self._turned)
+            return quick
+        if self._turned:
+            return self.run_there
         shape, dtype = form.shape, form.dtype
 
         def run(arrays: Sequence[Any]) -> Any:
@@ -245,21 +250,6 @@ def with_scratch(device: Device, launch: Launch, nbytes: int) -> Launch:
 def with_statuses(device: Device, launch: Launch, entries: int) -> Launch:
     """Pass a launch tile statuses, by which groups pass values on, after its operands."""
     return lambda memories: launch([*memories, device.driver.tile_statuses(entries)])
-
-
-def with_counters(device: Device, launch: Launch, counters: int, scratch: int = 0, unread: int = 0) -> Launch:
-    """Pass a launch bytes for partial values, and 32-bit zeros by which groups count each other, after its operands.
-
-    The first ``unread`` operands have no elements, and thus no memory: the kernel gets the zeros in their place.
-    """
-
-    def start(memories: Sequence[Any]) -> None:
-        driver = device.driver
-        zeros = driver.counters(counters)
-        partials = driver.scratch(scratch) if scratch else zeros
-        launch([*memories, partials, zeros] if not unread else [*[zeros] * unread, *memories[unread:], partials, zeros])
-
-    return start
 
 
 def asks_for(primitive: str, backend: str, asked: str | Variant) -> bool:

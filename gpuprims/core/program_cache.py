@@ -38,6 +38,12 @@ def forgets_calls(forget: Callable[[], None]) -> None:
     _forgets.append(forget)
 
 
+def forget_calls() -> None:
+    """Drop all launch plans that somebody keeps."""
+    for forget in _forgets:
+        forget()
+
+
 class Kernels:
     """Compiled kernels of one device; beyond ``GPUPRIMS_KERNELS`` it releases the least recently used."""
 
@@ -76,5 +82,4 @@ class Kernels:
         for key in list(self._kept)[: max(len(self._kept) - limit + part, 0)]:
             del self._kept[key]
         if len(self._kept) >= limit // 2:  # with fewer, no release is near
-            for forget in _forgets:
-                forget()
+            forget_calls()

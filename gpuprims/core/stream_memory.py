@@ -3,12 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any
+from threading import Lock
+from typing import Any, NamedTuple
 
 import numpy as np
 
 # Tags are 32-bit numbers and a launch uses two, so fresh statuses replace these long before tags run out.
 _MOST_LAUNCHES = 2**30
+# Bytes for partial values that stay with a stream: the fewest, and the most. The fewest counters.
+_FEWEST_BYTES, MOST_BYTES, _FEWEST_COUNTERS = 1 << 16, 1 << 20, 1024
+
+
+class Room(NamedTuple):
+    """So many bytes for partial values, and so many counters, for one kernel."""
+
+    nbytes: int
+    counters: int
+
+    @classmethod
+    def of(cls, nbytes: int, counters: int) -> Room:
+        """Return at least so much room, of few different sizes."""
+        return cls(_power(max(nbytes, _FEWEST_BYTES)) if nbytes else 0, _power(max(counters, _FEWEST_COUNTERS)))
+
+
+def _power(least: int) -> int:
+    return 1 << (least - 1).bit_length()
 
 
 class StreamMemory:
@@ -16,13 +35,19 @@ class StreamMemory:
 
     Launches in one stream follow each other, so each stream has its own. ``zeros`` allocates a number of entries of a
     dtype; ``stream`` returns a key of the stream that work goes to now.
+
+    Attributes
+    ----------
+    turn : threading.Lock
+        Threads that start several kernels on the same memory of :meth:`beside`, in one stream, take turns.
     """
 
     def __init__(self, zeros: Callable[[int, np.dtype[Any]], Any], stream: Callable[[], Hashable]) -> None:
-        self._zeros = zeros
-        self._stream = stream
+        self._zeros, self._stream = zeros, stream
+        self.turn = Lock()
         self._counters: dict[Hashable, tuple[int, Any]] = {}
         self._statuses: dict[Hashable, tuple[int, Any, int]] = {}
+        self._beside: dict[tuple[Hashable, Room], tuple[Any, Any]] = {}
 
     def counters(self, count: int) -> Any:
         """Return at least ``count`` 32-bit zeros, which launches leave zero."""
@@ -33,6 +58,18 @@ class StreamMemory:
             memory = self._zeros(size, np.dtype(np.uint32))
             self._counters[stream] = size, memory
         return memory
+
+    def beside(self, room: Room) -> tuple[Any, Any]:
+        """Return bytes for the partial values of one kernel or turn, and 32-bit zeros, which it leaves zero.
+
+        All of this memory stays, because a captured graph may use it later.
+        """
+        key = self._stream(), room
+        kept = self._beside.get(key)
+        if kept is None:
+            zeros = self._zeros(room.counters, np.dtype(np.uint32))
+            kept = self._beside[key] = (self._zeros(room.nbytes, np.dtype(np.uint8)) if room.nbytes else zeros, zeros)
+        return kept
 
     def tile_statuses(self, entries: int) -> Any:
         """Return at least ``entries`` tile statuses; each launch leaves higher tags than it found."""

@@ -31,14 +31,69 @@ Key = tuple[Hashable, ...]
 _MOST = 1024
 # Bytes of an array of the host up to which a call's time on the host counts.
 _SMALL = 1 << 24
+# Bytes of a call in the host's memory that one thread reads before another would have begun.
+_SHORT = 1 << 18
 # Keywords of these classes decide a plan by their value. True is equal to 1, and a function may see new values later.
 AS_GIVEN = frozenset({type(None), int, str, Expr})
 _NUMBERS = frozenset({bool, *NUMBERS})
-_HOSTS = frozenset({np.ndarray, *_NUMBERS})
+# Python's numbers that are the same if they are equal, but for zeros; and how many of them a call keeps.
+_SIMPLE, _FEW_NUMBERS = frozenset({bool, int, float}), 64
+
+
+def key_of_any(keywords: Hashable, arrays: Sequence[Any], device: str | Device | None) -> Key | None:
+    """Return the key of a call that may have small arrays of the host, none of them empty, or numbers among its arrays.
+
+    Only the classes of numbers decide a plan; arrays without axes, and NumPy's numbers, are numbers beside arrays of a
+    device.
+    """
+    facts, told, on_host, with_axes = REGISTRY.facts_by_class, list[Any](), True, False
+    for array in arrays:
+        kind = type(array)
+        if kind in facts:
+            told.append(facts[kind](array))
+            on_host = False
+        elif kind in _NUMBERS:
+            told.append(kind)
+        elif kind is np.ndarray and is_ready(array) and 0 < array.nbytes <= _SMALL:
+            told.append((array.dtype, array.shape, None if array.flags.carray else array.strides))
+            with_axes = with_axes or array.ndim > 0
+        elif isinstance(array, np.generic):
+            told.append((array.dtype, None))
+        else:
+            return None
+    if on_host:
+        return (keywords, pick_device(None, device), *told) if with_axes else None
+    return None if with_axes else (keywords, device, *told)
+
+
+def _key_of(keywords: Hashable, arrays: Sequence[Any], device: str | Device | None = None) -> Key | None:
+    """Return the key of a call; None unless a backend tells the facts of each array's class."""
+    tells = REGISTRY.facts_by_class.get
+    if len(arrays) == 1:  # most calls, without a list
+        if (tell := tells(type(arrays[0]))) is not None:
+            return keywords, device, tell(arrays[0])
+    elif len(arrays) == 2:
+        first, second = arrays
+        if (tell := tells(type(first))) is not None and type(first) is type(second):
+            return keywords, device, tell(first), tell(second)
+    return key_of_any(keywords, arrays, device)
+
+
+def _look_up(
+    runs: dict[Key | None, Run], keywords: Hashable, arrays: tuple[Any, ...], device: str | Device | None
+) -> tuple[Key | None, tuple[Any, ...], Run | None]:
+    """Return the key of a call, its arrays, and what runs it among ``runs``."""
+    key = WarmCalls.key_of(keywords, arrays, device)
+    try:
+        return key, arrays, runs.get(key)
+    except TypeError:  # a keyword that cannot be hashed
+        return key, arrays, None
 
 
 class WarmCalls:
-    """The warm calls of one function."""
+    """The warm calls of one function. ``key_of`` makes keys; a backend may bring what takes less time."""
+
+    key_of, look_up = staticmethod(_key_of), staticmethod(_look_up)
 
     def __init__(self) -> None:
         self._runs: dict[Key | None, Run] = {}
@@ -63,10 +118,11 @@ class WarmCalls:
         There is no key if arrays of ``out=`` lie in memory of others.
         """
         if out is None:
-            key = key_of(keywords, arrays, device)
-            return key, arrays, self.find(key)
+            if self._generation != REGISTRY.generation:
+                self.clear()
+            return self.look_up(self._runs, keywords, arrays, device)
         given = (*arrays, *out) if type(out) is tuple else (*arrays, out)
-        key = key_of((keywords, type(out) is tuple, len(arrays)), given, device)
+        key = self.key_of((keywords, type(out) is tuple, len(arrays)), given, device)
         if key is None:
             return None, given, None
         run = self.find(key)
@@ -120,51 +176,14 @@ def by_value(keyword: Any) -> bool:
     return kind in AS_GIVEN or (kind is tuple and AS_GIVEN.issuperset(map(type, keyword)))
 
 
-def key_of(keywords: Hashable, arrays: Sequence[Any], device: str | Device | None = None) -> Key | None:
-    """Return the key of a call; None unless a backend tells the facts of each array's class."""
-    if not arrays:
-        return None
-    if type(arrays[0]) in _HOSTS or type(arrays[-1]) in _HOSTS:
-        return _key_beside_numbers(keywords, arrays, device)
-    facts = REGISTRY.facts_by_class
-    try:
-        return (keywords, device, *[facts[type(array)](array) for array in arrays])
-    except KeyError:
-        return _key_beside_numbers(keywords, arrays, device)
-
-
-def _key_beside_numbers(keywords: Hashable, arrays: Sequence[Any], device: str | Device | None) -> Key | None:
-    """Return the key of a call on small arrays of the host, none of them empty, or with numbers among its arrays.
-
-    Only the classes of numbers decide a plan; arrays without axes, and NumPy's numbers, are numbers beside arrays of a
-    device.
-    """
-    facts, told, on_host, with_axes = REGISTRY.facts_by_class, list[Any](), True, False
-    for array in arrays:
-        kind = type(array)
-        if kind in facts:
-            told.append(facts[kind](array))
-            on_host = False
-        elif kind in _NUMBERS:
-            told.append(kind)
-        elif kind is np.ndarray and is_ready(array) and 0 < array.nbytes <= _SMALL:
-            told.append((array.dtype, array.shape, None if array.flags.carray else array.strides))
-            with_axes = with_axes or array.ndim > 0
-        elif isinstance(array, np.generic):
-            told.append((array.dtype, None))
-        else:
-            return None
-    if on_host:
-        return (keywords, pick_device(None, device), *told) if with_axes else None
-    return None if with_axes else (keywords, device, *told)
-
-
 def runner_of(plan: LaunchPlan, operands: Operands, out: Out | None = None) -> Run:
     """Return what runs a plan on arrays like those of a call, followed by those of ``out=``."""
     if out is not None:
         run = _into(plan, len(operands.natives), out, in_place=operands.in_place)
     else:
         run = plan.run_in_place if operands.in_place else plan.runner()
+    if operands.in_place and sum([native.nbytes for native in operands.natives]) <= _SHORT:
+        run = operands.driver.in_this_thread(run)
     take = _taking(operands)
     return run if take is None else _after(take, run)
 
@@ -199,11 +218,24 @@ def _taking(operands: Operands) -> Step | None:
     if not numbers and not strided:
         return None
 
+    lately: dict[tuple[Any, ...], Any] = {}  # copies, found in less time than by copy_on
+
     def take(arrays: Sequence[Any]) -> Sequence[Any]:
         taken = list(arrays)
         for k, dtype in numbers:
-            number = as_number(label, arrays[k], dtype)
-            taken[k] = number if in_place else copy_on(device, number)
+            number = arrays[k]
+            if in_place:
+                taken[k] = as_number(label, number, dtype)
+                continue
+            key = device.driver.order, k, type(number), number
+            copied = lately.get(key) if type(number) in _SIMPLE else None
+            if copied is None:
+                copied = copy_on(device, as_number(label, number, dtype))
+                if type(number) in _SIMPLE and number:  # equal zeros may differ in their signs
+                    if len(lately) >= _FEW_NUMBERS:
+                        lately.clear()
+                    lately[key] = copied
+            taken[k] = copied
         for k in strided:
             taken[k], _ = host_memory(arrays[k])
         return taken

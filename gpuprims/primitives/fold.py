@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
 from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.counters import with_counters
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Kernel, Launch
 from gpuprims.core.kernel_spec import value_bytes, value_words
-from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, nothing, with_counters, with_scratch, with_statuses
+from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, nothing, with_scratch, with_statuses
 from gpuprims.core.layout import VECTOR_BYTES, Form, Layout, contiguous, plan_layout, turned
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.expressions import TypedExpr
 from gpuprims.operators import Folding
 from gpuprims.primitives.by_rows import FEWEST_FOLDED, by_rows
-from gpuprims.primitives.fold_spec import FoldSpec, ScanSpec
+from gpuprims.primitives.fold_spec import FoldSpec, ScanSpec, peeled_width
 from gpuprims.primitives.fold_variants import FoldVariant, ScanVariant
 from gpuprims.primitives.joined import scalar_in_loops
 from gpuprims.primitives.lane_rows import LaneRows, LaneRowsSpec
-from gpuprims.primitives.queue_spec import QueueSpec
-from gpuprims.primitives.scan_tiles import queue_of, scan_traits
+from gpuprims.primitives.queue_spec import QueueSpec, plan_queue
+from gpuprims.primitives.scan_tiles import in_rows, scan_traits
 from gpuprims.primitives.strips import RunSpec, StripSpec, neighbouring, runs_of, strips_of
 
 # A work-item takes several outputs if they have at most so many elements, and takes at most so many (row each-across).
@@ -105,17 +107,18 @@ def plan_fold(
         read_by = flat if chosen.stages and flat else layout
         if chosen.by_rows and commutative and not indexed and chosen.outputs_per_group == 1:
             read_by = by_rows(layout, FEWEST_FOLDED)
-        vector = read_by.vector_width() if chosen.vectors else 1
-        chosen, parts = chosen.narrowed(vector), 1
+        aligned = read_by.vector_width() if chosen.vectors else 1
+        peels = commutative and 0 < chosen.peels <= count
+        vector = max(aligned, peeled_width(read_by, len(forms)) if peels else 0)
+        chosen, parts = chosen.narrowed(vector, value_words(folding.values)), 1
         if chosen.shares_outputs:  # enough groups to fill the device, each with a tile of its own
             tiles = max(-(-count * width // (chosen.block * chosen.items)), 1)
             parts = max(1, min(tiles, chosen.groups(rows * tiles, able) // rows))
         groups = min(rows * parts, MOST_GROUPS)
         if not chosen.shares_outputs or chosen.block == 1:  # a group of one is a thread: no more than there are to run
             groups = chosen.groups(groups, able)
-        spec = FoldSpec.of(
-            folding, read_by, better=folding.better, commutative=commutative, vector=vector, vector_across=across
-        )
+        how = {"vector": vector, "vector_across": across, "peeled": vector > aligned}
+        spec = FoldSpec.of(folding, read_by, better=folding.better, commutative=commutative, **how)
         packed = read_by.pack(count if counted is None else counted)
         side_by_side = count <= _FEW and len(folding.values) > 1  # rows: cpu_chunks-few
         joins = side_by_side or scalar_in_loops(folding.map, folding.op) or _large_apart(read_by, len(forms))
@@ -126,13 +129,15 @@ def plan_fold(
         fitted = chosen
         if across > 1:
             fitted = chosen.resized(items=max(min(chosen.items // words, 4 * _MOST_LOADED // (across * nbytes)), 1))
+        elif chosen.narrows and vector == 1 and 0 < count < chosen.items and 2 * width > chosen.block:
+            fitted = chosen.resized(items=count)  # all elements of an output at once (rows: each-few)
         launch = device.kernel(fitted, spec).prepare(groups, packed, *numbers)
         counters, scratch = outputs, outputs * parts * nbytes
         if parts == 1:  # unshared outputs need no counters, and there may be millions
             counters, scratch = 1, 0
         elif chosen.accumulates:
             counters, scratch = (outputs + 1) // 2 * 2 + outputs * nbytes // 4, 0
-        return with_counters(device, launch, counters, scratch, unread=0 if count else len(forms))
+        return with_counters(device, launch, counters, scratch, unread=0 if count else len(forms), one_kernel=True)
 
     results = [_in_new_memory(form) for form in targets]
     return LaunchPlan(device, "reduce", traits, results, compiling, asked=asked, inputs=range(len(forms)))
@@ -202,8 +207,10 @@ def plan_scan(
     size = math.prod(shape[k] for k in axes) if count is None else count
     layout = plan_layout((*forms, *targets), shape, axes, kept_by=range(len(forms)))
     words = value_words(folding.values)
+    placed = place is not None or folding.map.takes(len(forms)) or folding.finish.takes(len(folding.values))
+    by_row = layout if placed else in_rows(layout, shape, axes)
     traits = scan_traits(
-        layout,
+        by_row,
         len(forms),
         placed=place is not None,
         dtypes=(*folding.computed_in, *(place.computed_in if place else ())),
@@ -213,6 +220,7 @@ def plan_scan(
         value_bytes=value_bytes(folding.values),
         side_by_side=neighbouring(layout, len(forms)),
         words=words,
+        rows=math.prod(by_row.kept) if by_row is not layout else 1,
     )
 
     def compiling(variant: Variant) -> Launch:
@@ -221,21 +229,19 @@ def plan_scan(
             return nothing
         last = int(inclusive) if counted is None else counted
         if chosen.queued:
-            queue = queue_of(chosen.geometry, able, traits)
-            queued, tiles = chosen.resized(items=queue.items), traits.tiles(queue.tile)
-            own = {"commutative": commutative, "inclusive": inclusive, "vector": traits.vector, **queue.numbers}
-            kernel, groups = device.kernel(queued, QueueSpec.of(folding, layout, **own)), queued.groups(tiles, able)
-            launch = kernel.prepare(groups, layout.pack(last), outputs, size, tiles // outputs, local=queue.local)
-            return with_statuses(device, launch, 1 + tiles * words)
+            spec_of = partial(QueueSpec.of, folding, by_row, commutative=commutative, inclusive=inclusive)
+            return plan_queue(device, chosen, traits, by_row, last, spec_of)
         by_strips, by_runs = chosen.scratch == "strip statuses", chosen.scratch == "part statuses"
         # No more items than one output has, or all that a strip takes, and no more than fill the device.
         at_once = outputs if by_strips or by_runs else min(outputs, able.compute_units)
-        held = item_words(traits.vector) if item_words else words
+        paired = layout.width_of_pairs(len(forms)) if chosen.pairs else 0
+        held = item_words(max(traits.vector, paired)) if item_words else words
         fitted = chosen.taking(size).fitted(held, at_once * size, able)
-        strips = strips_of(fitted, able, layout, outputs, size)
+        strips = strips_of(fitted, able, traits)
         fitted = strips.variant if by_strips else fitted
-        vector = min(layout.vector_width(), fitted.items) if fitted.vectors else 1
+        vector = min(paired or layout.vector_width(), fitted.items) if fitted.vectors else 1
         how = {"commutative": commutative, "inclusive": inclusive, "place": place, "vector": vector}
+        how["paired"] = paired > 0
         lane_rows = LaneRows.of(size, vector, able.warp) if fitted.few_lanes else None
         spec: ScanSpec
         if by_runs:
@@ -246,7 +252,7 @@ def plan_scan(
             )
             return with_statuses(device, launch, 1 + runs.statuses * words)
         if by_strips:
-            spec = StripSpec.of(folding, layout, rows=strips.rows, **how)
+            spec = StripSpec.of(folding, layout, rows=strips.rows, prefetches=strips.prefetches, **how)
         elif lane_rows:
             spec = LaneRowsSpec.of(folding, layout, taken=lane_rows, **how)
         else:

@@ -7,10 +7,19 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from gpuprims.core.codegen.functions import fetch_text, vector_addresses
-from gpuprims.core.codegen.operands import elements_of, fields_of, load, names_of, return_value, stored, write
+from gpuprims.core.codegen.operands import (
+    elements_of,
+    fields_of,
+    load,
+    load_along,
+    names_of,
+    return_value,
+    stored,
+    write,
+)
 from gpuprims.core.codegen.rows import along_axis
 from gpuprims.core.kernel_spec import KernelSpec
-from gpuprims.core.layout import Layout
+from gpuprims.core.layout import VECTOR_BYTES, Layout
 from gpuprims.expressions import TypedExpr, c_type, constant, emit_function
 from gpuprims.operators import Folding
 
@@ -32,6 +41,8 @@ class FoldSpec(KernelSpec):
     # For an OP that returns the better of two values, and the first of equal ones: from their first components to True
     # if the first value is better. A value that compares better than itself (NaN) wins.
     better: TypedExpr | None = None
+    # Rows of the first input begin anywhere: some of its elements lie before the first whole vector.
+    peeled: bool = False
 
     stores_vectors: ClassVar[bool] = False
     scratch_pointers: ClassVar[int] = 2
@@ -57,12 +68,16 @@ class FoldSpec(KernelSpec):
         sets = " ".join(f"name##_v{k} place = gp_set{field};" for k, field in enumerate(fields))
         macros: dict[str, int | str] = {
             "COMMUTATIVE": int(self.commutative),
+            "PEELED": int(self.peeled),
+            "HEAD(o)": "(VECTOR - (u64)(x0 + gp_at_x0(layout, o, 0)) / sizeof(*x0) % VECTOR) % VECTOR",
             "VALUES(name, places)": arrays,
             "VALUE(name, place)": f"gp_pack({', '.join(f'name##_v{k} place' for k in numbers)})",
             "SET_VALUE(name, place, value)": f"do {{ const value_t gp_set = value; {sets} }} while (0)",
             "OP(a, b)": "gp_fold(a, b)",
             "IDENTITY": "gp_identity()",
         }
+        searched = self.better is not None and len(self.values) > 1 and (self.index is None or len(self.index) == 1)
+        macros["SEARCHED"] = int(searched)
         if self.better:
             macros |= {"BETTER(a, b)": "gp_better(a, b)", "LEAD(value)": f"(value){fields[0]}"}
             macros |= {"IN_ORDER": int(self.index is None), "LEAD_ALONE": int(len(self.values) == 1)}
@@ -92,6 +107,17 @@ class FoldSpec(KernelSpec):
         return (_ROOMS / "reduce" / "kernels" / "folding.h",)
 
 
+# Bytes of narrow elements: one alone in a load leaves memory idle (rows: warp-peeled).
+_NARROW = 2
+
+
+def peeled_width(layout: Layout, inputs: int) -> int:
+    """Return how many narrow neighbours one instruction may load if rows begin anywhere; 0 unless they lie together."""
+    item, steps = layout.forms[0].item, layout.reduced_strides[:inputs]
+    alone = steps[0] == (1,) and all(own == (0,) for own in steps[1:])
+    return VECTOR_BYTES // item if alone and item <= _NARROW else 0
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ScanSpec(FoldSpec):
     """The macros of a scan."""
@@ -101,14 +127,25 @@ class ScanSpec(FoldSpec):
     # ``place`` gives the first output consecutive indices. The value is then the next free index, and a group can
     # gather its elements in local memory and write them side by side.
     packed: bool = False
+    # Vectors of inputs of stride 2 are loaded with the elements between, so the last element is in no vector.
+    paired: bool = False
 
     stores_vectors: ClassVar[bool] = True
     aliases: ClassVar[bool] = True
     scratch_pointers: ClassVar[int] = 1
 
+    @property
+    def vector_strides(self) -> tuple[int, ...]:
+        """See :class:`KernelSpec`."""
+        return (1, 2) if self.paired else (1,)
+
     def macros(self) -> dict[str, int | str]:
         """Define the kind of scan, and for packed results how kernels gather and write elements."""
-        macros = super().macros() | {"INCLUSIVE": int(self.inclusive), "PACKED": int(self.packed)}
+        macros = super().macros() | {
+            "INCLUSIVE": int(self.inclusive),
+            "PACKED": int(self.packed),
+            "DOUBLED": int(self.paired),
+        }
         if self.packed:
             names = f"{names_of('x', self.inputs)}, {names_of('y', self.outputs)}"
             macros |= {
@@ -146,7 +183,7 @@ class ScanSpec(FoldSpec):
             "}",
             f"DEVICE value_t gp_stage_vector(INPUTS, {_PLACE}, const value_t *values, {_STAGED})",
             "{",
-            *(line for k, access in enumerate(inputs) for line in load(k, access, widths[k])),
+            *(line for k, access in enumerate(inputs) for line in load_along(k, access, widths[k])),
             "    value_t next = values[0];",
             "#pragma unroll",
             "    for (int item = 0; item < VECTOR; item++)",

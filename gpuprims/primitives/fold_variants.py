@@ -24,12 +24,19 @@ class FoldVariant(Variant):
     stages: bool = False
     # A group is one work-item, or as many as a CPU's compiler joins in a vector, for functions that need it.
     joins: bool = False
+    # Rows of so many narrow elements or more may begin anywhere; 0 if no kernel looks for their first whole vector.
+    peels: int = 0
 
-    def narrowed(self, vector: int) -> Self:
-        """Return the variant for vectors of so many elements; more than its items take more registers."""
-        if vector <= self.items or self.groups_per_unit is None:
+    def narrowed(self, vector: int, words: int) -> Self:
+        """Return the variant for vectors of so many elements, and values of many words, which take more registers."""
+        groups = self.groups_per_unit
+        if groups is None:
             return self
-        return self.resized(groups_per_unit=max(self.groups_per_unit * 3 // 4, 1))
+        if vector > self.items:
+            groups = max(groups * 3 // 4, 1)
+        if words > _FEW_WORDS and self.shares_outputs:
+            groups = min(groups, _MOST_GROUPS, max(_MOST_WORDS // (words * self.block), 1))
+        return self.resized(groups_per_unit=groups)
 
     def width(
         self, outputs: int, neighbours: int, across: int, size: int, item: int, capabilities: Capabilities
@@ -55,6 +62,9 @@ class FoldVariant(Variant):
         return width
 
 
+# Groups of a compute unit, and words of the values of all its work-items, that it has registers for if values have more
+# than a few words (rows: warp-moments).
+_MOST_GROUPS, _MOST_WORDS, _FEW_WORDS = 5, 6400, 3
 # Bytes of a line of memory, the fewest outputs that are read as one, and the fewest elements for each work-item that
 # shares an output.
 _LINE, _FEWEST_IN_LINE, _FEWEST = 128, 32, 8
@@ -78,6 +88,8 @@ class ScanVariant(Variant):
     few_lanes: bool = False
     # A group takes an output of at most so many elements alone, in one launch.
     alone: int = 0
+    # Vectors of elements of stride 2 are loaded with those between.
+    pairs: bool = False
 
     @property
     def runs(self) -> int:

@@ -15,7 +15,7 @@ from gpuprims.core.kernel_spec import Access, KernelSpec
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import expression, typed
 from gpuprims.primitives.fold_spec import FoldSpec, ScanSpec
-from gpuprims.primitives.segments.shares import SegmentSpec
+from gpuprims.primitives.segments.spec import SegmentSpec
 
 F32, I64 = np.dtype(np.float32), np.dtype(np.int64)
 LINE = Access(F32, (), (1,))

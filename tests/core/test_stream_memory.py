@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gpuprims.core import stream_memory
-from gpuprims.core.stream_memory import StreamMemory
+from gpuprims.core.stream_memory import Room, StreamMemory
 
 
 class Streams:
@@ -41,6 +41,25 @@ def test_memory_stays_with_its_stream_until_more_is_asked_for(verb: str, dtype: 
     assert ask(3) is streams.made[2]
     streams.now = "a"
     assert ask(3) is larger
+
+
+def test_memory_of_one_kernel_stays_with_its_stream_for_ever() -> None:
+    streams = Streams()
+    small, large = Room.of(100, 3), Room.of(100_000, 3)
+    partials, zeros = streams.memory.beside(small)
+    assert (partials.size, partials.dtype, zeros.size, zeros.dtype) == (1 << 16, np.uint8, 1024, np.uint32)
+    more, _ = streams.memory.beside(large)
+    assert more.size == 1 << 17
+    assert streams.memory.beside(small)[0] is partials
+    assert streams.memory.beside(Room.of(1 << 16, 1024))[0] is partials
+    streams.now = "b"
+    assert streams.memory.beside(small)[0] is not partials
+
+
+def test_without_partial_values_kernels_get_the_zeros() -> None:
+    partials, zeros = Streams().memory.beside(Room.of(0, 1025))
+    assert partials is zeros
+    assert zeros.size == 2048
 
 
 def test_statuses_are_made_anew_before_tags_run_out(monkeypatch: pytest.MonkeyPatch) -> None:

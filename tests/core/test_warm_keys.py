@@ -46,14 +46,20 @@ def on_host(device: gpuprims.Device, result: Any) -> np.ndarray:
 def found(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Collect for each lookup whether an earlier call is found."""
     seen: list[bool] = []
-    find = WarmCalls.find
+    find, find_into = WarmCalls.find, WarmCalls.find_into
 
     def watched(self: WarmCalls, key: Any) -> Any:
         run = find(self, key)
         seen.append(run is not None)
         return run
 
+    def watched_into(self: WarmCalls, *given: Any) -> Any:
+        found = find_into(self, *given)
+        seen.append(found[-1] is not None)
+        return found
+
     monkeypatch.setattr(WarmCalls, "find", watched)
+    monkeypatch.setattr(WarmCalls, "find_into", watched_into)
     return seen
 
 
@@ -174,6 +180,15 @@ def test_results_in_other_parts_of_the_same_memory(
         assert gpuprims.map("x, 2*x", x, out=pairs[0])[1] is pairs[0][1]
         with pytest.raises(ArgumentError, match="arrays that do not overlap each other"):
             gpuprims.map("x, 2*x", x, out=pairs[1])
+
+
+def test_equal_numbers_are_told_apart(device: gpuprims.Device, there: Any) -> None:
+    x = there(np.ones(5, np.float32))
+    for number in (0.0, -0.0, 0.0, 2, 2.0, True, 1.0, np.nan, 2, 0.0):
+        result = on_host(device, gpuprims.map("x * a", x, number))
+        expected = np.ones(5, np.float32) * number
+        assert_equal(result, expected)
+        assert np.signbit(result).tolist() == np.signbit(expected).tolist()
 
 
 def test_numbers_that_a_dtype_cannot_hold(device: gpuprims.Device, there: Any) -> None:

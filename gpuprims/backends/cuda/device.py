@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -15,11 +15,13 @@ from cupy_backends.cuda.api.driver import funcGetAttribute, funcSetAttribute
 from gpuprims.backends import PRELUDES
 from gpuprims.backends.cuda.arrays import new_array
 from gpuprims.backends.cuda.capabilities import capabilities_of
-from gpuprims.backends.cuda.kernel import CudaKernel, compiled, current_device
+from gpuprims.backends.cuda.kernel import PER_THREAD, CudaKernel, compiled, current_device
+from gpuprims.backends.cuda.runs import into_new
 from gpuprims.backends.cuda.transfer import Transfer
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
-from gpuprims.core.driver import OwnMemory
+from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch, OwnMemory
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form
 from gpuprims.core.lifetime import Discovery
@@ -29,7 +31,6 @@ from gpuprims.errors import BuildError, DeviceMemoryError
 
 _BYTES = np.dtype(np.uint8)
 _DECLARED_LOCAL, _ASKED_LOCAL = 1, 8  # CU_FUNC_ATTRIBUTE_: SHARED_SIZE_BYTES, MAX_DYNAMIC_SHARED_SIZE_BYTES
-_PER_THREAD = cupy.cuda.runtime.streamPerThread
 
 
 class CudaDriver(OwnMemory):
@@ -44,6 +45,7 @@ class CudaDriver(OwnMemory):
         self.report = transfer.report
         memory = StreamMemory(lambda count, dtype: self.zeros((count,), dtype), self._stream)
         self.counters, self.tile_statuses = memory.counters, memory.tile_statuses
+        self.stream_memory = memory
 
     @cached_property
     def capabilities(self) -> Capabilities:
@@ -64,16 +66,20 @@ class CudaDriver(OwnMemory):
             where = f"{variant.entry} on {self.capabilities.name} ({self.capabilities.driver})"
             raise BuildError(f"{where}: a kernel that compiles; got\n{error}") from error
 
-    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cupy.ndarray:
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any], *layout: Any) -> cupy.ndarray:
         """Allocate from CuPy's pool."""
         try:
             if current_device() == self.index:  # nearly always; faster than entering the device
-                return new_array(shape, dtype)
+                return new_array(shape, dtype, *layout)
             with self.device:
-                return new_array(shape, dtype)
+                return new_array(shape, dtype, *layout)
         except cupy.cuda.memory.OutOfMemoryError as error:
             wanted = math.prod(shape) * dtype.itemsize
             raise DeviceMemoryError(self.capabilities.name, wanted, self.room) from error
+
+    def runner(self, device: Device, launch: Launch, form: Form, *, turned: bool) -> Callable[[Sequence[Any]], Any]:
+        """Return what launches on arrays and a new one, which it returns."""
+        return into_new(self, device, launch, form, turned=turned)
 
     def zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> cupy.ndarray:
         """Allocate from CuPy's pool, and fill."""
@@ -124,7 +130,7 @@ class CudaDriver(OwnMemory):
     def _stream(self) -> tuple[int, int]:
         """Return a key of the current stream: CUDA's per-thread default streams share one handle."""
         stream = cupy.cuda.get_current_stream(self.index).ptr
-        return (stream, threading.get_ident() if stream == _PER_THREAD else 0)
+        return (stream, threading.get_ident() if stream == PER_THREAD else 0)
 
     def synchronize(self) -> None:
         """Wait for the whole device."""

@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import cupy
 import numpy as np
-from cupy_backends.cuda.api.driver import launchCooperativeKernel, launchKernel
+from cupy_backends.cuda.api.driver import CUDADriverError, launchCooperativeKernel, launchKernel
 from cupy_backends.cuda.libs import nvrtc
 
+from gpuprims.backends.cuda.compiled import Compiled
 from gpuprims.core import compile_cache
 from gpuprims.core.driver import Launch
 from gpuprims.core.variant import Variant
 
 current_device = cupy.cuda.runtime.getDevice
-_thread = threading.local()
+PER_THREAD = cupy.cuda.runtime.streamPerThread
+_NO_CONTEXT = 201  # CUDA_ERROR_INVALID_CONTEXT: of a new thread
 _OPTIONS = ("--std=c++17",)
 
 
@@ -52,34 +55,80 @@ class CudaKernel:
         """Fix a launch on CuPy's current stream.
 
         Only the pointers change. CuPy's own call converts all arguments each time: 4.1 us for a reduce, against 3.3
-        (H200, CuPy 14.2, 2026-11-21).
+        (H200, CuPy 14.2, 2026-11-21). The launch's ``with_beside`` returns one that takes two memories more of a
+        function, the same for all launches in a stream.
         """
-        device, index, lock = self._device, self._device.id, threading.Lock()
-        # The function keeps the module alive, its address does not.
-        function, address, stream = self._function, self._function.ptr, cupy.cuda.get_current_stream
-        block = self._block
-        # CUDA starts all groups of a cooperative launch at the same time, or none while there is no room.
-        start, more = (launchCooperativeKernel, ()) if self._together else (launchKernel, (0,))
         arguments = [*[0] * self._pointers, *layout.tolist(), *numbers]
-        words = (ctypes.c_int64 * len(arguments))(*arguments)
-        # Where the driver finds each argument: the pointers, the layout as a whole, and the numbers.
+        if (calls := Compiled.calls) is not None:
+            shape = groups, self._block, local, self._together, self._device.id, self._pointers, layout.size
+            elsewhere = partial(_launch_on, self._device)
+            made: Launch = calls.Launch(self._function, elsewhere, self._function.ptr, *shape, tuple(arguments))
+            return made
+        how = (self._device, self._function, self._together, groups, self._block, local)
+        # Where each argument begins: the pointers, the layout as a whole, and the numbers.
         starts = [*range(self._pointers + 1), *range(self._pointers + layout.size, len(arguments))]
-        table = (ctypes.c_void_p * len(starts))(*(ctypes.addressof(words) + 8 * place for place in starts))
-        found = ctypes.addressof(table)
+        launch: Any = _launch(how, arguments, starts)
+        launch.with_beside = partial(_launch, how, arguments, starts)
+        return launch  # type: ignore[no-any-return] # a function with an attribute
 
-        def launch(memories: Sequence[cupy.ndarray], *, _alive: Any = (function, table)) -> None:
-            if not hasattr(_thread, "has_context"):
-                cupy.cuda.runtime.free(0)  # any call of the runtime gives a thread its context
-                _thread.has_context = True
-            if current_device() != index:  # seldom; entering the device takes longer than asking
-                with device:
-                    return launch(memories)
+
+def _launch_on(device: cupy.cuda.Device, launch: Launch, memories: Sequence[cupy.ndarray]) -> None:
+    with device:
+        launch(memories)
+
+
+def _launch(
+    how: tuple[cupy.cuda.Device, cupy.cuda.Function, bool, int, int, int],
+    arguments: Sequence[int],
+    starts: Sequence[int],
+    beside: Callable[[], tuple[cupy.ndarray, cupy.ndarray]] | None = None,
+) -> Launch:
+    device, function, together, groups, block, local = how
+    index, lock, stream = device.id, threading.Lock(), cupy.cuda.get_current_stream
+    # CUDA starts all groups of a cooperative launch at the same time, or none while there is no room.
+    address, start = function.ptr, _launch_together if together else launchKernel
+    words = (ctypes.c_int64 * len(arguments))(*arguments)
+    table = (ctypes.c_void_p * len(starts))(*(ctypes.addressof(words) + 8 * place for place in starts))
+    found = ctypes.addressof(table)
+    kept: dict[int, tuple[int, int]] = {}  # the addresses of the memories beside the call's, by stream
+
+    # The function keeps the module alive, its address does not.
+    def launch(memories: Sequence[cupy.ndarray], *, _alive: Any = (function, table)) -> None:
+        if current_device() != index:  # seldom; entering the device takes longer than asking
+            with device:
+                return launch(memories)
+        current = stream().ptr
+        with lock:  # until the driver has read the words
             place = 0
-            with lock:  # until the driver has read the words
-                for memory in memories:
-                    words[place] = memory.data.ptr
-                    place += 1
-                start(address, groups, 1, 1, block, 1, 1, local, stream().ptr, found, *more)
-            return None
+            for memory in memories:
+                words[place] = memory.data.ptr
+                place += 1
+            if beside is not None:
+                more = kept.get(current) or _addresses(beside, current, kept)
+                words[place], words[place + 1] = more
+            try:
+                start(address, groups, 1, 1, block, 1, 1, local, current, found, 0)
+            except CUDADriverError as error:
+                if error.status != _NO_CONTEXT:
+                    raise
+                cupy.cuda.runtime.free(0)  # any call of the runtime gives a thread its context
+                start(address, groups, 1, 1, block, 1, 1, local, current, found, 0)
+        return None
 
-        return launch
+    return launch
+
+
+def _addresses(
+    beside: Callable[[], tuple[cupy.ndarray, cupy.ndarray]], stream: int, kept: dict[int, tuple[int, int]]
+) -> tuple[int, int]:
+    """Return where the memories beside a call's lie; they stay there."""
+    first, second = beside()
+    addresses = first.data.ptr, second.data.ptr
+    if stream != PER_THREAD:  # the handle of a stream for each thread
+        kept[stream] = addresses
+    return addresses
+
+
+def _launch_together(*arguments: int) -> None:
+    """Launch as ``launchKernel``, which takes one argument more."""
+    launchCooperativeKernel(*arguments[:-1])

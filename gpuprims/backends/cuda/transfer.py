@@ -56,7 +56,7 @@ class PinnedReport:
         self._free, self._index = transfer.reports, device.id
         with device:
             self._done = cupy.cuda.Event(disable_timing=True)
-        self._marked = False
+        self._marked: Any = None  # the event, or the stream that the number is left to
         self._halves = self._host.data.cast("B").cast("I")  # read faster than by NumPy
 
     def unset(self) -> PinnedReport:
@@ -67,23 +67,33 @@ class PinnedReport:
     def mark(self) -> None:
         """Record the event."""
         self._done.record(cupy.cuda.get_current_stream(self._index))
-        self._marked = True
+        self._marked = self._done
+
+    def leave(self) -> None:
+        """Remember the stream: recording an event takes as long as a launch."""
+        self._marked = cupy.cuda.get_current_stream(self._index)
 
     def read(self) -> int:
-        """Look for the number; then wait for the event, or without a mark for the current stream."""
-        halves = self._halves
+        """Look for the number; then wait for the event, or for the stream that it was left to or the current one."""
         for _ in range(_LOOKS):
-            if halves[0] != _UNSET and halves[1] != _UNSET:
+            if self._is_set():
                 return self._taken()
-        (self._done if self._marked else cupy.cuda.get_current_stream(self._index)).synchronize()
+        (self._marked or cupy.cuda.get_current_stream(self._index)).synchronize()
+        if not self._is_set():  # it may have been left to another thread's stream of the same handle
+            cupy.cuda.Device(self._index).synchronize()
         return self._taken()
 
     def peek(self) -> int | None:
-        """Ask for the event."""
-        return self._taken() if self._done.done else None
+        """Look for the number, and ask for the event if there is one."""
+        if self._is_set() or (self._marked is self._done and self._done.done):
+            return self._taken()
+        return None
+
+    def _is_set(self) -> bool:
+        return self._halves[0] != _UNSET and self._halves[1] != _UNSET
 
     def _taken(self) -> int:
-        number, self._marked = int(self._host[0]), False
+        number, self._marked = int(self._host[0]), None
         self._free.append(self)
         return number
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -36,16 +36,15 @@ class OpenCLDriver:
     order = 0  # the one queue
 
     def __init__(self, index: int, context: cl.Context, queue: cl.CommandQueue) -> None:
-        self.index = index
+        self.index, self.queue, self._turn = index, queue, turn_of(queue)
         self.context = context  # held here: Intel's queues do not keep theirs alive
-        self.queue = queue
-        self._turn = turn_of(queue)
         transfer, self._launches = Transfer(queue), Launches(queue)
         # Bound once, because a warm call pays for each of Python's calls.
         self._send, self.to_host, self.wait = transfer.send, transfer.receive, self._launches.wait
         self._reports: list[CopiedReport] = []  # that no call uses
-        memory = StreamMemory(lambda *asked: self.arrays.kept_zeros(*asked), int)  # int() is the key of its one queue
-        self.counters, self.tile_statuses = memory.counters, memory.tile_statuses
+        # int() is the key of its one queue
+        memory = StreamMemory(lambda *asked: self.arrays.kept_zeros(*asked), int)
+        self.stream_memory, self.counters, self.tile_statuses = memory, memory.counters, memory.tile_statuses
 
     @cached_property
     def capabilities(self) -> Capabilities:
@@ -115,6 +114,11 @@ class OpenCLDriver:
     def memory(self) -> Callable[[np.ndarray], cl.Buffer | cl.SVM[Any]]:
         """Return a function that gives a CPU device the memory of a C-contiguous host array."""
         return self.arrays.memory
+
+    @cached_property
+    def in_this_thread(self) -> Callable[[Callable[[Sequence[Any]], Any]], Callable[[Sequence[Any]], Any]]:
+        """Return a function that makes the calling thread run the kernels of short calls."""
+        return self._launches.in_this_thread
 
     def asarray(self, array: np.ndarray) -> cl_array.Array:
         """Copy a host array to the device."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any
 
@@ -11,7 +11,7 @@ import pyopencl as cl
 import pyopencl.array as cl_array
 
 from gpuprims.backends.opencl.arrays import Beside
-from gpuprims.backends.opencl.queues import in_order, turn_of
+from gpuprims.backends.opencl.queues import in_order, near, turn_of
 from gpuprims.core.driver import Launch
 
 # pyopencl writes code for each new kernel object; two threads that do so at the same time get a warning of pytools.
@@ -23,12 +23,15 @@ _MOST_HELD = 256
 class Launches:
     """The launches of one queue; ``last`` is the event of the last one.
 
-    ``held`` keeps the host's memory that launches take by pointers until they have ended.
+    ``held`` keeps the host's memory that launches take by pointers until they have ended. ``near`` is the queue of
+    kernels that the calling thread runs itself. Short calls ask for it by ``short``, and take it while the other queue
+    is ``idle``.
     """
 
     def __init__(self, queue: cl.CommandQueue) -> None:
         self._queue, self._in_order, self._turn = queue, in_order(queue), turn_of(queue)
         self.last = cl.enqueue_marker(queue)
+        self.near, self.idle, self.short = near(queue), False, False
         self.held: list[cl.SVM[Any]] = []
 
     def wait(self) -> None:
@@ -39,6 +42,22 @@ class Launches:
             else:
                 self._queue.finish()
             self.held.clear()
+            self.idle = True
+
+    def in_this_thread(self, run: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any]:
+        """Return a function for short calls, whose kernels of one group take the queue ``near``."""
+        if self.near is None:
+            return run
+
+        def run_here(arrays: Sequence[Any]) -> Any:
+            with self._turn:
+                self.short = True
+                try:
+                    return run(arrays)
+                finally:
+                    self.short = False
+
+        return run_here
 
 
 class OpenCLKernel:
@@ -63,7 +82,8 @@ class OpenCLKernel:
             kernel = cl.Kernel(self._program, self._entry)
         queue, inputs = self._queue, self._inputs
         launches, held = self._launches, self._launches.held
-        size, block, lock, turn = (groups * self._block,), (self._block,), Lock(), turn_of(queue)
+        near = launches.near if groups == 1 else None
+        size, block, turn = (groups * self._block,), (self._block,), turn_of(queue)
         if local:
             memory: Any = cl.LocalMemory(local)  # missing in pyopencl's annotations
             kernel.set_arg(kernel.num_args - 1, memory)
@@ -74,25 +94,32 @@ class OpenCLKernel:
 
         def launch(memories: Sequence[Any]) -> None:
             pending: list[cl.Event] = []
-            with lock, turn:  # the kernel object holds the arguments
+            with turn:  # the kernel object holds the arguments, and is of this queue alone
                 if len(held) > _MOST_HELD:
                     launches.wait()
                 first = memories[0]
                 pointed = type(first) is cl.SVM or (type(first) is Beside and first.is_pointer)
+                here = near if launches.short and launches.idle else None
                 for place, memory in enumerate(memories):
                     if type(memory) is Beside:
                         memory = memory.taken(pointed=pointed)
+                    if type(memory) is cl.SVM:
+                        held.append(memory)
+                        kernel.set_arg(place, memory)
+                        continue
+                    here = None  # commands of the queue may still fill it
                     if isinstance(memory, cl_array.Array):
                         for one in memory.events:
                             # The queue's own order needs no wait, which costs some 15 us between kernels.
                             if ordered is None or one.command_queue != ordered:
                                 pending.append(one)  # noqa: PERF401 - a comprehension is one more call of Python's
                         memory = memory.base_data
-                    elif type(memory) is cl.SVM:
-                        held.append(memory)
                     kernel.set_arg(place, memory)
+                if here is not None:
+                    launches.last = cl.enqueue_nd_range_kernel(here, kernel, size, block)
+                    return
                 event = cl.enqueue_nd_range_kernel(queue, kernel, size, block, wait_for=pending)
-                launches.last = event
+                launches.last, launches.idle = event, False
                 for memory in memories[inputs:]:
                     if isinstance(memory, cl_array.Array):
                         memory.events[:] = [event]  # it follows the pending ones

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from threading import RLock
-from typing import Any
+from typing import Any, cast
 
 import pyopencl as cl
 
 from gpuprims.core.lifetime import after_fork
+
+# cl_intel_exec_by_local_thread: CL_QUEUE_THREAD_LOCAL_EXEC_ENABLE_INTEL.
+_NEAR, _BY_THIS_THREAD = "cl_intel_exec_by_local_thread", 1 << 31
 
 # OpenCL lets any thread call at any time, but NVIDIA's driver then ends the process (measurements.md: turns). Work of
 # one queue runs in order anyway.
@@ -25,3 +28,13 @@ def turn_of(queue: cl.CommandQueue) -> Any:
 def in_order(queue: cl.CommandQueue) -> bool:
     """Return True if a queue runs commands in order without events."""
     return not queue.properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE
+
+
+def near(queue: cl.CommandQueue) -> cl.CommandQueue | None:
+    """Return a queue whose commands the calling thread itself runs, before it goes on; None without such queues.
+
+    Waking a thread of the runtime takes longer than a small kernel (measurements.md: near).
+    """
+    if queue.properties or _NEAR not in queue.device.extensions.split():
+        return None
+    return cl.CommandQueue(queue.context, queue.device, cast("Any", _BY_THIS_THREAD))

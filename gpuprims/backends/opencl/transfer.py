@@ -59,6 +59,8 @@ class CopiedReport:
         with self._turn:
             self._copied = self._copy(blocks=False)
 
+    leave = mark
+
     def read(self) -> int:
         """Wait for the copy, or copy."""
         with self._turn:

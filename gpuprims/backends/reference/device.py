@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.backends.reference.kernel import ReferenceKernel
 from gpuprims.core.capabilities import Capabilities, Progress
-from gpuprims.core.driver import HostReport, Kernel, Launch
+from gpuprims.core.driver import HostReport, Kernel
 from gpuprims.core.kernel_spec import KernelSpec
 from gpuprims.core.layout import Form, View
 from gpuprims.core.memory import cut_array
@@ -90,6 +91,10 @@ class ReferenceDriver:
         """Use the array where it lies."""
         return View(array, self.form(array))
 
+    def in_this_thread(self, run: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any]:
+        """Return the function itself: NumPy works in the calling thread."""
+        return run
+
     def asarray(self, array: np.ndarray) -> np.ndarray:
         """Return the array itself: kernels never write to their inputs."""
         return array
@@ -126,24 +131,6 @@ class ReferenceDriver:
         """Return at once: everything is done when its call returns."""
 
     wait = synchronize
-
-
-class ReferenceKernel:
-    """A Python function with the spec that a compiler would get."""
-
-    def __init__(self, function: Callable[..., None], spec: KernelSpec) -> None:
-        self._function = function
-        self._spec = spec
-
-    def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
-        """Fix a call; groups and local memory mean nothing here."""
-        spec = self._spec.bound(layout)
-
-        def launch(memories: Sequence[np.ndarray]) -> None:
-            with np.errstate(all="ignore"):  # kernels do not warn either
-                self._function(spec, memories, layout, *numbers)
-
-        return launch
 
 
 DRIVER = ReferenceDriver()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from gpuprims.core.counters import with_counters
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
-from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, with_counters
+from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn
 from gpuprims.core.layout import Form
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.variant import Variant

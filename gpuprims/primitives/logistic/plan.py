@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.core.counters import with_counters
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import value_words
-from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, with_counters
+from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn
 from gpuprims.core.layout import Form, Layout, contiguous, starts_of
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.program_cache import keeps_calls

@@ -1,0 +1,41 @@
+"""Launches on CuPy's arrays into a new one, in little time of the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import cupy
+
+from gpuprims.backends.cuda.arrays import allocate, new_array
+from gpuprims.backends.cuda.compiled import Compiled
+from gpuprims.backends.cuda.kernel import current_device
+from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
+from gpuprims.core.layout import Form
+
+
+def into_new(
+    driver: Any, device: Device, launch: Launch, form: Form, *, turned: bool
+) -> Callable[[Sequence[Any]], Any]:
+    """Return what launches on arrays and a new one of a form, in Fortran order if ``turned``, and returns this one."""
+    described = (form.shape, form.dtype, None, None, "F") if turned else (form.shape, form.dtype)
+    index: int = driver.index
+
+    def run(arrays: Sequence[Any]) -> Any:
+        if current_device() == index and device.driver is driver:  # after a fork, another refuses
+            try:
+                result = new_array(*described)
+            except cupy.cuda.memory.OutOfMemoryError:
+                result = driver.empty(*described)  # tries again, and says what there is no room for
+        else:
+            result = device.driver.empty(*described)
+        launch((*arrays, result))
+        return result
+
+    if (calls := Compiled.calls) is None or new_array is cupy.ndarray:
+        return run
+    quick: Callable[[Sequence[Any]], Any] = calls.Run(
+        launch, device, driver, run, allocate, cupy.ndarray, described, index
+    )
+    return quick

@@ -1,0 +1,106 @@
+"""Modules in C that do the work of Python functions in less time, where this machine has a C compiler.
+
+As kernels are, they are compiled when they are first needed, and the cache on disk keeps them. Nobody waits for the
+compiler: until it is done, the functions in Python do the work.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import threading
+from collections.abc import Callable
+from importlib.machinery import ExtensionFileLoader, ModuleSpec
+from importlib.util import module_from_spec
+from pathlib import Path
+from types import ModuleType
+
+from gpuprims.core import compile_cache
+from gpuprims.core.private_folder import private_folder
+
+FAILURES: dict[Path, str] = {}  # why a module is not used, by C file
+_OPTIONS = ("-O2", "-shared", "-fPIC")
+_HEADER = Path(sysconfig.get_path("include")) / "Python.h"
+
+
+def use_module(source: Path, use: Callable[[ModuleType], None]) -> None:
+    """Call ``use`` with the module of a C file: now if the cache has it, else from a thread once it is compiled.
+
+    Without a compiler it is never called, nor for a module that refuses to load.
+    """
+    if why_not() is not None:
+        return
+    key = compile_cache.key_of("c", sys.version, platform.machine(), *compiler(), *_OPTIONS, source.read_text())
+    if (binary := compile_cache.fetch(key)) is not None:
+        _use(source, binary, use)
+        return
+
+    def build() -> None:
+        try:
+            binary = compiled(source)
+        except (OSError, subprocess.CalledProcessError) as error:
+            FAILURES[source] = str(getattr(error, "stderr", None) or error)
+            return
+        compile_cache.keep(key, binary)
+        _use(source, binary, use)
+
+    threading.Thread(target=build, daemon=True).start()
+
+
+def _use(source: Path, binary: bytes, use: Callable[[ModuleType], None]) -> None:
+    try:
+        module = loaded(source.stem, binary)
+    except (ImportError, OSError) as error:  # what it is to work with is not as it expects, or no memory for its file
+        FAILURES[source] = str(error)
+        return
+    use(module)
+
+
+def why_not() -> str | None:
+    """Return what is missing for modules in C; None if nothing is."""
+    if os.environ.get("GPUPRIMS_C_MODULES") == "off":
+        return "GPUPRIMS_C_MODULES is off"
+    if not hasattr(os, "memfd_create"):
+        return "not on Linux"
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return "Python has no global lock"
+    if private_folder("kernels") is None:
+        return "no folder keeps them"
+    if not _HEADER.is_file():
+        return f"{_HEADER} is missing"
+    return None if compiler() else "no C compiler (cc)"
+
+
+def compiler() -> tuple[str, ...]:
+    """Return the command of the C compiler that made Python, or of another; nothing if there is none."""
+    for asked in (os.environ.get("CC"), sysconfig.get_config_var("CC"), "cc", "gcc"):
+        words = shlex.split(asked or "")
+        if words and shutil.which(words[0]):
+            return tuple(words)
+    return ()
+
+
+def compiled(source: Path) -> bytes:
+    """Compile a C file to a module of this Python; raises CalledProcessError with the compiler's log."""
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "module.so"
+        command = [*compiler(), *_OPTIONS, f"-I{_HEADER.parent}", str(source), "-o", str(target)]
+        subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - the user's own compiler
+        return target.read_bytes()
+
+
+def loaded(name: str, binary: bytes) -> ModuleType:
+    """Load a module from memory."""
+    file = os.memfd_create(name)  # stays open, because the system knows libraries by their paths
+    os.write(file, binary)
+    path = f"/proc/self/fd/{file}"
+    loader = ExtensionFileLoader(name, path)
+    module = module_from_spec(ModuleSpec(name, loader, origin=path))
+    loader.exec_module(module)
+    return module

@@ -1,0 +1,68 @@
+"""Launches that the calling thread runs itself, on runtimes that offer such queues."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import gpuprims
+from gpuprims.backends.opencl import BACKEND
+
+
+@pytest.fixture
+def queues(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Yield the list of the queues that launches take from now on."""
+    launches = device.driver._launches if device.backend == BACKEND.name else None
+    if launches is None or launches.near is None:
+        pytest.skip("is for runtimes that run kernels in the calling thread")
+    import pyopencl as cl
+
+    found: list[str] = []
+    enqueue = cl.enqueue_nd_range_kernel
+
+    def noted(queue: cl.CommandQueue, *how: object, **more: object) -> object:
+        found.append("near" if queue == launches.near else "queue")
+        return enqueue(queue, *how, **more)
+
+    monkeypatch.setattr(cl, "enqueue_nd_range_kernel", noted)
+    device.synchronize()
+    device.driver.wait()
+    yield found
+    device.synchronize()
+
+
+def test_small_arrays_of_the_host_need_no_other_thread(device: gpuprims.Device, queues: list[str]) -> None:
+    x = np.arange(100, dtype=np.float32)
+    for _ in range(2):
+        np.testing.assert_array_equal(gpuprims.map("x + 1", x, device=device), x + 1)
+        assert gpuprims.reduce(x, op="max", device=device) == 99
+    assert queues[-2:] == ["near"] * 2
+
+
+def test_large_arrays_are_left_to_all_threads(device: gpuprims.Device, queues: list[str]) -> None:
+    x = np.arange(1_000_000, dtype=np.float32)
+    for _ in range(2):
+        np.testing.assert_array_equal(gpuprims.map("x + 1", x, device=device), x + 1)
+    assert queues == ["queue"] * 2
+
+
+def test_arrays_of_the_device_keep_the_order_of_its_queue(device: gpuprims.Device, queues: list[str]) -> None:
+    x = device.asarray(np.arange(100, dtype=np.float32))
+    for _ in range(2):
+        np.testing.assert_array_equal(device.to_host(gpuprims.map("x + 1", x)), np.arange(100) + 1)
+    assert queues == ["queue"] * 2
+
+
+def test_small_arrays_wait_for_the_work_of_the_queue(device: gpuprims.Device, queues: list[str]) -> None:
+    """Work that others wait for shares scratch memory with later calls."""
+    small = np.arange(50, dtype=np.float32)
+    gpuprims.reduce(small, device=device)
+    x = device.asarray(np.arange(3_000_000, dtype=np.float32))
+    total = gpuprims.reduce(x)
+    assert gpuprims.reduce(small, device=device) == small.sum()
+    assert queues[-1] == "queue"
+    assert gpuprims.reduce(small, device=device) == small.sum()
+    assert queues[-1] == "near"
+    np.testing.assert_allclose(device.to_host(total), np.arange(3_000_000, dtype=np.float64).sum(), rtol=1e-6)
