@@ -130,6 +130,11 @@ class KernelSpec:
         return replace(self, map=bind(self.map, words), finish=finish, place=place, constants=())
 
     @property
+    def vector_strides(self) -> tuple[int, ...]:
+        """Strides of inputs whose neighbours ``MAP_VECTOR`` loads at once; others have one element for a vector."""
+        return (1,)
+
+    @property
     def pointers(self) -> int:
         """Number of pointer arguments: one for each operand, and the scratch memory's."""
         return len(self.inputs) + len(self.outputs) + self.scratch_pointers

@@ -186,6 +186,13 @@ class Layout:
             width //= 2
         return max(width, 1)
 
+    def width_of_pairs(self, inputs: int) -> int:
+        """Return how many narrow neighbours of stride 1 and 2 may be loaded with those between; 0 for other inputs."""
+        forms, width = self.forms[:inputs], VECTOR_BYTES // max(form.item for form in self.forms[:inputs])
+        whole = all(form.begins_at(self.offsets[k] * form.item, VECTOR_BYTES) for k, form in enumerate(forms))
+        paired = {(2,)} <= set(self.reduced_strides[:inputs]) <= {(1,), (2,)}
+        return width if paired and whole and width >= _FEWEST_PAIRED else 0
+
     def width_of(self, k: int) -> int:
         """Return how many neighbours of an operand of stride 1 one instruction may move."""
         width = max(VECTOR_BYTES // self.forms[k].item, 1)
@@ -210,6 +217,7 @@ def starts_of(forms: Sequence[Form]) -> Layout:
 
 # Most bytes that one load or store moves; wider ones gain nothing on GPUs.
 VECTOR_BYTES = 16
+_FEWEST_PAIRED = 8  # vectors of fewer elements gain nothing
 # Most bytes of neighbouring elements that one work-item reads in turn while its neighbours read the next ones.
 _SHORT_RUN = 64
 

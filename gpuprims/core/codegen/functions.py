@@ -11,6 +11,7 @@ from gpuprims.core.codegen.operands import (
     fields_of,
     index_of,
     load,
+    load_along,
     names_of,
     numbers_of,
     return_value,
@@ -58,7 +59,7 @@ _STORE_ALONE = ["#define STORE_VECTOR(o, j, values) STORE(o, j, (values)[0])"]
 def vector_addresses(spec: KernelSpec) -> tuple[list[int], list[str]]:
     """Return how many elements of each input a vector has, and C text of the address of element ``item``."""
     inputs = spec.inputs
-    widths = [spec.vector if access.reduced[-1:] == (1,) else 1 for access in inputs]
+    widths = [spec.vector if access.reduced and access.reduced[-1] in spec.vector_strides else 1 for access in inputs]
     return widths, [
         f"e{k}" if width == 1 else f"e{k} + item{times(access.lanes)}"
         for k, (access, width) in enumerate(zip(inputs, widths, strict=True))
@@ -70,7 +71,7 @@ def _map_vector(spec: KernelSpec, names: str) -> list[str]:
     return [
         "DEVICE void gp_map_vector(INPUTS, const layout_t layout, const i64 o, const i64 j, value_t *values)",
         "{",
-        *(line for k, access in enumerate(inputs) for line in load(k, access, widths[k])),
+        *(line for k, access in enumerate(inputs) for line in load_along(k, access, widths[k])),
         "#pragma unroll",
         f"    for (int item = 0; item < VECTOR; item++) "
         f"values[item] = gp_apply({layout_of(spec)}{', '.join(elements)}, {index_of(spec, 'item')});",
@@ -190,12 +191,18 @@ def fetch_text(spec: KernelSpec) -> list[str]:
         members.append(f"u32 e{k}[{words[k]}]" if narrow[k] else f"{kinds[k]} e{k}[{widths[k]}]")
         elements.append(f"(({kinds[k]} *)(raw)->e{k})" if narrow[k] else f"(raw)->e{k}")
         place = f"x{k} + gp_at_x{k}(layout, o, j)"
-        if narrow[k] and words[k] > 1:
+        if access.reduced[-1:] == (2,) and widths[k] > 1:
+            whole += load_along(k, access, widths[k])
+            whole += [f"    {elements[k]}[{n}] = e{k}[{n}];" for n in range(widths[k])]
+        elif narrow[k] and words[k] > 1:
             whole.append(f"    READ_VECTOR(u32, {words[k]}, (GLOBAL const u32 *)({place}), raw->e{k});")
         elif narrow[k]:
             whole.append(f"    raw->e{k}[0] = *(GLOBAL const u32 *)({place});")
         else:
-            whole += [*load(k, access, widths[k]), *(f"    raw->e{k}[{n}] = e{k}[{n}];" for n in range(widths[k]))]
+            whole += [
+                *load_along(k, access, widths[k]),
+                *(f"    raw->e{k}[{n}] = e{k}[{n}];" for n in range(widths[k])),
+            ]
         part.append(f"        {elements[k]}[{'item' if widths[k] > 1 else 0}] = *({place});")
     arguments = ", ".join(
         f"{own}{address.removeprefix(f'e{k}')}"
@@ -228,7 +235,7 @@ def _put_vector(spec: KernelSpec, names: str, parameters: str) -> list[str]:
     return [
         f"DEVICE void gp_store_vector({parameters}, const value_t *values)",
         "{",
-        *(line for k, access in enumerate(inputs) for line in load(k, access, widths[k])),
+        *(line for k, access in enumerate(inputs) for line in load_along(k, access, widths[k])),
         "#pragma unroll",
         "    for (int item = 0; item < VECTOR; item++)",
         f"        gp_put({outputs}, layout, o, j + item, {addresses}, values[item]);",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gpuprims.core.kernel_spec import Access, Dtype, KernelSpec, StrideClass
+from gpuprims.core.layout import VECTOR_BYTES
 from gpuprims.expressions import c_type, member, part
 
 
@@ -117,6 +118,20 @@ def load(k: int, access: Access, width: int, place: str = "") -> list[str]:
         return [f"    {kind} e{k}[1];", f"    e{k}[0] = {value};"]
     read = _vector("READ", access.dtype, count, ("GLOBAL const ", at), ("", f"e{k}"))
     return [f"    {kind} e{k}[{count}];", f"    {read}"]
+
+
+def load_along(k: int, access: Access, width: int) -> list[str]:
+    """Write the load of ``width`` neighbours along ``j``, of stride 1, or of stride 2 with the elements between."""
+    if width == 1 or access.reduced[-1] == 1:
+        return load(k, access, width)
+    dtype, at = access.dtype, f"x{k} + gp_at_x{k}(layout, o, j)"
+    kind, most = stored(dtype), min(VECTOR_BYTES // dtype.itemsize, 2 * width)
+    reads = [
+        _vector("READ", dtype, most, ("GLOBAL const ", f"{at} + {n}"), ("", f"p{k} + {n}"))
+        for n in range(0, 2 * width, most)
+    ]
+    taken = [f"    e{k}[{n}] = p{k}[{2 * n}];" for n in range(width)]
+    return [f"    {kind} e{k}[{width}], p{k}[{2 * width}];", *(f"    {read}" for read in reads), *taken]
 
 
 def write(k: int, access: Access, width: int, index: str, place: str = "") -> str:

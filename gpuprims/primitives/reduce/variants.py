@@ -114,6 +114,7 @@ VARIANTS = (
         rank=PerBackend(cuda=40, opencl=16),
         geometry=Geometry(256, 16, 32),  # rows: rows, columns
         vectors=True,
+        peels=512,  # a vector for each lane
         outputs_per_group=8,
         shares_outputs=False,
         refuse=lambda at: first_refusal(many_rows, shuffles(at.block), double_precision, group_fits(at.block)),
@@ -132,6 +133,7 @@ VARIANTS = (
         rank=PerBackend(cuda=20, opencl=12),
         geometry=PerBackend(cuda=Geometry(256, 8, 8), opencl=Geometry(256, 16, 6)),  # rows: warp
         vectors=True,
+        peels=1,
         refuse=lambda at: first_refusal(shuffles(at.block), double_precision, group_fits(at.block), values_fit(16)),
         tunable=Tunable(
             _GROUPS,

@@ -82,3 +82,10 @@ def test_any_start_inside_another_array(reduce_kernel: Kernel, rng: np.random.Ge
     x = random_values(rng, dtype, 4200)
     for start in range(9):
         assert_equal(reduce_kernel.reduce(x[start:4111], op="max"), np.max(x[start:4111]))
+
+
+@pytest.mark.parametrize("columns", [2, 4, 8])
+def test_few_columns(reduce_kernel: Kernel, rng: np.random.Generator, columns: int) -> None:
+    x = random_values(rng, np.int32, (1030, columns))
+    assert_equal(reduce_kernel.reduce(x, axis=0), x.sum(axis=0, dtype=np.int64))
+    assert_equal(reduce_kernel.reduce(x[:5], op="max", axis=0), x[:5].max(axis=0))

@@ -45,6 +45,22 @@ def test_order_is_kept(rows: gpuprims.Device, rng: np.random.Generator, n: int) 
         np.testing.assert_array_equal(got, exact)
 
 
+# Rows that begin anywhere, on either side of a vector, of a step, and of the shortest that each kernel peels.
+@pytest.mark.parametrize("shape", [(3, 5), (5, 31), (4, 514), (3, 5001), (1030, 511), (1025, 517)])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16])
+def test_narrow_rows_that_begin_anywhere(
+    rows: gpuprims.Device, rng: np.random.Generator, shape: tuple[int, int], dtype: type
+) -> None:
+    x = rng.integers(0, 100, shape, dtype)
+    resident = rows.asarray(x)
+    for cut in range(3):
+        for got, view in ((resident[:, cut:], x[:, cut:]), (resident[:, cut:][:, ::-1], x[:, cut:][:, ::-1])):
+            for variant in ("rows", "warp") if shape[0] > 1024 else ("warp",):
+                for op in ("sum", "argmax", "argmin"):
+                    result = gpuprims.reduce(got, op=op, axis=1, variant=variant)
+                    np.testing.assert_array_equal(rows.to_host(result), getattr(view, op)(axis=1))
+
+
 # Affine maps that are counted: values of many words, which lanes fold in runs.
 COUNTED = gpuprims.Op(lambda p, q: (p[0] * q[0], p[1] * q[0] + q[1], p[2] + q[2]), (1, 0, 0))
 

@@ -5,7 +5,7 @@
  * scratch none: `parts` is 1, and partials and counters are not touched
  * launch  any number of groups of BLOCK (whole warps of WARP lanes); each takes ROWS x BLOCK / lanes outputs until none
  *         are left
- * host    gp_fold_elements (folding.h), MAP_VECTOR, MAP, OP(a, b), IDENTITY, gp_shuffle_down(value, stride), STORE(o,
+ * host    gp_fold_output (folding.h), MAP_VECTOR, MAP, OP(a, b), IDENTITY, gp_shuffle_down(value, stride), STORE(o,
  *         j, value)
  * order   operands in index order; a commutative operator may take them with a stride
  *
@@ -38,7 +38,7 @@ void reduce_rows(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, co
     const int tid = get_local_id(0);
     int shift = 0; /* log2 of the number of lanes */
     while (1 << shift < WARP && ((i64)(MANY_WORDS && 1 << shift >= FEW ? ITEMS : VECTOR) << shift) < n) shift++;
-    const int lanes = 1 << shift, lane = tid & (lanes - 1), rows = (i64)VECTOR * lanes < n ? 1 : ROWS;
+    const int lanes = 1 << shift, lane = tid & (lanes - 1), rows = PEELED || (i64)VECTOR * lanes < n ? 1 : ROWS;
     const i64 step = BLOCK >> shift, tile = rows * step; /* outputs that a group takes at once, and per iteration */
 
     for (i64 base = get_group_id(0) * tile; base < outputs; base += get_num_groups(0) * tile) {
@@ -59,7 +59,7 @@ void reduce_rows(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, co
             }
         } else {
             folded[0] = IDENTITY;
-            if (o < outputs) folded[0] = gp_fold_elements(INPUT_NAMES, layout, o, 0, n, lane, lanes);
+            if (o < outputs) folded[0] = gp_fold_output(INPUT_NAMES, layout, o, n, lane, lanes);
         }
 
         /* 2. Fold the lanes: each takes the value of the lane `stride` above, and the first lane ends with all. */

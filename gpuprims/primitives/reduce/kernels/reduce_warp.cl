@@ -5,7 +5,7 @@
  * scratch partials: WORDS for each part of each output; counters: one for each output, zero before and after
  * launch  any number of groups of BLOCK (whole warps, at most WARP of them); each takes (output, part) pairs until none
  *         are left
- * host    gp_fold_elements and gp_fold_partials (folding.h), OP(a, b), IDENTITY, STORE(o, j, value)
+ * host    gp_fold_output, gp_fold_elements and gp_fold_partials (folding.h), OP(a, b), IDENTITY, STORE(o, j, value)
  * order   operands in index order; a commutative operator may take them with a stride
  *
  * The fold of a warp of 8 lanes. Each lane takes the value of the lane `stride` above; lane 0 ends with all:
@@ -59,7 +59,7 @@ void reduce_warp(INPUTS, OUTPUTS, GLOBAL u32 *partials, GLOBAL u32 *counters, co
 
         /* 1. Load and fold this part's elements, then the group. */
 #if COMMUTATIVE
-        value_t folded = gp_fold_elements(INPUT_NAMES, layout, o, 0, n, part * BLOCK + tid, parts * BLOCK);
+        value_t folded = gp_fold_output(INPUT_NAMES, layout, o, n, part * BLOCK + tid, parts * BLOCK);
 #else
         value_t folded =
             fold_in_order(INPUT_NAMES, layout, o, n, tid % WARP, part * WARPS + tid / WARP, parts * WARPS);
