@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gpuprims.core.codegen.functions import vector_addresses
 from gpuprims.core.codegen.operands import load, names_of, stored, times
+from gpuprims.core.device import Device
+from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import Access
+from gpuprims.core.launch_plan import with_statuses
+from gpuprims.core.layout import Layout
 from gpuprims.expressions import part
 from gpuprims.primitives.fold_spec import ScanSpec
+from gpuprims.primitives.fold_variants import ScanVariant
+from gpuprims.primitives.scan_tiles import BULK_BYTES, ScanTraits, queue_of
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -20,25 +26,28 @@ class QueueSpec(ScanSpec):
     depth: int  # tiles of elements in local memory
     places: int  # tiles of results
     lookups: int  # tile statuses that a lane reads
+    phased: bool  # operands may begin between multiples of 16 bytes
+    one_scan: bool  # the outputs of the layout are rows of one scan
 
     def macros(self) -> dict[str, int | str]:
         """Define the queue's numbers, steps for each operand in it, and loads and stores of vectors there."""
-        queued, begins = self._queued, _begins([self.inputs[k] for k in self._queued])
-        results = _begins(self.outputs)
-        brought = [_step("x", k, self.inputs[k], begin) for k, begin in zip(queued, begins[:-1], strict=True)]
-        taken = [_step("y", k, self.outputs[k], begin) for k, begin in enumerate(results[:-1])]
-        names = names_of("x", self.inputs)
+        queued, begins, results = self._queued, self._elements_begin(), self._results_begin()
+        brought = [_step("x", k, self.inputs[k], at, of_queue=True) for k, at in zip(queued, begins, strict=False)]
+        taken = [_step("y", k, one, begin) for (k, one), begin in zip(enumerate(self.outputs), results, strict=False)]
+        names, outputs, vector = names_of("x", self.inputs), names_of("y", self.outputs), "queue, at, o, base, values"
         return super().macros() | {
             "RUNS": self.runs,
             "DEPTH": self.depth,
             "PLACES": self.places,
             "LOOKUPS": self.lookups,
-            "ELEMENT_BYTES": begins[-1],
-            "RESULT_BYTES": results[-1],
+            "PHASED": int(self.phased),
+            "ONE_SCAN": int(self.one_scan),
+            "SLOT_BYTES": begins[-1],
+            "PLACE_BYTES": results[-1],
             "EACH_QUEUED(STEP, o, j)": " ".join(brought),
             "EACH_RESULT(STEP, o, j)": " ".join(taken),
-            "QUEUED_VECTOR(queue, at, o, j, values)": f"gp_queued_vector({names}, layout, queue, at, o, j, values)",
-            "RESULT_VECTOR(queue, at, j, values)": "gp_result_vector(layout, queue, at, j, values)",
+            f"QUEUED_VECTOR({vector})": f"gp_queued_vector({names}, layout, {vector})",
+            f"RESULT_VECTOR({vector})": f"gp_result_vector({outputs}, layout, {vector})",
         }
 
     def text(self) -> list[str]:
@@ -48,22 +57,40 @@ class QueueSpec(ScanSpec):
     @property
     def _queued(self) -> list[int]:
         """The inputs with an element for each result; others are read where they lie."""
-        return [k for k, access in enumerate(self.inputs) if access.reduced == (1,)]
+        return [k for k, access in enumerate(self.inputs) if access.reduced != (0,)]
+
+    def _elements_begin(self) -> list[str]:
+        """Return the bytes of a slot before each queued input, and the slot's."""
+        return self._begins("RUNS", [abs(step_of(self.inputs[k])) for k in self._queued])
+
+    def _results_begin(self) -> list[str]:
+        """Return the bytes of a warp's place before each result, and the place's."""
+        return self._begins("WARP", [step_of(access) for access in self.outputs])
+
+    def _begins(self, lanes: str, steps: Sequence[int]) -> list[str]:
+        """Return where parts with the elements of so many lanes begin, one an operand, and where all end."""
+        return [f"({lanes} * ITEMS * {sum(steps[:k])} + {BULK_BYTES * k * self.phased})" for k in range(len(steps) + 1)]
 
     def _queued_vector(self) -> list[str]:
         """Write gp_queued_vector, which loads VECTOR elements of a tile in the queue, and returns their values."""
-        queued, begins = self._queued, _begins([self.inputs[k] for k in self._queued])
+        queued = self._queued
         widths, addresses = vector_addresses(self)
         loads = [line for k, access in enumerate(self.inputs) if k not in queued for line in load(k, access, 1)]
-        for k, begin in zip(queued, begins[:-1], strict=True):
+        for k, begin in zip(queued, self._elements_begin(), strict=False):
             access = self.inputs[k]
-            loads.append(f"    {stored(access.dtype)} e{k}[{widths[k] * access.lanes}];")
-            loads.append(_move("READ", access, widths[k], f"RUNS * ITEMS * {begin}", f"e{k}"))
+            width, step = widths[k], step_of(access)
+            loads.append(f"    {stored(access.dtype)} e{k}[{width * access.lanes}];")
+            place, lowest = f"at * {step}", "base"
+            if step < 0:  # the last element of the tile lies first
+                place, lowest = f"(RUNS * ITEMS - 1 - at) * {-step}", "base + (RUNS * ITEMS - 1)"
+            there = f"queue + {begin} + {self._phase('x', k, access, lowest)}{place}"
+            loads.append(_move("READ", access, width, there, f"e{k}"))
         layout = "layout, " if self.constants else ""
         return [
             "DEVICE void gp_queued_vector(INPUTS, const layout_t layout, LOCAL const u8 *queue, const int at, "
-            "const i64 o, const i64 j, value_t *values)",
+            "const i64 o, const i64 base, value_t *values)",
             "{",
+            "    const i64 j = base + at;",
             *loads,
             "#pragma unroll",
             "    for (int item = 0; item < VECTOR; item++)",
@@ -73,44 +100,76 @@ class QueueSpec(ScanSpec):
 
     def _result_vector(self) -> list[str]:
         """Write gp_result_vector, which writes VECTOR results to a warp's part of a tile of results."""
-        outputs, begins = self.outputs, _begins(self.outputs)[:-1]
+        outputs = self.outputs
         results = [f"r{k} + item{times(access.lanes)}" for k, access in enumerate(outputs)]
+        moves = [
+            _move(
+                "WRITE",
+                access,
+                self.vector,
+                f"queue + {begin} + {self._phase('y', k, access, 'base')}at * {step_of(access)}",
+                f"r{k}",
+            )
+            for (k, access), begin in zip(enumerate(outputs), self._results_begin(), strict=False)
+        ]
         return [
-            "DEVICE void gp_result_vector(const layout_t layout, LOCAL u8 *queue, const int at, const i64 j, "
-            "const value_t *values)",
+            "DEVICE void gp_result_vector(OUTPUTS, const layout_t layout, LOCAL u8 *queue, const int at, const i64 o, "
+            "const i64 base, const value_t *values)",
             "{",
             *(f"    {stored(access.dtype)} r{k}[{self.vector * access.lanes}];" for k, access in enumerate(outputs)),
             "#pragma unroll",
             "    for (int item = 0; item < VECTOR; item++)",
-            f"        gp_finish(layout, j + item, values[item], {', '.join(results)});",
-            *(
-                _move("WRITE", access, self.vector, f"WARP * ITEMS * {begin}", f"r{k}")
-                for k, (access, begin) in enumerate(zip(outputs, begins, strict=True))
-            ),
+            f"        gp_finish(layout, base + at + item, values[item], {', '.join(results)});",
+            *moves,
             "}",
         ]
 
+    def _phase(self, letter: str, k: int, access: Access, index: str) -> str:
+        """Return C text of the bytes between a multiple of 16 and the element at an index, before another term."""
+        if not self.phased:
+            return ""
+        return f"((u32)(u64)({letter}{k} + gp_at_{letter}{k}(layout, o, {index}){times(access.lanes)}) & 15) + "
 
-def _move(word: str, access: Access, width: int, begin: str, own: str) -> str:
+
+def plan_queue(
+    device: Device,
+    variant: ScanVariant,
+    call: ScanTraits,
+    layout: Layout,
+    last: int,
+    spec_of: Callable[..., QueueSpec],
+) -> Launch:
+    """Return the launch of a scan by a queue, for a layout whose outputs are the call's rows.
+
+    ``last`` is the number of elements that ``STORE`` is given for the first result.
+    """
+    able = device.capabilities
+    queue = queue_of(variant.geometry, able, call)
+    queued, tiles, rows = variant.resized(items=queue.items), call.tiles(queue.tile), call.outputs * call.rows
+    spec = spec_of(vector=call.vector, phased=call.phased, one_scan=call.rows > 1, **queue.numbers)
+    kernel, groups = device.kernel(queued, spec), queued.groups(tiles, able)
+    launch = kernel.prepare(groups, layout.pack(last), rows, call.row, tiles // rows, local=queue.local)
+    return with_statuses(device, launch, 1 + tiles * call.words)
+
+
+def step_of(access: Access) -> int:
+    """Return the bytes from each element of an operand to the next one along the scanned axis."""
+    return int(access.reduced[0] or 0) * access.dtype.itemsize * access.lanes
+
+
+def _move(word: str, access: Access, width: int, place: str, own: str) -> str:
     """Write READ_LOCAL or WRITE_LOCAL of ``width`` elements of the queue; complex numbers are pairs of their parts."""
     kind, numbers = stored(part(access.dtype)), 1 + (access.dtype.kind == "c")
     count = width * access.lanes * numbers
-    there = f"(LOCAL {kind} *)(queue + {begin}) + at{times(access.lanes * numbers)}"
+    there = f"(LOCAL {kind} *)({place})"
     mine = f"({kind} *){own}"
     if count == 1:
         return f"    *({mine}) = *({there});" if word == "READ" else f"    *({there}) = *({mine});"
     return f"    {word}_LOCAL({kind}, {count}, {there}, {mine});"
 
 
-def _step(letter: str, k: int, access: Access, begin: int) -> str:
-    """Return a step for an operand: its address, the bytes of an element before it in a tile, and its own."""
+def _step(letter: str, k: int, access: Access, begin: str, *, of_queue: bool = False) -> str:
+    """Return a step for an operand: its address, where its part begins, bytes of an element and to the next one."""
     address = f"{letter}{k} + gp_at_{letter}{k}(layout, o, j){times(access.lanes)}"
-    return f"STEP({address}, {begin}, {access.dtype.itemsize * access.lanes})"
-
-
-def _begins(accesses: Sequence[Access]) -> list[int]:
-    """Return the bytes of an element that lie before each operand, and those of all operands."""
-    begins = [0]
-    for access in accesses:
-        begins.append(begins[-1] + access.dtype.itemsize * access.lanes)
-    return begins
+    steps = f", {step_of(access)}" if of_queue else ""
+    return f"STEP({address}, {begin}, {access.dtype.itemsize * access.lanes}{steps})"

@@ -7,15 +7,23 @@ from typing import Any, NamedTuple
 
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.geometry import Geometry, Refusal, first_refusal
-from gpuprims.core.layout import Layout
+from gpuprims.core.layout import Layout, plan_layout
 from gpuprims.core.refusals import bulk_copies, group_fits
 from gpuprims.core.traits import CallTraits
 
 # Bytes that bulk copies move at least, and at which they begin.
 BULK_BYTES = 16
+# Bytes that memory reads at least.
+_SECTOR = 32
+# Most bytes from an element to the next one: copies bring what lies between, as every read of memory does.
+_APART = 32
+# Strides of inputs that kernels know when they are compiled.
+STEPS = (-1, 1, 2, 3, 4)
 # 32-bit words of the values of a run, which a work-item keeps in registers; fewer where an element is a byte:
 # NVRTC 12.9 then spills 48 bytes of them on sm_90. Neighbours that it loads at once.
 _WORDS, _WORDS_OF_BYTES, _NEIGHBOURS = 60, 47, 8
+# Where results take so many times the bytes of their elements, tiles are larger by a factor (row queues).
+_WIDENED, _MORE = 4, 36 / 28
 # Tiles of elements: at most, and at least with two tiles of results instead of one.
 _DEEPEST, _DEEP = 12, 4
 # Bytes of a unit's local memory that CUDA takes for each group, and of a group's that a kernel uses beside its arrays.
@@ -39,8 +47,18 @@ class ScanTraits(CallTraits):
     neighbours : int
         Outputs that lie side by side in memory.
     streams : bool
-        True if bulk copies can move all operands: neighbours along the scanned axis, in rows that begin at multiples
-        of 16 bytes, with each result at the place of its element.
+        True if bulk copies can move all operands: along the scanned axis inputs lie few bytes apart, results side by
+        side and at the places of their elements.
+    sectors : bool
+        True if neighbours along the scanned axis lie whole sectors of memory apart in all operands.
+    brought, taken : int
+        Inputs and results that move along the scanned axis.
+    queued_bytes : int
+        Bytes of such inputs from each element to the next; all of these bytes pass through a queue.
+    phased : bool
+        True if some operand or row may begin between multiples of 16 bytes, or inputs do not lie side by side.
+    rows : int
+        Rows of each output, of as many elements each, which a queue takes one after the other.
     """
 
     element_bytes: int = 0
@@ -49,6 +67,12 @@ class ScanTraits(CallTraits):
     vector: int = 1
     neighbours: int = 1
     streams: bool = False
+    sectors: bool = False
+    brought: int = 1
+    taken: int = 1
+    queued_bytes: int = 0
+    phased: bool = False
+    rows: int = 1
 
     @classmethod
     def of(cls, call: CallTraits) -> ScanTraits:
@@ -58,39 +82,58 @@ class ScanTraits(CallTraits):
         return cls(**{one.name: getattr(call, one.name) for one in fields(CallTraits)})
 
     @property
-    def widest(self) -> int:
-        """The larger of the bytes read and written at one place."""
-        return max(self.element_bytes, self.result_bytes, 1)
+    def passing(self) -> int:
+        """Bytes that pass a queue for one element and its results."""
+        return max(self.queued_bytes + self.result_bytes, 1)
 
     def tiles(self, tile: int) -> int:
         """Return the tiles of all outputs."""
-        return self.outputs * -(-self.size // tile)
+        return self.outputs * self.rows * -(-self.row // tile)
+
+    @property
+    def row(self) -> int:
+        """Elements of a row."""
+        return self.size // max(self.rows, 1)
 
 
 def streams(layout: Layout, inputs: int) -> bool:
     """Return True if bulk copies can move all operands of a layout; inputs may be the same along the scanned axis.
 
-    Operands of one element have no neighbours.
+    Operands of one element have no neighbours. Numbers lie at multiples of their size, and so do pairs of them.
     """
     if len(layout.reduced) != 1:
         return False
-    for k, (form, kept, (stride,)) in enumerate(
-        zip(layout.forms, layout.kept_strides, layout.reduced_strides, strict=True)
-    ):
+    for k, (form, (stride,)) in enumerate(zip(layout.forms, layout.reduced_strides, strict=True)):
         if stride == 0 and k < inputs:
             continue
-        whole = form.begins_at(layout.offsets[k] * form.item, BULK_BYTES)
-        if stride != 1 or not whole or any(start * form.item % BULK_BYTES for start in kept):
+        alone = form.lanes == 1
+        near = alone and k < inputs and stride in STEPS and abs(stride) * form.item <= _APART
+        if not (stride == 1 or near) or not _begins_at(layout, k, min(form.item, BULK_BYTES) if alone else BULK_BYTES):
             return False
     return True
 
 
+def _begins_at(layout: Layout, k: int, nbytes: int) -> bool:
+    """Return True if an operand, and each of its rows, begins at a multiple of so many bytes."""
+    form = layout.forms[k]
+    return form.begins_at(layout.offsets[k] * form.item, nbytes) and not any(
+        start * form.item % nbytes for start in layout.kept_strides[k]
+    )
+
+
+def in_rows(layout: Layout, shape: tuple[int, ...], axes: tuple[int, ...]) -> Layout:
+    """Return the layout in which the rows of a scan of all elements are the outputs, in order; else the same layout."""
+    if layout.kept or len(layout.reduced) < 2:
+        return layout
+    rows = (plan_layout(layout.forms, shape, axes[first:]) for first in range(1, len(axes)))
+    return next((one for one in rows if len(one.reduced) == 1), layout)
+
+
 def scan_traits(layout: Layout, inputs: int, *, placed: bool, **facts: Any) -> ScanTraits:
-    """Return the traits of a scan with a layout; ``placed`` results are not at the places of their elements."""
-    moved = [
-        form.item if strides[-1:] != (0,) else 0
-        for form, strides in zip(layout.forms, layout.reduced_strides, strict=True)
-    ]
+    """Return the traits of a scan, by rows that a queue takes; ``placed`` results are not at the places of elements."""
+    strides = [own[-1] if own else 1 for own in layout.reduced_strides]
+    moving = [k for k, stride in enumerate(strides) if stride]
+    moved = [form.item if stride else 0 for form, stride in zip(layout.forms, strides, strict=True)]
     return ScanTraits(
         **facts,
         element_bytes=sum(moved[:inputs]),
@@ -98,6 +141,11 @@ def scan_traits(layout: Layout, inputs: int, *, placed: bool, **facts: Any) -> S
         vector=min(layout.vector_width(), _NEIGHBOURS),
         neighbours=max(layout.kept[-1], 1) if layout.kept else 1,
         streams=not placed and streams(layout, inputs),
+        sectors=not any(strides[k] * layout.forms[k].item % _SECTOR for k in moving),
+        brought=sum(k < inputs for k in moving),
+        taken=sum(k >= inputs for k in moving),
+        queued_bytes=sum(abs(stride) * nbytes for stride, nbytes in zip(strides[:inputs], moved, strict=False)),
+        phased=any(strides[k] != 1 or not _begins_at(layout, k, BULK_BYTES) for k in moving),
     )
 
 
@@ -132,14 +180,21 @@ def queue_of(at: Geometry, able: Capabilities, call: ScanTraits) -> Queue:
     room = able.asked_local_memory - _SPARE
     if able.unit_local_memory:
         room = min(room, able.unit_local_memory // resident - _RESERVED - _SPARE)
-    words = _WORDS if call.widest > 1 else _WORDS_OF_BYTES
-    most = min(4 * at.items // (call.vector * call.widest), words // (call.vector * call.words))
+    words = _WORDS if call.passing > 2 else _WORDS_OF_BYTES
+    wide = call.result_bytes >= _WIDENED * call.queued_bytes > 0
+    nbytes = 8 * at.items * (_MORE if wide else 1)  # of a work-item's elements and results
+    most = min(int(nbytes) // (call.vector * call.passing), words // (call.vector * call.words))
     items = call.vector * max(most - 1 + most % 2, 1)
-    elements, results = runs * items * call.element_bytes, runs * items * call.result_bytes
+    if (pieces := -(-call.row // (runs * items))) > 1:  # tiles of a row, alike
+        items = min(call.vector * (-(-call.row // (pieces * runs * call.vector)) // 2 * 2 + 1), items)
+    block = BULK_BYTES * call.phased  # before the first element of an operand
+    elements = runs * items * call.queued_bytes + block * call.brought
+    results = runs * items * call.result_bytes + block * call.taken * (runs // 32)
     values = (runs + runs // 32 + 1) * call.value_bytes + 40  # of runs, warps and a tile, and barriers
     for places in (2, 1):
         depth = min((room - places * results) // (elements + values), _DECLARED // values, _DEEPEST)
         if depth >= _DEEP:
+            depth -= depth > _DEEP and depth % 2 == 0  # queues of an even depth were slower (row queues-depth)
             break
     return Queue(items, depth * elements + places * results, runs, depth, places, lookups)
 
@@ -153,8 +208,8 @@ def queueable(at: Geometry) -> Refusal:
         traits = ScanTraits.of(call)
         if not traits.streams:
             return (
-                "is for results at the places of their elements and rows that begin at multiples of 16 bytes; "
-                "this call's lie otherwise"
+                f"is for elements that lie at most {_APART} bytes apart, and for results side by side at the places of "
+                "their elements; this call's lie otherwise"
             )
         if queue_of(at, capabilities, traits).depth < 2:
             there = capabilities.asked_local_memory

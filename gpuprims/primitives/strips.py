@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.codegen.operands import times
 from gpuprims.core.geometry import Geometry, Refusal
 from gpuprims.core.layout import Layout
 from gpuprims.core.refusals import warps_of
@@ -26,6 +27,17 @@ _PARTS = 8
 # Bytes of a word of a status with its tag, and of narrow elements at most. Strips for each running warp, so that few
 # warps are idle at the end.
 _ENTRY, _NARROW, _WAVES = 8, 2, 4
+# Bytes of a line of memory.
+_LINE = 128
+# Time of a byte of statuses, in that of a byte of a tile. Bytes by which a strip's row seems longer, since short rows
+# are slow to read: if rows begin at whole sectors of memory, and if not.
+_STATUS_TIME, _EDGE, _RAGGED_EDGE = 0.8, 16, 64  # rows: columns-across
+# Time that groups of a strip wait for each other, for each one, up to a number, and time of a group that has a strip.
+_WAIT, _WAITS, _UNSHARED = 0.02, 15, 0.95  # rows: columns-across
+# Share of statuses in the bytes of a tile from which on asking for elements ahead costs time. rows: columns-across
+_MOST_ASKED = 0.3
+# Time of groups that share strips in that of groups with strips of their own, which wait for no others.
+_ALONE_GAIN = 1.1  # rows: columns-across
 # Bytes of statuses for each byte of a tile up to which reading them takes less time than reading elements twice.
 _MOST_STATUSES = 8  # rows: column_runs
 
@@ -35,10 +47,19 @@ class StripSpec(ScanSpec):
     """The macros of a scan by strips."""
 
     rows: int  # of a strip, that a warp holds of each item
+    prefetches: bool = False  # the kernel asks for a tile before it loads it
 
     def macros(self) -> dict[str, int | str]:
-        """Define the number of rows."""
-        return super().macros() | {"ROWS": self.rows}
+        """Define the number of rows, and how kernels ask for the elements of a later tile."""
+        moving = [(k, access) for k, access in enumerate(self.inputs) if any(stride != 0 for stride in access.reduced)]
+        asked = [f"gp_prefetch(x{k} + gp_at_x{k}(layout, o, j){times(access.lanes)})" for k, access in moving]
+        widest = max((access.dtype.itemsize * access.lanes for _, access in moving), default=1)
+        return super().macros() | {
+            "ROWS": self.rows,
+            "PREFETCHED": int(self.prefetches),
+            "PREFETCH(o, j)": f"do {{ {'; '.join(asked)}; }} while (0)",
+            "LINE": max(_LINE // widest, 1),
+        }
 
     def headers(self) -> tuple[Path, ...]:
         """See :class:`KernelSpec`."""
@@ -72,6 +93,8 @@ class Strips(NamedTuple):
     groups: int
     tiles: int  # of all strips
     turns: int  # tiles that a group takes
+    cost: float  # time, in that of an element of a compute unit's work-items
+    prefetches: bool  # the kernel asks for a tile before it loads it
 
     @property
     def statuses(self) -> int:
@@ -93,26 +116,25 @@ def neighbouring(layout: Layout, inputs: int) -> bool:
     return all(own < along for own, along in strides if along) and any(own for own, _ in strides[:inputs])
 
 
-def strips_of(variant: ScanVariant, able: Capabilities, layout: Layout, outputs: int, size: int) -> Strips:
-    """Return the launch for outputs of ``size`` elements each, by a variant that is fitted to the call.
+def strips_of(variant: ScanVariant, able: Capabilities, call: ScanTraits) -> Strips:
+    """Return the launch for a call, by a variant that is fitted to it.
 
     Groups that share a strip wait for each other, so no more start than run at the same time. Groups with strips of
     their own may be twice as many, with half of the items. (rows: columns)
     """
-    together = min(_launches(variant, able, layout, outputs, size), key=_cost)
+    together = min(_launches(variant, able, call), key=_cost)
     groups = 2 * (variant.groups_per_unit or 1)
     halved = variant.resized(items=max(variant.items // 2, 1), groups_per_unit=groups)
-    alone = min(_launches(halved, able, layout, outputs, size, most_parts=1), key=_cost)
-    return alone if _cost(alone) <= 1.05 * _cost(together) else together
+    alone = min(_launches(halved, able, call, most_parts=1), key=_cost)
+    return alone if alone.cost <= _ALONE_GAIN * together.cost else together
 
 
-def _launches(
-    variant: ScanVariant, able: Capabilities, layout: Layout, outputs: int, size: int, most_parts: int = 2**30
-) -> Iterator[Strips]:
+def _launches(variant: ScanVariant, able: Capabilities, call: ScanTraits, most_parts: int = 2**30) -> Iterator[Strips]:
     """Yield launches with strips of every width that may be best, shared by up to ``most_parts`` groups."""
+    outputs, size = call.outputs, call.size
     warps = warps_of(variant.block, able)
     lanes = variant.block // warps
-    run = min(layout.kept[-1] if layout.kept else 1, outputs)  # outputs that lie side by side
+    run = min(call.neighbours, outputs)
     if size <= variant.items:  # rows of a warp would be empty, and a cache line has all elements of some outputs
         run = outputs
     width = -(-run // -(-run // lanes))
@@ -126,18 +148,27 @@ def _launches(
     while least > 1 and least // 2 * width >= outputs:
         least //= 2
     fitted, most = variant.resized(items=items), (variant.groups_per_unit or 1) * able.compute_units
+    moved, entries = max(call.element_bytes + call.result_bytes, 1), _ENTRY * call.words
+    edge = (_EDGE if call.sectors else _RAGGED_EDGE) * max(call.brought + call.taken, 1)
+    if most_parts == 1:  # groups that do not wait read other rows meanwhile
+        edge = 0
     # Long rows are faster to read, but groups that share a strip read less of each other if its tiles are tall.
     for across in sorted({max(least, wide) for wide in (4, 2, 1) if wide <= warps}, reverse=True):
-        tiles, strips = -(-size // (warps // across * items * rows)), -(-outputs // (across * width))
-        for parts in range(1, min(tiles, most, most_parts if across == least else 1) + 1):
+        tall = warps // across * items * rows
+        tiles, strips = -(-size // tall), -(-outputs // (across * width))
+        item_time = items * (variant.groups_per_unit or 1) * (1 + edge / (across * width * moved))
+        for parts in range(1, min(tiles, most, most_parts) + 1):
             abreast = min(most // parts, strips)
             turns = -(-strips // abreast) * -(-tiles // parts)
-            yield Strips(fitted, rows, width, across, parts, abreast * parts, strips * tiles, turns)
+            statuses = (parts - 1) * entries / (tall * moved)
+            cost = turns * item_time * (1 + _STATUS_TIME * statuses) * (1 + _WAIT * min(parts - 1, _WAITS))
+            asks = parts > 1 and statuses < _MOST_ASKED
+            sharing = cost if parts > 1 else _UNSHARED * cost
+            yield Strips(fitted, rows, width, across, parts, abreast * parts, strips * tiles, turns, sharing, asks)
 
 
-def _cost(strips: Strips) -> int:
-    """Return elements that a compute unit's work-items take."""
-    return strips.turns * strips.variant.items * (strips.variant.groups_per_unit or 1)
+def _cost(strips: Strips) -> float:
+    return strips.cost
 
 
 class Runs(NamedTuple):

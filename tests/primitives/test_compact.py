@@ -52,6 +52,21 @@ def test_few_and_most_of_the_elements(kernel: Kernel, rng: np.random.Generator, 
     assert_equal(compact(kernel, x, mask), x[mask])
 
 
+def test_shares_that_change_from_tile_to_tile(kernel: Kernel, rng: np.random.Generator) -> None:
+    x = random_values(rng, np.float32, 100_003)
+    for run in (700, 5000, 20_000):
+        mask = rng.random(x.size) < np.where(np.arange(x.size) // run % 2, 0.02, 0.97)
+        assert_equal(compact(kernel, x, mask), x[mask])
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float64"])
+def test_every_second_element(kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
+    for size in (1, 15, 17, 511, 8192, 8193):
+        x, mask = random_values(rng, dtype, 2 * size), rng.random(2 * size) < 0.4
+        for own, kept in ((x[::2], mask[::2]), (x[1::2], mask[:size]), (x[:size], mask[::2]), (x[:-1:2], mask[size:])):
+            assert_equal(compact(kernel, own, kept), own[kept])
+
+
 @pytest.mark.parametrize("size", [0, 1, 4096, 100_003])
 def test_nothing_is_kept(kernel: Kernel, rng: np.random.Generator, size: int) -> None:
     x = random_values(rng, np.float32, size)

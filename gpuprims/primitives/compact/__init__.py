@@ -7,7 +7,7 @@ from typing import Any
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
 from gpuprims.core.primitive import Primitive
-from gpuprims.core.warm_calls import WarmCalls, key_of
+from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.expressions import Expr, expression
 from gpuprims.primitives.compact.plan import bind, plan_call, sample
 from gpuprims.primitives.compact.variants import VARIANTS
@@ -64,7 +64,7 @@ def compact(x: Any, mask: Any, *, device: str | Device | None = None, variant: s
         mask = expression(mask, 1)
     applied = type(mask) in (str, Expr)
     arrays = (x,) if applied else (x, mask)
-    key = key_of((mask if applied else None, variant), arrays, device)
+    key = _WARM.key_of((mask if applied else None, variant), arrays, device)
     if (run := _WARM.find(key)) is not None:
         return run(arrays)
     operands, request, out, chosen = bind((x, mask), device, variant)

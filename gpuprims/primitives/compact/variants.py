@@ -48,8 +48,9 @@ VARIANTS = (
         rank=10,
         geometry=PerBackend(cuda=Geometry(128, 64, 2), opencl=Geometry(512, 16, 1)),  # rows: round_robin
         word_items=True,
-        looks=2,
+        looks=2,  # rows: round_robin-tried
         vectors=True,
+        pairs=True,  # rows: pairs
         scratch="tile statuses",
         together=True,
         refuse=lambda at: first_refusal(

@@ -33,8 +33,11 @@ from gpuprims.primitives.strips import statuses_pay
 # CUDA refuses a launch if its groups must run at the same time and find no room. Each of NVIDIA's multiprocessors has
 # room for this many work-items, and the kernel's head makes the compiler leave registers for them.
 _AT_ONCE = 1024
-# Tiles of a multiprocessor from which on a queue is worth its start. rows: queues-geometry
-_QUEUED = 16
+# Tiles of a multiprocessor from which on a queue is worth its start, and of values of several words or elements that
+# round_robin loads one by one. rows: queues-short
+_QUEUED, _QUEUED_ALONE = 8, 2
+# Bytes of the elements and results of a tile, at least, if the tiles of a queue end where rows end.
+_LEAST_MOVED = 16 << 10  # rows: queues-rows
 # Bytes of local memory for each work-item, in which a scan gathers packed elements (scanning.h).
 _STAGED = 32
 
@@ -58,13 +61,13 @@ def _queue_pays(at: Geometry) -> Refusal:
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
         traits = ScanTraits.of(call)
-        if traits.element_bytes >= 8 and traits.words == 2:  # rows: queues-geometry
-            return (
-                "is for elements of fewer than 8 bytes or values of more than 2 words; "
-                f"this call's have {traits.element_bytes} bytes and {traits.words} words"
-            )
         queue = queue_of(at, capabilities, traits)
-        wanted, tiles = _QUEUED * capabilities.compute_units, traits.tiles(queue.tile)
+        if not traits.commutative and traits.words == 2 and traits.vector > 1:  # rows: queues
+            return "is for values of other than 2 words, or operators that commute, or elements loaded one by one"
+        if traits.rows > 1 and min(traits.row, queue.tile) * traits.passing < _LEAST_MOVED:
+            return f"is for rows that fill a tile; this call has {traits.rows} rows of {traits.row} elements"
+        few = _QUEUED if traits.words == 1 and traits.vector > 1 else _QUEUED_ALONE
+        wanted, tiles = few * capabilities.compute_units, traits.tiles(queue.tile)
         return None if tiles >= wanted else f"is for {wanted} or more tiles of {queue.tile}; this call has {tiles}"
 
     return first_refusal(queueable(at), few_outputs, refuse)

@@ -31,6 +31,15 @@ def test_the_elements_that_a_mask_keeps(kernel: Kernel, rng: np.random.Generator
     assert_equal(gpuprims.compact(plane.T, plane.T > 0, **how), plane.T[plane.T > 0])
 
 
+@each(COMPACTING)
+def test_every_second_element_and_shares_that_change(kernel: Kernel, rng: np.random.Generator) -> None:
+    how = {"device": kernel.device, "variant": kernel.variant.name}
+    for size in (17, 2003):
+        x = random_values(rng, np.int16, 2 * size)[::2]
+        mask = rng.random(size) < np.where(np.arange(size) // 300 % 2, 0.02, 0.97)
+        assert_equal(gpuprims.compact(x, mask, **how), x[mask])
+
+
 CHUNKS = [variant for variant in COMPACTING if variant.name == "cpu_chunks"]
 
 

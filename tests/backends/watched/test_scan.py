@@ -146,3 +146,15 @@ def test_rows_cut_from_longer_ones(kernel: Kernel, rng: np.random.Generator, axi
     whole = random_values(rng, np.int32, (3, 20, 75))
     for x in (whole[..., 3:], whole[:, :, 70:], whole.transpose(1, 0, 2)):
         assert_equal(kernel.scan(x, axis=axis), np.cumsum(x, axis=axis))
+
+
+@each(SCANS)
+def test_elements_in_reverse_and_apart(kernel: Kernel, rng: np.random.Generator) -> None:
+    for dtype, shape in (("int16", (3, 601)), ("float32", (2, 1003))):
+        whole = rng.integers(-9, 9, shape).astype(dtype)  # float32 holds each sum
+        for view in (lambda x: x.ravel()[::-1], lambda x: x.ravel()[1::2], lambda x: x[:, ::-1], lambda x: x[:, 3:]):
+            x = view(whole)
+            if kernel.device.backend == "opencl":
+                assert_equal(kernel.scan(x), np.cumsum(x))
+            else:  # which gets contiguous copies of host arrays
+                assert_equal(on_host(kernel.device, kernel.scan(view(on_device(kernel.device, whole)))), np.cumsum(x))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -90,9 +89,11 @@ def test_strips_cover_every_element_once(rng: np.random.Generator, warp: int) ->
         outputs, size = (int(2 ** rng.uniform(0, most)) for most in (12, 20))
         geometry = Geometry(int(2 ** rng.integers(5, 10)), int(2 ** rng.integers(0, 6)), int(rng.integers(1, 4)))
         batches = int(rng.choice([1, 1, 3]))
-        layout: Any = SimpleNamespace(kept=(batches, outputs) if batches > 1 else (outputs,))
+        words, bytes_read = (int(rng.choice([1, 2, 4])) for _ in range(2))
+        facts = {"words": words, "element_bytes": bytes_read, "sectors": bool(rng.integers(2))}
+        call = ScanTraits((np.dtype(np.int8),), size, batches * outputs, neighbours=outputs, **facts)
         fitted: Any = dataclasses.replace(variant, geometry=geometry)
-        strips = strips_of(fitted, able, layout, batches * outputs, size)
+        strips = strips_of(fitted, able, call)
         lanes = warp if warp and geometry.block % warp == 0 and geometry.block <= warp**2 else 1
         warps = geometry.block // lanes
         assert 1 <= strips.width <= lanes

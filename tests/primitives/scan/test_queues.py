@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from kernel_calls import CompilingDriver, resident
-from kernel_cases import AFFINE, FLAT, need
+from kernel_cases import AFFINE, FLAT, affine_scan, need
+from scan_cases import affine_pair
 
 import gpuprims
 from gpuprims.cli.kernels import usual_device
@@ -55,13 +57,27 @@ def test_tiles_fit_in_local_memory(dtype: str) -> None:
 @pytest.mark.parametrize(
     ("arrays", "how", "reason"),
     [
-        ((resident(1 << 20),), {}, "is for 2112 or more tiles of 7168; this call has 147"),
+        ((resident(1 << 20),), {}, "is for 1056 or more tiles of 7168; this call has 147"),
         ((resident(LONG + 1)[1:],), {}, None),  # memory of a double is aligned, wherever it begins
-        ((resident(2 * LONG)[::2],), {}, "rows that begin at multiples of 16 bytes"),
-        ((resident(9000, 9001),), {"axis": 1}, "rows that begin at multiples of 16 bytes"),
-        ((resident(LONG, 1),), {"axis": 1}, "rows that begin at multiples of 16 bytes"),
-        ((resident(LONG, dtype="f8"),), {}, "fewer than 8 bytes or values of more than 2 words; this call's have 8"),
-        ((resident(LONG), resident(LONG)), {"op": AFFINE}, "this call's have 8 bytes and 2 words"),
+        ((resident(2 * LONG)[::2],), {}, None),
+        ((resident(LONG)[::-1],), {}, None),
+        ((resident(9000, 9001),), {"axis": 1}, None),
+        ((resident(9000, 9001)[:, ::-1],), {}, None),  # row by row
+        (
+            (resident(90, 9000, 101)[..., ::-1],),
+            {},
+            "is for rows that fill a tile; this call has 810000 rows of 101 elements",
+        ),
+        ((resident(9000, 9001)[:, ::-1],), {"op": "argmax"}, "is for elements that lie at most 32 bytes apart"),
+        ((resident(LONG, 1),), {"axis": 1}, "is for elements that lie at most 32 bytes apart"),
+        ((resident(LONG, dtype="f8"),), {}, None),
+        (
+            (resident(LONG), resident(LONG)),
+            {"op": AFFINE},
+            "is for values of other than 2 words, or operators that commute",
+        ),
+        ((resident(LONG)[::-1], resident(LONG)), {"op": AFFINE}, None),
+        ((resident(1 << 19, dtype="f8"),), {}, "is for 264 or more tiles of 3584; this call has 147"),
     ],
 )
 def test_other_calls_are_refused(arrays: tuple[np.ndarray, ...], how: dict[str, Any], reason: str | None) -> None:
@@ -87,7 +103,7 @@ def test_a_gpu_without_room_or_bulk_copies_is_refused(gpu: Any, reason: str) -> 
 
 
 def test_facts_without_a_layout_are_refused() -> None:
-    assert "rows that begin at multiples of 16 bytes" in str(QUEUES.refuse(GPU, FLAT))
+    assert "elements that lie at most 32 bytes apart" in str(QUEUES.refuse(GPU, FLAT))
 
 
 @pytest.mark.parametrize("geometry", [QUEUES.geometry, Geometry(160, 4, 1), Geometry(352, 28, 2), Geometry(992, 8, 1)])
@@ -97,6 +113,7 @@ def test_copies_begin_and_end_at_whole_16_bytes(geometry: Geometry, dtypes: tupl
     sums = gpuprims.Op(lambda p, q: tuple(a + b for a, b in zip(p, q, strict=True)), (0,) * len(dtypes))
     arrays = [resident(LONG, dtype=dtype) for dtype in dtypes]
     chosen, spec = asked(*arrays, op=sums if len(dtypes) > 1 else "sum", variant=variant)
+    assert not spec.phased
     for operands, elements in ((spec.inputs, chosen.items * spec.runs), (spec.outputs, chosen.items * 32)):
         ends = np.cumsum([elements * access.dtype.itemsize for access in operands])
         assert not np.any(ends % 16)
@@ -127,6 +144,41 @@ def test_results_are_those_of_numpy(able: gpuprims.Device, dtype: str, op: str, 
     nothing = {"sum": 0, "max": -np.inf, "min": np.inf}[op]
     wanted = whole if inclusive else np.concatenate([[got.dtype.type(nothing)], whole[:-1]])
     np.testing.assert_array_equal(got, wanted)
+
+
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "in reverse": lambda x: x.reshape(-1)[::-1],
+    "every second": lambda x: x.reshape(-1)[::2],
+    "every third from the fourth on": lambda x: x.reshape(-1)[3::3],
+    "from the second on": lambda x: x.reshape(-1)[1:],
+    "in reverse up to the second": lambda x: x.reshape(-1)[:0:-1],
+    "rows in reverse": lambda x: x[:, ::-1],
+    "rows that lie apart": lambda x: x[:, 3:],
+    "every second of rows": lambda x: x[:, 1::2],
+}
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS.keys())
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "float64", "complex64"])
+def test_elements_may_begin_anywhere_and_lie_apart(
+    able: gpuprims.Device, dtype: str, view: Callable[[Any], Any]
+) -> None:
+    need(able, dtype)
+    whole = np.random.default_rng(11).integers(0, 3, (7, 20_001)).astype(dtype)
+    x, there = view(whole), view(able.asarray(whole))
+    for axis in (0,) if x.ndim == 1 else (None, 1):
+        for inclusive in (True, False):
+            got = able.to_host(gpuprims.scan(there, axis=axis, inclusive=inclusive, variant=ANY_SIZE))
+            wanted = x.cumsum(axis=axis, dtype=got.dtype)
+            np.testing.assert_array_equal(got, wanted if inclusive else wanted - x.reshape(got.shape).astype(got.dtype))
+
+
+def test_pairs_of_rows_keep_their_order(able: gpuprims.Device) -> None:
+    pair = affine_pair(np.random.default_rng(12), (5, 9001))
+    there = [able.asarray(one)[:, ::-1] for one in pair]
+    scanned = gpuprims.scan(*there, op=AFFINE, variant=ANY_SIZE)
+    for got, one in zip(scanned, affine_scan(*(one[:, ::-1].ravel() for one in pair)), strict=True):
+        np.testing.assert_array_equal(able.to_host(got), one)
 
 
 def test_rows_of_any_length_and_their_own_memory(able: gpuprims.Device) -> None:

@@ -1,19 +1,21 @@
 /* scan/queues: one pass without look-back, with a duty for each warp; bulk copies bring tiles to a queue in local memory
  * and take results from there.
  *
- * in      INPUTS: n elements for each of `outputs` outputs, in `tiles` tiles each; rows begin at multiples of 16 bytes
+ * in      INPUTS: n elements for each of `outputs` outputs, in `tiles` tiles each, side by side or a few elements apart, in
+ *         either direction; if ONE_SCAN, the outputs are rows of one scan
  * out     OUTPUTS: a value at each element, in place or apart from all inputs
  * scratch statuses (scanning.h): one for each tile
  * launch  at most LOOKUPS x LANES groups of BLOCK, all running at the same time
- * host    RUNS, DEPTH, PLACES, LOOKUPS, ELEMENT_BYTES, RESULT_BYTES, EACH_QUEUED, EACH_RESULT, QUEUED_VECTOR and
- *         RESULT_VECTOR; gp_write_status and gp_read_status (scanning.h), OP(a, b), IDENTITY
- * order   operands in index order; only the tiles and the number of groups decide how they are associated
+ * host    RUNS, DEPTH, PLACES, LOOKUPS, PHASED, SLOT_BYTES, PLACE_BYTES, EACH_QUEUED, EACH_RESULT, QUEUED_VECTOR and
+ *         RESULT_VECTOR; gp_write_status, gp_read_entries and gp_status_of (scanning.h), OP(a, b), IDENTITY
+ * order   operands in index order, but a commutative operator folds aggregates of tiles lane by lane; only the tiles and
+ *         the number of groups decide how operands are associated
  * needs   cp.async.bulk and mbarrier (compute capability 9.0)
  *
  * Groups take tiles in turn, as in scan/round_robin: a tile's prefix is that of the group's own last tile and the
  * aggregates of the tiles since. A tile is a run of ITEMS neighbours for each of RUNS lanes, so that a lane scans its run
- * alone. ITEMS is an odd number of 16-byte vectors of the widest operand, so that lanes read different banks of local
- * memory. No warp waits for all others: each duty waits for the one before, tile by tile.
+ * alone. ITEMS is an odd number of vectors, so that lanes read different banks of local memory. No warp waits for all
+ * others: each duty waits for the one before, tile by tile.
  *
  *     warps       wait for              do                                          then
  *     SCANS       landed                fold runs, scan the folds of a warp         folded
@@ -21,6 +23,11 @@
  *     1           aggregates            fold those of the tiles before              learnt
  *     SCANS       told, learnt          scan runs, start the copies of results      taken
  *     1           taken, by SCANS       start the copies of another tile            landed
+ *
+ * Bulk copies move whole blocks of 16 bytes. So a tile lies in local memory as in global memory, gaps between its elements
+ * included, and, if PHASED, as many bytes after a multiple of 16. Copies also bring the bytes before it in its first
+ * block, which nobody reads; lanes bring the bytes in its last block, which may be the last of the memory. Of results, lanes
+ * write what is not a whole block.
  *
  * Memory. A gate releases what its arrivals wrote before and acquires it for those who pass, in local memory. All lanes of
  * a warp arrive, each after what it has read and written.
@@ -30,13 +37,13 @@
  *   that fold, have passed the other gates. The two warps that wait for `taken` themselves bring the next phase about.
  * - Elements in a slot: written by copies, in the async proxy, whose bytes `landed` counts and shows to those who pass;
  *   read by lanes that fold and lanes that scan. Copies of the next turn come after `taken`, so nobody reads any more;
- *   reads need no fence before writes of another proxy. Lanes write the last bytes of a row themselves, and a fence
+ *   reads need no fence before writes of another proxy. Lanes write the last bytes of a tile themselves, and a fence
  *   between the proxies keeps the next copies behind these writes.
  * - Results of a warp: written by its lanes, each with a fence between the proxies, then a barrier of the warp, then
  *   copies read them. Lane 0 waits until copies of PLACES turns ago have read, then a barrier of the warp, before they
  *   are written again. Bytes that lanes store themselves are read in the turn that wrote them.
  * - before_run, before_warp and before_tile: written after `landed` or `taken` of the turn, when those who scan have read
- *   the turn's before in the slot. The warp that learns alone writes and reads before_tile of the slot before.
+ *   the turn's before in the slot.
  * - An element's place in global memory is read by copies that have landed before the copies that may overwrite it start.
  * - Statuses carry their tag in the same 64 bits as each word, so they need no order.
  * - A tile waits for tiles before it alone, and all groups run at the same time, so some group can always go on.
@@ -105,19 +112,45 @@ DEVICE void take(void *to, const void *from, const u32 nbytes)
 #define end_copies() asm volatile("cp.async.bulk.commit_group;" : : : "memory")
 #define await_copies(left) asm volatile("cp.async.bulk.wait_group.read %0;" : : "n"(left) : "memory")
 
-/* Bytes of `count` elements that bulk copies move; lanes copy the few others. */
-#define WHOLE(size) ((u32)(count * (size)) & ~15u)
+/* Bytes of whole blocks. */
+#define WHOLE(nbytes) ((nbytes) & ~15u)
 
-/* Fold a run of a tile in the queue. */
-DEVICE value_t fold_run(INPUTS, const layout_t layout, LOCAL const u8 *queue, const int run, const i64 o, const i64 base)
+DEVICE u32 phase_of(const void *address)
 {
+    return PHASED ? (u32)(u64)address & 15 : 0;
+}
+
+/* The memory of `count` elements of a tile, from a multiple of 16 bytes on: it begins `place` bytes into the operand's
+ * part of the queue. `first` is the first element, and `step` the bytes from each to the next. */
+typedef struct { const u8 *from; u32 place, nbytes; } piece_t;
+
+DEVICE piece_t piece_of(const void *first, const int step, const int size, const int count)
+{
+    const u8 *lowest = (const u8 *)first + (step < 0 ? (TILE - 1) * step : 0);
+    const u32 absent = step < 0 ? (TILE - count) * -step : 0; /* bytes of a whole tile below the last element */
+    const u32 place = phase_of(lowest) + absent, before = PHASED ? place & 15 : 0;
+    piece_t piece;
+    piece.from = lowest + absent - before;
+    piece.place = place - before;
+    piece.nbytes = before + (count - 1) * (step < 0 ? -step : step) + size;
+    return piece;
+}
+
+/* Fold a run of a tile in the queue. The last tile of a scan may fold what is past its end. */
+DEVICE value_t fold_run(INPUTS, const layout_t layout, LOCAL const u8 *queue, const int run, const i64 o, const i64 base,
+                        const i64 n)
+{
+    const int live = (int)min(n - base, (i64)TILE) - run * ITEMS;
     value_t whole = IDENTITY;
 #pragma unroll
     for (int item = 0; item < ITEMS; item += VECTOR) {
         value_t values[VECTOR];
-        QUEUED_VECTOR(queue, run * ITEMS + item, o, base + run * ITEMS + item, values);
+        QUEUED_VECTOR(queue, run * ITEMS + item, o, base, values);
 #pragma unroll
-        for (int k = 0; k < VECTOR; k++) whole = item + k ? OP(whole, values[k]) : values[k];
+        for (int k = 0; k < VECTOR; k++) {
+            if (ONE_SCAN && item + k >= live) values[k] = IDENTITY;
+            whole = item + k ? OP(whole, values[k]) : values[k];
+        }
     }
     return whole;
 }
@@ -133,28 +166,52 @@ DEVICE value_t scan_lanes(value_t whole, const int lane, const int lanes)
     return whole;
 }
 
-/* Fold the aggregates of `count` tiles from `first` on, each lane those of neighbours. Only lane 0 gets the result.
- * CUDA runs all groups at the same time, so each aggregate comes. */
-DEVICE value_t fold_statuses(GLOBAL u64 *statuses, const i64 first, const int count, const u32 tag, const int lane)
+/* The tiles before one in its scan. */
+DEVICE i64 tiles_before(const task_t task)
 {
-    const int each = (count + LANES - 1) / LANES;
-    value_t found[LOOKUPS], whole = IDENTITY;
-    int absent;
-    do {
-        absent = 0;
-#pragma unroll
-        for (int k = 0; k < LOOKUPS; k++)
-            absent |= !gp_read_status(statuses, first + min(lane * each + k, count - 1), tag, tag, found + k);
-    } while (gp_any_lane(absent));
+    return ONE_SCAN ? task.at : task.tile;
+}
+
+/* The tiles since the group's last one, which has the prefix of all others; bits of those whose statuses a lane reads. */
+DEVICE int tiles_between(const task_t task, const int groups)
+{
+    return (int)min(tiles_before(task), (i64)groups);
+}
+
+DEVICE u32 lookups_of(const int count, const int lane)
+{
+    u32 asked = 0;
 #pragma unroll
     for (int k = 0; k < LOOKUPS; k++)
-        if (k < each && lane * each + k < count) whole = OP(whole, found[k]);
+        if (k * LANES + lane < count) asked |= 1u << k;
+    return asked;
+}
+
+/* Read statuses from `first` on; neighbouring lanes read neighbouring ones, as all groups read the same lines of memory. */
+DEVICE void look_up(GLOBAL u64 *statuses, const i64 first, const u32 asked, const int lane, u64 *entries)
+{
 #pragma unroll
-    for (int stride = 1; stride < LANES; stride *= 2) {
-        const value_t later = gp_shuffle_down(whole, stride);
-        whole = OP(whole, later);
-    }
-    return whole;
+    for (int k = 0; k < LOOKUPS; k++)
+        if (asked >> k & 1) gp_read_entries(statuses, first + k * LANES + lane, entries + k * WORDS);
+}
+
+/* Fold the values that lanes have found. Only lane 0 gets the result. */
+DEVICE value_t fold_found(value_t *found)
+{
+#if COMMUTATIVE
+#define CHAINS 1
+#pragma unroll
+    for (int k = 1; k < LOOKUPS; k++) found[0] = OP(found[0], found[k]);
+#else
+#define CHAINS LOOKUPS
+#endif
+#pragma unroll
+    for (int stride = 1; stride < LANES; stride *= 2)
+#pragma unroll
+        for (int k = 0; k < CHAINS; k++) found[k] = OP(found[k], gp_shuffle_down(found[k], stride));
+#pragma unroll
+    for (int k = 1; k < CHAINS; k++) found[0] = OP(found[0], found[k]);
+    return found[0];
 }
 
 __kernel WORK_GROUP_RESIDENT(BLOCK, RESIDENT)
@@ -183,21 +240,59 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
     barrier(CLK_LOCAL_MEM_FENCE);
     const u32 tag = launch;
 
-    for (u32 turn = 0; task.o < outputs; turn++, task = gp_task_after(task, step, tiles)) {
+    if (warp == 2 * SCANS + 2) {
+        /* 4. Fold the aggregates of the tiles since the group's last, and the prefix of that. Read those of the next tile
+         * meanwhile. CUDA runs all groups at the same time, so each aggregate comes. */
+        u64 entries[LOOKUPS * WORDS];
+        value_t prefix = IDENTITY;
+        u32 absent = task.o < outputs ? lookups_of(tiles_between(task, groups), lane) : 0;
+        look_up(statuses, task.at - tiles_between(task, groups), absent, lane, entries);
+        for (u32 turn = 0; task.o < outputs; turn++) {
+            const i64 first = task.at - tiles_between(task, groups);
+            const task_t following = gp_task_after(task, step, tiles);
+            value_t found[LOOKUPS];
+#pragma unroll
+            for (int k = 0; k < LOOKUPS; k++) found[k] = IDENTITY;
+            for (;;) {
+#pragma unroll
+                for (int k = 0; k < LOOKUPS; k++) {
+                    value_t value;
+                    if (absent >> k & 1 && gp_status_of(entries + k * WORDS, tag, tag, &value)) {
+                        found[k] = value;
+                        absent ^= 1u << k;
+                    }
+                }
+                if (!gp_any_lane(absent)) break;
+                look_up(statuses, first, absent, lane, entries);
+            }
+            if (following.o < outputs) absent = lookups_of(tiles_between(following, groups), lane);
+            look_up(statuses, following.at - tiles_between(following, groups), absent, lane, entries);
+
+            const value_t between = fold_found(found);
+            prefix = tiles_before(task) < groups ? between : OP(prefix, between);
+            if (turn >= DEPTH) pass_gate(taken + turn % DEPTH, turn / DEPTH + 1 & 1);
+            if (lane == 0) before_tile[turn % DEPTH] = prefix;
+            arrive(learnt + turn % DEPTH);
+            task = following;
+        }
+    }
+
+    for (u32 turn = 0; warp < 2 * SCANS + 2 && task.o < outputs; turn++, task = gp_task_after(task, step, tiles)) {
         const int slot = turn % DEPTH;
         const u32 phase = turn / DEPTH & 1;
         const i64 o = task.o, base = task.tile * TILE;
-        LOCAL u8 *elements = queue + slot * (TILE * ELEMENT_BYTES);
+        LOCAL u8 *elements = queue + slot * SLOT_BYTES;
 
         if (warp < SCANS) {
             /* 5. Scan runs, each from its prefix, and start the copies of results. */
-            LOCAL u8 *results = queue + DEPTH * (TILE * ELEMENT_BYTES) + (turn % PLACES * SCANS + warp) * (PART * RESULT_BYTES);
-            const i64 first = base + warp * PART, count = max(min((i64)PART, n - first), (i64)0);
+            LOCAL u8 *results = queue + DEPTH * SLOT_BYTES + (turn % PLACES * SCANS + warp) * PLACE_BYTES;
+            const i64 first = base + warp * PART;
+            const int count = (int)max(min((i64)PART, n - first), (i64)0);
             value_t values[ITEMS];
             pass_gate(landed + slot, phase);
 #pragma unroll
             for (int item = 0; item < ITEMS; item += VECTOR)
-                QUEUED_VECTOR(elements, tid * ITEMS + item, o, base + tid * ITEMS + item, values + item);
+                QUEUED_VECTOR(elements, tid * ITEMS + item, o, base, values + item);
             pass_gate(told + slot, phase);
             pass_gate(learnt + slot, phase);
             value_t whole = OP(before_tile[slot], OP(before_warp[slot][warp], before_run[slot][tid]));
@@ -212,25 +307,30 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
             gp_warp_barrier();
 #pragma unroll
             for (int item = 0; item < ITEMS; item += VECTOR)
-                RESULT_VECTOR(results, lane * ITEMS + item, base + tid * ITEMS + item, values + item);
+                RESULT_VECTOR(results, lane * ITEMS + item, o, first, values + item);
             show_to_copies();
             gp_warp_barrier();
-#define TAKE(to, before, size) take(to, results + PART * (before), WHOLE(size));
-#define TAKE_REST(to, before, size)                                                                                    \
-    for (int at = WHOLE(size) + lane; at < count * (size); at += LANES)                                                \
-        ((GLOBAL u8 *)(to))[at] = results[PART * (before) + at];
+#define BEFORE_VECTORS(to, size) min((0 - phase_of(to)) & 15, (u32)(count * (size)))
+#define TAKE(to, begin, size)                                                                                          \
+    take((GLOBAL u8 *)(to) + BEFORE_VECTORS(to, size), results + (begin) + phase_of(to) + BEFORE_VECTORS(to, size),                          \
+         WHOLE(count * (size) - BEFORE_VECTORS(to, size)));
+#define TAKE_REST(to, begin, size)                                                                                     \
+    for (u32 whole = WHOLE(count * (size) - BEFORE_VECTORS(to, size)), at = lane; at < count * (size) - whole; at += LANES) {      \
+        const u32 here = at < BEFORE_VECTORS(to, size) ? at : at + whole;                                                          \
+        ((GLOBAL u8 *)(to))[here] = results[(begin) + phase_of(to) + here];                                              \
+    }
             if (lane == 0) {
                 EACH_RESULT(TAKE, o, first)
                 end_copies();
             }
-            if (count < PART) {
+            if (PHASED || count < PART) {
                 EACH_RESULT(TAKE_REST, o, first)
             }
         } else if (warp < 2 * SCANS) {
             /* 2. Fold runs, and scan the folds of a warp. */
             const int run = tid - RUNS;
             pass_gate(landed + slot, phase);
-            const value_t whole = scan_lanes(fold_run(INPUT_NAMES, layout, elements, run, o, base), lane, LANES);
+            const value_t whole = scan_lanes(fold_run(INPUT_NAMES, layout, elements, run, o, base, n), lane, LANES);
             const value_t earlier = gp_shuffle_up(whole, 1);
             before_run[slot][run] = lane ? earlier : IDENTITY;
             if (lane == LANES - 1) before_warp[slot][run / LANES] = whole;
@@ -244,34 +344,33 @@ void scan_queues(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, c
             gp_warp_barrier();
             if (lane < SCANS) before_warp[slot][lane] = lane ? earlier : IDENTITY;
             arrive(told + slot);
-        } else if (warp == 2 * SCANS + 1) {
+        } else {
             /* 1. Start the copies of a tile's elements. */
-            const i64 count = min((i64)TILE, n - base);
+            const int count = (int)min((i64)TILE, n - base);
             if (turn >= DEPTH) pass_gate(taken + slot, phase ^ 1);
-#define BRING(from, before, size) bring(elements + TILE * (before), from, WHOLE(size), landed + slot);
-#define BRING_REST(from, before, size)                                                                                 \
-    for (int at = WHOLE(size) + lane; at < count * (size); at += LANES)                                                \
-        elements[TILE * (before) + at] = ((GLOBAL const u8 *)(from))[at];
-#define ADD_WHOLE(from, before, size) +WHOLE(size)
-            if (count < TILE) {
-                EACH_QUEUED(BRING_REST, o, base)
-                show_to_copies();
-                gp_warp_barrier();
-            }
+#define PIECE(first, size, step) const piece_t piece = piece_of(first, step, size, count)
+#define ADD_WHOLE(first, begin, size, step) +WHOLE(piece_of(first, step, size, count).nbytes)
+#define BRING(first, begin, size, step)                                                                                \
+    {                                                                                                                  \
+        PIECE(first, size, step);                                                                                      \
+        bring(elements + (begin) + piece.place, piece.from, WHOLE(piece.nbytes), landed + slot);                       \
+    }
+#define BRING_REST(first, begin, size, step)                                                                           \
+    {                                                                                                                  \
+        PIECE(first, size, step);                                                                                      \
+        for (u32 at = WHOLE(piece.nbytes) + lane - 1; at < piece.nbytes; at += LANES - 1)                              \
+            elements[(begin) + piece.place + at] = piece.from[at];                                                     \
+    }
             if (lane == 0) {
                 arrive_before(landed + slot, 0 EACH_QUEUED(ADD_WHOLE, o, base));
                 EACH_QUEUED(BRING, o, base)
             } else {
+                if (PHASED || count < TILE) {
+                    EACH_QUEUED(BRING_REST, o, base)
+                    show_to_copies();
+                }
                 arrive(landed + slot);
             }
-        } else {
-            /* 4. Fold the aggregates of the tiles since the group's last, and the prefix of that. */
-            const int count = (int)min(task.tile, (i64)groups), last = (turn + DEPTH - 1) % DEPTH;
-            value_t prefix = IDENTITY;
-            if (count) prefix = fold_statuses(statuses, task.at - count, count, tag, lane);
-            if (turn >= DEPTH) pass_gate(taken + slot, phase ^ 1);
-            if (lane == 0) before_tile[slot] = task.tile < groups ? prefix : OP(before_tile[last], prefix);
-            arrive(learnt + slot);
         }
     }
 

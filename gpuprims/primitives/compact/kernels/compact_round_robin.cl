@@ -26,7 +26,7 @@ DEVICE void fetch_tile(INPUTS, const layout_t layout, const i64 base, const i64 
 #pragma unroll
     for (int vector = 0; vector < VECTORS; vector++) {
         const i64 j = base + gp_item_offset(tid, vector * VECTOR);
-        if (base + TILE <= n) {
+        if (base + TILE + DOUBLED <= n) {
             gp_fetch_vector(INPUT_NAMES, layout, 0, j, raw + vector);
         } else {
             raw[vector] = nothing;

@@ -42,6 +42,17 @@ DEVICE void load_strip(INPUTS, const layout_t layout, const i64 o, const i64 bas
     }
 }
 
+#if PREFETCHED
+/* Ask for the rows of a warp's part of a tile, which begins at output `o` and row `first`: a row for each lane. */
+DEVICE void prefetch_strip(INPUTS, const layout_t layout, const i64 o, const i64 first, const i64 outputs, const i64 n,
+                           const int width, const int lane)
+{
+    for (int row = lane; row < ROWS * ITEMS; row += LANES)
+        for (int column = 0; column < width + LINE - 1; column += LINE)
+            PREFETCH(min(o + min(column, width - 1), outputs - 1), min(first + row, n - 1));
+}
+#endif
+
 /* Fold a tile's column as its own group does, a row at a time, so that it rounds alike. */
 DEVICE value_t refold(INPUTS, const layout_t layout, const i64 o, const i64 base, const i64 n, const place_t at,
                       const int lane)
@@ -96,6 +107,13 @@ void scan_columns(INPUTS, OUTPUTS, GLOBAL u64 *statuses, const layout_t layout, 
         if (following.strip < strips)
             load_strip(INPUT_NAMES, layout, min((i64)following.strip * at.span + at.column, outputs - 1),
                       (i64)following.tile * tile_rows, own, tile_rows, n, next);
+
+#if PREFETCHED
+        const turn_t later = turn_after(following, part, shared, tiles);
+        if (later.strip < strips)
+            prefetch_strip(INPUT_NAMES, layout, (i64)later.strip * at.span + tid / LANES % across * width,
+                           (i64)later.tile * tile_rows + at.below * ROWS * ITEMS, outputs, n, at.width, lane);
+#endif
 
         /* 2. Scan it, fold the warps above each other, and write its aggregate to its status, an iteration before others
          * need it. */
