@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpuprims.core.counters import with_counters
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import value_bytes, value_words
-from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing, with_counters
+from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
 from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.outputs import result_forms
 from gpuprims.core.program_cache import keeps_calls
@@ -22,7 +23,8 @@ from gpuprims.primitives.fold import plan_scan
 from gpuprims.primitives.fold_variants import FoldVariant
 from gpuprims.primitives.segments.offsets import along_one_axis, end_dtype
 from gpuprims.primitives.segments.operator import placed, segmented
-from gpuprims.primitives.segments.shares import RunsSpec, SharesSpec, SharesVariant, launch_shares, taking_offsets
+from gpuprims.primitives.segments.shares import SharesVariant, launch_shares, taking_offsets
+from gpuprims.primitives.segments.spec import RunsSpec
 
 _BOOL, _INT64 = np.dtype(np.bool_), np.dtype(np.int64)
 
@@ -77,7 +79,7 @@ def plan_by_offsets(
         map_ = taking_offsets(folding, arrays, offsets.dtype)
         if isinstance(chosen, SharesVariant):
             how = {"map": map_, "commutative": request.op.commutative, "of_nothing": request.of_nothing}
-            return launch_shares(chosen, device, folding, layout, SharesSpec, "reduce", count, size, **how)
+            return launch_shares(chosen, device, folding, layout, "reduce", count, size, **how)
         spec = RunsSpec.of(folding, layout, map=map_, commutative=request.op.commutative)
         parts = chosen.groups(-(-(size + count) // chosen.tile), device.capabilities)
         launch = device.kernel(chosen, spec).prepare(parts, layout.pack(0), count, size, parts)

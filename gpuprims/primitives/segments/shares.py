@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from functools import cache, lru_cache
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.counters import all_with_counters
 from gpuprims.core.device import Device
-from gpuprims.core.driver import Launch
+from gpuprims.core.driver import Kernel, Launch
 from gpuprims.core.faults import KnownArrays
 from gpuprims.core.geometry import Geometry, Refusal, first_refusal
 from gpuprims.core.kernel_spec import value_bytes, value_words
-from gpuprims.core.launch_plan import LaunchPlan, asks_for, find_plan, nothing
+from gpuprims.core.launch_plan import LaunchPlan, asks_for, find_plan, in_turn, nothing
 from gpuprims.core.layout import Layout
 from gpuprims.core.operands import Operands
 from gpuprims.core.outputs import Out
-from gpuprims.core.refusals import SPARE_LOCAL, double_precision, group_fits, not_for_cpus, shuffles, values_fit
+from gpuprims.core.refusals import SPARE_LOCAL, double_precision, group_fits, lacks_local, not_for_cpus, shuffles
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
@@ -28,19 +28,21 @@ from gpuprims.core.warm_calls import Step
 from gpuprims.errors import ArgumentError, EmptyReductionError
 from gpuprims.expressions import trace, typed
 from gpuprims.operators import Folding, Op
-from gpuprims.primitives.fold_spec import FoldSpec
 from gpuprims.primitives.fold_variants import FoldVariant
 from gpuprims.primitives.segments.offsets import OWN_COPIES, Segments
+from gpuprims.primitives.segments.spec import SharesScanSpec, SharesSpec
 
 _INT64 = np.dtype(np.int64)
-_KERNELS = Path(__file__).parent / "kernels"
-_HEADER, _ALIGNED = 4, 32  # words before the table, and elements; as in shares.h
-# Bytes of elements that a work-item loads, and words of values that it holds.
-_LOADED, _HELD = 64, 16  # rows: shares
-# Values that a work-item keeps in local memory beside its items: a place after them, the fold of those before, where a
-# device has no shuffles its warp's; and room for flags.
-_BESIDE = 4
+_CHECK, _CHECKED, _ALONE, _PREPARE = range(4)  # steps, as in shares.h
+_HEADER = 4  # words before the segments' numbers, as in shares.h
+_MOST_ENDS = 8  # ends of segments that a lane reads at once (rows: shares)
+# Bytes of elements that a work-item loads, and words of values that it holds, twice as many in segments of _LONG.
+_LOADED, _HELD, _LONG = 64, 16, 64  # rows: shares
+# What a work-item keeps in local memory beside its items: values (a place after them and, where it is a warp of its
+# own, its head, its tail and a fold), and bytes of words.
+_BESIDE, _WORDS_BESIDE = 4, 24
 _ANSWER = 8  # bytes of the answer to the check
+_MOST_STEPS = 2**30  # of a warp, which counts in 32 bits
 # Work-items of the smallest group, for values that leave no room for more.
 _FEWEST = 64
 
@@ -55,7 +57,11 @@ class WrongOffsetsError(Exception):
 
 def for_shares(at: Geometry) -> Refusal:
     """Refuse CPUs, devices that lack what the kernels need, and too little local memory for a group's values."""
-    room = values_fit((2 + _BESIDE) * min(at.block, _FEWEST))
+    block = min(at.block, _FEWEST)
+
+    def room(able: Capabilities, call: CallTraits) -> str | None:
+        return lacks_local(block * ((2 + _BESIDE) * call.value_bytes + _WORDS_BESIDE) + SPARE_LOCAL, able)
+
     return first_refusal(not_for_cpus, shuffles(at.block), double_precision, group_fits(at.block), room)
 
 
@@ -63,145 +69,145 @@ def for_shares(at: Geometry) -> Refusal:
 class SharesVariant(FoldVariant):
     """A variant that checks offsets itself."""
 
-    def fitted(self, folding: Folding, item_bytes: int, able: Capabilities) -> SharesVariant:
-        """Return the variant with a group and items that suit the elements, the values and the local memory."""
-        block, places = self.block, (able.local_memory - SPARE_LOCAL) // value_bytes(folding.values)
-        while block > _FEWEST and places < (2 + _BESIDE) * block:
+    more_if_short: int = 0  # groups more that a compute unit has room for, if segments have fewer elements than _LONG
+
+    def fitted(self, folding: Folding, item_bytes: int, mean: int, able: Capabilities) -> SharesVariant:
+        """Return the variant as a call with ``mean`` elements a segment needs it, and as local memory has room."""
+        block, each = self.block, value_bytes(folding.values)
+        while block > _FEWEST and _places(block, each, able) < (2 + _BESIDE) * block:
             block //= 2
-        most = min(_LOADED // item_bytes, _HELD // value_words(folding.values), places // block - _BESIDE, self.items)
-        return self.resized(block=block, items=1 << max(most, 2).bit_length() - 1)
+        held = (_HELD if mean < _LONG else 2 * _HELD) // value_words(folding.values)
+        most = min(_LOADED // item_bytes, held, _places(block, each, able) // block - _BESIDE, self.items)
+        groups = (self.groups_per_unit or 1) + self.more_if_short * (mean < _LONG)
+        return self.resized(block=block, items=1 << max(most, 2).bit_length() - 1, groups_per_unit=groups)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class SegmentSpec(FoldSpec):
-    """The macros of a fold of segments; the last input has the offsets."""
-
-    def macros(self) -> dict[str, int | str]:
-        """Define where a segment begins."""
-        k = len(self.inputs) - 1
-        return super().macros() | {"BEGIN(o)": f"((i64)x{k}[gp_at_x{k}(layout, o, 0)])"}
-
-    def headers(self) -> tuple[Path, ...]:
-        """See :class:`KernelSpec`."""
-        return (*super().headers(), _KERNELS / "path.h")
+def _places(block: int, each: int, able: Capabilities) -> int:
+    """Return how many values of so many bytes fit in local memory beside words for each work-item of a group."""
+    return (able.local_memory - SPARE_LOCAL - _WORDS_BESIDE * block) // each
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class RunsSpec(SegmentSpec):
-    """The macros of a fold of segments by runs, for CPUs."""
-
-    def macros(self) -> dict[str, int | str]:
-        """Tell whether neighbours lie side by side, in either direction."""
-        strides = {stride for access in self.inputs for stride in access.reduced}
-        return super().macros() | {"LOADS_MASKED": int(strides <= {-1, 0, 1})}
-
-    def headers(self) -> tuple[Path, ...]:
-        """See :class:`KernelSpec`."""
-        return (_KERNELS / "runs.h", *super().headers())
+def _window(items: int, mean: int) -> int:
+    """Return how many ends of segments each lane reads at once, for a window about as long as a tile."""
+    wanted = -(-items // max(mean, 1))
+    return min(1 << max(wanted - 1, 0).bit_length(), _MOST_ENDS)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class RunsScanSpec(RunsSpec):
-    """The macros of a scan of segments by runs."""
+class _Call(NamedTuple):
+    """A call on a number of segments of ``size`` elements in all: the variant as the call needs it, and its kernel."""
 
-    inclusive: bool
-    aliases: ClassVar[bool] = True
-    scratch_pointers: ClassVar[int] = 1
+    device: Device
+    label: str
+    variant: SharesVariant
+    kernel: Kernel
+    layout: np.ndarray
+    offsets: int  # the offsets' place among the operands
+    value_words: int
+    segments: int
+    size: int
 
-    def macros(self) -> dict[str, int | str]:
-        """Define the kind of scan."""
-        return super().macros() | {"INCLUSIVE": int(self.inclusive)}
+    @classmethod
+    def of(
+        cls,
+        variant: Variant,
+        device: Device,
+        folding: Folding,
+        layout: Layout,
+        spec: type[SharesSpec],
+        label: str,
+        segments: int,
+        size: int,
+        **how: Any,
+    ) -> _Call:
+        """Compile the kernel."""
+        place = len(layout.forms) - len(folding.outputs) - 1
+        loaded = max(form.item for form in layout.forms[:place])
+        chosen = SharesVariant.of(variant).fitted(folding, loaded, size // segments, device.capabilities)
+        vector, window = min(layout.vector_width(), chosen.items), _window(chosen.items, size // segments)
+        own = spec.of(folding, layout, vector=vector, resident=chosen.groups_per_unit, window=window, **how)
+        kernel, words = device.kernel(chosen, own), value_words(folding.values)
+        return cls(device, label, chosen, kernel, layout.pack(0), place, words, segments, size)
 
+    @property
+    def warps(self) -> int:
+        """Warps of a group, each with a share; single work-items where groups are not whole warps."""
+        warp, block = self.device.capabilities.warp, self.variant.block
+        return block // (warp if warp and block % warp == 0 else 1)
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class SharesSpec(SegmentSpec):
-    """The macros of a fold by equal shares."""
+    @property
+    def groups(self) -> int:
+        """Groups that share the elements and segments."""
+        steps, able = self.size + self.segments, self.device.capabilities
+        return max(self.variant.groups(-(-steps // self.variant.tile), able), -(-steps // (self.warps * _MOST_STEPS)))
 
-    of_nothing: bool
-    resident: int
-    inclusive: bool = True
-    scratch_pointers: ClassVar[int] = 3
+    def prepared(self, step: int) -> Launch:
+        """Return a launch of one step."""
+        groups = self.groups
+        if step == _CHECK:  # four segments of each work-item
+            groups = min(-(-self.segments // (4 * self.variant.block)), 8 * self.device.capabilities.compute_units)
+        return self.kernel.prepare(groups, self.layout, self.segments, self.size, step)
 
-    def macros(self) -> dict[str, int | str]:
-        """Tell whether segments may be empty."""
-        own = {"OF_NOTHING": int(self.of_nothing), "INCLUSIVE": int(self.inclusive), "GROUPS": self.resident}
-        return super().macros() | own
+    def checked(self, check: Launch, work: Launch, known_work: Sequence[Launch], words: int) -> Launch:
+        """Return a launch that waits for the check of the offsets, unless an earlier call found the same array right.
 
-    def headers(self) -> tuple[Path, ...]:
-        """See :class:`KernelSpec`."""
-        return (*super().headers(), _KERNELS / "shares.h")
+        Then a fault is raised later (docs/decisions/0021), or nobody asks for one if nobody else can write to the
+        array.
+        """
+        device, place, label, known = self.device, self.offsets, self.label, KnownArrays()
+        nbytes = 4 * (_HEADER + words)
+        start_known = all_with_counters(device, known_work, 2, nbytes)
 
+        @cache
+        def unread() -> Any:
+            """Return memory for answers that nobody reads."""
+            return device.driver.scratch(_ANSWER)
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class SharesScanSpec(SharesSpec):
-    """The macros of a scan by equal shares."""
+        def fault(_: int) -> Exception:
+            known.forget()  # the next call waits for the check again
+            return ArgumentError(
+                f"{label}: segments= that stay right; got an array that was right in one call, and wrong in a later"
+                " one, whose results hold nothing"
+            )
 
-    stores_vectors: ClassVar[bool] = True
-    aliases: ClassVar[bool] = True
-
-
-def launch_shares(
-    variant: Variant,
-    device: Device,
-    folding: Folding,
-    layout: Layout,
-    spec: type[SharesSpec],
-    label: str,
-    count: int,
-    size: int,
-    **how: Any,
-) -> Launch:
-    """Return both launches of a kernel over ``count`` segments of ``size`` elements in all.
-
-    A call waits for the check of its offsets, unless an earlier call found the same array right: then a fault is raised
-    later (docs/decisions/0021), or nobody asks for one, if nobody else can write to the array.
-    """
-    loaded = max(form.item for form in layout.forms[: len(layout.forms) - len(folding.outputs) - 1])
-    chosen = SharesVariant.of(variant).fitted(folding, loaded, device.capabilities)
-    able, vector = device.capabilities, min(layout.vector_width(), chosen.items)
-    own = spec.of(folding, layout, vector=vector, resident=chosen.groups_per_unit or 1, **how)
-    kernel = device.kernel(chosen, own)
-    tiles = -(-(size + count) // (chosen.tile - _ALIGNED))
-    parts = chosen.groups(tiles, able)
-    each = -(-tiles // parts)
-    parts = -(-tiles // each)
-    checking = max(parts, min(-(-max(count // 4, tiles + 1) // chosen.block), 8 * able.compute_units))
-    numbers = count, size, tiles, parts
-    packed = layout.pack(0)
-    prepare, work = kernel.prepare(checking, packed, *numbers, 0), kernel.prepare(parts, packed, *numbers, 1)
-    nbytes = 4 * (_HEADER + 2 * (tiles + 1) + 2 * parts * value_words(folding.values))
-    place, known = len(layout.forms) - len(folding.outputs) - 1, KnownArrays()
-
-    def fault(_: int) -> Exception:
-        known.forget()  # the next call waits for the check again
-        return ArgumentError(
-            f"{label}: segments= that stay right; got an array that was right in one call, and wrong in a later one,"
-            " whose results hold nothing"
-        )
-
-    def start(memories: Sequence[Any]) -> None:
-        driver, offsets = device.driver, memories[place]
-        device.faults.check()
-        beside = driver.scratch(nbytes), driver.counters(2)
-        if (is_known := offsets in known) and offsets in OWN_COPIES:
-            everything = [*memories, *beside, driver.scratch(_ANSWER)]
-            prepare(everything)
+        def start(memories: Sequence[Any]) -> None:
+            driver, offsets = device.driver, memories[place]
+            device.faults.check()
+            if offsets in known:
+                if offsets in OWN_COPIES:
+                    start_known(memories, unread())
+                    return
+                report = driver.report()
+                start_known(memories, report.memory)
+                report.leave()
+                device.faults.add(report, fault)
+                return
+            report = driver.report()
+            everything = [*memories, driver.scratch(nbytes), driver.counters(2), report.memory]
+            check(everything)
+            report.mark()
             work(everything)
-            return
-        report = driver.report()
-        everything = [*memories, *beside, report.memory]
-        prepare(everything)
-        report.mark()
-        work(everything)
-        if is_known:
-            device.faults.add(report, fault)
-            return
-        if report.read():
-            raise WrongOffsetsError
-        if type(offsets) in REGISTRY.facts_by_class:
-            known.add(offsets)
+            if report.read():
+                raise WrongOffsetsError
+            if type(offsets) in REGISTRY.facts_by_class:
+                known.add(offsets)
 
-    return start
+        return start
+
+
+def launch_shares(variant: Variant, device: Device, folding: Folding, layout: Layout, *call: Any, **how: Any) -> Launch:
+    """Return the launch of a fold by equal shares."""
+    own = _Call.of(variant, device, folding, layout, SharesSpec, *call, **how)
+    check, checked, alone = (own.prepared(step) for step in (_CHECK, _CHECKED, _ALONE))
+    return own.checked(check, checked, [alone], 2 * own.groups * (1 + own.value_words))
+
+
+def launch_tails(variant: Variant, device: Device, folding: Folding, layout: Layout, *call: Any, **how: Any) -> Launch:
+    """Return both launches of a scan by equal shares."""
+    own = _Call.of(variant, device, folding, layout, SharesScanSpec, *call, **how)
+    check, checked, alone, prepare = (own.prepared(step) for step in (_CHECK, _CHECKED, _ALONE, _PREPARE))
+    shares = own.groups * own.warps
+    words = 2 * shares + (shares + own.groups) * own.value_words
+    return own.checked(check, in_turn((prepare, checked)), [prepare, alone], words)
 
 
 def taking_offsets(folding: Folding, arrays: tuple[np.dtype[Any], ...], offsets: np.dtype[Any]) -> Any:

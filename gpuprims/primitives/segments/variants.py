@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpuprims.core.catalogue import Catalogue
+from gpuprims.core.catalogue import Catalogue, PerBackend
 from gpuprims.core.geometry import Geometry, first_refusal
 from gpuprims.core.refusals import double_precision, for_cpus
 from gpuprims.primitives.fold_variants import FoldVariant
@@ -24,7 +24,8 @@ VARIANTS = (
     *_SHARES.gpu(
         "shares",
         rank=5,
-        geometry=Geometry(256, 32, 3),  # rows: shares
+        geometry=PerBackend(Geometry(256, 16, 3), Geometry(256, 16, 2)),  # rows: shares
+        more_if_short=PerBackend(1, 0),  # rows: shares
         vectors=True,
         refuse=for_shares,
     ),

@@ -18,13 +18,8 @@ from gpuprims.core.variant import Variant
 from gpuprims.expressions import Expr
 from gpuprims.operators import Folding, Op, as_map, find_op, make_folding
 from gpuprims.primitives.segments.operator import counting
-from gpuprims.primitives.segments.shares import (
-    RunsScanSpec,
-    SharesScanSpec,
-    SharesVariant,
-    launch_shares,
-    taking_offsets,
-)
+from gpuprims.primitives.segments.shares import SharesVariant, launch_tails, taking_offsets
+from gpuprims.primitives.segments.spec import RunsScanSpec
 
 _INT64 = np.dtype(np.int64)
 
@@ -80,7 +75,7 @@ def plan_segscan(
         how["inclusive"] = request.inclusive
         if isinstance(chosen, SharesVariant):
             how["of_nothing"] = request.of_nothing
-            return launch_shares(chosen, device, folding, layout, SharesScanSpec, "scan", count, size, **how)
+            return launch_tails(chosen, device, folding, layout, "scan", count, size, **how)
         spec = RunsScanSpec.of(folding, layout, **how)
         parts = chosen.groups(-(-(size + count) // chosen.tile), device.capabilities)
         kernel, packed = device.kernel(chosen, spec), layout.pack(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpuprims.core.catalogue import Catalogue
+from gpuprims.core.catalogue import Catalogue, PerBackend
 from gpuprims.core.geometry import Geometry, first_refusal
 from gpuprims.core.refusals import double_precision, for_cpus
 from gpuprims.primitives.fold_variants import FoldVariant
@@ -24,7 +24,8 @@ VARIANTS = (
     *_SHARES.gpu(
         "tails",
         rank=10,
-        geometry=Geometry(256, 32, 3),  # rows: tails
+        geometry=Geometry(256, 16, 2),  # rows: tails
+        more_if_short=PerBackend(1, 0),  # rows: tails
         vectors=True,
         refuse=for_shares,
     ),

@@ -11,7 +11,6 @@ from kernel_cases import AFFINE, assert_equal, on_device, on_host, poison, rando
 from segments_cases import reduced, runs, scanned, shifted
 
 import gpuprims
-from gpuprims.core.registry import REGISTRY
 from gpuprims.errors import ArgumentError, EmptyReductionError, GpuprimsWarning
 
 
@@ -33,17 +32,18 @@ def scan(device: gpuprims.Device, *arrays: Any, **keywords: Any) -> Any:
     return gpuprims.scan(*arrays, device=device, variant="tails", **keywords)
 
 
-TILE = REGISTRY.variants("segments", "opencl")[-1].block * 16
-
-# Lengths that end in every place of a tile, of a work-item's items and of a part; and runs of empty segments.
+# Lengths that end in every place of a tile, of a lane's items and of a share; and runs of empty segments.
 LENGTHS: dict[str, Callable[[np.random.Generator], Any]] = {
     "up to 3": lambda rng: rng.integers(0, 4, 9000),
     "up to 70": lambda rng: rng.integers(0, 71, 1500),
     "up to 9000": lambda rng: rng.integers(0, 9001, 20),
     "all of 1": lambda rng: np.ones(5000, np.int64),
-    "all of 16, a work-item's": lambda rng: np.full(900, 16),
-    "around a tile": lambda rng: rng.permutation(np.repeat(TILE + np.arange(-5, 6), 2)),
-    "one of many parts": lambda rng: [400_000],
+    "all of 16, a lane's": lambda rng: np.full(900, 16),
+    "around a tile of some warps": lambda rng: rng.permutation(
+        np.add.outer([64, 128, 256, 512], np.arange(-5, 6)).ravel()
+    ),
+    "as many as a window": lambda rng: np.repeat([3, 0, 900, 7], [128, 64, 2, 513]),
+    "one of many shares": lambda rng: [400_000],
     "tiny ones and huge ones": lambda rng: rng.permutation(np.append(rng.integers(0, 4, 9000), [70_000] * 3)),
     "many more that are empty": lambda rng: np.concatenate([[0] * 20_000, [3], [0] * 9000, [5], [0] * 7000]),
     "heavy tails": lambda rng: rng.zipf(1.3, 2000).clip(0, 20_000),
@@ -56,13 +56,17 @@ def test_sums_of_segments_of_every_length(gpu: gpuprims.Device, rng: np.random.G
     offsets = np.concatenate([[0], np.cumsum(LENGTHS[lengths](rng))])
     x = random_values(rng, np.int8, offsets[-1])
     totals = np.concatenate([[0], np.cumsum(x, dtype=np.int64)])
-    assert_equal(fold(gpu, x, segments=offsets), np.diff(totals[offsets]))
     running = totals[1:] - np.repeat(totals[offsets[:-1]], np.diff(offsets))
-    assert_equal(scan(gpu, x, segments=offsets), running)
+    there, given = on_device(gpu, x), on_device(gpu, offsets)
+    for _ in range(2):  # the first call checks the offsets before, the second meanwhile
+        assert_equal(on_host(gpu, fold(gpu, there, segments=given)), np.diff(totals[offsets]))
+        assert_equal(on_host(gpu, scan(gpu, there, segments=given)), running)
     assert_equal(scan(gpu, x, segments=offsets, inclusive=False), running - x)
 
 
-@pytest.mark.parametrize("lengths", ["up to 70", "around a tile", "many more that are empty", "heavy tails"])
+@pytest.mark.parametrize(
+    "lengths", ["up to 70", "around a tile of some warps", "many more that are empty", "heavy tails"]
+)
 def test_operands_keep_their_order(gpu: gpuprims.Device, rng: np.random.Generator, lengths: str) -> None:
     offsets = np.concatenate([[0], np.cumsum(LENGTHS[lengths](rng))])
     a, b = random_values(rng, np.int64, (2, offsets[-1]))
