@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from idle_arrays import ones, resident
 
 import gpuprims
 from gpuprims.core.operands import as_operands
 from gpuprims.primitives.histogram.binning import direct
-from gpuprims.primitives.histogram.plan import count
+from gpuprims.primitives.histogram.plan import count, find_sums
+from gpuprims.primitives.histogram.request import COUNTS, HistogramRequest
+from gpuprims.primitives.histogram.sought import sought_table
 
 LONG = 1 << 22
 
@@ -19,6 +22,13 @@ def _reported(dtype: str, device: gpuprims.Device, variant: str) -> Any:
     """Count numbers in 99 bins, and report the last one."""
     operands = as_operands("", (resident(LONG, dtype=dtype),), device)
     return count(operands, direct(99), 99, None, variant=variant, outside=True, reports=True)
+
+
+def _between_bounds(dtype: str, device: gpuprims.Device, variant: str) -> Any:
+    """Compile the count in 99 bins between the bounds of the elements."""
+    operands = as_operands("", (resident(LONG, dtype=dtype),), device)
+    request = HistogramRequest.of(sought_table(operands.natives[0].dtype, 99), None, COUNTS, None, edges=True)
+    return find_sums(operands, request, variant).compiled()
 
 
 _KEYS = ("b1", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8")
@@ -52,12 +62,35 @@ HISTOGRAMS: dict[str, Callable[..., Any]] = {
     ),
 }
 
+LOCAL: dict[str, Callable[..., Any]] = {
+    **HISTOGRAMS,
+    "bins between bounds": lambda device, variant: [
+        _between_bounds(dtype, device, variant) for dtype in ("u1", "i4", "u8", "f2", "f4", "f8")
+    ],
+}
 
 BYTES: dict[str, Callable[..., Any]] = {
     "numbers, with a report": lambda device, variant: _reported("u1", device, variant),
     "even edges": lambda **where: gpuprims.histogram(resident(LONG, dtype="u1"), 256, (0, 256), **where),
+    "bins between bounds": lambda device, variant: [_between_bounds(dtype, device, variant) for dtype in ("u1", "i1")],
     "others, of signed bytes and of bools": lambda **where: [
         gpuprims.histogram(resident(LONG, dtype=dtype), [0, 1, 10, 11], **where) for dtype in ("i1", "b1")
     ],
     "apart": lambda **where: gpuprims.histogram(resident(99, 9, dtype="i1")[:, ::2], 9, (0, 9), axis=1, **where),
+}
+
+
+MANY_BINS: dict[str, Callable[..., Any]] = {
+    "every dtype, even edges": lambda **where: [
+        gpuprims.histogram(resident(LONG, dtype=dtype), 1 << 18, (0, 1_000_000), **where)
+        for dtype in ("i4", "f4", "f8")
+    ],
+    "edges, apart": lambda **where: gpuprims.histogram(resident(999, 99)[:, ::2], np.arange(1 << 18) ** 1.5, **where),
+    "numbers of bins": lambda device, variant: gpuprims.bincount(
+        resident(LONG, dtype="i4"), minlength=1 << 18, device=device, variant=variant
+    ),
+    "weights": lambda **where: [
+        gpuprims.histogram(resident(LONG), 90_000, (0, 1), weights=resident(LONG, dtype=dtype), **where)
+        for dtype in ("i4", "i8", "f2", "f4", "f8")
+    ],
 }

@@ -9,20 +9,19 @@ import numpy as np
 from gpuprims.core.device import Device
 from gpuprims.core.operands import as_operands
 from gpuprims.core.primitive import Primitive
-from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls, key_of
+from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.errors import DtypeError, ShapeError
 from gpuprims.primitives.axes import as_axis, axes_of
-from gpuprims.primitives.histogram.bins import table_of
-from gpuprims.primitives.histogram.calls import as_density, as_weighing, bind, weighed
-from gpuprims.primitives.histogram.keys import MOST_KEPT, warm_key
+from gpuprims.primitives.histogram.calls import as_density, as_weighing, bind, planned, weighed
+from gpuprims.primitives.histogram.keys import WarmTables, warm_key
 from gpuprims.primitives.histogram.numbers import find_warm, keep_warm, numbers_of
-from gpuprims.primitives.histogram.plan import find_sums, plan_call, sample, with_table
-from gpuprims.primitives.histogram.request import COUNTS, HistogramRequest
+from gpuprims.primitives.histogram.plan import plan_call, sample, with_table
+from gpuprims.primitives.histogram.request import COUNTS
 from gpuprims.primitives.histogram.variants import VARIANTS
 
 PRIMITIVE = Primitive("histogram", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case")
 
-_WARM = WarmCalls()
+_WARM = WarmTables()
 
 
 def histogram(
@@ -72,7 +71,8 @@ def histogram(
     Raises
     ------
     ArgumentError, ShapeError, AxisError
-        Edges that decrease, a range that is not finite, weights of another shape.
+        Edges that decrease, a range that is not finite, weights of another shape. Without ``range=``, a GPU checks
+        an array that an earlier call found right without a wait: a later call raises the error.
     DtypeError
         Complex elements.
     ArrayError, DeviceMismatchError, NoVariantError
@@ -103,17 +103,15 @@ def histogram(
             return counts, edges
     operands = as_operands("histogram", (x,), device) if weights is None else weighed("histogram", x, weights, device)
     along = axis if axis is None else axes_of(as_axis(axis), operands.natives[0].ndim)
-    table = table_of(operands, bins, range)
+    seeks = bins if range is None and type(bins) is int else 0
     weighing = COUNTS if weights is None else as_weighing(operands, deterministic, as_floats=bool(density))
     dtype = None if density or weights is None else operands.natives[1].dtype
-    request = HistogramRequest.of(table, along, weighing, dtype, edges=not operands.on_host)
-    plan = find_sums(operands, request, variant)
-    seeks = bins if range is None and type(bins) is int else 0
+    plan, table = planned(operands, bins, range, along, weighing, dtype, variant, seeks=0 if density else seeks)
     # A kept call seeks the range in the memory that it is given, which of host arrays with gaps is bytes.
     sought = not seeks or all(native.flags.carray for native in operands.natives if isinstance(native, np.ndarray))
-    if key is not None and sought and table.bins <= MOST_KEPT:
-        _WARM.keep(key, with_table(plan, table, seeks), operands)
     counts, edges, _ = plan.count(operands, table)
+    if key is not None and sought:
+        _WARM.keep(key, with_table(plan, table, seeks), operands)
     if operands.plain and not density:
         return counts, edges
     edges = operands.as_caller_wants(table.edges.copy() if operands.on_host else edges)
@@ -176,7 +174,7 @@ def bincount(
         x = np.zeros(0, np.int64)  # NumPy would make it float64
     arrays, key = (x,) if weights is None else (x, weights), None
     if device is None and variant is None and type(minlength) is int and type(axis) in AS_GIVEN:
-        key = key_of((minlength, axis, bool(deterministic)), arrays)
+        key = WarmCalls.key_of((minlength, axis, bool(deterministic)), arrays)
         if (warm := find_warm(key)) is not None:
             numbers, in_place = warm
             return numbers.run(arrays, in_place=in_place)

@@ -35,10 +35,10 @@ class Table:
     """The bins in the form that kernels read; see ``binning.h``.
 
     ``bins`` counts the bins up to the last that elements of the dtype can be in. ``edges`` are NumPy's. A table equals
-    only itself, so that caches do not compare contents.
+    only itself, so that caches do not compare contents. A "sought" table has no contents: kernels make them.
     """
 
-    kind: Literal["direct", "even", "edges"]
+    kind: Literal["direct", "even", "edges", "sought"]
     bins: int
     header: np.ndarray
     thresholds: np.ndarray
@@ -110,11 +110,11 @@ def _even(thresholds: np.ndarray, edges: np.ndarray) -> Table | None:
     if bins != len(edges) - 1 or numbers[0] > numbers[-1] or (numbers[1:-1] <= numbers[:-2]).any():
         return None
     # Try the width of the bins, and the mean distance of thresholds, which suits integers. The bias moves an edge just
-    # into the cell above, by the spacing of floats of this size.
+    # into the cell above, by the spacing of floats that number cells.
     with np.errstate(all="ignore"):
         width = np.float64(edges[-1]) - np.float64(edges[0])
         scales = np.float32(bins / width), _scale(thresholds[:-1], bins - 1)
-    bias = np.spacing(np.float32(bins)) - np.float32(0.5)
+    bias = np.spacing(np.float32(max(bins - 1, 1))) - np.float32(0.5)
     found = [(_limits(thresholds, scale, bias), scale) for scale in scales]
     limits, scale = max(found, key=lambda one: one[0])
     doubt = 1 - 2 * min(limits)

@@ -126,14 +126,20 @@ def _checked_limits(limits: Any) -> tuple[Any, Any]:
     return low, high
 
 
-_ENDS = Op(
-    lambda p, q: (np.minimum(p[0], q[0]), np.maximum(p[1], q[1])),
-    lambda dtypes: (*highest(dtypes[:1]), *lowest(dtypes[1:])),
-    components=2,
-    prepare=lambda x, j: (x, x),
-    commutative=True,
-    name="the smallest and the largest",
-)
+def ends(key: Dtype | None = None) -> Op:
+    """Return the operator of the smallest and the largest element, stored as keys of a dtype if one is given."""
+    return Op(
+        lambda p, q: (np.minimum(p[0], q[0]), np.maximum(p[1], q[1])),
+        lambda dtypes: (*highest(dtypes[:1]), *lowest(dtypes[1:])),
+        components=2,
+        prepare=lambda x, j: (x, x),
+        commutative=True,
+        name="the smallest and the largest",
+        dtypes=None if key is None else lambda elements, dtype: (elements * 2, (key, key)),
+    )
+
+
+_ENDS = ends()
 
 
 def start_limits(operands: Operands) -> Callable[[], tuple[Any, Any]]:
@@ -175,7 +181,7 @@ def start_largest(operands: Operands) -> Callable[[], int]:
         return lambda: _largest(*map(int, limits()))
     (form, *_), (elements, *_) = operands.placed or operands.place()
     report = operands.driver.report()
-    _launch_of_largest(form, operands.alignment, operands.device, REGISTRY.generation)([elements, report.memory])
+    launch_of_largest(form, operands.alignment, operands.device, REGISTRY.generation)([elements, report.memory])
     report.mark()
 
     def wait() -> int:
@@ -204,7 +210,7 @@ def _launch_of_ends(form: Form, alignment: int, device: Device, generation: int)
 
 
 @keeps_calls()
-def _launch_of_largest(form: Form, alignment: int, device: Device, generation: int) -> Launch:
+def launch_of_largest(form: Form, alignment: int, device: Device, generation: int) -> Launch:
     """Return a fold that stores the largest integer as uint64, by which negative ones are larger than others."""
     folding = make_folding(find_op("max"), as_map("reduce", None, 1), (form.dtype,), _UINT64)
     axes = tuple(range(len(form.shape)))

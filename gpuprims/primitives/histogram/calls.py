@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpuprims.core.device import Device
+from gpuprims.core.kernel_spec import Dtype
 from gpuprims.core.operands import Operands, as_operands
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
@@ -14,7 +15,10 @@ from gpuprims.errors import DtypeError, ShapeError
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.histogram.binning import Table
 from gpuprims.primitives.histogram.bins import table_of
+from gpuprims.primitives.histogram.plan import HistogramPlan, find_sums
 from gpuprims.primitives.histogram.request import COUNTS, HistogramRequest, Weighing
+from gpuprims.primitives.histogram.sought import sought
+from gpuprims.primitives.histogram.variants import HistogramVariant
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
 
@@ -38,6 +42,28 @@ def bind(
     dtype = None if weights is None else operands.natives[1].dtype
     request = HistogramRequest.of(table, along, as_weighing(operands, deterministic), dtype)
     return operands, (request, table), None, asked_by_name("histogram", variant)
+
+
+def planned(
+    operands: Operands,
+    bins: Any,
+    limits: Any,
+    along: tuple[int, ...] | None,
+    weighing: Weighing,
+    dtype: Dtype | None,
+    variant: str | Variant | None,
+    *,
+    seeks: int,
+) -> tuple[HistogramPlan, Table]:
+    """Return the launch plan of a call and its table, which the kernel makes for ``seeks`` bins if it can."""
+    table = sought(operands, seeks)
+    if table is not None:
+        plan = find_sums(operands, HistogramRequest.of(table, along, weighing, dtype, edges=True), variant)
+        if HistogramVariant.of(plan.variant).seeks:
+            return plan, table
+    table = table_of(operands, bins, limits)
+    request = HistogramRequest.of(table, along, weighing, dtype, edges=not operands.on_host)
+    return find_sums(operands, request, variant), table
 
 
 def weighed(label: str, x: Any, weights: Any, device: str | Device | None) -> Operands:

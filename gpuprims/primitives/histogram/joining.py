@@ -1,4 +1,4 @@
-"""Sums of float weights that kernels add as integers."""
+"""Operators that add the sums of parts, and those of float weights that kernels add as integers."""
 
 from __future__ import annotations
 
@@ -7,10 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from gpuprims.core.kernel_spec import Dtype
 from gpuprims.operators import Op
 
+_INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
 # Bits of the largest weight of a bin before the last: as gp_scaled of sums.h.
 _BITS = 61
+
+
+@cache
+def adding(floats: bool, result: Dtype) -> Op:
+    """Return the operator that adds parts and converts the sum to the result's dtype."""
+    dtypes = (_FLOAT64 if floats else _INT64,), (result,)
+    return Op("a + b", 0, name="sum", commutative=True, dtypes=lambda elements, dtype: dtypes)
 
 
 @cache

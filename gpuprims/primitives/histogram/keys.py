@@ -6,13 +6,39 @@ from typing import Any
 
 import numpy as np
 
-from gpuprims.core.warm_calls import AS_GIVEN, Key, key_of
+from gpuprims.core.operands import Operands
+from gpuprims.core.warm_calls import AS_GIVEN, Key, Run, WarmCalls
 from gpuprims.primitives.histogram.bins import is_plain_range
+from gpuprims.primitives.histogram.plan import HistogramPlan
 
-# Warm calls keep tables of so many bins at most: those of a thousand calls take 100 MB.
-MOST_KEPT = 2**12
+# Warm calls keep tables of so many bins at most: those of a thousand calls take 200 MB. Of larger ones they keep a few,
+# of so many bins in all.
+_MOST_KEPT, _MOST_LARGE = 2**13, 2**20
 # Hashing more edges takes longer than to look the call up in another way.
 _MOST_HASHED = 256
+
+
+class WarmTables:
+    """Warm calls with their tables; those of many bins are forgotten together, before they take much memory."""
+
+    def __init__(self) -> None:
+        self._small, self._large, self._bins = WarmCalls(), WarmCalls(), 0
+
+    def find(self, key: Key | None) -> Run | None:
+        """Return what runs a call with a key, or None."""
+        return self._small.find(key) or self._large.find(key)
+
+    def keep(self, key: Key, plan: HistogramPlan, operands: Operands) -> None:
+        """Keep the plan of a call that has a table of its own, unless that is too large."""
+        bins = plan.table.bins
+        if bins <= _MOST_KEPT or plan.table.kind == "sought":  # which takes no memory
+            self._small.keep(key, plan, operands)
+        elif bins <= _MOST_LARGE:
+            if self._bins + bins > _MOST_LARGE:
+                self._large.clear()
+                self._bins = 0
+            self._bins += bins
+            self._large.keep(key, plan, operands)
 
 
 def warm_key(arrays: tuple[Any, ...], bins: Any, limits: Any, axis: Any, deterministic: Any) -> Key | None:
@@ -31,4 +57,4 @@ def warm_key(arrays: tuple[Any, ...], bins: Any, limits: Any, axis: Any, determi
         asked = (bins.dtype, bins.tobytes())
     else:
         return None
-    return key_of((asked, axis, deterministic), arrays)
+    return WarmCalls.key_of((asked, axis, deterministic), arrays)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -12,16 +13,18 @@ from gpuprims.core.arrays import unchanged
 from gpuprims.core.device import Device
 from gpuprims.core.layout import Form
 from gpuprims.core.operands import Operands
-from gpuprims.core.program_cache import keeps_calls
+from gpuprims.core.program_cache import forgets_calls, keeps_calls
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.core.warm_calls import Key
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.primitives.histogram.binning import check_bins, direct
-from gpuprims.primitives.histogram.bins import start_largest
-from gpuprims.primitives.histogram.plan import Counted, HistogramPlan, plan_sums
+from gpuprims.primitives.histogram.bins import launch_of_largest, start_largest
+from gpuprims.primitives.histogram.plan import HistogramPlan, plan_sums
+from gpuprims.primitives.histogram.readings import Counted
 from gpuprims.primitives.histogram.request import HistogramRequest, Weighing
+from gpuprims.primitives.histogram.warm import run_to_length, starting
 from gpuprims.primitives.map import map as map_arrays
 from gpuprims.primitives.reduce import reduce
 
@@ -64,6 +67,8 @@ class Numbers:
 
     def run(self, arrays: tuple[Any, ...], *, in_place: bool) -> Any:
         """Count arrays of the form that lie on the device, or on the host if kernels work there."""
+        if (likely := _likely.get((self, REGISTRY.generation))) is not None:
+            return likely(arrays)
         operands = Operands("bincount", self.device, arrays, in_place, unchanged, None if in_place else self.forms)
         return operands.to_caller(self.count(operands))
 
@@ -76,7 +81,8 @@ class Numbers:
             return self._counted(operands, minlength, self._dtype).sums
         tried = max(minlength, last or self._first_tried)
         tries = self._counts and self._outputs * tried <= max(self._size, _ALWAYS_TRIED)
-        few = tried <= _MOST_TRIED and not (last and self._searches)
+        # Of a long array, more are tried if only numbers above them count: the host then waits for two counts.
+        few = (tried <= _MOST_TRIED and not (last and self._searches)) or (tried == minlength and not self._searches)
         if tries and (operands.in_place or few):
             found = self._counted(operands, tried, None, outside=True, reports=not operands.in_place)
             end = _end(operands, found, tried if tried == minlength else 0)
@@ -89,7 +95,30 @@ class Numbers:
         self._last = length = check_bins("bincount", max(minlength, largest() + 1))
         if sums is None or length != last:
             sums = self._counted(operands, length, self._dtype).sums
+        if operands.plain and self._searches:
+            self._keep_likely(operands, length)
         return sums
+
+    def _recount(self, arrays: Sequence[Any], largest: int) -> Any:
+        """Count arrays of the device that have another largest number than was likely."""
+        operands = Operands("bincount", self.device, tuple(arrays), False, unchanged, self.forms)
+        if largest < 0:
+            return self.count(operands)  # raises, or finds a number beyond int64
+        self._last = length = check_bins("bincount", max(self.minlength, largest + 1))
+        self._keep_likely(operands, length)
+        return self._counted(operands, length, self._dtype).sums
+
+    def _keep_likely(self, operands: Operands, length: int) -> None:
+        """Keep the launches of calls whose numbers have this length again."""
+        plan = _plan_of(self, length, self._dtype, operands.alignment, False, False, REGISTRY.generation)
+        readings: Any = plan.compiled()
+        start = None if readings.peaks else starting(self.device, readings.sums, plan.results[0], direct(length))
+        if len(_likely) >= _MOST_KEPT:
+            _likely.clear()
+        if start is not None:
+            largest = launch_of_largest(self.forms[0], operands.alignment, self.device, REGISTRY.generation)
+            run = run_to_length(start, self.device, largest, direct(length), self.minlength, self._recount)
+            _likely[self, REGISTRY.generation] = run
 
     def plan(self, bins: int, dtype: Any, alignment: int, *, outside: bool, reports: bool) -> HistogramPlan:
         """Return the launch plan that counts numbers below ``bins``."""
@@ -140,6 +169,8 @@ def _end(operands: Operands, found: Counted, first: int) -> int:
 
 _numbers = lru_cache(_MOST_KEPT)(Numbers)
 _warm: dict[Key | None, tuple[Numbers, bool]] = {}
+_likely: dict[tuple[Numbers, int], Callable[[tuple[Any, ...]], Any]] = {}
+forgets_calls(_likely.clear)
 
 
 def numbers_of(

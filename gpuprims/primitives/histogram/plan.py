@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from copy import copy
-from functools import cache, lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, cast
 
 import numpy as np
 
 from gpuprims.core.arrays import unchanged
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Report
+from gpuprims.core.faults import KnownArrays
 from gpuprims.core.kernel_spec import Dtype
 from gpuprims.core.launch_plan import LaunchPlan, Sample
 from gpuprims.core.layout import Form, contiguous
@@ -23,59 +23,54 @@ from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
 from gpuprims.errors import ArgumentError
-from gpuprims.operators import Op, find_op
+from gpuprims.operators import find_op
 from gpuprims.primitives.axes import axes_of
 from gpuprims.primitives.histogram.binning import Table, check_bins, key_dtype
 from gpuprims.primitives.histogram.bins import start_limits, table_between
 from gpuprims.primitives.histogram.elements import in_memory_order
-from gpuprims.primitives.histogram.joining import joining_planes
-from gpuprims.primitives.histogram.reading import ALIGNMENT, Reader, Reading
+from gpuprims.primitives.histogram.joining import adding, joining_planes
+from gpuprims.primitives.histogram.partition import read_partitioned
+from gpuprims.primitives.histogram.reading import ALIGNMENT, Reader
+from gpuprims.primitives.histogram.readings import Counted, Readings
 from gpuprims.primitives.histogram.request import COUNTS, HistogramRequest, Weighing
+from gpuprims.primitives.histogram.sought import launch_of_bounds, start_bounds
+from gpuprims.primitives.histogram.tables import new_edges, table_on
 from gpuprims.primitives.histogram.traits import HistogramTraits
 from gpuprims.primitives.histogram.variants import HistogramVariant
+from gpuprims.primitives.histogram.warm import Run, run_between, run_in_table, starting
 
 _INT64, _FLOAT64, _UINT32 = np.dtype(np.int64), np.dtype(np.float64), np.dtype(np.uint32)
 # Float weights are added as integers; their digits hold the sum of this many.
 _MOST_ADDED = 2**33
-# Only a few tables of more bins are kept.
-_LARGE = 2**16
-
-
-class Counted(NamedTuple):
-    """The result of a count: sums, and the edges and the report of the last place if asked for."""
-
-    sums: Any
-    edges: Any
-    report: Report | None
-
-
-class _Readings(NamedTuple):
-    """The launches of a histogram, and the shape of their memory, which begins with the result.
-
-    ``sums`` is None if there is nothing to count. For sums scaled by the largest weight, ``peaks`` runs before and
-    finds the exponents of the largest weights. If ``zeroed``, the memory must be zero before the launches.
-    """
-
-    sums: Reading | None
-    peaks: Reading | None
-    shape: tuple[int, ...]
-    zeroed: bool
 
 
 class HistogramPlan(LaunchPlan):
-    """The launch plan of a histogram for any table; it compiles to :class:`_Readings`, which :meth:`count` starts."""
+    """The launch plan of a histogram for any table; it compiles to :class:`Readings`, which :meth:`count` starts."""
 
-    __slots__ = ("forms", "request", "seeks", "table")
+    __slots__ = ("forms", "known", "request", "seeks", "table")
     request: HistogramRequest
     forms: tuple[Form, ...]
     table: Table
     seeks: int  # bins between the smallest and the largest element of each call, or 0 for the plan's own table
+    known: KnownArrays  # whose bounds were finite
 
     def run(self, operands: Operands, out: Out | None) -> Any:
         """Count with the plan's own table, and return the result to the caller."""
         if out is not None:
             raise ArgumentError("histogram: no out=; got one")
         return operands.to_caller(self.count(operands, self.table).sums)
+
+    def runner(self) -> Run:
+        """See :class:`LaunchPlan`."""
+        (sums, peaks, *_), device, table = cast("Readings", self.compiled()), self.device, self.table
+        waits = self.seeks > 0 and table.kind != "sought"
+        start = None if sums is None or peaks or waits else starting(device, sums, self.results[0], table)
+        if start is None:
+            return self.run_there
+        if not self.seeks:
+            return run_in_table(start, device, table)
+        bounds = launch_of_bounds(self.forms[0], ALIGNMENT, device, REGISTRY.generation)
+        return run_between(start, device, bounds, self.known, self._fault, self.run_there)
 
     def run_there(self, arrays: Sequence[Any]) -> Any:
         """Count arrays of the device as the call that was kept, and return sums and edges."""
@@ -90,7 +85,7 @@ class HistogramPlan(LaunchPlan):
 
     def _count_again(self, operands: Operands) -> tuple[Counted, Table]:
         """Count in the plan's own table, or in that of the elements' range, which mostly takes the same plan."""
-        if not self.seeks:
+        if not self.seeks or self.table.kind == "sought":
             return self.count(operands, self.table), self.table
         wait, request = start_limits(operands), self.request
         results = self._results(operands, self.table) if self._copies_edges(self.table) else None  # meanwhile
@@ -99,13 +94,44 @@ class HistogramPlan(LaunchPlan):
         if described == (request.kind, request.bins, request.guide):
             same = table.edges.shape == self.table.edges.shape and table.edges.dtype == self.table.edges.dtype
             return self.count(operands, table, results if same else None), table
-        request = request._replace(kind=table.kind, bins=table.bins, guide=table.guide.size)
-        return find_sums(operands, request, None).count(operands, table), table
+        return find_sums(operands, self._for_table(table), None).count(operands, table), table
+
+    def _for_table(self, table: Table) -> HistogramRequest:
+        return self.request._replace(kind=table.kind, bins=table.bins, guide=table.guide.size)
+
+    def _count_between(self, operands: Operands, table: Table) -> Counted:
+        """Count between the bounds of the elements, which stay on the device.
+
+        If no earlier call found the array's bounds finite, wait for that; else a later call raises the error (0021).
+        """
+        readings: Any = self._launch or self.compiled()
+        driver, array, faults = operands.driver, operands.natives[0], self.device.faults
+        faults.check()
+        counts, edges = self._results(operands, table)
+        report = driver.report()
+        memories = (operands.placed or operands.place())[1]
+        readings.sums.run(driver, memories, start_bounds(operands), (), counts, edges=edges, report=report.memory)
+        if array in self.known:
+            report.leave()
+            faults.add(report, self._fault)
+        elif report.read():
+            table = table_between(operands, table.bins, *start_limits(operands)())  # raises an error that says why
+            return find_sums(operands, self._for_table(table), None).count(operands, table)
+        elif type(array) in REGISTRY.facts_by_class:
+            self.known.add(array)
+        return self._counted(operands, counts, edges, None)
+
+    def _fault(self, _: int) -> Exception:
+        self.known.forget()  # the next call waits again
+        return ArgumentError(
+            "histogram: finite elements, in a range that has as many bins, where range= is not given; got an array that"
+            " was right in one call, and wrong in a later one, whose counts hold nothing"
+        )
 
     def _copies_edges(self, table: Table) -> bool:
         """Return True if the kernel that counts copies the edges."""
         readings: Any = self._launch or self.compiled()
-        return readings.sums is not None and readings.sums.edges and table.edges_in_words
+        return readings.sums is not None and readings.sums.edges and (table.kind == "sought" or table.edges_in_words)
 
     def _results(self, operands: Operands, table: Table) -> tuple[Any, Any]:
         """Return memory for the counts, and edges or memory for them if asked for."""
@@ -118,43 +144,30 @@ class HistogramPlan(LaunchPlan):
 
     def count(self, operands: Operands, table: Table, results: tuple[Any, Any] | None = None) -> Counted:
         """Count on the device, or on the host if kernels work there; into results of :meth:`_results` if given."""
+        if table.kind == "sought":
+            return self._count_between(operands, table)
         readings: Any = self._launch or self.compiled()
-        sums, peaks, shape, _ = readings
-        (result,), in_place, report = self.results, operands.in_place, None
+        (sums, peaks, *_), in_place, report = readings, operands.in_place, None
         counts, edges = results or self._results(operands, table)
         if sums is not None:
-            words, memory = table_on(operands, table), operands.memory(counts) if in_place else counts
+            words, memory = table_on(operands.device, table), operands.memory(counts) if in_place else counts
+            driver, (_, memories) = operands.driver, operands.placed or operands.place()
             try:
-                exponents = (peaks.run(operands, words),) if peaks else ()
+                exponents = (peaks.run(driver, memories, words),) if peaks else ()
                 if sums.reports:
-                    report = operands.driver.report()
-                    sums.run(operands, words, exponents, memory, edges=edges, report=report.memory)
+                    report = driver.report()
+                    sums.run(driver, memories, words, exponents, memory, edges=edges, report=report.memory)
                 else:
-                    sums.run(operands, words, exponents, memory, edges=edges)
+                    sums.run(driver, memories, words, exponents, memory, edges=edges)
             finally:
                 if in_place:
                     operands.driver.wait()  # before an error frees the host's memory, too
-        return Counted(counts if shape == result.shape else operands.cut(counts, 0, result.shape), edges, report)
+        return self._counted(operands, counts, edges, report)
 
-
-def table_on(operands: Operands, table: Table, part: Literal["words", "edges"] = "words") -> Any:
-    """Return a part of a table on the device, in memory of the current queue or stream."""
-    look_up = _small_tables if table.bins <= _LARGE else _large_tables
-    return look_up(operands.device, operands.driver.order, table, part)
-
-
-def new_edges(operands: Operands, table: Table, *, copied: bool) -> Any:
-    """Return new memory for the edges on the device, or with the edges unless a kernel copies them there."""
-    if copied:
-        return operands.driver.empty(table.edges.shape, table.edges.dtype)
-    return operands.driver.copy(table_on(operands, table, "edges"), table.edges)
-
-
-def _copied(device: Device, order: int, table: Table, part: str) -> Any:
-    return device.driver.asarray(getattr(table, part))
-
-
-_small_tables, _large_tables = lru_cache(maxsize=64)(_copied), lru_cache(maxsize=4)(_copied)
+    def _counted(self, operands: Operands, counts: Any, edges: Any, report: Report | None) -> Counted:
+        """Return the counts without the places behind them."""
+        shape = self.results[0].shape
+        return Counted(counts if counts.shape == shape else operands.cut(counts, 0, shape), edges, report)
 
 
 @keeps_calls()
@@ -177,6 +190,7 @@ def plan_sums(
         outputs=math.prod(kept),
         value_bytes=12 if floats and weighing.repeat else {"counts": 4, "integers": 8, "floats": 8}[weighing.sums],
         bins=bins,
+        values=request.guide - 2 if request.kind == "edges" and dtypes[0].kind in "iub" else 0,
     )
     length, width = asked + 2 * request.outside, bins + 2 * request.outside
     result = contiguous(request.dtype or (_FLOAT64 if floats else _INT64), (*kept, length), alignment)
@@ -184,32 +198,35 @@ def plan_sums(
     def compiling(variant: Variant) -> Any:
         chosen = HistogramVariant.of(variant)
         if not math.prod(shape) or not width:
-            return _Readings(None, None, result.shape, zeroed=True)
+            return Readings(None, None, result.shape, zeroed=True)
         reader = Reader(device, chosen, in_memory_order(forms, axes), axes, traits, request.kind, request.guide)
         target = contiguous(result.dtype, (traits.outputs, length), alignment)._replace(shape=(traits.outputs, width))
         peaks, how = None, {"edges": request.edges, "reports": request.reports}
-        if not floats or chosen.histograms == "private" or not weighing.repeat:
-            sums = reader.read(weighing.sums, _adding(floats, result.dtype), target, alone=bins == asked, **how)
-        elif math.prod(shape) > _MOST_ADDED:
+        if floats and weighing.repeat and math.prod(shape) > _MOST_ADDED and chosen.histograms != "private":
             raise ArgumentError(
                 f"{request.label}: at most 2^33 float weights for sums that repeat from run to run; got"
                 f" {math.prod(shape)} (deterministic=False adds them in any order)"
             )
+        if chosen.histograms == "partitioned":
+            both = read_partitioned(reader, weighing.sums, adding(floats, result.dtype), target, edges=request.edges)
+            return Readings(both, None, result.shape, zeroed=bins < asked)
+        if not floats or chosen.histograms == "private" or not weighing.repeat:
+            sums = reader.read(weighing.sums, adding(floats, result.dtype), target, alone=bins == asked, **how)
         elif reader.adds_exactly(result.dtype):
-            sums = reader.read("exact", _adding(True, result.dtype), target, alone=False, **how)
+            sums = reader.read("exact", adding(True, result.dtype), target, alone=False, **how)
         elif not chosen.shares_histograms:
-            sums = reader.read("relative", _adding(True, result.dtype), target, alone=bins == asked)
+            sums = reader.read("relative", adding(True, result.dtype), target, alone=bins == asked, **how)
         else:
             beside = contiguous(_UINT32, (traits.outputs, bins + 2), ALIGNMENT)
             peaks = reader.read("peaks", find_op("max"), beside, alone=True)
             joining = joining_planes(result.dtype, single=dtypes[1].kind == "f" and dtypes[1].itemsize < 8)
             sums = reader.read("scaled", joining, target, beside, alone=False, **how)
         if sums.behind:
-            return _Readings(sums, peaks, (bins + sums.behind,), sums.zeroed)
-        return _Readings(sums, peaks, result.shape, zeroed=bins < asked)
+            return Readings(sums, peaks, (bins + sums.behind,), sums.zeroed)
+        return Readings(sums, peaks, result.shape, zeroed=bins < asked)
 
     plan = HistogramPlan(device, "histogram", traits, (result,), compiling, asked=variant, inputs=())
-    plan.request, plan.forms = request, forms
+    plan.request, plan.forms, plan.known = request, forms, KnownArrays()
     return plan
 
 
@@ -266,10 +283,3 @@ def sample(call: Sample) -> LaunchPlan:
     bins = check_bins("explain", call.bins)
     request = HistogramRequest("explain", "even", bins, 0, bins, 1, COUNTS)
     return plan_sums(request, (form,), 16, call.device, None, 0)
-
-
-@cache
-def _adding(floats: bool, result: Dtype) -> Op:
-    """Return the operator that adds parts and converts the sum to the result's dtype."""
-    dtypes = (_FLOAT64 if floats else _INT64,), (result,)
-    return Op("a + b", 0, name="sum", commutative=True, dtypes=lambda elements, dtype: dtypes)

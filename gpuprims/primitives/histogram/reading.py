@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuprims.core.device import Device
-from gpuprims.core.driver import Launch
+from gpuprims.core.driver import Driver, Launch
 from gpuprims.core.kernel_spec import Dtype, value_words
 from gpuprims.core.layout import Form, Layout, contiguous, plan_layout
-from gpuprims.core.operands import Operands
 from gpuprims.operators import Op, as_map, make_folding
 from gpuprims.primitives.fold import plan_fold
 from gpuprims.primitives.histogram.elements import values_of, weight_dtype
@@ -21,8 +20,8 @@ from gpuprims.primitives.histogram.traits import BEHIND_RANGE, HistogramTraits
 from gpuprims.primitives.histogram.variants import HistogramVariant
 
 _INT64, _FLOAT64, _FLOAT32, _UINT32, _UINT8 = (np.dtype(name) for name in ("i8", "f8", "f4", "u4", "u1"))
-# Alignment of device memory, in bytes.
-ALIGNMENT = 16
+ALIGNMENT = 16  # of device memory, in bytes
+_LEAST_VECTORS = 8  # of a work-item that counts: fewer groups wait less to add to the totals; rows: shares
 # A part has fewer elements, so that 32 bits hold its counts, or digits the carries of weights (sums.h).
 _MOST_COUNTED, _MOST_CARRIED = 2**31, 2**21
 # Fewest elements of a part for each digit of a bin: so that adding the parts takes no longer than counting.
@@ -46,7 +45,7 @@ _DIGIT, _TOTAL = 4, 8
 # Fewest work-items of a group that reads a row.
 _LEAST_BLOCK = 64
 # Results that kernels store; a fold converts to others.
-_STORED = frozenset(map(np.dtype, ("i4", "i8", "u4", "u8", "f4", "f8")))
+STORED = frozenset(map(np.dtype, ("i4", "i8", "u4", "u8", "f4", "f8")))
 
 
 class Reading(NamedTuple):
@@ -55,7 +54,7 @@ class Reading(NamedTuple):
     The sums take ``nbytes``, by part, output, plane and place. If ``zeroed``, groups add to memory that must be zero
     before. ``fold`` is None if the groups store the result itself; else its result takes ``folded`` bytes. ``behind``
     counts the places that such groups also store behind the bins. ``counters`` are the zeros of a merging launch,
-    and ``edges`` and ``reports`` say that the launch copies the edges, and reports the last place that is not zero.
+    and ``edges`` and ``reports`` say that the launch stores the edges, and reports the last place that is not zero.
     """
 
     launch: Launch
@@ -71,7 +70,8 @@ class Reading(NamedTuple):
 
     def run(
         self,
-        operands: Operands,
+        driver: Driver,
+        memories: Sequence[Any],
         words: Any,
         peaks: Sequence[Any] = (),
         target: Any = None,
@@ -79,15 +79,14 @@ class Reading(NamedTuple):
         edges: Any = None,
         report: Any = None,
     ) -> Any:
-        """Launch on the memory of a call, and return the target, by default new memory."""
-        driver, left = operands.driver, target
+        """Launch on the memories of a call's arrays, and return the target, by default new memory."""
+        left = target
         if self.fold is not None or left is None:
             left = driver.zeros((self.nbytes,), _UINT8) if self.zeroed else driver.scratch(self.nbytes)
-        _, memories = operands.placed or operands.place()
         beside = [driver.counters(self.counters)] if self.counters else []
         if self.edges:
             beside.append(edges)
-        if self.reports:
+        if report is not None:
             beside.append(report)
         self.launch([*memories, left, words, *peaks, *beside])
         if self.fold is None:
@@ -127,7 +126,7 @@ class Reader(NamedTuple):
         able = self.device.capabilities
         fits = sums * _TOTAL + self.guide * _ENTRY_BYTES <= able.asked_local_memory
         fits = fits and self.call.outputs * sums <= _MOST_MERGED
-        return self.chosen.histograms == "local" and result in _STORED and able.int64_atomics and fits
+        return self.chosen.histograms == "local" and result in STORED and able.int64_atomics and fits
 
     def read(
         self,
@@ -157,19 +156,20 @@ class Reader(NamedTuple):
         planes, private = planes_of(sums, weight), histograms == "private"
         room = self._room(chosen, digits, dtype)
         ranges = -(-width // room.copies) if histograms == "split" else 1
-        least = chosen.tile if private else chosen.block * vector
+        least = chosen.tile if private else chosen.block * vector * (_LEAST_VECTORS if sums == "counts" else 1)
         if not chosen.shares_histograms:
             least = max(least, int(digits * width * _PER_DIGIT.get(sums, 1)))
         parts = self._parts(chosen, outputs * ranges, least, room.local)
         parts = max(parts, -(-size // (_MOST_CARRIED if sums == "relative" else _MOST_COUNTED)))
         rows = parts * (room.copies if private else 1)
         totals = outputs * planes * width
-        stores = histograms in ("local", "bytes") and target.dtype in _STORED
+        stores = histograms in ("local", "bytes") and target.dtype in STORED
         final, reports = stores and sums not in ("floats", "relative"), reports and outputs == 1
         merged = final and (parts > 1 or reports) and able.int64_atomics and totals <= _MOST_MERGED
         if merged and planes > 1:
             merged = totals // outputs * _TOTAL <= able.asked_local_memory
         final = final and (merged or parts == 1)
+        edges = edges and chosen.seeks
         whole = chosen.shares_histograms
         widened = sums == "counts" and outputs == rows == 1 and not whole
         left_dtype = _INT64 if widened or (digits > 1 and dtype != _FLOAT64) else dtype
@@ -190,13 +190,13 @@ class Reader(NamedTuple):
             digits=digits if digits > 1 else 0,
             final=final,
             merged=HistogramSpec.rows_of_totals(totals, parts) if merged else 0,
-            edges=edges and final,
+            edges=edges,
             reports=reports and merged,
             windowed=room.windowed,
         )
         left = contiguous(total, (1 if whole else rows, outputs, planes, width), ALIGNMENT)
         is_target = final or (alone and total == target.dtype and left.shape[:3] == (1, 1, 1))
-        fold = None if is_target else self._fold(left, op, target, beside)
+        fold = None if is_target else self.fold(left, op, target, beside)
         kernel, groups = device.kernel(chosen, spec), chosen.groups(outputs * parts * ranges, able)
         stored = [target.shape[1], target.strides[0] // target.item] if histograms in ("local", "bytes") else []
         copies = [room.copies] if histograms in ("local", "private", "cached", "split") else []
@@ -204,10 +204,10 @@ class Reader(NamedTuple):
         launch = kernel.prepare(groups, layout.pack(0), *numbers, local=local)
         folded = math.prod(target.shape) * target.item
         if final:
-            counters = (outputs + 1) // 2 * 2 + 2 * totals * spec.merged if merged else 0
+            counters = (outputs + 1) // 2 * 2 + 2 * totals * spec.merged + 2 * outputs * (planes > 1) if merged else 0
             return Reading(launch, folded, planes, False, None, folded, 0, counters, edges, spec.reports)
         nbytes = math.prod(left.shape) * left.item
-        return Reading(launch, nbytes, planes, whole, fold, folded, 2 * is_target, 0)
+        return Reading(launch, nbytes, planes, whole, fold, folded, 2 * is_target, 0, edges)
 
     def _fitted(self, values: tuple[Dtype, ...], layout: Layout) -> HistogramVariant:
         """Return the variant with fewer items if values are wide, and with smaller groups for short rows."""
@@ -215,7 +215,7 @@ class Reader(NamedTuple):
         if chosen.block == 1:
             return chosen
         words, groups = value_words(values), chosen.groups_per_unit or 1
-        items = _power_of_two(max(chosen.items // words, 1))
+        items = power_of_two(max(chosen.items // words, 1))
         if words > 1 and chosen.histograms != "bytes":
             groups = max(groups // 2, 1)
         block = chosen.block
@@ -233,7 +233,7 @@ class Reader(NamedTuple):
             return _Room(1)
         each = digits * _DIGIT if digits > 1 else dtype.itemsize
         if chosen.histograms == "cached":
-            slots = _power_of_two(min(_MOST_SLOTS, most // (each + _PLACE)))
+            slots = power_of_two(min(_MOST_SLOTS, most // (each + _PLACE)))
             return _Room(slots, local=slots * (each + _PLACE))
         copies, nbytes = 1, width * each
         if chosen.histograms == "split":
@@ -248,7 +248,7 @@ class Reader(NamedTuple):
             return _Room(columns, near, nbytes + words * _DIGIT + beside, windowed=True)
         if chosen.histograms == "local" and digits > 1:
             room = min(_REPLICATED, most - beside, _DIGIT * self.call.size)
-            copies = _power_of_two(max(min(_MOST_REPLICAS, room // nbytes), 1))
+            copies = power_of_two(max(min(_MOST_REPLICAS, room // nbytes), 1))
             nbytes *= copies
         return _Room(copies, near, nbytes + beside)
 
@@ -263,7 +263,7 @@ class Reader(NamedTuple):
         words = width * each
         share = self.call.size // max(groups * self.device.capabilities.compute_units // self.call.outputs, 1)
         room = min(_REPLICATED, most - declared) // _DIGIT  # and clearing takes less time than counting
-        columns = _power_of_two(max(min(_MOST_REPLICAS, room // words, share // (2 * words)), 1))
+        columns = power_of_two(max(min(_MOST_REPLICAS, room // words, share // (2 * words)), 1))
         return columns if columns >= max(_FEWEST_COLUMNS, chosen.block * chosen.items // _HELD) else 0
 
     def _parts(self, chosen: HistogramVariant, outputs: int, least: int, local: int) -> int:
@@ -276,7 +276,7 @@ class Reader(NamedTuple):
             groups = max(1, min(groups, able.unit_local_memory // (local + _RESERVED)))
         return max(1, min(-(-self.call.size // least), groups * able.compute_units // outputs))
 
-    def _fold(self, left: Form, op: Op, target: Form, beside: tuple[Form, ...]) -> Launch:
+    def fold(self, left: Form, op: Op, target: Form, beside: tuple[Form, ...]) -> Launch:
         """Return the launch that folds parts in order."""
         rows, _, planes, _ = left.shape
         shape, strides = (rows, *target.shape), (*left.strides[:2], left.strides[3])
@@ -286,7 +286,7 @@ class Reader(NamedTuple):
         return plan_fold(self.device, forms, [target], folding, shape, (0,), commutative=True).compiled()
 
 
-def _power_of_two(most: int) -> int:
+def power_of_two(most: int) -> int:
     """Return the greatest power of two that is at most a number."""
     return 1 << most.bit_length() - 1
 

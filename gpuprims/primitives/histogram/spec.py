@@ -18,12 +18,20 @@ from gpuprims.expressions import c_type
 # ("relative"), or in all ("scaled"), whose exponent an earlier reading finds ("peaks").
 Sums = Literal["counts", "integers", "peaks", "scaled", "relative", "exact", "floats"]
 # A key is the index of its bin ("direct"), or thresholds are evenly spaced up to rounding ("even"), or not ("edges").
-Bins = Literal["direct", "even", "edges"]
-_INT64 = np.dtype(np.int64)
+# Or a launch before finds the range of even bins ("sought").
+Bins = Literal["direct", "even", "edges", "sought"]
+_INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
 # 64-bit words of the table before the thresholds.
 TABLE_HEADER = 8
+# Float32 holds multiples of this width.
+_SMALLEST = 1e-30
 # Most histograms among which a CPU work-item alternates.
 CPU_REPLICAS = 8
+
+
+def edge_dtype(dtype: Dtype) -> Dtype:
+    """Return the dtype of NumPy's edges between elements of a dtype."""
+    return dtype if dtype.kind == "f" else _FLOAT64
 
 
 # 32-bit digits of an exact sum: bits of all exponents, of a mantissa, and of the number of elements, and one digit for
@@ -81,15 +89,16 @@ class HistogramSpec(KernelSpec):
 
     @property
     def pointers(self) -> int:
-        """Number of pointer arguments: the inputs, the sums, the table, any exponents, totals, edges and report."""
-        return len(self.inputs) + 2 + (self.sums == "scaled") + (self.merged > 0) + self.edges + self.reports
+        """Number of pointer arguments: the inputs, the sums, the table, and what ``macros`` appends."""
+        beside = (self.sums == "scaled") + (self.merged > 0) + self.edges + self.reports
+        return len(self.inputs) + 2 + beside + self._sought
 
     @property
     def dtypes(self) -> frozenset[Dtype]:
         """See :class:`KernelSpec`."""
         joined = (self.final and self.sums == "exact") or self.sums in ("scaled", "relative")
         in_loops = not self.fused and self.values[0].itemsize == 8  # by floats of 64 bits: arithmetic.h
-        doubles = {np.dtype(np.float64)} if joined or in_loops else set()
+        doubles = {_FLOAT64} if joined or in_loops or self._sought else set()
         return super().dtypes | {self.group_dtype, self.dtype} | doubles
 
     def macros(self) -> dict[str, int | str]:
@@ -100,6 +109,7 @@ class HistogramSpec(KernelSpec):
             + ", GLOBAL u32 *counters" * (self.merged > 0)
             + ", GLOBAL u32 *edges" * self.edges
             + ", GLOBAL i64 *report" * self.reports
+            + ", GLOBAL i64 *fault" * self._sought
         )
         lowest = {"LOWEST": "(-128)" if self.inputs[0].dtype.kind == "i" else "(0)"} if self._of_bytes else {}
         return {
@@ -124,6 +134,7 @@ class HistogramSpec(KernelSpec):
             "DISTANCE(x, first)": _distance(key),
             "FUSED": int(self.fused),
             **self._guide(),
+            **self._edges(),
             **self._weights(),
             "HISTOGRAMS": f"GLOBAL total_t *RESTRICT histograms, GLOBAL const u64 *RESTRICT table{further}",
         }
@@ -133,11 +144,34 @@ class HistogramSpec(KernelSpec):
         return self.inputs[0].dtype.itemsize == 1 and self.sums == "counts"
 
     def _guide(self) -> dict[str, int | str]:
-        """Define the guide, which has entries of 16 bits in local memory, or of 32 bits in the table."""
+        """Define the guide: entries of 16 bits, or thresholds, in local memory, or of 32 bits in the table."""
         near = "LOCAL const u16", "0x8000u"
+        if self.local_guide and self._sought:
+            near = "LOCAL const key_t", near[1]
         kind, impure = near if self.local_guide else ("GLOBAL const u32", "0x80000000u")
         far = "((GLOBAL const u32 *)((table) + TABLE_HEADER + ((bins) + 2) * (i64)sizeof(key_t) / 8))"
         return {"LOCAL_GUIDE": int(self.local_guide), "GUIDE": kind, "IMPURE": impure, "FAR_GUIDE(table, bins)": far}
+
+    @property
+    def _sought(self) -> bool:
+        return self.kind == "sought"
+
+    def _edges(self) -> dict[str, int | str]:
+        """Define how edges that a kernel computes are rounded and stored, and the distance of integers."""
+        if not self._sought:
+            return {}
+        key, edge = self.values[0], edge_dtype(self.inputs[0].dtype)
+        unsigned = f"u{8 * key.itemsize}"
+        rounded = {2: "ROUND_F16((f32)(x))", 4: "((f32)(x))", 8: "(x)"}[edge.itemsize]
+        stored = "((GLOBAL u16 *)(edges))[k] = gp_half_bits(edge)"
+        return {
+            "ROUNDED(x)": rounded,
+            "EDGE_ROUNDING": f"{float(np.finfo(edge).eps) / 2!r}f",
+            "EDGE_SMALLEST": f"{max(float(np.finfo(edge).tiny), _SMALLEST)!r}f",
+            "KEYS_ARE_FLOATS": int(key.kind == "f"),
+            "WIDTH(first, last)": f"((f64)(({unsigned})(last) - ({unsigned})(first)))" if key.kind != "f" else 0,
+            "SET_EDGE(edges, k, edge)": stored if edge.itemsize == 2 else "((GLOBAL edge_t *)(edges))[k] = edge",
+        }
 
     def _weights(self) -> dict[str, int | str]:
         """Define a value's weight, and the exponent of a float weight."""
@@ -158,6 +192,8 @@ class HistogramSpec(KernelSpec):
         """Write the types of keys, sums and weights, and functions that load bytes."""
         types = {"key_t": self.values[0], "bin_t": self.group_dtype, "total_t": self.dtype}
         types["group_t"] = self.group_dtype if not self.digits else self.dtype if self.sums == "relative" else _INT64
+        if self._sought:
+            types["edge_t"] = edge_dtype(self.inputs[0].dtype)
         if len(self.values) > 1:
             types["weight_t"] = self.values[1]
         return [

@@ -10,17 +10,33 @@ from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.refusals import lacks_local
 from gpuprims.core.traits import CallTraits
 
+# Bytes of a count, and of a float sum of three digits.
+_COUNT, _SUM = 4, 12
 # Most ranges of bins: a kernel reads the elements once for each.
 _MOST_RANGES = 8
 # Local memory for one more sum in each plane of a range.
 BEHIND_RANGE = 64
+# Most ranges of sorted elements: with more, a tile has too few elements of each. Local memory beside the sums.
+MOST_RANGES_SORTED, _BESIDE_SUMS = 511, 4 * 3 * 1100
+# Sums in fewer bins are faster in one launch. With more elements, so are histograms that fit in local memory, and
+# counts or integers in a few ranges: a launch reads all elements for each range (rows: few, many).
+_LEAST_SUMMED, _FEW_SUMMED, _FEW_COUNTED, _LEAST_COUNTED = 2**13, 2**20, 2**23, 3 * 2**16
+# With so few different elements, the slots of a cache count nearly all.
+_FEW_VALUES = 1024
+# Most elements that are sorted: bins and shares are counted in 32 bits; with weights (partition.py: carries).
+# Bytes of a sorted element, and the part of the device's memory that all may take.
+_MOST_SORTED, _MOST_WEIGHTED, _SORTED_BYTES, _PART_OF_MEMORY = 2**31 - 1, 2**27, (2, 10), 8
 
 
 @dataclass(frozen=True)
 class HistogramTraits(CallTraits):
-    """Facts about a histogram call; ``value_bytes`` are the bytes of a bin in a histogram that groups share."""
+    """Facts about a histogram call; ``value_bytes`` are the bytes of a bin in a histogram that groups share.
+
+    ``values`` counts the integers between the first and the last edge, or is 0 for floats and too many integers.
+    """
 
     bins: int = 0
+    values: int = 0
 
     @classmethod
     def of(cls, call: CallTraits) -> HistogramTraits:
@@ -62,6 +78,44 @@ def ranges_fit(capabilities: Capabilities, call: CallTraits) -> str | None:
     return f"is for sums of {most} bytes at most, {_MOST_RANGES} times the local memory; this call's have {asked}"
 
 
+def least_room(capabilities: Capabilities) -> int:
+    """Return the bytes of local memory for the sums of a range of sorted elements."""
+    return capabilities.asked_local_memory - _BESIDE_SUMS
+
+
+def sorting_pays(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse calls that other variants run faster: few bins, or few different elements."""
+    traits = HistogramTraits.of(call)
+    split = traits.histogram_bytes > capabilities.asked_local_memory
+    floats = traits.value_bytes == _SUM
+    if traits.size > _FEW_COUNTED and not floats:
+        pays = traits.bins >= _LEAST_COUNTED or ranges_fit(capabilities, call) is not None
+    else:
+        small = traits.value_bytes > _COUNT and traits.size <= _FEW_SUMMED
+        pays = split or (small and traits.bins >= _LEAST_SUMMED)
+    if not pays:
+        return f"is for more bins, with {traits.size} elements; this call has {traits.bins}"
+    if 0 < traits.values <= _FEW_VALUES:  # which the slots of a cache hold
+        return f"is for elements of more than {_FEW_VALUES} values; this call's have {traits.values}"
+    return None
+
+
+def sorted_fit(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse several outputs, more bins than ranges hold, and more elements than memory for sorted ones."""
+    traits = HistogramTraits.of(call)
+    if traits.outputs != 1:
+        return f"is for one histogram; this call has {traits.outputs}"
+    counts = traits.value_bytes == _COUNT
+    room = capabilities.memory // _PART_OF_MEMORY // _SORTED_BYTES[not counts]
+    if traits.size > (most_sorted := min(_MOST_SORTED if counts else _MOST_WEIGHTED, room)):
+        return f"is for {most_sorted} elements at most on {capabilities.name}; this call has {traits.size}"
+    bytes_of_sum = _COUNT if counts else _SUM  # also where floats may be added in any order
+    most = MOST_RANGES_SORTED * (least_room(capabilities) // bytes_of_sum - 1)
+    if traits.bins + 2 > most:
+        return f"is for {most - 2} bins at most on {capabilities.name}; this call has {traits.bins}"
+    return None
+
+
 def counted(capabilities: Capabilities, call: CallTraits) -> str | None:
     """Refuse weights."""
     return "counts elements; this call has weights" if call.value_bytes > 4 else None
@@ -79,3 +133,8 @@ def sums_add_atomically(capabilities: Capabilities, call: CallTraits) -> str | N
     if call.value_bytes > 4 and not capabilities.int64_atomics:
         return f"needs atomics on 64 bits, which {capabilities.name} lacks"
     return None
+
+
+def entries_of_sums(capabilities: Capabilities, call: CallTraits) -> str | None:
+    """Refuse devices whose groups cannot read 64 bits that others write."""
+    return None if capabilities.int64_atomics else f"needs atomics on 64 bits, which {capabilities.name} lacks"

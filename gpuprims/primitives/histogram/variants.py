@@ -13,8 +13,11 @@ from gpuprims.core.variant import Variant
 from gpuprims.primitives.histogram.reference import histogram_numpy
 from gpuprims.primitives.histogram.traits import (
     counted_bytes,
+    entries_of_sums,
     histogram_fits,
     ranges_fit,
+    sorted_fit,
+    sorting_pays,
     sums_add_atomically,
 )
 
@@ -25,13 +28,14 @@ class HistogramVariant(Variant):
 
     Parameters
     ----------
-    histograms : {"shared", "cached", "local", "split", "bytes", "private"}
+    histograms : {"shared", "cached", "local", "split", "partitioned", "bytes", "private"}
         Where a group counts. In global memory: one histogram of all groups ("shared"), the same with some bins in local
         memory ("cached"), or one for each work-item, in order ("private"). In local memory: histograms of its own
-        ("local"), a range of one ("split"), or the values of a byte ("bytes").
+        ("local"), a range of one ("split"), the same of elements sorted by ranges ("partitioned"), or the values of a
+        byte ("bytes").
     """
 
-    histograms: Literal["shared", "cached", "local", "split", "bytes", "private"] = "shared"
+    histograms: Literal["shared", "cached", "local", "split", "partitioned", "bytes", "private"] = "shared"
 
     @property
     def shares_histograms(self) -> bool:
@@ -39,9 +43,14 @@ class HistogramVariant(Variant):
         return self.histograms in ("shared", "cached")
 
     @property
+    def seeks(self) -> bool:
+        """True if the kernel finds bins between bounds in the device's memory, and computes the edges."""
+        return self.histograms in ("local", "bytes")
+
+    @property
     def asks_local_memory(self) -> bool:
         """True if a launch reserves the local memory that a group counts in."""
-        return self.histograms in ("cached", "local", "split")
+        return self.histograms in ("cached", "local", "split", "partitioned")
 
 
 def _local(at: Geometry) -> Refusal:
@@ -69,6 +78,16 @@ VARIANTS = (
         histograms="bytes",
         refuse=lambda at: first_refusal(counted_bytes, group_fits(at.block)),
         tunable=Tunable(geometries(BLOCKS, (16, 32, 64, 128), (1, 2, 4, 8)), work_items_fit),
+    ),
+    *_HISTOGRAM.gpu(
+        "partitioned",
+        rank=32,
+        geometry=Geometry(512, 16, 2),  # rows: partitioned
+        vectors=True,
+        histograms="partitioned",
+        refuse=lambda at: first_refusal(
+            double_precision, group_fits(at.block), entries_of_sums, sorted_fit, sorting_pays
+        ),
     ),
     *_HISTOGRAM.gpu(
         "local_atomic",

@@ -9,6 +9,8 @@ from kernel_cases import Kernel, assert_equal, on_device, on_host, release_pools
 
 import gpuprims
 from gpuprims.errors import ArgumentError
+from gpuprims.primitives.histogram.calls import as_weighing, weighed
+from gpuprims.primitives.histogram.numbers import numbers_of
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -115,3 +117,26 @@ def test_the_largest_number_may_change_from_call_to_call(device: gpuprims.Device
         assert_equal(gpuprims.bincount(x, device=device), np.bincount(x))
         if device.backend != "reference":
             assert_equal(on_host(device, gpuprims.bincount(device.driver.asarray(x))), np.bincount(x))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_what_warm_calls_of_a_gpu_run(histogram_kernel: Kernel, rng: np.random.Generator, weighted: bool) -> None:
+    device, name = histogram_kernel.device, histogram_kernel.variant.name
+    if name not in ("local_atomic", "cached"):
+        pytest.skip("takes the same way")
+    histogram_kernel.need(np.float64)
+    weights = rng.integers(0, 9, 5000).astype(np.float32) if weighted else None
+    numbers = None
+    for most in (50, 50, 70, 70, 3, 9000):
+        x = rng.integers(0, most, 5000)
+        x[7] = most - 1
+        arrays = tuple(on_device(device, one) for one in ((x,) if weights is None else (x, weights)))
+        if numbers is None:
+            operands = weighed("bincount", *arrays, *(() if weighted else (None,)), None)
+            numbers = numbers_of(operands, (0,), 0, as_weighing(operands, True, as_floats=True), name)
+            numbers._searches = True  # as on a GPU
+            numbers.count(operands)
+        assert_equal(on_host(device, numbers.run(arrays, in_place=False)), np.bincount(x, weights))
+        wrong = (on_device(device, np.where(np.arange(x.size) == 5, -1, x)), *arrays[1:])
+        with pytest.raises(ArgumentError, match="non-negative elements; got -1"):
+            numbers.run(wrong, in_place=False)

@@ -25,9 +25,7 @@ void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
     LOCAL u32 *lane = own + tid % REPLICAS;
     const i64 width = bins + 2, share = gp_share(n, parts);
     const binning_t b = gp_read_table(table, bins);
-#if COPIES_EDGES
-    gp_copy_edges(table, edges, tid);
-#endif
+    COPY_EDGES(own, tid);
 
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
         const i64 o = task % outputs, part = task / outputs, end = min((part + 1) * share, n);
@@ -81,7 +79,7 @@ void histogram_bytes(INPUTS, HISTOGRAMS, const layout_t layout, const i64 output
 #endif
         }
 #if MERGED
-        gp_finish_merging(histograms + o * pitch, stored, TOTALS(o), counters + o, parts, own, (i32)width, REPORT, tid);
+        gp_finish_merging(histograms + o * pitch, stored, TOTALS(o), counters + o, SPAN(o), parts, own, (i32)width, REPORT, tid);
 #endif
         barrier(CLK_LOCAL_MEM_FENCE);
     }

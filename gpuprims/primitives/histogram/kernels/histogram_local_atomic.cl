@@ -65,9 +65,7 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
     const i64 share = gp_share(n, parts);
     binning_t b = gp_read_table(table, bins);
     SHARE_GUIDE(b, own, WORDS_BEFORE_GUIDE, tid);
-#if COPIES_EDGES
-    gp_copy_edges(table, edges, tid);
-#endif
+    COPY_EDGES(own, tid);
 
     for (i64 task = get_group_id(0); task < outputs * parts; task += get_num_groups(0)) {
         const i64 o = task % outputs, part = task / outputs, end = min((part + 1) * share, n);
@@ -121,18 +119,23 @@ void histogram_local_atomic(INPUTS, HISTOGRAMS, const layout_t layout, const i64
             if (place < stored) gp_store_total(histograms + o * pitch, place, joined);
         }
 #else
+#if MERGED
+        span_t span = EMPTY_SPAN;
+#endif
         for (i32 at = tid; at < PLANES * width; at += BLOCK) {
             const i32 plane = PLANES > 1 ? at / width : 0;
             const group_t sum = SUM_OF(at - plane * width, plane);
 #if MERGED
             gp_merge(OWN_TOTALS(o, part) + at, (i64)sum);
+            WIDEN_SPAN(span, plane, sum);
 #else
             OWN_ROW(o, part)[at] = sum;
 #endif
         }
 #endif
 #if MERGED
-        gp_finish_merging(histograms + o * pitch, stored, TOTALS(o), counters + o, parts, own, width, REPORT, tid);
+        gp_merge_spans(SPAN(o), own, span, tid);
+        gp_finish_merging(histograms + o * pitch, stored, TOTALS(o), counters + o, SPAN(o), parts, own, width, REPORT, tid);
 #endif
         barrier(CLK_LOCAL_MEM_FENCE);
     }

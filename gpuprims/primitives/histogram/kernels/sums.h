@@ -395,31 +395,85 @@ DEVICE void gp_merge(GLOBAL u64 *total, const i64 sum)
     if (sum) gp_add_integer((GLOBAL i64 *)total, sum);
 }
 
-/* Take a work-item's totals of `end`, AT_A_TIME at once since each read waits for memory, and leave zeros. */
+/* Most planes of exact sums are zero, since weights have few of all exponents. The span of the others is kept as
+ * PLANES - first and last + 1, behind the totals. Other sums have one plane. */
+typedef struct {
+    i32 first, end;
+} span_t;
+
+#if SUMS_EXACT
+#define SPAN(o) ((GLOBAL u32 *)TOTALS(outputs) + 2 * (o))
+#define EMPTY_SPAN {PLANES, 0}
+#define WIDEN_SPAN(span, plane, sum)                                                                                   \
+    if (sum) {                                                                                                         \
+        (span).first = min((span).first, plane);                                                                       \
+        (span).end = max((span).end, plane + 1);                                                                       \
+    }
+
+/* Widen the span of all groups by those of a group's work-items; `own` is local memory that is free (rows: spans). */
+DEVICE void gp_merge_spans(GLOBAL u32 *all, LOCAL u32 *own, const span_t span, const int tid)
+{
+    const u32 words[2] = {(u32)(PLANES - span.first), (u32)span.end};
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (tid < 2) own[tid] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int k = 0; k < 2; k++)
+        if (gp_read_count(own + k) < words[k]) gp_raise(own + k, words[k]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (tid < 2) gp_raise(all + tid, own[tid]);
+}
+
+/* Read the span of all groups in the last group, and leave zeros. */
+DEVICE span_t gp_take_span(GLOBAL u32 *all, LOCAL u32 *own, const int tid)
+{
+    if (tid < 2) own[tid] = gp_read_word(all + tid);
+    if (tid < 2) gp_add_count(all + tid, 0u - own[tid]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const span_t span = {PLANES - (i32)own[0], (i32)own[1]};
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return span;
+}
+#else
+#define SPAN(o) ((GLOBAL u32 *)0)
+#define EMPTY_SPAN {0, 1}
+#define WIDEN_SPAN(span, plane, sum)
+DEVICE void gp_merge_spans(GLOBAL u32 *all, LOCAL bin_t *own, const span_t span, const int tid)
+{
+}
+DEVICE span_t gp_take_span(GLOBAL u32 *all, LOCAL bin_t *own, const int tid)
+{
+    const span_t span = EMPTY_SPAN;
+    return span;
+}
+#endif
+
+/* Take a work-item's totals from `first` to `end` of `all`, AT_A_TIME at once since each read waits for memory, and leave
+ * zeros. */
 #define AT_A_TIME 4
 #define EACH_TAKEN _Pragma("unroll") for (int k = 0; k < AT_A_TIME; k++)
 #define EACH_COPY _Pragma("unroll") for (int copy = 0; copy < TOTAL_COPIES; copy++)
-DEVICE void gp_take_totals(GLOBAL u64 *totals, const i32 first, const i32 end, i64 *taken)
+DEVICE void gp_take_totals(GLOBAL u64 *totals, const i32 first, const i32 end, const i32 all, i64 *taken)
 {
     EACH_TAKEN taken[k] = 0;
-    EACH_COPY EACH_TAKEN if (first + k * BLOCK < end) taken[k] += (i64)gp_read_entry(totals + copy * end + first + k * BLOCK);
-    EACH_COPY EACH_TAKEN if (first + k * BLOCK < end) gp_write_entry(totals + copy * end + first + k * BLOCK, 0);
+    EACH_COPY EACH_TAKEN if (first + k * BLOCK < end) taken[k] += (i64)gp_read_entry(totals + copy * all + first + k * BLOCK);
+    EACH_COPY EACH_TAKEN if (first + k * BLOCK < end) gp_write_entry(totals + copy * all + first + k * BLOCK, 0);
 }
 
-/* In the last group of `parts`, store the totals as the results of `stored` places, and return one more than a work-
- * item's last place that is not zero. `whole` has room for sums of several planes. */
+/* In the last group of `parts`, store the totals of a span of planes as the results of `stored` places, and return one
+ * more than a work-item's last place that is not zero. `whole` has room for sums of several planes. */
 DEVICE i32 gp_store_totals(GLOBAL total_t *results, const i64 stored, GLOBAL u64 *totals, LOCAL i64 *whole, const i32 width,
-                           const int tid)
+                           const span_t span, const int tid)
 {
+    const i32 begin = span.first * width, end = span.end * width;
     i64 taken[AT_A_TIME];
     i32 seen = 0;
-    for (i32 first = tid; first < PLANES * width; first += AT_A_TIME * BLOCK) {
-        gp_take_totals(totals, first, PLANES * width, taken);
+    for (i32 first = begin + tid; first < end; first += AT_A_TIME * BLOCK) {
+        gp_take_totals(totals, first, end, PLANES * width, taken);
         EACH_TAKEN
         {
             const i32 place = first + k * BLOCK;
 #if PLANES > 1
-            if (place < PLANES * width) whole[place] = taken[k];
+            if (place < end) whole[place - begin] = taken[k];
 #else
             if (place < stored) results[place] = (total_t)taken[k]; /* stored <= width */
             if (taken[k]) seen = place + 1;
@@ -430,7 +484,8 @@ DEVICE i32 gp_store_totals(GLOBAL total_t *results, const i64 stored, GLOBAL u64
     barrier(CLK_LOCAL_MEM_FENCE);
     for (i32 place = tid; place < width; place += BLOCK) {
         joined_t sum = {0};
-        for (int plane = 0; plane < PLANES; plane++) gp_join_plane(&sum, plane, whole[plane * width + place]);
+        sum.digits = span.first;
+        for (int plane = span.first; plane < span.end; plane++) gp_join_plane(&sum, plane, whole[plane * width + place - begin]);
         if (place < stored) gp_store_total(results, place, sum);
     }
 #endif
@@ -440,7 +495,8 @@ DEVICE i32 gp_store_totals(GLOBAL total_t *results, const i64 stored, GLOBAL u64
 /* Store the totals in the last of `parts` groups that comes here; `own` is the local memory in which it counted. If the
  * launch REPORTS, tell the host one more than the last place that is not zero. */
 DEVICE void gp_finish_merging(GLOBAL total_t *results, const i64 stored, GLOBAL u64 *totals, GLOBAL u32 *counter,
-                              const i64 parts, LOCAL bin_t *own, const i32 width, GLOBAL i64 *report, const int tid)
+                              GLOBAL u32 *spans, const i64 parts, LOCAL bin_t *own, const i32 width,
+                              GLOBAL i64 *report, const int tid)
 {
     gp_fence();
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -449,14 +505,15 @@ DEVICE void gp_finish_merging(GLOBAL total_t *results, const i64 stored, GLOBAL 
     const int last = (int)own[0];
     barrier(CLK_LOCAL_MEM_FENCE);
     if (!last) return;
+    const span_t span = gp_take_span(spans, own, tid);
 #if REPORTS
     if (tid == 0) own[0] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    gp_raise(own, (u32)gp_store_totals(results, stored, totals, (LOCAL i64 *)own, width, tid));
+    gp_raise(own, (u32)gp_store_totals(results, stored, totals, (LOCAL i64 *)own, width, span, tid));
     barrier(CLK_LOCAL_MEM_FENCE);
     if (tid == 0) report[0] = own[0];
 #else
-    gp_store_totals(results, stored, totals, (LOCAL i64 *)own, width, tid);
+    gp_store_totals(results, stored, totals, (LOCAL i64 *)own, width, span, tid);
 #endif
 }
 #endif
