@@ -18,6 +18,12 @@ _MOST_HELD = 88
 _MOST_CHUNK = 32
 # Results that take as long as a work-item's loads, whatever it computes of them, if there are at most so many weights.
 _READ, _FEW_TAPS = 8, 512  # rows: dense-few
+# How long a lone group waits for planes, in parts of its work, and the groups that registers leave room for.
+_WAITS, _MOST_RESIDENT = 2, 4  # rows: dense-waits
+# Bytes of the place of a column in an array's rows.
+_PLACE = 4
+# Groups of strips may load this many times the elements that narrower groups would.
+_IDLE = 1.2
 # Fewest lanes that share a row of a tile: eight read 16 bytes each from all banks of local memory.
 _LEAST_LANES = 8
 # Narrower tiles load more rows. They are used if they cover less than this part of the columns that wide ones cover.
@@ -28,7 +34,7 @@ class Block(NamedTuple):
     """What a work-item computes.
 
     ``items`` neighbours of a row, ``vectors`` times; ``rows`` and ``planes``; ``chunk`` weights at once. ``lanes``
-    work-items share a row. ``narrow``: numbers in local memory are elements, not sums.
+    work-items share a row.
     """
 
     items: int
@@ -37,7 +43,6 @@ class Block(NamedTuple):
     vectors: int = 1
     lanes: int = 32
     chunk: int = 1
-    narrow: bool = False
 
 
 # Planes, rows, vectors and lanes, the fastest first: for numbers of 4 and of 8 bytes, in one plane and in several.
@@ -70,10 +75,18 @@ def dense_block(
     whole = [one for one in fitting if one.chunk == taps_across(reads)]
     in_parts = reads.deep > 1 and value.itemsize == 8  # sums of many rows by few weights at once read less
     known = [_narrowed(one, reads, value, group, lengths[-1]) for one in (fitting if in_parts else whole or fitting)]
-    if reads.taps > _FEW_TAPS or _tiles(known[0], group, lengths) >= units:
+    if reads.taps > _FEW_TAPS:
         return known[0]
-    # Few large blocks would leave compute units idle.
-    return min(known, key=lambda one: max(_tiles(one, group, lengths), units) * (_sums(one) + _READ))
+    if _tiles(known[0], group, lengths) < units:  # few large blocks would leave compute units idle
+        return min(known, key=lambda one: max(_tiles(one, group, lengths), units) * (_sums(one) + _READ))
+    if reads.deep == 1 or value.itemsize > 4:
+        return known[0]
+
+    def cost(block: Block) -> float:
+        of_unit = -(-_tiles(block, group, lengths) // units)
+        return of_unit * (_sums(block) + _READ) * (1 + _WAITS / min(of_unit, _MOST_RESIDENT))
+
+    return min(known[:2], key=cost)  # rows: dense-waits
 
 
 def _sums(block: Block) -> int:
@@ -124,10 +137,10 @@ def taps_across(reads: Neighbourhood) -> int:
 
 
 def local_bytes(block: Block, reads: Neighbourhood, value: np.dtype[Any], group: int) -> int:
-    """Return the bytes of a tile with its surroundings, and of the weights that the group applies to a plane."""
+    """Return the bytes of a tile with its surroundings, of its columns' places, and of a plane's weights."""
     rows, columns = group // block.lanes * block.rows + reads.span - 1, block.lanes * block.items * block.vectors
     padded = [-(-number // block.items) * block.items for number in (columns + reads.beside, taps_across(reads))]
-    return (rows * padded[0] + block.planes * reads.span * padded[1]) * value.itemsize
+    return (rows * padded[0] + block.planes * reads.span * padded[1]) * value.itemsize + padded[0] * _PLACE
 
 
 def least_local_bytes(reads: Neighbourhood, value: np.dtype[Any], group: int) -> int:
@@ -153,3 +166,10 @@ def plane_numbers(offsets: Sequence[tuple[int, ...]], numbers: int) -> int:
     for dz, dy, _ in offsets:
         rows.setdefault(dy, []).append(dz)
     return sum(max(planes) - min(planes) + 2 for planes in rows.values()) * numbers
+
+
+def group_along(length: int, items: int, most: int, beside: int) -> int:
+    """Return the largest group, of whole warps, that loads few elements beyond the end of a row."""
+    sizes = [most // parts for parts in (1, 2, 4) if most % (32 * parts) == 0] or [most]
+    loaded = {size: -(-length // (size * items)) * (size * items + beside) for size in sizes}
+    return next(size for size in sizes if loaded[size] <= _IDLE * min(loaded.values()))

@@ -6,6 +6,8 @@ import math
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
@@ -13,8 +15,9 @@ from gpuprims.core.launch_plan import LaunchPlan, nothing
 from gpuprims.core.layout import VECTOR_BYTES, Form, Layout, contiguous, is_contiguous
 from gpuprims.core.variant import MOST_GROUPS, Variant
 from gpuprims.errors import ArgumentError
-from gpuprims.primitives.stencil.blocks import Block, plane_numbers
+from gpuprims.primitives.stencil.blocks import Block, group_along, plane_numbers
 from gpuprims.primitives.stencil.grids import Border, Grid, layout_of
+from gpuprims.primitives.stencil.loose import begins_anywhere, moved_by_words
 from gpuprims.primitives.stencil.refusals import (
     CPU_ROWS,
     CPU_VECTOR_BYTES,
@@ -23,6 +26,7 @@ from gpuprims.primitives.stencil.refusals import (
     fitted_block,
     register_bytes,
 )
+from gpuprims.primitives.stencil.separable import Numbers, fitted_strip, ring_bytes
 from gpuprims.primitives.stencil.spec import READING, StencilSpec, columns_of, reach_of
 from gpuprims.primitives.stencil.stencils import Stencil
 from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
@@ -31,8 +35,6 @@ from gpuprims.primitives.stencil.variants import StencilVariant
 # A strip has at least this many rows for each row that it loads beyond its end, unless a compute unit then has fewer
 # groups than this.
 _LEAST_DEPTH, _FEWEST_GROUPS = 4, 2
-# Groups of strips may load this many times the elements that narrower groups would.
-_IDLE = 1.2
 # Up to this many neighbours a byte of an element, memory sets the pace.
 _FEW_TAPS = 2  # rows: rolling
 
@@ -80,6 +82,7 @@ class Pass(NamedTuple):
             planes=lines is not None and lines.reduced[1] > 1,
             deep=back - front + 1,
             channels=grid.channels,
+            loose=lines is not None and begins_anywhere(lines, self.forms),
         )
         computed = () if stencil.function is None else stencil.function.computed_in
         dtypes = (self.forms[0].dtype, stencil.value, stencil.result, *computed)
@@ -117,7 +120,7 @@ class Pass(NamedTuple):
             if chosen.window in READING or (chosen.window == "listed" and stencil.function is None):
                 if (weights := stencil.read_weights) is None:
                     raise TypeError(f"{self.request.label}: a table of weights; got none")
-                table = device.driver.asarray(weights.ravel())
+                table = device.driver.asarray(weights.ravel().astype(simple._table_dtype(chosen)))
                 device.driver.synchronize()  # calls on other queues or streams may come first
             prepare = simple._listed if chosen.window == "listed" else simple._in_lines
             launch = prepare(traits, chosen, device, () if table is None else (device.driver.form(table),))
@@ -126,6 +129,12 @@ class Pass(NamedTuple):
         out = self.forms[1]
         results = (contiguous(out.dtype, out.shape, out.divides_address),)
         return LaunchPlan(device, "stencil", traits, results, compiling, asked=variant, inputs=(0,))
+
+    def _table_dtype(self, chosen: StencilVariant) -> np.dtype[Any]:
+        """Return the dtype of the weights that a variant reads."""
+        _, stencil, *_ = self.request
+        in_floats = chosen.window == "separable" and stencil.exact_in_floats(self.forms[0].dtype)
+        return np.dtype(np.float32) if in_floats else stencil.value
 
     def _listed(
         self, traits: StencilTraits, chosen: StencilVariant, device: Device, tables: tuple[Form, ...]
@@ -165,7 +174,9 @@ class Pass(NamedTuple):
         local = min(VECTOR_BYTES // register_bytes(self.forms[0].dtype), fitted.items)
         if chosen.window == "rows":
             local = CPU_VECTOR_BYTES // stencil.value.itemsize
-        weights = stencil.read_weights
+        weights, dtypes = stencil.read_weights, (self.forms[0].dtype, self.forms[1].dtype)
+        vectors = vector, vector_out
+        loose = moved_by_words(*dtypes, vectors, fitted.geometry, around, able) if chosen.window == "strip" else {}
         reach = max(map(abs, columns_of(stencil.column_offsets, times))) * grid.channels * times
         spec = self._spec(
             layout,
@@ -173,6 +184,9 @@ class Pass(NamedTuple):
             vector=vector,
             vector_out=vector_out,
             vector_local=local,
+            vector_kept=min(VECTOR_BYTES // self.forms[1].item, fitted.items),
+            **loose,
+            summed_in_floats=self._table_dtype(chosen) != stencil.value,
             vector_halo=min(local, 1 << (reach - 1).bit_length()) if reach else 1,
             channels=grid.channels,
             times=times,
@@ -183,7 +197,12 @@ class Pass(NamedTuple):
         kernel, packed = device.kernel(fitted, spec), layout.pack(0)
         wide, high, deep = _tile(fitted, block)
         across, tiles = -(-length // wide), -(-rows // high) * -(-planes // deep) * batches
-        if chosen.window in ("tile", "dense", "rows", "separable"):
+        if chosen.window == "separable":
+            depth = fitted_strip(chosen.block, around, dtypes[0], stencil.value, layout.reduced, able).depth
+            local = ring_bytes(block, around, Numbers(dtypes[0].itemsize, stencil.value.itemsize))
+            groups = fitted.groups(across * -(-rows // depth) * batches, able)
+            return kernel.prepare(groups, packed, depth, local=local)
+        if chosen.window in ("tile", "dense", "rows"):
             return kernel.prepare(fitted.groups(across * tiles, able), packed)
         # Long strips: one for each group, and few rows or planes loaded beyond their ends.
         along, span = (planes, around.deep) if chosen.window == "planes" else (rows, around.span)
@@ -219,7 +238,7 @@ class Pass(NamedTuple):
         block = fitted_block(chosen, around, element, stencil.value, lengths, able)
         length = lengths[-1]
         if chosen.window == "strip":
-            return block, _group_along(length, block.items, chosen.block, around.beside * around.times)
+            return block, group_along(length, block.items, chosen.block, around.beside * around.times)
         if chosen.window != "planes":
             return block, chosen.block
         while block.items > length:
@@ -252,13 +271,6 @@ class Pass(NamedTuple):
         )
 
 
-def _group_along(length: int, items: int, most: int, beside: int) -> int:
-    """Return the largest group, of whole warps, that loads few elements beyond the end of a row."""
-    sizes = [most // parts for parts in (1, 2, 4) if most % (32 * parts) == 0] or [most]
-    loaded = {size: -(-length // (size * items)) * (size * items + beside) for size in sizes}
-    return next(size for size in sizes if loaded[size] <= _IDLE * min(loaded.values()))
-
-
 def _strides(form: Form, grid: Grid) -> tuple[int, ...]:
     """Return the strides of a contiguous array's form on another grid of as many elements."""
     return contiguous(form.dtype, grid.shape, 1).strides
@@ -272,7 +284,7 @@ def _tile(fitted: StencilVariant, block: Block) -> tuple[int, int, int]:
         case "rows":
             return block.items, CPU_ROWS, 1
         case "separable":
-            return block.lanes * block.items, block.rows, 1
+            return block.lanes * block.items, 1, 1
         case "dense":
             return block.lanes * block.items * block.vectors, fitted.block // block.lanes * block.rows, block.planes
         case "planes":

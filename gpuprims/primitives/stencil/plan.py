@@ -109,7 +109,7 @@ def plan_call(
 def _in_passes(whole: Pass, device: Device, variant: str | Variant | None) -> list[Pass]:
     """Return the launches of one application: one, or those of each pass."""
     request, stencil, border = whole.request, whole.request.stencil, whole.request.border
-    if not stencil.passes or (stencil.across is not None and _in_one_launch(whole.traits, device, variant)):
+    if not stencil.passes or (stencil.across and _in_one_launch(whole.simplified().traits, device, variant)):
         return [whole]
     launches = []
     for one in stencil.passes:

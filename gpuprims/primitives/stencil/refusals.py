@@ -20,7 +20,7 @@ from gpuprims.primitives.stencil.blocks import (
     least_local_bytes,
     plane_items,
 )
-from gpuprims.primitives.stencil.separable import separable_block, separable_fits
+from gpuprims.primitives.stencil.separable import Numbers, fitted_strip, room_of, separable_fits
 from gpuprims.primitives.stencil.traits import Neighbourhood, StencilTraits
 
 # Most 32-bit numbers of a window that a work-item keeps in registers.
@@ -33,10 +33,12 @@ _MOST_IN_PLANES = 128
 _MOST_BESIDE = 40
 # Fewest elements of a row that a work-item computes.
 _LEAST_ITEMS = 4
-# Filters in local memory take less time than windows in registers for arrays of so few elements for each row of the
-# neighbourhood, since strips of registers are then short or few, and for neighbourhoods of so many rows where an
-# element has several channels, since its columns are then read one by one (row separable).
-_FEW_FOR_A_ROW, _LEAST_SPAN, _LEAST_NARROW, _LEAST_OF_CHANNELS = 2**18, 15, 7, 25
+# Filters in local memory take less time than windows in registers for neighbourhoods of so many rows: by the bytes of
+# an element, of large arrays and of those with at most _FEW elements; of several channels, since a column's elements
+# are then read one by one; of narrow elements in rows that begin anywhere.
+_LEAST_SPAN, _FEW = {1: 23, 2: 23, 4: 23, 8: 7}, 2**22  # rows: separable-rows
+_LEAST_OF_FEW = {1: 9, 2: 9, 4: 13, 8: 7}  # rows: separable-rows
+_LEAST_OF_CHANNELS, _LEAST_LOOSE = 7, 3  # rows: separable-rows
 # Weights of a column that a work-item applies at once from registers.
 _MOST_IN_COLUMNS = 32
 # Most operations in all phases of a window; more take too long to compile.
@@ -90,7 +92,7 @@ def block_fits(at: Geometry) -> Refusal:
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
         least = least_local_bytes(neighbourhood_of(call), call.dtypes[1], at.block)
-        if least <= _local_for_tiles(capabilities):
+        if least <= local_for_tiles(capabilities):
             return None
         return f"needs {least} bytes of local memory; {capabilities.name} has {capabilities.local_memory}"
 
@@ -105,15 +107,14 @@ def one_axis_at_a_time(capabilities: Capabilities, call: CallTraits) -> str | No
     return "filters rows and then columns; this call's weights, or function, are no product of the two"
 
 
-def lines_in_tile(at: Geometry) -> Refusal:
-    """Refuse neighbourhoods if no tile for two filters fits in local memory."""
+def lines_in_strip(at: Geometry) -> Refusal:
+    """Refuse neighbourhoods if no strip for two filters fits in local memory."""
 
     def refuse(capabilities: Capabilities, call: CallTraits) -> str | None:
-        element, value = register_bytes(call.dtypes[0]), call.dtypes[1].itemsize
-        reads, local = neighbourhood_of(call), _local_for_tiles(capabilities)
-        if separable_fits(reads, element, value, local):
+        numbers = Numbers(call.dtypes[0].itemsize, call.dtypes[1].itemsize)
+        if separable_fits(neighbourhood_of(call), numbers, at.block, room_of(capabilities)):
             return None
-        return f"needs a tile in local memory; {capabilities.name} has {capabilities.local_memory} bytes"
+        return "computes two axes in one launch if local memory holds a wide strip; this call's weights are too many"
 
     return first_refusal(group_fits(at.block), refuse)
 
@@ -124,14 +125,11 @@ def rolled_well(capabilities: Capabilities, call: CallTraits) -> str | None:
     if not reads.across:
         long = reads.beside >= _MOST_BESIDE * reads.channels or reads.span > _MOST_IN_COLUMNS
         return None if long else "is for long lines of weights; other kernels apply this call's at once"
-    if reads.paired:
+    if reads.paired and not reads.loose:
         return "is for numbers that do not share registers; this call's do"
-    if reads.channels > 1 and reads.span >= _LEAST_OF_CHANNELS:
-        return None
-    least = max(_LEAST_NARROW if itemsize < 4 else _LEAST_SPAN, -(-call.size // _FEW_FOR_A_ROW))
-    if reads.span >= least:
-        return None
-    return f"is for {least} or more rows in an array of this size; this call's neighbourhood has {reads.span}"
+    least = (_LEAST_OF_FEW if call.size <= _FEW else _LEAST_SPAN)[itemsize]
+    least = _LEAST_LOOSE if reads.loose else min(least, _LEAST_OF_CHANNELS) if reads.channels > 1 else least
+    return None if reads.span >= least else f"is for {least} or more rows of this array; this call has {reads.span}"
 
 
 def along_columns(capabilities: Capabilities, call: CallTraits) -> str | None:
@@ -150,7 +148,7 @@ def planes_fit(capabilities: Capabilities, call: CallTraits) -> str | None:
     return f"keeps up to {_MOST_IN_PLANES} numbers of 32 bits; this call's neighbourhood takes {numbers}"
 
 
-def _local_for_tiles(capabilities: Capabilities) -> int:
+def local_for_tiles(capabilities: Capabilities) -> int:
     """Return the bytes of local memory that a group may use; CUDA kernels declare at most 48 KiB of it."""
     return min(capabilities.local_memory - SPARE_LOCAL, MOST_LOCAL)
 
@@ -210,15 +208,10 @@ def fitted_block(
     able: Capabilities,
 ) -> Block:
     """Return the block that a work-item of a variant computes, given the lengths of axes."""
-    if chosen.window in ("dense", "separable"):
-        if chosen.window == "dense":
-            block = dense_block(reads, value, chosen.block, lengths, able.compute_units)
-        else:
-            where = lengths[0], *lengths[-2:]
-            local = _local_for_tiles(able)
-            block = separable_block(
-                reads, register_bytes(element), value.itemsize, chosen.block, where, able.compute_units, local
-            )
+    if chosen.window == "separable":
+        return fitted_strip(chosen.block, reads, element, value, lengths, able).block
+    if chosen.window == "dense":
+        block = dense_block(reads, value, chosen.block, lengths, able.compute_units)
         if block is None:
             raise TypeError(f"{chosen.label}: a block that fits in local memory; got {reads}")
         return block

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
+import numpy as np
+
 from gpuprims.core.codegen.functions import store_text
 from gpuprims.core.codegen.operands import number_of, return_value, stored
 from gpuprims.core.kernel_spec import KernelSpec
@@ -16,13 +18,14 @@ from gpuprims.primitives.stencil.refusals import CPU_ROWS, ROWS_AT_ONCE, TILE_WI
 
 # Where a kernel keeps the neighbours of an element: in an array, in a ring or a strip of rows or in planes in
 # registers, in a tile in local memory. Kernels that read weights from memory keep them in a dense tile in local memory,
-# in columns in registers, in rows of a tile in a CPU's cache, or in a tile whose rows and then columns they filter.
+# in columns in registers, in rows of a tile in a CPU's cache, or in a strip whose rows and then columns they filter.
 Window = Literal["listed", "ring", "strip", "planes", "tile", "dense", "columns", "rows", "separable"]
 # How an array continues beyond its borders, as in SciPy.
 Mode = Literal["nearest", "reflect", "mirror", "wrap", "constant"]
 _IN_LINES = ("ring", "strip", "planes", "tile", "dense", "columns", "rows", "separable")
 READING = ("table", "dense", "columns", "rows", "separable")
 _AXES = "ZYX"
+_WORD = 4
 _ALONE = Block(1)
 
 
@@ -53,13 +56,20 @@ class StencilSpec(KernelSpec):
     columns: tuple[int, ...] = ()
     # With "table", a kernel loads each neighbour and its weight from memory.
     window: Window | Literal["table"] = "listed"
-    # Elements that one instruction moves: in a row in local memory, at its ends, and to the results.
+    # Elements that one instruction moves: in a row in local memory, at its ends, to the results,
+    # and to those kept in local memory.
     vector_local: int = 1
     vector_halo: int = 1
     vector_out: int = 1
+    vector_kept: int = 1
     # The elements that a work-item computes, and whether weights are zero, for kernels that read them from memory.
     block: Block = _ALONE
     some_zero: bool = False
+    # True if lanes load or store neighbouring words of rows, which begin anywhere.
+    loose_in: bool = False
+    loose_out: bool = False
+    # True if a kernel adds integers as float32, which holds all sums; results are made of integers.
+    summed_in_floats: bool = False
     # True if 32 bits do not count the elements between the rows of a plane.
     far: bool = False
     # How many times one launch applies the stencil.
@@ -92,8 +102,13 @@ class StencilSpec(KernelSpec):
             "stored_t": stored(element),
             "result_t": stored(self.outputs[0].dtype),
             "item_t": "u32" if self.paired else "number_t",
-            "sum_t": "u32" if self.paired else c_type(self.values[0]),
-            "staged_t": "number_t" if self.block.narrow else "sum_t",
+            "sum_t": "u32" if self.paired else "f32" if self.summed_in_floats else c_type(self.values[0]),
+            "word_t": "u32" if element.itemsize < 4 else stored(element),
+            "IN_WORD": max(4 // element.itemsize, 1),
+            "UNPACK(word, k)": self._unpacked(),
+            "PACKED_OUT": max(4 // self.outputs[0].dtype.itemsize, 1),
+            "LOOSE_IN": int(self.loose_in),
+            "LOOSE_OUT": int(self.loose_out),
             "slot_t": "sum_t" if self.across else "item_t",
             "PLAIN": int(number_of("element", element) == "element"),
             "NUMBER(element)": f"({number_of('(element)', element)})",
@@ -106,6 +121,7 @@ class StencilSpec(KernelSpec):
             "VECTOR_OUT": self.vector_out,
             "VECTOR_LOCAL": self.vector_local,
             "VECTOR_HALO": self.vector_halo,
+            "VECTOR_KEPT": self.vector_kept,
             "TIMES": self.times,
             "PAIRED": int(self.paired is not None),
             **{f"MODE_{mode.upper()}": int(self.mode == mode) for mode in get_args(Mode)},
@@ -133,6 +149,24 @@ class StencilSpec(KernelSpec):
             **({"LATEST(row)": self._latest()} if self.window == "planes" else {}),
             **({"FETCH_ALL(window)": loads} if self.window == "listed" else {}),
         }
+
+    def _unpacked(self) -> str:
+        """Return a C expression for the sum of element ``k`` of a word alone.
+
+        Integers become the low bits of a float that is a power of two, which is then subtracted: GPUs convert integers
+        a few times slower.
+        """
+        element, summed = self.inputs[0].dtype, np.dtype(np.float32) if self.summed_in_floats else self.values[0]
+        if element.itemsize >= _WORD:
+            return f"(sum_t){number_of('(word)', element)}"
+        bits = 8 * element.itemsize
+        if element.kind not in "iu" or summed.kind != "f":
+            return f"(sum_t){number_of(f'((stored_t)((word) >> (k) * {bits}))', element)}"
+        below = 2 ** (bits - 1) if element.kind == "i" else 0  # is added, so that no sign is left
+        low = f"((word) >> (k) * {bits} & {2**bits - 1}u{f' ^ {below}u' if below else ''})"
+        if summed.itemsize == 4:
+            return f"(gp_from_bits_f32(0x4B000000u | {low}) - {2**23 + below}.0f)"
+        return f"(gp_from_bits_f64((u64)0x43300000u << 32 | {low}) - {2**52 + below}.0)"
 
     def _latest(self) -> str:
         """Return a C expression for the greatest offset of a plane in which a row has neighbours."""

@@ -16,7 +16,7 @@ class Neighbourhood(NamedTuple):
     be read from memory. ``span``: rows. ``beside``: elements of a row beside the one computed. ``taps``: neighbours.
     ``paired``: two elements may share a register. ``times``: applications in one launch. ``written``: a kernel can
     contain all weights. ``planes``: the array has planes. ``deep``: planes of the neighbourhood. ``channels``:
-    elements of a pixel.
+    elements of a pixel. ``loose``: rows of narrow elements begin where words of 32 bits do not.
     """
 
     lines: bool
@@ -31,6 +31,7 @@ class Neighbourhood(NamedTuple):
     planes: bool = False
     deep: int = 1
     channels: int = 1
+    loose: bool = False
 
     def numbers(self, items: int) -> int:
         """Return the size of the windows of ``items`` elements of a row."""

@@ -15,7 +15,7 @@ from gpuprims.primitives.stencil.refusals import (
     along_lines,
     block_fits,
     few_rows,
-    lines_in_tile,
+    lines_in_strip,
     one_axis_at_a_time,
     one_pass,
     one_plane,
@@ -41,6 +41,11 @@ class StencilVariant(Variant):
     # True if the kernel can apply the stencil twice in one launch.
     twice: bool = False
 
+    @property
+    def asks_local_memory(self) -> bool:
+        """True if a launch reserves the local memory of a ring."""
+        return self.window == "separable"
+
 
 _STENCIL = Catalogue(StencilVariant, "stencil", Path(__file__).parent)
 
@@ -64,10 +69,10 @@ VARIANTS = (
     *_STENCIL.gpu(
         "separable",
         rank=32,
-        geometry=Geometry(128, 8),  # rows: separable
+        geometry=Geometry(128, 16),  # rows: separable
         window="separable",
         refuse=lambda at: first_refusal(
-            double_precision, along_lines, one_plane, one_axis_at_a_time, rolled_well, lines_in_tile(at)
+            double_precision, along_lines, one_plane, one_axis_at_a_time, rolled_well, lines_in_strip(at)
         ),
     ),
     *_STENCIL.gpu(

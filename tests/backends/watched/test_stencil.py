@@ -13,6 +13,7 @@ import gpuprims
 pytestmark = pytest.mark.oclgrind
 
 COLUMNS = [variant for variant in of("stencil") if variant.name == "columns"]
+ROLLING = [variant for variant in of("stencil") if variant.name == "rolling"]
 SEPARABLE = [variant for variant in of("stencil") if variant.name == "separable"]
 STENCILS = [variant for variant in of("stencil") if variant not in COLUMNS + SEPARABLE]
 IN_SPACE = [variant for variant in STENCILS if variant.name in ("cpu_rows", "cpu_dense", "planes", "dense")]
@@ -46,6 +47,18 @@ def test_stencils_of_bytes_three_times(kernel: Kernel, rng: np.random.Generator)
         means = (ndimage.correlate(means.astype(np.int64), cross, mode="reflect") // 5).astype(np.uint8)
     how = {"device": kernel.device, "variant": kernel.variant.name}
     assert_equal(gpuprims.blur(x, mode="reflect", channel_axis=-1, iterations=3, **how), means)
+
+
+@each(ROLLING)
+@pytest.mark.parametrize("mode", ["wrap", "constant"])
+def test_narrow_rows_that_begin_anywhere(kernel: Kernel, rng: np.random.Generator, mode: str) -> None:
+    weights = np.array([[1, 0, 2], [0, 3, 1], [2, 1, 1]])
+    how = {"mode": mode, "cval": 2, "device": kernel.device, "variant": kernel.variant.name}
+    for dtype in (np.uint8, np.int16):
+        x = rng.integers(0, 9, (11, 603)).astype(dtype)
+        for view in (x, x[1:, 3:]):
+            expected = ndimage.correlate(view.astype(np.int64), weights, mode=mode, cval=2)
+            assert_equal(gpuprims.stencil(view, weights, **how), expected.astype(dtype))
 
 
 @each(COLUMNS)

@@ -69,6 +69,12 @@ DEVICE number_t gp_load_element(GLOBAL const stored_t *row, const i32 length, co
     return NUMBER(row[place]);
 }
 
+/* Return the elements between the last multiple of a word of IN_WORD elements and an address. */
+DEVICE int gp_lead_of(GLOBAL const stored_t *from)
+{
+    return IN_WORD > 1 ? (int)((u64)from / sizeof(stored_t) % IN_WORD) : 0;
+}
+
 /* Store the results of ITEMS elements of a row that has `left` more. */
 DEVICE void gp_store_results(GLOBAL result_t *to, const result_t *results, const i64 left)
 {

@@ -5,7 +5,7 @@
  * out     OUTPUTS, with the same axes as x0
  * launch  any number of groups of BLOCK; each takes blocks of WIDE columns, HIGH rows and PLANES_EACH planes until none
  *         are left
- * host    gp_within, gp_element_at and gp_load_element (stencil.h), gp_result
+ * host    gp_within and gp_element_at (stencil.h), gp_result
  *
  * A work-item computes ITEMS columns, ROWS_EACH rows and PLANES_EACH planes. It reads each row of neighbours once, and
  * adds it, by other weights, to the sums of all rows and planes that it is a neighbour of:
@@ -19,38 +19,46 @@
  */
 #define APART (LANES_X * ITEMS)
 #define WIDE (APART * VECTORS_EACH)
-#define HIGH (BLOCK / LANES_X * ROWS_EACH)
+#define PARTS (BLOCK / LANES_X)
+#define HIGH (PARTS * ROWS_EACH)
 #define TILE_ROWS (HIGH + SPAN - 1)
 #define TILE_PITCH ((WIDE + HALO + ITEMS - 1) / ITEMS * ITEMS)
-#define LOADS ((WIDE + HALO + LANES_X - 1) / LANES_X)
+#define LOADS ((TILE_PITCH + LANES_X - 1) / LANES_X)
+#define ROWS_LOADED (LOADS <= 4 ? 6 : LOADS <= 6 ? 4 : LOADS <= 8 ? 3 : LOADS <= 12 ? 2 : 1)
 #define TAPS (HIGH_X - LOW_X + 1)
 #define TAPS_PADDED ((TAPS + ITEMS - 1) / ITEMS * ITEMS)
 #define GROUPS_AT_ONCE (65536 / (BLOCK * 128))
 #define WEIGHTS_OF_PLANE (SPAN * TAPS_PADDED)
 
-/* Write a plane of the tile and its surroundings to local memory. */
-DEVICE void load_tile(LOCAL sum_t *tile, GLOBAL const stored_t *plane, const layout_t layout, const i64 top, const i32 first,
+/* Write a plane of the tile and its surroundings to local memory: the elements of each row at `places`, -1 for the constant.
+ * Work-items wait for a few rows at a time. */
+DEVICE void load_tile(LOCAL sum_t *tile, GLOBAL const stored_t *plane, const layout_t layout, const i64 top, LOCAL const i32 *places,
                       const int beyond)
 {
     const int tid = get_local_id(0), lane = tid % LANES_X;
-    const i32 start = first + LEFT;
-    const int inside = start >= 0 && start + LOADS * LANES_X <= LENGTH;
-    for (int row = tid / LANES_X; row < TILE_ROWS; row += BLOCK / LANES_X) {
-        const index_t y = gp_within((index_t)min(top + row + LOW_Y, (i64)ROWS - 1 + HIGH_Y), (index_t)ROWS);
-        const int nothing = MODE_CONSTANT && (beyond || y < 0);
-        GLOBAL const stored_t *from = plane + max(y, (index_t)0) * STRIDE_2;
-        LOCAL sum_t *to = tile + row * TILE_PITCH;
-        if (inside) {
-            stored_t raw[LOADS];
+    for (int first = tid / LANES_X; first < TILE_ROWS; first += PARTS * ROWS_LOADED) {
+        stored_t raw[ROWS_LOADED][LOADS];
+        int nothing[ROWS_LOADED];
 #pragma unroll
-            for (int k = 0; k < LOADS; k++) raw[k] = from[start + k * LANES_X + lane];
+        for (int row = 0; row < ROWS_LOADED; row++) {
+            const i64 wanted = top + min(first + row * PARTS, TILE_ROWS - 1) + LOW_Y;
+            const index_t y = gp_within((index_t)min(wanted, (i64)ROWS - 1 + HIGH_Y), (index_t)ROWS);
+            GLOBAL const stored_t *from = plane + max(y, (index_t)0) * STRIDE_2;
+            nothing[row] = MODE_CONSTANT && (beyond || y < 0);
 #pragma unroll
-            for (int k = 0; k < LOADS; k++)
-                if ((k + 1) * LANES_X <= TILE_PITCH || k * LANES_X + lane < TILE_PITCH)
-                    to[k * LANES_X + lane] = nothing ? (sum_t)BEYOND : (sum_t)NUMBER(raw[k]);
-        } else {
-            for (int k = lane; k < TILE_PITCH; k += LANES_X)
-                to[k] = nothing ? (sum_t)BEYOND : (sum_t)gp_load_element(from, LENGTH, min(start + k, LENGTH - 1 + HIGH_X * CHANNELS));
+            for (int k = 0; k < LOADS; k++) raw[row][k] = from[max(places[min(k * LANES_X + lane, TILE_PITCH - 1)], 0)];
+        }
+#pragma unroll
+        for (int row = 0; row < ROWS_LOADED; row++) {
+            LOCAL sum_t *to = tile + (first + row * PARTS) * TILE_PITCH;
+            if (first + row * PARTS >= TILE_ROWS) break;
+#pragma unroll
+            for (int k = 0; k < LOADS; k++) {
+                const int place = k * LANES_X + lane;
+                if ((k + 1) * LANES_X > TILE_PITCH && place >= TILE_PITCH) break;
+                const int outside = MODE_CONSTANT && places[place] < 0;
+                to[place] = (nothing[row] | outside) ? (sum_t)BEYOND : (sum_t)NUMBER(raw[row][k]);
+            }
         }
     }
 }
@@ -98,6 +106,7 @@ void stencil_dense(INPUTS, OUTPUTS, const layout_t layout)
 {
     __local ALIGNED sum_t tile[TILE_ROWS * TILE_PITCH];
     __local ALIGNED sum_t weights[PLANES_EACH * WEIGHTS_OF_PLANE];
+    __local i32 places[TILE_PITCH];
     const int tid = get_local_id(0), lane = tid % LANES_X, part = tid / LANES_X;
     const i64 across = (LENGTH + WIDE - 1) / WIDE, down = (ROWS + HIGH - 1) / HIGH, deep = (PLANES_Z + PLANES_EACH - 1) / PLANES_EACH;
 
@@ -106,6 +115,9 @@ void stencil_dense(INPUTS, OUTPUTS, const layout_t layout)
         const i64 top = task / across % down * HIGH, front = task / across / down % deep * PLANES_EACH;
         const i64 batch = task / across / down / deep;
         GLOBAL const stored_t *from = x0 + layout.offset[0] + batch * STRIDE_0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int k = tid; k < TILE_PITCH; k += BLOCK)
+            places[k] = gp_element_at(LENGTH, min(first + LEFT + k, LENGTH - 1 + HIGH_X * CHANNELS));
         sum_t sums[PLANES_EACH][ROWS_EACH][VECTORS_EACH * ITEMS];
 #pragma unroll
         for (int oz = 0; oz < PLANES_EACH; oz++)
@@ -119,7 +131,7 @@ void stencil_dense(INPUTS, OUTPUTS, const layout_t layout)
             /* 1. Load a plane of the tile, and the weights by which each plane of results adds it. */
             const index_t z = gp_within((index_t)min(front + plane + LOW_Z, (i64)PLANES_Z - 1 + HIGH_Z), (index_t)PLANES_Z);
             barrier(CLK_LOCAL_MEM_FENCE);
-            load_tile(tile, from + max(z, (index_t)0) * STRIDE_1, layout, top, first, z < 0);
+            load_tile(tile, from + max(z, (index_t)0) * STRIDE_1, layout, top, places, z < 0);
             for (int k = tid; k < PLANES_EACH * WEIGHTS_OF_PLANE; k += BLOCK) {
                 const int own = plane - k / WEIGHTS_OF_PLANE;
                 const int row = k / TAPS_PADDED % SPAN, column = k % TAPS_PADDED;

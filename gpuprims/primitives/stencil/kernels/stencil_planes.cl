@@ -19,8 +19,8 @@
 #define ROWS_OF_GROUP (BLOCK / LANES_X)
 /* Larger groups are for neighbourhoods that 64 registers hold. */
 #define GROUPS_AT_ONCE 2
-/* Each work-item asks for the plane that it needs after so many others. */
-#define PLANES_AHEAD 5
+/* Each work-item asks for the plane that it needs after so many others, few in large groups, whose loads are many. */
+#define PLANES_AHEAD (BLOCK > 256 ? 2 : 5)
 
 /* Row `k` of the plane at an offset. LATEST(k) is the greatest offset of a plane whose row `k` is a neighbour. */
 #define SLOT(window, dz, k) ((window) + (((dz) - LOW_Z) * SPAN + (k)) * PITCH)

@@ -6,7 +6,7 @@
  * launch  any number of groups of BLOCK; each takes strips of BLOCK * ITEMS columns and `depth` of the `covered` rows,
  *         both multiples of ROWS_AT_ONCE, then single rows before and after those, until none are left
  * host    gp_within, gp_element_at and TAKEN (stencil.h), slot_t, gp_apply and gp_across, vectors of VECTOR,
- *         VECTOR_OUT, VECTOR_LOCAL and VECTOR_HALO, which divide ITEMS
+ *         VECTOR_OUT, VECTOR_LOCAL, VECTOR_HALO and VECTOR_KEPT, which divide ITEMS
  *
  * For a span of three rows, the slots of the window, and how they move before the next rows:
  *
@@ -17,6 +17,9 @@
  * With TIMES = 2, the results of the first application are the rows of a second window; they are wider by an element's
  * neighbours, so no work-item waits for another's results. PAIRED elements are bytes k and k + 2 in the halves of a
  * register, whose sums are computed together.
+ *
+ * If rows begin anywhere (LOOSE_IN), lanes load neighbouring words, each with the next, and shift their elements into place. If
+ * results do (LOOSE_OUT), the group keeps those of a few rows in local memory, and lanes store neighbouring words of these.
  */
 #define SLOTS (SPAN - 1 + ROWS_AT_ONCE)
 #define PRIMED (TIMES * (SPAN - 1))
@@ -45,7 +48,11 @@ typedef stored_t vector_t;
 #define SPREAD(vector, to) *(to) = (vector)
 #endif
 typedef struct {
+#if LOOSE_IN
+    u32 words[ROWS_AT_ONCE][ITEMS / IN_WORD][2];
+#else
     vector_t own[ROWS_AT_ONCE][ITEMS / VECTOR];
+#endif
     stored_t extras[EXTRAS + 1];
 } loaded_t;
 
@@ -79,21 +86,74 @@ DEVICE where_t find_place(const layout_t layout, const i32 group, const int tid)
     return where;
 }
 
-/* Load a work-item's elements of `count` rows if all of them are in the row, and the extra elements. */
-DEVICE void load_rows(loaded_t *next, GLOBAL const stored_t *row, const layout_t layout, const where_t where,
-                      const int count)
+#if LOOSE_IN
+/* Return the place in a group's row of the first element of word `k` of a work-item. */
+DEVICE int place_of_word(const where_t where, const int k)
 {
-    if (where.whole) {
+    return (k * BLOCK + where.tid) * IN_WORD;
+}
+
+/* Return 1 if the elements of two words, the first of them word `k` of a work-item, are in the row. */
+DEVICE int words_inside(const layout_t layout, const where_t where, const int k)
+{
+    return where.first - where.tid * ITEMS + place_of_word(where, k) + 2 * IN_WORD <= LENGTH;
+}
+
+/* Load words of `count` rows, each with the next, if both are in the row. */
+DEVICE void load_own(loaded_t *next, GLOBAL const stored_t *row, const layout_t layout, const where_t where, const int count)
+{
+    GLOBAL const stored_t *from = row + (where.first - where.tid * ITEMS);
 #pragma unroll
-        for (int k = 0; k < count; k++) {
-            GLOBAL const vector_t *own = (GLOBAL const vector_t *)(row + where.first + k * STRIDE_2);
+    for (int k = 0; k < count; k++, from += STRIDE_2) {
+        GLOBAL const u32 *words = (GLOBAL const u32 *)(from - gp_lead_of(from)) + where.tid;
 #pragma unroll
-            for (int i = 0; i < ITEMS / VECTOR; i++) next->own[k][i] = own[i];
+        for (int i = 0; i < ITEMS / IN_WORD; i++)
+            if (words_inside(layout, where, i)) {
+                next->words[k][i][0] = words[i * BLOCK];
+                next->words[k][i][1] = words[i * BLOCK + 1];
+            }
+    }
+}
+
+/* Write the elements of loaded words to local memory. Words that are not in the row are loaded by their elements. */
+DEVICE void hand_own(LOCAL number_t *shared, const loaded_t *loaded, GLOBAL const stored_t *row, const layout_t layout,
+                     const where_t where, const int count, const int beyond)
+{
+    const i32 group = where.first - where.tid * ITEMS;
+#pragma unroll
+    for (int k = 0; k < count; k++, row += STRIDE_2) {
+        const int shift = gp_lead_of(row + group) * (8 * (int)sizeof(stored_t));
+#pragma unroll
+        for (int i = 0; i < ITEMS / IN_WORD; i++) {
+            const int place = place_of_word(where, i);
+            LOCAL number_t *to = shared + k * ROW + MARGIN + place;
+            if (words_inside(layout, where, i)) {
+                const u32 word = (u32)(((u64)loaded->words[k][i][1] << 32 | loaded->words[k][i][0]) >> shift);
+                number_t numbers[IN_WORD];
+#pragma unroll
+                for (int item = 0; item < IN_WORD; item++)
+                    numbers[item] = MODE_CONSTANT && beyond ? BEYOND : NUMBER((stored_t)(word >> item * 8 * (int)sizeof(stored_t)));
+                WRITE_LOCAL(number_t, IN_WORD, to, numbers);
+            } else {
+                for (int item = 0; item < IN_WORD; item++) {
+                    const i32 at = gp_element_at(LENGTH, group + place + item);
+                    to[item] = MODE_CONSTANT && (beyond || at < 0) ? BEYOND : NUMBER(row[max(at, 0)]);
+                }
+            }
         }
     }
+}
+#else
+/* Load a work-item's elements of `count` rows if all of them are in the row. */
+DEVICE void load_own(loaded_t *next, GLOBAL const stored_t *row, const layout_t layout, const where_t where, const int count)
+{
+    if (!where.whole) return;
 #pragma unroll
-    for (int k = 0; k < EXTRAS; k++)
-        if (where.row[k] < count) next->extras[k] = row[where.row[k] * STRIDE_2 + max(where.at[k], 0)];
+    for (int k = 0; k < count; k++) {
+        GLOBAL const vector_t *own = (GLOBAL const vector_t *)(row + where.first + k * STRIDE_2);
+#pragma unroll
+        for (int i = 0; i < ITEMS / VECTOR; i++) next->own[k][i] = own[i];
+    }
 }
 
 /* Write a work-item's elements of a row to local memory, if all of them are in the row. */
@@ -117,8 +177,8 @@ DEVICE void hand_whole(LOCAL number_t *own, const vector_t *loaded, const int be
 
 /* Write a work-item's elements of `count` rows, the first of them `row`, to local memory. Elements that are not all in
  * the row are loaded again, one by one, from wherever they lie. */
-DEVICE void hand_rows(LOCAL number_t *shared, const loaded_t *loaded, GLOBAL const stored_t *row, const layout_t layout,
-                      const where_t where, const int count, const int beyond)
+DEVICE void hand_own(LOCAL number_t *shared, const loaded_t *loaded, GLOBAL const stored_t *row, const layout_t layout,
+                     const where_t where, const int count, const int beyond)
 {
     LOCAL number_t *own = shared + MARGIN + where.tid * ITEMS;
     if (where.whole) {
@@ -132,6 +192,24 @@ DEVICE void hand_rows(LOCAL number_t *shared, const loaded_t *loaded, GLOBAL con
                 own[k * ROW + item] = nothing ? BEYOND : NUMBER(row[k * STRIDE_2 + max(at, 0)]);
         }
     }
+}
+#endif
+
+/* Load the elements that a work-item loads of `count` rows. */
+DEVICE void load_rows(loaded_t *next, GLOBAL const stored_t *row, const layout_t layout, const where_t where,
+                      const int count)
+{
+    load_own(next, row, layout, where, count);
+#pragma unroll
+    for (int k = 0; k < EXTRAS; k++)
+        if (where.row[k] < count) next->extras[k] = row[where.row[k] * STRIDE_2 + max(where.at[k], 0)];
+}
+
+/* Write the loaded elements of `count` rows, the first of them `row`, to local memory. */
+DEVICE void hand_rows(LOCAL number_t *shared, const loaded_t *loaded, GLOBAL const stored_t *row, const layout_t layout,
+                      const where_t where, const int count, const int beyond)
+{
+    hand_own(shared, loaded, row, layout, where, count, beyond);
 #pragma unroll
     for (int k = 0; k < EXTRAS; k++) {
         const int nothing = MODE_CONSTANT && (beyond || where.at[k] < 0);
@@ -245,6 +323,34 @@ DEVICE void finish_row(GLOBAL result_t *to, const layout_t layout, const where_t
     gp_store_results(to, results, LENGTH - where.first);
 }
 
+#if LOOSE_OUT
+/* Keep a work-item's results of a row in local memory. */
+DEVICE void keep_row(LOCAL result_t *row, const result_t *results, const int tid)
+{
+#pragma unroll
+    for (int k = 0; k < ITEMS; k += VECTOR_KEPT) WRITE_LOCAL(result_t, VECTOR_KEPT, row + tid * ITEMS + k, results + k);
+}
+
+/* Store `count` results of a row that the group keeps, `to` being where the first goes. */
+DEVICE void store_kept(GLOBAL result_t *to, LOCAL const result_t *row, const int count, const int tid)
+{
+#if PACKED_OUT > 1
+    const int head = min(count, (PACKED_OUT - (int)((u64)to / sizeof(result_t) % PACKED_OUT)) % PACKED_OUT);
+    const int words = (count - head) / PACKED_OUT, tail = head + words * PACKED_OUT;
+    LOCAL const u32 *from = (LOCAL const u32 *)row;
+    GLOBAL u32 *whole = (GLOBAL u32 *)(to + head);
+    for (int k = tid; k < words; k += BLOCK)
+        whole[k] = (u32)(((u64)(head ? from[k + 1] : 0) << 32 | from[k]) >> head * (8 * (int)sizeof(result_t)));
+    if (tid < head) to[tid] = row[tid];
+    if (tid < count - tail) to[tail + tid] = row[tail + tid];
+#else
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++)
+        if (k * BLOCK + tid < count) to[k * BLOCK + tid] = row[k * BLOCK + tid];
+#endif
+}
+#endif
+
 /* Fill a window with the rows around row `y`, wherever they lie. Two buffers of rows alternate, so one barrier a row is
  * enough: before a work-item writes to a buffer again, its readers have passed the other buffer's barrier. */
 DEVICE void surround(slot_t *window, LOCAL number_t *shared, int *turn, GLOBAL const stored_t *plane,
@@ -286,7 +392,7 @@ DEVICE void lone_row(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *p
 }
 
 /* Compute `rows` rows, a multiple of ROWS_AT_ONCE. No neighbour lies beyond the first or the last row. */
-DEVICE void walk(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *row, GLOBAL result_t *to,
+DEVICE void walk(LOCAL number_t *shared, LOCAL result_t *kept, int *turn, GLOBAL const stored_t *row, GLOBAL result_t *to,
                  const layout_t layout, const where_t where, const int rows, const int inside)
 {
     slot_t window[TIMES][SLOTS * PITCH];
@@ -338,11 +444,24 @@ DEVICE void walk(LOCAL number_t *shared, int *turn, GLOBAL const stored_t *row, 
             take_results(window[1] + (SPAN - 1 + k) * PITCH, results, layout, where, inside, 0);
         }
 #endif
+#if LOOSE_OUT
+#pragma unroll
+        for (int k = 0; k < ROWS_AT_ONCE; k++) {
+            result_t results[ITEMS];
+            apply_row(layout, window[TIMES - 1], k, ITEMS, results);
+            keep_row(kept + k * BLOCK * ITEMS, results, where.tid);
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+        const i32 group = where.first - where.tid * ITEMS;
+        for (int k = 0; k < ROWS_AT_ONCE; k++)
+            store_kept(to - where.tid * ITEMS + k * STRIDE_OUT_ROW, kept + k * BLOCK * ITEMS, min(LENGTH - group, BLOCK * ITEMS), where.tid);
+#else
         if (where.first < LENGTH) {
 #pragma unroll
             for (int k = 0; k < ROWS_AT_ONCE; k++)
                 finish_row(to + k * STRIDE_OUT_ROW, layout, where, window[TIMES - 1], k);
         }
+#endif
 
         /* 4. Keep the last rows. */
 #pragma unroll
@@ -356,6 +475,7 @@ __kernel WORK_GROUP_RESIDENT(BLOCK, GROUPS_AT_ONCE)
 void stencil_rolling(INPUTS, OUTPUTS, const layout_t layout, const i64 depth, const i64 covered)
 {
     __local ALIGNED number_t shared[2 * ROWS_AT_ONCE * ROW];
+    __local ALIGNED result_t kept[LOOSE_OUT ? ROWS_AT_ONCE * BLOCK * ITEMS + PACKED_OUT : 1];
     const i64 across = (LENGTH + BLOCK * ITEMS - 1) / (BLOCK * ITEMS), strips = (covered + depth - 1) / depth;
     const i64 tasks = strips + ROWS - covered; /* strips, and the single rows before and after them */
     int turn = 0;
@@ -376,9 +496,9 @@ void stencil_rolling(INPUTS, OUTPUTS, const layout_t layout, const i64 depth, co
             GLOBAL const stored_t *row = plane + (top + TIMES * LOW_Y) * STRIDE_2;
             GLOBAL result_t *to = out + top * STRIDE_OUT_ROW;
             if (TIMES == 1 || (group >= BEFORE && group + BLOCK * ITEMS + AFTER <= LENGTH)) {
-                walk(shared, &turn, row, to, layout, where, rows, 1);
+                walk(shared, kept, &turn, row, to, layout, where, rows, 1);
             } else {
-                walk(shared, &turn, row, to, layout, where, rows, 0);
+                walk(shared, kept, &turn, row, to, layout, where, rows, 0);
             }
         }
     }
