@@ -5,6 +5,9 @@
 writes C.
 """
 
+from types import FunctionType
+from typing import Any
+
 from gpuprims.expressions.emit import c_type, constant, converted, emit_function
 from gpuprims.expressions.expr import Expr, computable, part
 from gpuprims.expressions.lifting import bind, lift, member
@@ -18,8 +21,14 @@ __all__ = [
 ]  # fmt: skip
 
 
+_AGAIN: Any = vars(trace)["again"]  # takes less time
+
+
 def expression(source: object, arity: int | None = None) -> Expr:
     """Return an expression, a string such as ``"2*x + y"`` or a Python function of ``arity`` elements as an Expr."""
+    if type(source) is FunctionType:  # first, because it takes the longest
+        found: Expr = _AGAIN(source, arity) or trace(source, arity)
+        return found
     if isinstance(source, Expr):
         return source
     return parse(source) if isinstance(source, str) else trace(source, arity)

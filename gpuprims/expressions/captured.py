@@ -29,6 +29,13 @@ T = TypeVar("T")
 _MOST_TRACES, _MOST_ELEMENTS = 1024, 256
 _IMMUTABLE = frozenset({int, bool, str, bytes, type(None), type(Ellipsis), Expr})
 _CONTAINERS = frozenset({tuple, list, dict})
+# Classes of values that stay as they are.
+_UNCHANGING = _IMMUTABLE | {
+    float,
+    complex,
+    *(dtype.type for dtype in COMPUTABLE),
+    *(type(dtype) for dtype in COMPUTABLE),
+}
 # Functions and classes whose results depend on nothing but their arguments.
 _BUILTINS = (
     "abs all any bool complex dict divmod enumerate filter float int isinstance iter len list map max min next pow"
@@ -58,6 +65,40 @@ class _Path(NamedTuple):
     attributes: tuple[str, ...] = ()
 
 
+class _Seen(NamedTuple):
+    """A function without defaults, by the objects that its code read, which cannot change."""
+
+    code: CodeType  # alive as long as its id is a key
+    captured: tuple[tuple[int, Any], ...]  # the number of a captured variable, and its value
+    names: tuple[tuple[str, Any], ...]  # the name of a global variable, and its value
+    entries: tuple[tuple[dict[str, Any], str, Any], ...]  # of modules and of Python's own names
+    builtins: dict[str, Any]
+
+    def fits(self, function: FunctionType) -> bool:
+        """Return True if a function of this code reads the same objects."""
+        if function.__defaults__ or function.__kwdefaults__ or function.__dict__:
+            return False
+        if self.captured:
+            cells = function.__closure__ or ()
+            for place, value in self.captured:
+                try:
+                    if cells[place].cell_contents is not value:
+                        return False
+                except ValueError:  # not assigned yet
+                    return False
+        if self.names:
+            names = function.__globals__
+            if type(names) is not dict or function.__builtins__ is not self.builtins:
+                return False
+            for name, value in self.names:
+                if names.get(name, _ABSENT) is not value:
+                    return False
+        for entries, name, value in self.entries:  # noqa: SIM110 - all() of a generator takes longer
+            if entries.get(name, _ABSENT) is not value:
+                return False
+        return True
+
+
 class _UnknownError(Exception):
     """A function reads something that has no key."""
 
@@ -65,9 +106,16 @@ class _UnknownError(Exception):
 def keeps_traces(record: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
     """Keep what ``record`` returns for a Python function, its first argument, until something changes that it reads."""
     kept: dict[Hashable, T] = {}
+    lately: dict[Hashable, tuple[_Seen, T]] = {}  # found in less time
+
+    def again(function: FunctionType, *more: Any) -> T | None:
+        last = lately.get((id(function.__code__), *more))
+        return last[1] if last is not None and last[0].fits(function) else None
 
     @wraps(record)
     def find(function: Any, /, *more: P.args, **named: P.kwargs) -> T:
+        if type(function) is FunctionType and not named and (last := again(function, *more)) is not None:
+            return last
         state = state_of(function)
         if state is None:
             return record(function, *more, **named)
@@ -75,13 +123,51 @@ def keeps_traces(record: Callable[Concatenate[Any, P], T]) -> Callable[Concatena
         found = kept.get(key)
         if found is None:
             found = record(function, *more, **named)
-            if state_of(function) == state:  # else another thread, or the function itself, changed what it reads
-                if len(kept) >= _MOST_TRACES:
-                    kept.clear()
-                kept[key] = found
+            if state_of(function) != state:  # another thread, or the function itself, changed what it reads
+                return found
+            if len(kept) >= _MOST_TRACES:
+                kept.clear()
+            kept[key] = found
+        if not named and (seen := _seen(function, state)) is not None:
+            if len(lately) >= _MOST_TRACES:
+                lately.clear()
+            lately[id(seen.code), *more] = seen, found
         return found
 
+    find.again = again  # type: ignore[attr-defined] # what find does for most functions, without keywords
     return find
+
+
+def _seen(function: Any, state: Hashable) -> _Seen | None:
+    """Describe a function of a state by the objects that it reads, if they cannot change; None if they may."""
+    if type(function) is not FunctionType:
+        return None
+    code, cells, outside = function.__code__, function.__closure__ or (), function.__globals__
+    captured: list[tuple[int, Any]] = []
+    names: list[tuple[str, Any]] = []
+    entries: list[tuple[dict[str, Any], str, Any]] = []
+    values = []
+    try:
+        for path in _reads(code) or ():
+            if path.captured:
+                place = code.co_freevars.index(path.name)
+                captured.append((place, value := cells[place].cell_contents))
+            else:
+                names.append((path.name, value := outside.get(path.name, _ABSENT)))
+                if value is _ABSENT:
+                    entries.append((function.__builtins__, path.name, value := function.__builtins__[path.name]))
+            for attribute in path.attributes:
+                if type(value) is not ModuleType:
+                    return None
+                entries.append((vars(value), attribute, value := vars(value)[attribute]))
+            if type(value) not in _UNCHANGING and id(value) not in _PURE:
+                return None
+            values.append(value)
+        if (code, *[_key(value, []) for value in values]) != state:  # it has defaults
+            return None
+    except (_UnknownError, KeyError, ValueError):
+        return None
+    return _Seen(code, tuple(captured), tuple(names), tuple(entries), function.__builtins__)
 
 
 def state_of(function: Any) -> Hashable | None:

@@ -49,6 +49,26 @@ def test_tiles_of_other_sides(tiles: gpuprims.Device, rng: np.random.Generator, 
         assert_equal(mapped(tiles, "x + y", x[:, :, ::-1], turned[1:2]), x[:, :, ::-1] + turned[1:2])
 
 
+# Rows of whole vectors in both, one or neither of the arrays; several squares of tiles, more along one axis.
+@pytest.mark.parametrize("shape", [(1040, 1056), (1030, 1041), (2100, 520), (16, 66_000), (1028, 1023)])
+@pytest.mark.parametrize("dtype", ["float32", "int16", "uint8"])
+def test_tiles_of_vectors(tiles: gpuprims.Device, rng: np.random.Generator, shape: tuple[int, int], dtype: str) -> None:
+    x, y = random_values(rng, dtype, shape), random_values(rng, dtype, shape[::-1])
+    assert_equal(mapped(tiles, "x + y", x, y.T), x + y.T)
+    resident = in_order(tiles, y.T)
+    out = tiles.asarray(np.zeros((shape[0], shape[1] + 3), dtype))[:, 3:]
+    gpuprims.map("x > 3", resident, out=tiles.asarray(np.zeros(shape, bool)), variant="tile")
+    gpuprims.map("3 * x", resident, out=out, variant="tile")
+    assert_equal(tiles.to_host(gpuprims.map("x", out)), 3 * y.T)
+
+
+def test_small_arrays_that_are_broadcast_need_no_tiles(tiles: gpuprims.Device, rng: np.random.Generator) -> None:
+    x, y = random_values(rng, np.float32, (5, 40, 30)), random_values(rng, np.float32, (5, 40))
+    with pytest.raises(NoVariantError, match="lie in memory along another axis"):
+        mapped(tiles, "x + y", x, y.T[:, :, None].transpose(1, 0, 2))
+    assert_equal(gpuprims.map("x + y", x, y[:, :, None], device=tiles), x + y[:, :, None])
+
+
 @pytest.mark.parametrize("shape", [(7, 40, 33), (3, 50, 70), (70, 3, 50), (50, 70, 3)])
 def test_every_order_of_three_axes(tiles: gpuprims.Device, rng: np.random.Generator, shape: tuple[int, ...]) -> None:
     x = random_values(rng, np.int16, shape)
@@ -91,6 +111,23 @@ def test_results_lie_in_memory_as_the_arrays_do(
     assert got.strides == x.T.strides
     mixed = gpuprims.map("x + y", x.T, np.ascontiguousarray(y.T), device=device)
     assert mixed.flags.c_contiguous
+
+
+def test_results_of_device_arrays_lie_in_any_order_that_their_library_reads(
+    device: gpuprims.Device, rng: np.random.Generator
+) -> None:
+    x = random_values(rng, np.float32, (5, 6, 7))
+    for axes in itertools.permutations(range(3)):
+        view = x.transpose(axes)
+        resident, part = in_order(device, view), in_order(device, view[:1])
+        got, less = gpuprims.map("(x + y + 1, x < y)", resident, part)
+        assert_equal(device.to_host(got), view + view[:1] + 1)
+        assert_equal(device.to_host(less), view < view[:1])
+        if hasattr(resident, "__dlpack__") or axes in ((0, 1, 2), (2, 1, 0)):  # pyopencl reads C and Fortran order
+            assert got.strides == view.strides
+        out = device.asarray(np.zeros(view.shape, np.float32))
+        assert gpuprims.map("2 * x", resident, out=out) is out
+        assert_equal(device.to_host(out), 2 * view)
 
 
 def test_results_of_host_arrays_lie_in_any_order_of_axes(device: gpuprims.Device, rng: np.random.Generator) -> None:

@@ -57,7 +57,8 @@ def map(  # noqa: A001 - the primitive's name in every library of its kind
     array or tuple of arrays
         ``out``, or new arrays of the same library as the first array that is not NumPy's, of the dtype that NumPy
         gives; contiguous, in Fortran order if all arrays of the result's shape lie in this order on the device, else in
-        C order. NumPy's results for NumPy arrays on a CPU lie in any order of axes that these arrays share.
+        C order. Results for CuPy arrays, and for NumPy arrays on a CPU, lie in any order of axes that these arrays
+        share.
 
     Raises
     ------

@@ -162,7 +162,7 @@ def plan_call(
         if not size:
             return nothing
         if MapVariant.of(chosen).tiles and tiling is not None:
-            return tiling.prepare(device, chosen, spec_of(tiling.layout, 1))
+            return tiling.prepare(device, chosen, spec_of(tiling.layout, tiling.vector, tiling.across))
         if MapVariant.of(chosen).blocks and blocks is not None:
             return blocks.prepare(device, chosen, spec_of(blocks.layout, 1), function)
         placed = by_rows(layout) if chosen.by_rows else layout
@@ -173,7 +173,7 @@ def plan_call(
         groups = fitted.groups(-(-size // fitted.tile), device.capabilities)
         return device.kernel(fitted, spec).prepare(groups, placed.pack(1), size)
 
-    def spec_of(layout: Layout, vector: int) -> KernelSpec:
+    def spec_of(layout: Layout, vector: int, across: int = 1) -> KernelSpec:
         accesses = layout.accesses
         return MapSpec(
             inputs=accesses[:read],
@@ -182,6 +182,7 @@ def plan_call(
             map=function,
             finish=unchanged(function.dtypes),
             vector=vector,
+            vector_across=across,
         )
 
     traits = MapTraits(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -13,18 +14,22 @@ from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen.operands import load, names_of, stored
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
-from gpuprims.core.kernel_spec import Access, KernelSpec
+from gpuprims.core.kernel_spec import Access, KernelSpec, StrideClass
 from gpuprims.core.layout import VECTOR_BYTES, Layout
 from gpuprims.core.refusals import lacks_local
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import Variant
 from gpuprims.primitives.map.spec import MapSpec
 
-# Elements along a side of a square tile; rows: tile.
-SIDE = 32
-# Other sides of tiles along the results, each a whole number of items for groups of 256, and how many more places than
-# elements the usual side may leave.
-_SIDES, _MOST_EMPTY = (SIDE, 40, 48, 24), 1.2
+# Elements along a side of a square tile, and of one with vectors of large arrays; rows: tile, tile-wide.
+SIDE, _WIDE_SIDE, _LARGE = 32, 64, 2**20
+# Sides of other tiles along the results, as more steps than the usual side, and how many more places than elements the
+# usual side may leave. A step is a whole number of vectors for groups of so many.
+_MORE_STEPS, _MOST_EMPTY, _BLOCK = (0, 1, 2, -1), 1.2, 256
+# Bytes of staged elements in wide tiles, and of any element there, at most.
+_STAGED_WIDE, _WIDEST = 8, 4
+# Inputs that are broadcast to so many times their elements are in a cache.
+_CACHED = 16
 # Bytes that a work-item without vectors loads and stores at once.
 _BYTES_ALONE = 32
 
@@ -57,18 +62,23 @@ class MapVariant(Variant):
 
 
 class Tiling(NamedTuple):
-    """A layout whose kept axes follow the inputs ``staged`` in memory, and whose reduced axes follow the results."""
+    """A layout whose kept axes follow the inputs ``staged`` in memory, and whose reduced axes follow the results.
+
+    Work-items load ``across`` neighbours of staged inputs at once, and ``vector`` of the other operands.
+    """
 
     layout: Layout
     staged: tuple[int, ...]
     tile_o: int
     tile_j: int
+    across: int
+    vector: int
 
     @classmethod
     def of(cls, flat: Layout, inputs: int) -> Self | None:
         """Split the axes of a map, which are in the order of the results; None if all inputs lie in this order."""
         axes, strides = range(len(flat.reduced)), flat.reduced_strides
-        staged = tuple([k for k in range(inputs) if lies_across(strides[k])])
+        staged = tuple([k for k in range(inputs) if lies_across(strides[k]) and not _is_cached(flat, k)])
         if not staged:
             return None
         finest = finest_axis(strides[staged[0]])
@@ -84,13 +94,22 @@ class Tiling(NamedTuple):
             kept_strides=tuple([tuple([own[a] for a in outer]) for own in strides]),
             reduced_strides=tuple([tuple([own[a] for a in inner]) for own in strides]),
         )
-        tile_o = min(SIDE, _power_of_two(flat.reduced[finest]))
-        tile_j = min(SIDE, _power_of_two(length))
-        if tile_o < SIDE:
-            return cls(layout, staged, tile_o, SIDE * SIDE // tile_o)
-        if length > SIDE and sum(flat.forms[k].item for k in staged) <= VECTOR_BYTES:  # wider ones fill local memory
-            return cls(layout, staged, SIDE, _side_of(length))
-        return cls(layout, staged, SIDE * SIDE // tile_j, tile_j)
+        across, vector = _widths(layout, staged)
+        items = [form.item for form in flat.forms]
+        small = sum(items[k] for k in staged) <= _STAGED_WIDE and max(items) <= _WIDEST
+        # Loads of one element each take too many registers in wide tiles.
+        loads = (across, vector) if len(staged) < inputs else (across,)
+        wide = small and math.prod(flat.reduced) >= _LARGE and min(loads) > 1
+        side = _WIDE_SIDE if wide else SIDE
+        across, vector = (min(width, side * side // _BLOCK) for width in (across, vector))
+        tile_o, tile_j = (min(side, _power_of_two(number)) for number in (flat.reduced[finest], length))
+        if tile_o < side:
+            tile_j = side * side // tile_o
+        elif tile_j < side:
+            tile_o = side * side // tile_j
+        elif sum(items[k] for k in staged) <= VECTOR_BYTES:  # wider ones fill local memory
+            tile_j = _side_of(length, side, max(across, vector))
+        return cls(layout, staged, tile_o, tile_j, across, vector)
 
     @property
     def tile_bytes(self) -> int:
@@ -109,16 +128,42 @@ class Tiling(NamedTuple):
         return device.kernel(fitted, tiled).prepare(groups, self.layout.pack(1), outputs, n)
 
 
+def _widths(layout: Layout, staged: Sequence[int]) -> tuple[int, int]:
+    """Return how many neighbours of the staged inputs, and of the other operands, one instruction may move."""
+    across = _only(layout, staged).width_across(len(staged))
+    vector = _only(layout, [k for k in range(len(layout.forms)) if k not in staged]).vector_width()
+    return across, math.gcd(vector, layout.reduced[-1])
+
+
+def _only(layout: Layout, operands: Sequence[int]) -> Layout:
+    """Return the layout of some operands."""
+    return replace(
+        layout,
+        forms=tuple([layout.forms[k] for k in operands]),
+        kept_strides=tuple([layout.kept_strides[k] for k in operands]),
+        reduced_strides=tuple([layout.reduced_strides[k] for k in operands]),
+        offsets=tuple([layout.offsets[k] for k in operands]),
+    )
+
+
+def _is_cached(flat: Layout, k: int) -> bool:
+    """Return True for an input that is broadcast to many times its elements."""
+    moving = [n for n, stride in zip(flat.reduced, flat.reduced_strides[k], strict=True) if stride]
+    return math.prod(moving) * _CACHED <= math.prod(flat.reduced)
+
+
 def lies_across(strides: Sequence[int]) -> bool:
     """Return True if neighbours along the last axis lie further apart than along another one."""
     return any(0 < abs(stride) < abs(strides[-1]) for stride in strides)
 
 
-def _side_of(length: int) -> int:
+def _side_of(length: int, side: int, vector: int) -> int:
     """Return the side of tiles along ``length`` elements that leaves few places empty beyond them."""
-    if -(-length // SIDE) * SIDE <= _MOST_EMPTY * length:
-        return SIDE
-    return min(_SIDES, key=lambda side: -(-length // side) * side)
+    if -(-length // side) * side <= _MOST_EMPTY * length:
+        return side
+    step = _BLOCK * vector // side
+    sides = [side + more * step for more in _MORE_STEPS if 0 < side + more * step <= 3 * side // 2]
+    return min(sides, key=lambda one: -(-length // one) * one)
 
 
 def finest_axis(strides: Sequence[int]) -> int:
@@ -168,8 +213,8 @@ class TileSpec(MapSpec):
         return [
             _struct("elements_t", places),
             _struct("staged_t", staged),
-            *_fetch("gp_fetch_staged", "staged_t", staged),
-            *_fetch("gp_fetch_direct", "elements_t", direct),
+            *_fetch("gp_fetch_staged", "staged_t", {k: (a, a.kept, self.vector_across) for k, a in staged.items()}),
+            *_fetch("gp_fetch_direct", "elements_t", {k: (a, a.reduced, self.vector) for k, a in direct.items()}),
             "DEVICE void gp_stage(const staged_t *from, LOCAL staged_t *to)",
             "{",
             *(f"    to->{copy} = from->{copy};" for copy in copies),
@@ -186,10 +231,14 @@ def _struct(name: str, accesses: dict[int, Access]) -> str:
     return f"typedef struct {{ {members}; }} {name};"
 
 
-def _fetch(name: str, kind: str, accesses: dict[int, Access]) -> list[str]:
-    """Write a function that loads an element of some inputs."""
-    lines: list[Any] = [line for k, access in accesses.items() for line in load(k, access, 1)]
-    lines += [f"    to->e{k}[{lane}] = e{k}[{lane}];" for k, access in accesses.items() for lane in range(access.lanes)]
+def _fetch(name: str, kind: str, accesses: dict[int, tuple[Access, tuple[StrideClass, ...], int]]) -> list[str]:
+    """Write a function that loads neighbours of some inputs, whose strides along them and number are given."""
+    lines: list[str] = []
+    for k, (access, strides, width) in accesses.items():
+        loaded, many = width if strides[-1:] == (1,) else 1, access.lanes
+        lines += load(k, access, loaded)
+        for one, lane in itertools.product(range(width), range(many)):
+            lines.append(f"    to[{one}].e{k}[{lane}] = e{k}[{one * many + lane if loaded > 1 else lane}];")
     return [
         f"DEVICE void {name}(INPUTS, const layout_t layout, const i64 o, const i64 j, {kind} *to)",
         "{",

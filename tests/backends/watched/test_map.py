@@ -98,3 +98,11 @@ def test_map_of_three_axes_in_another_order(kernel: Kernel, rng: np.random.Gener
     x, y = random_values(rng, np.float32, (5, 40, 30)), random_values(rng, np.int16, (30, 1))
     got = kernel.map("x - y", *(in_order(kernel.device, array) for array in (x.transpose(2, 0, 1), y[:, :, None])))
     assert_equal(on_host(kernel.device, got), x.transpose(2, 0, 1) - y[:, :, None])
+
+
+@each(TILES)
+def test_map_of_rows_of_vectors_and_of_several_squares_of_tiles(kernel: Kernel, rng: np.random.Generator) -> None:
+    for shape in ((48, 64), (1100, 9), (4, 2080)):
+        x, y = random_values(rng, np.float32, shape), random_values(rng, np.float32, shape[::-1])
+        got = kernel.map("x + y", on_device(kernel.device, x), in_order(kernel.device, y.T))
+        assert_equal(on_host(kernel.device, got), x + y.T)

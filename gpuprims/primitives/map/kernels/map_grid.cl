@@ -24,8 +24,16 @@ void map_grid(INPUTS, OUTPUTS, const layout_t layout, const i64 n)
 #pragma unroll
             for (int item = 0; item < ITEMS; item += VECTOR) STORE_VECTOR(0, first + item * BLOCK, values + item);
         } else {
-            /* Partial tile: one element at a time. */
-            for (i64 j = base + tid; j < n; j += BLOCK) STORE(0, j, MAP(0, j));
+            /* Partial tile: the same with whole vectors, then an element each for as many work-items as are left. */
+            const i64 first = base + tid * VECTOR, whole = n / VECTOR * VECTOR;
+            value_t values[ITEMS];
+#pragma unroll
+            for (int item = 0; item < ITEMS; item += VECTOR)
+                if (first + item * BLOCK < whole) MAP_VECTOR(0, first + item * BLOCK, values + item);
+#pragma unroll
+            for (int item = 0; item < ITEMS; item += VECTOR)
+                if (first + item * BLOCK < whole) STORE_VECTOR(0, first + item * BLOCK, values + item);
+            if (VECTOR > 1 && whole + tid < n) STORE(0, whole + tid, MAP(0, whole + tid));
         }
     }
 }
