@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from axes_calls import MANY_OUTPUTS, ROWS, TOGETHER
-from histogram_calls import BYTES, HISTOGRAMS
+from histogram_calls import BYTES, HISTOGRAMS, LOCAL, MANY_BINS
 from idle_arrays import ones, resident
 from kernel_cases import AFFINE, DTYPES
 
@@ -140,6 +140,10 @@ QUEUED_SCANS: dict[str, Callable[..., Any]] = {
         resident(4096, 20_000, dtype="f2"), op="max", inclusive=False, axis=1, **where
     ),
     "sum of uint8": lambda **where: gpuprims.scan(resident(QUEUED, dtype="u1"), **where),
+    "sum of float64 in reverse": lambda **where: gpuprims.scan(resident(QUEUED, dtype="f8")[::-1], **where),
+    "pairs in order, rows of one scan": lambda **where: gpuprims.scan(
+        resident(900, 20_004, dtype="f4")[:, 3:], resident(900, 20_001, dtype="f4"), op=AFFINE, **where
+    ),
     "sums of two inputs and of one that broadcasts": lambda **where: gpuprims.scan(
         *(resident(QUEUED, dtype=one) for one in ("f2", "i2")), ones(QUEUED), map="(x * z, y, y > 3)", op=BOTH, **where
     ),
@@ -378,5 +382,6 @@ def calls(variant: Variant) -> dict[str, Callable[..., Any]]:
         left = {"direct": "", "dense": "a function", "cpu_dense": "a function"}.get(variant.name, "many weights")
         return {name: call for name, call in STENCILS.items() if name != left}
     if variant.primitive == "histogram":
-        return {"bytes": BYTES}.get(variant.name, HISTOGRAMS)
+        own = {"bytes": BYTES, "local_atomic": LOCAL, "partitioned": MANY_BINS}
+        return own.get(variant.name, HISTOGRAMS)
     return {"each": MANY_OUTPUTS, "rows": ROWS, "staged": TOGETHER}.get(variant.name, REDUCTIONS)

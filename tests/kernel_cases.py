@@ -48,6 +48,7 @@ _PICKING = CallTraits((np.dtype(np.float32), np.dtype(np.int64)), 1, value_bytes
 FLAT = CallTraits((np.dtype(np.float32),), 5000)
 COUNTED = HistogramTraits((np.dtype(np.float32),), 5000)
 BYTES = HistogramTraits((np.dtype(np.uint8),), 5000)
+MANY_BINS = HistogramTraits((np.dtype(np.float32),), 5000, value_bytes=4, bins=2**17)
 # and a stencil of three rows and columns.
 AROUND = StencilTraits((np.dtype(np.float32),) * 3, 5000, neighbourhood=Neighbourhood(True, False, False, 3, 2, 9))
 

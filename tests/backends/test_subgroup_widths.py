@@ -160,6 +160,12 @@ def _segscan(rng: np.random.Generator, how: How) -> None:
     assert_equal(gpuprims.scan(x, segments=offsets, **how), expected)
 
 
+def _histogram(rng: np.random.Generator, how: How) -> None:
+    for size, bins in ((70_000, 1 << 18), (3000, 1 << 18)):
+        x = rng.integers(0, bins, size)
+        assert_equal(gpuprims.bincount(x, minlength=bins, **how), np.bincount(x, minlength=bins))
+
+
 # For each kernel that needs whole warps: a call, and the narrowest warps that it takes.
 CALLS: dict[str, tuple[Callable[[np.random.Generator, How], None], int]] = {
     "reduce_warp": (_reduce_all, 16),
@@ -171,6 +177,7 @@ CALLS: dict[str, tuple[Callable[[np.random.Generator, How], None], int]] = {
     "scan_round_robin": (_scan_all, 4),
     "scan_lookback": (_scan_all, 4),
     "compact_round_robin": (_compact, 4),
+    "histogram_partitioned": (_histogram, 4),
     "segments_shares": (_segments, 16),
     "segscan_tails": (_segscan, 16),
     "logistic_fused": (_logistic, 4),
