@@ -91,7 +91,7 @@ def test_other_places_to_write_are_refused(device: gpuprims.Device) -> None:
 
 def test_a_plan_for_strided_results_needs_out(device: gpuprims.Device) -> None:
     x, room = device.asarray(np.arange(6, dtype=np.float32)), device.asarray(np.zeros(12, np.float32))
-    plan = gpuprims.plan("map", "x + 1", x, out=room[::2])
+    plan = gpuprims.plan("map", "x + 1", x, out=room[::2], device=device)
     with pytest.raises(ArgumentError, match=r"plan of map: out= laid out as planned, .*; got none"):
         plan(x)
     plan(x, out=room[::2])

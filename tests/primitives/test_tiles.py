@@ -106,7 +106,7 @@ def test_results_lie_in_memory_as_the_arrays_do(
         assert gpuprims.map(function, *arrays, out=out, device=device) is out
         assert_equal(out, expected)
     resident = in_order(device, x.T)
-    got = gpuprims.map("x + x", resident)
+    got = gpuprims.map("x + x", resident, device=device)
     assert_equal(device.to_host(got), x.T + x.T)
     assert got.strides == x.T.strides
     mixed = gpuprims.map("x + y", x.T, np.ascontiguousarray(y.T), device=device)
@@ -120,7 +120,7 @@ def test_results_of_device_arrays_lie_in_any_order_that_their_library_reads(
     for axes in itertools.permutations(range(3)):
         view = x.transpose(axes)
         resident, part = in_order(device, view), in_order(device, view[:1])
-        got, less = gpuprims.map("(x + y + 1, x < y)", resident, part)
+        got, less = gpuprims.map("(x + y + 1, x < y)", resident, part, device=device)
         assert_equal(device.to_host(got), view + view[:1] + 1)
         assert_equal(device.to_host(less), view < view[:1])
         if hasattr(resident, "__dlpack__") or axes in ((0, 1, 2), (2, 1, 0)):  # pyopencl reads C and Fortran order

@@ -261,7 +261,7 @@ def ranges_of(width: int, units: int, most: int, block: int) -> tuple[int, int]:
     """
     ranges = next((n for n in (-(-units // _SHARING), units) if spans_fit(width, n, most)), -(-width // most))
     ranges = min(ranges, block - 1, MOST_RANGES_SORTED, width)
-    span = -(-width // ranges)
+    span = max(-(-width // ranges), 2)  # which a divider needs
     return -(-width // span), span
 
 
