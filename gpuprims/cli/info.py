@@ -34,6 +34,10 @@ def run(chosen: argparse.Namespace) -> int:
         from gpuprims.backends.cuda.compiled import Compiled
 
         lines += ["", f"calls on CuPy arrays that are like an earlier one run in {Compiled.said()}"]
+    if any(device.backend == "opencl" and device.driver.shares_host_memory for device in found):
+        from gpuprims.backends.opencl.quick import Quick
+
+        lines += ["", f"calls on small NumPy arrays that are like an earlier one run in {Quick.said()}"]
     for device, failure in zip(found, failures, strict=True):
         if failure:
             lines += ["", f"{device.spec} {failure}\n    {remedy(device.capabilities)}"]

@@ -6,6 +6,7 @@ compiler: until it is done, the functions in Python do the work.
 
 from __future__ import annotations
 
+import atexit
 import os
 import platform
 import shlex
@@ -15,11 +16,15 @@ import sys
 import sysconfig
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from importlib.util import module_from_spec
 from pathlib import Path
 from types import ModuleType
+
+import numpy as np
 
 from gpuprims.core import compile_cache
 from gpuprims.core.private_folder import private_folder
@@ -36,7 +41,8 @@ def use_module(source: Path, use: Callable[[ModuleType], None]) -> None:
     """
     if why_not() is not None:
         return
-    key = compile_cache.key_of("c", sys.version, platform.machine(), *compiler(), *_OPTIONS, source.read_text())
+    made_with = (sys.version, np.__version__, platform.machine(), *compiler(), *_OPTIONS)
+    key = compile_cache.key_of("c", *made_with, source.read_text())
     if (binary := compile_cache.fetch(key)) is not None:
         _use(source, binary, use)
         return
@@ -60,6 +66,11 @@ def _use(source: Path, binary: bytes, use: Callable[[ModuleType], None]) -> None
         FAILURES[source] = str(error)
         return
     use(module)
+
+
+def said(source: Path, *, used: bool) -> str:
+    """Return what does the work of a C file, and why."""
+    return "C" if used else f"Python ({why_not() or FAILURES.get(source) or 'until the C compiler is done'})"
 
 
 def why_not() -> str | None:
@@ -88,11 +99,25 @@ def compiler() -> tuple[str, ...]:
 
 def compiled(source: Path) -> bytes:
     """Compile a C file to a module of this Python; raises CalledProcessError with the compiler's log."""
-    with tempfile.TemporaryDirectory() as folder:
+    with _folder() as folder:
         target = Path(folder) / "module.so"
-        command = [*compiler(), *_OPTIONS, f"-I{_HEADER.parent}", str(source), "-o", str(target)]
+        headers = (f"-I{_HEADER.parent}", f"-I{np.get_include()}")
+        command = [*compiler(), *_OPTIONS, *headers, str(source), "-o", str(target)]
         subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - the user's own compiler
         return target.read_bytes()
+
+
+@contextmanager
+def _folder() -> Iterator[str]:
+    """Make a folder that is gone afterwards, also if the program ends while a thread is in the block."""
+    folder = tempfile.mkdtemp()
+    remove = partial(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(remove)
+    try:
+        yield folder
+    finally:
+        remove()
+        atexit.unregister(remove)
 
 
 def loaded(name: str, binary: bytes) -> ModuleType:

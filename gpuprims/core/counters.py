@@ -1,4 +1,4 @@
-"""Launches that take counters beside a call's arrays, and bytes for partial values."""
+"""Launches that take memory beside a call's arrays: bytes for partial values, and counters."""
 
 from __future__ import annotations
 
@@ -39,6 +39,16 @@ def with_counters(
         launch([*memories, partials, zeros] if not unread else [*[zeros] * unread, *memories[unread:], partials, zeros])
 
     return start
+
+
+def with_scratch(device: Device, launch: Launch, nbytes: int) -> Launch:
+    """Pass a launch bytes for partial values, after its operands."""
+    there: Any = device
+    if device.driver.shares_host_memory and nbytes <= MOST_BYTES and hasattr(launch, "with_beside"):
+        room = Room.of(nbytes, 0)
+        quick: Launch = launch.with_beside(lambda: there.driver.stream_memory.beside(room)[:1])
+        return quick
+    return lambda memories: launch([*memories, device.driver.scratch(nbytes)])
 
 
 def all_with_counters(

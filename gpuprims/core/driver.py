@@ -87,6 +87,8 @@ class Driver(Protocol):
     It may also have ``stream_memory``, a :class:`~gpuprims.core.stream_memory.StreamMemory`, from which folds then take
     memory that stays, and ``runner(device, launch, form, turned=...)``, which returns what launches on arrays and a new
     one of a form and returns this one, in less time of the host than :meth:`empty` and a launch by themselves.
+    ``runner_in_place(device, launch, form, slow, turned=..., nbytes=...)`` does so for short calls in the host's
+    memory, or returns ``slow``, which runs any such call.
     """
 
     @property
@@ -141,8 +143,8 @@ class Driver(Protocol):
     def wait(self) -> None:
         """Wait for the kernels launched so far, where they work in the host's memory."""
 
-    def in_this_thread(self, run: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any]:
-        """Return a function for calls in the host's memory so short that waking other threads would take longer.
+    def in_this_thread(self, run: Callable[[Sequence[Any]], Any], nbytes: int) -> Callable[[Sequence[Any]], Any]:
+        """Return a function for calls of so few bytes in the host's memory that waking other threads would take longer.
 
         It may be ``run`` itself, which launches kernels and waits for them.
         """
@@ -198,7 +200,7 @@ class OwnMemory:
         """Refuse: there is no kernel to wait for."""
         raise TypeError(f"{type(self).__name__}: no kernel works in the host's memory; got a request to wait for one")
 
-    def in_this_thread(self, run: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any]:
+    def in_this_thread(self, run: Callable[[Sequence[Any]], Any], nbytes: int) -> Callable[[Sequence[Any]], Any]:
         """Refuse: there is no such call."""
         raise TypeError(f"{type(self).__name__}: no call works in the host's memory; got {run} to make one shorter")
 

@@ -163,6 +163,17 @@ class LaunchPlan:
 
         return run
 
+    def runner_in_place(self, slow: Callable[[Sequence[Any]], Any], nbytes: int) -> Callable[[Sequence[Any]], Any]:
+        """Return ``slow``, which runs the plan on so few bytes of the host, or what takes less of its time."""
+        launch, own = self.compiled(), type(self).run_in_place is not LaunchPlan.run_in_place
+        plain = not own and launch is not nothing and self._in_order >= 0 and self.single
+        if not plain or not hasattr(self.device.driver, "runner_in_place"):
+            return slow
+        quick: Callable[[Sequence[Any]], Any] = self.device.driver.runner_in_place(
+            self.device, launch, self.results[0], slow, turned=self._turned, nbytes=nbytes
+        )
+        return quick
+
     def writer(self, inputs: int, *, in_place: bool) -> Callable[[Sequence[Any]], None]:
         """Return :meth:`run_into` for so many arrays followed by the results, or what takes less time of the host."""
         if not in_place and type(self).run_into is LaunchPlan.run_into and self._in_order == inputs:
@@ -240,11 +251,6 @@ def in_turn(launches: Sequence[Launch]) -> Launch:
             launch(memories)
 
     return start
-
-
-def with_scratch(device: Device, launch: Launch, nbytes: int) -> Launch:
-    """Pass a launch bytes for partial values, after its operands."""
-    return lambda memories: launch([*memories, device.driver.scratch(nbytes)])
 
 
 def with_statuses(device: Device, launch: Launch, entries: int) -> Launch:

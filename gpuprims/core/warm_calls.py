@@ -32,7 +32,7 @@ _MOST = 1024
 # Bytes of an array of the host up to which a call's time on the host counts.
 _SMALL = 1 << 24
 # Bytes of a call in the host's memory that one thread reads before another would have begun.
-_SHORT = 1 << 18
+SHORT = 1 << 18
 # Keywords of these classes decide a plan by their value. True is equal to 1, and a function may see new values later.
 AS_GIVEN = frozenset({type(None), int, str, Expr})
 _NUMBERS = frozenset({bool, *NUMBERS})
@@ -178,14 +178,20 @@ def by_value(keyword: Any) -> bool:
 
 def runner_of(plan: LaunchPlan, operands: Operands, out: Out | None = None) -> Run:
     """Return what runs a plan on arrays like those of a call, followed by those of ``out=``."""
+    nbytes = sum([native.nbytes for native in operands.natives]) if operands.in_place else 0
+    short = 0 < nbytes <= SHORT
     if out is not None:
         run = _into(plan, len(operands.natives), out, in_place=operands.in_place)
     else:
         run = plan.run_in_place if operands.in_place else plan.runner()
-    if operands.in_place and sum([native.nbytes for native in operands.natives]) <= _SHORT:
-        run = operands.driver.in_this_thread(run)
+    if short:
+        run = operands.driver.in_this_thread(run, nbytes)
     take = _taking(operands)
-    return run if take is None else _after(take, run)
+    if take is not None:
+        run = _after(take, run)
+    if short and out is None and all(native.ndim for native in operands.natives):
+        return plan.runner_in_place(run, nbytes)
+    return run
 
 
 def _into(plan: LaunchPlan, inputs: int, out: Out, *, in_place: bool) -> Run:

@@ -9,11 +9,11 @@ from functools import partial
 import numpy as np
 
 from gpuprims.core.capabilities import Capabilities
-from gpuprims.core.counters import with_counters
+from gpuprims.core.counters import with_counters, with_scratch
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Kernel, Launch
 from gpuprims.core.kernel_spec import value_bytes, value_words
-from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, nothing, with_scratch, with_statuses
+from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, nothing, with_statuses
 from gpuprims.core.layout import VECTOR_BYTES, Form, Layout, contiguous, plan_layout, turned
 from gpuprims.core.traits import CallTraits
 from gpuprims.core.variant import MOST_GROUPS, Variant

@@ -14,7 +14,6 @@ import pytest
 
 from gpuprims.backends.cuda import compiled
 from gpuprims.core import c_modules
-from gpuprims.core.warm_calls import WarmCalls
 
 SOURCE = Path(compiled.__file__).with_name("calls.c")
 _I, _P = "unsigned int", "intptr_t"
@@ -113,27 +112,6 @@ def test_facts_are_those_of_python(calls: Any, array: Any) -> None:
     assert calls.facts_of(array) == compiled.facts_of(array)
 
 
-def test_keys_are_those_of_python(calls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpuprims.core.registry.REGISTRY.facts_by_class", facts := {Array: calls.facts_of})
-    calls.use_keys(facts, lambda *given: ("other", *given))
-    python = WarmCalls.__dict__["key_of"].__func__
-    for arrays in [(Array(),), (Array(), Array(8)), (Array(), Array(), Array())]:
-        assert calls.key_of("keywords", arrays) == python("keywords", arrays)
-        assert calls.key_of("keywords", arrays, "cuda") == python("keywords", arrays, "cuda")
-    for others in [(), (1, Array()), (Array(), np.zeros(2))]:
-        assert calls.key_of("keywords", others) == ("other", "keywords", others, None)
-
-
-def test_calls_are_looked_up(calls: Any) -> None:
-    calls.use_keys({Array: calls.facts_of}, lambda *given: None)
-    arrays, run = (Array(), Array()), object()
-    key = calls.key_of("keywords", arrays)
-    assert calls.look_up({key: run}, "keywords", arrays, None) == (key, arrays, run)
-    assert calls.look_up({key: run}, "others", arrays, None) == (("others", *key[1:]), arrays, None)
-    assert calls.look_up({key: run}, "keywords", (1, 2), None) == (None, (1, 2), None)
-    assert calls.look_up({key: run}, ["no hash"], arrays, None)[2] is None
-
-
 @pytest.mark.parametrize("together", [False, True])
 def test_a_launch_passes_pointers_layout_and_numbers(calls: Any, driver: Driver, together: bool) -> None:
     driver.stream, driver.arguments = 99, 4
@@ -217,7 +195,6 @@ def test_errors_of_a_launch_free_the_result(calls: Any) -> None:
 
 def test_calls_keep_no_references(calls: Any, driver: Driver) -> None:
     driver.arguments = 0
-    calls.use_keys({Array: calls.facts_of}, lambda *given: None)
     array, other, beside = Array(), Array(), (Array(), Array())
     launch = launch_of(calls)
     run, _ = run_of(calls, launch)
@@ -227,9 +204,7 @@ def test_calls_keep_no_references(calls: Any, driver: Driver) -> None:
     for _ in range(2):
         before = [sys.getrefcount(one) for one in watched]
         for _ in range(50):
-            calls.key_of("keywords", (array, other))
-            calls.key_of("keywords", (array, 3))
-            calls.look_up({}, "keywords", (array, other), None)
+            calls.facts_of(array)
             launch((array, other))
             run((array,))
             more([array])

@@ -9,6 +9,8 @@ import pytest
 
 import gpuprims
 from gpuprims.backends.opencl import BACKEND
+from gpuprims.backends.opencl.quick import Quick
+from gpuprims.core.program_cache import forget_calls
 
 
 @pytest.fixture
@@ -27,10 +29,13 @@ def queues(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> Iterator
         return enqueue(queue, *how, **more)
 
     monkeypatch.setattr(cl, "enqueue_nd_range_kernel", noted)
+    monkeypatch.setattr(Quick, "calls", None)  # which calls OpenCL itself
+    forget_calls()
     device.synchronize()
     device.driver.wait()
     yield found
     device.synchronize()
+    forget_calls()
 
 
 def test_small_arrays_of_the_host_need_no_other_thread(device: gpuprims.Device, queues: list[str]) -> None:

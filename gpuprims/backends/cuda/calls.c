@@ -1,7 +1,7 @@
-/* Warm calls on CuPy's arrays without Python: keys of calls, launches, and launches into new arrays.
+/* Warm calls on CuPy's arrays without Python: facts of arrays, launches, and launches into new arrays.
  *
- * Python does the same where this module is not there: facts_of (compiled.py), key_of and look_up (core/warm_calls.py),
- * _launch (kernel.py) and into_new (runs.py). CuPy's functions are called through the pointers that its modules export.
+ * Python does the same where this module is not there: facts_of (compiled.py), _launch (kernel.py) and into_new (runs.py).
+ * CuPy's functions are called through the pointers that its modules export.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -80,76 +80,6 @@ static PyObject *facts_of(PyObject *module, PyObject *array) {
     Py_XDECREF(contiguous);
     Py_XDECREF(data);
     return facts;
-}
-
-/* Functions that tell facts, by class of arrays, and the function that makes all other keys. */
-static PyObject *facts_by_class, *otherwise;
-
-static PyObject *make_key(PyObject *keywords, PyObject *arrays, PyObject *device) {
-    if (!facts_by_class) {
-        PyErr_SetString(PyExc_TypeError, "key_of: after use_keys");
-        return NULL;
-    }
-    Py_ssize_t size = PyTuple_CheckExact(arrays) ? PyTuple_GET_SIZE(arrays) : 0;
-    PyObject *key = size ? PyTuple_New(size + 2) : NULL;
-    if (size && !key) return NULL;
-    for (Py_ssize_t k = 0; k < size; k++) {
-        PyObject *array = PyTuple_GET_ITEM(arrays, k);
-        PyObject *tell = PyDict_GetItemWithError(facts_by_class, (PyObject *)Py_TYPE(array));
-        PyObject *facts = Py_XNewRef(tell) ? PyObject_CallOneArg(tell, array) : NULL;
-        Py_XDECREF(tell);
-        if (!facts) {
-            Py_CLEAR(key);
-            if (PyErr_Occurred()) return NULL;
-            break;
-        }
-        PyTuple_SET_ITEM(key, k + 2, facts);
-    }
-    if (!key) return PyObject_CallFunctionObjArgs(otherwise, keywords, arrays, device, NULL);
-    PyTuple_SET_ITEM(key, 0, Py_NewRef(keywords));
-    PyTuple_SET_ITEM(key, 1, Py_NewRef(device));
-    return key;
-}
-
-PyDoc_STRVAR(key_of_doc, "key_of(keywords, arrays, device=None): the key of a call; None if it has none.");
-
-static PyObject *key_of(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
-    if (count == 2 || count == 3) return make_key(arguments[0], arguments[1], count > 2 ? arguments[2] : Py_None);
-    PyErr_SetString(PyExc_TypeError, "key_of: keywords, arrays and a device");
-    return NULL;
-}
-
-PyDoc_STRVAR(look_up_doc, "look_up(runs, keywords, arrays, device): the key of a call, its arrays, and what runs it.");
-
-static PyObject *look_up(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
-    if (count != 4 || !PyDict_Check(arguments[0])) {
-        PyErr_SetString(PyExc_TypeError, "look_up: a dictionary, keywords, arrays and a device");
-        return NULL;
-    }
-    PyObject *key = make_key(arguments[1], arguments[2], arguments[3]);
-    if (!key) return NULL;
-    PyObject *run = Py_XNewRef(PyDict_GetItemWithError(arguments[0], key));
-    if (!run && PyErr_Occurred()) {
-        if (!PyErr_ExceptionMatches(PyExc_TypeError)) {
-            Py_DECREF(key);
-            return NULL;
-        }
-        PyErr_Clear(); /* a keyword that cannot be hashed */
-    }
-    PyObject *found = PyTuple_Pack(3, key, arguments[2], run ? run : Py_None);
-    Py_DECREF(key);
-    Py_XDECREF(run);
-    return found;
-}
-
-PyDoc_STRVAR(use_keys_doc, "use_keys(facts_by_class, otherwise): functions by class of arrays; what makes other keys.");
-
-static PyObject *use_keys(PyObject *module, PyObject *arguments) {
-    PyObject *facts, *others;
-    if (!PyArg_ParseTuple(arguments, "O!O", &PyDict_Type, &facts, &others)) return NULL;
-    Py_XSETREF(facts_by_class, Py_NewRef(facts));
-    Py_XSETREF(otherwise, Py_NewRef(others));
-    Py_RETURN_NONE;
 }
 
 /* A kernel with all of its arguments but the pointers. No such object refers to itself, so none is for the collector. */
@@ -430,9 +360,6 @@ static void *exported(int k) {
 
 static PyMethodDef METHODS[] = {
     {"facts_of", facts_of, METH_O, facts_of_doc},
-    {"key_of", (PyCFunction)(void (*)(void))key_of, METH_FASTCALL, key_of_doc},
-    {"look_up", (PyCFunction)(void (*)(void))look_up, METH_FASTCALL, look_up_doc},
-    {"use_keys", use_keys, METH_VARARGS, use_keys_doc},
     {NULL},
 };
 static struct PyModuleDef MODULE = {

@@ -7,10 +7,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from gpuprims.core.c_modules import FAILURES, use_module, why_not
+from gpuprims.core.c_modules import said, use_module
 from gpuprims.core.program_cache import forget_calls
+from gpuprims.core.quick_keys import use_quick_keys
 from gpuprims.core.registry import REGISTRY
-from gpuprims.core.warm_calls import WarmCalls, key_of_any
 
 
 def facts_of(array: Any) -> tuple[Hashable, ...]:
@@ -32,20 +32,17 @@ class Compiled:
     @classmethod
     def use(cls, calls: ModuleType) -> None:
         """Use the functions from now on: for calls that are kept, too, because they are forgotten."""
-        calls.use_keys(REGISTRY.facts_by_class, key_of_any)
         for kind, tell in list(REGISTRY.facts_by_class.items()):
             if tell is facts_of:
                 REGISTRY.facts_by_class[kind] = calls.facts_of
-        WarmCalls.key_of, WarmCalls.look_up = staticmethod(calls.key_of), staticmethod(calls.look_up)
         cls.calls = calls
         forget_calls()
 
     @classmethod
     def said(cls) -> str:
         """Return what runs warm calls, and why."""
-        if cls.calls is not None:
-            return "C"
-        return f"Python ({why_not() or FAILURES.get(_SOURCE) or 'until the C compiler is done'})"
+        return said(_SOURCE, used=cls.calls is not None)
 
 
+use_quick_keys()
 use_module(_SOURCE, Compiled.use)

@@ -12,6 +12,7 @@ import pyopencl.array as cl_array
 from pyopencl.tools import ImmediateAllocator, MemoryPool
 
 from gpuprims.backends.opencl.queues import in_order, turn_of
+from gpuprims.core.arrays import unchanged
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.errors import DeviceMemoryError
 
@@ -35,21 +36,27 @@ class Beside:
     def __init__(self, buffer: Callable[[], Any], host: Callable[[], np.ndarray], *, both: bool = False) -> None:
         self._make_buffer, self._make_host, self._both = buffer, host, both
         self._buffer: Any = None
-        self._pointer: Any = None
+        self._pointer: np.ndarray | None = None
 
     @property
     def is_pointer(self) -> bool:
         """True if an earlier launch took it as a pointer, and thus later ones do."""
         return self._pointer is not None and not self._both
 
+    def pointer(self) -> Any:
+        """Return the memory for a launch on pointers."""
+        return self.taken(pointed=True)
+
     def taken(self, *, pointed: bool) -> Any:
         """Return the memory for a launch; the caller has the queue's turn."""
-        if not self._both and (made := self._pointer or self._buffer) is not None:
-            return made
+        if not self._both and (self._pointer is not None or self._buffer is not None):
+            return self._buffer if self._pointer is None else self._pointer
         if pointed:
-            self._pointer = self._pointer or cl.SVM(self._make_host())
+            if self._pointer is None:
+                self._pointer = self._make_host()
             return self._pointer
-        self._buffer = self._buffer or self._make_buffer()
+        if self._buffer is None:
+            self._buffer = self._make_buffer()
         return self._buffer
 
 
@@ -65,7 +72,7 @@ class Arrays:
         self._in_order, self._turn = in_order(queue), turn_of(queue)
         self._bare = lru_cache(maxsize=1024)(self._describe)
         self._points = self._in_order and queue.device.type == cl.device_type.CPU and takes_pointers(queue.device)
-        self.memory: Callable[[np.ndarray], Any] = cl.SVM if self._points else self.share
+        self.memory: Callable[[np.ndarray], Any] = unchanged if self._points else self.share
 
     def allocate(self, nbytes: int, host: np.ndarray | None = None) -> Any:
         """Return a buffer, with the contents of the host array if one is given."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +16,7 @@ from gpuprims.backends.opencl.capabilities import capabilities_of
 from gpuprims.backends.opencl.compiling import compiled
 from gpuprims.backends.opencl.kernel import Launches, OpenCLKernel
 from gpuprims.backends.opencl.queues import turn_of
+from gpuprims.backends.opencl.quick import Run, runner_in_place
 from gpuprims.backends.opencl.transfer import CopiedReport, Transfer
 from gpuprims.core.capabilities import Capabilities
 from gpuprims.core.codegen import kernel_source
@@ -42,8 +43,7 @@ class OpenCLDriver:
         # Bound once, because a warm call pays for each of Python's calls.
         self._send, self.to_host, self.wait = transfer.send, transfer.receive, self._launches.wait
         self._reports: list[CopiedReport] = []  # that no call uses
-        # int() is the key of its one queue
-        memory = StreamMemory(lambda *asked: self.arrays.kept_zeros(*asked), int)
+        memory = StreamMemory(lambda *asked: self.arrays.kept_zeros(*asked), int)  # int() is the key of its one queue
         self.stream_memory, self.counters, self.tile_statuses = memory, memory.counters, memory.tile_statuses
 
     @cached_property
@@ -111,14 +111,16 @@ class OpenCLDriver:
         return View(self.memory(memory), form, memory)
 
     @cached_property
-    def memory(self) -> Callable[[np.ndarray], cl.Buffer | cl.SVM[Any]]:
+    def memory(self) -> Callable[[np.ndarray], cl.Buffer | np.ndarray]:
         """Return a function that gives a CPU device the memory of a C-contiguous host array."""
         return self.arrays.memory
 
     @cached_property
-    def in_this_thread(self) -> Callable[[Callable[[Sequence[Any]], Any]], Callable[[Sequence[Any]], Any]]:
+    def in_this_thread(self) -> Callable[[Run, int], Run]:
         """Return a function that makes the calling thread run the kernels of short calls."""
         return self._launches.in_this_thread
+
+    runner_in_place = staticmethod(runner_in_place)
 
     def asarray(self, array: np.ndarray) -> cl_array.Array:
         """Copy a host array to the device."""

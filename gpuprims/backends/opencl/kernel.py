@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any
@@ -10,29 +11,35 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cl_array
 
-from gpuprims.backends.opencl.arrays import Beside
+from gpuprims.backends.opencl.arrays import Beside, takes_pointers
 from gpuprims.backends.opencl.queues import in_order, near, turn_of
+from gpuprims.backends.opencl.quick import quick_launch, use_quick_calls
 from gpuprims.core.driver import Launch
 
 # pyopencl writes code for each new kernel object; two threads that do so at the same time get a warning of pytools.
 _CREATING = Lock()
 # Most memories of the host that launches without a wait leave held.
 _MOST_HELD = 256
+# Bytes of a call of several groups that the calling thread runs alone (measurements.md: near-groups).
+_NEAR_BYTES = 1 << 15
 
 
 class Launches:
     """The launches of one queue; ``last`` is the event of the last one.
 
     ``held`` keeps the host's memory that launches take by pointers until they have ended. ``near`` is the queue of
-    kernels that the calling thread runs itself. Short calls ask for it by ``short``, and take it while the other queue
-    is ``idle``.
+    kernels that the calling thread runs itself. Short calls ask for it by their bytes, ``short``, and take it while the
+    other queue is ``idle``. ``quick`` says that they may run in C.
     """
 
     def __init__(self, queue: cl.CommandQueue) -> None:
         self._queue, self._in_order, self._turn = queue, in_order(queue), turn_of(queue)
         self.last = cl.enqueue_marker(queue)
-        self.near, self.idle, self.short = near(queue), False, False
-        self.held: list[cl.SVM[Any]] = []
+        self.near, self.idle, self.short = near(queue), False, 0
+        self.quick = self._in_order and queue.device.type == cl.device_type.CPU and takes_pointers(queue.device)
+        if self.quick:
+            use_quick_calls()
+        self.held: list[np.ndarray] = []
 
     def wait(self) -> None:
         """Wait for the last launch, which takes 1 us less than for the queue (measurements.md: wait)."""
@@ -44,18 +51,18 @@ class Launches:
             self.held.clear()
             self.idle = True
 
-    def in_this_thread(self, run: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any]:
-        """Return a function for short calls, whose kernels of one group take the queue ``near``."""
-        if self.near is None:
+    def in_this_thread(self, run: Callable[[Sequence[Any]], Any], nbytes: int) -> Callable[[Sequence[Any]], Any]:
+        """Return a function for calls of so few bytes, whose kernels may take the queue ``near``."""
+        if not self.quick:
             return run
 
         def run_here(arrays: Sequence[Any]) -> Any:
             with self._turn:
-                self.short = True
+                self.short = nbytes
                 try:
                     return run(arrays)
                 finally:
-                    self.short = False
+                    self.short = 0
 
         return run_here
 
@@ -78,19 +85,11 @@ class OpenCLKernel:
     def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
         """Fix a launch with its own kernel object, whose last arguments stay set."""
         ordered = self._queue if in_order(self._queue) else None
-        with _CREATING:
-            kernel = cl.Kernel(self._program, self._entry)
+        kernel = self._with_arguments(layout, numbers, local)
         queue, inputs = self._queue, self._inputs
         launches, held = self._launches, self._launches.held
-        near = launches.near if groups == 1 else None
+        near, near_bytes = launches.near, math.inf if groups == 1 else _NEAR_BYTES
         size, block, turn = (groups * self._block,), (self._block,), turn_of(queue)
-        if local:
-            memory: Any = cl.LocalMemory(local)  # missing in pyopencl's annotations
-            kernel.set_arg(kernel.num_args - 1, memory)
-        first = kernel.num_args - (local > 0) - 1 - len(numbers)
-        kernel.set_arg(first, layout)
-        for place, number in enumerate(numbers, first + 1):
-            kernel.set_arg(place, np.int64(number))
 
         def launch(memories: Sequence[Any]) -> None:
             pending: list[cl.Event] = []
@@ -98,14 +97,14 @@ class OpenCLKernel:
                 if len(held) > _MOST_HELD:
                     launches.wait()
                 first = memories[0]
-                pointed = type(first) is cl.SVM or (type(first) is Beside and first.is_pointer)
-                here = near if launches.short and launches.idle else None
+                pointed = isinstance(first, np.ndarray) or (type(first) is Beside and first.is_pointer)
+                here = near if 0 < launches.short <= near_bytes and launches.idle else None
                 for place, memory in enumerate(memories):
                     if type(memory) is Beside:
                         memory = memory.taken(pointed=pointed)
-                    if type(memory) is cl.SVM:
+                    if isinstance(memory, np.ndarray):  # a kernel takes its address
                         held.append(memory)
-                        kernel.set_arg(place, memory)
+                        kernel.set_arg(place, cl.SVM(memory))
                         continue
                     here = None  # commands of the queue may still fill it
                     if isinstance(memory, cl_array.Array):
@@ -124,4 +123,19 @@ class OpenCLKernel:
                     if isinstance(memory, cl_array.Array):
                         memory.events[:] = [event]  # it follows the pending ones
 
-        return launch
+        if not launches.quick:
+            return launch
+        return quick_launch(launch, launches, queue, self._with_arguments(layout, numbers, local), (*size, *block))
+
+    def _with_arguments(self, layout: np.ndarray, numbers: Sequence[int], local: int) -> cl.Kernel:
+        """Return a kernel object with all arguments but the memories."""
+        with _CREATING:
+            kernel = cl.Kernel(self._program, self._entry)
+        if local:
+            memory: Any = cl.LocalMemory(local)  # missing in pyopencl's annotations
+            kernel.set_arg(kernel.num_args - 1, memory)
+        first = kernel.num_args - (local > 0) - 1 - len(numbers)
+        kernel.set_arg(first, layout)
+        for place, number in enumerate(numbers, first + 1):
+            kernel.set_arg(place, np.int64(number))
+        return kernel

@@ -91,7 +91,7 @@ class ReferenceDriver:
         """Use the array where it lies."""
         return View(array, self.form(array))
 
-    def in_this_thread(self, run: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any]:
+    def in_this_thread(self, run: Callable[[Sequence[Any]], Any], nbytes: int) -> Callable[[Sequence[Any]], Any]:
         """Return the function itself: NumPy works in the calling thread."""
         return run
 

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from gpuprims.core.codegen.operands import stored
+from gpuprims.core.counters import with_scratch
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import KernelSpec
-from gpuprims.core.launch_plan import with_scratch
 from gpuprims.core.layout import Form, plan_layout
 from gpuprims.core.variant import Variant
 from gpuprims.expressions import Expr, TypedExpr, trace, typed

@@ -6,10 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
+from gpuprims.core.counters import with_scratch
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import value_words
-from gpuprims.core.launch_plan import LaunchPlan, Sample, with_scratch
+from gpuprims.core.launch_plan import LaunchPlan, Sample
 from gpuprims.core.layout import Form, contiguous, starts_of
 from gpuprims.core.program_cache import keeps_calls
 from gpuprims.core.traits import CallTraits

@@ -17,7 +17,7 @@ from gpuprims.core.program_cache import forgets_calls, keeps_calls
 from gpuprims.core.registry import REGISTRY
 from gpuprims.core.variant import Variant
 from gpuprims.core.variant_checks import asked_by_name
-from gpuprims.core.warm_calls import Key
+from gpuprims.core.warm_calls import SHORT, Key
 from gpuprims.errors import ArgumentError, quoted
 from gpuprims.primitives.histogram.binning import check_bins, direct
 from gpuprims.primitives.histogram.bins import launch_of_largest, start_largest
@@ -70,6 +70,9 @@ class Numbers:
         if (likely := _likely.get((self, REGISTRY.generation))) is not None:
             return likely(arrays)
         operands = Operands("bincount", self.device, arrays, in_place, unchanged, None if in_place else self.forms)
+        nbytes = sum([array.nbytes for array in arrays]) if in_place else 0
+        if 0 < nbytes <= SHORT:
+            return operands.to_caller(operands.driver.in_this_thread(lambda _: self.count(operands), nbytes)(arrays))
         return operands.to_caller(self.count(operands))
 
     def count(self, operands: Operands) -> Any:

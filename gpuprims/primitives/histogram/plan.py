@@ -150,8 +150,11 @@ class HistogramPlan(LaunchPlan):
         (sums, peaks, *_), in_place, report = readings, operands.in_place, None
         counts, edges = results or self._results(operands, table)
         if sums is not None:
-            words, memory = table_on(operands.device, table), operands.memory(counts) if in_place else counts
             driver, (_, memories) = operands.driver, operands.placed or operands.place()
+            if in_place:
+                words, memory = driver.memory(table.words), driver.memory(counts)
+            else:
+                words, memory = table_on(operands.device, table), counts
             try:
                 exponents = (peaks.run(driver, memories, words),) if peaks else ()
                 if sums.reports:

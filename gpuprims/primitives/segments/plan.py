@@ -84,7 +84,7 @@ def plan_by_offsets(
         parts = chosen.groups(-(-(size + count) // chosen.tile), device.capabilities)
         launch = device.kernel(chosen, spec).prepare(parts, layout.pack(0), count, size, parts)
         # Each part leaves values of its first and its last segment.
-        return with_counters(device, launch, 1, 2 * parts * 4 * value_words(folding.values))
+        return with_counters(device, launch, 1, 2 * parts * 4 * value_words(folding.values), one_kernel=True)
 
     # Empty arrays have no memory, so kernels get the offsets instead and read no elements.
     inputs = range(len(forms)) if size else [len(own)] * len(forms)

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpuprims.core.counters import with_scratch
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
 from gpuprims.core.kernel_spec import value_bytes, value_words
-from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, nothing, with_scratch
+from gpuprims.core.launch_plan import LaunchPlan, Sample, in_turn, nothing
 from gpuprims.core.layout import Form, contiguous, plan_layout
 from gpuprims.core.outputs import result_forms
 from gpuprims.core.program_cache import keeps_calls

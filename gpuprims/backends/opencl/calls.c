@@ -1,0 +1,325 @@
+/* Short calls on arrays of the host without Python: launches that the calling thread runs, and runs into a new array.
+ *
+ * Python does the same where this module is not there: OpenCLKernel.prepare (kernel.py) and LaunchPlan.run_in_place. Both
+ * are also what runs a call if the queue is not idle, if another thread has its turn, and if anything fails.
+ */
+#define PY_SSIZE_T_CLEAN
+#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
+#include <Python.h>
+#include <numpy/arrayobject.h>
+#include <stddef.h>
+#include <string.h>
+
+#define MOST 64             /* memories of a launch, and axes of an array */
+#define NEAR_BYTES (1 << 15) /* of a call of several groups that the calling thread runs alone: kernel.py, _NEAR_BYTES */
+
+typedef int (*set_fn)(void *kernel, unsigned place, const void *memory);
+typedef int (*enqueue_fn)(void *queue, void *kernel, unsigned axes, const size_t *first, const size_t *size,
+                          const size_t *block, unsigned waits, void *const *after, void **event);
+typedef int (*wait_fn)(unsigned count, void *const *events);
+typedef int (*release_fn)(void *event);
+
+static set_fn set_pointer;
+static enqueue_fn enqueue;
+static wait_fn wait_for;
+static release_fn release_event;
+static PyObject *beside_class; /* arrays.Beside */
+static PyObject *name_idle, *name_short, *name_driver, *name_pointer;
+
+/* Whether an attribute is true; -1 with an exception. */
+static int is_true(PyObject *object, PyObject *name) {
+    PyObject *value = PyObject_GetAttr(object, name);
+    if (!value) return -1;
+    int found = PyObject_IsTrue(value);
+    Py_DECREF(value);
+    return found;
+}
+
+/* The lowest address of an array. */
+static char *low_of(PyArrayObject *array) {
+    char *low = PyArray_BYTES(array);
+    for (int k = 0; k < PyArray_NDIM(array); k++)
+        if (PyArray_STRIDE(array, k) < 0) low += PyArray_STRIDE(array, k) * (PyArray_DIM(array, k) - 1);
+    return low;
+}
+
+/* A kernel object of its own, with all arguments set but the pointers. */
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc call;
+    PyObject *slow;              /* launches as Python does */
+    PyObject *append;            /* append(slow, beside): such a launch on what beside() returns too, and its arrays */
+    PyObject *alive, *launches;  /* owns the kernel; the launches of the queue */
+    PyObject *acquire, *release; /* of the queue's turn */
+    PyObject *beside;            /* returns up to two arrays, whose memory stays, or None */
+    PyObject *kept;              /* these arrays */
+    void *kernel, *queue, *near; /* `near` runs kernels in the calling thread; NULL if there is no such queue */
+    void *more[2];
+    size_t size, block;
+} Launch;
+
+/* Find the arrays beside a call's, whose memory stays: 0, or -1 with an exception. */
+static int find_beside(Launch *self) {
+    PyObject *both = PyObject_CallNoArgs(self->beside);
+    if (!both) return -1;
+    int right = PyTuple_Check(both) && PyTuple_GET_SIZE(both) <= 2;
+    for (int k = 0; right && k < PyTuple_GET_SIZE(both); k++) {
+        PyObject *array = PyTuple_GET_ITEM(both, k);
+        right = PyArray_Check(array);
+        if (right) self->more[k] = PyArray_DATA((PyArrayObject *)array);
+    }
+    if (right) {
+        self->kept = both;
+        return 0;
+    }
+    Py_DECREF(both);
+    PyErr_SetString(PyExc_TypeError, "a launch: up to two arrays of the host beside the call's");
+    return -1;
+}
+
+/* Launch on memories in a call of so many bytes, and return when the kernel has ended: 1, 0 if Python must, or -1 with an
+ * exception. Nobody else uses the queues meanwhile. */
+static int start(Launch *self, void *const *memories, Py_ssize_t count, Py_ssize_t nbytes) {
+    PyObject *got = PyObject_CallOneArg(self->acquire, Py_False);
+    if (!got) return -1;
+    int ours = PyObject_IsTrue(got);
+    Py_DECREF(got);
+    if (ours != 1) return ours;
+    int done = is_true(self->launches, name_idle), failed = 0;
+    if (done == 1 && self->beside != Py_None && !self->kept && find_beside(self)) done = -1;
+    if (done == 1) {
+        void *event = NULL, *queue = self->near && (self->size == self->block || nbytes <= NEAR_BYTES) ? self->near : self->queue;
+        int beside = self->kept ? (int)PyTuple_GET_SIZE(self->kept) : 0;
+        Py_BEGIN_ALLOW_THREADS;
+        for (Py_ssize_t k = 0; k < count && !failed; k++) failed = set_pointer(self->kernel, (unsigned)k, memories[k]);
+        for (int k = 0; k < beside && !failed; k++)
+            failed = set_pointer(self->kernel, (unsigned)count + k, self->more[k]);
+        if (!failed) failed = enqueue(queue, self->kernel, 1, NULL, &self->size, &self->block, 0, NULL, &event);
+        if (!failed) failed = wait_for(1, &event);
+        if (event) release_event(event);
+        Py_END_ALLOW_THREADS;
+    }
+    PyObject *kind, *error, *trace; /* Python calls nothing while an exception is set */
+    PyErr_Fetch(&kind, &error, &trace);
+    PyObject *left = PyObject_CallNoArgs(self->release);
+    Py_XDECREF(left);
+    if (!left) done = -1;
+    if (kind) PyErr_Restore(kind, error, trace);
+    return failed && done == 1 ? 0 : done;
+}
+
+static PyObject *launch_call(PyObject *callable, PyObject *const *arguments, size_t flags, PyObject *names) {
+    Launch *self = (Launch *)callable;
+    if (PyVectorcall_NARGS(flags) != 1 || names) {
+        PyErr_SetString(PyExc_TypeError, "a launch: one sequence of memories");
+        return NULL;
+    }
+    PyObject *bytes = PyObject_GetAttr(self->launches, name_short);
+    Py_ssize_t nbytes = bytes ? PyLong_AsSsize_t(bytes) : -1;
+    Py_XDECREF(bytes);
+    int done = nbytes < 0 ? -1 : nbytes > 0;
+    if (done == 1) {
+        PyObject *given = PySequence_Fast(arguments[0], "a launch: one sequence of memories");
+        if (!given) return NULL;
+        Py_ssize_t count = PySequence_Fast_GET_SIZE(given);
+        void *memories[MOST];
+        done = count <= MOST;
+        for (Py_ssize_t k = 0; k < count && done == 1; k++) {
+            PyObject *memory = PySequence_Fast_GET_ITEM(given, k);
+            PyObject *array = Py_IS_TYPE(memory, (PyTypeObject *)beside_class) ? PyObject_CallMethodNoArgs(memory, name_pointer)
+                                                                               : Py_NewRef(memory);
+            if (array && PyArray_Check(array)) memories[k] = PyArray_DATA((PyArrayObject *)array);
+            else done = array ? 0 : -1;
+            Py_XDECREF(array); /* the caller, or the memory beside, keeps it */
+        }
+        if (done == 1) done = start(self, memories, count, nbytes);
+        Py_DECREF(given);
+    }
+    if (done < 0) return NULL;
+    if (done) Py_RETURN_NONE;
+    return PyObject_CallOneArg(self->slow, arguments[0]);
+}
+
+static PyObject *launch_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
+    PyObject *slow, *append, *alive, *launches, *acquire, *release;
+    Py_ssize_t kernel, queue, near, size, block;
+    if (!PyArg_ParseTuple(arguments, "OOOOOOnnnnn", &slow, &append, &alive, &launches, &acquire, &release, &kernel,
+                          &queue, &near, &size, &block))
+        return NULL;
+    Launch *self = (Launch *)type->tp_alloc(type, 0);
+    if (!self) return NULL;
+    self->call = launch_call;
+    self->slow = Py_NewRef(slow), self->append = Py_NewRef(append), self->alive = Py_NewRef(alive);
+    self->launches = Py_NewRef(launches), self->acquire = Py_NewRef(acquire), self->release = Py_NewRef(release);
+    self->beside = Py_NewRef(Py_None), self->kept = NULL;
+    self->kernel = (void *)kernel, self->queue = (void *)queue, self->near = (void *)near;
+    self->size = (size_t)size, self->block = (size_t)block;
+    return (PyObject *)self;
+}
+
+PyDoc_STRVAR(with_beside_doc, "with_beside(beside): a launch that also takes the memories that a function returns.");
+
+static PyObject *with_beside(PyObject *launch, PyObject *beside) {
+    Launch *self = (Launch *)launch;
+    PyObject *slow, *arrays, *both = PyObject_CallFunctionObjArgs(self->append, self->slow, beside, NULL);
+    if (!both || !PyArg_ParseTuple(both, "OO", &slow, &arrays)) {
+        Py_XDECREF(both);
+        return NULL;
+    }
+    Launch *other = (Launch *)Py_TYPE(self)->tp_alloc(Py_TYPE(self), 0);
+    if (other) {
+        size_t head = offsetof(Launch, call);
+        memcpy((char *)other + head, (char *)self + head, sizeof(Launch) - head);
+        other->slow = Py_NewRef(slow), other->beside = Py_NewRef(arrays), other->kept = NULL;
+        Py_INCREF(other->append), Py_INCREF(other->alive), Py_INCREF(other->launches);
+        Py_INCREF(other->acquire), Py_INCREF(other->release);
+    }
+    Py_DECREF(both);
+    return (PyObject *)other;
+}
+
+static void launch_free(Launch *self) {
+    Py_XDECREF(self->slow);
+    Py_XDECREF(self->append);
+    Py_XDECREF(self->alive);
+    Py_XDECREF(self->launches);
+    Py_XDECREF(self->acquire);
+    Py_XDECREF(self->release);
+    Py_XDECREF(self->beside);
+    Py_XDECREF(self->kept);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyMethodDef LAUNCH_METHODS[] = {{"with_beside", with_beside, METH_O, with_beside_doc}, {NULL}};
+
+static PyTypeObject LaunchType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "gpuprims.backends.opencl.calls.Launch",
+    .tp_doc = "Launch(slow, append, alive, launches, acquire, release, kernel, queue, near, size, block)",
+    .tp_basicsize = sizeof(Launch),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_vectorcall_offset = offsetof(Launch, call),
+    .tp_call = PyVectorcall_Call,
+    .tp_new = launch_new,
+    .tp_methods = LAUNCH_METHODS,
+    .tp_dealloc = (destructor)launch_free,
+};
+
+/* A launch into a new array of the host. */
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc call;
+    PyObject *launch, *device, *driver, *slow, *dtype;
+    Py_ssize_t nbytes; /* of the arrays */
+    int axes, turned;
+    npy_intp shape[MOST];
+} Run;
+
+static PyObject *run_call(PyObject *callable, PyObject *const *arguments, size_t flags, PyObject *names) {
+    Run *self = (Run *)callable;
+    if (PyVectorcall_NARGS(flags) != 1 || names) {
+        PyErr_SetString(PyExc_TypeError, "a run: one sequence of arrays");
+        return NULL;
+    }
+    PyObject *driver = PyObject_GetAttr(self->device, name_driver);
+    if (!driver) return NULL;
+    int done = driver == self->driver; /* after a fork, another refuses */
+    Py_DECREF(driver);
+    PyObject *result = NULL;
+    if (done) {
+        PyObject *given = PySequence_Fast(arguments[0], "a run: one sequence of arrays");
+        if (!given) return NULL;
+        Py_ssize_t count = PySequence_Fast_GET_SIZE(given);
+        void *memories[MOST];
+        done = count < MOST;
+        for (Py_ssize_t k = 0; k < count && done; k++) {
+            PyObject *array = PySequence_Fast_GET_ITEM(given, k);
+            done = PyArray_Check(array);
+            if (done) memories[k] = low_of((PyArrayObject *)array);
+        }
+        if (done) {
+            Py_INCREF(self->dtype);
+            result = PyArray_Empty(self->axes, self->shape, (PyArray_Descr *)self->dtype, self->turned);
+            if (result) memories[count] = PyArray_DATA((PyArrayObject *)result);
+            done = result ? start((Launch *)self->launch, memories, count + 1, self->nbytes) : -1;
+        }
+        Py_DECREF(given);
+    }
+    if (done == 1) return PyArray_Return((PyArrayObject *)result);
+    Py_XDECREF(result);
+    return done ? NULL : PyObject_CallOneArg(self->slow, arguments[0]);
+}
+
+static PyObject *run_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
+    PyObject *launch, *device, *driver, *slow, *dtype, *shape;
+    Py_ssize_t nbytes;
+    int turned;
+    if (!PyArg_ParseTuple(arguments, "O!OOOO!O!pn", &LaunchType, &launch, &device, &driver, &slow, &PyArrayDescr_Type, &dtype,
+                          &PyTuple_Type, &shape, &turned, &nbytes))
+        return NULL;
+    if (PyTuple_GET_SIZE(shape) >= MOST) {
+        PyErr_SetString(PyExc_ValueError, "a run: fewer axes");
+        return NULL;
+    }
+    Run *self = (Run *)type->tp_alloc(type, 0);
+    if (!self) return NULL;
+    self->call = run_call;
+    self->launch = Py_NewRef(launch), self->device = Py_NewRef(device), self->driver = Py_NewRef(driver);
+    self->slow = Py_NewRef(slow), self->dtype = Py_NewRef(dtype), self->turned = turned;
+    self->nbytes = nbytes;
+    self->axes = (int)PyTuple_GET_SIZE(shape);
+    for (int k = 0; k < self->axes; k++) self->shape[k] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, k));
+    if (PyErr_Occurred()) Py_CLEAR(self);
+    return (PyObject *)self;
+}
+
+static void run_free(Run *self) {
+    Py_XDECREF(self->launch);
+    Py_XDECREF(self->device);
+    Py_XDECREF(self->driver);
+    Py_XDECREF(self->slow);
+    Py_XDECREF(self->dtype);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyTypeObject RunType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "gpuprims.backends.opencl.calls.Run",
+    .tp_doc = "Run(launch, device, driver, slow, dtype, shape, turned, nbytes)",
+    .tp_basicsize = sizeof(Run),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_vectorcall_offset = offsetof(Run, call),
+    .tp_call = PyVectorcall_Call,
+    .tp_new = run_new,
+    .tp_dealloc = (destructor)run_free,
+};
+
+PyDoc_STRVAR(use_opencl_doc, "use_opencl(set, enqueue, wait, release, Beside): addresses of OpenCL's functions, and a class.");
+
+static PyObject *use_opencl(PyObject *module, PyObject *arguments) {
+    Py_ssize_t set, queue, wait, release;
+    PyObject *beside;
+    if (!PyArg_ParseTuple(arguments, "nnnnO!", &set, &queue, &wait, &release, &PyType_Type, &beside)) return NULL;
+    set_pointer = (set_fn)set, enqueue = (enqueue_fn)queue;
+    wait_for = (wait_fn)wait, release_event = (release_fn)release;
+    Py_XSETREF(beside_class, Py_NewRef(beside));
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef METHODS[] = {{"use_opencl", use_opencl, METH_VARARGS, use_opencl_doc}, {NULL}};
+static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, .m_name = "calls", .m_doc = "Short calls on arrays of the host.",
+                                    .m_size = -1, .m_methods = METHODS};
+
+PyMODINIT_FUNC PyInit_calls(void) {
+    import_array();
+    name_idle = PyUnicode_InternFromString("idle"), name_short = PyUnicode_InternFromString("short");
+    name_driver = PyUnicode_InternFromString("driver"), name_pointer = PyUnicode_InternFromString("pointer");
+    if (!name_idle || !name_short || !name_driver || !name_pointer || PyType_Ready(&LaunchType) ||
+        PyType_Ready(&RunType))
+        return NULL;
+    PyObject *module = PyModule_Create(&MODULE);
+    if (!module || PyModule_AddObjectRef(module, "Launch", (PyObject *)&LaunchType) ||
+        PyModule_AddObjectRef(module, "Run", (PyObject *)&RunType)) {
+        Py_XDECREF(module);
+        return NULL;
+    }
+    return module;
+}

@@ -1,0 +1,174 @@
+/* Keys of warm calls, and the look-up of what runs them, without Python.
+ *
+ * Python does the same where this module is not there: _key_of, key_of_any and _look_up (warm_calls.py). Keys are equal.
+ */
+#define PY_SSIZE_T_CLEAN
+#define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
+#include <Python.h>
+#include <numpy/arrayobject.h>
+#include <stdlib.h>
+
+#define MOST_BYTES (1 << 24)   /* of an array of the host: warm_calls.py, _SMALL */
+#define MOST_REACHED (64 << 20) /* of one with gaps: operands.py, _ALWAYS_ROOM */
+#define NUMBER_KINDS 32
+
+/* Functions that tell facts, by class of arrays; what makes all other keys; what chooses devices. */
+static PyObject *facts_by_class, *otherwise, *pick_device, *choices;
+static PyObject *name_chosen, *name_found;
+static char computable[NUMBER_KINDS]; /* by NumPy's number of a dtype */
+
+static PyObject *tuple_of(const npy_intp *numbers, int count) {
+    PyObject *tuple = PyTuple_New(count);
+    for (int k = 0; tuple && k < count; k++) {
+        PyObject *number = PyLong_FromSsize_t(numbers[k]);
+        if (!number) Py_CLEAR(tuple);
+        else PyTuple_SET_ITEM(tuple, k, number);
+    }
+    return tuple;
+}
+
+/* Tell of an array of the host what a plan depends on; NULL without an exception if Python must. */
+static PyObject *host_facts(PyArrayObject *array) {
+    PyArray_Descr *dtype = PyArray_DESCR(array);
+    int axes = PyArray_NDIM(array), type = dtype->type_num;
+    const npy_intp *shape = PyArray_DIMS(array), *strides = PyArray_STRIDES(array), item = PyArray_ITEMSIZE(array);
+    if (type < 0 || type >= NUMBER_KINDS || !computable[type] || PyArray_ISBYTESWAPPED(array)) return NULL;
+    npy_intp nbytes = item, reached = 0;
+    int whole = 1;
+    for (int k = 0; k < axes; k++) {
+        nbytes *= shape[k];
+        if (nbytes > MOST_BYTES) return NULL;
+        reached += (strides[k] < 0 ? -strides[k] : strides[k]) * shape[k];
+        whole &= strides[k] % item == 0;
+    }
+    if (!nbytes) return NULL;
+    int as_it_is = PyArray_ISCARRAY(array);
+    if (!as_it_is && !(PyArray_ISALIGNED(array) && reached <= MOST_REACHED && whole)) return NULL;
+    PyObject *lengths = tuple_of(shape, axes);
+    PyObject *steps = as_it_is ? Py_NewRef(Py_None) : tuple_of(strides, axes);
+    PyObject *facts = lengths && steps ? PyTuple_Pack(3, dtype, lengths, steps) : NULL;
+    Py_XDECREF(lengths);
+    Py_XDECREF(steps);
+    return facts;
+}
+
+/* The device of a call on arrays of the host. */
+static PyObject *device_of(PyObject *device) {
+    if (device == Py_None) {
+        PyObject *chosen = PyObject_GetAttr(choices, name_chosen);
+        if (chosen != Py_None) return chosen;
+        Py_DECREF(chosen);
+        const char *asked = getenv("GPUPRIMS_DEVICE");
+        if (!asked || !*asked) return PyObject_GetAttr(choices, name_found);
+    }
+    return PyObject_CallFunctionObjArgs(pick_device, Py_None, device, NULL);
+}
+
+/* Fill a key with the facts of arrays; 0 if Python must make it, -1 with an exception. */
+static int fill(PyObject *key, PyObject *arrays, PyObject *device) {
+    int on_host = 0, on_device = 0, with_axes = 0;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(arrays); k++) {
+        PyObject *array = PyTuple_GET_ITEM(arrays, k), *facts;
+        if (PyArray_CheckExact(array)) {
+            facts = host_facts((PyArrayObject *)array);
+            on_host = 1;
+            with_axes |= PyArray_NDIM((PyArrayObject *)array) > 0;
+        } else {
+            PyObject *tell = PyDict_GetItemWithError(facts_by_class, (PyObject *)Py_TYPE(array));
+            facts = Py_XNewRef(tell) ? PyObject_CallOneArg(tell, array) : NULL;
+            Py_XDECREF(tell);
+            on_device = 1;
+        }
+        if (!facts) return PyErr_Occurred() ? -1 : 0;
+        PyTuple_SET_ITEM(key, k + 2, facts);
+    }
+    if (on_host && (on_device || !with_axes)) return 0;
+    PyObject *where = on_host ? device_of(device) : Py_NewRef(device);
+    if (!where) return -1;
+    PyTuple_SET_ITEM(key, 1, where);
+    return 1;
+}
+
+static PyObject *make_key(PyObject *keywords, PyObject *arrays, PyObject *device) {
+    if (!facts_by_class) {
+        PyErr_SetString(PyExc_TypeError, "key_of: after use_keys");
+        return NULL;
+    }
+    Py_ssize_t size = PyTuple_CheckExact(arrays) ? PyTuple_GET_SIZE(arrays) : 0;
+    if (size) {
+        PyObject *key = PyTuple_New(size + 2);
+        if (!key) return NULL;
+        PyTuple_SET_ITEM(key, 0, Py_NewRef(keywords));
+        int filled = fill(key, arrays, device);
+        if (filled > 0) return key;
+        Py_DECREF(key);
+        if (filled < 0) return NULL;
+    }
+    return PyObject_CallFunctionObjArgs(otherwise, keywords, arrays, device, NULL);
+}
+
+PyDoc_STRVAR(key_of_doc, "key_of(keywords, arrays, device=None): the key of a call; None if it has none.");
+
+static PyObject *key_of(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    if (count == 2 || count == 3) return make_key(arguments[0], arguments[1], count > 2 ? arguments[2] : Py_None);
+    PyErr_SetString(PyExc_TypeError, "key_of: keywords, arrays and a device");
+    return NULL;
+}
+
+PyDoc_STRVAR(look_up_doc, "look_up(runs, keywords, arrays, device): the key of a call, its arrays, and what runs it.");
+
+static PyObject *look_up(PyObject *module, PyObject *const *arguments, Py_ssize_t count) {
+    if (count != 4 || !PyDict_Check(arguments[0])) {
+        PyErr_SetString(PyExc_TypeError, "look_up: a dictionary, keywords, arrays and a device");
+        return NULL;
+    }
+    PyObject *key = make_key(arguments[1], arguments[2], arguments[3]);
+    if (!key) return NULL;
+    PyObject *run = Py_XNewRef(PyDict_GetItemWithError(arguments[0], key));
+    if (!run && PyErr_Occurred()) {
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) {
+            Py_DECREF(key);
+            return NULL;
+        }
+        PyErr_Clear(); /* a keyword that cannot be hashed */
+    }
+    PyObject *found = PyTuple_Pack(3, key, arguments[2], run ? run : Py_None);
+    Py_DECREF(key);
+    Py_XDECREF(run);
+    return found;
+}
+
+PyDoc_STRVAR(use_keys_doc,
+             "use_keys(facts_by_class, otherwise, pick_device, choices, dtypes): functions by class of arrays; what makes\n"
+             "other keys; what finds a device that is asked for, and the choices of others; dtypes that kernels compute.");
+
+static PyObject *use_keys(PyObject *module, PyObject *arguments) {
+    PyObject *facts, *others, *pick, *chosen, *dtypes;
+    if (!PyArg_ParseTuple(arguments, "O!OOOO!", &PyDict_Type, &facts, &others, &pick, &chosen, &PyTuple_Type, &dtypes))
+        return NULL;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(dtypes); k++) {
+        PyObject *dtype = PyTuple_GET_ITEM(dtypes, k);
+        int type = PyArray_DescrCheck(dtype) ? ((PyArray_Descr *)dtype)->type_num : NUMBER_KINDS;
+        if (type >= 0 && type < NUMBER_KINDS) computable[type] = 1;
+    }
+    Py_XSETREF(facts_by_class, Py_NewRef(facts));
+    Py_XSETREF(otherwise, Py_NewRef(others));
+    Py_XSETREF(pick_device, Py_NewRef(pick));
+    Py_XSETREF(choices, Py_NewRef(chosen));
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef METHODS[] = {
+    {"key_of", (PyCFunction)(void (*)(void))key_of, METH_FASTCALL, key_of_doc},
+    {"look_up", (PyCFunction)(void (*)(void))look_up, METH_FASTCALL, look_up_doc},
+    {"use_keys", use_keys, METH_VARARGS, use_keys_doc},
+    {NULL},
+};
+static struct PyModuleDef MODULE = {
+    PyModuleDef_HEAD_INIT, .m_name = "keys", .m_doc = "Keys of warm calls.", .m_size = -1, .m_methods = METHODS};
+
+PyMODINIT_FUNC PyInit_keys(void) {
+    import_array();
+    name_chosen = PyUnicode_InternFromString("chosen"), name_found = PyUnicode_InternFromString("found");
+    return name_chosen && name_found ? PyModule_Create(&MODULE) : NULL;
+}
