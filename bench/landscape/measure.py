@@ -38,8 +38,8 @@ class Row:
 
     ``refused`` holds gpuprims' refusal, and ``wrong`` the first difference from the right result, or an error that is
     no refusal; both are empty for a call that was timed. Seconds are of consecutive calls, by the device's clock where
-    it has one, ``wall_s`` of a single call with the wait for its end. ``peers`` holds the seconds of each peer, and
-    ``absent`` the reason why another has none.
+    it has one, ``wall_s`` of a single call with the wait for its end, and ``first_s`` of the first, which compiles what
+    no call before it did. ``peers`` holds the seconds of each peer, and ``absent`` the reason why another has none.
     """
 
     number: int
@@ -50,6 +50,7 @@ class Row:
     variants: str = ""
     device_s: float = 0
     wall_s: float = 0
+    first_s: float = 0
     floor_s: float = 0
     bytes: int = 0
     fmas: int = 0
@@ -133,7 +134,7 @@ class Bench:
     def _checked(self, row: Row, call: Call, resident: list[Any], right: Any) -> tuple[Any, float]:
         """Return a call's result on the host, and its seconds; raise if it is wrong."""
         run = self._run_of(call, resident)
-        run()
+        _, row.first_s = self._once(run)
         result, taken = self._noted(row, run)
         host = to_host(self.device, result)
         oracles.check(call, host, right)

@@ -18,6 +18,7 @@ _PERCENTS = (5, 25, 50, 75)
 _WORST = 25
 # A call is slower than a peer if the peer needs less than this share of its time.
 _SLOWER = 1 / 1.1
+_FIRST = (50, 95)
 _HEADINGS = ("", "calls", "worst", *(f"{percent} %" for percent in _PERCENTS))
 
 
@@ -41,7 +42,7 @@ def summary_of(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _summary(rows: Sequence[Row]) -> dict[str, Any]:
-    raced = [row.best[1] for row in rows if row.best]
+    raced, firsts = [row.best[1] for row in rows if row.best], [row.first_s for row in rows if row.timed]
     return {
         "calls": len(rows),
         "refused": sum(bool(row.refused) for row in rows),
@@ -50,6 +51,7 @@ def _summary(rows: Sequence[Row]) -> dict[str, Any]:
         "slower": len(slower(rows)),
         "fraction": spread([row.fraction for row in rows if row.timed]),
         "peer": spread(raced),
+        "first_s": {str(percent): float(np.percentile(firsts, percent)) for percent in _FIRST} if firsts else {},
     }
 
 
@@ -58,6 +60,7 @@ def lines(rows: Sequence[Row]) -> list[str]:
     found = summary_of(rows)
     told = ["fraction of the limit", *_table(found, "fraction", "calls"), ""]
     told += ["best peer's time over ours", *_table(found, "peer", "raced"), ""]
+    told += ["first calls, which compile", *_first_calls(found), ""]
     total = found["all"]
     told.append(f"slower than the best peer by more than 10 %: {total['slower']} of {total['raced']}")
     for name in sorted({name for row in rows for name in row.absent}):
@@ -93,6 +96,15 @@ def _table(found: dict[str, Any], measure: str, count: str) -> list[str]:
         if one[measure]
     ]
     return text_table(_HEADINGS, cells)
+
+
+def _first_calls(found: dict[str, Any]) -> list[str]:
+    cells = [
+        (name, *(seconds(one["first_s"][str(percent)]) for percent in _FIRST))
+        for name, one in found.items()
+        if one["first_s"]
+    ]
+    return text_table(("", *(f"{percent} %" for percent in _FIRST)), cells)
 
 
 def _listed(title: str, told: Sequence[str]) -> list[str]:

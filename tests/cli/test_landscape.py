@@ -156,7 +156,8 @@ def test_the_variant_that_runs_is_seen() -> None:
 
 def row(number: int, fraction: float, peer: float | None = None, primitive: str = "map") -> Row:
     peers = {} if peer is None else {"slow": 9.0, "fast": peer}
-    return Row(number, primitive, f"#{number}", device_s=1, wall_s=1, floor_s=fraction, peers=peers)
+    first = 0.1 * number
+    return Row(number, primitive, f"#{number}", device_s=1, wall_s=1, first_s=first, floor_s=fraction, peers=peers)
 
 
 def test_percentiles_of_a_list() -> None:
@@ -169,6 +170,9 @@ def test_percentiles_of_a_list() -> None:
     assert found["map"]["fraction"]["50"] == pytest.approx(0.3)
     assert found["all"]["peer"] == pytest.approx({"worst": 0.5, "5": 0.545, "25": 0.725, "50": 0.95, "75": 1.475})
     assert (found["all"]["slower"], found["all"]["raced"]) == (1, 3)
+    assert found["all"]["first_s"] == pytest.approx({"50": 0.15, "95": 0.285})
+    told = report.lines(rows)
+    assert told[told.index("first calls, which compile") + 4].split() == ["all", "150", "ms", "285", "ms"]
 
 
 def test_refusals_and_the_worst_calls_are_listed() -> None:
