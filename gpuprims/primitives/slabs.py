@@ -44,6 +44,24 @@ def _cut(
     return axis, [(at, [array[*before, at : at + step] for array in arrays]) for at in range(0, length, step)]
 
 
+def joined_from_slabs(
+    arrays: Sequence[np.ndarray],
+    most: int,
+    axes: Sequence[int],
+    run: Callable[[Sequence[np.ndarray]], np.ndarray],
+    join: Callable[[int, list[np.ndarray]], np.ndarray],
+) -> np.ndarray:
+    """Return what ``run`` returns for arrays, from slabs cut along ``axes``, the first of them first.
+
+    ``join`` makes one result of those of slabs along an axis, in their order.
+    """
+    cut = _cut(arrays, most, axes)
+    if cut is None:
+        return run(arrays)
+    axis, slabs = cut
+    return join(axis, [joined_from_slabs(parts, most, axes, run, join) for _, parts in slabs])
+
+
 def map_in_slabs(
     arrays: Sequence[np.ndarray],
     results: Sequence[np.ndarray],

@@ -104,3 +104,46 @@ def test_the_first_place_is_found_across_slabs(small: gpuprims.Device) -> None:
     assert gpuprims.reduce(x, op="argmax", device=small) == 7 * 1001 + 900
     x[20, 20] = np.nan
     assert gpuprims.reduce(x, op="argmax", device=small) == 20 * 1001 + 20
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_compact(small: gpuprims.Device, rng: np.random.Generator, shape: tuple[int, ...]) -> None:
+    x, mask = random_values(rng, np.int32, shape), rng.random(shape) < 0.3
+    assert_equal(gpuprims.compact(x, mask, device=small), x[mask])
+    assert_equal(gpuprims.compact(x, "x % 3 == 0", device=small), x[x % 3 == 0])
+    assert_equal(gpuprims.compact(x.T, mask.T, device=small), x.T[mask.T])
+    assert gpuprims.compact(x, "x != x", device=small).shape == (0,)
+
+
+@pytest.mark.parametrize("shape", [(100_003,), (317, 331), (3, 5, 7001)])
+def test_histogram(small: gpuprims.Device, rng: np.random.Generator, shape: tuple[int, ...]) -> None:
+    x, w = rng.random(shape, np.float32), rng.integers(-9, 9, shape).astype(np.int32)
+    for bins, limits in ((10, None), (77, (0.2, 0.9)), ([0, 0.1, 0.5, 2], None)):
+        for how in ({}, {"weights": w}, {"density": True}):
+            got, expected = (
+                gpuprims.histogram(x, bins, limits, device=small, **how),
+                np.histogram(x, bins, limits, **how),
+            )
+            np.testing.assert_allclose(got[0], expected[0], rtol=1e-12)
+            assert_equal(got[1], expected[1])
+    if len(shape) > 1:
+        got, _ = gpuprims.histogram(x, 9, (0, 1), axis=0, device=small)
+        rows = np.moveaxis(x, 0, -1).reshape(-1, shape[0])
+        assert_equal(got.reshape(-1, 9), np.array([np.histogram(row, 9, (0, 1))[0] for row in rows]))
+
+
+def test_histogram_of_elements_that_are_not_finite(small: gpuprims.Device) -> None:
+    x = np.zeros(100_000, np.float32)
+    x[77_777] = np.nan
+    with pytest.raises(gpuprims.errors.ArgumentError, match="finite"):
+        gpuprims.histogram(x, device=small)
+
+
+def test_bincount(small: gpuprims.Device, rng: np.random.Generator) -> None:
+    x, w = np.sort(rng.integers(0, 3000, 90_001)), rng.random(90_001)
+    assert_equal(gpuprims.bincount(x, device=small), np.bincount(x))
+    assert_equal(gpuprims.bincount(x, minlength=4000, device=small), np.bincount(x, minlength=4000))
+    np.testing.assert_allclose(gpuprims.bincount(x, w, device=small), np.bincount(x, w), rtol=1e-12)
+    rows = rng.integers(0, 50, (300, 400))
+    expected = np.array([np.bincount(row, minlength=50) for row in rows])
+    assert_equal(gpuprims.bincount(rows, axis=1, minlength=50, device=small), expected)

@@ -13,6 +13,7 @@ from gpuprims.core.warm_calls import AS_GIVEN, WarmCalls
 from gpuprims.errors import DtypeError, ShapeError
 from gpuprims.primitives.axes import as_axis, axes_of
 from gpuprims.primitives.histogram.calls import as_density, as_weighing, bind, planned, weighed
+from gpuprims.primitives.histogram.in_slabs import histogram_in_slabs, numbers_in_slabs
 from gpuprims.primitives.histogram.keys import WarmTables, warm_key
 from gpuprims.primitives.histogram.numbers import find_warm, keep_warm, numbers_of
 from gpuprims.primitives.histogram.plan import plan_call, sample, with_table
@@ -106,6 +107,11 @@ def histogram(
     seeks = bins if range is None and type(bins) is int else 0
     weighing = COUNTS if weights is None else as_weighing(operands, deterministic, as_floats=bool(density))
     dtype = None if density or weights is None else operands.natives[1].dtype
+    if operands.on_host and operands.exceed_room:
+        counts, table = histogram_in_slabs(operands, bins, range, along, weighing, dtype, variant)
+        if density:
+            counts = as_density(operands, counts, np.diff(table.edges))
+        return operands.as_caller_wants(counts), operands.as_caller_wants(table.edges.copy())
     plan, table = planned(operands, bins, range, along, weighing, dtype, variant, seeks=0 if density else seeks)
     # A kept call seeks the range in the memory that it is given, which of host arrays with gaps is bytes.
     sought = not seeks or all(native.flags.carray for native in operands.natives if isinstance(native, np.ndarray))
@@ -186,6 +192,8 @@ def bincount(
         raise ShapeError(f"bincount: an array of one dimension, or axis=; got shape {array.shape}")
     axes = axes_of(as_axis(axis), array.ndim)
     weighing = as_weighing(operands, deterministic, as_floats=True)
+    if operands.on_host and operands.exceed_room:
+        return operands.as_caller_wants(numbers_in_slabs(operands, axes, minlength, weighing, variant))
     numbers = numbers_of(operands, axes, minlength, weighing, variant)
     keep_warm(key, numbers, operands)
     return operands.to_caller(numbers.count(operands))
