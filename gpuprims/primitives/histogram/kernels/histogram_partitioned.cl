@@ -141,7 +141,14 @@ void histogram_partitioned(INPUTS, HISTOGRAMS, const layout_t layout, const i64 
                 for (i32 copy = 0; copy < copies; copy++) counts[copy * row + tid] += begin * NEAR;
                 if (tid < ranges) {
                     SLICES(parts)[tile * ranges + tid] = begin | vectors << 16;
-                    for (u32 behind = all; behind < vectors * NEAR; behind++) sorted[begin * NEAR + behind] = (u16)span;
+                    for (u32 behind = all; behind < vectors * NEAR; behind++) {
+                        sorted[begin * NEAR + behind] = (u16)span;
+#if HAS_WEIGHTS
+                        weights[begin * NEAR + behind] = 0; /* nobody adds it, but it is stored */
+#endif
+                    }
+                } else { /* places are stored by eights; elements in no bin come here, if there are any */
+                    for (u32 behind = begin * NEAR; behind % 8; behind++) sorted[behind] = (u16)span;
                 }
             }
             barrier(CLK_LOCAL_MEM_FENCE);
