@@ -31,11 +31,26 @@ FOR_PLACES = ("queues",)
 
 # Primitives whose kernels run with smaller tiles here.
 CUT = ("scan", "segments", "segscan", "histogram", "stencil")
+# Primitives whose kernels run in smaller groups under Oclgrind. It takes as long for each work-item as for the first,
+# idle or not. It has no shuffles, so a group of n has n warps, and each work-item folds the values of all of them.
+# Under compute-sanitizer groups stay as large as in use, to have several warps. A group of stencil/dense computes many
+# elements beyond small arrays; those of scans by columns fold the values of all warps above their own, too.
+NARROWED = ("reduce", "scan", "segments", "segscan", "compact", "histogram", "csr", "stencil")
+WIDEST, NARROW_ENTRIES = 64, {"scan_columns": 32, "scan_column_runs": 32, "stencil_dense": 32}
 
 
 def of(primitive: str) -> list[Variant]:
     """Return the variants of a primitive."""
     return [variant for variant in VARIANTS if variant.primitive == primitive]
+
+
+def narrowed(variant: Variant) -> Variant:
+    """Return a variant with few work-items in a group under Oclgrind, if its primitive is one of NARROWED."""
+    block = NARROW_ENTRIES.get(variant.entry, WIDEST)
+    if BACKEND == "cuda" or variant.primitive not in NARROWED or variant.block <= block:
+        return variant
+    each = {"outputs_per_group": block} if variant.outputs_per_group == variant.block else {}
+    return dataclasses.replace(variant, geometry=variant.geometry._replace(block=block), **each)
 
 
 def small(variant: Variant) -> Variant:
@@ -47,7 +62,7 @@ def small(variant: Variant) -> Variant:
     if variant.entry == "scan_queues":  # a warp that scans, and tiles of 128 float32
         few_runs = Geometry(160, 4, 1)
         return dataclasses.replace(variant, refuse=queueable(few_runs), geometry=few_runs)
-    units = variant.groups_per_unit
+    narrow, units = narrowed(variant), variant.groups_per_unit
     several = variant.together or variant.entry == "scan_column_runs"  # whose strips have as many parts as groups run
     if several or (units and variant.block == 1):
         units = max(units or 0, 5)
@@ -56,19 +71,21 @@ def small(variant: Variant) -> Variant:
         variant.primitive, 4 if getattr(variant, "word_items", False) else variant.items
     )
     if variant.primitive in ("reduce", "scan") and variant.tile > LARGEST:
-        few = {"reduce": 8192, "scan": 2048}[variant.primitive]
+        few = {"reduce": 2100, "scan": 2048}[variant.primitive]  # a part of reduce/cpu_best has several spans
+    if variant.entry in ("map_cpu_chunks", "csr_cpu_rows"):
+        few = 2048
     refuse: Refusal = lambda *_: None  # noqa: E731 - a rule like the two below
     if variant.primitive == "stencil":  # a kernel that cannot do it in one launch takes two
         cpus = {"cpu_rows": along_lines, "cpu_dense": first_refusal(one_pass, along_lines, weights_read)}
         refuse = cpus.get(variant.name, variant.refuse)
-    # Without shuffles, each work-item of scan/columns and scan/column_runs folds the values of those above its own.
-    block = 64 if variant.entry in ("scan_columns", "scan_column_runs") else variant.block
+    block = min(narrow.block, 64) if variant.entry in ("scan_columns", "scan_column_runs") else narrow.block
     geometry = Geometry(block, min(variant.items, few), units)
     alone = {"alone": 0} if hasattr(variant, "alone") else {}  # so that scans of these sizes have several tiles
-    return dataclasses.replace(variant, refuse=refuse, geometry=geometry, **alone)
+    return dataclasses.replace(narrow, refuse=refuse, geometry=geometry, **alone)
 
 
 SMALL = {variant: small(variant) for variant in VARIANTS}
+NARROW = {variant: narrowed(variant) for variant in VARIANTS}
 
 
 def each(variants: list[Variant]) -> pytest.MarkDecorator:

@@ -6,7 +6,7 @@ import os
 
 import pytest
 from kernel_cases import Kernel, able_variants
-from watched_kernels import BACKEND, CUT, NEED_WARPS, SMALL
+from watched_kernels import BACKEND, CUT, NARROW, NEED_WARPS, SMALL
 
 import gpuprims
 from gpuprims.core.registry import REGISTRY
@@ -23,7 +23,7 @@ def kernel(device: gpuprims.Device, request: pytest.FixtureRequest, monkeypatch:
         pytest.skip("the simulator has no shuffles; compute-sanitizer watches the same text under CUDA")
     if variant.together and device.capabilities.kind == "cpu" and "OCLGRIND_LOG" not in os.environ:
         pytest.skip("Intel's compiler for CPUs crashes on it; it refuses CPUs")
-    if variant.primitive in CUT or variant not in able_variants(device, variant.primitive):
-        monkeypatch.setitem(REGISTRY._variants[BACKEND, variant.primitive], variant.name, SMALL[variant])
-        return Kernel(device, SMALL[variant])
-    return Kernel(device, variant)
+    able = variant.primitive not in CUT and variant in able_variants(device, variant.primitive)
+    chosen = NARROW[variant] if able else SMALL[variant]
+    monkeypatch.setitem(REGISTRY._variants[BACKEND, variant.primitive], variant.name, chosen)
+    return Kernel(device, chosen)

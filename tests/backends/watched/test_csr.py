@@ -18,10 +18,10 @@ PRODUCTS = of("csr")
 
 @each(PRODUCTS)
 def test_products_with_a_sparse_matrix(kernel: Kernel, rng: np.random.Generator) -> None:
-    # Rows for one lane, for a few and for a warp, some of them empty; only the first row is long.
-    for longest, n, integer in ((2, 300, "i4"), (14, 70, "i8"), (150, 30, "i4")):
+    # Rows for one lane, for a few and for a warp, some of them empty; the first row is long, once of several stretches.
+    for longest, n, integer, first in ((2, 300, "i4", 99), (14, 70, "i8", 99), (60, 30, "i4", 1200)):
         lengths = rng.integers(0, longest, n)
-        lengths[0] = 1200
+        lengths[0] = first
         indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(integer)
         data, indices = random_values(rng, np.float32, indptr[-1]), rng.integers(0, 50, indptr[-1]).astype(integer)
         for outputs in (1, 3, 11):
@@ -34,7 +34,7 @@ def test_products_with_a_sparse_matrix(kernel: Kernel, rng: np.random.Generator)
 def test_products_with_a_sparse_matrix_by_two_groups(
     kernel: Kernel, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    n = 700 if kernel.variant.block > 1 else 12_000
+    n = 700 if kernel.variant.block > 1 else 3 * kernel.variant.items
     indptr = np.arange(0, 2 * n + 1, 2, dtype=np.int32)
     data, indices = random_values(rng, np.float32, 2 * n), rng.integers(0, 9, 2 * n).astype(np.int32)
     A, B = sparse.csr_array((data, indices, indptr), (n, 9)), random_values(rng, np.float32, 9)

@@ -29,27 +29,26 @@ def test_a_running_sum_of_one_tile_and_of_several(kernel: Kernel, rng: np.random
 @pytest.mark.parametrize("dtype", ["float16", "float64", "complex64", "bool"])
 def test_running_sums_of_other_values(kernel: Kernel, rng: np.random.Generator, dtype: str) -> None:
     kernel.need(dtype)
-    x = rng.integers(0, 2, 1500).astype(dtype)  # each dtype holds these sums exactly
+    x = rng.integers(0, 2, 1100).astype(dtype)  # each dtype holds these sums exactly
     assert_equal(kernel.scan(x), np.cumsum(x))
 
 
 def in_place(kernel: Kernel, x: np.ndarray) -> tuple[Any, Any]:
-    """Return an array on the device and the array to write to, which are the same but for lookback and columns.
+    """Return an array on the device and the array to write to: the same, but for kernels that read others' tiles.
 
     There a group may read a tile that another group is writing. It then finds that tile's aggregate and drops the value
-    that it read, but Oclgrind reports the race.
+    that it read, but Oclgrind reports the race. Round_robin's groups do so if a tile's aggregate is late, so it writes
+    in place what is one tile.
     """
-    place = on_device(kernel.device, x)
-    return place, on_device(kernel.device, x) if kernel.variant.name in (
-        "lookback",
-        "columns",
-        "column_runs",
-    ) else place
+    place, name = on_device(kernel.device, x), kernel.variant.name
+    late = name == "round_robin" and BACKEND == "opencl" and x.size > kernel.scanned_tile(x.size, x.dtype)
+    apart = late or name in ("lookback", "columns", "column_runs")
+    return place, on_device(kernel.device, x) if apart else place
 
 
 @each(SCANS)
 def test_an_exclusive_max_in_place(kernel: Kernel, rng: np.random.Generator) -> None:
-    for size in (200, 1501):
+    for size in (200, 1201):
         x = random_values(rng, np.float32, size)
         expected = np.append(np.float32(-np.inf), np.maximum.accumulate(x)[:-1])
         place, out = in_place(kernel, x)
@@ -62,7 +61,7 @@ def test_an_exclusive_max_in_place(kernel: Kernel, rng: np.random.Generator) -> 
 def test_a_scan_by_an_operator_that_does_not_commute(
     kernel: Kernel, rng: np.random.Generator, *, inclusive: bool
 ) -> None:
-    for size in (200, 2100):
+    for size in (200, 1100):
         slopes, offsets = random_values(rng, np.int64, size) | 1, random_values(rng, np.int64, size)
         scanned = kernel.scan(slopes, offsets, op=AFFINE, inclusive=inclusive)
         for got, expected, nothing in zip(scanned, affine_scan(slopes, offsets), (1, 0), strict=True):
@@ -79,10 +78,11 @@ def test_a_scan_of_several_lines(kernel: Kernel, rng: np.random.Generator, shape
 
 @each(SCANS)
 def test_a_scan_of_a_fused_map_of_two_arrays_in_place_of_one(kernel: Kernel, rng: np.random.Generator) -> None:
-    x, y = rng.integers(-99, 99, (2, 1300))
-    place, out = in_place(kernel, x)
-    kernel.scan(place, on_device(kernel.device, y), map="x*y", out=out)
-    assert_equal(on_host(kernel.device, out), np.cumsum(x * y))
+    for size in (60, 601):
+        x, y = rng.integers(-99, 99, (2, size))
+        place, out = in_place(kernel, x)
+        kernel.scan(place, on_device(kernel.device, y), map="x*y", out=out)
+        assert_equal(on_host(kernel.device, out), np.cumsum(x * y))
 
 
 @each(SCANS)
@@ -104,7 +104,7 @@ def test_a_scan_by_groups_that_take_several_tiles(
 
 @each(SCANS)
 def test_scans_one_after_the_other_share_a_board(kernel: Kernel, rng: np.random.Generator) -> None:
-    for size in (1500, 200, 1500, 1):
+    for size in (900, 200, 900, 1):
         x = random_values(rng, np.int32, size)
         assert_equal(kernel.scan(x), np.cumsum(x))
 
@@ -150,7 +150,7 @@ def test_rows_cut_from_longer_ones(kernel: Kernel, rng: np.random.Generator, axi
 
 @each(SCANS)
 def test_elements_in_reverse_and_apart(kernel: Kernel, rng: np.random.Generator) -> None:
-    for dtype, shape in (("int16", (3, 601)), ("float32", (2, 1003))):
+    for dtype, shape in (("int16", (3, 301)), ("float32", (2, 503))):
         whole = rng.integers(-9, 9, shape).astype(dtype)  # float32 holds each sum
         for view in (lambda x: x.ravel()[::-1], lambda x: x.ravel()[1::2], lambda x: x[:, ::-1], lambda x: x[:, 3:]):
             x = view(whole)
