@@ -172,8 +172,6 @@ def test_large_maps_and_folds_are_done_in_slabs(tiny: gpuprims.Device, rng: np.r
 
 LARGE = {
     "scan": lambda x, where: gpuprims.cumsum(x, device=where),
-    "compact": lambda x, where: gpuprims.compact(x, "x > 0", device=where),
-    "histogram": lambda x, where: gpuprims.histogram(x, 7, (0, 1), device=where),
     "stencil": lambda x, where: gpuprims.blur(x.reshape(500, 500), device=where),
     "array": lambda x, where: where.asarray(x),
     "result": lambda x, where: gpuprims.map("x * float32(1)", x[:200_000].astype(np.int8), device=where),
