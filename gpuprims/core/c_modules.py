@@ -1,12 +1,11 @@
 """Modules in C that do the work of Python functions in less time, where this machine has a C compiler.
 
-As kernels are, they are compiled when they are first needed, and the cache on disk keeps them. Nobody waits for the
-compiler: until it is done, the functions in Python do the work.
+As kernels are, they are compiled when they are first needed, and the cache on disk keeps them. No call waits for the
+compiler: until it is done, the functions in Python do the work. A program that ends before waits for it, once.
 """
 
 from __future__ import annotations
 
-import atexit
 import os
 import platform
 import shlex
@@ -16,9 +15,7 @@ import sys
 import sysconfig
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from importlib.util import module_from_spec
 from pathlib import Path
@@ -56,16 +53,21 @@ def use_module(source: Path, use: Callable[[ModuleType], None]) -> None:
         compile_cache.keep(key, binary)
         _use(source, binary, use)
 
-    threading.Thread(target=build, daemon=True).start()
+    try:
+        threading.Thread(target=build, daemon=True).start()
+    except RuntimeError as error:  # no more threads, or the program ends
+        FAILURES[source] = str(error)
 
 
 def _use(source: Path, binary: bytes, use: Callable[[ModuleType], None]) -> None:
     try:
-        module = loaded(source.stem, binary)
-    except (ImportError, OSError) as error:  # what it is to work with is not as it expects, or no memory for its file
+        use(loaded(source.stem, binary))
+    except (
+        ImportError,
+        AttributeError,
+        OSError,
+    ) as error:  # another library than expected, or no memory for its file
         FAILURES[source] = str(error)
-        return
-    use(module)
 
 
 def said(source: Path, *, used: bool) -> str:
@@ -91,7 +93,10 @@ def why_not() -> str | None:
 def compiler() -> tuple[str, ...]:
     """Return the command of the C compiler that made Python, or of another; nothing if there is none."""
     for asked in (os.environ.get("CC"), sysconfig.get_config_var("CC"), "cc", "gcc"):
-        words = shlex.split(asked or "")
+        try:
+            words = shlex.split(asked or "")
+        except ValueError:  # a quotation without an end
+            continue
         if words and shutil.which(words[0]):
             return tuple(words)
     return ()
@@ -99,25 +104,15 @@ def compiler() -> tuple[str, ...]:
 
 def compiled(source: Path) -> bytes:
     """Compile a C file to a module of this Python; raises CalledProcessError with the compiler's log."""
-    with _folder() as folder:
+    folder = tempfile.mkdtemp()  # the thread removes it, for which a program that ends waits
+    try:
         target = Path(folder) / "module.so"
         headers = (f"-I{_HEADER.parent}", f"-I{np.get_include()}")
         command = [*compiler(), *_OPTIONS, *headers, str(source), "-o", str(target)]
-        subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603 - the user's own compiler
+        subprocess.run(command, check=True, capture_output=True, text=True, errors="replace")  # noqa: S603 - the user's own
         return target.read_bytes()
-
-
-@contextmanager
-def _folder() -> Iterator[str]:
-    """Make a folder that is gone afterwards, also if the program ends while a thread is in the block."""
-    folder = tempfile.mkdtemp()
-    remove = partial(shutil.rmtree, folder, ignore_errors=True)
-    atexit.register(remove)
-    try:
-        yield folder
     finally:
-        remove()
-        atexit.unregister(remove)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def loaded(name: str, binary: bytes) -> ModuleType:

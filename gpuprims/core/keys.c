@@ -34,16 +34,17 @@ static PyObject *host_facts(PyArrayObject *array) {
     const npy_intp *shape = PyArray_DIMS(array), *strides = PyArray_STRIDES(array), item = PyArray_ITEMSIZE(array);
     if (type < 0 || type >= NUMBER_KINDS || !computable[type] || PyArray_ISBYTESWAPPED(array)) return NULL;
     npy_intp nbytes = item, reached = 0;
-    int whole = 1;
+    int whole = 1, far = 0;
     for (int k = 0; k < axes; k++) {
         nbytes *= shape[k];
         if (nbytes > MOST_BYTES) return NULL;
-        reached += (strides[k] < 0 ? -strides[k] : strides[k]) * shape[k];
+        far |= strides[k] > MOST_REACHED || strides[k] < -MOST_REACHED; /* as an axis of length 1 may have */
+        if (!far) reached += (strides[k] < 0 ? -strides[k] : strides[k]) * shape[k];
         whole &= strides[k] % item == 0;
     }
     if (!nbytes) return NULL;
     int as_it_is = PyArray_ISCARRAY(array);
-    if (!as_it_is && !(PyArray_ISALIGNED(array) && reached <= MOST_REACHED && whole)) return NULL;
+    if (!as_it_is && !(PyArray_ISALIGNED(array) && !far && reached <= MOST_REACHED && whole)) return NULL;
     PyObject *lengths = tuple_of(shape, axes);
     PyObject *steps = as_it_is ? Py_NewRef(Py_None) : tuple_of(strides, axes);
     PyObject *facts = lengths && steps ? PyTuple_Pack(3, dtype, lengths, steps) : NULL;

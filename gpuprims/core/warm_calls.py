@@ -178,7 +178,10 @@ def by_value(keyword: Any) -> bool:
 
 def runner_of(plan: LaunchPlan, operands: Operands, out: Out | None = None) -> Run:
     """Return what runs a plan on arrays like those of a call, followed by those of ``out=``."""
-    nbytes = sum([native.nbytes for native in operands.natives]) if operands.in_place else 0
+    nbytes = 0  # of the arrays, or of the results if these have more
+    if operands.in_place:
+        results = sum([form.nbytes for form in plan.results])
+        nbytes = max(sum([native.nbytes for native in operands.natives]), results)
     short = 0 < nbytes <= SHORT
     if out is not None:
         run = _into(plan, len(operands.natives), out, in_place=operands.in_place)

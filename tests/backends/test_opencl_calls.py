@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,7 +28,7 @@ from gpuprims.core.warm_calls import WarmCalls
 def module() -> Any:
     if c_modules.why_not() is not None:
         pytest.skip(str(c_modules.why_not()))
-    loaded: Any = c_modules.loaded("calls", c_modules.compiled(_SOURCE))
+    loaded: Any = c_modules.loaded("host_calls", c_modules.compiled(_SOURCE))
     loaded.use_opencl(0, 0, 0, 0, Beside)
     return loaded
 
@@ -151,6 +155,54 @@ def test_a_run_keeps_no_references(device: gpuprims.Device, launches: Any) -> No
     assert [sys.getrefcount(one) for one in watched] == before
 
 
+def test_a_forked_child_refuses_a_short_call_whoever_had_the_turn(device: gpuprims.Device, launches: Any) -> None:
+    x = np.arange(50, dtype=np.float32)
+    for _ in range(2):
+        gpuprims.reduce(x, device=device)
+    with launches._turn:  # held by a thread that the child does not have
+        child = threading_child(lambda: gpuprims.reduce(x, device=device))
+    assert child == "DeviceError"
+
+
+def threading_child(call: Any) -> str:
+    """Return the name of the error that a call raises in a child that another thread forks."""
+    reads, writes = os.pipe()
+
+    def fork() -> None:
+        with warnings.catch_warnings(action="ignore"):  # that this process has threads
+            process = os.fork()
+        if process:
+            os.waitpid(process, 0)
+            return
+        signal.alarm(20)
+        try:
+            call()
+        except Exception as error:
+            os.write(writes, type(error).__name__.encode())
+        os._exit(0)
+
+    thread = threading.Thread(target=fork)
+    thread.start()
+    thread.join()
+    os.close(writes)
+    with os.fdopen(reads) as file:
+        return file.read()
+
+
+@pytest.mark.parametrize("in_c", [True, False])
+def test_read_only_arrays_are_read_warm_as_cold(
+    device: gpuprims.Device, launches: Any, monkeypatch: pytest.MonkeyPatch, in_c: bool
+) -> None:
+    if not in_c:
+        monkeypatch.setattr(Quick, "calls", None)
+    three = np.arange(64, dtype=np.float32).reshape(4, 4, 4).transpose(1, 0, 2)
+    fixed, number = three.copy(order="K"), np.array(3, np.float32)
+    fixed.flags.writeable = number.flags.writeable = False
+    for x in (three, three, fixed, fixed):
+        np.testing.assert_array_equal(gpuprims.map("x + 1", x, device=device), three + 1)
+        np.testing.assert_array_equal(gpuprims.map("x + y", x, number, device=device), three + 3)
+
+
 class Turn:
     """A lock that notes its use, or is another thread's."""
 
@@ -170,6 +222,17 @@ def launch_of(module: Any, turn: Turn, slow: Any, append: Any = None, *, idle: A
     return module.Launch(slow, append, None, launches, turn.acquire, turn.release, 0, 0, 0, 1, 1)
 
 
+def test_a_wait_that_fails_is_an_error(module: Any, request: pytest.FixtureRequest) -> None:
+    kinds = ctypes.CFUNCTYPE(ctypes.c_int), ctypes.CFUNCTYPE(ctypes.c_int), ctypes.CFUNCTYPE(ctypes.c_int)
+    fake = [kind(lambda answer=answer: answer) for kind, answer in zip((*kinds, kinds[0]), (0, 0, -14, 0), strict=True)]
+    request.addfinalizer(lambda: module.use_opencl(0, 0, 0, 0, Beside))
+    module.use_opencl(*(ctypes.cast(one, ctypes.c_void_p).value for one in fake), Beside)
+    turn = Turn()
+    with pytest.raises(RuntimeError, match="OpenCL's error -14"):
+        launch_of(module, turn, None)([X])
+    assert turn.seen == ["acquire False", "release"]
+
+
 @pytest.mark.parametrize("how", [{"idle": False}, {"short": 0}, {"ours": False}, {"given": ["no array"]}])
 def test_python_launches_what_c_does_not(module: Any, how: dict[str, Any]) -> None:
     given, turn = how.pop("given", [X]), Turn(ours=how.pop("ours", True))
@@ -185,4 +248,4 @@ def test_wrong_memories_are_refused(module: Any) -> None:
             launch(*wrong)
     with pytest.raises(TypeError, match="arrays of the host beside"):
         launch.with_beside(lambda: (X, 3))([X])
-    assert turn.seen == ["acquire False", "release"]
+    assert turn.seen == ["acquire False", "release"] * 2

@@ -80,6 +80,22 @@ def test_modules_can_be_turned_off(
     assert used(source) == []
 
 
+def test_a_command_that_cannot_be_read_is_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = c_modules.compiler()
+    monkeypatch.setenv("CC", "gcc 'x")
+    assert c_modules.compiler() == before
+
+
+def test_no_more_threads_is_a_reason(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(c_modules, "FAILURES", {})
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    assert used(source) == []
+    assert "thread" in c_modules.FAILURES[source]
+
+
 def test_without_a_compiler_nothing_is_compiled(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(c_modules, "compiler", tuple)
     assert c_modules.why_not() == "no C compiler (cc)"

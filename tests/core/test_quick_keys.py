@@ -55,6 +55,8 @@ def host_arrays() -> dict[str, tuple[Any, ...]]:
         "no numbers": (np.array(["a"]),),
         "apart by half an element": (np.zeros(9, "i4,i2")["f0"],),
         "empty": (x[:0],),
+        "far apart along axes of one element": (np.lib.stride_tricks.as_strided(x, (1, 1, 8), (2**62, 2**62, 8)),),
+        "as far apart as can be": (np.lib.stride_tricks.as_strided(x, (1, 8), (-(2**63), 8)),),
         "without axes": (np.float32(3)[...],),
         "beside one without axes": (x, np.float32(3)[...]),
         "large": (np.zeros((1 << 24) + 1, np.uint8),),

@@ -12,8 +12,8 @@ import pyopencl.array as cl_array
 from pyopencl.tools import ImmediateAllocator, MemoryPool
 
 from gpuprims.backends.opencl.queues import in_order, turn_of
-from gpuprims.core.arrays import unchanged
 from gpuprims.core.capabilities import Capabilities
+from gpuprims.core.memory import host_memory
 from gpuprims.errors import DeviceMemoryError
 
 # Bytes of scratch memory up to which a buffer's time counts. More of it comes from the pool, whose pages are there.
@@ -72,7 +72,7 @@ class Arrays:
         self._in_order, self._turn = in_order(queue), turn_of(queue)
         self._bare = lru_cache(maxsize=1024)(self._describe)
         self._points = self._in_order and queue.device.type == cl.device_type.CPU and takes_pointers(queue.device)
-        self.memory: Callable[[np.ndarray], Any] = unchanged if self._points else self.share
+        self.memory: Callable[[np.ndarray], Any] = _writeable if self._points else self.share
 
     def allocate(self, nbytes: int, host: np.ndarray | None = None) -> Any:
         """Return a buffer, with the contents of the host array if one is given."""
@@ -95,6 +95,7 @@ class Arrays:
 
     def share(self, host: np.ndarray) -> cl.Buffer:
         """Return a buffer over the memory of a C-contiguous host array."""
+        host = _writeable(host)
         if host.nbytes > self._able.largest_allocation:
             self.check(host.nbytes)
         return cl.Buffer(self._queue.context, _SHARED, 0, host)
@@ -153,6 +154,11 @@ class Arrays:
         array = cl_array.Array(self._queue, shape, dtype, allocator=self.pool, data=self.pool.allocate(1))
         array.flags.forc  # noqa: B018 - caches contiguity
         return vars(array) | {"base_data": None}
+
+
+def _writeable(host: np.ndarray) -> np.ndarray:
+    """Return a C-contiguous array, or its bytes if it is read-only: pyopencl asks for more even to read."""
+    return host if host.flags.writeable else host_memory(host)[0]
 
 
 def takes_pointers(device: cl.Device) -> bool:

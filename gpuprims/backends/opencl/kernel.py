@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -123,9 +124,8 @@ class OpenCLKernel:
                     if isinstance(memory, cl_array.Array):
                         memory.events[:] = [event]  # it follows the pending ones
 
-        if not launches.quick:
-            return launch
-        return quick_launch(launch, launches, queue, self._with_arguments(layout, numbers, local), (*size, *block))
+        made = partial(self._with_arguments, layout, numbers, local)
+        return quick_launch(launch, launches, queue, made, (*size, *block))
 
     def _with_arguments(self, layout: np.ndarray, numbers: Sequence[int], local: int) -> cl.Kernel:
         """Return a kernel object with all arguments but the memories."""

@@ -16,7 +16,15 @@ _NEAR, _BY_THIS_THREAD = "cl_intel_exec_by_local_thread", 1 << 31
 # OpenCL lets any thread call at any time, but NVIDIA's driver then ends the process (measurements.md: turns). Work of
 # one queue runs in order anyway.
 _TURNS: defaultdict[int, Any] = defaultdict(RLock)
-after_fork(_TURNS.clear)  # another thread of the parent may have held one
+
+
+def _free_turns() -> None:
+    """Free all locks, which launches and threads' calls keep: another thread of the parent may have held one."""
+    for turn in _TURNS.values():
+        turn._at_fork_reinit()
+
+
+after_fork(_free_turns)
 
 
 def turn_of(queue: cl.CommandQueue) -> Any:

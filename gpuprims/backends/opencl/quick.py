@@ -22,7 +22,7 @@ from gpuprims.core.quick_keys import use_quick_keys
 
 Run = Callable[[Sequence[Any]], Any]
 
-_SOURCE = Path(__file__).with_name("calls.c")
+_SOURCE = Path(__file__).with_name("host_calls.c")
 _FUNCTIONS = ("clSetKernelArgSVMPointer", "clEnqueueNDRangeKernel", "clWaitForEvents", "clReleaseEvent")
 
 
@@ -54,11 +54,12 @@ def use_quick_calls() -> None:
 
 
 def quick_launch(
-    launch: Launch, launches: Any, queue: cl.CommandQueue, kernel: cl.Kernel, size: tuple[int, int]
+    launch: Launch, launches: Any, queue: cl.CommandQueue, made: Callable[[], cl.Kernel], size: tuple[int, int]
 ) -> Launch:
     """Return what launches so many work-items in groups of so many, by a kernel object of its own; in C if possible."""
-    if Quick.calls is None:
+    if Quick.calls is None or not launches.quick:
         return launch
+    kernel = made()
     turn, near = turn_of(queue), launches.near
     handles = kernel.int_ptr, queue.int_ptr, 0 if near is None else near.int_ptr
     quick: Launch = Quick.calls.Launch(launch, _beside, kernel, launches, turn.acquire, turn.release, *handles, *size)

@@ -1,7 +1,7 @@
 /* Short calls on arrays of the host without Python: launches that the calling thread runs, and runs into a new array.
  *
  * Python does the same where this module is not there: OpenCLKernel.prepare (kernel.py) and LaunchPlan.run_in_place. Both
- * are also what runs a call if the queue is not idle, if another thread has its turn, and if anything fails.
+ * are also what runs a call if the queue is not idle, if another thread has its turn, and if OpenCL takes no kernel.
  */
 #define PY_SSIZE_T_CLEAN
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#define MOST 64             /* memories of a launch, and axes of an array */
+#define MOST 64              /* memories of a launch, and axes of an array */
 #define NEAR_BYTES (1 << 15) /* of a call of several groups that the calling thread runs alone: kernel.py, _NEAR_BYTES */
 
 typedef int (*set_fn)(void *kernel, unsigned place, const void *memory);
@@ -77,35 +77,43 @@ static int find_beside(Launch *self) {
     return -1;
 }
 
-/* Launch on memories in a call of so many bytes, and return when the kernel has ended: 1, 0 if Python must, or -1 with an
- * exception. Nobody else uses the queues meanwhile. */
-static int start(Launch *self, void *const *memories, Py_ssize_t count, Py_ssize_t nbytes) {
+/* Take the queue's turn: 1, 0 if another thread has it, or -1 with an exception. */
+static int take_turn(Launch *self) {
     PyObject *got = PyObject_CallOneArg(self->acquire, Py_False);
-    if (!got) return -1;
-    int ours = PyObject_IsTrue(got);
-    Py_DECREF(got);
-    if (ours != 1) return ours;
-    int done = is_true(self->launches, name_idle), failed = 0;
-    if (done == 1 && self->beside != Py_None && !self->kept && find_beside(self)) done = -1;
-    if (done == 1) {
-        void *event = NULL, *queue = self->near && (self->size == self->block || nbytes <= NEAR_BYTES) ? self->near : self->queue;
-        int beside = self->kept ? (int)PyTuple_GET_SIZE(self->kept) : 0;
-        Py_BEGIN_ALLOW_THREADS;
-        for (Py_ssize_t k = 0; k < count && !failed; k++) failed = set_pointer(self->kernel, (unsigned)k, memories[k]);
-        for (int k = 0; k < beside && !failed; k++)
-            failed = set_pointer(self->kernel, (unsigned)count + k, self->more[k]);
-        if (!failed) failed = enqueue(queue, self->kernel, 1, NULL, &self->size, &self->block, 0, NULL, &event);
-        if (!failed) failed = wait_for(1, &event);
-        if (event) release_event(event);
-        Py_END_ALLOW_THREADS;
-    }
+    int ours = got ? PyObject_IsTrue(got) : -1;
+    Py_XDECREF(got);
+    return ours;
+}
+
+/* Give the turn back, with an exception set or not; `done`, or -1 with an exception. */
+static int give_back(Launch *self, int done) {
     PyObject *kind, *error, *trace; /* Python calls nothing while an exception is set */
     PyErr_Fetch(&kind, &error, &trace);
     PyObject *left = PyObject_CallNoArgs(self->release);
     Py_XDECREF(left);
     if (!left) done = -1;
     if (kind) PyErr_Restore(kind, error, trace);
-    return failed && done == 1 ? 0 : done;
+    return done;
+}
+
+/* In the queue's turn, launch on memories in a call of so many bytes, and return when the kernel has ended: 1, 0 if Python
+ * must, or -1 with an exception. */
+static int start(Launch *self, void *const *memories, Py_ssize_t count, Py_ssize_t nbytes) {
+    int idle = is_true(self->launches, name_idle);
+    if (idle != 1) return idle;
+    if (self->beside != Py_None && !self->kept && find_beside(self)) return -1;
+    void *event = NULL, *queue = self->near && (self->size == self->block || nbytes <= NEAR_BYTES) ? self->near : self->queue;
+    int beside = self->kept ? (int)PyTuple_GET_SIZE(self->kept) : 0, failed = 0, lost = 0;
+    Py_BEGIN_ALLOW_THREADS;
+    for (Py_ssize_t k = 0; k < count && !failed; k++) failed = set_pointer(self->kernel, (unsigned)k, memories[k]);
+    for (int k = 0; k < beside && !failed; k++) failed = set_pointer(self->kernel, (unsigned)count + k, self->more[k]);
+    if (!failed) failed = enqueue(queue, self->kernel, 1, NULL, &self->size, &self->block, 0, NULL, &event);
+    if (!failed) lost = wait_for(1, &event);
+    if (event) release_event(event);
+    Py_END_ALLOW_THREADS;
+    if (!lost) return !failed;
+    PyErr_Format(PyExc_RuntimeError, "clWaitForEvents: the end of a kernel; got OpenCL's error %d", lost);
+    return -1;
 }
 
 static PyObject *launch_call(PyObject *callable, PyObject *const *arguments, size_t flags, PyObject *names) {
@@ -114,26 +122,27 @@ static PyObject *launch_call(PyObject *callable, PyObject *const *arguments, siz
         PyErr_SetString(PyExc_TypeError, "a launch: one sequence of memories");
         return NULL;
     }
-    PyObject *bytes = PyObject_GetAttr(self->launches, name_short);
-    Py_ssize_t nbytes = bytes ? PyLong_AsSsize_t(bytes) : -1;
-    Py_XDECREF(bytes);
-    int done = nbytes < 0 ? -1 : nbytes > 0;
+    int done = is_true(self->launches, name_short); /* looked at again in the turn: other threads have short calls, too */
+    if (done == 1) done = take_turn(self);
     if (done == 1) {
-        PyObject *given = PySequence_Fast(arguments[0], "a launch: one sequence of memories");
-        if (!given) return NULL;
-        Py_ssize_t count = PySequence_Fast_GET_SIZE(given);
+        PyObject *bytes = PyObject_GetAttr(self->launches, name_short);
+        Py_ssize_t nbytes = bytes ? PyLong_AsSsize_t(bytes) : -1;
+        Py_XDECREF(bytes);
+        PyObject *given = nbytes > 0 ? PySequence_Fast(arguments[0], "a launch: one sequence of memories") : NULL;
+        Py_ssize_t count = given ? PySequence_Fast_GET_SIZE(given) : 0;
         void *memories[MOST];
-        done = count <= MOST;
+        done = given ? count <= MOST : PyErr_Occurred() ? -1 : 0;
         for (Py_ssize_t k = 0; k < count && done == 1; k++) {
             PyObject *memory = PySequence_Fast_GET_ITEM(given, k);
             PyObject *array = Py_IS_TYPE(memory, (PyTypeObject *)beside_class) ? PyObject_CallMethodNoArgs(memory, name_pointer)
                                                                                : Py_NewRef(memory);
             if (array && PyArray_Check(array)) memories[k] = PyArray_DATA((PyArrayObject *)array);
             else done = array ? 0 : -1;
-            Py_XDECREF(array); /* the caller, or the memory beside, keeps it */
+            Py_XDECREF(array); /* the caller, or in this turn the memory beside, keeps it */
         }
         if (done == 1) done = start(self, memories, count, nbytes);
-        Py_DECREF(given);
+        Py_XDECREF(given);
+        done = give_back(self, done);
     }
     if (done < 0) return NULL;
     if (done) Py_RETURN_NONE;
@@ -193,7 +202,7 @@ static void launch_free(Launch *self) {
 static PyMethodDef LAUNCH_METHODS[] = {{"with_beside", with_beside, METH_O, with_beside_doc}, {NULL}};
 
 static PyTypeObject LaunchType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "gpuprims.backends.opencl.calls.Launch",
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "gpuprims.backends.opencl.host_calls.Launch",
     .tp_doc = "Launch(slow, append, alive, launches, acquire, release, kernel, queue, near, size, block)",
     .tp_basicsize = sizeof(Launch),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
@@ -240,7 +249,9 @@ static PyObject *run_call(PyObject *callable, PyObject *const *arguments, size_t
             Py_INCREF(self->dtype);
             result = PyArray_Empty(self->axes, self->shape, (PyArray_Descr *)self->dtype, self->turned);
             if (result) memories[count] = PyArray_DATA((PyArrayObject *)result);
-            done = result ? start((Launch *)self->launch, memories, count + 1, self->nbytes) : -1;
+            Launch *launch = (Launch *)self->launch;
+            done = result ? take_turn(launch) : -1;
+            if (done == 1) done = give_back(launch, start(launch, memories, count + 1, self->nbytes));
         }
         Py_DECREF(given);
     }
@@ -256,7 +267,7 @@ static PyObject *run_new(PyTypeObject *type, PyObject *arguments, PyObject *keyw
     if (!PyArg_ParseTuple(arguments, "O!OOOO!O!pn", &LaunchType, &launch, &device, &driver, &slow, &PyArrayDescr_Type, &dtype,
                           &PyTuple_Type, &shape, &turned, &nbytes))
         return NULL;
-    if (PyTuple_GET_SIZE(shape) >= MOST) {
+    if (PyTuple_GET_SIZE(shape) > MOST) {
         PyErr_SetString(PyExc_ValueError, "a run: fewer axes");
         return NULL;
     }
@@ -282,7 +293,7 @@ static void run_free(Run *self) {
 }
 
 static PyTypeObject RunType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "gpuprims.backends.opencl.calls.Run",
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "gpuprims.backends.opencl.host_calls.Run",
     .tp_doc = "Run(launch, device, driver, slow, dtype, shape, turned, nbytes)",
     .tp_basicsize = sizeof(Run),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
@@ -305,10 +316,10 @@ static PyObject *use_opencl(PyObject *module, PyObject *arguments) {
 }
 
 static PyMethodDef METHODS[] = {{"use_opencl", use_opencl, METH_VARARGS, use_opencl_doc}, {NULL}};
-static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, .m_name = "calls", .m_doc = "Short calls on arrays of the host.",
+static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, .m_name = "host_calls", .m_doc = "Short calls on arrays of the host.",
                                     .m_size = -1, .m_methods = METHODS};
 
-PyMODINIT_FUNC PyInit_calls(void) {
+PyMODINIT_FUNC PyInit_host_calls(void) {
     import_array();
     name_idle = PyUnicode_InternFromString("idle"), name_short = PyUnicode_InternFromString("short");
     name_driver = PyUnicode_InternFromString("driver"), name_pointer = PyUnicode_InternFromString("pointer");
