@@ -40,11 +40,6 @@ class Form(NamedTuple):
         return self.dtype.itemsize * self.lanes
 
     @property
-    def nbytes(self) -> int:
-        """Bytes of all elements."""
-        return math.prod(self.shape) * self.item
-
-    @property
     def divides_address(self) -> int:
         """The largest power of two known to divide the address of the memory."""
         return self.phase & -self.phase or self.alignment

@@ -7,6 +7,7 @@ tells.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
@@ -180,7 +181,7 @@ def runner_of(plan: LaunchPlan, operands: Operands, out: Out | None = None) -> R
     """Return what runs a plan on arrays like those of a call, followed by those of ``out=``."""
     nbytes = 0  # of the arrays, or of the results if these have more
     if operands.in_place:
-        results = sum([form.nbytes for form in plan.results])
+        results = sum([math.prod(form.shape) * form.item for form in plan.results])
         nbytes = max(sum([native.nbytes for native in operands.natives]), results)
     short = 0 < nbytes <= SHORT
     if out is not None:
