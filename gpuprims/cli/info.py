@@ -31,13 +31,13 @@ def run(chosen: argparse.Namespace) -> int:
     if progress := [f"  {device.spec:12} {device.capabilities.progress}" for device in found[:-1]]:
         lines += ["", "fwd, groups of one launch run at the same time:", *progress]
     if any(device.backend == "cuda" for device in found):
-        from gpuprims.backends.cuda.compiled import Compiled
+        from gpuprims.backends.cuda.compiled import CUDA_CALLS
 
-        lines += ["", f"calls on CuPy arrays that are like an earlier one run in {Compiled.said()}"]
+        lines += ["", f"calls on CuPy arrays that are like an earlier one run in {CUDA_CALLS.said()}"]
     if any(device.backend == "opencl" and device.driver.shares_host_memory for device in found):
-        from gpuprims.backends.opencl.quick import Quick
+        from gpuprims.backends.opencl.quick import HOST_CALLS
 
-        lines += ["", f"calls on small NumPy arrays that are like an earlier one run in {Quick.said()}"]
+        lines += ["", f"calls on small NumPy arrays that are like an earlier one run in {HOST_CALLS.said()}"]
     for device, failure in zip(found, failures, strict=True):
         if failure:
             lines += ["", f"{device.spec} {failure}\n    {remedy(device.capabilities)}"]

@@ -20,11 +20,13 @@ from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from importlib.util import module_from_spec
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
 from gpuprims.core import compile_cache
 from gpuprims.core.private_folder import private_folder
+from gpuprims.core.program_cache import forget_calls
 
 FAILURES: dict[Path, str] = {}  # why a module is not used, by C file
 _OPTIONS = ("-O2", "-shared", "-fPIC")
@@ -70,9 +72,34 @@ def _use(source: Path, binary: bytes, use: Callable[[ModuleType], None]) -> None
         FAILURES[source] = str(error)
 
 
-def said(source: Path, *, used: bool) -> str:
-    """Return what does the work of a C file, and why."""
-    return "C" if used else f"Python ({why_not() or FAILURES.get(source) or 'until the C compiler is done'})"
+class CModule:
+    """The functions of a C file; ``calls`` is None where those in Python serve.
+
+    ``prepare`` gets the module before its first use.
+    """
+
+    def __init__(self, source: Path, prepare: Callable[[Any], None]) -> None:
+        self.source, self._prepare = source, prepare
+        self.calls: Any = None
+        self._asked = False
+
+    def ask(self) -> None:
+        """Use the functions from now on, or once the compiler is done; later calls do nothing."""
+        if not self._asked:
+            self._asked = True
+            use_module(self.source, self.use)
+
+    def use(self, calls: Any) -> None:
+        """Use the functions from now on: for calls that are kept, too, because they are forgotten."""
+        self._prepare(calls)
+        self.calls = calls
+        forget_calls()
+
+    def said(self) -> str:
+        """Return what does the work, and why."""
+        if self.calls is not None:
+            return "C"
+        return f"Python ({why_not() or FAILURES.get(self.source) or 'until the C compiler is done'})"
 
 
 def why_not() -> str | None:

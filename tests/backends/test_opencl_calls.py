@@ -18,7 +18,7 @@ import pytest
 import gpuprims
 from gpuprims.backends.opencl import BACKEND
 from gpuprims.backends.opencl.arrays import Beside
-from gpuprims.backends.opencl.quick import _SOURCE, Quick
+from gpuprims.backends.opencl.quick import HOST_CALLS
 from gpuprims.core import c_modules
 from gpuprims.core.program_cache import forget_calls
 from gpuprims.core.warm_calls import WarmCalls
@@ -28,7 +28,7 @@ from gpuprims.core.warm_calls import WarmCalls
 def module() -> Any:
     if c_modules.why_not() is not None:
         pytest.skip(str(c_modules.why_not()))
-    loaded: Any = c_modules.loaded("host_calls", c_modules.compiled(_SOURCE))
+    loaded: Any = c_modules.loaded("host_calls", c_modules.compiled(HOST_CALLS.source))
     loaded.use_opencl(0, 0, 0, 0, Beside)
     return loaded
 
@@ -39,15 +39,15 @@ def launches(device: gpuprims.Device, module: Any, monkeypatch: pytest.MonkeyPat
     found = device.driver._launches if device.backend == BACKEND.name else None
     if found is None or not found.quick:
         pytest.skip("is for CPU runtimes whose kernels take pointers")
-    monkeypatch.setattr(Quick, "calls", None)  # back to this afterwards
-    Quick.use(module)
+    monkeypatch.setattr(HOST_CALLS, "calls", None)  # back to this afterwards
+    HOST_CALLS.use(module)
     device.driver.wait()
     yield found
     forget_calls()
 
 
 def kept_runs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Return the list of what runs calls that are kept from now on."""
+    """Return a list that gets the function of each call that is kept."""
     seen: list[Any] = []
     keep = WarmCalls.keep
 
@@ -89,8 +89,8 @@ def test_results_are_those_of_python(
     seen = kept_runs(monkeypatch)
     got = [call(device, x + k) for k in range(3)]  # cold, and warm with other elements
     if in_c:
-        assert type(seen[0]) is Quick.calls.Run
-    monkeypatch.setattr(Quick, "calls", None)
+        assert type(seen[0]) is HOST_CALLS.calls.Run
+    monkeypatch.setattr(HOST_CALLS, "calls", None)
     forget_calls()
     for k, one in enumerate(got):
         expected = call(device, x + k)
@@ -194,7 +194,7 @@ def test_read_only_arrays_are_read_warm_as_cold(
     device: gpuprims.Device, launches: Any, monkeypatch: pytest.MonkeyPatch, in_c: bool
 ) -> None:
     if not in_c:
-        monkeypatch.setattr(Quick, "calls", None)
+        monkeypatch.setattr(HOST_CALLS, "calls", None)
     three = np.arange(64, dtype=np.float32).reshape(4, 4, 4).transpose(1, 0, 2)
     fixed, number = three.copy(order="K"), np.array(3, np.float32)
     fixed.flags.writeable = number.flags.writeable = False

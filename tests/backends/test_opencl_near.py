@@ -9,7 +9,7 @@ import pytest
 
 import gpuprims
 from gpuprims.backends.opencl import BACKEND
-from gpuprims.backends.opencl.quick import Quick
+from gpuprims.backends.opencl.quick import HOST_CALLS
 from gpuprims.core.program_cache import forget_calls
 
 
@@ -29,7 +29,7 @@ def queues(device: gpuprims.Device, monkeypatch: pytest.MonkeyPatch) -> Iterator
         return enqueue(queue, *how, **more)
 
     monkeypatch.setattr(cl, "enqueue_nd_range_kernel", noted)
-    monkeypatch.setattr(Quick, "calls", None)  # which calls OpenCL itself
+    monkeypatch.setattr(HOST_CALLS, "calls", None)  # which calls OpenCL itself
     forget_calls()
     device.synchronize()
     device.driver.wait()

@@ -28,7 +28,7 @@ def facts_of(array: Array) -> tuple[str, int]:
 def binary() -> bytes:
     if c_modules.why_not() is not None:
         pytest.skip(str(c_modules.why_not()))
-    return c_modules.compiled(quick_keys._SOURCE)
+    return c_modules.compiled(quick_keys.KEYS.source)
 
 
 @pytest.fixture

@@ -41,9 +41,9 @@ class CudaBackend(Backend):
     @property
     def facts_of(self) -> Callable[[Any], Hashable]:
         """Tell of a ``cupy.ndarray`` what a launch plan depends on."""
-        from gpuprims.backends.cuda.compiled import Compiled, facts_of
+        from gpuprims.backends.cuda.compiled import CUDA_CALLS, facts_of
 
-        tell: Callable[[Any], Hashable] = Compiled.calls.facts_of if Compiled.calls else facts_of
+        tell: Callable[[Any], Hashable] = CUDA_CALLS.calls.facts_of if CUDA_CALLS.calls else facts_of
         return tell
 
 

@@ -40,6 +40,13 @@ static PyObject *name_dtype, *name_shape, *name_strides, *name_data, *name_ptr, 
 
 static _Thread_local int has_context;
 
+/* Whether a call has one argument; if not, with a TypeError. */
+static int is_one(size_t flags, PyObject *names, const char *message) {
+    int one = PyVectorcall_NARGS(flags) == 1 && !names;
+    if (!one) PyErr_SetString(PyExc_TypeError, message);
+    return one;
+}
+
 /* The address that a CuPy memory pointer holds; -1 with an exception. */
 static int64_t pointer_of(PyObject *data) {
     PyObject *number = PyObject_GetAttr(data, name_ptr);
@@ -152,10 +159,7 @@ static int start(Launch *self, PyObject *const *arrays, Py_ssize_t count) {
 
 static PyObject *launch_call(PyObject *callable, PyObject *const *arguments, size_t flags, PyObject *names) {
     Launch *self = (Launch *)callable;
-    if (PyVectorcall_NARGS(flags) != 1 || names) {
-        PyErr_SetString(PyExc_TypeError, "a launch: one sequence of arrays");
-        return NULL;
-    }
+    if (!is_one(flags, names, "a launch: one sequence of arrays")) return NULL;
     int device = current_device(0);
     if (device == -1 && PyErr_Occurred()) return NULL;
     if (device != self->device) return PyObject_CallFunctionObjArgs(self->elsewhere, self, arguments[0], NULL);
@@ -259,10 +263,7 @@ static PyObject *new_array(Run *self) {
 
 static PyObject *run_call(PyObject *callable, PyObject *const *arguments, size_t flags, PyObject *names) {
     Run *self = (Run *)callable;
-    if (PyVectorcall_NARGS(flags) != 1 || names) {
-        PyErr_SetString(PyExc_TypeError, "a run: one sequence of arrays");
-        return NULL;
-    }
+    if (!is_one(flags, names, "a run: one sequence of arrays")) return NULL;
     int device = current_device(0);
     if (device == -1 && PyErr_Occurred()) return NULL;
     PyObject *driver = PyObject_GetAttr(self->device, name_driver);

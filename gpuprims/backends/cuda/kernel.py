@@ -16,7 +16,7 @@ import numpy as np
 from cupy_backends.cuda.api.driver import CUDADriverError, launchCooperativeKernel, launchKernel
 from cupy_backends.cuda.libs import nvrtc
 
-from gpuprims.backends.cuda.compiled import Compiled
+from gpuprims.backends.cuda.compiled import CUDA_CALLS
 from gpuprims.core import compile_cache
 from gpuprims.core.driver import Launch
 from gpuprims.core.variant import Variant
@@ -59,7 +59,7 @@ class CudaKernel:
         function, the same for all launches in a stream.
         """
         arguments = [*[0] * self._pointers, *layout.tolist(), *numbers]
-        if (calls := Compiled.calls) is not None:
+        if (calls := CUDA_CALLS.calls) is not None:
             shape = groups, self._block, local, self._together, self._device.id, self._pointers, layout.size
             elsewhere = partial(_launch_on, self._device)
             made: Launch = calls.Launch(self._function, elsewhere, self._function.ptr, *shape, tuple(arguments))

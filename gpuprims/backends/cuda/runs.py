@@ -8,7 +8,7 @@ from typing import Any
 import cupy
 
 from gpuprims.backends.cuda.arrays import allocate, new_array
-from gpuprims.backends.cuda.compiled import Compiled
+from gpuprims.backends.cuda.compiled import CUDA_CALLS
 from gpuprims.backends.cuda.kernel import current_device
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
@@ -33,7 +33,7 @@ def into_new(
         launch((*arrays, result))
         return result
 
-    if (calls := Compiled.calls) is None or new_array is cupy.ndarray:
+    if (calls := CUDA_CALLS.calls) is None or new_array is cupy.ndarray:
         return run
     quick: Callable[[Sequence[Any]], Any] = calls.Run(
         launch, device, driver, run, allocate, cupy.ndarray, described, index

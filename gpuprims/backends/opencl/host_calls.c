@@ -26,6 +26,13 @@ static release_fn release_event;
 static PyObject *beside_class; /* arrays.Beside */
 static PyObject *name_idle, *name_short, *name_driver, *name_pointer;
 
+/* Whether a call has one argument; if not, with a TypeError. */
+static int is_one(size_t flags, PyObject *names, const char *message) {
+    int one = PyVectorcall_NARGS(flags) == 1 && !names;
+    if (!one) PyErr_SetString(PyExc_TypeError, message);
+    return one;
+}
+
 /* Whether an attribute is true; -1 with an exception. */
 static int is_true(PyObject *object, PyObject *name) {
     PyObject *value = PyObject_GetAttr(object, name);
@@ -118,10 +125,7 @@ static int start(Launch *self, void *const *memories, Py_ssize_t count, Py_ssize
 
 static PyObject *launch_call(PyObject *callable, PyObject *const *arguments, size_t flags, PyObject *names) {
     Launch *self = (Launch *)callable;
-    if (PyVectorcall_NARGS(flags) != 1 || names) {
-        PyErr_SetString(PyExc_TypeError, "a launch: one sequence of memories");
-        return NULL;
-    }
+    if (!is_one(flags, names, "a launch: one sequence of memories")) return NULL;
     int done = is_true(self->launches, name_short); /* looked at again in the turn: other threads have short calls, too */
     if (done == 1) done = take_turn(self);
     if (done == 1) {
@@ -225,10 +229,7 @@ typedef struct {
 
 static PyObject *run_call(PyObject *callable, PyObject *const *arguments, size_t flags, PyObject *names) {
     Run *self = (Run *)callable;
-    if (PyVectorcall_NARGS(flags) != 1 || names) {
-        PyErr_SetString(PyExc_TypeError, "a run: one sequence of arrays");
-        return NULL;
-    }
+    if (!is_one(flags, names, "a run: one sequence of arrays")) return NULL;
     PyObject *driver = PyObject_GetAttr(self->device, name_driver);
     if (!driver) return NULL;
     int done = driver == self->driver; /* after a fork, another refuses */

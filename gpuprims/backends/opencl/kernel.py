@@ -14,8 +14,9 @@ import pyopencl.array as cl_array
 
 from gpuprims.backends.opencl.arrays import Beside, takes_pointers
 from gpuprims.backends.opencl.queues import in_order, near, turn_of
-from gpuprims.backends.opencl.quick import quick_launch, use_quick_calls
+from gpuprims.backends.opencl.quick import HOST_CALLS, quick_launch
 from gpuprims.core.driver import Launch
+from gpuprims.core.quick_keys import KEYS
 
 # pyopencl writes code for each new kernel object; two threads that do so at the same time get a warning of pytools.
 _CREATING = Lock()
@@ -38,8 +39,6 @@ class Launches:
         self.last = cl.enqueue_marker(queue)
         self.near, self.idle, self.short = near(queue), False, 0
         self.quick = self._in_order and queue.device.type == cl.device_type.CPU and takes_pointers(queue.device)
-        if self.quick:
-            use_quick_calls()
         self.held: list[np.ndarray] = []
 
     def wait(self) -> None:
@@ -82,6 +81,9 @@ class OpenCLKernel:
     ) -> None:
         self._queue, self._program, self._entry = queue, program, entry
         self._block, self._inputs, self._launches = block, inputs, launches
+        if launches.quick:  # a kernel is compiled now, too
+            KEYS.ask()
+            HOST_CALLS.ask()
 
     def prepare(self, groups: int, layout: np.ndarray, *numbers: int, local: int = 0) -> Launch:
         """Fix a launch with its own kernel object, whose last arguments stay set."""

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.launch_plan import find_plan
-from gpuprims.core.operands import Operands
-from gpuprims.core.outputs import host_results
 from gpuprims.core.primitive import Primitive
-from gpuprims.core.variant import Variant
 from gpuprims.core.warm_calls import WarmCalls
 from gpuprims.expressions import Expr, expression
-from gpuprims.primitives.compact.plan import bind, plan_call, sample
+from gpuprims.primitives.compact.plan import bind, plan_call, run_in_slabs, sample
 from gpuprims.primitives.compact.variants import VARIANTS
 from gpuprims.primitives.copies import in_index_order
-from gpuprims.primitives.slabs import joined_from_slabs, slab_bytes
 
 PRIMITIVE = Primitive("compact", VARIANTS, plan_call, sample, bind, tuning_case=f"{__name__}.tuning_case", tuned=False)
 _WARM = WarmCalls()
@@ -76,22 +69,8 @@ def compact(x: Any, mask: Any, *, device: str | Device | None = None, variant: s
         return run(arrays)
     operands, request, out, chosen = bind((x, mask), device, variant)
     if operands.on_host and operands.exceed_room:
-        return run_in_slabs(operands, mask if applied else None, chosen)
+        return run_in_slabs(request, operands, chosen)
     read, step = (operands, None) if chosen is not None else in_index_order(operands)
     plan = find_plan(plan_call, read, request, out, chosen)
     _WARM.keep(key, plan, read, step)
     return plan.run(read, out)
-
-
-def run_in_slabs(operands: Operands, predicate: Any, variant: str | Variant | None) -> Any:
-    """Compact host arrays that the device has no room for, slab by slab."""
-
-    def run(parts: Sequence[np.ndarray]) -> np.ndarray:
-        mask = parts[1] if predicate is None else predicate
-        slab, request, out, chosen = bind((parts[0], mask), operands.device, variant)
-        kept: np.ndarray = find_plan(plan_call, slab, request, out, chosen).run(slab, out)
-        return kept
-
-    x, most = operands.natives[0], slab_bytes(operands.device) // 2  # the result may be as large
-    kept = joined_from_slabs(operands.natives, most, range(x.ndim), run, lambda axis, found: np.concatenate(found))
-    return host_results(operands, [kept], None, single=True)

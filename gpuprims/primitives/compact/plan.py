@@ -12,7 +12,7 @@ import numpy as np
 
 from gpuprims.core.device import Device
 from gpuprims.core.driver import Launch
-from gpuprims.core.launch_plan import LaunchPlan, Sample, nothing
+from gpuprims.core.launch_plan import LaunchPlan, Sample, find_plan, nothing
 from gpuprims.core.layout import Form, contiguous
 from gpuprims.core.memory import cut_array
 from gpuprims.core.operands import Operands, as_operands
@@ -26,6 +26,7 @@ from gpuprims.operators import Folding, find_op
 from gpuprims.primitives.compact.chunks import prepare
 from gpuprims.primitives.fold import plan_scan
 from gpuprims.primitives.fold_variants import ScanVariant
+from gpuprims.primitives.slabs import joined_from_slabs, slab_bytes
 
 _INT64 = np.dtype(np.int64)
 # Words that an element takes more if no vectors are loaded; with fewer, 64 items spilled 304 bytes (sm_90).
@@ -141,6 +142,19 @@ def sample(call: Sample) -> LaunchPlan:
     """Return the plan for so many elements and a mask in memory."""
     forms = tuple(contiguous(dtype, (call.size,), 16) for dtype in (call.dtype, np.dtype(np.bool_)))
     return plan_call(CompactRequest(None), forms, None, 16, call.device, None, 0)
+
+
+def run_in_slabs(request: CompactRequest, operands: Operands, variant: str | Variant | None) -> Any:
+    """Compact host arrays that the device has no room for, slab by slab."""
+
+    def run(parts: Sequence[np.ndarray]) -> np.ndarray:
+        slab = as_operands("compact", tuple(parts), operands.device)
+        kept: np.ndarray = find_plan(plan_call, slab, request, None, variant).run(slab, None)
+        return kept
+
+    x, most = operands.natives[0], slab_bytes(operands.device) // 2  # the result may be as large
+    kept = joined_from_slabs(operands.natives, most, range(x.ndim), run, lambda axis, found: np.concatenate(found))
+    return operands.as_caller_wants(kept)
 
 
 def _ranking(predicate: Expr | None, arrays: tuple[np.dtype[Any], ...], rank: np.dtype[Any]) -> tuple[Folding, Any]:

@@ -18,8 +18,8 @@
  * A share leaves its fold of the first segment that ends in it, its head, which earlier shares may have begun, and of the
  * last one, its tail, which goes on. The group joins those of its warps, and the last group those of all groups.
  */
-/* Scan the items of all lanes, from each flag anew. A lane leaves in `staged` its own scan, and behind it the fold of what comes
- * before its items since the last flag, or from `before` on. Return the fold of all since the last flag. */
+/* Scan the items of all lanes. Each flag begins a new scan. A lane leaves its scan in `staged`, and behind it the fold of what
+ * comes before its items since the last flag, or from `before` on. Return the fold of all since the last flag. */
 DEVICE value_t scan_staged(value_t *values, const u32 flags, const value_t before, LOCAL value_t *staged, const int lane)
 {
     gp_gather_items(values, staged, lane);

@@ -332,7 +332,7 @@ DEVICE value_t gp_fold_lanes(value_t folded)
     return folded;
 }
 
-/* Scan the items of a lane, from each flag anew. */
+/* Scan the items of a lane. Each flag begins a new scan. */
 DEVICE void gp_scan_items(value_t *values, const u32 flags)
 {
 #pragma unroll
@@ -354,8 +354,8 @@ DEVICE value_t gp_scan_flags(value_t value, const int nearest, const int lane)
 }
 #endif
 
-/* Scan a value of each work-item, from each flag anew. Return the fold of those before this work-item's since the last
- * flag, or from `before` on. After a barrier, `rest` is the fold of all since the last flag. */
+/* Scan a value of each work-item. Each flag begins a new scan. Return the fold of those before this work-item's since the
+ * last flag, or from `before` on. After a barrier, `rest` is the fold of all since the last flag. */
 DEVICE value_t gp_scan_flagged(value_t value, const int flag, const value_t before, LOCAL value_t *partial,
                                LOCAL int *flagged, LOCAL value_t *rest, const int tid)
 {
